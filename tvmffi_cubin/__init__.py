@@ -1,0 +1,1 @@
+"""tvmffi_cubin."""

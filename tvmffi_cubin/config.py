@@ -1,0 +1,51 @@
+"""Every environment variable that the package reads, in one table; values are read on use."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+__all__ = ["VARIABLES", "Variable", "get"]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One environment variable: its name, its default (None: computed where used), its meaning."""
+
+    name: str
+    default: str | None
+    meaning: str
+
+
+VARIABLES: dict[str, Variable] = {
+    variable.name: variable
+    for variable in (
+        Variable(
+            "TVMFFI_CUBIN_CACHE_DIR",
+            None,
+            "The writable cache folder. Default: the user's cache folder, `tvmffi_cubin` in it.",
+        ),
+        Variable(
+            "TVMFFI_CUBIN_CUDA",
+            None,
+            "The CUDA major version whose wheels are used, `12` or `13`. Default: the newest that "
+            "is installed and that the driver supports; 12 where there is no driver.",
+        ),
+        Variable(
+            "TVMFFI_CUBIN_DRIVER",
+            "libcuda.so.1",
+            "The shared library that provides the CUDA driver's entry points.",
+        ),
+        Variable(
+            "CXX",
+            None,
+            "The host C++ compiler. Default: `c++`, else `g++`, else `clang++` on PATH.",
+        ),
+        Variable("MAX_JOBS", None, "How many jobs ninja runs at once. Default: ninja's own."),
+    )
+}
+
+
+def get(name: str) -> str | None:
+    """Return the value of a variable of the table, its default where it is unset or empty."""
+    return os.environ.get(name) or VARIABLES[name].default

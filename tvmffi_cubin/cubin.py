@@ -1,0 +1,95 @@
+"""What is in an image: `Cubin`, `Kernel`, `Parameter`; plain data, no parsing of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+__all__ = ["Cubin", "Kernel", "Parameter"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel, as the image itself states it.
+
+    Attributes
+    ----------
+    ordinal : int
+        Position in the parameter list, from 0.
+    offset : int
+        Byte offset in the parameter space. It need not follow C layout rules.
+    size : int
+        Size in bytes.
+    """
+
+    ordinal: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of an image and what it uses, per thread or per block as CUDA counts it.
+
+    Attributes
+    ----------
+    name : str
+        Symbol in the image (mangled, unless the kernel is ``extern "C"``).
+    params : tuple of Parameter
+        In order.
+    registers : int
+        Registers per thread.
+    static_smem_bytes : int
+        Statically declared shared memory per block, in bytes, without the part that the system
+        reserves.
+    local_bytes : int
+        Local memory (stack frame and register spills) per thread, in bytes.
+    max_threads : int
+        Most threads per block that the image allows (``__launch_bounds__``), else 1024.
+    required_block : tuple of int or None
+        Block dimensions fixed by the kernel (``.reqntid``), where it fixes them.
+    cluster : tuple of int or None
+        Cluster dimensions fixed by ``__cluster_dims__``, where it fixes them.
+    """
+
+    name: str
+    params: tuple[Parameter, ...]
+    registers: int
+    static_smem_bytes: int
+    local_bytes: int
+    max_threads: int
+    required_block: tuple[int, int, int] | None = None
+    cluster: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Cubin:
+    """A device image with what is known of it.
+
+    Attributes
+    ----------
+    image : bytes
+        The ELF image.
+    arch : str
+        Architecture, such as ``"sm_90a"``.
+    lowered_names : mapping of str to str
+        Name expression to the symbol that it became.
+    log : str
+        The compiler's log (warnings), empty where there is none.
+    """
+
+    image: bytes = field(repr=False)
+    arch: str
+    lowered_names: Mapping[str, str] = field(default_factory=dict)
+    log: str = field(default="", repr=False)
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The image's kernels in symbol order, parsed when first asked for."""
+        from . import elf
+
+        return elf.parse(self.image).kernels
+
+    def __bytes__(self) -> bytes:
+        return self.image

@@ -1,0 +1,85 @@
+"""The exceptions of this package; wrong argument types and values are plain TypeError, ValueError."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "BuildError",
+    "CacheError",
+    "CompileError",
+    "CubinError",
+    "LaunchError",
+    "LaunchLimitError",
+    "ToolchainError",
+]
+
+
+class CubinError(RuntimeError):
+    """Base class of this package's errors.
+
+    Every subclass can be made from its message alone (tvm-ffi does so when an error crosses from
+    C++) and pickles with all its attributes (so that worker pools can pass it on).
+    """
+
+    def __init__(self, message: str = "", **attributes: Any) -> None:
+        super().__init__(message)
+        self.__dict__.update(attributes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), self.args, self.__dict__)
+
+
+class CompileError(CubinError):
+    """A CUDA source did not compile.
+
+    Attributes
+    ----------
+    log : str
+        The compiler's own log.
+    source : str
+        The source as the user gave it.
+    options : tuple of str
+        The options in the order that the compiler saw them.
+    """
+
+    log: str = ""
+    source: str = ""
+    options: tuple[str, ...] = ()
+
+
+class BuildError(CubinError):
+    """The host compiler, the assembler, the linker or ninja failed.
+
+    Attributes
+    ----------
+    command : str
+        The command that failed.
+    output : str
+        What it printed.
+    directory : str
+        Where it ran; kept for inspection.
+    """
+
+    command: str = ""
+    output: str = ""
+    directory: str = ""
+
+
+class ToolchainError(CubinError):
+    """Something to build with is missing or too old; the message names the package that brings it."""
+
+
+class CacheError(CubinError):
+    """The cache folder cannot be used; the message names the folder and the remedy."""
+
+
+class LaunchError(CubinError):
+    """A kernel could not be loaded or launched; the message names the driver call and its answer."""
+
+
+class LaunchLimitError(LaunchError, ValueError):
+    """A launch asks for more than the device or the kernel allows; the message gives both numbers.
+
+    It is a `LaunchError`, and a `ValueError` too, as any other bad argument value is.
+    """

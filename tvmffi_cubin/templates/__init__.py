@@ -1,0 +1,1 @@
+"""Template files of the generated text."""
