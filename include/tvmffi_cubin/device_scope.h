@@ -1,0 +1,80 @@
+/*!
+ * \file tvmffi_cubin/device_scope.h
+ * \brief Makes a device current for the length of a scope and leaves the caller's context as it was.
+ */
+#ifndef TVMFFI_CUBIN_DEVICE_SCOPE_H_
+#define TVMFFI_CUBIN_DEVICE_SCOPE_H_
+
+#include "driver.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief Most devices that one process can address here. */
+constexpr int kMaxDevices = 64;
+
+/*! \brief Primary contexts retained so far; released by nobody, since exit is no time to call. */
+inline CUcontext primary_contexts[kMaxDevices];
+
+/*! \brief The primary context of a device, retained at first use. */
+inline Status PrimaryContext(const Driver* driver, int device, CUcontext* context) {
+  if (device < 0 || device >= kMaxDevices) return {CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"};
+  *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
+  if (*context != nullptr) return {};
+  CUdevice handle = 0;
+  CUresult result = driver->cuDeviceGet(&handle, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
+  result = driver->cuDevicePrimaryCtxRetain(context, handle);
+  if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
+  CUcontext none = nullptr;
+  // Two threads may retain at once: one reference is enough, the loser's goes back.
+  if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    driver->cuDevicePrimaryCtxRelease(handle);
+  }
+  return {};
+}
+
+/*! \brief The device of the calling thread's context; 0 where it has none. */
+inline int CurrentDevice(const Driver* driver) {
+  CUdevice device = 0;
+  return driver->cuCtxGetDevice(&device) == CUDA_SUCCESS ? static_cast<int>(device) : 0;
+}
+
+/*!
+ * \brief Enters a device. Where the thread's context is on that device already, whichever context
+ * it is, it stays: the caller's stream may belong to it.
+ */
+class DeviceScope {
+ public:
+  DeviceScope() = default;
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope() { Leave(); }
+
+  Status Enter(const Driver* driver, int device) {
+    CUdevice current = -1;
+    if (driver->cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device) return {};
+    CUcontext context = nullptr;
+    Status status = PrimaryContext(driver, device, &context);
+    if (!status.ok()) return status;
+    CUresult result = driver->cuCtxPushCurrent(context);
+    if (result != CUDA_SUCCESS) return {result, "cuCtxPushCurrent"};
+    pushed_on_ = driver;
+    return {};
+  }
+
+  void Leave() {
+    CUcontext context = nullptr;
+    if (pushed_on_ != nullptr) pushed_on_->cuCtxPopCurrent(&context);
+    pushed_on_ = nullptr;
+  }
+
+ private:
+  const Driver* pushed_on_ = nullptr;
+};
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_DEVICE_SCOPE_H_

@@ -1,0 +1,157 @@
+/*!
+ * \file tvmffi_cubin/driver.h
+ * \brief The CUDA driver behind one seam: dlopen and cuGetProcAddress at first use, nothing to link.
+ */
+#ifndef TVMFFI_CUBIN_DRIVER_H_
+#define TVMFFI_CUBIN_DRIVER_H_
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "namespace.h"
+
+/*! \brief The entry points that every driver from 12.0 on has; one is called by its CUDA name. */
+#define TVMFFI_CUBIN_DRIVER_ENTRIES(V) \
+  V(cuInit)                            \
+  V(cuDriverGetVersion)                \
+  V(cuGetErrorName)                    \
+  V(cuGetErrorString)                  \
+  V(cuDeviceGet)                       \
+  V(cuDeviceGetCount)                  \
+  V(cuDeviceGetName)                   \
+  V(cuDeviceGetAttribute)              \
+  V(cuDevicePrimaryCtxRetain)          \
+  V(cuDevicePrimaryCtxRelease)         \
+  V(cuCtxGetDevice)                    \
+  V(cuCtxGetCurrent)                   \
+  V(cuCtxPushCurrent)                  \
+  V(cuCtxPopCurrent)                   \
+  V(cuLibraryLoadData)                 \
+  V(cuLibraryUnload)                   \
+  V(cuLibraryGetKernel)                \
+  V(cuKernelGetAttribute)              \
+  V(cuKernelSetAttribute)              \
+  V(cuPointerGetAttribute)             \
+  V(cuLaunchKernelEx)
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief The table of entry points, filled once a process by OpenDriver. */
+struct Driver {
+#define TVMFFI_CUBIN_DECLARE_ENTRY(name) decltype(&::name) name;
+  TVMFFI_CUBIN_DRIVER_ENTRIES(TVMFFI_CUBIN_DECLARE_ENTRY)
+#undef TVMFFI_CUBIN_DECLARE_ENTRY
+};
+
+/*! \brief The outcome of a driver call: its result and, where it failed, the call's name. */
+struct Status {
+  CUresult result = CUDA_SUCCESS;
+  const char* call = "";
+  bool ok() const { return result == CUDA_SUCCESS; }
+};
+
+/*! \brief What one shared object knows of the driver; constant-initialised, never destroyed. */
+struct DriverState {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  Driver table{};
+  const Driver* ready = nullptr;
+  void* library = nullptr;
+  pid_t opener = 0;
+  char problem[256] = "";
+};
+inline DriverState driver_state;
+
+/*! \brief Looks a symbol up by its CUDA base name; null where this driver has none. */
+inline void* FindDriverSymbol(void* library, const char* name, int version = 12000) {
+  using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, void*);
+  auto get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
+  void* symbol = nullptr;
+  if (get == nullptr || get(name, &symbol, version, 0, nullptr) != CUDA_SUCCESS) return nullptr;
+  return symbol;
+}
+
+/*! \brief Fills the table; returns false with `problem` set. The mutex is held. */
+inline bool FillDriverTable(DriverState* state) {
+  const char* path = getenv("TVMFFI_CUBIN_DRIVER");
+  if (path == nullptr || path[0] == '\0') path = "libcuda.so.1";
+  state->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (state->library == nullptr) {
+    snprintf(state->problem, sizeof(state->problem),
+             "no CUDA driver: %s. Install NVIDIA's driver, or run where there is one", dlerror());
+    return false;
+  }
+#define TVMFFI_CUBIN_FIND_ENTRY(name)                                                          \
+  state->table.name =                                                                          \
+      reinterpret_cast<decltype(&::name)>(FindDriverSymbol(state->library, #name));            \
+  if (state->table.name == nullptr) {                                                          \
+    snprintf(state->problem, sizeof(state->problem),                                           \
+             "the CUDA driver %s has no " #name ": a driver of CUDA 12.0 or newer is needed", \
+             path);                                                                            \
+    return false;                                                                              \
+  }
+  TVMFFI_CUBIN_DRIVER_ENTRIES(TVMFFI_CUBIN_FIND_ENTRY)
+#undef TVMFFI_CUBIN_FIND_ENTRY
+  CUresult result = state->table.cuInit(0);
+  if (result == CUDA_SUCCESS) return true;
+  const char* name = "?";
+  state->table.cuGetErrorName(result, &name);
+  snprintf(state->problem, sizeof(state->problem), "cuInit of the CUDA driver %s failed: %s (%d)%s",
+           path, name, static_cast<int>(result),
+           result == CUDA_ERROR_NO_DEVICE ? ": no GPU is visible to this process" : "");
+  return false;
+}
+
+/*!
+ * \brief The driver, opened and initialised at first use; null where there is none (see
+ * DriverProblem). A failure is not remembered: a later call tries again.
+ */
+inline const Driver* OpenDriver() {
+  DriverState* state = &driver_state;
+  const Driver* ready = __atomic_load_n(&state->ready, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(ready != nullptr, 1)) return ready;
+  pthread_mutex_lock(&state->mutex);
+  if (state->ready == nullptr && FillDriverTable(state)) {
+    state->opener = getpid();
+    __atomic_store_n(&state->ready, &state->table, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&state->mutex);
+  return state->ready;
+}
+
+/*! \brief Why OpenDriver returned null. */
+inline const char* DriverProblem() { return driver_state.problem; }
+
+/*!
+ * \brief Whether this process is a fork of the one that opened the driver. The driver refuses every
+ * call there, so this is asked after a failure only and costs a launch nothing.
+ */
+inline bool InForkedChild() { return driver_state.opener != 0 && driver_state.opener != getpid(); }
+
+/*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text" and, in a forked child, the remedy. */
+inline void DescribeStatus(const Status& status, char* text, size_t size) {
+  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
+  if (driver == nullptr) {
+    snprintf(text, size, "%s", DriverProblem());
+    return;
+  }
+  const char *name = "unknown error", *meaning = "";
+  driver->cuGetErrorName(status.result, &name);
+  driver->cuGetErrorString(status.result, &meaning);
+  snprintf(text, size, "%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
+           static_cast<int>(status.result), meaning ? meaning : "",
+           InForkedChild() ? ". This process was forked from one that had already used CUDA, which "
+                             "the driver does not support: start it with the multiprocessing method "
+                             "'spawn' (or 'forkserver')"
+                           : "");
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_DRIVER_H_
