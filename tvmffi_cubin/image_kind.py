@@ -1,0 +1,52 @@
+"""Tells a cubin from what is often handed over in its place, by the first bytes."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["describe"]
+
+_EM_CUDA = 190
+_HEADER_SIZE = 64
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# Enough for the banner that compilers write before the first directive.
+_HEAD_SIZE = 8192
+
+_MAGICS = (
+    (b"\x50\xed\x55\xba", "it is a fatbin: take out one architecture's image first"),
+    (b"\xb1\x43\x62\x46", "it is a fatbin wrapper: take out one architecture's image first"),
+    (b"\xed\x43\x4e\x7f", "it is LTO-IR: link it with nvJitLink first, or compile without -dlto"),
+    (b"BC\xc0\xde", "it is LLVM bitcode: compile it to a cubin first"),
+    (b"\x1f\x8b", "it is gzip-compressed: decompress it first"),
+    (b"\x28\xb5\x2f\xfd", "it is zstd-compressed: decompress it first"),
+    (b"PK\x03\x04", "it is a zip archive"),
+    (b"!<arch>\n", "it is a static library: take out one object first"),
+)
+
+
+def describe(data: bytes) -> str:
+    """Return what `data` is instead of a 64-bit CUDA ELF image; empty where it is one."""
+    if not data:
+        return "it is empty"
+    for magic, text in _MAGICS:
+        if data.startswith(magic):
+            return text
+    if data.startswith(b"\x7fELF"):
+        return _describe_elf(data)
+    head = data[:_HEAD_SIZE]
+    if _COMMENT.sub(b"", head).lstrip().startswith(b".version"):
+        return "it is PTX text: compile with a real architecture such as sm_90, not compute_90"
+    if b"\0" not in head and b"__global__" in head:
+        return "it is CUDA source: compile it first"
+    return f"it begins with {data[:8].hex(' ')}, an ELF image with 7f 45 4c 46"
+
+
+def _describe_elf(data: bytes) -> str:
+    if len(data) < _HEADER_SIZE:
+        return f"it is truncated: {len(data)} bytes, an ELF header alone has {_HEADER_SIZE}"
+    machine = int.from_bytes(data[18:20], "little" if data[5] == 1 else "big")
+    if machine != _EM_CUDA:
+        return f"it is an ELF file for another machine ({machine}), such as a host object or .so"
+    if data[4] != 2 or data[5] != 1:
+        return "it is not a 64-bit little-endian ELF image"
+    return ""
