@@ -1,0 +1,111 @@
+"""NVRTC's log made readable: the caller's own lines with their numbers, and what may help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .arch import number_of
+
+__all__ = ["annotate", "hints", "worst"]
+
+_LOCATED = re.compile(r"(?P<name>.+?)\((?P<line>\d+)\): ")
+_SEVERITY = re.compile(r"\b(error|warning)\b", re.IGNORECASE)
+_MISSING_HEADER = re.compile(r"(?:cannot|could not) open source file \"([^\"]+)\"")
+_WRONG_TARGET = re.compile(r"(?:not supported on|requires) \.target '?(sm_\d+[af]?)")
+_CCCL = ("cub/", "cuda/", "thrust/", "nv/")
+_HOST_ONLY = re.compile(r"[a-z_]+\Z")
+
+
+def annotate(log: str, *, name: str, source: str) -> str:
+    """Return a log in which each diagnostic about the caller's file shows its lines, numbered.
+
+    Parameters
+    ----------
+    log : str
+        NVRTC's log.
+    name : str
+        The name under which NVRTC knows the caller's source.
+    source : str
+        That source; diagnostics past its end and in other files stay as they are.
+    """
+    # A #line directive moves the numbers away from the text at hand.
+    moved = re.search(r"^\s*#\s*(line\b|\d)", source, re.MULTILINE)
+    lines = [] if moved else source.split("\n")
+    return "\n".join(_annotated(log.split("\n"), name, lines))
+
+
+def _annotated(log: list[str], name: str, source: list[str]) -> Iterator[str]:
+    index = 0
+    while index < len(log):
+        line = log[index]
+        index += 1
+        yield line
+        match = _LOCATED.match(line)
+        if match is None or match["name"] != name:
+            continue
+        number = int(match["line"])
+        if not 0 < number <= len(source):
+            continue
+        caret = None
+        if _is_echo(log[index : index + 2], source[number - 1]):
+            # The echo is the line with two blanks before it; the caret under it is, too.
+            caret = log[index + 1].index("^") - (len(log[index]) - len(log[index].lstrip()))
+            index += 2
+        yield from _context(source, number, caret)
+
+
+def _is_echo(following: list[str], line: str) -> bool:
+    if len(following) < 2 or following[1].strip() != "^":
+        return False
+    return following[0].split() == line.split()
+
+
+def _context(source: list[str], number: int, caret: int | None) -> Iterator[str]:
+    width = len(str(number))
+    if number > 1 and source[number - 2].strip():
+        yield f"  {number - 1:>{width}} | {source[number - 2].rstrip()}"
+    line = source[number - 1].rstrip()
+    yield f"> {number:>{width}} | {line}"
+    if caret is not None:
+        indent = line[: len(line) - len(line.lstrip())]
+        yield f"  {'':>{width}} | {indent}{' ' * caret}^"
+
+
+def hints(log: str, *, arch: str, cccl_wheel: str | None) -> tuple[str, ...]:
+    """Return what a log's errors suggest to do.
+
+    Parameters
+    ----------
+    log : str
+        NVRTC's log.
+    arch : str
+        The architecture compiled for.
+    cccl_wheel : str or None
+        The name of the wheel of CCCL's headers where it is missing.
+    """
+    found = []
+    header = _MISSING_HEADER.search(log)
+    if header is not None:
+        found.append(_header_hint(header[1], cccl_wheel))
+    target = _WRONG_TARGET.search(log)
+    if target is not None and number_of(arch) >= 90 and arch[-1].isdigit():
+        found.append(f'an instruction needs more than {arch}; try arch="{arch}a"')
+    return tuple(found)
+
+
+def _header_hint(header: str, cccl_wheel: str | None) -> str:
+    if cccl_wheel is not None and header.startswith(_CCCL):
+        return f"{header} is a header of CCCL; run: pip install {cccl_wheel}"
+    if _HOST_ONLY.match(header):
+        return (
+            f"<{header}> belongs to the host's C++ library, which device code does not have here; "
+            f"include <cuda/std/{header}> where CCCL provides it, or move host code to cpp_sources"
+        )
+    return f"{header} was found in no include folder; name its folder in the include paths"
+
+
+def worst(log: str) -> str:
+    """Return ``"error"``, ``"warning"`` or ``""``: the gravest word in a log."""
+    words = {word.lower() for word in _SEVERITY.findall(log)}
+    return next((word for word in ("error", "warning") if word in words), "")

@@ -1,0 +1,201 @@
+"""NVIDIA's wheels: which CUDA families are installed, and the one that this process uses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from . import config, driver
+from .errors import ToolchainError
+
+__all__ = ["MAJORS", "Cuda", "find_cuda", "reset"]
+
+MAJORS = (12, 13)
+"""The CUDA families that can be used, oldest first."""
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """One CUDA family as its wheels install it, all parts of the same major version.
+
+    Attributes
+    ----------
+    major : int
+        12 or 13.
+    nvrtc : Path
+        ``libnvrtc.so.<major>``.
+    include : Path
+        The folder of ``cuda.h`` and ``cuda_fp16.h``.
+    cccl : Path or None
+        The folder of ``cub/`` and ``cuda/std/``, None where that wheel is missing.
+    cudart : Path or None
+        ``libcudart.so.<major>``, None where it is missing.
+    version : str
+        The wheels' names and versions; two installations with the same text hold the same files.
+    """
+
+    major: int
+    nvrtc: Path
+    include: Path
+    cccl: Path | None
+    cudart: Path | None
+    version: str
+
+    @property
+    def include_dirs(self) -> tuple[Path, ...]:
+        """The folders to search for CUDA's headers, in order."""
+        return (self.include,) if self.cccl is None else (self.include, self.cccl)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One wheel of a family: its folder under ``nvidia/`` and the file that shows it is there."""
+
+    wheel: str
+    folder: str
+    marker: str
+
+
+def _parts(major: int) -> dict[str, _Part]:
+    if major == 12:
+        return {
+            "nvrtc": _Part("nvidia-cuda-nvrtc-cu12", "cuda_nvrtc", "lib/libnvrtc.so.12"),
+            "runtime": _Part("nvidia-cuda-runtime-cu12", "cuda_runtime", "include/cuda_fp16.h"),
+            "cudart": _Part("nvidia-cuda-runtime-cu12", "cuda_runtime", "lib/libcudart.so.12"),
+            "cccl": _Part("nvidia-cuda-cccl-cu12", "cuda_cccl", "include/cuda/std/cstdint"),
+        }
+    folder = f"cu{major}"
+    return {
+        "nvrtc": _Part("nvidia-cuda-nvrtc", folder, f"lib/libnvrtc.so.{major}"),
+        "runtime": _Part("nvidia-cuda-runtime", folder, "include/cuda_fp16.h"),
+        "crt": _Part("nvidia-cuda-crt", folder, "include/crt/host_defines.h"),
+        "cudart": _Part("nvidia-cuda-runtime", folder, f"lib/libcudart.so.{major}"),
+        "cccl": _Part("nvidia-cuda-cccl", folder, "include/cccl/cuda/std/cstdint"),
+    }
+
+
+_OPTIONAL = frozenset({"cudart", "cccl"})
+
+
+def find_cuda() -> Cuda:
+    """Return the CUDA family to use.
+
+    ``TVMFFI_CUBIN_CUDA`` decides. Without it: of the completely installed families the newest
+    that the driver supports; without a driver, 12 where it is installed. A family that is alone is
+    used without a question to the driver.
+
+    Raises
+    ------
+    ToolchainError
+        No family is installed, or one is only in part; the message names what to install.
+    ValueError
+        ``TVMFFI_CUBIN_CUDA`` names no family.
+    """
+    override = config.get("TVMFFI_CUBIN_CUDA")
+    return _find(override, config.get("TVMFFI_CUBIN_DRIVER"), tuple(sys.path))
+
+
+def reset() -> None:
+    """Forget what was found, as a new process would; for changes on disk under the same paths."""
+    _find.cache_clear()
+
+
+@lru_cache(maxsize=8)
+def _find(override: str | None, _driver: str | None, paths: tuple[str, ...]) -> Cuda:
+    # sys.path and not nvidia.__path__: several wheels put an __init__.py into nvidia/, which then
+    # hides the same package in every later folder of the path.
+    sites = [path for path in map(os.path.abspath, paths) if os.path.isdir(path + "/nvidia")]
+    if override is not None:
+        major = _parse_override(override)
+        return _complete(_locate(sites, major), major, f"TVMFFI_CUBIN_CUDA={override} asks for it")
+    located = {major: _locate(sites, major) for major in MAJORS}
+    ready = [major for major in MAJORS if not _missing(located[major], major)]
+    if not ready:
+        started = [major for major in MAJORS if "nvrtc" in located[major]] or [MAJORS[0]]
+        return _complete(located[started[0]], started[0], "no CUDA family is completely installed")
+    major = ready[0] if len(ready) == 1 else _choose(ready)
+    return _complete(located[major], major, "")
+
+
+def _parse_override(text: str) -> int:
+    if text not in map(str, MAJORS):
+        raise ValueError(
+            f"TVMFFI_CUBIN_CUDA={text!r} is no CUDA family: set it to "
+            f"{' or '.join(map(str, MAJORS))}, or unset it"
+        )
+    return int(text)
+
+
+def _choose(ready: list[int]) -> int:
+    version = driver.version()
+    if version is None:
+        return ready[0]
+    return max((major for major in ready if major * 1000 <= version), default=ready[0])
+
+
+def _locate(sites: list[str], major: int) -> dict[str, str]:
+    """Return, by part, the folder of the path that holds its wheel."""
+    located = {}
+    for name, part in _parts(major).items():
+        file = f"/nvidia/{part.folder}/{part.marker}"
+        site = next((site for site in sites if os.path.isfile(site + file)), None)
+        if site is not None:
+            located[name] = site
+    return located
+
+
+def _missing(located: dict[str, str], major: int) -> list[str]:
+    return [
+        part.wheel
+        for name, part in _parts(major).items()
+        if name not in located and name not in _OPTIONAL
+    ]
+
+
+def _complete(located: dict[str, str], major: int, why: str) -> Cuda:
+    missing = _missing(located, major)
+    parts = _parts(major)
+    if missing:
+        state = "is incomplete: " if len(missing) < len(parts) - len(_OPTIONAL) else "is missing: "
+        raise ToolchainError(
+            f"CUDA {major} {state}{why}, but the Python path has no {' and no '.join(missing)}; "
+            f"run: pip install 'tvmffi-cubin[cu{major}]'"
+        )
+
+    def folder(name: str, inner: str) -> Path:
+        return Path(located[name], "nvidia", parts[name].folder, inner)
+
+    return Cuda(
+        major=major,
+        nvrtc=folder("nvrtc", parts["nvrtc"].marker),
+        include=folder("runtime", "include"),
+        cccl=folder("cccl", "include" if major == 12 else "include/cccl")
+        if "cccl" in located
+        else None,
+        cudart=folder("cudart", parts["cudart"].marker) if "cudart" in located else None,
+        version=_version(located, major),
+    )
+
+
+def _version(located: dict[str, str], major: int) -> str:
+    """Name the wheels by the names of their metadata folders: exact, and one listing a site."""
+    parts = _parts(major)
+    prefixes: dict[str, set[str]] = {}
+    for name, site in located.items():
+        prefixes.setdefault(site, set()).add(parts[name].wheel.replace("-", "_") + "-")
+    found: list[str] = []
+    for site, wanted in prefixes.items():
+        start = tuple(wanted)
+        found += [
+            entry[: -len(".dist-info")]
+            for entry in os.listdir(site)
+            if entry.startswith(start) and entry.endswith(".dist-info")
+        ]
+    if len(found) < sum(map(len, prefixes.values())):
+        # Files without their metadata (copied, or from a system package): size tells builds apart.
+        nvrtc = Path(located["nvrtc"], "nvidia", parts["nvrtc"].folder, parts["nvrtc"].marker)
+        found.append(f"libnvrtc of {nvrtc.stat().st_size} bytes")
+    return ", ".join(sorted(found))

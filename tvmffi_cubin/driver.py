@@ -1,0 +1,194 @@
+"""The CUDA driver from Python, through the seam `TVMFFI_CUBIN_DRIVER`; it never makes a context."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+from . import config
+from .errors import ToolchainError
+
+__all__ = [
+    "Driver",
+    "current_device",
+    "device_arch",
+    "device_count",
+    "device_name",
+    "missing_reason",
+    "open",
+    "version",
+]
+
+_SUCCESS = 0
+_COMPUTE_CAPABILITY_MAJOR = 75
+_COMPUTE_CAPABILITY_MINOR = 76
+_NAME_BYTES = 256
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A loaded driver library.
+
+    Attributes
+    ----------
+    name : str
+        The library as the seam names it.
+    library : ctypes.CDLL
+        Its handle.
+    """
+
+    name: str
+    library: ctypes.CDLL
+
+    def version(self) -> int:
+        """Return the newest CUDA version that the driver supports, 12040 for 12.4; no cuInit."""
+        value = ctypes.c_int()
+        self._call("cuDriverGetVersion", ctypes.byref(value))
+        return value.value
+
+    def device_count(self) -> int:
+        """Return the number of devices visible to this process; 0 where the driver finds none."""
+        value = ctypes.c_int()
+        if self._try("cuInit", ctypes.c_uint(0)) != _SUCCESS:
+            return 0
+        self._call("cuDeviceGetCount", ctypes.byref(value))
+        return value.value
+
+    def current_device(self) -> int:
+        """Return the ordinal of the calling thread's current context, 0 where it has none."""
+        value = ctypes.c_int()
+        self._initialise()
+        return value.value if self._try("cuCtxGetDevice", ctypes.byref(value)) == _SUCCESS else 0
+
+    def device_arch(self, ordinal: int) -> str:
+        """Return a device's architecture without suffix, such as ``"sm_90"``."""
+        device = self._device(ordinal)
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        for value, attribute in (
+            (major, _COMPUTE_CAPABILITY_MAJOR),
+            (minor, _COMPUTE_CAPABILITY_MINOR),
+        ):
+            self._call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        return f"sm_{major.value}{minor.value}"
+
+    def device_name(self, ordinal: int) -> str:
+        """Return a device's name, such as ``"NVIDIA H200"``."""
+        text = ctypes.create_string_buffer(_NAME_BYTES)
+        self._call("cuDeviceGetName", text, _NAME_BYTES, self._device(ordinal))
+        return text.value.decode("utf-8", "replace")
+
+    def _initialise(self) -> None:
+        # Not remembered: a forked child must see the driver's refusal, not its parent's success.
+        self._call("cuInit", ctypes.c_uint(0))
+
+    def _device(self, ordinal: int) -> ctypes.c_int:
+        self._initialise()
+        count, device = ctypes.c_int(), ctypes.c_int()
+        self._call("cuDeviceGetCount", ctypes.byref(count))
+        if not 0 <= ordinal < count.value:
+            raise ValueError(f"no CUDA device {ordinal}: the driver shows {count.value} device(s)")
+        self._call("cuDeviceGet", ctypes.byref(device), ordinal)
+        return device
+
+    def _try(self, function: str, *arguments: object) -> int:
+        try:
+            return int(getattr(self.library, function)(*arguments))
+        except AttributeError:
+            raise ToolchainError(
+                f"{self.name} has no function {function}: it is no CUDA driver; "
+                "unset TVMFFI_CUBIN_DRIVER, or let it name a library with the driver's functions"
+            ) from None
+
+    def _call(self, function: str, *arguments: object) -> None:
+        result = self._try(function, *arguments)
+        if result != _SUCCESS:
+            raise ToolchainError(
+                f"{function} of the CUDA driver ({self.name}) failed: {self._error_name(result)}"
+            )
+
+    def _error_name(self, result: int) -> str:
+        text = ctypes.c_char_p()
+        found = hasattr(self.library, "cuGetErrorName") and (
+            self.library.cuGetErrorName(result, ctypes.byref(text)) == _SUCCESS
+        )
+        return f"{text.value.decode()} ({result})" if found and text.value else f"error {result}"
+
+
+_opened: dict[str, Driver | str] = {}
+"""By library name: the driver, or why it could not be opened."""
+
+
+def _open() -> Driver | str:
+    name = config.get("TVMFFI_CUBIN_DRIVER") or ""
+    known = _opened.get(name)
+    if known is None:
+        try:
+            known = Driver(name, ctypes.CDLL(name))
+        except OSError as error:
+            known = f"the CUDA driver could not be opened: {error}"
+        _opened[name] = known
+    return known
+
+
+def open() -> Driver | None:  # noqa: A001
+    """Return the driver that the seam names, None where it cannot be opened.
+
+    It is opened once for each value of ``TVMFFI_CUBIN_DRIVER``. `missing_reason` says why there
+    is none.
+    """
+    found = _open()
+    return found if isinstance(found, Driver) else None
+
+
+def missing_reason() -> str:
+    """Return why `open` returned None, empty where it returned a driver."""
+    found = _open()
+    return found if isinstance(found, str) else ""
+
+
+def version() -> int | None:
+    """Return the newest CUDA version that the driver supports, 12040 for 12.4; None without one."""
+    driver = open()
+    return None if driver is None else driver.version()
+
+
+def device_count() -> int:
+    """Return how many devices this process can use, 0 without a driver."""
+    driver = open()
+    return 0 if driver is None else driver.device_count()
+
+
+def current_device() -> int:
+    """Return the ordinal of the current context's device, 0 where the thread has no context.
+
+    Raises
+    ------
+    ToolchainError
+        There is no driver, or it has no device.
+    """
+    return _require().current_device()
+
+
+def device_arch(ordinal: int) -> str:
+    """Return the architecture of a device, such as ``"sm_90"``, without an ``a`` suffix.
+
+    Raises
+    ------
+    ToolchainError
+        There is no driver, or it has no device.
+    ValueError
+        There is no device of this ordinal.
+    """
+    return _require().device_arch(ordinal)
+
+
+def device_name(ordinal: int) -> str:
+    """Return the name of a device; raises as `device_arch` does."""
+    return _require().device_name(ordinal)
+
+
+def _require() -> Driver:
+    found = _open()
+    if isinstance(found, str):
+        raise ToolchainError(f"{found}; a GPU and NVIDIA's driver are needed for this")
+    return found

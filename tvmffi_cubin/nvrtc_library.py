@@ -1,0 +1,160 @@
+"""libnvrtc through ctypes: loaded by path, every call checked, a program freed on every way out."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from .errors import CubinError, ToolchainError
+
+__all__ = ["NvrtcLibrary", "Program"]
+
+SUCCESS = 0
+INVALID_OPTION = 5
+COMPILATION_FAILED = 6
+NAME_EXPRESSION_NOT_VALID = 10
+
+_Handle = ctypes.c_void_p
+_Strings = ctypes.POINTER(ctypes.c_char_p)
+_PROTOTYPES: dict[str, list[type]] = {
+    "nvrtcVersion": [ctypes.c_void_p, ctypes.c_void_p],
+    "nvrtcGetNumSupportedArchs": [ctypes.c_void_p],
+    "nvrtcGetSupportedArchs": [ctypes.c_void_p],
+    "nvrtcCreateProgram": [
+        ctypes.c_void_p,
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        ctypes.c_int,
+        _Strings,
+        _Strings,
+    ],
+    "nvrtcDestroyProgram": [ctypes.c_void_p],
+    "nvrtcAddNameExpression": [_Handle, ctypes.c_char_p],
+    "nvrtcCompileProgram": [_Handle, ctypes.c_int, _Strings],
+    "nvrtcGetLoweredName": [_Handle, ctypes.c_char_p, ctypes.c_void_p],
+    "nvrtcGetProgramLogSize": [_Handle, ctypes.c_void_p],
+    "nvrtcGetProgramLog": [_Handle, ctypes.c_char_p],
+    "nvrtcGetCUBINSize": [_Handle, ctypes.c_void_p],
+    "nvrtcGetCUBIN": [_Handle, ctypes.c_char_p],
+}
+
+
+@dataclass(frozen=True)
+class NvrtcLibrary:
+    """A loaded libnvrtc.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    library : ctypes.CDLL
+        Its handle. ctypes releases the GIL in every call.
+    """
+
+    path: Path
+    library: ctypes.CDLL
+
+    @staticmethod
+    def load(path: Path) -> NvrtcLibrary:
+        """Load the library of a path, once a process.
+
+        Raises
+        ------
+        ToolchainError
+            It cannot be loaded.
+        """
+        return _load(path)
+
+    def version(self) -> tuple[int, int]:
+        """Return the library's version, major and minor."""
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self.call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+        return major.value, minor.value
+
+    def supported_archs(self) -> tuple[int, ...]:
+        """Return the architecture numbers that it compiles for, in order."""
+        count = ctypes.c_int()
+        self.call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
+        numbers = (ctypes.c_int * count.value)()
+        self.call("nvrtcGetSupportedArchs", numbers)
+        return tuple(numbers)
+
+    def call(self, function: str, *arguments: object) -> None:
+        """Call a function that is not expected to fail."""
+        result = getattr(self.library, function)(*arguments)
+        if result != SUCCESS:
+            raise CubinError(f"{function} of {self.path} failed: {self.error_text(result)}")
+
+    def error_text(self, result: int) -> str:
+        """Return NVRTC's name of a result."""
+        get_text = self.library.nvrtcGetErrorString
+        get_text.restype = ctypes.c_char_p
+        text = get_text(result)
+        return text.decode() if text else f"error {result}"
+
+    @contextmanager
+    def program(self, source: bytes, name: bytes) -> Iterator[Program]:
+        """Create a program for the duration of a with statement."""
+        handle = ctypes.c_void_p()
+        self.call("nvrtcCreateProgram", ctypes.byref(handle), source, name, 0, None, None)
+        try:
+            yield Program(self, handle)
+        finally:
+            self.library.nvrtcDestroyProgram(ctypes.byref(handle))
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of NVRTC, alive inside `NvrtcLibrary.program` only."""
+
+    owner: NvrtcLibrary
+    handle: ctypes.c_void_p
+
+    def compile(self, options: Sequence[bytes]) -> int:
+        """Compile and return NVRTC's result."""
+        array = (ctypes.c_char_p * len(options))(*options)
+        return int(self.owner.library.nvrtcCompileProgram(self.handle, len(options), array))
+
+    def add_name_expression(self, expression: bytes) -> None:
+        """Ask for the instance and the lowered name of an expression; before `compile`."""
+        self.owner.call("nvrtcAddNameExpression", self.handle, expression)
+
+    def lowered_name(self, expression: bytes) -> str:
+        """Return the symbol of a name expression."""
+        text = ctypes.c_char_p()
+        self.owner.call("nvrtcGetLoweredName", self.handle, expression, ctypes.byref(text))
+        return (text.value or b"").decode()
+
+    def log(self) -> str:
+        """Return the log, empty where there is none."""
+        return self._get("nvrtcGetProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip("\n")
+
+    def cubin(self) -> bytes:
+        """Return the image, empty where the options asked for another kind of output."""
+        return self._get("nvrtcGetCUBIN")
+
+    def _get(self, function: str) -> bytes:
+        size = ctypes.c_size_t()
+        self.owner.call(function + "Size", self.handle, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(max(size.value, 1))
+        if size.value:
+            self.owner.call(function, self.handle, buffer)
+        return buffer.raw[: size.value]
+
+
+@lru_cache(maxsize=8)
+def _load(path: Path) -> NvrtcLibrary:
+    try:
+        library = ctypes.CDLL(str(path))
+        for function, types in _PROTOTYPES.items():
+            getattr(library, function).argtypes = types
+    except (OSError, AttributeError) as error:
+        raise ToolchainError(
+            f"NVRTC could not be loaded from {path}: {error}; reinstall its wheel, run: "
+            "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
+        ) from error
+    return NvrtcLibrary(path, library)

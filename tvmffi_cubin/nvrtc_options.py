@@ -1,0 +1,145 @@
+"""The options that NVRTC is given: ours, the caller's, and which of nvcc's mean nothing to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from .arch import check_arch
+
+__all__ = ["PRELUDE", "arch_option", "caller_options", "compile_options"]
+
+PRELUDE = "tvmffi_cubin_prelude.h"
+"""The header that every source starts with, in the shims' folder."""
+
+_ARCH = ("-arch", "--gpu-architecture")
+_STD = ("-std", "--std")
+_DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
+# Options of nvcc that set what NVRTC does anyway, or the host compiler that it does not have.
+_IGNORED = re.compile(
+    r"-O[123]|--optimize=[123]|-m64|--machine=64"
+    r"|--?expt-relaxed-constexpr|--?expt-extended-lambda|--?extended-lambda"
+    r"|-t\d+|--threads=\d+|-Xcompiler=.*|--compiler-options=.*"
+)
+_IGNORED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "--threads", "--optimize")
+
+
+def caller_options(options: object) -> tuple[str, ...]:
+    """Return the caller's options without those of nvcc's that mean nothing to NVRTC.
+
+    Raises
+    ------
+    TypeError
+        The options are no sequence of strings.
+    ValueError
+        An option asks for what NVRTC cannot give.
+    """
+    if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
+        raise TypeError(
+            f"options must be a sequence of strings, got {type(options).__name__} {options!r}; "
+            "pass a list, one option an item"
+        )
+    for option in options:
+        if not isinstance(option, str):
+            raise TypeError(f"options must hold strings, got {type(option).__name__} {option!r}")
+        if "\0" in option:
+            raise ValueError(f"the option {option!r} holds a NUL character")
+        if re.match(r"--?(gencode|generate-code)\b", option):
+            raise ValueError(
+                f"the option {option!r} is nvcc's: NVRTC compiles for one architecture at a time; "
+                'pass arch="sm_90a" or the like'
+            )
+    return tuple(_without_ignored(iter(options)))
+
+
+def _without_ignored(options: Iterator[str]) -> Iterator[str]:
+    for option in options:
+        if option in _IGNORED_WITH_VALUE:
+            next(options, None)
+        elif not _IGNORED.fullmatch(option):
+            yield option
+
+
+def arch_option(options: Sequence[str], arch: str | None) -> str | None:
+    """Return the architecture that the options or the argument name, None where neither does.
+
+    Raises
+    ------
+    ValueError
+        They name two different ones, or something that is no architecture.
+    """
+    named = [value for name, value, _ in _items(options) if name in _ARCH]
+    for value in named:
+        check_arch(value)
+    if arch is not None:
+        named.append(check_arch(arch))
+    if len(set(named)) > 1:
+        raise ValueError(
+            f"the architecture is given twice: {' and '.join(dict.fromkeys(named))}; "
+            "give it once, as arch="
+        )
+    return named[0] if named else None
+
+
+def compile_options(
+    *,
+    arch: str,
+    options: Sequence[str],
+    shims: Path,
+    include_paths: Iterable[Path],
+    cuda_includes: Iterable[Path],
+    source_include: bool,
+) -> tuple[str, ...]:
+    """Return all options in the order that NVRTC gets them.
+
+    Parameters
+    ----------
+    arch : str
+        The architecture; options of the caller that name it too are dropped.
+    options : sequence of str
+        The caller's, from `caller_options`.
+    shims : Path
+        Our headers for NVRTC, searched before all others.
+    include_paths, cuda_includes : iterable of Path
+        The caller's folders, then CUDA's.
+    source_include : bool
+        Whether headers are searched beside the source, too.
+
+    Raises
+    ------
+    ValueError
+        The options name two language standards.
+    """
+    items = _items(options)
+    standards = [value for name, value, _ in items if name in _STD]
+    if len(set(standards)) > 1:
+        raise ValueError(
+            f"two language standards are given: {' and '.join(standards)}; give one -std="
+        )
+    ours = [f"-arch={arch}", "-default-device", f"-std={(standards or ['c++17'])[0]}"]
+    if not source_include:
+        ours.append("-no-source-include")
+    ours += [f"-I{shims}", f"--pre-include={shims / PRELUDE}"]
+    kept = [
+        part
+        for name, _, parts in items
+        if name not in (*_ARCH, *_STD, *_DEFAULT_DEVICE)
+        for part in parts
+    ]
+    folders = [f"-I{folder}" for folder in (*include_paths, *cuda_includes)]
+    return (*ours, *kept, *folders)
+
+
+def _items(options: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return name, value and spelling of each option, a value in the next item taken along."""
+    result = []
+    rest = iter(options)
+    for option in rest:
+        name, equals, value = option.partition("=")
+        parts: tuple[str, ...] = (option,)
+        if name in (*_ARCH, *_STD) and not equals:
+            value = next(rest, "")
+            parts = (option, value)
+        result.append((name, value, parts))
+    return result

@@ -1,0 +1,244 @@
+"""What a build needs beside CUDA: ninja, compiler, assembler, linker, tvm-ffi, our own headers."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from . import config
+from .cuda_wheels import Cuda, find_cuda
+from .errors import ToolchainError
+
+__all__ = [
+    "Cuda",
+    "HostCompiler",
+    "TvmFfiPaths",
+    "find_assembler",
+    "find_cuda",
+    "find_host_compiler",
+    "find_linker",
+    "find_ninja",
+    "identify_host_compiler",
+    "include_dir",
+    "tvm_ffi_paths",
+]
+
+_COMPILERS = ("c++", "g++", "clang++")
+
+
+@dataclass(frozen=True)
+class HostCompiler:
+    """The host C++ compiler.
+
+    Attributes
+    ----------
+    path : Path
+        The program to run: the compiler, or a launcher such as ccache.
+    arguments : tuple of str
+        What ``$CXX`` gives it before any other argument; the compiler itself after a launcher.
+    """
+
+    path: Path
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The program and its own arguments, to put before a compilation's arguments."""
+        return (str(self.path), *self.arguments)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every program of the command: stat them all to see whether the compiler changed."""
+        programs = (_on_path(argument) for argument in self.arguments if argument[:1] != "-")
+        return (self.path, *(program for program in programs if program is not None))
+
+
+class TvmFfiPaths(NamedTuple):
+    """Where tvm-ffi's C++ parts lie."""
+
+    include: Path
+    library_dir: Path
+    library: Path
+
+
+def find_host_compiler() -> HostCompiler:
+    """Return the host C++ compiler: ``$CXX`` with its arguments, else the first on PATH.
+
+    Raises
+    ------
+    ToolchainError
+        There is none, or ``$CXX`` names one that does not exist.
+    """
+    text = config.get("CXX")
+    if text is None:
+        for name in _COMPILERS:
+            found = _on_path(name)
+            if found is not None:
+                return HostCompiler(found)
+        raise ToolchainError(
+            f"no C++ compiler: {', '.join(_COMPILERS)} are not on PATH and CXX is not set; "
+            "run: apt install g++ (or: conda install -c conda-forge gxx)"
+        )
+    import shlex
+
+    program, *arguments = shlex.split(text) or [""]
+    found = _on_path(program)
+    if found is None:
+        raise ToolchainError(
+            f"CXX={text!r}: no program {program!r} was found; unset CXX, or run: apt install g++ "
+            "(or: conda install -c conda-forge gxx)"
+        )
+    return HostCompiler(found, tuple(arguments))
+
+
+def identify_host_compiler(compiler: HostCompiler) -> str:
+    """Return the compiler's target and version; spawns a process.
+
+    Raises
+    ------
+    ToolchainError
+        It cannot be run, or fails.
+    """
+    import subprocess
+
+    command = [*compiler.command, "-v"]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+    except OSError as error:
+        raise ToolchainError(
+            f"the C++ compiler {' '.join(command)!r} cannot be run: {error}"
+        ) from error
+    text = done.stdout.decode("utf-8", "replace")
+    if done.returncode != 0:
+        raise ToolchainError(
+            f"{' '.join(command)!r} failed with status {done.returncode}: {text.strip()}; "
+            "set CXX to a C++ compiler"
+        )
+    lines = text.splitlines()
+    kept = [line for line in lines if line.startswith("Target:") or " version " in line]
+    return "\n".join(kept or lines)
+
+
+def find_linker() -> Path:
+    """Return ``ld``; raises ToolchainError where PATH has none."""
+    return _binutils("ld", "linker")
+
+
+def find_assembler() -> Path:
+    """Return ``as``; raises ToolchainError where PATH has none."""
+    return _binutils("as", "assembler")
+
+
+def find_ninja() -> Path:
+    """Return ninja: the PyPI package's own binary, else the one on PATH.
+
+    Raises
+    ------
+    ToolchainError
+        There is none.
+    """
+    scripts = [Path(sys.executable or "/").parent / "ninja", Path(sys.prefix, "bin", "ninja")]
+    package = _package_dir("ninja")
+    if package is not None:
+        # Older wheels keep the binary inside; `pip install --target` puts scripts beside it.
+        scripts += [package / "data" / "bin" / "ninja", package.parent / "bin" / "ninja"]
+        scripts += [parent / "bin" / "ninja" for parent in package.parents[2:4]]
+    usable = [script for script in scripts if _is_program(script)]
+    # Older wheels' entry in bin/ is a Python script, which takes 50 ms to start; try it last.
+    binary = next((path for path in usable if _is_binary(path)), None)
+    found = binary or _on_path("ninja") or next(iter(usable), None)
+    if found is None:
+        raise ToolchainError(
+            "ninja is missing: neither its Python package nor a program on PATH was found; "
+            "run: pip install ninja"
+        )
+    return found
+
+
+def tvm_ffi_paths() -> TvmFfiPaths:
+    """Return tvm-ffi's include folder, library folder and library, without importing it.
+
+    Raises
+    ------
+    ToolchainError
+        tvm-ffi is not installed, or holds no such files.
+    """
+    package = _package_dir("tvm_ffi")
+    if package is None:
+        raise ToolchainError("tvm-ffi is missing; run: pip install apache-tvm-ffi")
+    paths = TvmFfiPaths(package / "include", package / "lib", package / "lib" / "libtvm_ffi.so")
+    if paths.library.is_file() and (paths.include / "tvm").is_dir():
+        return paths
+    # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
+    from tvm_ffi import libinfo
+
+    try:
+        library = Path(libinfo.find_libtvm_ffi())
+        return TvmFfiPaths(Path(libinfo.find_include_path()), library.parent, library)
+    except RuntimeError as error:
+        raise ToolchainError(
+            f"tvm-ffi in {package} has no headers or library ({error}); "
+            "run: pip install --force-reinstall apache-tvm-ffi"
+        ) from error
+
+
+def include_dir() -> Path:
+    """Return the folder of this package's C++ headers, in a wheel or in a checkout."""
+    package = Path(__file__).resolve().parent
+    for folder in (package / "include", package.parent / "include"):
+        if (folder / "tvmffi_cubin").is_dir():
+            return folder
+    raise ToolchainError(
+        f"tvmffi_cubin's C++ headers are missing beside and inside {package}; "
+        "run: pip install --force-reinstall tvmffi-cubin"
+    )
+
+
+def _binutils(name: str, role: str) -> Path:
+    found = _on_path(name)
+    if found is None:
+        raise ToolchainError(
+            f"the {role} {name!r} is not on PATH; "
+            "run: apt install binutils (or: conda install -c conda-forge binutils)"
+        )
+    return found
+
+
+def _package_dir(name: str) -> Path | None:
+    module = sys.modules.get(name)
+    try:
+        spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
+    except ValueError:
+        spec = None
+    locations = spec.submodule_search_locations if spec is not None else None
+    return Path(next(iter(locations))) if locations else None
+
+
+def _on_path(name: str) -> Path | None:
+    # Not shutil.which: importing shutil costs more than the search.
+    if os.sep in name:
+        return Path(os.path.abspath(name)) if _is_program(name) else None
+    if not name:
+        return None
+    folders = (os.path.join(folder, name) for folder in os.get_exec_path() if folder)
+    return next((Path(path) for path in folders if _is_program(path)), None)
+
+
+def _is_program(path: str | Path) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _is_binary(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
