@@ -6,12 +6,10 @@
 #define TVMFFI_CUBIN_DEVICE_SCOPE_H_
 
 #include "driver.h"
+#include "library_state.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
-
-/*! \brief Most devices that one process can address here. */
-constexpr int kMaxDevices = 64;
 
 /*! \brief Primary contexts retained so far; released by nobody, since exit is no time to call. */
 inline CUcontext primary_contexts[kMaxDevices];

@@ -1,0 +1,181 @@
+/*!
+ * \file tvmffi_cubin/launcher/function.h
+ * \brief One call of an exported function: check and convert, evaluate, launch, in that order.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_FUNCTION_H_
+#define TVMFFI_CUBIN_LAUNCHER_FUNCTION_H_
+
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include "expression.h"
+#include "kernel.h"
+#include "tensor.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief What a caller sets for one call, in place of what the function says. */
+struct CallOptions {
+  bool has_stream = false;
+  bool has_shape = false;
+  bool has_smem = false;
+  CUstream stream = nullptr;
+  int64_t grid[3] = {1, 1, 1};
+  int64_t block[3] = {1, 1, 1};
+  int64_t dynamic_smem_bytes = 0;
+};
+constexpr int kNumOptions = 8;  // stream, grid x y z, block x y z, dynamic_smem_bytes
+
+/*! \brief One grid, block or shared memory figure as the driver takes it. */
+inline int CheckFigure(const FunctionPlan& function, const char* what, int64_t value, int64_t least,
+                       uint32_t* out) {
+  if (__builtin_expect(value < least, 0)) {
+    return Fail("ValueError", "%s: %s is %lld, wanted %lld or more", function.name, what,
+                static_cast<long long>(value), static_cast<long long>(least));
+  }
+  if (__builtin_expect(value > UINT32_MAX, 0)) {
+    return Fail("LaunchLimitError", "%s: %s is %lld, more than any device allows", function.name,
+                what, static_cast<long long>(value));
+  }
+  *out = static_cast<uint32_t>(value);
+  return 0;
+}
+
+/*! \brief Checks an evaluated shape; leaves 0 in a grid dimension where nothing is to be done. */
+inline int FillConfig(const FunctionPlan& function, const Evaluation& shape,
+                      CUlaunchConfig* config) {
+  if (CheckFigure(function, "grid.x", shape.grid[0], 0, &config->gridDimX) != 0 ||
+      CheckFigure(function, "grid.y", shape.grid[1], 0, &config->gridDimY) != 0 ||
+      CheckFigure(function, "grid.z", shape.grid[2], 0, &config->gridDimZ) != 0 ||
+      CheckFigure(function, "block.x", shape.block[0], 1, &config->blockDimX) != 0 ||
+      CheckFigure(function, "block.y", shape.block[1], 1, &config->blockDimY) != 0 ||
+      CheckFigure(function, "block.z", shape.block[2], 1, &config->blockDimZ) != 0 ||
+      CheckFigure(function, "dynamic_smem_bytes", shape.dynamic_smem_bytes, 0,
+                  &config->sharedMemBytes) != 0) {
+    return -1;
+  }
+  return 0;
+}
+
+/*! \brief Evaluates one launch into its configuration and its kernel parameters. */
+inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
+                         const CallOptions& options, Evaluation* evaluation, void** params,
+                         CUlaunchConfig* config) {
+  if (!launch.shaped && !options.has_shape) {
+    return Fail("TypeError", "%s: the launch has no shape: call %s[grid, block](...), or give the "
+                "function a Launch(grid=..., block=...)", function.name, function.name);
+  }
+  for (int i = 0; i < 3; ++i) {
+    evaluation->grid[i] = options.grid[i];
+    evaluation->block[i] = options.block[i];
+  }
+  evaluation->dynamic_smem_bytes = 0;
+  if (launch.evaluate != nullptr) launch.evaluate(evaluation);
+  if (__builtin_expect(evaluation->failure != nullptr, 0)) {
+    return Fail("ValueError", "%s: the expression '%s' %s", function.name, evaluation->where,
+                evaluation->failure);
+  }
+  if (options.has_shape) {
+    memcpy(evaluation->grid, options.grid, sizeof(options.grid));
+    memcpy(evaluation->block, options.block, sizeof(options.block));
+  }
+  if (options.has_smem) evaluation->dynamic_smem_bytes = options.dynamic_smem_bytes;
+  if (FillConfig(function, *evaluation, config) != 0) return -1;
+  for (int i = 0; i < launch.num_sources; ++i) {
+    const Source& source = launch.sources[i];
+    params[i] = source.from == Source::kArgument   ? evaluation->arguments[source.index].address
+                : source.from == Source::kComputed ? evaluation->computed[source.index].address
+                                                   : const_cast<void*>(source.constant);
+  }
+  return 0;
+}
+
+/*! \brief Launches what PrepareLaunch prepared; a grid with a zero in it does nothing. */
+inline int RunLaunch(const FunctionPlan& function, const Driver* driver, const LaunchPlan& launch,
+                     int device, const CUlaunchConfig& config, void** params) {
+  if (config.gridDimX == 0 || config.gridDimY == 0 || config.gridDimZ == 0) return 0;
+  ImageUse use(launch.kernel->image);
+  DeviceScope scope;
+  const Status status = scope.Enter(driver, device);
+  if (!status.ok()) return FailLaunch(function.name, *launch.kernel, device, nullptr, status);
+  return LaunchKernel(function.name, driver, launch.kernel, device, config, params);
+}
+
+/*! \brief Evaluates every launch, then launches in order: bad arguments leave nothing half done. */
+inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
+                     const Argument* arguments, int device) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) {
+    return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
+  }
+  if (device < 0) device = CurrentDevice(driver);
+  Evaluation evaluation{};
+  evaluation.arguments = arguments;
+  auto* configs =
+      static_cast<CUlaunchConfig*>(__builtin_alloca(sizeof(CUlaunchConfig) * function.num_launches));
+  auto* computed = static_cast<Argument*>(__builtin_alloca(sizeof(Argument) * function.num_slots));
+  auto* params = static_cast<void**>(__builtin_alloca(sizeof(void*) * function.num_slots));
+  const CUstream stream =
+      options.has_stream ? options.stream
+                         : static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device));
+  void** filled = params;
+  for (int i = 0; i < function.num_launches; ++i) {
+    const LaunchPlan& launch = function.launches[i];
+    if (launch.reads_num_sms) {
+      evaluation.num_sms =
+          DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    }
+    memset(&configs[i], 0, sizeof(configs[i]));
+    configs[i].hStream = stream;
+    evaluation.computed = computed;
+    if (PrepareLaunch(function, launch, options, &evaluation, filled, &configs[i]) != 0) return -1;
+    computed += launch.num_computed;
+    filled += launch.num_sources;
+  }
+  for (int i = 0; i < function.num_launches; ++i) {
+    const LaunchPlan& launch = function.launches[i];
+    if (RunLaunch(function, driver, launch, device, configs[i], params) != 0) return -1;
+    params += launch.num_sources;
+  }
+  return 0;
+}
+
+/*! \brief The whole of a call. */
+inline int CallChecked(const FunctionPlan& function, const CallOptions& options,
+                       const TVMFFIAny* args, int num_args) {
+  if (__builtin_expect(num_args != function.num_params, 0)) {
+    Text list;
+    for (int i = 0, used = 0; i < function.num_params && used < 280; ++i) {
+      used += snprintf(list.chars + used, sizeof(list.chars) - used, "%s%s %s", i ? ", " : "",
+                       function.params[i].type, function.params[i].name);
+    }
+    return Fail("TypeError", "%s: got %d arguments, wanted %d: (%s)", function.name, num_args,
+                function.num_params, list.chars);
+  }
+  auto* arguments =
+      static_cast<Argument*>(__builtin_alloca(sizeof(Argument) * (function.num_params + 1)));
+  TensorDevice device;
+  for (int i = 0; i < num_args; ++i) {
+    const Place place{function.name, &function.params[i], i + 1};
+    if (Convert(place, args[i], &arguments[i], &device) != 0) return -1;
+  }
+  return LaunchAll(function, options, arguments, device.device);
+}
+
+/*! \brief One option: None leaves it as it is. */
+inline int ReadOption(const FunctionPlan& function, const char* what, const TVMFFIAny& any,
+                      int64_t* out, bool* present) {
+  *present = any.type_index != kTVMFFINone;
+  if (!*present) return 0;
+  if (any.type_index != kTVMFFIInt) {
+    return Fail("TypeError", "%s: %s: got %s, wanted an int", function.name, what,
+                DescribeArgument(any).chars);
+  }
+  *out = any.v_int64;
+  return 0;
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_FUNCTION_H_

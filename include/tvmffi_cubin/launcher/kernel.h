@@ -1,0 +1,166 @@
+/*!
+ * \file tvmffi_cubin/launcher/kernel.h
+ * \brief One kernel of an embedded image: loaded at first use, launched, and its failures explained.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
+#define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
+
+#include "../library.h"
+#include "error.h"
+#include "plan.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief Loads a kernel and its image unless they are. */
+inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel* out) {
+  *out = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST);
+  if (__builtin_expect(*out != nullptr, 1)) return {};
+  EmbeddedImage* image = kernel->image;
+  __atomic_store_n(&image->library.image, image->bytes[0], __ATOMIC_RELAXED);
+  const Status status = image->library.Load(driver);
+  if (!status.ok()) return status;
+  const CUresult result = driver->cuLibraryGetKernel(out, image->library.handle, kernel->symbol);
+  if (result != CUDA_SUCCESS) return {result, "cuLibraryGetKernel"};
+  __atomic_store_n(&kernel->handle, *out, __ATOMIC_SEQ_CST);
+  return {};
+}
+
+/*! \brief Keeps an image loaded for the length of a launch. */
+class ImageUse {
+ public:
+  explicit ImageUse(EmbeddedImage* image) : image_(image) {
+    // Both sides announce themselves first and look at the other second: one of them always sees.
+    __atomic_fetch_add(&image_->launching, 1, __ATOMIC_SEQ_CST);
+    while (__builtin_expect(__atomic_load_n(&image_->unloading, __ATOMIC_SEQ_CST) != 0, 0)) {
+      __atomic_fetch_sub(&image_->launching, 1, __ATOMIC_SEQ_CST);
+      usleep(20);
+      __atomic_fetch_add(&image_->launching, 1, __ATOMIC_SEQ_CST);
+    }
+  }
+  ~ImageUse() { __atomic_fetch_sub(&image_->launching, 1, __ATOMIC_SEQ_CST); }
+  ImageUse(const ImageUse&) = delete;
+  ImageUse& operator=(const ImageUse&) = delete;
+
+ private:
+  EmbeddedImage* image_;
+};
+
+/*! \brief A device attribute; -1 where the driver does not say. */
+inline int DeviceAttribute(const Driver* driver, int device, CUdevice_attribute attribute) {
+  CUdevice handle = 0;
+  int value = -1;
+  if (driver->cuDeviceGet(&handle, device) != CUDA_SUCCESS) return -1;
+  return driver->cuDeviceGetAttribute(&value, attribute, handle) == CUDA_SUCCESS ? value : -1;
+}
+
+/*! \brief Finds the limit that a refused launch goes over; false where it goes over none. */
+__attribute__((noinline, cold)) inline bool FindLimit(const Driver* driver, int device,
+                                                     CUkernel kernel, const CUlaunchConfig& config,
+                                                     Text* text) {
+  const struct {
+    const char* what;
+    uint64_t asked;
+    CUdevice_attribute limit;
+  } rows[] = {
+      {"grid.x", config.gridDimX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X},
+      {"grid.y", config.gridDimY, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y},
+      {"grid.z", config.gridDimZ, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z},
+      {"block.x", config.blockDimX, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X},
+      {"block.y", config.blockDimY, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y},
+      {"block.z", config.blockDimZ, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z},
+  };
+  for (const auto& row : rows) {
+    const int limit = DeviceAttribute(driver, device, row.limit);
+    if (limit < 0 || row.asked <= static_cast<uint64_t>(limit)) continue;
+    snprintf(text->chars, sizeof(text->chars), "%s is %llu, device %d allows %d", row.what,
+             static_cast<unsigned long long>(row.asked), device, limit);
+    return true;
+  }
+  CUdevice handle = 0;
+  int most = -1, registers = 0;
+  if (driver->cuDeviceGet(&handle, device) != CUDA_SUCCESS) return false;
+  driver->cuKernelGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, handle);
+  driver->cuKernelGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, handle);
+  const uint64_t threads =
+      static_cast<uint64_t>(config.blockDimX) * config.blockDimY * config.blockDimZ;
+  if (most < 0 || threads <= static_cast<uint64_t>(most)) return false;
+  snprintf(text->chars, sizeof(text->chars),
+           "the block has %llu threads, the kernel (%d registers a thread) allows %d on device %d",
+           static_cast<unsigned long long>(threads), registers, most, device);
+  return true;
+}
+
+/*! \brief Raises what a failed load or launch means: limits and architectures by name. */
+__attribute__((noinline, cold)) inline int FailLaunch(const char* function,
+                                                     const EmbeddedKernel& kernel, int device,
+                                                     const CUlaunchConfig* config,
+                                                     const Status& status) {
+  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
+  Text text;
+  DescribeStatus(status, text.chars, sizeof(text.chars));
+  if (driver != nullptr && !InForkedChild()) {
+    if (config != nullptr && kernel.handle != nullptr &&
+        FindLimit(driver, device, kernel.handle, *config, &text)) {
+      return Fail("LaunchLimitError", "%s: launch of %s: %s", function, kernel.display, text.chars);
+    }
+    if (status.result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+      const int major = DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+      const int minor = DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+      return Fail("LaunchError", "%s: the image %s is for %s, device %d is sm_%d%d: compile it for "
+                  "that arch (%s)", function, kernel.image->name, kernel.image->arches, device, major,
+                  minor, text.chars);
+    }
+  }
+  return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s", function, kernel.display,
+              kernel.image->name, device, text.chars);
+}
+
+/*! \brief Launches; the device is current already. */
+inline int LaunchKernel(const char* function, const Driver* driver, EmbeddedKernel* kernel,
+                        int device, const CUlaunchConfig& config, void** params) {
+  CUkernel handle = nullptr;
+  Status status = LoadKernel(driver, kernel, &handle);
+  if (!status.ok()) return FailLaunch(function, *kernel, device, nullptr, status);
+  if (__builtin_expect(!kernel->smem.Covers(device, config.sharedMemBytes), 0)) {
+    int most = -1;
+    status = kernel->smem.Raise(driver, handle, device, &most);
+    if (!status.ok()) return FailLaunch(function, *kernel, device, nullptr, status);
+    if (!kernel->smem.Covers(device, config.sharedMemBytes)) {
+      return Fail("LaunchLimitError", "%s: launch of %s: dynamic_smem_bytes is %u, device %d allows "
+                  "this kernel %d", function, kernel->display, config.sharedMemBytes, device, most);
+    }
+  }
+  // A CUkernel may be given where a CUfunction is asked for: the driver then takes the one of the
+  // current context (CUDA driver API, cuLaunchKernelEx).
+  const CUresult result =
+      driver->cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(handle), params, nullptr);
+  if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
+    return FailLaunch(function, *kernel, device, &config, {result, "cuLaunchKernelEx"});
+  }
+  return 0;
+}
+
+/*! \brief Unloads an image and forgets its kernels, once no launch of it is under way. */
+inline Status UnloadImage(EmbeddedImage* image, EmbeddedKernel* kernels, int num_kernels) {
+  int32_t idle = 0;
+  while (!__atomic_compare_exchange_n(&image->unloading, &idle, 1, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST)) {
+    idle = 0;
+    usleep(20);
+  }
+  while (__atomic_load_n(&image->launching, __ATOMIC_SEQ_CST) != 0) usleep(20);
+  for (int i = 0; i < num_kernels; ++i) {
+    if (kernels[i].image != image) continue;
+    __atomic_store_n(&kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
+    kernels[i].smem.Reset();
+  }
+  const Status status = image->library.Unload();
+  __atomic_store_n(&image->unloading, 0, __ATOMIC_SEQ_CST);
+  return status;
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_KERNEL_H_

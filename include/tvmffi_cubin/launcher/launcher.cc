@@ -1,0 +1,81 @@
+// What every generated launcher shares: compiled once a toolchain, linked into each shared object.
+// It must not depend on any one module, and nothing in it may throw.
+#include "function.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+int64_t Evaluation::Shape(int argument, int dimension) const {
+  const DLTensor& tensor = *arguments[argument].tensor;
+  return tensor.shape[dimension < 0 ? tensor.ndim + dimension : dimension];
+}
+
+int64_t Evaluation::Stride(int argument, int dimension) const {
+  const DLTensor& tensor = *arguments[argument].tensor;
+  return StrideOf(tensor, dimension < 0 ? tensor.ndim + dimension : dimension);
+}
+
+int64_t Evaluation::Numel(int argument) const { return NumElements(*arguments[argument].tensor); }
+
+void Evaluation::Store(int index, Kind kind, uint32_t size, const char* text, int64_t value) {
+  Argument* out = &computed[index];
+  out->address = &out->storage;
+  out->storage.i64 = value;
+  if (kind == Kind::kFloat || kind == Kind::kBfloat) {
+    if (!StoreFloat(kind, size, static_cast<double>(value), out)) Failed("is out of range");
+  } else if (!IntegerFits(kind, size, value)) {
+    Failed("is out of the range of the parameter's type");
+  }
+  Done(text, value);
+}
+
+int Call(const FunctionPlan& function, const TVMFFIAny* args, int num_args) {
+  return CallChecked(function, CallOptions(), args, num_args);
+}
+
+int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num_args) {
+  if (num_args < kNumOptions) {
+    return Fail("TypeError", "%s: got %d options, wanted %d", function.name, num_args, kNumOptions);
+  }
+  CallOptions options;
+  bool present = false;
+  if (args[0].type_index == kTVMFFIOpaquePtr) {
+    options.has_stream = true;
+    options.stream = static_cast<CUstream>(args[0].v_ptr);
+  } else {
+    int64_t stream = 0;
+    if (ReadOption(function, "stream", args[0], &stream, &options.has_stream) != 0) return -1;
+    options.stream = reinterpret_cast<CUstream>(stream);
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (ReadOption(function, "grid", args[1 + i], &options.grid[i], &present) != 0 ||
+        ReadOption(function, "block", args[4 + i], &options.block[i], &options.has_shape) != 0) {
+      return -1;
+    }
+  }
+  if (ReadOption(function, "dynamic_smem_bytes", args[7], &options.dynamic_smem_bytes,
+                 &options.has_smem) != 0) {
+    return -1;
+  }
+  return CallChecked(function, options, args + kNumOptions, num_args - kNumOptions);
+}
+
+int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels) {
+  Status first;
+  for (int i = 0; i < num_images; ++i) {
+    const Status status = UnloadImage(images[i], kernels, num_kernels);
+    if (first.ok()) first = status;
+  }
+  if (first.ok()) return 0;
+  Text text;
+  DescribeStatus(first, text.chars, sizeof(text.chars));
+  return Fail("LaunchError", "unload: %s", text.chars);
+}
+
+int ReturnText(const char* text, size_t size, TVMFFIAny* result) {
+  const TVMFFIByteArray bytes{text, size};
+  return TVMFFIStringFromByteArray(&bytes, result);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin

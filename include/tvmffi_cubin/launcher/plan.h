@@ -1,0 +1,119 @@
+/*!
+ * \file tvmffi_cubin/launcher/plan.h
+ * \brief The tables that a generated launcher consists of, and the entries that work on them.
+ *
+ * What works on them is launcher.cc, compiled once a toolchain: a generated launcher includes this
+ * file alone, which takes a fortieth of the time that compiling everything anew would.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_PLAN_H_
+#define TVMFFI_CUBIN_LAUNCHER_PLAN_H_
+
+#include <tvm/ffi/c_api.h>
+
+#include "../embed.h"
+#include "../library_state.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief What a parameter takes. */
+enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kBytes };
+
+/*! \brief One parameter of an exported function; a row of a generated table. */
+struct Param {
+  const char* name;
+  const char* type;       // C++ spelling, for messages
+  Kind kind;
+  bool strided;           // any strides will do
+  bool in_expression;     // its integer, shape or strides are read by an expression
+  uint32_t size;          // bytes of the kernel parameter
+  uint32_t align;         // of what a pointer points to, in bytes
+  int32_t min_rank;       // dimensions that expressions read
+  int32_t rank;           // exact rank where it was declared, else -1
+  uint8_t num_dtypes;     // 0: any
+  DLDataType dtypes[4];
+  const char* dtype_names;  // for messages: "float32", "int8 or uint8"
+};
+
+/*! \brief One argument of a call, converted. */
+struct Argument {
+  void* address;            // of the value, what the driver copies from
+  const DLTensor* tensor;   // where the argument is one
+  int64_t integer;          // the value that expressions see
+  union {
+    void* pointer;
+    int64_t i64;
+    uint64_t u64;
+    double f64;
+    float f32;
+    uint16_t u16;
+    uint8_t u8;
+  } storage;
+};
+
+/*! \brief An image that is embedded in this shared object, with its name and architectures. */
+struct EmbeddedImage {
+  const void* const* bytes;  // EMBED_CUBIN's table: read late, so that this is constant-initialised
+  const char* name;
+  const char* arches;
+  Library library{};
+  int32_t launching = 0;  // launches under way
+  int32_t unloading = 0;  // while set, launches wait before they begin
+};
+
+/*! \brief One kernel, a row of a generated table. */
+struct EmbeddedKernel {
+  EmbeddedImage* image;
+  const char* symbol;
+  const char* display;     // as people write it
+  DynamicSmemLimits smem;  // `everywhere` is filled in by the generator
+  CUkern_st* handle = nullptr;
+};
+
+/*! \brief Where one kernel parameter comes from. */
+struct Source {
+  enum From : uint8_t { kArgument, kComputed, kConstant } from;
+  int32_t index;         // of the argument or of the computed value
+  const void* constant;  // its bytes, in the kernel's own type
+};
+
+/*! \brief One launch of a function; a row of a generated table. */
+struct LaunchPlan {
+  EmbeddedKernel* kernel;
+  const Source* sources;
+  int32_t num_sources;
+  int32_t num_computed;
+  bool shaped;       // grid and block are known, else the caller gives them
+  bool reads_num_sms;
+  void (*evaluate)(struct Evaluation*);
+};
+
+/*! \brief An exported function; a row of a generated table. */
+struct FunctionPlan {
+  const char* name;
+  const Param* params;
+  int32_t num_params;
+  const LaunchPlan* launches;
+  int32_t num_launches;
+  int32_t num_slots;  // computed values and kernel parameters of all launches
+};
+
+/*! \brief What tvm-ffi calls: one positional call. Returns 0, or -1 with an error raised. */
+int Call(const FunctionPlan& function, const TVMFFIAny* args, int num_args);
+
+/*!
+ * \brief One call with options in front of the arguments: stream, grid x y z, block x y z,
+ * dynamic_smem_bytes; None leaves each as the function says.
+ */
+int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num_args);
+
+/*! \brief Unloads images once no launch of them is under way; a later call loads them again. */
+int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels);
+
+/*! \brief Makes a string for tvm-ffi. */
+int ReturnText(const char* text, size_t size, TVMFFIAny* result);
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_PLAN_H_

@@ -1,0 +1,76 @@
+"""Python constants as the bytes of a kernel parameter."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from .cxx_type import CxxType
+
+__all__ = ["encode"]
+
+_FORMATS = {"float16": "<e", "float32": "<f", "float64": "<d"}
+
+
+def encode(value: object, type_: CxxType, size: int, what: str) -> bytes:
+    """Encode a constant for a parameter of `size` bytes.
+
+    Raises
+    ------
+    TypeError
+        The constant's kind does not go with the parameter's type.
+    ValueError
+        It is out of range, or the bytes are not of the struct's size.
+    """
+    if type_.kind == "struct":
+        if not isinstance(value, bytes):
+            raise _mismatch(what, value, type_, "bytes of the struct's own layout")
+        if len(value) != size:
+            raise ValueError(f"{what}: got {len(value)} bytes, wanted {size}, the struct's size")
+        return value
+    if type_.kind == "pointer":
+        if value is not None:
+            raise _mismatch(what, value, type_, "None (a null pointer)")
+        return bytes(8)
+    if type_.kind == "bool":
+        if not isinstance(value, bool):
+            raise _mismatch(what, value, type_, "a bool")
+        return bytes([value])
+    if type_.kind == "float":
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _mismatch(what, value, type_, "a number")
+        return _encode_float(value, type_, what)
+    if not isinstance(value, int):
+        raise _mismatch(what, value, type_, "an int")
+    try:
+        return value.to_bytes(size, "little", signed=type_.kind == "int")
+    except OverflowError:
+        raise ValueError(f"{what}: {value} is out of the range of {type_.text}") from None
+
+
+def _mismatch(what: str, value: object, type_: CxxType, wanted: str) -> TypeError:
+    return TypeError(f"{what}: got {value!r}, but {type_.text} takes {wanted}")
+
+
+def _encode_float(value: float, type_: CxxType, what: str) -> bytes:
+    try:
+        if type_.scalar == "bfloat16":
+            return _encode_bfloat16(float(value))
+        return struct.pack(_FORMATS[type_.scalar or ""], value)
+    except OverflowError:
+        raise ValueError(f"{what}: {value} is out of the range of {type_.text}") from None
+
+
+def _encode_bfloat16(value: float) -> bytes:
+    if math.isnan(value):
+        return b"\xc0\x7f"
+    if math.isinf(value) or value == 0:
+        return struct.pack("<f", value)[2:]
+    # bf16 keeps 8 bits of mantissa (7 stored) and has fp32's exponents: round in units of the last
+    # place, straight from double, where by way of fp32 the value could be rounded twice.
+    exponent = max(math.frexp(value)[1], -125)
+    rounded = math.ldexp(round(math.ldexp(value, 8 - exponent)), exponent - 8)
+    packed = struct.pack("<f", rounded)
+    if math.isinf(struct.unpack("<f", packed)[0]):
+        raise OverflowError
+    return packed[2:]

@@ -1,0 +1,331 @@
+"""`Function`: what an exported function checks, computes and launches, bound to its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from . import constant, expr
+from .cubin import Kernel
+from .cxx_type import CxxType, Param, parse_params
+from .launch import Launch
+
+__all__ = ["BoundLaunch", "Computed", "Constant", "Exported", "Function", "KernelRef", "bind"]
+
+
+@dataclass(frozen=True)
+class KernelRef:
+    """A kernel of an embedded image, with what is known of its parameters.
+
+    Attributes
+    ----------
+    image : str
+        Name under which the image is embedded.
+    kernel : Kernel
+        What the image says.
+    display : str
+        The name as people write it.
+    params : tuple of Param or None
+        Names and types, None where they have to be declared.
+    names_known : bool
+        Whether the names are the source's own; else they are ``arg0``, ``arg1``, ...
+    """
+
+    image: str
+    kernel: Kernel
+    display: str
+    params: tuple[Param, ...] | None
+    names_known: bool = True
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A parameter of an exported function, and what its arguments must be."""
+
+    param: Param
+    size: int
+    strided: bool = False
+    in_expression: bool = False
+    min_rank: int = 0
+
+    @property
+    def name(self) -> str:
+        """The parameter's name."""
+        return self.param.name
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A kernel parameter that an expression gives."""
+
+    type: CxxType
+    size: int
+    text: str
+    expression: expr.Expr
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A kernel parameter that is always the same."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class BoundLaunch:
+    """One launch: its kernel and, for each kernel parameter in order, where the value comes from.
+
+    A str in `sources` is the name of an exported parameter.
+    """
+
+    launch: Launch
+    kernel: KernelRef
+    sources: tuple[str | Computed | Constant, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """An exported function."""
+
+    name: str
+    params: tuple[Exported, ...]
+    launches: tuple[BoundLaunch, ...]
+    doc: str = ""
+
+    @property
+    def signature(self) -> str:
+        """The function as C++ would declare it."""
+        inner = ", ".join(f"{p.param.type.text} {p.name}" for p in self.params)
+        return f"{self.name}({inner})"
+
+
+def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = "") -> Function:
+    """Bind launches to kernels and work out what the function takes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A name is unknown, types conflict, a value does not fit; the message names function,
+        parameter and remedy.
+    """
+    binder = _Binder(name)
+    # All launches say what they export before any expression is read: one may use what another's
+    # kernel takes.
+    prepared = [(launch, ref, binder.export_all(launch, ref)) for launch, ref in launches]
+    bound = tuple(binder.bind(*item) for item in prepared)
+    return Function(name, tuple(binder.exported.values()), bound, doc)
+
+
+@dataclass
+class _Binder:
+    """Collects the exported parameters over the launches of one function."""
+
+    function: str
+    exported: dict[str, Exported] = field(default_factory=dict)
+
+    def export_all(self, launch: Launch, ref: KernelRef) -> tuple[Param, ...]:
+        """Export what one launch takes; return the kernel's parameters as they hold in it."""
+        params = self.kernel_params(launch, ref)
+        known = {p.name for p in params}
+        unknown = [name for name in launch.args if name not in known]
+        if unknown:
+            raise ValueError(
+                f"{self.where(ref)}: args gives {unknown[0]!r}, which is no parameter of the "
+                f"kernel; there are {_list(p.name for p in params)}{self.hint(ref)}"
+            )
+        for param, size in self.exports(launch, ref, params):
+            self.export(param, size, ref)
+        return params
+
+    def bind(self, launch: Launch, ref: KernelRef, params: tuple[Param, ...]) -> BoundLaunch:
+        sources = tuple(
+            self.source(launch, ref, param, slot.size)
+            for param, slot in zip(params, ref.kernel.params, strict=True)
+        )
+        for what, figure in launch.figures():
+            if isinstance(figure, str):
+                self.note_reads(expr.parse(figure), figure, f"{self.where(ref)}: {what}", ref)
+        for name in launch.strided:
+            if name not in self.exported:
+                raise ValueError(
+                    f"{self.where(ref)}: strided names {name!r}; the function's parameters are "
+                    f"{_list(self.exported)}"
+                )
+            self.exported[name] = replace(self.exported[name], strided=True)
+        return BoundLaunch(launch, ref, sources)
+
+    def where(self, ref: KernelRef) -> str:
+        return f"function {self.function!r}, kernel {ref.display!r}"
+
+    def hint(self, ref: KernelRef) -> str:
+        if ref.names_known or ref.params is None:
+            return ""
+        suggestion = ", ".join(f"{p.type.text} {p.name}" for p in ref.params)
+        return (
+            " (the names are not in the source as written, through a macro or a template: declare "
+            f'them with params="{suggestion}")'
+        )
+
+    def kernel_params(self, launch: Launch, ref: KernelRef) -> tuple[Param, ...]:
+        """The kernel's parameters with the names and types that hold in this launch."""
+        count = len(ref.kernel.params)
+        if launch.params is None:
+            if ref.params is None:
+                sizes = ", ".join(f"{p.size}" for p in ref.kernel.params)
+                raise ValueError(
+                    f"{self.where(ref)}: its parameters are not known from a source; declare them, "
+                    f'as in Launch(params="const float* x, int n"): there are {count}, of '
+                    f"{sizes or 'no'} bytes"
+                )
+            return ref.params
+        declared = _declared(self.where(ref), launch.params)
+        by_name = {p.name: p for p in declared}
+        if ref.params is not None and ref.names_known:
+            needed = [p for p in ref.params if p.name not in launch.args]
+            if all(p.name in by_name for p in needed):
+                params = tuple(by_name.get(p.name, p) for p in ref.params)
+                return self.checked(params, ref)
+        if len(declared) < count:
+            raise ValueError(
+                f"{self.where(ref)}: params declares {len(declared)} parameters, the kernel has "
+                f"{count}{self.known(ref)}"
+            )
+        return self.checked(declared[:count], ref)
+
+    def known(self, ref: KernelRef) -> str:
+        if ref.params is None:
+            return f", of {', '.join(str(p.size) for p in ref.kernel.params)} bytes"
+        return f": ({', '.join(f'{p.type.text} {p.name}' for p in ref.params)})"
+
+    def checked(self, params: tuple[Param, ...], ref: KernelRef) -> tuple[Param, ...]:
+        for index, (param, slot) in enumerate(zip(params, ref.kernel.params, strict=True)):
+            if param.type.size is not None and param.type.size != slot.size:
+                raise ValueError(
+                    f"{self.where(ref)}: params declares parameter {index + 1} as "
+                    f"'{param.type.text} {param.name}' of {param.type.size} bytes, in the image it "
+                    f"has {slot.size}{self.known(ref)}"
+                )
+            real = ref.params[index].type if ref.params is not None else None
+            if (
+                real
+                and "struct" not in (real.kind, param.type.kind)
+                and not _agree(real, param.type)
+            ):
+                raise ValueError(
+                    f"{self.where(ref)}: params declares parameter {index + 1} as "
+                    f"'{param.type.text} {param.name}', the source has '{real.text}'"
+                )
+        return params
+
+    def exports(
+        self, launch: Launch, ref: KernelRef, kernel_params: tuple[Param, ...]
+    ) -> Iterator[tuple[Param, int]]:
+        sizes = {
+            p.name: slot.size for p, slot in zip(kernel_params, ref.kernel.params, strict=True)
+        }
+        order = kernel_params
+        if launch.params is not None:
+            order = _declared(self.where(ref), launch.params)
+        for param in order:
+            if param.name in launch.args:
+                continue
+            size = sizes.get(param.name, param.type.size)
+            if size is None:
+                raise ValueError(
+                    f"{self.where(ref)}: params declares '{param.type.text} {param.name}', a type "
+                    "of unknown size that the kernel does not take"
+                )
+            yield param, size
+
+    def export(self, param: Param, size: int, ref: KernelRef) -> None:
+        before = self.exported.get(param.name)
+        if before is None:
+            self.exported[param.name] = Exported(param, size)
+        elif (before.param.type, before.size) != (param.type, size):
+            raise ValueError(
+                f"{self.where(ref)}: parameter {param.name!r} is '{param.type.text}' here and "
+                f"'{before.param.type.text}' in an earlier launch; give one of them by args="
+            )
+        elif param.ndim is not None:
+            self.exported[param.name] = replace(before, param=param)
+
+    def source(
+        self, launch: Launch, ref: KernelRef, param: Param, size: int
+    ) -> str | Computed | Constant:
+        if param.name not in launch.args:
+            return param.name
+        value = launch.args[param.name]
+        what = f"{self.where(ref)}: args[{param.name!r}]"
+        if not isinstance(value, str):
+            return Constant(constant.encode(value, param.type, size, what))
+        tree = expr.parse(value)
+        if isinstance(tree, expr.Name) and tree.name in self.exported:
+            other = self.exported[tree.name]
+            if _agree(other.param.type, param.type) and other.size == size:
+                return tree.name
+        if param.type.kind not in ("int", "uint", "float"):
+            raise ValueError(
+                f"{what}: '{param.type.text}' takes a parameter of the same type or a constant, "
+                f"got the expression {value!r}"
+            )
+        self.note_reads(tree, value, what, ref)
+        return Computed(param.type, size, value, tree)
+
+    def note_reads(self, tree: expr.Expr, text: str, what: str, ref: KernelRef) -> None:
+        """Check what an expression reads and note it on the parameters."""
+        for read in expr.names(tree):
+            name = read.name if isinstance(read, expr.Name) else read.tensor
+            if name == "num_sms" and name not in self.exported and isinstance(read, expr.Name):
+                continue
+            if name not in self.exported:
+                known = _list([*self.exported, "num_sms"])
+                raise expr.failure(
+                    text,
+                    read.column,
+                    f"{what}: unknown name {name!r}; there are {known}{self.hint(ref)}",
+                )
+            problem = _misread(read, self.exported[name])
+            if problem:
+                raise expr.failure(text, read.column, f"{what}: {problem}")
+            self.exported[name] = _with_read(self.exported[name], read)
+
+
+def _declared(where: str, text: str) -> tuple[Param, ...]:
+    try:
+        return parse_params(text)
+    except ValueError as error:
+        raise ValueError(f"{where}: params: {error}") from None
+
+
+def _agree(one: CxxType, other: CxxType) -> bool:
+    """Whether a value of one type may stand where the other is declared."""
+    return one.kind == other.kind and (one.kind != "float" or one.scalar == other.scalar)
+
+
+def _misread(read: expr.Name | expr.TensorField, exported: Exported) -> str | None:
+    type_ = exported.param.type
+    if isinstance(read, expr.TensorField):
+        if type_.kind == "pointer":
+            return None
+        return f"{read.tensor!r} is '{type_.text}', not a tensor"
+    if type_.kind in ("int", "uint"):
+        return None
+    if type_.kind == "pointer":
+        return f"{read.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
+    return f"{read.name!r} is '{type_.text}'; expressions are integer arithmetic"
+
+
+def _with_read(exported: Exported, read: expr.Name | expr.TensorField) -> Exported:
+    if isinstance(read, expr.Name) or read.index is None:
+        return replace(exported, in_expression=True)
+    needed = -read.index if read.index < 0 else read.index + 1
+    return replace(
+        exported,
+        in_expression=True,
+        min_rank=max(exported.min_rank, needed),
+        strided=exported.strided or read.field == "stride",
+    )
+
+
+def _list(names: Sequence[str] | Iterator[str] | Mapping[str, object]) -> str:
+    return ", ".join(names) or "none"

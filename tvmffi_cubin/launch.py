@@ -1,0 +1,147 @@
+"""`Launch`: how one kernel is launched; validated when made, knows nothing of text or building."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import expr
+
+__all__ = ["Constant", "Figure", "Launch"]
+
+Figure = int | str
+"""A grid or block dimension, or a size: a constant or an expression."""
+
+Constant = bool | int | float | bytes | None
+"""A constant for a kernel parameter."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How an exported function launches a kernel.
+
+    Parameters
+    ----------
+    grid : int, str or a sequence of up to three, optional
+        Number of blocks in x, y, z. A str is an expression (see `tvmffi_cubin.expr`). Without
+        `grid` and `block` the caller gives them: ``mod.k[grid, block](...)``.
+    block : int, str or a sequence of up to three, optional
+        Number of threads of a block in x, y, z.
+    dynamic_smem_bytes : int or str
+        Dynamic shared memory of a block, in bytes. More than 48 KB is opted into by itself.
+    args : mapping of str to str, int, float, bool, bytes or None
+        Kernel parameters that callers do not pass: expressions, names of other parameters, or
+        constants.
+    params : str, optional
+        The parameters as C++ declares them, ``"const float* x, int64_t n"``: where they cannot be
+        known from the source, or to export others. May name parameters that only expressions use.
+    strided : str or sequence of str
+        Tensors that need not be contiguous, because the kernel reads their strides otherwise.
+    kernel : str, optional
+        The kernel, where its name is not the function's: ``"fill<float>"``, ``"ns::add"``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is of the wrong type or not an expression; the message names field and character.
+    """
+
+    grid: Any = None
+    block: Any = None
+    dynamic_smem_bytes: Figure = 0
+    args: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    params: str | None = None
+    strided: Any = ()
+    kernel: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.grid is None) != (self.block is None):
+            raise ValueError(
+                "Launch: grid and block go together: give both, or neither and call k[grid, block]"
+            )
+        if self.grid is not None:
+            _set(self, "grid", _dimensions("grid", self.grid, least=0))
+            _set(self, "block", _dimensions("block", self.block, least=1))
+        _check_figure("dynamic_smem_bytes", self.dynamic_smem_bytes, least=0)
+        _set(self, "args", _checked_args(self.args))
+        _set(self, "strided", _names("strided", self.strided))
+        for name in ("params", "kernel"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value.strip()):
+                raise TypeError(f"Launch: {name} is a non-empty str, got {value!r}")
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether grid and block are given here and not by the caller."""
+        return self.grid is not None
+
+    def figures(self) -> Iterable[tuple[str, Figure]]:
+        """Yield each figure with its field's name: grid, block (x, y, z), then shared memory."""
+        for name in ("grid", "block"):
+            for axis, figure in zip("xyz", getattr(self, name) or (), strict=False):
+                yield f"{name}.{axis}", figure
+        yield "dynamic_smem_bytes", self.dynamic_smem_bytes
+
+
+def _set(launch: Launch, name: str, value: object) -> None:
+    object.__setattr__(launch, name, value)
+
+
+def _check_figure(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, str):
+        try:
+            expr.parse(value)
+        except ValueError as error:
+            raise ValueError(f"Launch: {name}: {error}") from None
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"Launch: {name} is an int or an expression, got {type(value).__name__}")
+    if not least <= value < 2**32:
+        raise ValueError(f"Launch: {name} is {value}, wanted {least} to {2**32 - 1}")
+
+
+def _dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:
+    if isinstance(value, int | str):
+        value = (value,)
+    if not isinstance(value, Iterable):
+        raise TypeError(
+            f"Launch: {name} is an int, an expression or up to three of them, "
+            f"got {type(value).__name__}"
+        )
+    figures = tuple(value)
+    if not 1 <= len(figures) <= 3:
+        raise ValueError(f"Launch: {name} has 1 to 3 dimensions, got {len(figures)}")
+    for axis, figure in zip("xyz", figures, strict=False):
+        _check_figure(f"{name}.{axis}", figure, least=least)
+    return figures
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Iterable):
+        raise TypeError(f"Launch: {name} is a sequence of names, got {type(value).__name__}")
+    names = tuple(names)
+    for item in names:
+        if not isinstance(item, str) or not item.isidentifier():
+            raise ValueError(f"Launch: {name}: {item!r} is not a parameter's name")
+    return names
+
+
+def _checked_args(args: object) -> dict[str, Any]:
+    if not isinstance(args, Mapping):
+        raise TypeError(f"Launch: args maps parameter names to values, got {type(args).__name__}")
+    for name, value in args.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"Launch: args: {name!r} is not a parameter's name")
+        if isinstance(value, str):
+            try:
+                expr.parse(value)
+            except ValueError as error:
+                raise ValueError(f"Launch: args[{name!r}]: {error}") from None
+        elif value is not None and not isinstance(value, bool | int | float | bytes):
+            raise TypeError(
+                f"Launch: args[{name!r}] is an expression, a parameter's name or a constant (int, "
+                f"float, bool, bytes, None), got {type(value).__name__}"
+            )
+    return dict(args)
