@@ -1,0 +1,106 @@
+"""Files that appear whole or not at all: write beside the target, then rename over it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from .errors import CacheError
+
+__all__ = ["copy_atomically", "fsync_path", "temporary_name", "write_atomically"]
+
+
+def temporary_name() -> str:
+    """Return a file name that nobody else uses: the process that made it, and random digits."""
+    return f"{os.getpid()}-{os.urandom(8).hex()}"
+
+
+def fsync_path(path: str) -> None:
+    """Flush a file, or a folder's list of names, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomically(path: str, data: bytes, *, durable: bool = False) -> None:
+    """Replace a file's content in one step; readers see the old bytes or the new ones.
+
+    Parameters
+    ----------
+    path : str
+        The file. Its folder must exist.
+    data : bytes
+        The new content.
+    durable : bool
+        Also survive a crash of the machine. Without it a crash may leave an empty file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; then the target is as it was.
+    """
+    temporary = os.path.join(os.path.dirname(path), f".{temporary_name()}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        _remove(temporary)
+        raise
+
+
+def copy_atomically(source: Path, target: Path) -> None:
+    """Put a copy of `source` at `target`, in one step and never in place.
+
+    A process may have the old file mapped: writing into it would crash that process, a rename
+    leaves it the old one. A target that is an earlier copy of the same file is left alone.
+
+    Raises
+    ------
+    CacheError
+        If the copy cannot be written; the message names it.
+    """
+    import shutil
+
+    temporary = os.path.join(target.parent, f".{temporary_name()}.tmp")
+    try:
+        os.makedirs(target.parent, exist_ok=True)
+        if _same_stamp(source, target):
+            return
+        try:
+            # copy2 carries over the modification time, which is how an earlier copy is known.
+            shutil.copy2(source, temporary)
+            fsync_path(temporary)
+            os.replace(temporary, target)
+        except BaseException:
+            _remove(temporary)
+            raise
+    except OSError as error:
+        raise CacheError(
+            f"cannot copy {source} to {target}: {error.strerror or error}; "
+            "pass a build_directory that can be written and has room"
+        ) from error
+
+
+def _same_stamp(source: Path, target: Path) -> bool:
+    ours = os.stat(source)
+    try:
+        theirs = os.stat(target, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return (ours.st_size, ours.st_mtime_ns, ours.st_mode) == (
+        theirs.st_size,
+        theirs.st_mtime_ns,
+        theirs.st_mode,
+    )
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)

@@ -1,0 +1,192 @@
+"""`run`: a plan and its files → a shared object, with ninja, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import config, ninja
+from .environment import build_environment
+from .errors import BuildError, ToolchainError
+from .plan import BuildPlan
+
+__all__ = ["load_failure", "run"]
+
+# How much of a compiler's output an error's text shows; the attribute has all of it.
+_SHOWN = 16_000
+
+# How long ninja may take to stop its children before it is killed itself, in seconds.
+_GRACE = 5.0
+
+_UNDEFINED_AT_LINK = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?([^`'\"\n]+)", re.I)
+_UNDEFINED_AT_LOAD = re.compile(r"undefined symbol: ([^\s,]+)")
+
+
+def run(
+    plan: BuildPlan,
+    directory: Path,
+    files: Mapping[str, bytes | str],
+    *,
+    ninja_path: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Write the files, build the plan, and return the path of the shared object.
+
+    Parameters
+    ----------
+    plan : BuildPlan
+        What to build.
+    directory : Path
+        An existing folder that nobody else uses. It is kept when the build fails.
+    files : mapping of str to bytes or str
+        The sources and images that the plan's relative paths name.
+    ninja_path : path-like, optional
+        The ninja to run. Default: the one that the toolchain finds.
+
+    Raises
+    ------
+    BuildError
+        If a command fails; its text has the command and what that printed.
+    ToolchainError
+        If there is no ninja.
+    ValueError
+        If a file's name leads out of the folder, or ``MAX_JOBS`` is no positive number.
+    OSError
+        If the files cannot be written.
+    """
+    command = [os.fspath(ninja_path or _find_ninja()), "-C", os.fspath(directory), *_jobs()]
+    for name, content in {**files, **ninja.files(plan)}.items():
+        _write(directory, name, content)
+    status, output = _run_ninja(command)
+    if status != 0:
+        raise _failure(plan, status, command, output, directory)
+    return directory / ninja.so_name(plan)
+
+
+def load_failure(message: str, so: str | os.PathLike[str]) -> BuildError | None:
+    """Return the error for a shared object that does not load for want of a symbol, else None.
+
+    Parameters
+    ----------
+    message : str
+        What the dynamic loader said.
+    so : path-like
+        The shared object.
+    """
+    names = _undefined(_UNDEFINED_AT_LOAD, message)
+    if not names:
+        return None
+    path = os.fspath(so)
+    return BuildError(
+        f"{path} does not load: {_advice(names)}",
+        command=f"dlopen {path}",
+        output=message,
+        directory=os.path.dirname(path),
+    )
+
+
+def _find_ninja() -> str:
+    from . import toolchain
+
+    return os.fspath(toolchain.find_ninja())
+
+
+def _jobs() -> list[str]:
+    wanted = config.get("MAX_JOBS")
+    if wanted is None:
+        return []
+    if not (wanted.isascii() and wanted.isdigit() and int(wanted) > 0):
+        raise ValueError(f"MAX_JOBS must be a positive whole number, got {wanted!r}; unset it")
+    return ["-j", str(int(wanted))]
+
+
+def _write(directory: Path, name: str, content: bytes | str) -> None:
+    if os.path.isabs(name) or ".." in name.split("/"):
+        raise ValueError(f"file {name!r} leads out of the build folder; give a name inside it")
+    path = os.path.join(directory, name)
+    if "/" in name:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    # Names that are no valid UTF-8 reach Python as lone surrogates; they go back as they came.
+    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    with open(path, "wb", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+
+
+def _run_ninja(command: list[str]) -> tuple[int, str]:
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=build_environment(),
+            # A terminal's Ctrl-C goes to this process alone, which then stops ninja in order.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolchainError(
+            f"cannot run ninja at {command[0]}: {error.strerror or error}; "
+            "install it with `pip install ninja`"
+        ) from error
+    try:
+        output, _ = process.communicate()
+    except BaseException:
+        _stop(process)
+        raise
+    return process.returncode, output.decode("utf-8", "replace")
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    # ninja puts each compiler in a process group of its own, so that only ninja can end them all;
+    # it does so when it is told to terminate.
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.communicate(timeout=_GRACE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _failure(
+    plan: BuildPlan, status: int, command: list[str], output: str, directory: Path
+) -> BuildError:
+    failed, printed = _first_failure(output)
+    failed = failed or " ".join(command)
+    shown = printed
+    if len(shown) > _SHOWN:
+        half = _SHOWN // 2
+        left_out = len(shown) - 2 * half
+        shown = f"{shown[:half]}\n... ({left_out} characters left out) ...\n{shown[-half:]}"
+    lines = [f"building {ninja.so_name(plan)} failed (ninja's exit status {status})"]
+    if names := _undefined(_UNDEFINED_AT_LINK, printed):
+        lines.append(_advice(names))
+    lines += [f"command: {failed}", "output:", shown.rstrip("\n"), f"folder (kept): {directory}"]
+    return BuildError(
+        "\n".join(lines), command=failed, output=printed, directory=os.fspath(directory)
+    )
+
+
+def _first_failure(output: str) -> tuple[str, str]:
+    lines = output.splitlines(keepends=True)
+    for index, line in enumerate(lines):
+        if line.startswith("FAILED: ") and index + 1 < len(lines):
+            # ninja names the command in the line after; the compiler's words follow, then ninja's.
+            return lines[index + 1].rstrip("\n"), "".join(lines[index + 2 :])
+    return "", output
+
+
+def _undefined(pattern: re.Pattern[str], message: str) -> list[str]:
+    return list(dict.fromkeys(name.strip() for name in pattern.findall(message)))
+
+
+def _advice(names: list[str]) -> str:
+    some = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return (
+        f"undefined symbol: {some}; define it in the sources, or name the library that has it "
+        "in extra_ldflags"
+    )

@@ -1,0 +1,301 @@
+"""`Cache`: key → published folder; look-up and atomic publishing.
+
+Layout, of which other versions of this package may read every part::
+
+    deps/<base key>.json        which files earlier builds of this key read → entry keys
+    entries/<2 hex>/<key>/      what was published: the .so, manifest.json, images, sources
+    identity/<hash>.json        what compilers and libraries said about themselves
+    locks/<base key>.lock       held while a key is built
+    tmp/<pid>-<random>/         where a build runs; what is left here died with its builder
+
+The base key covers all inputs but the contents of the files that the build finds by itself
+(headers); those are known only afterwards, and together with it make the entry key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from . import private_folder
+from .atomic import fsync_path, temporary_name
+from .dependency_set import DependencySet, read_sets, refresh_sets, write_sets, youngest_ns
+from .entry import MANIFEST, Entry, Product, read_entry, write_manifest
+from .errors import BuildError, CacheError
+from .fallback import fallback_folder, known_fallback
+from .folder import cache_folder, is_unwritable
+from .key import Key
+from .lock import builder_lock
+from .observer import Observer
+
+__all__ = ["Cache", "Entry", "Product", "default"]
+
+# A build needs some room. With less than this many bytes it would fail halfway.
+_LEAST_ROOM = 16 << 20
+
+# How long to wait for another builder of the same key before building too, in seconds.
+_PATIENCE = 120.0
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL_TEXTS = ("No space left on device", "Disk quota exceeded")
+
+
+def default(roots: Mapping[str, str] | None = None) -> Cache:
+    """Return the user's cache: ``TVMFFI_CUBIN_CACHE_DIR``, else in the user's cache folder."""
+    return Cache(Path(cache_folder()), roots=roots)
+
+
+class Cache:
+    """One cache folder. Making one touches no file; folders are made when something is published.
+
+    Parameters
+    ----------
+    root : Path
+        The folder.
+    roots : mapping of str to str, optional
+        Token, such as ``"$CUDA"``, to the folder that it stands for. Files under these are known
+        by token, so that the same header elsewhere gives the same entry.
+    """
+
+    def __init__(self, root: Path, *, roots: Mapping[str, str] | None = None) -> None:
+        self._root = os.path.abspath(root)
+        self._roots = dict(roots or {})
+        self._is_fallback = False
+        for token, folder in self._roots.items():
+            if not token.startswith("$") or "/" in token or not os.path.isabs(folder):
+                raise ValueError(
+                    f"roots must map '$TOKEN' to an absolute folder, got {token!r}: {folder!r}"
+                )
+
+    @property
+    def root(self) -> Path:
+        """The folder."""
+        return Path(self._root)
+
+    def lookup(self, base_key: str) -> Entry | None:
+        """Return the entry built from this key and from files as they are now, else None."""
+        entry = self._lookup(base_key)
+        if entry is None and (folder := known_fallback(self._root)):
+            entry = self._stand_in(folder)._lookup(base_key)
+        return entry
+
+    def obtain(
+        self,
+        base_key: str,
+        make: Callable[[Path], Product],
+        *,
+        patience: float = _PATIENCE,
+    ) -> Entry:
+        """Return the entry of a key, building and publishing it where there is none.
+
+        Of several processes one builds and the others wait for it. Where the cache folder cannot
+        be written or is full, a folder that lives as long as this process takes its place.
+
+        Parameters
+        ----------
+        base_key : str
+            Digest of all inputs but the contents of the files that the build itself finds.
+        make : callable
+            Builds in the empty folder that it is given. What it raises is passed on.
+        patience : float
+            How long to wait for another builder, in seconds, before building all the same.
+
+        Raises
+        ------
+        CacheError
+            If neither folder can be used.
+        """
+        entry = self.lookup(base_key)
+        if entry is not None:
+            return entry
+        lock = os.path.join(self._root, "locks", f"{base_key}.lock")
+        with builder_lock(lock, patience=patience):
+            return self.lookup(base_key) or self._build(base_key, make)
+
+    @contextlib.contextmanager
+    def private_directory(self) -> Iterator[Path]:
+        """Make a folder to build in, on the cache's file system; removed if not published.
+
+        A `BuildError` leaves it in place, for inspection.
+
+        Raises
+        ------
+        CacheError
+            If it cannot be made.
+        """
+        path = self._make_private()
+        keep = False
+        try:
+            yield Path(path)
+        except BuildError:
+            keep = True
+            raise
+        finally:
+            if not keep:
+                private_folder.remove(path)
+
+    def publish(
+        self, base_key: str, product: Product, directory: Path, *, started_ns: int | None = None
+    ) -> Entry:
+        """Move a private folder into place; what is in place already is used, never replaced.
+
+        Parameters
+        ----------
+        base_key : str
+            Digest of all inputs but the contents of `product`'s dependencies.
+        product : Product
+            What the folder holds. The rest of it is removed.
+        directory : Path
+            From `private_directory`.
+        started_ns : int, optional
+            When the build began (`time.time_ns`). A dependency that changed later may not be what
+            the build read: the entry then serves this call and is not found again.
+
+        Raises
+        ------
+        CacheError
+            If the cache folder fails in another way than being read-only or full.
+        """
+        folder = known_fallback(self._root)
+        if folder and os.fspath(directory).startswith(folder + "/"):
+            return self._stand_in(folder).publish(
+                base_key, product, directory, started_ns=started_ns
+            )
+        try:
+            return self._publish(base_key, product, os.fspath(directory), started_ns)
+        except OSError as error:
+            fallback = self._fallback(error)
+        import shutil
+
+        with fallback.private_directory() as copy:
+            shutil.copytree(directory, copy, dirs_exist_ok=True)
+            return fallback.publish(base_key, product, copy, started_ns=started_ns)
+
+    def _lookup(self, base_key: str) -> Entry | None:
+        path = self._deps_path(base_key)
+        sets = read_sets(path)
+        if not sets:
+            return None
+        with Observer(self._roots) as observer:
+            for known in sets:
+                current = known.check(observer)
+                entry = current and read_entry(self._entry_path(known.entry))
+                if current and entry:
+                    if current.stamps != known.stamps:
+                        refresh_sets(path, current, sets)
+                    return entry
+        return None
+
+    def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
+        started_ns = time.time_ns()
+        try:
+            with self.private_directory() as directory:
+                product = make(directory)
+                return self.publish(base_key, product, directory, started_ns=started_ns)
+        except (OSError, BuildError) as error:
+            if self._is_fallback or not _says_full(error):
+                raise
+            if isinstance(error, BuildError):
+                private_folder.remove(error.directory)
+            fallback = self._fallback(error)
+        return fallback._build(base_key, make)
+
+    def _publish(
+        self, base_key: str, product: Product, directory: str, started_ns: int | None
+    ) -> Entry:
+        if not os.path.isfile(os.path.join(directory, product.so)):
+            raise ValueError(f"build folder {directory} holds no {product.so!r} to publish")
+        names = private_folder.outside([*product.dependencies, *product.absent], directory)
+        with Observer(self._roots) as observer:
+            portable = [observer.portable(name) for name in names]
+            made = DependencySet.observe(portable, base_key, observer)
+            changed = started_ns is not None and youngest_ns(portable, observer) >= started_ns
+        key = made.entry
+        if changed:
+            key = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
+        private_folder.prune(directory, {product.so, MANIFEST, *product.keep})
+        write_manifest(directory, product, base_key=base_key)
+        private_folder.flush(directory)
+        entry = self._move_into_place(directory, self._entry_path(key))
+        if not changed:
+            path = self._deps_path(base_key)
+            others = read_sets(path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write_sets(path, made, others)
+        return entry
+
+    def _move_into_place(self, directory: str, target: str) -> Entry:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        while True:
+            try:
+                os.rename(directory, target)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                entry = read_entry(target)
+                if entry is None:
+                    self._move_away(target)
+                    continue
+            else:
+                fsync_path(os.path.dirname(target))
+                entry = read_entry(target)
+            if entry is None:
+                raise CacheError(
+                    f"{target} was damaged while it was published; check the file system, or set "
+                    "TVMFFI_CUBIN_CACHE_DIR to another folder"
+                )
+            return entry
+
+    def _move_away(self, damaged: str) -> None:
+        # Renamed first: a process that has it mapped keeps its pages, none sees half a folder.
+        grave = os.path.join(self._root, "tmp", temporary_name())
+        os.makedirs(os.path.dirname(grave), exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(damaged, grave)
+        private_folder.remove(grave)
+
+    def _make_private(self) -> str:
+        parent = os.path.join(self._root, "tmp")
+        path = os.path.join(parent, temporary_name())
+        try:
+            try:
+                os.mkdir(path)
+            except FileNotFoundError:
+                os.makedirs(parent, exist_ok=True)
+                os.mkdir(path)
+            space = os.statvfs(path)
+            if space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_ROOM:
+                os.rmdir(path)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._root)
+        except OSError as error:
+            return self._fallback(error)._make_private()
+        return path
+
+    def _fallback(self, error: OSError | BuildError) -> Cache:
+        if self._is_fallback or (isinstance(error, OSError) and not is_unwritable(error)):
+            raise CacheError(
+                f"cache folder {self._root} failed: {error}; check its file system, or set "
+                "TVMFFI_CUBIN_CACHE_DIR to another folder"
+            ) from error
+        return self._stand_in(fallback_folder(self._root, error))
+
+    def _stand_in(self, folder: str) -> Cache:
+        cache = Cache(Path(folder), roots=self._roots)
+        cache._is_fallback = True
+        return cache
+
+    def _deps_path(self, base_key: str) -> str:
+        return os.path.join(self._root, "deps", f"{base_key}.json")
+
+    def _entry_path(self, key: str) -> str:
+        return os.path.join(self._root, "entries", key[:2], key)
+
+
+def _says_full(error: OSError | BuildError) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    return any(text in error.output for text in _FULL_TEXTS)

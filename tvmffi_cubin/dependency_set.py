@@ -1,0 +1,131 @@
+"""`DependencySet`: the files that one build read, and whether they are still the same."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .atomic import write_atomically
+from .key import Key
+from .observer import ABSENT, Observer
+
+__all__ = ["DependencySet", "read_sets", "refresh_sets", "write_sets", "youngest_ns"]
+
+_SCHEMA = 1
+
+# A builder that meets ever new header contents must not grow the file for ever.
+_MOST_SETS = 16
+
+# A file changed again within one tick of its file system's clock keeps its times. The stamp of a
+# file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
+_SETTLED_NS = 2_000_000_000
+_UNSETTLED = "?"
+
+
+@dataclass(frozen=True)
+class DependencySet:
+    """Files by portable name, each with digest and stamp, and the entry that was built from them.
+
+    A path that the build looked for and did not find is one of them, with `ABSENT` as its digest:
+    should it appear, it would be read instead of another.
+    """
+
+    entry: str
+    names: tuple[str, ...]
+    digests: tuple[str, ...]
+    stamps: tuple[str, ...]
+
+    @classmethod
+    def observe(cls, names: Iterable[str], base_key: str, observer: Observer) -> DependencySet:
+        """Return the set as the files are now, with the key of the entry that follows from it."""
+        ordered = tuple(sorted(set(names)))
+        # Stamps before digests: a change in between then makes the stamp old, not the digest.
+        stamps = tuple(_trusted(stamp) for stamp in observer.stamps(ordered))
+        digests = tuple(map(observer.digest, ordered))
+        key = Key("entry").add("base", base_key).add("names", ordered).add("digests", digests)
+        return cls(key.hexdigest(), ordered, digests, stamps)
+
+    def check(self, observer: Observer) -> DependencySet | None:
+        """Return the set with today's stamps (itself where nothing moved), None if one changed."""
+        now = observer.stamps(self.names)
+        if now == list(self.stamps):
+            return self
+        rows = list(zip(self.names, self.digests, self.stamps, now, strict=True))
+        moved = [(name, digest, new) for name, digest, old, new in rows if old != new]
+        # What came or went is known without reading anything.
+        if any((new == ABSENT) != (digest == ABSENT) for _, digest, new in moved):
+            return None
+        if any(observer.digest(name) != digest for name, digest, _ in moved):
+            return None
+        return replace(self, stamps=tuple(map(_trusted, now)))
+
+
+def youngest_ns(names: Iterable[str], observer: Observer) -> int:
+    """Return when the last change to any of the files was, in nanoseconds since the epoch."""
+    return max((_changed_ns(stamp) for stamp in observer.stamps(names)), default=0)
+
+
+def read_sets(path: str) -> list[DependencySet]:
+    """Return the sets in a file, newest first; none where it is missing or damaged."""
+    try:
+        with open(path, "rb") as file:
+            data = json.loads(file.read())
+        if data["schema"] != _SCHEMA:
+            return []
+        return [_decode(item) for item in data["sets"]]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return []
+
+
+def write_sets(path: str, newest: DependencySet, others: Sequence[DependencySet]) -> None:
+    """Write a set before the others, of which those for the same entry are dropped.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    kept = [newest, *(item for item in others if item.entry != newest.entry)][:_MOST_SETS]
+    data = {"schema": _SCHEMA, "sets": [_encode(item) for item in kept]}
+    write_atomically(path, json.dumps(data, separators=(",", ":")).encode())
+
+
+def refresh_sets(path: str, newest: DependencySet, others: Sequence[DependencySet]) -> None:
+    """Write stamps that look-up found anew; where that fails it will hash again, no more."""
+    with contextlib.suppress(OSError):
+        write_sets(path, newest, others)
+
+
+# Columns, and a stamp as one text: 300 files parse in half the time that a row each would take.
+def _encode(item: DependencySet) -> dict[str, Any]:
+    return {
+        "entry": item.entry,
+        "names": item.names,
+        "digests": item.digests,
+        "stamps": item.stamps,
+    }
+
+
+def _decode(data: Any) -> DependencySet:
+    columns = [tuple(data[name]) for name in ("names", "digests", "stamps")]
+    if not isinstance(data["entry"], str) or len({len(column) for column in columns}) != 1:
+        raise ValueError("columns of different lengths")
+    for column in columns:
+        if "" in column or not all(type(item) is str for item in column):
+            raise ValueError("not a column of texts")
+    return DependencySet(data["entry"], *columns)
+
+
+def _trusted(stamp: str) -> str:
+    return stamp if _changed_ns(stamp) < time.time_ns() - _SETTLED_NS else _UNSETTLED
+
+
+def _changed_ns(stamp: str) -> int:
+    if stamp == ABSENT:
+        return 0
+    _, modified, _, changed = stamp.split(" ")
+    return max(int(modified), int(changed))

@@ -1,0 +1,49 @@
+"""Where the cache lives, and which failures mean that a folder cannot take files."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from . import config
+from .errors import CacheError
+
+__all__ = ["cache_folder", "is_unwritable"]
+
+_UNWRITABLE = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.ENOTDIR,
+        errno.EEXIST,
+    }
+)
+
+
+def cache_folder() -> str:
+    """Return the absolute path of the writable cache folder; it need not exist.
+
+    Raises
+    ------
+    CacheError
+        If no variable names it and the user has no home folder.
+    """
+    chosen = config.get("TVMFFI_CUBIN_CACHE_DIR")
+    if chosen:
+        return os.path.abspath(os.path.expanduser(chosen))
+    # The same answer as platformdirs.user_cache_path on Linux, without the 3 ms of its import.
+    base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
+    if not os.path.isabs(base):
+        raise CacheError(
+            f"the user's cache folder is {base!r}, which is no absolute path; "
+            "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be written"
+        )
+    return os.path.join(base, "tvmffi_cubin")
+
+
+def is_unwritable(error: OSError) -> bool:
+    """Whether an error says that a folder is read-only, full, or no folder at all."""
+    return error.errno in _UNWRITABLE

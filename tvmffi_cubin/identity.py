@@ -1,0 +1,110 @@
+"""What a file is (a compiler's version, a header's digest): asked once, remembered by its stat."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+
+from .atomic import write_atomically
+from .errors import CacheError
+from .folder import cache_folder
+from .key import Key
+
+__all__ = ["forget", "remember"]
+
+_SCHEMA = 1
+
+# A file changed again within one tick of its file system's clock keeps its timestamps. An answer
+# about a file this young, in nanoseconds, is not written down.
+_SETTLED_NS = 2_000_000_000
+
+_FileStamp = tuple[str, str, int, int, int, int]
+_Stamp = tuple[_FileStamp, ...]
+_Path = str | os.PathLike[str]
+
+_answers: dict[tuple[str, tuple[str, ...]], tuple[_Stamp, str]] = {}
+
+
+def remember(files: _Path | Sequence[_Path], compute: Callable[[], str], *, what: str = "") -> str:
+    """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
+
+    Unchanged means: the same paths, real paths, inodes, sizes, modification and change times. An
+    unwritable cache folder is no error: then only this process remembers.
+
+    Parameters
+    ----------
+    files : path-like or sequence of path-like
+        The file; or several, such as a compiler and what starts it.
+    compute : callable
+        Gives the text to remember. It may be slow; what it raises is passed on.
+    what : str
+        Tells several questions about the same files apart, such as ``"version"``.
+
+    Raises
+    ------
+    OSError
+        If a file does not exist.
+    """
+    paths = [files] if isinstance(files, (str, os.PathLike)) else files
+    names = tuple(map(os.path.abspath, paths))
+    stamp = tuple(map(_stamp, names))
+    known = _answers.get((what, names))
+    if known is not None and known[0] == stamp:
+        return known[1]
+    memo = _memo_path(what, names)
+    text = _read(memo, stamp) if memo else None
+    if text is None:
+        text = compute()
+        if not isinstance(text, str):
+            raise TypeError(f"an identity must be str, got {type(text).__name__}")
+        if tuple(map(_stamp, names)) != stamp:
+            return text
+        if memo and _settled(stamp):
+            _write(memo, stamp, text)
+    _answers[what, names] = stamp, text
+    return text
+
+
+def forget() -> None:
+    """Drop what this process remembers; the memos on disk stay."""
+    _answers.clear()
+
+
+def _stamp(name: str) -> _FileStamp:
+    real = os.path.realpath(name)
+    info = os.stat(real)
+    return name, real, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+
+
+def _settled(stamp: _Stamp) -> bool:
+    limit = time.time_ns() - _SETTLED_NS
+    return all(max(modified, changed) < limit for *_, modified, changed in stamp)
+
+
+def _memo_path(what: str, names: tuple[str, ...]) -> str | None:
+    try:
+        folder = cache_folder()
+    except CacheError:
+        return None
+    key = Key("identity").add("what", what).add("names", names)
+    return os.path.join(folder, "identity", f"{key.hexdigest()}.json")
+
+
+def _read(memo: str, stamp: _Stamp) -> str | None:
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        with open(memo, "rb") as file:
+            data = json.loads(file.read())
+        known = data["schema"] == _SCHEMA and tuple(map(tuple, data["files"])) == stamp
+        if known and isinstance(data["text"], str):
+            return str(data["text"])
+    return None
+
+
+def _write(memo: str, stamp: _Stamp, text: str) -> None:
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(memo), exist_ok=True)
+        data = {"schema": _SCHEMA, "files": stamp, "text": text}
+        write_atomically(memo, json.dumps(data).encode())

@@ -1,0 +1,218 @@
+"""`scan`: which files device code may include, by its text; NVRTC has no list of them to give."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .dependencies import first_missing
+
+__all__ = ["Scan", "scan"]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What sources may include.
+
+    Attributes
+    ----------
+    files : tuple of str
+        Existing files, in the order in which they were met.
+    absent : tuple of str
+        Paths that do not exist and that would be read instead, should they appear. A missing
+        folder stands for all that could be in it.
+    """
+
+    files: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+def scan(
+    sources: Iterable[str],
+    include_dirs: Sequence[str],
+    *,
+    system_dirs: Sequence[str] = (),
+    directory: str | None = None,
+    defines: Mapping[str, str] | None = None,
+) -> Scan:
+    """Find what sources include, directly or not.
+
+    Conditions are ignored, so that the answer holds too much rather than too little. Not found:
+    names that macros paste together from parts.
+
+    Parameters
+    ----------
+    sources : iterable of str
+        Source texts.
+    include_dirs : sequence of str
+        The user's include folders, in order, absolute.
+    system_dirs : sequence of str
+        Folders searched after those, which belong to installed packages: what is absent there is
+        not watched.
+    directory : str, optional
+        Where ``#include "x"`` in the sources themselves looks first.
+    defines : mapping of str to str, optional
+        Macros from the command line, name to text.
+    """
+    scanner = _Scanner(include_dirs, system_dirs)
+    for name, text in (defines or {}).items():
+        if match := _OPERAND.match(text.encode("utf-8", "surrogateescape")):
+            scanner.define(name.encode(), _operand(*match.groups()))
+    own = _Place(directory, watched=True)
+    for source in sources:
+        scanner.read(_parse(source.encode("utf-8", "surrogateescape")), own)
+    scanner.finish()
+    return Scan(tuple(scanner.files), tuple(scanner.absent))
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """What follows ``#include`` or a macro's name: a header's name, or another macro's."""
+
+    kind: str
+    text: bytes
+    every_folder: bool = False
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The folder of an including file, and whether it is one that the user may add files to."""
+
+    folder: str | None
+    watched: bool
+
+
+@dataclass(frozen=True)
+class _Directives:
+    includes: tuple[_Operand, ...]
+    defines: tuple[tuple[bytes, _Operand], ...]
+
+
+# A directive, and what is in it, may have comments on either side.
+_GAP = rb"(?:[ \t]|/\*[^\n]*?\*/)*"
+_NAMED = rb"(?:\"([^\"\n]+)\"|<([^>\n]+)>|([A-Za-z_]\w*))"
+_INCLUDE = re.compile(rb"(?:#|%:)" + _GAP + rb"include(_next)?" + _GAP + _NAMED)
+_DEFINE = re.compile(
+    rb"^"
+    + _GAP
+    + rb"(?:#|%:)"
+    + _GAP
+    + rb"define[ \t]+(\w+)[ \t]+"
+    + _NAMED
+    + _GAP
+    + rb"(?://.*)?$",
+    re.MULTILINE,
+)
+_OPERAND = re.compile(rb"\s*" + _NAMED + rb"\s*\Z")
+
+# By path: the stamp that the directives were read at, and the directives.
+_known: dict[str, tuple[tuple[int, int, int, int], _Directives]] = {}
+
+
+def _operand(quoted: bytes, angled: bytes, macro: bytes, *, every_folder: bool = False) -> _Operand:
+    if quoted:
+        return _Operand("quoted", quoted, every_folder)
+    if angled:
+        return _Operand("angled", angled, every_folder)
+    return _Operand("macro", macro, every_folder)
+
+
+def _parse(text: bytes) -> _Directives:
+    # A directive may be continued anywhere, in the middle of its name too.
+    if b"\\\n" in text or b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
+    includes = dict.fromkeys(
+        _operand(*match.groups()[1:], every_folder=bool(match[1]))
+        for match in _INCLUDE.finditer(text)
+    )
+    defines = dict.fromkeys(
+        (match[1], _operand(*match.groups()[1:])) for match in _DEFINE.finditer(text)
+    )
+    return _Directives(tuple(includes), tuple(defines))
+
+
+def _parse_file(path: str) -> _Directives | None:
+    try:
+        info = os.stat(path)
+        stamp = (info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
+        known = _known.get(path)
+        if known is None or known[0] != stamp:
+            with open(path, "rb") as file:
+                known = _known[path] = stamp, _parse(file.read())
+    except OSError:
+        return None
+    return known[1]
+
+
+class _Scanner:
+    def __init__(self, include_dirs: Sequence[str], system_dirs: Sequence[str]) -> None:
+        self.files: dict[str, None] = {}
+        self.absent: dict[str, None] = {}
+        self._places = [
+            *(_Place(folder, watched=True) for folder in include_dirs),
+            *(_Place(folder, watched=False) for folder in system_dirs),
+        ]
+        self._macros: dict[bytes, dict[_Operand, None]] = {}
+        self._uses: dict[bytes, dict[tuple[_Place, bool], None]] = {}
+        self._work: list[tuple[_Operand, _Place]] = []
+        self._seen: set[tuple[_Operand, _Place | None]] = set()
+
+    def define(self, name: bytes, operand: _Operand) -> None:
+        operands = self._macros.setdefault(name, {})
+        if operand not in operands:
+            operands[operand] = None
+            for place, every_folder in self._uses.get(name, ()):
+                self._push(operand, place, every_folder)
+
+    def read(self, directives: _Directives, place: _Place) -> None:
+        for name, operand in directives.defines:
+            self.define(name, operand)
+        for operand in directives.includes:
+            self._push(operand, place, operand.every_folder)
+
+    def finish(self) -> None:
+        while self._work:
+            self._include(*self._work.pop())
+
+    def _push(self, operand: _Operand, place: _Place, every_folder: bool) -> None:
+        if operand.every_folder != every_folder:
+            operand = _Operand(operand.kind, operand.text, every_folder)
+        # Where an angled include stands makes no difference to what it finds.
+        mark = operand, None if operand.kind == "angled" else place
+        if mark not in self._seen:
+            self._seen.add(mark)
+            self._work.append((operand, place))
+
+    def _include(self, operand: _Operand, place: _Place) -> None:
+        if operand.kind == "macro":
+            self._uses.setdefault(operand.text, {})[place, operand.every_folder] = None
+            for meaning in self._macros.get(operand.text, ()):
+                self._push(meaning, place, operand.every_folder)
+            return
+        name = os.fsdecode(operand.text)
+        for candidate in [place, *self._places] if operand.kind == "quoted" else self._places:
+            if candidate.folder is None and not os.path.isabs(name):
+                continue
+            path = os.path.join(candidate.folder or "/", name)
+            # Without this, a header that includes itself through ".." has endlessly many paths.
+            if "./" in name:
+                path = os.path.realpath(path)
+            if self._enter(path, candidate.watched) and not operand.every_folder:
+                return
+            if candidate.watched and candidate.folder and path not in self.files:
+                parts = os.path.split(path) if "./" in name else (candidate.folder, name)
+                missing = first_missing(*parts)
+                if missing:
+                    self.absent[missing] = None
+
+    def _enter(self, path: str, watched: bool) -> bool:
+        if path in self.files:
+            return True
+        if not os.path.isfile(path):
+            return False
+        self.files[path] = None
+        if directives := _parse_file(path):
+            self.read(directives, _Place(os.path.dirname(path), watched))
+        return True

@@ -1,0 +1,151 @@
+"""`BuildPlan` → ninja text; names every artifact and lists every input: nothing goes stale."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+
+from .plan import LOCAL_SYMBOLS, Assembly, BuildPlan, Cxx, Link, Unit, object_name
+
+__all__ = [
+    "BUILD_FILE",
+    "LOCAL_SYMBOLS",
+    "Assembly",
+    "BuildPlan",
+    "Cxx",
+    "Link",
+    "Unit",
+    "depfile_name",
+    "files",
+    "object_name",
+    "so_name",
+    "text",
+    "version_script",
+]
+
+BUILD_FILE = "build.ninja"
+
+_VERSION_SCRIPT = "exports.map"
+
+
+def so_name(plan: BuildPlan) -> str:
+    """Return the file name of the shared object."""
+    return f"{plan.name}.so"
+
+
+def depfile_name(unit: Cxx) -> str:
+    """Return the file name of the compiler's list of the files that a unit read."""
+    return f"{os.path.basename(unit.source)}.d"
+
+
+def version_script(plan: BuildPlan) -> tuple[str, str] | None:
+    """Return file name and text of the linker's version script, None where there is none."""
+    if not plan.link.local_symbols:
+        return None
+    patterns = "".join(f"    {pattern};\n" for pattern in plan.link.local_symbols)
+    return _VERSION_SCRIPT, f"{{\n  local:\n{patterns}}};\n"
+
+
+def files(plan: BuildPlan) -> dict[str, str]:
+    """Return the files, name to text, that a build of the plan needs beside its sources."""
+    made = {BUILD_FILE: text(plan)}
+    if script := version_script(plan):
+        made[script[0]] = script[1]
+    return made
+
+
+def text(plan: BuildPlan) -> str:
+    """Return the ninja file of a plan; paths in it are relative to the build folder.
+
+    Commands are written out whole rather than with ninja's ``$in``: ninja rewrites paths there
+    (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
+    """
+    parts = [_HEADER]
+    for unit in plan.units:
+        parts.append(_cxx_edge(unit) if isinstance(unit, Cxx) else _assembly_edge(unit))
+    parts.append(_link_edge(plan))
+    parts.append(f"default {_path(so_name(plan))}\n")
+    return "\n".join(parts)
+
+
+# ninja has no escape for "|" in a path, but does not look for it in a variable's value.
+_HEADER = """\
+ninja_required_version = 1.5
+pipe = |
+
+rule cxx
+  command = $run
+  description = CXX $out
+
+rule assemble
+  command = $run
+  description = AS $out
+
+rule link
+  command = $run
+  description = LINK $out
+"""
+
+
+def _cxx_edge(unit: Cxx) -> str:
+    made, depfile = object_name(unit), depfile_name(unit)
+    command = [*unit.command, *unit.flags]
+    for folder in unit.include_dirs:
+        command += ["-I", folder]
+    # ninja is not asked to keep the dependencies itself (deps = gcc): it would delete the depfile,
+    # which the cache reads.
+    command += ["-MD", "-MF", depfile, "-c", "-o", made, unit.source]
+    edge = _edge("cxx", made, [unit.source], [], run=_shell(command))
+    return f"{edge}  depfile = {_value(depfile)}\n"
+
+
+def _assembly_edge(unit: Assembly) -> str:
+    made = object_name(unit)
+    command = [*unit.command, *unit.flags, "-o", made, unit.source]
+    return _edge("assemble", made, [unit.source], unit.images, run=_shell(command))
+
+
+def _link_edge(plan: BuildPlan) -> str:
+    link, made = plan.link, so_name(plan)
+    objects = [object_name(unit) for unit in plan.units]
+    script = version_script(plan)
+    # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
+    # it an error at load.
+    options = ["-z,now"]
+    if script:
+        options.append(f"--version-script={script[0]}")
+    if link.no_undefined and not link.bare:
+        options.append("-z,defs")
+    command = [*link.command, "-shared", *(["-nostdlib"] if link.bare else []), "-o", made]
+    command += [*objects, *[f"-Wl,{option}" for option in options], *link.libraries]
+    if link.bare:
+        # Some compilers call their own small functions for atomics; those are no part of libc.
+        command.append("-lgcc")
+    run = _shell([*command, *link.flags])
+    if link.linker and not link.flags:
+        separate = [word for option in options for word in option.split(",")]
+        direct = [link.linker, "-shared", "-o", made, *objects, *separate, *link.libraries]
+        run = f"{_shell(direct)} 2>/dev/null || {run}"
+    inputs = [*link.libraries, *([script[0]] if script else [])]
+    return _edge("link", made, objects, inputs, run=run)
+
+
+def _edge(rule: str, made: str, sources: Sequence[str], inputs: Sequence[str], *, run: str) -> str:
+    line = f"build {_path(made)}: {rule} {' '.join(map(_path, sources))}"
+    if inputs:
+        line += f" | {' '.join(map(_path, inputs))}"
+    return f"{line}\n  run = {_value(run)}\n"
+
+
+def _shell(words: Sequence[str]) -> str:
+    return " ".join(map(shlex.quote, words))
+
+
+def _value(word: str) -> str:
+    return word.replace("$", "$$")
+
+
+def _path(word: str) -> str:
+    word = word.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+    return word.replace("|", "${pipe}")

@@ -1,0 +1,188 @@
+"""`BuildPlan`: what a shared object is built from, as frozen dataclasses that check themselves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+__all__ = ["LOCAL_SYMBOLS", "Assembly", "BuildPlan", "Cxx", "Link", "Unit", "object_name"]
+
+# Two shared objects must not interpose each other's images, nor the process's own driver and
+# runtime entry points: under RTLD_GLOBAL a global symbol of these names would.
+LOCAL_SYMBOLS = ("cu[A-Z]*", "cuda[A-Z]*", "__tvm_ffi__cubin_*", "__tvmffi_cubin_*")
+
+
+@dataclass(frozen=True)
+class Cxx:
+    """One C++ translation unit.
+
+    Attributes
+    ----------
+    source : str
+        Path, relative to the build folder or absolute.
+    command : tuple of str
+        The compiler, such as ``("g++",)``.
+    flags : tuple of str
+        In order.
+    include_dirs : tuple of str
+        Searched in order, after those that `flags` name.
+    """
+
+    source: str
+    command: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    include_dirs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_path("source", self.source)
+        _check_words("command", self.command, least=1)
+        _check_words("flags", self.flags)
+        _check_words("include_dirs", self.include_dirs)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """One assembly unit that embeds images with ``.incbin``.
+
+    Attributes
+    ----------
+    source : str
+        Path, relative to the build folder or absolute.
+    command : tuple of str
+        What assembles: ``("as",)``, or ``("g++", "-c")`` which also preprocesses a ``.S``.
+    images : tuple of str
+        Every file that it embeds. New bytes in one assemble the unit again.
+    flags : tuple of str
+        In order.
+    """
+
+    source: str
+    command: tuple[str, ...]
+    images: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_path("source", self.source)
+        _check_words("command", self.command, least=1)
+        _check_paths("images", self.images)
+        _check_words("flags", self.flags)
+
+
+Unit = Cxx | Assembly
+
+
+@dataclass(frozen=True)
+class Link:
+    """How the objects become one shared object.
+
+    Attributes
+    ----------
+    command : tuple of str
+        The compiler driver, such as ``("g++",)``.
+    libraries : tuple of str
+        Shared libraries to link, by path; each is an input of the link.
+    flags : tuple of str
+        The user's own, after everything else.
+    bare : bool
+        Link no C or C++ runtime: for units that call nothing but C functions, which the process
+        has anyway. It takes a third of the time.
+    linker : str or None
+        With `bare`, the ``ld`` to run by itself; where that fails, `command` links.
+    no_undefined : bool
+        Refuse symbols that no object or library defines (never with `bare`).
+    local_symbols : tuple of str
+        Patterns of symbols that stay inside; empty where the user brings a version script.
+    """
+
+    command: tuple[str, ...]
+    libraries: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    bare: bool = False
+    linker: str | None = None
+    no_undefined: bool = True
+    local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
+
+    def __post_init__(self) -> None:
+        _check_words("command", self.command, least=1)
+        _check_paths("libraries", self.libraries)
+        _check_words("flags", self.flags)
+        _check_words("local_symbols", self.local_symbols)
+        if self.linker is not None:
+            _check_path("linker", self.linker)
+            if not self.bare:
+                raise ValueError("linker= is for bare links; with a runtime, command links")
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """Everything that one shared object is built from.
+
+    Attributes
+    ----------
+    name : str
+        The shared object is ``<name>.so``.
+    units : tuple of Unit
+        At least one; no two may share a file name.
+    link : Link
+        The last step.
+    """
+
+    name: str
+    units: tuple[Unit, ...]
+    link: Link = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check_path("name", self.name)
+        if "/" in self.name or self.name in (".", ".."):
+            raise ValueError(f"name must be a plain file name, got {self.name!r}")
+        if not self.units:
+            raise ValueError(f"build plan {self.name!r} has no units; give at least one")
+        seen: dict[str, str] = {}
+        for unit in self.units:
+            made = object_name(unit)
+            if made in seen:
+                raise ValueError(
+                    f"units {seen[made]!r} and {unit.source!r} both make {made!r}; "
+                    "give their sources different file names"
+                )
+            seen[made] = unit.source
+
+
+def object_name(unit: Unit) -> str:
+    """Return the file name of a unit's object."""
+    return f"{os.path.basename(unit.source)}.o"
+
+
+def _check_words(what: str, words: Iterable[str], *, least: int = 0) -> None:
+    if not isinstance(words, tuple):
+        raise TypeError(f"{what} must be a tuple of str, got {type(words).__name__}")
+    if len(words) < least:
+        raise ValueError(f"{what} must not be empty")
+    for word in words:
+        _check_word(what, word)
+
+
+def _check_word(what: str, word: str) -> None:
+    if not isinstance(word, str):
+        raise TypeError(f"{what} must hold str, got {type(word).__name__}")
+    # ninja has no way to write these; a word of a command line could hold the first two.
+    for character in "\n\r\0":
+        if character in word:
+            raise ValueError(
+                f"{what} {word!r} holds {character!r}, which a build file cannot express; remove it"
+            )
+
+
+def _check_paths(what: str, paths: Iterable[str]) -> None:
+    _check_words(what, paths)
+    for path in paths:
+        _check_path(what, path)
+
+
+def _check_path(what: str, path: str) -> None:
+    _check_word(what, path)
+    if not path or path.startswith("-"):
+        raise ValueError(
+            f"{what} must be a path that is not empty and does not begin with '-', got {path!r}"
+        )
