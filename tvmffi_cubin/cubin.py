@@ -87,9 +87,9 @@ class Cubin:
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """The image's kernels in symbol order, parsed when first asked for."""
-        from . import elf
+        from .elf import parse
 
-        return elf.parse(self.image).kernels
+        return parse(self.image).kernels
 
     def __bytes__(self) -> bytes:
         return self.image

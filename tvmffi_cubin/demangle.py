@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from .errors import ToolchainError
 
-__all__ = ["demangle"]
+__all__ = ["FunctionName", "demangle", "split_list", "take_apart"]
 
 
 @lru_cache(maxsize=1)
@@ -47,3 +49,86 @@ def demangle(name: str) -> str:
         return ctypes.string_at(buffer).decode("utf-8", "replace")
     finally:
         free(buffer)
+
+
+@dataclass(frozen=True)
+class FunctionName:
+    """A demangled function, taken apart.
+
+    Attributes
+    ----------
+    display : str
+        Qualified name with template arguments, as code could write it: without the unnamed
+        namespaces, which code cannot name.
+    qualified : str
+        The same without template arguments.
+    params : tuple of str or None
+        The parameters' types; None where the symbol does not tell (it has C linkage).
+    """
+
+    display: str
+    qualified: str
+    params: tuple[str, ...] | None
+
+    @property
+    def is_instance(self) -> bool:
+        """Whether it is an instance of a template."""
+        return self.display != self.qualified
+
+
+_UNNAMED = "(anonymous namespace)"
+
+
+def take_apart(demangled: str) -> FunctionName:
+    """Split the demangled form of a function into its name and its parameters' types."""
+    groups = list(_groups(demangled, "("))
+    name, params = demangled, None
+    if groups and groups[-1][1] == len(demangled):
+        start = groups[-1][0]
+        name = demangled[:start]
+        params = tuple(split_list(demangled[start + 1 : -1]))
+        params = () if params == ("void",) else params
+    display = name.strip().removeprefix("void ").replace(f"{_UNNAMED}::", "").strip()
+    qualified = display
+    templates = list(_groups(display, "<"))
+    if templates and templates[-1][1] == len(display):
+        qualified = display[: templates[-1][0]]
+    return FunctionName(display, qualified, params)
+
+
+def split_list(text: str) -> list[str]:
+    """Split a comma-separated list of types or template arguments at its outermost commas."""
+    if not text.strip():
+        return []
+    cuts = [-1, *(index for index, depth in _depths(text) if depth == 0 and text[index] == ",")]
+    ends = [*cuts[1:], len(text)]
+    return [text[cut + 1 : end].strip() for cut, end in zip(cuts, ends, strict=True)]
+
+
+def _depths(text: str) -> Iterator[tuple[int, int]]:
+    """Yield (index, depth of brackets around it); an opening bracket lies outside of itself."""
+    closing = {"(": ")", "[": "]", "{": "}", "<": ">"}
+    stack: list[str] = []
+    for index, char in enumerate(text):
+        # A `>` inside parentheses is an operator, and so is that of `->`.
+        is_bracket = char in ")]}" or (
+            char == ">" and stack[-1:] == [">"] and text[index - 1] != "-"
+        )
+        if is_bracket and char in stack:
+            while stack.pop() != char:
+                pass
+        yield index, len(stack)
+        if char in closing:
+            stack.append(closing[char])
+
+
+def _groups(text: str, opening: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of the outermost bracket pairs of one kind."""
+    closing = {"(": ")", "<": ">"}[opening]
+    start = -1
+    for index, depth in _depths(text):
+        if depth == 0 and text[index] == opening and not text.startswith(_UNNAMED, index):
+            start = index
+        elif depth == 0 and text[index] == closing and start >= 0:
+            yield start, index + 1
+            start = -1

@@ -1,0 +1,121 @@
+"""What a CUDA source contains, as plain data: `SourceFacts` and its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .source_text import Include
+
+__all__ = ["HostFunction", "Include", "KernelFact", "LaunchSite", "ParamFact", "SourceFacts", "Use"]
+
+
+@dataclass(frozen=True)
+class ParamFact:
+    """A kernel's parameter as the source writes it.
+
+    Attributes
+    ----------
+    name : str
+        Empty where the source names none.
+    type_text : str
+        The type's text, without the name and any default value.
+    pack : bool
+        Whether it is a parameter pack, which stands for any number of parameters.
+    """
+
+    name: str
+    type_text: str
+    pack: bool = False
+
+
+@dataclass(frozen=True)
+class KernelFact:
+    """A ``__global__`` function that the source declares, defines or instantiates.
+
+    Attributes
+    ----------
+    name : str
+        As declared, without namespaces; with template arguments where it is an explicit
+        instantiation or specialisation.
+    namespaces : tuple of str
+        Enclosing namespaces, outermost first; ``""`` for an unnamed one.
+    extern_c : bool
+        Whether it has C linkage.
+    template_params : tuple of str or None
+        Names of the template's parameters; None where it is no template.
+    params : tuple of ParamFact or None
+        None where the declaration could not be read.
+    line : int
+        From 1.
+    defined : bool
+        Whether it has a body, or is an explicit instantiation.
+    internal : bool
+        Whether it is ``static`` or in an unnamed namespace: NVRTC then drops it unless asked.
+    """
+
+    name: str
+    namespaces: tuple[str, ...]
+    extern_c: bool
+    template_params: tuple[str, ...] | None
+    params: tuple[ParamFact, ...] | None
+    line: int
+    defined: bool
+    internal: bool = False
+
+    @property
+    def qualified(self) -> str:
+        """The name as code at global scope would write it."""
+        return "::".join([*filter(None, self.namespaces), self.name])
+
+
+@dataclass(frozen=True)
+class HostFunction:
+    """A function at namespace scope without ``__global__`` and ``__device__``."""
+
+    qualified: str
+    line: int
+    defined: bool
+
+
+@dataclass(frozen=True)
+class LaunchSite:
+    """A ``<<<...>>>`` launch; `in_host`: the function around it is no device function."""
+
+    text: str
+    line: int
+    in_host: bool
+
+
+@dataclass(frozen=True)
+class Use:
+    """A construct of the source and its line: the evidence for a verdict."""
+
+    text: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}"
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """What `tvmffi_cubin.scan.scan` found in a source.
+
+    Attributes
+    ----------
+    kind : str
+        ``"device"`` (it defines kernels and has no host part), ``"host"`` (it defines no kernel)
+        or ``"mixed"`` (kernels, and launches in host functions or use of a host-side API).
+    evidence : tuple of Use
+        For ``"mixed"``: the first kernel and each host construct. For ``"device"``: the kernel.
+    host_uses : tuple of Use
+        Uses of tvm-ffi, torch, pybind11 or Python.
+    """
+
+    kernels: tuple[KernelFact, ...]
+    functions: tuple[HostFunction, ...]
+    launches: tuple[LaunchSite, ...]
+    includes: tuple[Include, ...]
+    host_uses: tuple[Use, ...]
+    kind: str
+    evidence: tuple[Use, ...]
