@@ -1,0 +1,86 @@
+"""What every test has: a cache of its own, the driver stand-in, and GPU tests that skip aloud."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from stub.build import build
+from stub.driver_stub import DriverStub
+
+GPU_TESTS = Path(__file__).parent / "gpu"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "gpu: needs a CUDA device; skipped where there is none")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if GPU_TESTS in item.path.parents:
+            item.add_marker("gpu")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    reason = missing_gpu() if item.get_closest_marker("gpu") else None
+    if reason:
+        pytest.skip(reason)
+
+
+@functools.cache
+def missing_gpu() -> str | None:
+    """Return why tests that need a GPU cannot run here, None where they can."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        return f"no GPU: no CUDA driver ({error})"
+    result, count = driver.cuInit(0), ctypes.c_int()
+    if result != 0:
+        return f"no GPU: cuInit answers {result}"
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    return None if count.value else "no GPU: the CUDA driver sees no device"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test sees or fills the user's cache, nor another driver than it asks for."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("TVMFFI_CUBIN_CACHE_PATH", "TVMFFI_CUBIN_DRIVER"):
+            patch.delenv(name, raising=False)
+        patch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _gpu_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give GPU tests a cache apart: a launcher once bound to the stand-in stays bound to it."""
+    if request.node.get_closest_marker("gpu"):
+        shared = Path(os.environ["TVMFFI_CUBIN_CACHE_DIR"])
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(shared.with_name(shared.name + "-gpu")))
+
+
+@pytest.fixture(scope="session")
+def _loaded_stub(tmp_path_factory: pytest.TempPathFactory) -> DriverStub:
+    return DriverStub(build(tmp_path_factory.mktemp("stub")))
+
+
+@pytest.fixture
+def driver_stub(
+    _loaded_stub: DriverStub, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DriverStub]:
+    """The driver stand-in behind TVMFFI_CUBIN_DRIVER: devices of 9.0, 9.0 and 8.0, no log yet."""
+    if request.node.get_closest_marker("gpu"):
+        pytest.fail("a test in tests/gpu uses the real driver, not the stand-in")
+    for name in ("STUB_DEVICES", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(_loaded_stub.path))
+    _loaded_stub.reset()
+    yield _loaded_stub
+    errors = list(_loaded_stub.kernel_errors)
+    _loaded_stub.reset()
+    if errors:
+        raise errors[0]

@@ -1,0 +1,1 @@
+"""The driver stand-in for tests: a CUDA driver that runs nothing and records everything."""

@@ -1,0 +1,162 @@
+/*!
+ * \file kernel.c
+ * \brief What a kernel says of itself, and the limits that are set on it, device by device.
+ */
+#include "stub.h"
+
+int StubDynamicLimit(const StubKernelInfo* info, const StubSettings* settings, int device) {
+  if (settings->max_dynamic_smem >= 0) return settings->max_dynamic_smem;
+  return StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
+         info->static_smem;
+}
+
+CUresult StubGetFunctionAttribute(int* value, CUfunction_attribute attribute,
+                                  const StubKernel* kernel, const StubSettings* settings,
+                                  int device) {
+  const StubKernelInfo* info = NULL;
+  const StubImage* image = NULL;
+  if (value == NULL) return CUDA_ERROR_INVALID_VALUE;
+  CUresult result = StubKernelOn(kernel, device, &info, &image);
+  if (result != CUDA_SUCCESS) return result;
+  bool clustered = info->cluster[0] > 0;
+  const int values[] = {
+      info->max_threads, info->static_smem, 0, info->local, info->registers, image->arch,
+      image->arch, 0, StubDynamicLimit(info, settings, device), settings->carveout, clustered,
+      info->cluster[0], info->cluster[1], info->cluster[2], settings->non_portable_cluster,
+      settings->scheduling,
+  };
+  if ((unsigned)attribute >= sizeof(values) / sizeof(values[0])) return CUDA_ERROR_INVALID_VALUE;
+  *value = values[attribute];
+  return CUDA_SUCCESS;
+}
+
+CUresult StubSetFunctionAttribute(CUfunction_attribute attribute, int value,
+                                  const StubKernel* kernel, StubSettings* settings, int device) {
+  const StubKernelInfo* info = NULL;
+  CUresult result = StubKernelOn(kernel, device, &info, NULL);
+  if (result != CUDA_SUCCESS) return result;
+  int most = StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
+             info->static_smem;
+  switch ((int)attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      if (value < 0 || value > most) return CUDA_ERROR_INVALID_VALUE;
+      settings->max_dynamic_smem = value;
+      return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
+      settings->carveout = value;
+      return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      settings->non_portable_cluster = value != 0;
+      return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      settings->scheduling = value;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult CUDAAPI cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel,
+                                      CUdevice device) {
+  STUB_ENTER(STUB_INITIALIZED, "'attribute':%d,'kernel':%zu,'device':%d", (int)attribute,
+             (size_t)kernel, device);
+  STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
+  return StubLeave(
+      StubGetFunctionAttribute(value, attribute, kernel, &kernel->settings[device], device));
+}
+
+CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                                      CUdevice device) {
+  STUB_ENTER(STUB_INITIALIZED, "'attribute':%d,'value':%d,'kernel':%zu,'device':%d",
+             (int)attribute, value, (size_t)kernel, device);
+  STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
+  StubLogMore(",'name':'%s'", StubQuote(kernel->name));
+  return StubLeave(
+      StubSetFunctionAttribute(attribute, value, kernel, &kernel->settings[device], device));
+}
+
+CUresult CUDAAPI cuKernelGetName(const char** name, CUkernel kernel) {
+  STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu", (size_t)kernel);
+  STUB_REQUIRE(name != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  *name = kernel->name;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset,
+                                      size_t* size) {
+  STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu,'index':%zu", (size_t)kernel, index);
+  STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  const StubKernelInfo* info = NULL;
+  for (int device = 0; device < stub.device_count && result != CUDA_SUCCESS; ++device) {
+    result = StubKernelOn(kernel, device, &info, NULL);
+  }
+  STUB_TRY(result);
+  STUB_REQUIRE(offset != NULL && index < (size_t)info->param_count, CUDA_ERROR_INVALID_VALUE);
+  *offset = (size_t)info->params[index].offset;
+  if (size != NULL) *size = (size_t)info->params[index].size;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuFuncGetAttribute(int* value, CUfunction_attribute attribute,
+                                    CUfunction handle) {
+  STUB_ENTER(STUB_INITIALIZED, "'attribute':%d,'function':%zu", (int)attribute, (size_t)handle);
+  StubFunction* function = NULL;
+  StubKernel* kernel = StubFindKernel(handle, &function);
+  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_HANDLE);
+  return StubLeave(StubGetFunctionAttribute(value, attribute, kernel, &function->settings,
+                                            function->context->device));
+}
+
+CUresult CUDAAPI cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
+  STUB_ENTER(STUB_INITIALIZED, "'function':%zu,'attribute':%d,'value':%d", (size_t)handle,
+             (int)attribute, value);
+  StubFunction* function = NULL;
+  StubKernel* kernel = StubFindKernel(handle, &function);
+  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_HANDLE);
+  return StubLeave(StubSetFunctionAttribute(attribute, value, kernel, &function->settings,
+                                            function->context->device));
+}
+
+static int Least(int a, int b) { return a < b ? a : b; }
+
+int StubOccupancy(const StubKernelInfo* info, int device, int threads, size_t dynamic_smem) {
+  int reserved = StubAttribute(device, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  size_t smem = dynamic_smem + (size_t)info->static_smem + (size_t)reserved;
+  int warps = (threads + 31) / 32;
+  int registers = (info->registers + 7) / 8 * 8 * 32 * warps;  // given out by eights, by the warp
+  int blocks = StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  int most = StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  blocks = Least(blocks, most / (32 * warps));
+  most = StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  if (registers > 0) blocks = Least(blocks, most / registers);
+  most = StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  if (smem > 0) blocks = Least(blocks, (int)((size_t)most / smem));
+  return blocks;
+}
+
+CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle,
+                                                             int threads, size_t dynamic_smem) {
+  STUB_ENTER(STUB_INITIALIZED, "'function':%zu,'threads':%d,'dynamic_smem_bytes':%zu",
+             (size_t)handle, threads, dynamic_smem);
+  STUB_REQUIRE(blocks != NULL, CUDA_ERROR_INVALID_VALUE);
+  StubFunction* function = NULL;
+  StubKernel* kernel = StubFindKernel(handle, &function);
+  STUB_REQUIRE(kernel != NULL, CUDA_ERROR_INVALID_HANDLE);
+  StubContext* context = NULL;
+  STUB_TRY(StubActiveContext(&context));
+  int device = function != NULL ? function->context->device : context->device;
+  const StubKernelInfo* info = NULL;
+  STUB_TRY(StubKernelOn(kernel, device, &info, NULL));
+  *blocks = 0;
+  STUB_REQUIRE(threads > 0, CUDA_ERROR_INVALID_VALUE);
+  const StubSettings* settings = function ? &function->settings : &kernel->settings[device];
+  bool possible = threads <= info->max_threads &&
+                  dynamic_smem <= (size_t)StubDynamicLimit(info, settings, device);
+  if (possible) *blocks = StubOccupancy(info, device, threads, dynamic_smem);
+  return StubLeave(CUDA_SUCCESS);
+}

@@ -1,0 +1,168 @@
+/*!
+ * \file library.c
+ * \brief Images as CUlibrary, kernels as CUkernel and CUfunction.
+ *
+ * As the real driver does under lazy loading, cuLibraryLoadData takes anything: what is wrong with
+ * an image is answered when a kernel is asked for.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stub.h"
+
+static StubLibrary* FindLibrary(CUlibrary handle) {
+  StubLibrary* library = stub.libraries;
+  while (library != NULL && library != handle) library = library->next;
+  return library;
+}
+
+StubKernel* StubFindKernel(const void* handle, StubFunction** function) {
+  if (function != NULL) *function = NULL;
+  for (StubLibrary* library = stub.libraries; library != NULL; library = library->next) {
+    for (StubKernel* kernel = library->kernels; kernel != NULL; kernel = kernel->next) {
+      if (handle == kernel) return kernel;
+      for (int i = 0; i < kMaxContexts && function != NULL; ++i) {
+        if (handle != &kernel->functions[i] || kernel->functions[i].kernel == NULL) continue;
+        *function = &kernel->functions[i];
+        return kernel;
+      }
+    }
+  }
+  return NULL;
+}
+
+static const StubKernelInfo* FindInfo(const StubImage* image, const char* name) {
+  for (int i = 0; i < image->kernel_count; ++i) {
+    if (strcmp(image->kernels[i].name, name) == 0) return &image->kernels[i];
+  }
+  return NULL;
+}
+
+/* The image that the driver would take there: its own before the family's, then the newest. */
+static const StubImage* ImageFor(const StubLibrary* library, int device) {
+  const StubImage* best = NULL;
+  for (int i = 0; i < library->image_count; ++i) {
+    const StubImage* image = &library->images[i];
+    if (!StubImageFits(image, device)) continue;
+    bool better = best == NULL || image->arch > best->arch ||
+                  (image->arch == best->arch && image->specific);
+    if (better) best = image;
+  }
+  return best;
+}
+
+CUresult StubKernelOn(const StubKernel* kernel, int device, const StubKernelInfo** info,
+                      const StubImage** image) {
+  const StubImage* found = ImageFor(kernel->library, device);
+  if (found == NULL) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  *info = FindInfo(found, kernel->name);
+  if (*info == NULL) return CUDA_ERROR_NOT_FOUND;
+  if (image != NULL) *image = found;
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit_options,
+                                   void** jit_values, unsigned int jit_count,
+                                   CUlibraryOption* options, void** values, unsigned int count) {
+  (void)jit_options, (void)jit_values, (void)options, (void)values;
+  STUB_ENTER(STUB_INITIALIZED, "'code':%zu,'jit_options':%u,'options':%u", (size_t)code, jit_count,
+             count);
+  STUB_REQUIRE(library != NULL && code != NULL, CUDA_ERROR_INVALID_VALUE);
+  StubLibrary* made = calloc(1, sizeof(*made));
+  STUB_REQUIRE(made != NULL, CUDA_ERROR_OUT_OF_MEMORY);
+  made->image_count = StubReadImages(code, made->images);
+  made->next = stub.libraries;
+  stub.libraries = made;
+  *library = made;
+  StubLogMore(",'library':%zu", (size_t)made);
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuLibraryUnload(CUlibrary library) {
+  STUB_ENTER(STUB_INITIALIZED, "'library':%zu", (size_t)library);
+  StubLibrary** at = &stub.libraries;
+  while (*at != NULL && *at != library) at = &(*at)->next;
+  STUB_REQUIRE(*at != NULL, CUDA_ERROR_INVALID_HANDLE);
+  *at = library->next;
+  for (int i = 0; i < library->image_count; ++i) StubFreeImage(&library->images[i]);
+  while (library->kernels != NULL) {
+    StubKernel* kernel = library->kernels;
+    library->kernels = kernel->next;
+    free(kernel->name);
+    free(kernel);
+  }
+  free(library);
+  return StubLeave(CUDA_SUCCESS);
+}
+
+static StubKernel* MakeKernel(StubLibrary* library, const char* name) {
+  StubKernel** at = &library->kernels;
+  for (; *at != NULL; at = &(*at)->next) {
+    if (strcmp((*at)->name, name) == 0) return *at;
+  }
+  *at = calloc(1, sizeof(StubKernel));
+  if (*at == NULL) abort();
+  (*at)->library = library;
+  (*at)->name = strdup(name);
+  for (int i = 0; i < kMaxDevices; ++i) (*at)->settings[i] = (StubSettings){-1, -1, 0, 0};
+  return *at;
+}
+
+/* The image that answers for a library: one that some device can run. */
+static CUresult AnyImage(const StubLibrary* library, const StubImage** image) {
+  for (int device = 0; device < stub.device_count; ++device) {
+    *image = ImageFor(library, device);
+    if (*image != NULL) return CUDA_SUCCESS;
+  }
+  return library->image_count > 0 ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_ERROR_INVALID_IMAGE;
+}
+
+CUresult CUDAAPI cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+  STUB_ENTER(STUB_INITIALIZED, "'library':%zu,'name':'%s'", (size_t)library, StubQuote(name));
+  STUB_REQUIRE(kernel != NULL && name != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(FindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  const StubImage* image = NULL;
+  STUB_TRY(AnyImage(library, &image));
+  STUB_REQUIRE(FindInfo(image, name) != NULL, CUDA_ERROR_NOT_FOUND);
+  *kernel = MakeKernel(library, name);
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
+  STUB_ENTER(STUB_INITIALIZED, "'library':%zu", (size_t)library);
+  STUB_REQUIRE(count != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(FindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  const StubImage* image = NULL;
+  STUB_TRY(AnyImage(library, &image));
+  *count = (unsigned int)image->kernel_count;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count,
+                                           CUlibrary library) {
+  STUB_ENTER(STUB_INITIALIZED, "'library':%zu,'count':%u", (size_t)library, count);
+  STUB_REQUIRE(kernels != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(FindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  const StubImage* image = NULL;
+  STUB_TRY(AnyImage(library, &image));
+  for (unsigned int i = 0; i < count && i < (unsigned int)image->kernel_count; ++i) {
+    kernels[i] = MakeKernel(library, image->kernels[i].name);
+  }
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu", (size_t)kernel);
+  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  StubContext* context = NULL;
+  STUB_TRY(StubActiveContext(&context));
+  const StubKernelInfo* info = NULL;
+  STUB_TRY(StubKernelOn(kernel, context->device, &info, NULL));
+  StubFunction* made = &kernel->functions[context - stub.contexts];
+  if (made->kernel == NULL) {
+    *made = (StubFunction){kernel, context, kernel->settings[context->device]};
+  }
+  *function = made;
+  return StubLeave(CUDA_SUCCESS);
+}

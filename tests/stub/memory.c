@@ -1,0 +1,167 @@
+/*!
+ * \file memory.c
+ * \brief Device memory, which is the host's: allocations, what a pointer is, copies and fills.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stub.h"
+
+static StubRange* FindRange(CUdeviceptr pointer) {
+  for (StubRange* range = stub.ranges; range != NULL; range = range->next) {
+    if (pointer >= range->start && pointer < range->start + range->size) return range;
+  }
+  return NULL;
+}
+
+static void AddRange(uintptr_t start, size_t size, int type, int device, bool owned) {
+  StubRange* made = malloc(sizeof(*made));
+  if (made == NULL) abort();
+  *made = (StubRange){start, size, type, device, owned, stub.ranges};
+  stub.ranges = made;
+}
+
+static CUresult RemoveRange(uintptr_t start) {
+  for (StubRange** at = &stub.ranges; *at != NULL; at = &(*at)->next) {
+    StubRange* range = *at;
+    if (range->start != start) continue;
+    *at = range->next;
+    if (range->owned) free((void*)range->start);
+    free(range);
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult Allocate(void** memory, size_t size, int type) {
+  StubContext* context = NULL;
+  CUresult result = StubActiveContext(&context);
+  if (result != CUDA_SUCCESS) return result;
+  if (memory == NULL || size == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (StubCaptureUnderWay(context)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  *memory = aligned_alloc(256, (size + 255) / 256 * 256);
+  if (*memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+  AddRange((uintptr_t)*memory, size, type, context->device, true);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemAlloc(CUdeviceptr* pointer, size_t size) {
+  STUB_ENTER(STUB_INITIALIZED, "'size':%zu", size);
+  return StubLeave(Allocate((void**)pointer, size, CU_MEMORYTYPE_DEVICE));
+}
+
+CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned int flags) {
+  STUB_ENTER(STUB_INITIALIZED, "'size':%zu,'flags':%u", size, flags);
+  return StubLeave(Allocate((void**)pointer, size, CU_MEMORYTYPE_DEVICE | kManaged));
+}
+
+CUresult CUDAAPI cuMemHostAlloc(void** pointer, size_t size, unsigned int flags) {
+  STUB_ENTER(STUB_INITIALIZED, "'size':%zu,'flags':%u", size, flags);
+  return StubLeave(Allocate(pointer, size, CU_MEMORYTYPE_HOST));
+}
+
+CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr* pointer, size_t size, CUstream handle) {
+  STUB_ENTER(STUB_INITIALIZED, "'size':%zu,'stream':%zu", size, (size_t)handle);
+  STUB_REQUIRE(pointer != NULL && size > 0, CUDA_ERROR_INVALID_VALUE);
+  StubContext* context = NULL;
+  StubStream* stream = NULL;
+  STUB_TRY(StubStreamContext(handle, &context, &stream));
+  void* memory = aligned_alloc(256, (size + 255) / 256 * 256);
+  STUB_REQUIRE(memory != NULL, CUDA_ERROR_OUT_OF_MEMORY);
+  AddRange((uintptr_t)memory, size, CU_MEMORYTYPE_DEVICE, context->device, true);
+  *pointer = (CUdeviceptr)memory;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemFree(CUdeviceptr pointer) {
+  STUB_ENTER(STUB_INITIALIZED, "'pointer':%llu", pointer);
+  return StubLeave(pointer == 0 ? CUDA_SUCCESS : RemoveRange(pointer));
+}
+
+CUresult CUDAAPI cuMemFreeHost(void* pointer) {
+  STUB_ENTER(STUB_INITIALIZED, "'pointer':%zu", (size_t)pointer);
+  return StubLeave(pointer == NULL ? CUDA_SUCCESS : RemoveRange((uintptr_t)pointer));
+}
+
+CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
+  STUB_ENTER(STUB_INITIALIZED, "'pointer':%llu,'stream':%zu", pointer, (size_t)handle);
+  StubContext* context = NULL;
+  StubStream* stream = NULL;
+  STUB_TRY(StubStreamContext(handle, &context, &stream));
+  return StubLeave(RemoveRange(pointer));
+}
+
+static CUresult Query(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  const StubRange* range = FindRange(pointer);
+  if (data == NULL || range == NULL) return CUDA_ERROR_INVALID_VALUE;
+  int type = range->type & ~kManaged;
+  bool managed = (range->type & kManaged) != 0;
+  switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      *(CUcontext*)data = &stub.contexts[range->device];
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *(unsigned int*)data = (unsigned int)type;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      *(CUdeviceptr*)data = pointer;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (type == CU_MEMORYTYPE_DEVICE && !managed) return CUDA_ERROR_INVALID_VALUE;
+      *(CUdeviceptr*)data = pointer;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *(bool*)data = managed;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *(int*)data = range->device;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *(CUdeviceptr*)data = range->start;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *(size_t*)data = range->size;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      *(bool*)data = true;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+CUresult CUDAAPI cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
+                                       CUdeviceptr pointer) {
+  STUB_ENTER(STUB_INITIALIZED, "'attribute':%d,'pointer':%llu", (int)attribute, pointer);
+  return StubLeave(Query(data, attribute, pointer));
+}
+
+/* What a pointer that the driver does not know has, in place of a failure. */
+static void SetUnknown(void* data, CUpointer_attribute attribute) {
+  if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) *(unsigned int*)data = 0;
+  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *(int*)data = CU_DEVICE_INVALID;
+  if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED) *(bool*)data = false;
+}
+
+CUresult CUDAAPI cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes,
+                                        void** data, CUdeviceptr pointer) {
+  STUB_ENTER(STUB_INITIALIZED, "'count':%u,'pointer':%llu", count, pointer);
+  STUB_REQUIRE(attributes != NULL && data != NULL, CUDA_ERROR_INVALID_VALUE);
+  for (unsigned int i = 0; i < count; ++i) {
+    if (Query(data[i], attributes[i], pointer) != CUDA_SUCCESS) SetUnknown(data[i], attributes[i]);
+  }
+  return StubLeave(CUDA_SUCCESS);
+}
+
+/*! \brief Makes the driver know memory that a test made: numpy's, say, as a device's. */
+STUB_EXPORT void stub_register_memory(void* start, size_t size, int type, int device) {
+  pthread_mutex_lock(&stub.mutex);
+  AddRange((uintptr_t)start, size, type, device, false);
+  pthread_mutex_unlock(&stub.mutex);
+}
+
+STUB_EXPORT void stub_unregister_memory(void* start) {
+  pthread_mutex_lock(&stub.mutex);
+  RemoveRange((uintptr_t)start);
+  pthread_mutex_unlock(&stub.mutex);
+}

@@ -1,0 +1,86 @@
+/*!
+ * \file proc_address.c
+ * \brief cuGetProcAddress over the one table of entry points.
+ */
+#include <string.h>
+
+#include "stub.h"
+
+/* Each entry point by its base name, and the CUDA version that brought it. */
+#define STUB_ENTRIES(V)                                                                        \
+  V(cuInit, 2000) V(cuDriverGetVersion, 2020) V(cuGetErrorName, 6000) V(cuGetErrorString, 6000) \
+  V(cuGetProcAddress, 11030)                                                                   \
+  V(cuDeviceGet, 2000) V(cuDeviceGetCount, 2000) V(cuDeviceGetName, 2000)                      \
+  V(cuDeviceGetAttribute, 2000)                                                                \
+  V(cuDevicePrimaryCtxRetain, 7000) V(cuDevicePrimaryCtxRelease, 11000)                        \
+  V(cuDevicePrimaryCtxGetState, 7000)                                                          \
+  V(cuCtxGetDevice, 2000) V(cuCtxGetCurrent, 4000) V(cuCtxSetCurrent, 4000)                    \
+  V(cuCtxPushCurrent, 4000) V(cuCtxPopCurrent, 4000) V(cuCtxSynchronize, 2000)                 \
+  V(cuStreamCreate, 2000) V(cuStreamDestroy, 4000) V(cuStreamSynchronize, 2000)                \
+  V(cuStreamGetCtx, 9020) V(cuStreamIsCapturing, 10000) V(cuStreamBeginCapture, 10010)         \
+  V(cuStreamEndCapture, 10000) V(cuThreadExchangeStreamCaptureMode, 10010)                     \
+  V(cuEventCreate, 2000) V(cuEventRecord, 2000) V(cuEventSynchronize, 2000)                    \
+  V(cuEventDestroy, 4000)                                                                      \
+  V(cuLibraryLoadData, 12000) V(cuLibraryUnload, 12000) V(cuLibraryGetKernel, 12000)           \
+  V(cuLibraryGetKernelCount, 12040) V(cuLibraryEnumerateKernels, 12040)                        \
+  V(cuKernelGetFunction, 12000) V(cuKernelGetAttribute, 12000) V(cuKernelSetAttribute, 12000)  \
+  V(cuKernelGetName, 12030) V(cuKernelGetParamInfo, 12040)                                     \
+  V(cuFuncGetAttribute, 2020) V(cuFuncSetAttribute, 9000)                                      \
+  V(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                         \
+  V(cuLaunchKernel, 4000) V(cuLaunchKernelEx, 11060) V(cuLaunchCooperativeKernel, 9000)        \
+  V(cuTensorMapEncodeTiled, 12000)                                                             \
+  V(cuPointerGetAttribute, 4000) V(cuPointerGetAttributes, 7000)                               \
+  V(cuMemAlloc, 2000) V(cuMemFree, 2000) V(cuMemAllocManaged, 6000) V(cuMemHostAlloc, 2020)    \
+  V(cuMemFreeHost, 2000) V(cuMemAllocAsync, 11020) V(cuMemFreeAsync, 11020)                    \
+  V(cuMemcpyHtoD, 3020) V(cuMemcpyDtoH, 3020) V(cuMemcpyDtoD, 3020) V(cuMemcpyAsync, 4000)     \
+  V(cuMemcpyHtoDAsync, 3020) V(cuMemcpyDtoHAsync, 3020) V(cuMemsetD8Async, 3020)
+
+typedef struct {
+  const char* name;
+  void* function;
+  int since;
+} Entry;
+
+static const Entry kEntries[] = {
+#define STUB_ENTRY(name, since) {#name, (void*)&name, since},
+    STUB_ENTRIES(STUB_ENTRY)
+#undef STUB_ENTRY
+};
+
+static void* Find(const char* symbol, int version, CUdriverProcAddressQueryResult* status) {
+  *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  for (size_t i = 0; i < sizeof(kEntries) / sizeof(kEntries[0]); ++i) {
+    // A driver older than an entry point has never heard of it.
+    if (kEntries[i].since > stub.driver_version) continue;
+    if (strcmp(kEntries[i].name, symbol) != 0) continue;
+    bool known = version >= kEntries[i].since;
+    *status = known ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+    return known ? kEntries[i].function : NULL;
+  }
+  return NULL;
+}
+
+CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** function, int version,
+                                  cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
+  STUB_ENTER(STUB_ALWAYS, "'symbol':'%s','version':%d,'flags':%llu", StubQuote(symbol), version,
+             (unsigned long long)flags);
+  STUB_REQUIRE(symbol != NULL && function != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(version <= stub.driver_version, CUDA_ERROR_INVALID_VALUE);
+  CUdriverProcAddressQueryResult found;
+  *function = Find(symbol, version, &found);
+  if (status != NULL) *status = found;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+/* The form of 11.3, under the name that cuda.h takes for the newer one. */
+STUB_EXPORT CUresult StubGetProcAddressV1(const char* symbol, void** function, int version,
+                                          cuuint64_t flags) __asm__("cuGetProcAddress");
+
+CUresult StubGetProcAddressV1(const char* symbol, void** function, int version, cuuint64_t flags) {
+  void* found = NULL;
+  CUresult result = cuGetProcAddress(symbol, &found, version, flags, NULL);
+  if (result != CUDA_SUCCESS) return result;
+  if (found == NULL) return CUDA_ERROR_NOT_FOUND;
+  *function = found;
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,229 @@
+/*!
+ * \file stub.h
+ * \brief The driver stand-in's own state: devices, contexts, images, streams, memory, the log.
+ *
+ * One mutex guards all of it: StubEnter takes it and StubLeave gives it back, so that what lies
+ * between them in an entry point is one step to every other thread.
+ */
+#ifndef STUB_H_
+#define STUB_H_
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Only what cuda.h declares, and STUB_EXPORT, leaves the library.
+#pragma GCC visibility push(default)
+#include <cuda.h>
+#pragma GCC visibility pop
+
+#define STUB_EXPORT __attribute__((visibility("default")))
+
+enum {
+  kMaxDevices = 16,
+  kMaxContexts = 64, /* the first kMaxDevices are the primary ones */
+  kMaxImages = 8,
+  kMaxAttributes = 160,
+  kMaxStack = 64
+};
+
+/* ---- Devices (device.c) ---- */
+
+typedef struct {
+  int capability; /* 90 for 9.0 */
+  int attributes[kMaxAttributes];
+} StubDevice;
+
+bool StubDeviceExists(int device);
+int StubAttribute(int device, CUdevice_attribute attribute);
+void StubConfigureDevices(const char* capabilities);
+void StubConfigureFromEnvironment(void);
+
+/* ---- Contexts (context.c) ---- */
+
+typedef struct CUctx_st {
+  int device;
+  int retained; /* how often a primary context is retained; 1 for a live other one */
+  bool used;
+} StubContext;
+
+StubContext* StubCurrentContext(void);
+StubContext* StubFindContext(CUcontext handle);
+/*! \brief The context that work goes to now, or the driver's answer where there is none. */
+CUresult StubActiveContext(StubContext** context);
+void StubForgetStacks(void);
+
+/* ---- Images (image.c, fatbin.c) ---- */
+
+typedef struct {
+  int ordinal, offset, size;
+} StubParameter;
+
+typedef struct {
+  char* name;
+  uint32_t symbol;
+  StubParameter* params;
+  int param_count;
+  int registers, static_smem, local, max_threads;
+  int cluster[3]; /* all 0 where the kernel fixes none */
+} StubKernelInfo;
+
+typedef struct {
+  int arch;      /* 90 for sm_90 */
+  bool specific; /* sm_90a: runs on 9.0 alone */
+  StubKernelInfo* kernels;
+  int kernel_count;
+} StubImage;
+
+/*! \brief Reads an ELF image; false where it is none of CUDA's. */
+bool StubReadElf(const uint8_t* data, StubImage* image);
+/*! \brief Reads an ELF image, or each one in a fatbin that is stored uncompressed. */
+int StubReadImages(const void* code, StubImage images[kMaxImages]);
+void StubFreeImage(StubImage* image);
+bool StubImageFits(const StubImage* image, int device);
+
+/* ---- Libraries and kernels (library.c) ---- */
+
+typedef struct CUlib_st StubLibrary;
+typedef struct CUkern_st StubKernel;
+
+/*! \brief What cuKernelSetAttribute and cuFuncSetAttribute set; -1 where they have not. */
+typedef struct {
+  int max_dynamic_smem, carveout, non_portable_cluster, scheduling;
+} StubSettings;
+
+/*! \brief A kernel in one context: what a CUfunction is. */
+typedef struct CUfunc_st {
+  StubKernel* kernel;
+  StubContext* context;
+  StubSettings settings;
+} StubFunction;
+
+struct CUkern_st {
+  StubLibrary* library;
+  char* name;
+  StubSettings settings[kMaxDevices];
+  StubFunction functions[kMaxContexts];
+  StubKernel* next;
+};
+
+struct CUlib_st {
+  StubImage images[kMaxImages];
+  int image_count;
+  StubKernel* kernels; /* those that were asked for, and all once enumerated */
+  StubLibrary* next;
+};
+
+/*! \brief Finds which live kernel a handle is; `function` is null for a CUkernel. */
+StubKernel* StubFindKernel(const void* handle, StubFunction** function);
+/*! \brief The kernel as a device would run it, or the driver's answer where it cannot. */
+CUresult StubKernelOn(const StubKernel* kernel, int device, const StubKernelInfo** info,
+                      const StubImage** image);
+/*! \brief The kernel's limit on dynamic shared memory there. */
+int StubDynamicLimit(const StubKernelInfo* info, const StubSettings* settings, int device);
+CUresult StubGetFunctionAttribute(int* value, CUfunction_attribute attribute,
+                                  const StubKernel* kernel, const StubSettings* settings,
+                                  int device);
+CUresult StubSetFunctionAttribute(CUfunction_attribute attribute, int value,
+                                  const StubKernel* kernel, StubSettings* settings, int device);
+int StubOccupancy(const StubKernelInfo* info, int device, int threads, size_t dynamic_smem);
+
+/* ---- Streams and events (stream.c) ---- */
+
+typedef struct CUstream_st {
+  StubContext* context;
+  bool capturing, invalidated;
+  struct CUstream_st* next;
+} StubStream;
+
+/*! \brief The context of a stream (the current one for a default stream), and the stream. */
+CUresult StubStreamContext(CUstream handle, StubContext** context, StubStream** stream);
+/*! \brief Whether some stream of the context is being captured. */
+bool StubCaptureUnderWay(const StubContext* context);
+
+/* ---- Memory (memory.c) ---- */
+
+typedef struct StubRange {
+  uintptr_t start;
+  size_t size;
+  int type; /* CUmemorytype, plus 16 for managed memory */
+  int device;
+  bool owned; /* allocated here, so freed here */
+  struct StubRange* next;
+} StubRange;
+
+enum { kManaged = 16 };
+
+/* ---- The one state (state.c) ---- */
+
+typedef struct StubFailure {
+  char function[64];
+  int countdown; /* 1: the next call; 0: every call */
+  CUresult result;
+  struct StubFailure* next;
+} StubFailure;
+
+typedef struct {
+  pthread_mutex_t mutex;
+  int initialized_by; /* the process that called cuInit, else 0 */
+  int driver_version;
+  int device_count;
+  StubDevice devices[kMaxDevices];
+  StubContext contexts[kMaxContexts];
+  int stacked; /* entries in all threads' context stacks */
+  StubLibrary* libraries;
+  StubStream* streams;
+  StubRange* ranges;
+  int events;
+  StubFailure* failures;
+} StubState;
+
+extern StubState stub;
+
+typedef enum { STUB_ALWAYS, STUB_INITIALIZED } StubNeed;
+
+/*!
+ * \brief Begins a call: takes the mutex, opens its log record. Arguments come as the inside of a
+ * JSON object with ' for ", in printf's way. Returns what the call must fail with, if anything.
+ */
+CUresult StubEnter(const char* function, StubNeed need, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+/*! \brief Ends a call: closes its record, gives the mutex back, hands the result through. */
+CUresult StubLeave(CUresult result);
+
+#define STUB_ENTER(need, ...)                                          \
+  do {                                                                 \
+    CUresult refusal = StubEnter(__func__, need, "" __VA_ARGS__);      \
+    if (refusal != CUDA_SUCCESS) return StubLeave(refusal);            \
+  } while (0)
+#define STUB_REQUIRE(condition, error)                 \
+  do {                                                 \
+    if (!(condition)) return StubLeave(error);         \
+  } while (0)
+#define STUB_TRY(call)                                          \
+  do {                                                          \
+    CUresult answer = (call);                                   \
+    if (answer != CUDA_SUCCESS) return StubLeave(answer);       \
+  } while (0)
+
+/* ---- The log (log.c) ---- */
+
+void StubLogBegin(const char* function, const char* format, va_list args);
+/*! \brief Adds to the open record's arguments; ' stands for ". */
+void StubLogMore(const char* format, ...) __attribute__((format(printf, 1, 2)));
+/*! \brief Adds bytes as a JSON string of hexadecimal digits. */
+void StubLogHex(const void* bytes, size_t size);
+void StubLogEnd(CUresult result);
+void StubLogClear(void);
+/*! \brief A copy of the open record so far, closed; the caller frees it. */
+char* StubLogCopyOpenRecord(void);
+/*! \brief Text made fit for a JSON string of StubEnter; valid until the next call by the thread. */
+const char* StubQuote(const char* text);
+
+/* ---- Kernels that compute (launch.c) ---- */
+
+void StubForgetCallbacks(void);
+
+#endif  // STUB_H_
