@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .arch import number_of
 
@@ -13,7 +13,14 @@ _LOCATED = re.compile(r"(?P<name>.+?)\((?P<line>\d+)\): ")
 _SEVERITY = re.compile(r"\b(error|warning)\b", re.IGNORECASE)
 _MISSING_HEADER = re.compile(r"(?:cannot|could not) open source file \"([^\"]+)\"")
 _WRONG_TARGET = re.compile(r"(?:not supported on|requires) \.target '?(sm_\d+[af]?)")
-_CCCL = ("cub/", "cuda/", "thrust/", "nv/")
+_PART_OF = (
+    ("cub/", "cccl"),
+    ("cuda/", "cccl"),
+    ("thrust/", "cccl"),
+    ("nv/", "cccl"),
+    ("crt/", "crt"),
+    ("curand", "curand"),
+)
 _HOST_ONLY = re.compile(r"[a-z_]+\Z")
 
 
@@ -72,7 +79,7 @@ def _context(source: list[str], number: int, caret: int | None) -> Iterator[str]
         yield f"  {'':>{width}} | {indent}{' ' * caret}^"
 
 
-def hints(log: str, *, arch: str, cccl_wheel: str | None) -> tuple[str, ...]:
+def hints(log: str, *, arch: str, wheels: Mapping[str, str]) -> tuple[str, ...]:
     """Return what a log's errors suggest to do.
 
     Parameters
@@ -81,22 +88,23 @@ def hints(log: str, *, arch: str, cccl_wheel: str | None) -> tuple[str, ...]:
         NVRTC's log.
     arch : str
         The architecture compiled for.
-    cccl_wheel : str or None
-        The name of the wheel of CCCL's headers where it is missing.
+    wheels : mapping of str to str
+        The names of NVIDIA's wheels by part, as `Cuda.wheels` has them.
     """
     found = []
     header = _MISSING_HEADER.search(log)
     if header is not None:
-        found.append(_header_hint(header[1], cccl_wheel))
+        found.append(_header_hint(header[1], wheels))
     target = _WRONG_TARGET.search(log)
     if target is not None and number_of(arch) >= 90 and arch[-1].isdigit():
         found.append(f'an instruction needs more than {arch}; try arch="{arch}a"')
     return tuple(found)
 
 
-def _header_hint(header: str, cccl_wheel: str | None) -> str:
-    if cccl_wheel is not None and header.startswith(_CCCL):
-        return f"{header} is a header of CCCL; run: pip install {cccl_wheel}"
+def _header_hint(header: str, wheels: Mapping[str, str]) -> str:
+    part = next((part for start, part in _PART_OF if header.startswith(start)), None)
+    if part in wheels:
+        return f"{header} comes with NVIDIA's wheel {wheels[part]}; run: pip install {wheels[part]}"
     if _HOST_ONLY.match(header):
         return (
             f"<{header}> belongs to the host's C++ library, which device code does not have here; "

@@ -35,6 +35,8 @@ class Cuda:
         ``libcudart.so.<major>``, None where it is missing.
     version : str
         The wheels' names and versions; two installations with the same text hold the same files.
+    more_includes : tuple of Path
+        Header folders of further wheels, where they are installed: CUDA 12's ``crt/``, cuRAND.
     """
 
     major: int
@@ -43,11 +45,18 @@ class Cuda:
     cccl: Path | None
     cudart: Path | None
     version: str
+    more_includes: tuple[Path, ...] = ()
 
     @property
     def include_dirs(self) -> tuple[Path, ...]:
         """The folders to search for CUDA's headers, in order."""
-        return (self.include,) if self.cccl is None else (self.include, self.cccl)
+        cccl = () if self.cccl is None else (self.cccl,)
+        return (self.include, *cccl, *self.more_includes)
+
+    @property
+    def wheels(self) -> dict[str, str]:
+        """The names of the wheels that bring the parts ``"nvrtc"``, ``"cccl"``, ``"crt"``, ..."""
+        return {name: part.wheel for name, part in _parts(self.major).items()}
 
 
 @dataclass(frozen=True)
@@ -57,27 +66,29 @@ class _Part:
     wheel: str
     folder: str
     marker: str
+    optional: bool = False
 
 
 def _parts(major: int) -> dict[str, _Part]:
     if major == 12:
+        runtime, headers = "nvidia-cuda-runtime-cu12", "include/"
         return {
             "nvrtc": _Part("nvidia-cuda-nvrtc-cu12", "cuda_nvrtc", "lib/libnvrtc.so.12"),
-            "runtime": _Part("nvidia-cuda-runtime-cu12", "cuda_runtime", "include/cuda_fp16.h"),
-            "cudart": _Part("nvidia-cuda-runtime-cu12", "cuda_runtime", "lib/libcudart.so.12"),
-            "cccl": _Part("nvidia-cuda-cccl-cu12", "cuda_cccl", "include/cuda/std/cstdint"),
+            "runtime": _Part(runtime, "cuda_runtime", headers + "cuda_fp16.h"),
+            "cudart": _Part(runtime, "cuda_runtime", "lib/libcudart.so.12", True),
+            "cccl": _Part("nvidia-cuda-cccl-cu12", "cuda_cccl", headers + "cuda/std/cstdint", True),
+            "crt": _Part("nvidia-cuda-nvcc-cu12", "cuda_nvcc", headers + "crt/mma.h", True),
+            "curand": _Part("nvidia-curand-cu12", "curand", headers + "curand_kernel.h", True),
         }
     folder = f"cu{major}"
     return {
         "nvrtc": _Part("nvidia-cuda-nvrtc", folder, f"lib/libnvrtc.so.{major}"),
         "runtime": _Part("nvidia-cuda-runtime", folder, "include/cuda_fp16.h"),
-        "crt": _Part("nvidia-cuda-crt", folder, "include/crt/host_defines.h"),
-        "cudart": _Part("nvidia-cuda-runtime", folder, f"lib/libcudart.so.{major}"),
-        "cccl": _Part("nvidia-cuda-cccl", folder, "include/cccl/cuda/std/cstdint"),
+        "crt": _Part("nvidia-cuda-crt", folder, "include/crt/mma.h"),
+        "cudart": _Part("nvidia-cuda-runtime", folder, f"lib/libcudart.so.{major}", True),
+        "cccl": _Part("nvidia-cuda-cccl", folder, "include/cccl/cuda/std/cstdint", True),
+        "curand": _Part("nvidia-curand", folder, "include/curand_kernel.h", True),
     }
-
-
-_OPTIONAL = frozenset({"cudart", "cccl"})
 
 
 def find_cuda() -> Cuda:
@@ -151,7 +162,7 @@ def _missing(located: dict[str, str], major: int) -> list[str]:
     return [
         part.wheel
         for name, part in _parts(major).items()
-        if name not in located and name not in _OPTIONAL
+        if name not in located and not part.optional
     ]
 
 
@@ -159,7 +170,7 @@ def _complete(located: dict[str, str], major: int, why: str) -> Cuda:
     missing = _missing(located, major)
     parts = _parts(major)
     if missing:
-        state = "is incomplete: " if len(missing) < len(parts) - len(_OPTIONAL) else "is missing: "
+        state = "is incomplete: " if "nvrtc" in located else "is missing: "
         raise ToolchainError(
             f"CUDA {major} {state}{why}, but the Python path has no {' and no '.join(missing)}; "
             f"run: pip install 'tvmffi-cubin[cu{major}]'"
@@ -168,14 +179,18 @@ def _complete(located: dict[str, str], major: int, why: str) -> Cuda:
     def folder(name: str, inner: str) -> Path:
         return Path(located[name], "nvidia", parts[name].folder, inner)
 
+    def optional(name: str, inner: str) -> Path | None:
+        return folder(name, inner) if name in located else None
+
+    include = folder("runtime", "include")
+    more = (optional("crt", "include"), optional("curand", "include"))
     return Cuda(
         major=major,
         nvrtc=folder("nvrtc", parts["nvrtc"].marker),
-        include=folder("runtime", "include"),
-        cccl=folder("cccl", "include" if major == 12 else "include/cccl")
-        if "cccl" in located
-        else None,
-        cudart=folder("cudart", parts["cudart"].marker) if "cudart" in located else None,
+        include=include,
+        cccl=optional("cccl", "include" if major == 12 else "include/cccl"),
+        cudart=optional("cudart", parts["cudart"].marker),
+        more_includes=tuple(path for path in more if path not in (None, include)),
         version=_version(located, major),
     )
 

@@ -19,6 +19,10 @@ from .toolchain import include_dir
 
 __all__ = ["compile", "nvrtc_compile", "resolve_arch", "shim_dir", "version"]
 
+# NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
+# decide what a source means. -no-source-include would stop headers from finding each other, too.
+_NOWHERE = "/dev/null/kernel.cu"
+
 _logger = logging.getLogger("tvmffi_cubin")
 
 
@@ -96,14 +100,17 @@ def compile(  # noqa: A001
         shims=shim_dir(),
         include_paths=_folders(include_paths),
         cuda_includes=cuda.include_dirs,
-        source_include=source_include,
     )
     text = f"{source}\n{epilogue}" if epilogue else source
-    with library.program(text.encode(), name.encode()) as program:
+    alias = name
+    if not source_include:
+        text = f'#line 1 "{_escaped(name)}"\n{text}'
+        alias = _NOWHERE
+    with library.program(text.encode(), alias.encode()) as program:
         for expression in name_expressions:
             program.add_name_expression(expression.encode())
         result = program.compile([option.encode() for option in command])
-        log = program.log()
+        log = program.log().replace(_NOWHERE, name)
         if result != SUCCESS:
             raise _failure(library, cuda, result, log, name, source, target, command)
         image = _image(program, command)
@@ -203,6 +210,10 @@ def _check_text(what: str, text: object, *, empty: bool = False) -> None:
         )
 
 
+def _escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+
+
 def _folders(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise TypeError(f"include_paths must be a sequence of paths, got {paths!r}; pass a list")
@@ -259,11 +270,8 @@ def _failure(
             f"NVRTC {release} refuses an option: {log or library.error_text(result)}; "
             f"the options were: {' '.join(command)}"
         )
-    cccl_wheel = None
-    if cuda.cccl is None:
-        cccl_wheel = "nvidia-cuda-cccl-cu12" if cuda.major == 12 else "nvidia-cuda-cccl"
     text = compile_log.annotate(log, name=name, source=source) or library.error_text(result)
-    advice = compile_log.hints(log, arch=arch, cccl_wheel=cccl_wheel)
+    advice = compile_log.hints(log, arch=arch, wheels=cuda.wheels)
     return CompileError(
         "\n".join((f"{name} does not compile for {arch}:", text, *(f"Hint: {x}" for x in advice))),
         log=log,

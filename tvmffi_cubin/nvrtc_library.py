@@ -157,4 +157,10 @@ def _load(path: Path) -> NvrtcLibrary:
             f"NVRTC could not be loaded from {path}: {error}; reinstall its wheel, run: "
             "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
         ) from error
-    return NvrtcLibrary(path, library)
+    found = NvrtcLibrary(path, library)
+    # Some wheels' NVRTC (13.0) does not look beside itself for the library that it opens by name.
+    release = ".".join(map(str, found.version()))
+    builtins = path.with_name(f"libnvrtc-builtins.so.{release}")
+    if builtins.is_file():
+        ctypes.CDLL(str(builtins))
+    return found

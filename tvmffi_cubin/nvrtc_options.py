@@ -89,7 +89,6 @@ def compile_options(
     shims: Path,
     include_paths: Iterable[Path],
     cuda_includes: Iterable[Path],
-    source_include: bool,
 ) -> tuple[str, ...]:
     """Return all options in the order that NVRTC gets them.
 
@@ -103,8 +102,6 @@ def compile_options(
         Our headers for NVRTC, searched before all others.
     include_paths, cuda_includes : iterable of Path
         The caller's folders, then CUDA's.
-    source_include : bool
-        Whether headers are searched beside the source, too.
 
     Raises
     ------
@@ -118,8 +115,6 @@ def compile_options(
             f"two language standards are given: {' and '.join(standards)}; give one -std="
         )
     ours = [f"-arch={arch}", "-default-device", f"-std={(standards or ['c++17'])[0]}"]
-    if not source_include:
-        ours.append("-no-source-include")
     ours += [f"-I{shims}", f"--pre-include={shims / PRELUDE}"]
     kept = [
         part

@@ -1,0 +1,25 @@
+// The part of the driver API's header that device code uses: tensor maps and handles.
+#ifndef TVMFFI_CUBIN_NVRTC_CUDA_H_
+#define TVMFFI_CUBIN_NVRTC_CUDA_H_
+
+#ifndef CUDA_VERSION
+#define CUDA_VERSION (__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)
+#endif
+
+// Named as in the real header, so that a kernel's mangled name is the one that host code forms.
+typedef struct CUtensorMap_st {
+  alignas(64) unsigned long long opaque[16];
+} CUtensorMap;
+static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64, "as the driver has it");
+
+typedef unsigned long long CUdeviceptr;
+typedef int CUdevice;
+typedef struct CUctx_st* CUcontext;
+typedef struct CUmod_st* CUmodule;
+typedef struct CUfunc_st* CUfunction;
+typedef struct CUstream_st* CUstream;
+typedef struct CUevent_st* CUevent;
+typedef unsigned long long CUtexObject;
+typedef unsigned long long CUsurfObject;
+
+#endif  // TVMFFI_CUBIN_NVRTC_CUDA_H_

@@ -1,0 +1,15 @@
+// The device runtime's header without the warning that CUDA 13's gives about its own inner header.
+#ifndef TVMFFI_CUBIN_NVRTC_CUDA_DEVICE_RUNTIME_API_H_
+#define TVMFFI_CUBIN_NVRTC_CUDA_DEVICE_RUNTIME_API_H_
+
+#ifndef __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
+#define __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
+#define TVMFFI_CUBIN_NVRTC_INTERNAL_HEADERS_
+#endif
+#include_next <cuda_device_runtime_api.h>
+#ifdef TVMFFI_CUBIN_NVRTC_INTERNAL_HEADERS_
+#undef __CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS__
+#undef TVMFFI_CUBIN_NVRTC_INTERNAL_HEADERS_
+#endif
+
+#endif  // TVMFFI_CUBIN_NVRTC_CUDA_DEVICE_RUNTIME_API_H_

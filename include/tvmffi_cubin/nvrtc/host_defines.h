@@ -1,0 +1,1 @@
+// The macros of this header are NVRTC's own.

@@ -1,0 +1,1 @@
+// The functions of this header are NVRTC's own.

@@ -1,0 +1,1 @@
+// printf is NVRTC's own; there are no files in device code.

@@ -1,0 +1,1 @@
+// malloc and free are NVRTC's own.
