@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from . import private_folder
-from .atomic import fsync_path, temporary_name
+from .atomic import temporary_name
 from .dependency_set import DependencySet, read_sets, refresh_sets, write_sets, youngest_ns
 from .entry import MANIFEST, Entry, Product, read_entry, write_manifest
 from .errors import BuildError, CacheError
@@ -165,15 +165,17 @@ class Cache:
             return self._stand_in(folder).publish(
                 base_key, product, directory, started_ns=started_ns
             )
+        source = directory
         try:
-            return self._publish(base_key, product, os.fspath(directory), started_ns)
+            entry, record = self._place(base_key, product, os.fspath(directory), started_ns)
+            source = entry.path
+            if record:
+                self._record(base_key, record)
         except OSError as error:
             fallback = self._fallback(error)
-        import shutil
-
-        with fallback.private_directory() as copy:
-            shutil.copytree(directory, copy, dirs_exist_ok=True)
-            return fallback.publish(base_key, product, copy, started_ns=started_ns)
+        else:
+            return entry
+        return fallback._publish_copy(base_key, product, source, started_ns)
 
     def _lookup(self, base_key: str) -> Entry | None:
         path = self._deps_path(base_key)
@@ -204,9 +206,21 @@ class Cache:
             fallback = self._fallback(error)
         return fallback._build(base_key, make)
 
-    def _publish(
-        self, base_key: str, product: Product, directory: str, started_ns: int | None
+    def _publish_copy(
+        self, base_key: str, product: Product, source: Path, started_ns: int | None
     ) -> Entry:
+        import shutil
+
+        with self.private_directory() as copy:
+            try:
+                shutil.copytree(source, copy, dirs_exist_ok=True)
+            except OSError as error:
+                self._fallback(error)
+            return self.publish(base_key, product, copy, started_ns=started_ns)
+
+    def _place(
+        self, base_key: str, product: Product, directory: str, started_ns: int | None
+    ) -> tuple[Entry, DependencySet | None]:
         if not os.path.isfile(os.path.join(directory, product.so)):
             raise ValueError(f"build folder {directory} holds no {product.so!r} to publish")
         names = private_folder.outside([*product.dependencies, *product.absent], directory)
@@ -220,43 +234,14 @@ class Cache:
         private_folder.prune(directory, {product.so, MANIFEST, *product.keep})
         write_manifest(directory, product, base_key=base_key)
         private_folder.flush(directory)
-        entry = self._move_into_place(directory, self._entry_path(key))
-        if not changed:
-            path = self._deps_path(base_key)
-            others = read_sets(path)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            write_sets(path, made, others)
-        return entry
-
-    def _move_into_place(self, directory: str, target: str) -> Entry:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        while True:
-            try:
-                os.rename(directory, target)
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-                entry = read_entry(target)
-                if entry is None:
-                    self._move_away(target)
-                    continue
-            else:
-                fsync_path(os.path.dirname(target))
-                entry = read_entry(target)
-            if entry is None:
-                raise CacheError(
-                    f"{target} was damaged while it was published; check the file system, or set "
-                    "TVMFFI_CUBIN_CACHE_DIR to another folder"
-                )
-            return entry
-
-    def _move_away(self, damaged: str) -> None:
-        # Renamed first: a process that has it mapped keeps its pages, none sees half a folder.
         grave = os.path.join(self._root, "tmp", temporary_name())
-        os.makedirs(os.path.dirname(grave), exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(damaged, grave)
-        private_folder.remove(grave)
+        entry = private_folder.move_into_place(directory, self._entry_path(key), grave=grave)
+        return entry, None if changed else made
+
+    def _record(self, base_key: str, made: DependencySet) -> None:
+        path = self._deps_path(base_key)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_sets(path, made, read_sets(path))
 
     def _make_private(self) -> str:
         parent = os.path.join(self._root, "tmp")

@@ -1,0 +1,74 @@
+"""Files appear whole: copies for people, and small files that are replaced."""
+
+import os
+
+import pytest
+
+from tvmffi_cubin.atomic import copy_atomically, write_atomically
+from tvmffi_cubin.errors import CacheError
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "entry" / "vec.so"
+    path.parent.mkdir()
+    path.write_bytes(b"new")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_copy_has_content_and_mode(source, tmp_path):
+    target = tmp_path / "made" / "here" / "vec.so"
+    copy_atomically(source, target)
+    assert target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o777 == 0o755
+    assert os.listdir(target.parent) == ["vec.so"]
+
+
+def test_an_older_file_is_replaced_and_not_written_into(source, tmp_path):
+    target = tmp_path / "vec.so"
+    target.write_bytes(b"old")
+    with open(target, "rb") as mapped:
+        copy_atomically(source, target)
+        assert mapped.read() == b"old"
+    assert target.read_bytes() == b"new"
+
+
+def test_a_link_is_replaced_and_what_it_points_to_stays(source, tmp_path):
+    target = tmp_path / "vec.so"
+    target.symlink_to(source)
+    copy_atomically(source, target)
+    assert not target.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_an_earlier_copy_is_left_alone(source, tmp_path):
+    target = tmp_path / "vec.so"
+    copy_atomically(source, target)
+    before = target.stat().st_ino
+    copy_atomically(source, target)
+    assert target.stat().st_ino == before
+
+
+@pytest.mark.parametrize("place", ["file/vec.so", "folder"])
+def test_a_copy_that_cannot_be_made_names_the_target_and_the_remedy(source, tmp_path, place):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    with pytest.raises(CacheError, match="build_directory") as caught:
+        copy_atomically(source, tmp_path / place)
+    assert str(tmp_path / place) in str(caught.value)
+    assert sorted(os.listdir(tmp_path)) == ["entry", "file", "folder"]
+
+
+def test_a_write_that_fails_leaves_the_old_content_and_no_other_file(tmp_path, monkeypatch):
+    path = tmp_path / "x.json"
+    write_atomically(str(path), b"old")
+
+    def fail(*args):
+        raise OSError("no")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="no"):
+        write_atomically(str(path), b"new", durable=True)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["x.json"]

@@ -1,0 +1,198 @@
+"""What a build reads: depfiles, the scan of device code, and paths that could come first."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tvmffi_cubin import include_scan
+from tvmffi_cubin.dependencies import first_missing, parse_depfile, shadowing
+from tvmffi_cubin.include_scan import scan
+
+
+def put(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def names(folder, paths):
+    return {os.path.relpath(path, folder) for path in paths}
+
+
+# Depfiles
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("a.o: a.cc /usr/b.h\n", ["a.cc", "/usr/b.h"]),
+        ("a.o: a.cc \\\n /usr/b.h \\\n  c.h\n", ["a.cc", "/usr/b.h", "c.h"]),
+        ("a.o: a.cc \\\r\n b.h\r\n", ["a.cc", "b.h"]),
+        (r"a.o: with\ space.h", ["with space.h"]),
+        (r"a\ b.o: a.cc", ["a.cc"]),
+        (r"a.o: doll$$ar.h hash\#.h", ["doll$ar.h", "hash#.h"]),
+        (r"a.o: back\slash.h", [r"back\slash.h"]),
+        (r"a.o: back\\\ space.h", ["back\\ space.h"]),
+        (r"a.o: ends\\ b.h", ["ends\\", "b.h"]),
+        ("a.o: c:d.h", ["c:d.h"]),
+        ("a.o: a.cc b.h\n\nb.h:\n", ["a.cc", "b.h"]),
+        ("a.o: a.cc a.cc", ["a.cc"]),
+        ("", []),
+    ],
+)
+def test_a_depfile_is_unescaped_as_make_does(text, wanted):
+    assert parse_depfile(text) == wanted
+
+
+def as_compilers_write(path):
+    escaped = ""
+    slashes = 0
+    for character in path:
+        if character in " #":
+            escaped += "\\" * slashes if character == " " else ""
+            escaped += "\\"
+        slashes = slashes + 1 if character == "\\" else 0
+        escaped += "$$" if character == "$" else character
+    return escaped
+
+
+@given(st.lists(st.text("ab.$ é\\/", min_size=1).filter(lambda s: s[-1] not in "\\ "), max_size=4))
+def test_any_path_comes_back(paths):
+    text = "a.o: " + " \\\n ".join(map(as_compilers_write, paths)) + "\n"
+    assert parse_depfile(text) == list(dict.fromkeys(paths))
+
+
+# Paths that could come first
+
+
+def test_a_header_is_shadowed_by_the_first_missing_part_of_earlier_folders(tmp_path):
+    put(tmp_path, {"one/lib/other.h": "", "two/lib/x.h": "", "two/far/y.h": ""})
+    dirs = [str(tmp_path / "one"), str(tmp_path / "two")]
+    files = [f"{tmp_path}/two/lib/x.h", f"{tmp_path}/two/far/y.h", "/usr/include/stdio.h"]
+    assert names(tmp_path, shadowing(files, dirs)) == {"one/lib/x.h", "one/far"}
+
+
+def test_first_missing_is_none_where_everything_exists(tmp_path):
+    put(tmp_path, {"a/b.h": ""})
+    assert first_missing(str(tmp_path), "a/b.h") is None
+    assert first_missing(str(tmp_path / "no"), "a/b.h") == str(tmp_path / "no")
+
+
+# Scan of device code
+
+
+def test_includes_are_followed_through_files(tmp_path):
+    put(tmp_path, {"a.h": '#include "sub/b.h"\n', "sub/b.h": "#include <c.h>\n", "c.h": ""})
+    found = scan(['#include "a.h"\n'], [str(tmp_path)])
+    assert names(tmp_path, found.files) == {"a.h", "sub/b.h", "c.h"}
+    assert found.absent == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#include "x.h"',
+        "#include <x.h>",
+        '  #  include\t"x.h"',
+        '#include"x.h"',
+        '/* why */ #include /* here */ "x.h" // yes',
+        '#inc\\\nlude "x.h"',
+        '#include \\\n "x.h"',
+        '%:include "x.h"',
+        '#if 0\n#include "x.h"\n#endif',
+        'int a;\r\n#include "x.h"\r\n',
+        '#define HEADER "x.h"\n#include HEADER',
+        "#define HEADER <x.h>\n#include HEADER",
+        '#define HEADER "x.h" /* comment */\n#include HEADER',
+        '#define INNER "x.h"\n#define OUTER INNER\n#include OUTER',
+        '#include HEADER\n#define HEADER "x.h"',
+        '#ifdef A\n#define H "y.h"\n#else\n#define H "x.h"\n#endif\n#include H',
+        '/* start\n end */ #include "x.h"',
+    ],
+)
+def test_every_spelling_of_an_include_is_found(tmp_path, line):
+    put(tmp_path, {"x.h": ""})
+    assert names(tmp_path, scan([line], [str(tmp_path)]).files) == {"x.h"}
+
+
+def test_a_macro_from_the_command_line_names_a_header(tmp_path):
+    put(tmp_path, {"x.h": ""})
+    found = scan(["#include H"], [str(tmp_path)], defines={"H": '"x.h"', "N": "3"})
+    assert names(tmp_path, found.files) == {"x.h"}
+
+
+def test_a_macro_of_one_file_names_a_header_in_another(tmp_path):
+    put(tmp_path, {"a.h": "#include CONFIG\n", "b.h": '#define CONFIG "c.h"\n', "c.h": ""})
+    found = scan(['#include "a.h"\n#include "b.h"\n'], [str(tmp_path)])
+    assert names(tmp_path, found.files) == {"a.h", "b.h", "c.h"}
+
+
+def test_macros_that_name_each_other_come_to_an_end(tmp_path):
+    assert scan(["#define A B\n#define B A\n#include A\n"], [str(tmp_path)]).files == ()
+
+
+def test_a_quoted_header_is_first_looked_for_beside_its_includer(tmp_path):
+    put(tmp_path, {"one/a.h": '#include "x.h"\n', "one/x.h": "", "two/x.h": ""})
+    found = scan(["#include <one/a.h>"], [str(tmp_path / "two"), str(tmp_path)])
+    assert names(tmp_path, found.files) == {"one/a.h", "one/x.h"}
+
+
+def test_folders_are_searched_in_order(tmp_path):
+    put(tmp_path, {"one/x.h": "", "two/x.h": "", "here/x.h": ""})
+    dirs = [str(tmp_path / "one"), str(tmp_path / "two")]
+    assert names(tmp_path, scan(["#include <x.h>"], dirs).files) == {"one/x.h"}
+    found = scan(['#include "x.h"'], dirs, directory=str(tmp_path / "here"))
+    assert names(tmp_path, found.files) == {"here/x.h"}
+
+
+def test_include_next_takes_every_folder(tmp_path):
+    put(tmp_path, {"one/x.h": "#include_next <x.h>\n", "two/x.h": ""})
+    found = scan(["#include <x.h>"], [str(tmp_path / "one")], system_dirs=[str(tmp_path / "two")])
+    assert names(tmp_path, found.files) == {"one/x.h", "two/x.h"}
+
+
+def test_headers_that_include_each_other_come_to_an_end(tmp_path):
+    put(tmp_path, {"in/a.h": '#include "../in/b.h"\n', "in/b.h": '#include "../in/./a.h"\n'})
+    found = scan(['#include "in/a.h"'], [str(tmp_path)])
+    assert names(tmp_path, found.files) == {"in/a.h", "in/b.h"}
+
+
+def test_a_header_that_would_come_first_is_watched_in_the_users_folders_only(tmp_path):
+    put(tmp_path, {"user/other.h": "", "cuda/lib/x.h": "#include <y.h>\n", "late/y.h": ""})
+    system = [str(tmp_path / "cuda"), str(tmp_path / "late")]
+    found = scan(["#include <lib/x.h>\n"], [str(tmp_path / "user")], system_dirs=system)
+    assert names(tmp_path, found.absent) == {"user/lib", "user/y.h"}
+
+
+def test_a_header_that_is_nowhere_is_watched(tmp_path):
+    found = scan(['#include "gone.h"'], [str(tmp_path)])
+    assert found.files == ()
+    assert names(tmp_path, found.absent) == {"gone.h"}
+
+
+def test_an_absolute_header_is_found(tmp_path):
+    put(tmp_path, {"x.h": ""})
+    found = scan([f'#include "{tmp_path}/x.h"'], [])
+    assert found.files == (f"{tmp_path}/x.h",)
+
+
+def test_a_header_is_read_again_only_when_it_changed(tmp_path, monkeypatch):
+    put(tmp_path, {"a.h": "#include <b.h>\n", "b.h": "", "c.h": ""})
+    scan(["#include <a.h>"], [str(tmp_path)])
+    reads = []
+    parse = include_scan._parse
+    monkeypatch.setattr(include_scan, "_parse", lambda text: reads.append(text) or parse(text))
+    scan(["#include <a.h>"], [str(tmp_path)])
+    assert reads == [b"#include <a.h>"]
+    put(tmp_path, {"a.h": "#include <c.h> // longer\n"})
+    found = scan(["#include <a.h>"], [str(tmp_path)])
+    assert names(tmp_path, found.files) == {"a.h", "c.h"}
+
+
+def test_a_folder_with_a_headers_name_is_no_header(tmp_path):
+    put(tmp_path, {"one/x.h/inner": "", "two/x.h": ""})
+    found = scan(["#include <x.h>"], [str(tmp_path / "one"), str(tmp_path / "two")])
+    assert names(tmp_path, found.files) == {"two/x.h"}

@@ -1,0 +1,149 @@
+"""Answers about files are remembered exactly as long as the files stay the same."""
+
+import os
+
+import pytest
+
+from tvmffi_cubin import identity
+
+
+class Question:
+    """Counts how often it is asked."""
+
+    def __init__(self, answer="g++ 12"):
+        self.answer = answer
+        self.asked = 0
+
+    def __call__(self):
+        self.asked += 1
+        return self.answer
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
+    # The files of these tests are new; a real compiler is not.
+    monkeypatch.setattr(identity, "_SETTLED_NS", -(10**18))
+    identity.forget()
+    yield folder
+    identity.forget()
+
+
+@pytest.fixture
+def compiler(tmp_path):
+    path = tmp_path / "g++"
+    path.write_text("one")
+    return path
+
+
+def memos(cache):
+    return list((cache / "identity").glob("*.json"))
+
+
+def test_a_file_is_asked_about_once_in_a_process(cache, compiler):
+    question = Question()
+    assert [identity.remember(compiler, question) for _ in range(3)] == ["g++ 12"] * 3
+    assert question.asked == 1
+
+
+def test_another_process_reads_the_memo(cache, compiler):
+    identity.remember(compiler, Question())
+    identity.forget()
+    question = Question("not asked")
+    assert identity.remember(compiler, question) == "g++ 12"
+    assert question.asked == 0
+
+
+def test_a_changed_file_is_asked_about_again(cache, compiler):
+    identity.remember(compiler, Question())
+    compiler.write_text("other")
+    assert identity.remember(compiler, Question("g++ 13")) == "g++ 13"
+    identity.forget()
+    assert identity.remember(compiler, Question("not asked")) == "g++ 13"
+
+
+def test_a_replaced_file_with_the_old_size_and_time_is_asked_about_again(cache, compiler):
+    identity.remember(compiler, Question())
+    info = os.stat(compiler)
+    other = compiler.with_name("new")
+    other.write_text("two")
+    os.utime(other, ns=(info.st_atime_ns, info.st_mtime_ns))
+    os.replace(other, compiler)
+    assert identity.remember(compiler, Question("g++ 13")) == "g++ 13"
+
+
+def test_a_link_that_points_elsewhere_is_asked_about_again(cache, tmp_path, compiler):
+    twin = tmp_path / "g++-13"
+    os.link(compiler, twin)
+    link = tmp_path / "c++"
+    link.symlink_to(compiler)
+    identity.remember(link, Question())
+    link.unlink()
+    link.symlink_to(twin)
+    assert identity.remember(link, Question("g++ 13")) == "g++ 13"
+
+
+def test_questions_about_one_file_are_told_apart(cache, compiler):
+    assert identity.remember(compiler, Question("1"), what="version") == "1"
+    assert identity.remember(compiler, Question("2"), what="digest") == "2"
+    assert identity.remember(compiler, Question("3"), what="version") == "1"
+
+
+def test_a_change_to_any_of_several_files_is_seen(cache, tmp_path, compiler):
+    launcher = tmp_path / "ccache"
+    launcher.write_text("ccache")
+    identity.remember([launcher, compiler], Question())
+    compiler.write_text("other")
+    assert identity.remember([launcher, compiler], Question("g++ 13")) == "g++ 13"
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"null", b"[1]", b"\xff\xfe", b'{"schema": 1}', b"[" * 100_000]
+)
+def test_a_damaged_memo_is_made_again(cache, compiler, damage):
+    identity.remember(compiler, Question())
+    (memo,) = memos(cache)
+    memo.write_bytes(damage)
+    identity.forget()
+    assert identity.remember(compiler, Question("g++ 13")) == "g++ 13"
+    identity.forget()
+    assert identity.remember(compiler, Question("not asked")) == "g++ 13"
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, compiler, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    identity.forget()
+    assert identity.remember(compiler, Question()) == "g++ 12"
+    assert identity.remember(compiler, Question("not asked")) == "g++ 12"
+
+
+def test_a_file_that_just_changed_is_remembered_by_this_process_alone(cache, compiler, monkeypatch):
+    monkeypatch.setattr(identity, "_SETTLED_NS", 10**18)
+    identity.remember(compiler, Question())
+    assert identity.remember(compiler, Question("not asked")) == "g++ 12"
+    assert not memos(cache)
+
+
+def test_a_file_that_changes_while_it_is_asked_about_is_not_remembered(cache, compiler):
+    def question():
+        compiler.write_text("changed meanwhile")
+        return "old"
+
+    assert identity.remember(compiler, question) == "old"
+    assert identity.remember(compiler, Question("new")) == "new"
+
+
+def test_a_missing_file_is_the_callers_error(cache, tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing"):
+        identity.remember(tmp_path / "missing", Question())
+
+
+def test_what_the_question_raises_is_passed_on_and_not_remembered(cache, compiler):
+    def question():
+        raise ValueError("no version")
+
+    with pytest.raises(ValueError, match="no version"):
+        identity.remember(compiler, question)
+    assert identity.remember(compiler, Question()) == "g++ 12"

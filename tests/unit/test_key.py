@@ -1,0 +1,112 @@
+"""The content hash: different fields, different digests."""
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tvmffi_cubin.key import Key, file_digest
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=6)
+    | st.binary(max_size=6)
+)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+fields = st.lists(st.tuples(st.text(max_size=4), values), max_size=4)
+
+
+def digest(pairs, purpose="test"):
+    key = Key(purpose)
+    for label, value in pairs:
+        key.add(label, value)
+    return key.hexdigest()
+
+
+def typed(value):
+    """The value with its type, so that True, 1 and 1.0 differ, and a list and a tuple do not."""
+    if isinstance(value, (list, tuple)):
+        return ("sequence", *map(typed, value))
+    if isinstance(value, dict):
+        return ("mapping", *sorted((name, repr(typed(item))) for name, item in value.items()))
+    return type(value).__name__, repr(value)
+
+
+@given(fields, fields)
+def test_digests_are_equal_exactly_where_the_fields_are(first, second):
+    same = [(a, typed(b)) for a, b in first] == [(a, typed(b)) for a, b in second]
+    assert (digest(first) == digest(second)) == same
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([("a", "bc")], [("ab", "c")]),
+        ([("a", ["b", "c"])], [("a", ["bc"])]),
+        ([("a", ["b"]), ("c", [])], [("a", ["b", "c", []])]),
+        ([("a", [["b"], "c"])], [("a", [["b", "c"]])]),
+        ([("a", "1")], [("a", 1)]),
+        ([("a", 1)], [("a", True)]),
+        ([("a", 1)], [("a", 1.0)]),
+        ([("a", 0.0)], [("a", -0.0)]),
+        ([("a", "x")], [("a", b"x")]),
+        ([("a", None)], [("a", "")]),
+        ([("a", [])], [("a", {})]),
+        ([("a", None)], []),
+        ([("a", {"x": "y"})], [("a", ["x", "y"])]),
+        ([("a", "s1:x")], [("a", "x")]),
+        ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]),
+    ],
+)
+def test_look_alikes_differ(first, second):
+    assert digest(first) != digest(second)
+
+
+def test_the_order_of_a_mapping_does_not_count():
+    assert digest([("a", {"x": 1, "y": 2})]) == digest([("a", {"y": 2, "x": 1})])
+
+
+def test_purposes_differ():
+    assert digest([], "entry") != digest([], "base")
+
+
+def test_the_digest_is_stable_between_releases():
+    pairs = [("text", "é"), ("list", [1, -2, None]), ("map", {"b": b"\0", "a": 1.5})]
+    assert digest(pairs) == "fbadd8f2a935061d282cfdcdf7e34eb7c1f33a21deebc318094c669897f0ef08"
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object(), [object()], {"a": {1: 2}}, 1j])
+def test_a_value_without_an_unambiguous_encoding_is_refused_by_name(value):
+    key = Key("test").add("a", 1)
+    before = key.hexdigest()
+    with pytest.raises(TypeError, match="'flags'"):
+        key.add("flags", value)
+    assert key.hexdigest() == before
+
+
+def test_a_lone_surrogate_of_a_file_name_is_accepted():
+    assert digest([("path", "a\udcff")]) != digest([("path", "a")])
+
+
+def test_a_view_of_wider_items_counts_as_its_bytes():
+    view = memoryview(b"abcdefgh").cast("I")
+    assert digest([("image", view)]) == digest([("image", b"abcdefgh")])
+
+
+def test_file_digest_is_the_sha256_of_the_content(tmp_path):
+    path = tmp_path / "x"
+    content = bytes(range(256)) * 9000
+    path.write_bytes(content)
+    assert file_digest(str(path)) == hashlib.sha256(content).hexdigest()

@@ -1,0 +1,143 @@
+"""Ninja text: what it says, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from tvmffi_cubin import ninja
+from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, Link
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def wrapper_plan() -> BuildPlan:
+    return BuildPlan(
+        "vec",
+        (
+            Cxx(
+                "wrapper.cc",
+                ("g++",),
+                ("-std=c++17", "-O2", "-fPIC"),
+                ("/opt/tvm ffi/include", "/opt/cuda/include"),
+            ),
+            Assembly("kernels.s", ("as",), ("kernels.cubin", "other.cubin")),
+        ),
+        link=Link(("g++",), libraries=("/opt/lib/libtvm_ffi.so",), flags=("-lm",)),
+    )
+
+
+def launcher_plan() -> BuildPlan:
+    return BuildPlan(
+        "vec",
+        (Cxx("launcher.cc", ("ccache", "g++"), ("-O1", "-fPIC")),),
+        link=Link(("g++",), libraries=("/opt/lib/libtvm_ffi.so",), bare=True, linker="/usr/bin/ld"),
+    )
+
+
+def odd_plan() -> BuildPlan:
+    return BuildPlan(
+        "odd $name: é|x",
+        (
+            Cxx("a b$c.cc", ("g++",), ('-DTEXT="it\'s $HOME"', "-DX=`id`"), ("/in clude",)),
+            Assembly("sub/im.S", ("g++", "-c"), ("im:age|1.cubin",), ("-Wa,--noexecstack",)),
+        ),
+        link=Link(("g++",), local_symbols=(), no_undefined=False),
+    )
+
+
+@pytest.mark.parametrize("name", ["wrapper", "launcher", "odd"])
+def test_text_is_the_golden_file(name):
+    plan = {"wrapper": wrapper_plan, "launcher": launcher_plan, "odd": odd_plan}[name]()
+    assert ninja.text(plan) == (GOLDEN / f"{name}.ninja").read_text()
+
+
+def test_every_image_is_an_input_of_its_assembly():
+    assert "build kernels.s.o: assemble kernels.s | kernels.cubin other.cubin\n" in ninja.text(
+        wrapper_plan()
+    )
+
+
+def test_libraries_and_version_script_are_inputs_of_the_link():
+    assert (
+        "build vec.so: link wrapper.cc.o kernels.s.o | /opt/lib/libtvm_ffi.so exports.map\n"
+        in ninja.text(wrapper_plan())
+    )
+
+
+def test_a_bare_link_tries_the_linker_and_then_the_compiler():
+    line = next(line for line in ninja.text(launcher_plan()).splitlines() if "/usr/bin/ld" in line)
+    direct, through_driver = line.split(" || ")
+    assert direct.startswith("  run = /usr/bin/ld -shared ")
+    assert through_driver.startswith("g++ -shared -nostdlib ")
+
+
+def test_flags_of_the_user_keep_a_bare_link_with_the_compiler():
+    plan = BuildPlan(
+        "vec",
+        (Cxx("a.cc", ("g++",)),),
+        link=Link(("g++",), bare=True, linker="/usr/bin/ld", flags=("-Wl,--gc-sections",)),
+    )
+    assert "/usr/bin/ld" not in ninja.text(plan)
+
+
+def test_the_version_script_hides_images_and_driver_symbols():
+    name, script = ninja.version_script(wrapper_plan())
+    assert name == "exports.map"
+    assert script == (
+        "{\n  local:\n    cu[A-Z]*;\n    cuda[A-Z]*;\n    __tvm_ffi__cubin_*;\n"
+        "    __tvmffi_cubin_*;\n};\n"
+    )
+
+
+def test_files_has_the_version_script_only_where_there_is_one():
+    assert set(ninja.files(wrapper_plan())) == {"build.ninja", "exports.map"}
+    assert set(ninja.files(odd_plan())) == {"build.ninja"}
+
+
+@pytest.mark.parametrize("character", ["\n", "\r", "\0"])
+@pytest.mark.parametrize("where", ["source", "flag", "include", "image", "library", "name"])
+def test_characters_that_a_build_file_cannot_express_are_refused(character, where):
+    odd = {where: f"a{character}b"}
+    with pytest.raises(ValueError, match="cannot express"):
+        BuildPlan(
+            odd.get("name", "vec"),
+            (
+                Cxx(
+                    odd.get("source", "a.cc"),
+                    ("g++",),
+                    (odd.get("flag", "-O2"),),
+                    (odd.get("include", "/include"),),
+                ),
+                Assembly("i.s", ("as",), (odd.get("image", "i.bin"),)),
+            ),
+            link=Link(("g++",), libraries=(odd.get("library", "/lib.so"),)),
+        )
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "..", "."])
+def test_a_name_that_is_no_plain_file_name_is_refused(name):
+    with pytest.raises(ValueError, match="name"):
+        BuildPlan(name, (Cxx("a.cc", ("g++",)),), link=Link(("g++",)))
+
+
+def test_two_sources_of_one_file_name_are_refused():
+    units = (Cxx("x/a.cc", ("g++",)), Cxx("y/a.cc", ("g++",)))
+    with pytest.raises(ValueError, match=r"'x/a.cc' and 'y/a.cc' both make 'a.cc.o'"):
+        BuildPlan("vec", units, link=Link(("g++",)))
+
+
+def test_a_plan_without_units_is_refused():
+    with pytest.raises(ValueError, match="no units"):
+        BuildPlan("vec", (), link=Link(("g++",)))
+
+
+def test_a_text_where_words_are_wanted_is_refused():
+    with pytest.raises(TypeError, match="tuple of str"):
+        Cxx("a.cc", "g++")
+    with pytest.raises(TypeError, match="hold str"):
+        Cxx("a.cc", ("g++", 3))
+
+
+def test_a_linker_without_a_bare_link_is_refused():
+    with pytest.raises(ValueError, match="bare"):
+        Link(("g++",), linker="/usr/bin/ld")
