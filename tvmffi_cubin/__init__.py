@@ -1,1 +1,75 @@
-"""tvmffi_cubin."""
+"""tvmffi_cubin: CUDA source, or any cubin, to typed, cached, shippable functions, no toolkit.
+
+Importing it starts nothing: no CUDA, no probing, no folders.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .cubin import Cubin, Kernel, Parameter
+from .errors import (
+    BuildError,
+    CacheError,
+    CompileError,
+    CubinError,
+    LaunchError,
+    LaunchLimitError,
+    ToolchainError,
+)
+from .inline import build_inline, load_inline
+from .launch import Launch
+
+if TYPE_CHECKING:
+    from . import nvrtc
+    from .module import Function, Module, load
+    from .stream import use_stream
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BuildError",
+    "CacheError",
+    "CompileError",
+    "Cubin",
+    "CubinError",
+    "Function",
+    "Kernel",
+    "Launch",
+    "LaunchError",
+    "LaunchLimitError",
+    "Module",
+    "Parameter",
+    "ToolchainError",
+    "build_inline",
+    "load",
+    "load_inline",
+    "nvrtc",
+    "use_stream",
+]
+
+# What these modules import (tvm-ffi, and with it torch where that is installed) takes longer than
+# all else here; they are imported when first asked for.
+_LAZY = {
+    "Function": "module",
+    "Module": "module",
+    "load": "module",
+    "use_stream": "stream",
+    "nvrtc": None,
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a lazy public name."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(f".{_LAZY[name] or name}", __name__)
+    value = module if _LAZY[name] is None else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

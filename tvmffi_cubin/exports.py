@@ -1,0 +1,139 @@
+"""Which exports are kernels and which are C++ functions; kernels bound to their launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from . import function
+from .cxx_type import parse_params
+from .function import Function, KernelRef
+from .image import Image
+from .kernel_signature import KernelSignature, select
+from .launch import Launch
+from .request import DEVICE_IMAGE, Export
+
+__all__ = ["Exports", "resolve", "wanted_expressions"]
+
+
+@dataclass(frozen=True)
+class Exports:
+    """What the module exports: C++ functions by name, with docstrings, and generated functions."""
+
+    host: tuple[tuple[str, str], ...]
+    functions: tuple[Function, ...]
+
+
+def wanted_expressions(functions: Sequence[Export] | None) -> list[str]:
+    """Return the template instances that launches name; they exist only where asked for."""
+    kernels = [launch.kernel for export in functions or () for launch in export.launches or ()]
+    return [kernel for kernel in kernels if kernel is not None and "<" in kernel]
+
+
+def resolve(
+    functions: Sequence[Export] | None,
+    images: Sequence[Image],
+    *,
+    host_functions: Sequence[str],
+    has_host: bool,
+) -> Exports:
+    """Tell kernels from C++ functions and bind the former.
+
+    Parameters
+    ----------
+    functions : sequence of Export or None
+        None: every kernel of the device sources, unless there is host code.
+    images : sequence of Image
+        What is embedded.
+    host_functions : sequence of str
+        Names that the host sources declare.
+    has_host : bool
+        Whether there are host sources at all: names that are no kernels are theirs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A name is on both sides or on neither, or a launch does not fit its kernel.
+    """
+    if functions is None:
+        functions = () if has_host else tuple(_all_kernels(images))
+    host: list[tuple[str, str]] = []
+    bound = []
+    for export in functions:
+        if _is_host(export, images, host_functions, has_host):
+            host.append((export.name, export.doc))
+        else:
+            launches = export.launches or (Launch(),)
+            refs = [(launch, _find(export, launch, images)) for launch in launches]
+            bound.append(function.bind(export.name, refs, doc=export.doc))
+    return Exports(tuple(host), tuple(bound))
+
+
+def _all_kernels(images: Sequence[Image]) -> Iterator[Export]:
+    signatures = [s for image in images if image.name == DEVICE_IMAGE for s in image.signatures]
+    if not signatures:
+        raise ValueError(
+            "the device sources define no kernel that is in the image: templates are instantiated "
+            'by functions={"name": Launch(kernel="fill<float>", ...)}'
+        )
+    names = [signature.name for signature in signatures]
+    for signature in signatures:
+        if names.count(signature.name) > 1:
+            several = "\n  ".join(s.display for s in signatures if s.name == signature.name)
+            raise ValueError(
+                f"{names.count(signature.name)} kernels are called {signature.name!r}:\n  {several}"
+                '\nname each: functions={"one": Launch(kernel="...", params="..."), ...}'
+            )
+        yield Export(signature.name)
+
+
+def _is_host(
+    export: Export, images: Sequence[Image], host_functions: Sequence[str], has_host: bool
+) -> bool:
+    in_host = export.name in host_functions
+    if export.launches is not None:
+        if in_host:
+            raise ValueError(
+                f"functions[{export.name!r}] is a Launch, and the C++ sources define a function of "
+                "that name: rename one"
+            )
+        return False
+    in_device = any(s.name == export.name or s.symbol == export.name for s in _signatures(images))
+    if in_host and in_device:
+        raise ValueError(
+            f"functions names {export.name!r}, which is both a kernel and a C++ function: rename "
+            "one, or give the kernel as a Launch under another name"
+        )
+    return has_host and not in_device
+
+
+def _signatures(images: Sequence[Image]) -> Iterator[KernelSignature]:
+    for image in images:
+        yield from image.signatures
+
+
+def _find(export: Export, launch: Launch, images: Sequence[Image]) -> KernelRef:
+    wanted = launch.kernel or export.name
+    everything = tuple(_signatures(images))
+    lowered: dict[str, str] = {}
+    for image in images:
+        if image.cubin is not None:
+            lowered.update(image.cubin.lowered_names)
+    declared = None
+    if launch.params is not None:
+        try:
+            declared = parse_params(launch.params)
+        except ValueError as error:
+            raise ValueError(f"function {export.name!r}: params: {error}") from None
+    try:
+        found = select(everything, wanted, declared=declared, lowered_names=lowered, checked=False)
+    except ValueError as error:
+        raise ValueError(f"function {export.name!r}: {error}") from None
+    home = next(image.name for image in images if found in image.signatures)
+    return KernelRef(
+        home,
+        found.kernel,
+        found.display,
+        None if found.problem else found.params,
+        found.names_known,
+    )

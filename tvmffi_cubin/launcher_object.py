@@ -1,0 +1,82 @@
+"""The object that every generated launcher links: compiled once a toolchain, kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+from .cache import Cache
+from .dependencies import parse_depfile
+from .entry import Entry, Product
+from .environment import build_environment
+from .errors import BuildError
+from .key import Key
+from .toolset import Toolset
+
+__all__ = ["OBJECT", "launcher_flags", "obtain"]
+
+OBJECT = "launcher.o"
+_DEPFILE = "launcher.d"
+
+
+def launcher_flags(tools: Toolset, *, optimize: str) -> tuple[str, ...]:
+    """Return the compiler flags of a launcher: neither exceptions nor a C++ library are in it."""
+    return (
+        "-std=c++17",
+        optimize,
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-fno-exceptions",
+        "-fno-rtti",
+        "-w",
+        *(f"-I{folder}" for folder in (tools.include, tools.tvm_ffi.include)),
+        *(f"-isystem{folder}" for folder in tools.cuda_include_dirs[:1]),
+    )
+
+
+def obtain(cache: Cache, tools: Toolset) -> Entry:
+    """Return the cache's entry of the object, compiling it where there is none.
+
+    Raises
+    ------
+    BuildError
+        It does not compile.
+    """
+    key = Key("launcher object").add("tools", tools.versions)
+    return cache.obtain(key.hexdigest(), lambda folder: _compile(folder, tools))
+
+
+def _compile(folder: Path, tools: Toolset) -> Product:
+    source = os.path.join(tools.include, "tvmffi_cubin", "launcher", "launcher.cc")
+    command = [
+        *tools.compiler.command,
+        *launcher_flags(tools, optimize="-O2"),
+        *("-MD", "-MF", _DEPFILE, "-c", "-o", OBJECT, source),
+    ]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=build_environment(),
+        check=False,
+    )
+    output = done.stdout.decode("utf-8", "replace")
+    if done.returncode != 0:
+        raise BuildError(
+            f"the launcher does not compile with {' '.join(tools.compiler.command)}:\n{output}\n"
+            "a C++17 compiler is needed: set CXX to one",
+            command=shlex.join(command),
+            output=output,
+            directory=os.fspath(folder),
+        )
+    dependencies = parse_depfile((folder / _DEPFILE).read_text(errors="surrogateescape"))
+    return Product(
+        so=OBJECT,
+        dependencies=tuple(dependencies),
+        facts={"dependencies": dependencies},
+        versions=tools.versions,
+    )

@@ -1,0 +1,109 @@
+"""`Toolset`: everything that one build uses, found together, and what of it belongs in its key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import identity, toolchain
+from .environment import compiler_environment
+from .toolchain import Cuda, HostCompiler, TvmFfiPaths
+
+__all__ = ["Toolset", "find"]
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """The tools of a build.
+
+    Attributes
+    ----------
+    compiler : HostCompiler
+        The host C++ compiler.
+    compiler_identity : str
+        Its version and target.
+    tvm_ffi : TvmFfiPaths
+        tvm-ffi's headers and library.
+    tvm_ffi_identity : str
+        Digest of tvm-ffi's library.
+    include : Path
+        This package's own headers.
+    cuda : Cuda or None
+        The CUDA wheels; None for a build that needs nothing of CUDA.
+    """
+
+    compiler: HostCompiler
+    compiler_identity: str
+    tvm_ffi: TvmFfiPaths
+    tvm_ffi_identity: str
+    include: Path
+    cuda: Cuda | None
+
+    @property
+    def roots(self) -> Mapping[str, str]:
+        """Tokens for the folders whose place on this machine must not matter to the cache."""
+        roots = {"$TVM_FFI": str(self.tvm_ffi.include), "$TVMFFI_CUBIN": str(self.include)}
+        if self.cuda is not None:
+            roots["$CUDA"] = str(self.cuda.include)
+            if self.cuda.cccl is not None:
+                roots["$CCCL"] = str(self.cuda.cccl)
+        return roots
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What of the tools changes what they make."""
+        versions = {
+            "host_compiler": self.compiler_identity,
+            "tvm_ffi": self.tvm_ffi_identity,
+            "cuda": "" if self.cuda is None else self.cuda.version,
+        }
+        versions.update(compiler_environment())
+        return versions
+
+    @property
+    def cuda_include_dirs(self) -> tuple[str, ...]:
+        """CUDA's header folders, none for a build without CUDA."""
+        return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
+
+
+def find(*, needs_cuda: bool) -> Toolset:
+    """Find the tools; spawns a process only where a tool is new to this user.
+
+    Raises
+    ------
+    ToolchainError
+        One is missing; the message says how to install it.
+    """
+    compiler = toolchain.find_host_compiler()
+    paths = toolchain.tvm_ffi_paths()
+    return Toolset(
+        compiler=compiler,
+        compiler_identity=_identify(compiler),
+        tvm_ffi=paths,
+        tvm_ffi_identity=identity.remember(
+            paths.library, lambda: _digest(paths.library), what="digest"
+        ),
+        include=toolchain.include_dir(),
+        cuda=toolchain.find_cuda() if needs_cuda else None,
+    )
+
+
+def _identify(compiler: HostCompiler) -> str:
+    # One program of the command may be a launcher: each is asked about, all are stat'ed.
+    text = "\0".join(compiler.command)
+    answers = [
+        identity.remember(
+            program, lambda: toolchain.identify_host_compiler(compiler), what=f"compiler\0{text}"
+        )
+        for program in compiler.files
+    ]
+    arguments = " ".join(word for word in compiler.arguments if word.startswith("-"))
+    return f"{answers[-1]}\n{arguments}"
+
+
+def _digest(path: Path) -> str:
+    from .key import file_digest
+
+    return file_digest(os.fspath(path))
