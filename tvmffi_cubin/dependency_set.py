@@ -115,7 +115,7 @@ def _decode(data: Any) -> DependencySet:
     if not isinstance(data["entry"], str) or len({len(column) for column in columns}) != 1:
         raise ValueError("columns of different lengths")
     for column in columns:
-        if "" in column or not all(type(item) is str for item in column):
+        if "" in column or set(map(type, column)) - {str}:
             raise ValueError("not a column of texts")
     return DependencySet(data["entry"], *columns)
 
