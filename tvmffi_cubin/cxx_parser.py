@@ -25,7 +25,7 @@ class Declaration:
     name : str
         The declared name, empty where there is none.
     start, name_at : int
-        Indices of the tokens where the declaration and its name begin, for `Parser.error`.
+        Indices of the tokens where the declaration begins and where its name is or should be.
     """
 
     base: str
@@ -62,6 +62,7 @@ class Parser:
         self.text = text
         self.tokens: list[tuple[str, int]] = []
         self.index = 0
+        self.name_at = 0
         end = len(text.rstrip())
         position = 0
         while position < end:
@@ -190,6 +191,7 @@ class Parser:
             pointers += inner
             compound = self.token in ("[", "(")
         elif _IDENTIFIER.match(self.token):
+            self.name_at = self.index
             name = self.take()
         extents = 0
         while self.token in ("[", "(") and (compound or name or self.token == "["):
@@ -207,8 +209,8 @@ class Parser:
         """Parse one declaration; the name may be missing."""
         start = self.index
         base, qualifiers = self.base()
-        name_at = self.index
         pointers, compound, name = self.declarator()
+        name_at = self.name_at if name else self.index
         if base == "void" and not pointers:
             raise self.error("a parameter cannot be void", start)
         frozen = tuple(tuple(inner) for inner in pointers)

@@ -1,0 +1,105 @@
+"""The image parser, on images from NVRTC, against what the assembler itself reports."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tvmffi_cubin import elf, nvrtc
+from tvmffi_cubin.cubin import Parameter
+
+SOURCE = r"""
+struct Odd { int a; char b[20]; };
+struct Large { char bytes[5000]; };
+__device__ __noinline__ int callee(int* x, int n) {
+  volatile int local[100];
+  for (int i = 0; i < 100; i++) local[i] = x[i];
+  return local[n];
+}
+extern "C" __global__ void __launch_bounds__(256, 2)
+shared(const float* x, double d, Odd o, char c) {
+  __shared__ float s[100];
+  s[threadIdx.x] = x[threadIdx.x] + o.a + c + d;
+  __syncthreads();
+  ((float*)x)[0] = s[3];
+}
+extern "C" __global__ void dynamic(int* x) {
+  extern __shared__ int s[];
+  s[threadIdx.x] = x[0];
+  __syncthreads();
+  x[1] = s[3];
+}
+extern "C" __global__ void large(Large a, int n, float* x) { x[0] = a.bytes[n]; }
+extern "C" __global__ void local(int* x, int n) {
+  volatile int q[300];
+  for (int i = 0; i < 300; i++) q[i] = x[i];
+  x[0] = q[n] + callee(x, n);
+}
+extern "C" __global__ void none() {}
+#if __CUDA_ARCH__ >= 900
+extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster(int* x) { x[0] = 1; }
+#endif
+"""
+ARCHS = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"]
+REPORT = re.compile(
+    r"entry function '(\w+)'.*?(\d+) bytes stack frame.*?Used (\d+) registers([^\n]*)", re.DOTALL
+)
+
+
+@pytest.fixture(scope="module", params=ARCHS)
+def compiled(request):
+    return nvrtc.compile(SOURCE, arch=request.param, options=["--ptxas-options=-v"])
+
+
+def test_the_architecture_is_read_with_its_suffix(compiled):
+    assert elf.parse(compiled.image).arch == compiled.arch
+
+
+def test_resources_are_what_the_assembler_reports(compiled):
+    kernels = {kernel.name: kernel for kernel in compiled.kernels}
+    reported = {match[1]: match for match in REPORT.finditer(compiled.log)}
+    assert set(kernels) == set(reported) >= {"shared", "dynamic", "large", "local", "none"}
+    for name, match in reported.items():
+        shared = re.search(r"(\d+) bytes smem", match[4])
+        kernel = kernels[name]
+        assert kernel.registers == int(match[3]), name
+        assert kernel.static_smem_bytes == (int(shared[1]) if shared else 0), name
+        assert kernel.local_bytes == int(match[2]), name
+
+
+def test_parameters_and_bounds_are_the_source_s(compiled):
+    kernels = {kernel.name: kernel for kernel in compiled.kernels}
+    assert [parameter.size for parameter in kernels["shared"].params] == [8, 8, 24, 1]
+    assert kernels["large"].params[0].size == 5000
+    assert kernels["large"].params[1:] == (Parameter(1, 5000, 4), Parameter(2, 5008, 8))
+    assert kernels["none"].params == ()
+    assert (kernels["shared"].max_threads, kernels["none"].max_threads) == (256, 1024)
+    if "cluster" in kernels:
+        assert kernels["cluster"].cluster == (2, 1, 1)
+    assert kernels["none"].cluster is None
+
+
+@pytest.fixture(scope="module")
+def image():
+    return nvrtc.compile(SOURCE, arch="sm_90a").image
+
+
+@settings(max_examples=1000, deadline=None)
+@given(data=st.data())
+def test_no_mutation_of_a_real_image_raises_anything_but_value_error(image, data):
+    mutated = bytearray(image)
+    for _ in range(data.draw(st.integers(1, 40))):
+        position = data.draw(st.integers(0, len(mutated) - 1))
+        mutated[position] = data.draw(st.integers(0, 255))
+    start = data.draw(st.integers(0, len(mutated)))
+    length = data.draw(st.sampled_from([0, 0, 1, 64, 4096]))
+    del mutated[start : start + length]
+    message = ""
+    try:
+        assert elf.parse(bytes(mutated)).arch.startswith("sm_")
+    except ValueError as error:
+        message = str(error)
+    assert not message or message.startswith(("not a cubin: ", "corrupt cubin: "))
