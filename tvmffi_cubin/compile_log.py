@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from .arch import number_of
 
-__all__ = ["annotate", "hints", "worst"]
+__all__ = ["annotate", "hints", "warns"]
 
 _LOCATED = re.compile(r"(?P<name>.+?)\((?P<line>\d+)\): ")
-_SEVERITY = re.compile(r"\b(error|warning)\b", re.IGNORECASE)
 _MISSING_HEADER = re.compile(r"(?:cannot|could not) open source file \"([^\"]+)\"")
 _WRONG_TARGET = re.compile(r"(?:not supported on|requires) \.target '?(sm_\d+[af]?)")
 _PART_OF = (
@@ -103,7 +102,7 @@ def hints(log: str, *, arch: str, wheels: Mapping[str, str]) -> tuple[str, ...]:
 
 def _header_hint(header: str, wheels: Mapping[str, str]) -> str:
     part = next((part for start, part in _PART_OF if header.startswith(start)), None)
-    if part in wheels:
+    if part is not None and part in wheels:
         return f"{header} comes with NVIDIA's wheel {wheels[part]}; run: pip install {wheels[part]}"
     if _HOST_ONLY.match(header):
         return (
@@ -113,7 +112,11 @@ def _header_hint(header: str, wheels: Mapping[str, str]) -> str:
     return f"{header} was found in no include folder; name its folder in the include paths"
 
 
-def worst(log: str) -> str:
-    """Return ``"error"``, ``"warning"`` or ``""``: the gravest word in a log."""
-    words = {word.lower() for word in _SEVERITY.findall(log)}
-    return next((word for word in ("error", "warning") if word in words), "")
+def warns(log: str, *, headers: Iterable[str]) -> bool:
+    """Return whether a log warns of anything outside the folders of NVIDIA's own headers."""
+    known = tuple(headers)
+    return any(
+        "warning" in line.lower() and not line.startswith(known)
+        for line in log.split("\n")
+        if not line.startswith("Remark:")
+    )

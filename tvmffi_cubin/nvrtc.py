@@ -116,7 +116,8 @@ def compile(  # noqa: A001
         image = _image(program, command)
         lowered = {text: program.lowered_name(text.encode()) for text in name_expressions}
     if log:
-        level = logging.WARNING if compile_log.worst(log) else logging.INFO
+        own = [str(folder) for folder in cuda.include_dirs]
+        level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO
         _logger.log(level, "NVRTC on %s for %s:\n%s", name, target, log)
     return Cubin(image=image, arch=target, lowered_names=lowered, log=log)
 

@@ -1,7 +1,13 @@
-// Constants of mathematics; the functions are NVRTC's own, INFINITY and NAN the prelude's.
+// Constants of mathematics; the functions are NVRTC's own.
 #ifndef TVMFFI_CUBIN_NVRTC_MATH_H_
 #define TVMFFI_CUBIN_NVRTC_MATH_H_
 
+#ifndef INFINITY
+#define INFINITY (__builtin_bit_cast(float, 0x7f800000))
+#endif
+#ifndef NAN
+#define NAN (__builtin_bit_cast(float, 0x7fc00000))
+#endif
 #ifndef M_E
 #define M_E 2.7182818284590452354
 #endif

@@ -2,6 +2,8 @@
 #ifndef TVMFFI_CUBIN_NVRTC_PRELUDE_H_
 #define TVMFFI_CUBIN_NVRTC_PRELUDE_H_
 
+#include "cmath"
+
 // The same types as CCCL's, where 64 bits are long long: a second typedef must name the same type.
 typedef signed char int8_t;
 typedef short int16_t;
@@ -20,10 +22,6 @@ typedef long ssize_t;
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
-
-// Variables, not macros: CCCL and many kernels define these names as macros of their own.
-static constexpr float INFINITY = __builtin_bit_cast(float, 0x7f800000);
-static constexpr float NAN = __builtin_bit_cast(float, 0x7fc00000);
 
 namespace std {
 using ::ptrdiff_t;
