@@ -82,16 +82,24 @@ def compile_with_signatures(
 
     planned = plan(facts, wanted)
     cubin, probe = _attempt(attempt, planned)
-    more = _open_targets(resolve(facts, cubin, probe), facts, planned)
-    if more:
-        keep = [name for name in probe.name_expressions if name in cubin.lowered_names]
-        second = plan_targets([*probe.targets, *more], keep)
-        # Without its types a kernel can still be declared, so this compilation may fail.
-        with contextlib.suppress(CompileError):
-            cubin, probe = attempt(second), second
+    cubin, probe = _again(attempt, cubin, probe, _open_targets(cubin, facts, probe, planned))
     signatures = resolve(facts, cubin, probe, trust_source=True)
     lowered = probe.without(cubin.lowered_names)
     return dataclasses.replace(cubin, lowered_names=lowered), signatures
+
+
+def _again(
+    attempt: Callable[[Probe], Cubin], cubin: Cubin, probe: Probe, more: Sequence[Target]
+) -> tuple[Cubin, Probe]:
+    """Compile once more with further targets, if there are any; return what is to be used."""
+    if not more:
+        return cubin, probe
+    keep = [name for name in probe.name_expressions if name in cubin.lowered_names]
+    second = plan_targets([*probe.targets, *more], keep)
+    # Without its types a kernel can still be declared, so this compilation may fail.
+    with contextlib.suppress(CompileError):
+        return attempt(second), second
+    return cubin, probe
 
 
 def _attempt(attempt: Callable[[Probe], Cubin], probe: Probe) -> tuple[Cubin, Probe]:
@@ -111,14 +119,12 @@ def _attempt(attempt: Callable[[Probe], Cubin], probe: Probe) -> tuple[Cubin, Pr
     return attempt(Probe()), Probe()
 
 
-def _open_targets(
-    signatures: Sequence[KernelSignature], facts: SourceFacts, planned: Probe
-) -> list[Target]:
+def _open_targets(cubin: Cubin, facts: SourceFacts, probe: Probe, planned: Probe) -> list[Target]:
     """Return probes for kernels of the image whose types are still open."""
     qualified = {kernel.name: kernel.qualified for kernel in facts.kernels if kernel.extern_c}
     tried = {squeeze(target.expression) for target in planned.targets}
     targets = []
-    for signature in signatures:
+    for signature in resolve(facts, cubin, probe):
         if not signature.problem:
             continue
         if signature.symbol.startswith("_Z"):

@@ -64,7 +64,7 @@ extern "C" __global__ void k(const float* __restrict__ x, quad* v, const index n
         ("void*", "any"),
         ("Pair", "q"),
     ]
-    assert (found.names_known, found.line) == (True, 9)
+    assert (found.names_known, found.line) == (True, 10)
     assert found.params[3].type.size == 8
 
 
