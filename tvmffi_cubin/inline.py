@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import cache as caches
 from . import toolset
+from .arch import resolve_arch
 from .entry import Entry
-from .errors import ToolchainError
 from .key import Key
 from .request import Request, make_request
 
@@ -179,8 +179,6 @@ def _obtain(request: Request, arch: Any) -> Entry:
 
 
 def _resolve_arch(request: Request, arch: Any) -> str | None:
-    from .arch import resolve_arch
-
     if arch is not None or request.may_have_kernels:
         return resolve_arch(arch)
     return None
@@ -202,12 +200,6 @@ def _copy_for_people(entry: Entry, directory: str | os.PathLike[str]) -> str:
 
     from .atomic import copy_atomically
 
-    folder = Path(os.path.abspath(directory))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        copy_atomically(entry.so, folder / entry.so.name)
-    except OSError as error:
-        raise ToolchainError(
-            f"build_directory {os.fspath(folder)!r} cannot be written: {error}; give another one"
-        ) from error
-    return os.fspath(folder / entry.so.name)
+    copy = Path(os.path.abspath(directory), entry.so.name)
+    copy_atomically(entry.so, copy)
+    return os.fspath(copy)
