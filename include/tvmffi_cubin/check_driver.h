@@ -1,0 +1,55 @@
+/*!
+ * \file tvmffi_cubin/check_driver.h
+ * \brief CheckDriver: a driver call that failed becomes an exception, LaunchError in Python.
+ */
+#ifndef TVMFFI_CUBIN_CHECK_DRIVER_H_
+#define TVMFFI_CUBIN_CHECK_DRIVER_H_
+
+#include <tvm/ffi/error.h>
+
+#include <string>
+
+#include "driver.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief What DescribeStatus writes, as a string. */
+inline std::string StatusText(const Status& status) {
+  char text[1024];
+  DescribeStatus(status, text, sizeof(text));
+  return text;
+}
+
+/*! \brief Throws a LaunchError with `what` before the driver's own words. */
+[[noreturn]] __attribute__((cold)) inline void ThrowLaunchError(const Status& status,
+                                                                const std::string& what = "") {
+  TVM_FFI_THROW(LaunchError) << what << (what.empty() ? "" : ": ") << StatusText(status);
+  __builtin_unreachable();
+}
+
+/*! \brief Throws a LaunchError unless the call succeeded. */
+inline void CheckDriver(const Status& status) {
+  if (__builtin_expect(!status.ok(), 0)) ThrowLaunchError(status);
+}
+
+/*!
+ * \brief The same for a bare result.
+ * \param result What a driver call returned.
+ * \param call Its name, for the message.
+ */
+inline void CheckDriver(CUresult result, const char* call = "a CUDA driver call") {
+  CheckDriver(Status{result, call});
+}
+
+/*! \brief The driver; throws a LaunchError that says why where there is none. */
+inline const Driver* RequireDriver() {
+  const Driver* driver = OpenDriver();
+  if (__builtin_expect(driver == nullptr, 0)) TVM_FFI_THROW(LaunchError) << DriverProblem();
+  return driver;
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_CHECK_DRIVER_H_

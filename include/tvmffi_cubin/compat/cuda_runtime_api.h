@@ -1,0 +1,22 @@
+/*!
+ * \file cuda_runtime_api.h
+ * \brief CUDA's own declarations, and definitions that need no libcudart for what wrappers call.
+ *
+ * TVMFFI_CUBIN_WITH_CUDART leaves all of it to libcudart, as nvcc does; so do per-thread default
+ * streams, which rename the calls.
+ */
+#ifndef TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_
+#define TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_
+
+#include_next <cuda_runtime_api.h>
+#include <cuda.h>
+
+#if CUDART_VERSION < 12080
+typedef struct CUlib_st* cudaLibrary_t;
+#endif
+
+#if !defined(TVMFFI_CUBIN_WITH_CUDART) && !defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#include "../runtime/runtime.h"
+#endif
+
+#endif  // TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_

@@ -1,0 +1,93 @@
+/*!
+ * \file tvmffi_cubin/runtime/device.h
+ * \brief cudaSetDevice and its kin over the driver; the context that every other call needs.
+ */
+#ifndef TVMFFI_CUBIN_RUNTIME_DEVICE_H_
+#define TVMFFI_CUBIN_RUNTIME_DEVICE_H_
+
+#include "../device_scope.h"
+#include "../driver_entry.h"
+#include "error.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSetCurrent, 4000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSynchronize, 2000)
+
+/*! \brief Makes a device's primary context the thread's own, as cudaSetDevice does. */
+inline CUresult SetDevice(int device) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return CUDA_ERROR_NO_DEVICE;
+  CUcontext context = nullptr;
+  const Status status = PrimaryContext(driver, device, &context);
+  if (!status.ok()) return status.result;
+  return entry::cuCtxSetCurrent(context);
+}
+
+/*! \brief Gives the thread device 0's context unless it has one, as the runtime's calls do. */
+inline CUresult EnsureContext() {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return CUDA_ERROR_NO_DEVICE;
+  CUcontext current = nullptr;
+  const CUresult result = driver->cuCtxGetCurrent(&current);
+  return result != CUDA_SUCCESS || current != nullptr ? result : SetDevice(0);
+}
+
+/*! \brief Calls a driver entry point in a context and notes a failure. */
+template <typename Entry, typename... Arguments>
+cudaError_t CallInContext(Entry& call, Arguments... arguments) {
+  const CUresult result = EnsureContext();
+  return NoteRuntimeError(result == CUDA_SUCCESS ? call(arguments...) : result);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetDeviceCount(int* count) {
+  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
+  *count = 0;
+  return tvmffi_cubin::NoteRuntimeError(driver == nullptr ? CUDA_ERROR_NO_DEVICE
+                                                          : driver->cuDeviceGetCount(count));
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetDevice(int* device) {
+  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
+  if (driver == nullptr) return tvmffi_cubin::NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  *device = tvmffi_cubin::CurrentDevice(driver);
+  return cudaSuccess;
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaSetDevice(int device) {
+  return tvmffi_cubin::NoteRuntimeError(tvmffi_cubin::SetDevice(device));
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t)
+cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device) {
+  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
+  CUdevice handle = 0;
+  CUresult result =
+      driver == nullptr ? CUDA_ERROR_NO_DEVICE : driver->cuDeviceGet(&handle, device);
+  if (result == CUDA_SUCCESS) {
+    result = driver->cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), handle);
+  }
+  return tvmffi_cubin::NoteRuntimeError(result);
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDeviceSynchronize(void) {
+  return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuCtxSynchronize);
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDriverGetVersion(int* version) {
+  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
+  *version = 0;
+  return tvmffi_cubin::NoteRuntimeError(driver == nullptr ? CUDA_SUCCESS
+                                                          : driver->cuDriverGetVersion(version));
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+#endif  // TVMFFI_CUBIN_RUNTIME_DEVICE_H_
