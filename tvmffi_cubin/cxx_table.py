@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Known", "lookup"]
 
@@ -16,8 +16,7 @@ _FLOAT8_E4M3FN, _FLOAT8_E5M2, _FLOAT8_E8M0FNU = 10, 12, 14
 _FLOAT6_E2M3FN, _FLOAT6_E3M2FN, _FLOAT4_E2M1FN = 15, 16, 17
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     """What a type name stands for.
 
     Attributes

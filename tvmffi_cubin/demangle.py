@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from .errors import ToolchainError
 
@@ -51,8 +51,7 @@ def demangle(name: str) -> str:
         free(buffer)
 
 
-@dataclass(frozen=True)
-class FunctionName:
+class FunctionName(NamedTuple):
     """A demangled function, taken apart.
 
     Attributes

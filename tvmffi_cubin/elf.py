@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from .cubin import Kernel, Parameter
 from .image_kind import describe
@@ -92,8 +92,7 @@ def parse(image: bytes | bytearray | memoryview) -> ParsedImage:
         raise ValueError(f"corrupt cubin: {error}") from None
 
 
-@dataclass(frozen=True)
-class _Section:
+class _Section(NamedTuple):
     type: int
     offset: int
     size: int

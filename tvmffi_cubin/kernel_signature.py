@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -202,6 +201,8 @@ def _no_match(signatures: list[KernelSignature], wanted: str) -> str:
             f"there is no kernel {wanted!r}: the image has no kernels (a template needs a name "
             "such as 'fill<float>', so that it is instantiated)"
         )
+    import difflib
+
     names = sorted({signature.display for signature in signatures})
     candidates = {name: name for name in names}
     candidates |= {signature.name: signature.display for signature in signatures}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .demangle import demangle, split_list
 from .source_facts import KernelFact, SourceFacts
@@ -31,8 +31,7 @@ _EXPRESSION = "&tvmffi_cubin_probe<tvmffi_cubin_function<decltype({})>::tvmffi_c
 _LOWERED = "tvmffi_cubin_probe<void ("
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A kernel whose types are asked for.
 
     Attributes
@@ -52,8 +51,7 @@ class Target:
         return _EXPRESSION.format(self.expression)
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(NamedTuple):
     """What to add to a compilation.
 
     Attributes

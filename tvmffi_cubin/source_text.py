@@ -8,29 +8,26 @@ expanded in place. Every construct stays on its line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Include", "Prepared", "prepare"]
 
 
-@dataclass(frozen=True)
-class Include:
+class Include(NamedTuple):
     """An ``#include``: the path as written and its line, from 1."""
 
     path: str
     line: int
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """Source text to parse, and the includes that were in it."""
 
     text: str
     includes: tuple[Include, ...]
 
 
-@dataclass(frozen=True)
-class _Macro:
+class _Macro(NamedTuple):
     parameters: tuple[str, ...] | None
     body: str
 
