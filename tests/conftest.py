@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,19 +65,32 @@ def _gpu_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture(scope="session")
-def _loaded_stub(tmp_path_factory: pytest.TempPathFactory) -> DriverStub:
-    return DriverStub(build(tmp_path_factory.mktemp("stub")))
+def _stub_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("stub"))
+
+
+@pytest.fixture(scope="session")
+def _loaded_stub(_stub_library: Path) -> DriverStub:
+    return DriverStub(_stub_library)
 
 
 @pytest.fixture
-def driver_stub(
-    _loaded_stub: DriverStub, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[DriverStub]:
-    """The driver stand-in behind TVMFFI_CUBIN_DRIVER: devices of 9.0, 9.0 and 8.0, no log yet."""
+def _stub_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("gpu"):
         pytest.fail("a test in tests/gpu uses the real driver, not the stand-in")
     for name in ("STUB_DEVICES", "CUDA_VISIBLE_DEVICES"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def driver_stub(
+    _stub_environment: None, _loaded_stub: DriverStub, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DriverStub]:
+    """The driver stand-in behind TVMFFI_CUBIN_DRIVER: devices of 9.0, 9.0 and 8.0, no log yet.
+
+    One for the whole process, as a driver is: a launcher that an earlier test has loaded holds its
+    image and contexts in it, so count what a test adds.
+    """
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(_loaded_stub.path))
     _loaded_stub.reset()
     yield _loaded_stub
@@ -84,3 +98,16 @@ def driver_stub(
     _loaded_stub.reset()
     if errors:
         raise errors[0]
+
+
+@pytest.fixture
+def fresh_driver_stub(
+    _stub_environment: None, _stub_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> DriverStub:
+    """A stand-in of the test's own, in which nothing was ever done, cuInit included.
+
+    Only a launcher that no other test has used calls into it: one opens its driver once.
+    """
+    copy = shutil.copy(_stub_library, tmp_path / "libstub.so")
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(copy))
+    return DriverStub(Path(copy))

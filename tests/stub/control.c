@@ -20,7 +20,8 @@ static void ForgetFailures(void) {
 
 /*!
  * \brief The log, failures, host functions, devices and contexts' stacks as at the start. What
- * loaded launchers hold on to stays: cuInit, retained contexts, libraries, streams, memory.
+ * loaded launchers hold on to stays: cuInit, retained contexts, libraries, streams, memory. (What
+ * nothing was done to is another copy of the library, loaded from its own path.)
  */
 STUB_EXPORT void stub_reset(void) {
   pthread_mutex_lock(&stub.mutex);
@@ -30,22 +31,6 @@ STUB_EXPORT void stub_reset(void) {
   StubForgetStacks();
   StubConfigureFromEnvironment();
   stub.driver_version = kDriverVersion;
-  pthread_mutex_unlock(&stub.mutex);
-}
-
-/*! \brief As if no driver call had ever been made; handles that were given out die. */
-STUB_EXPORT void stub_restart(void) {
-  stub_reset();
-  while (stub.libraries != NULL && stub.initialized_by != 0) cuLibraryUnload(stub.libraries);
-  pthread_mutex_lock(&stub.mutex);
-  StubLogClear();
-  memset(stub.contexts, 0, sizeof(stub.contexts));
-  while (stub.streams != NULL) {
-    StubStream* stream = stub.streams;
-    stub.streams = stream->next;
-    free(stream);
-  }
-  stub.initialized_by = 0;
   pthread_mutex_unlock(&stub.mutex);
 }
 

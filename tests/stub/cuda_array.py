@@ -81,7 +81,9 @@ class CudaArray:
         raw = (ctypes.c_uint8 * total).from_address(start)
         # Every view keeps `raw` alive, so the memory outlasts this object where one is kept.
         weakref.finalize(raw, stub.lib.stub_buffer_release, self._buffer).atexit = False
-        flat = np.frombuffer(raw, np.uint8, size, 0 if empty else address_offset + byte_offset)
+        flat = np.frombuffer(
+            memoryview(raw), np.uint8, size, 0 if empty else address_offset + byte_offset
+        )
         scalar = _numpy_type(dtype)
         self.numpy: np.ndarray[Any, Any] = np.ndarray(
             shape, scalar, flat if size else None, 0, [step * element for step in steps]

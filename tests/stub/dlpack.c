@@ -33,7 +33,7 @@ static int MemoryType(int device_type) {
   return device_type == kDLCUDAHost ? CU_MEMORYTYPE_HOST : 0;
 }
 
-/*! \brief Zeroed memory, 256-byte aligned, with one reference; the driver knows it for what it is. */
+/*! \brief Zeroed memory, 256-byte aligned, with one reference, that the driver knows. */
 STUB_EXPORT StubBuffer* stub_buffer_create(size_t size, int device_type, int device) {
   StubBuffer* made = malloc(sizeof(*made));
   size_t rounded = (size + 256) / 256 * 256;

@@ -103,11 +103,6 @@ class DriverStub:
         self._callbacks.clear()
         self.kernel_errors.clear()
 
-    def restart(self) -> None:
-        """Reset, and forget cuInit, contexts and libraries too; launchers' handles die."""
-        self.lib.stub_restart()
-        self.reset()
-
     def fail(self, function: str, result: int, *, nth: int = 1) -> None:
         """Make the `nth` next call of a function return `result`; 0: every one until reset."""
         self.lib.stub_fail(function.encode(), nth, result)
