@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .conformance import Driver
@@ -207,9 +207,9 @@ def tensor_maps(d: Driver) -> None:
     memory = d.memory().value
     block = (C.c_uint64 * 32)()
     place = C.c_void_p((C.addressof(block) + 63) & ~63)
-    standard = {"type": 7, "rank": 2, "address": memory, "dims": (128, 64), "stride": 512,
+    standard: dict[str, Any] = {"type": 7, "rank": 2, "address": memory, "dims": (128, 64), "stride": 512,
                 "box": (32, 16), "steps": (1, 1), "swizzle": 0}  # fmt: skip
-    changes: tuple[dict[str, object], ...] = (
+    changes: tuple[dict[str, Any], ...] = (
         {}, {"address": memory + 8}, {"address": memory + 16}, {"stride": 520}, {"box": (0, 1)},
         {"box": (256, 257)}, {"box": (3, 1)}, {"rank": 0}, {"rank": 6}, {"dims": (0, 1)},
         {"steps": (0, 1)}, {"steps": (1, 9)}, {"type": 99}, {"swizzle": 3, "box": (64, 1)},
