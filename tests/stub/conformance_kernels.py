@@ -207,8 +207,10 @@ def tensor_maps(d: Driver) -> None:
     memory = d.memory().value
     block = (C.c_uint64 * 32)()
     place = C.c_void_p((C.addressof(block) + 63) & ~63)
-    standard: dict[str, Any] = {"type": 7, "rank": 2, "address": memory, "dims": (128, 64), "stride": 512,
-                "box": (32, 16), "steps": (1, 1), "swizzle": 0}  # fmt: skip
+    standard: dict[str, Any] = {
+        **{"type": 7, "rank": 2, "address": memory, "dims": (128, 64), "stride": 512},
+        **{"box": (32, 16), "steps": (1, 1), "swizzle": 0},
+    }
     changes: tuple[dict[str, Any], ...] = (
         {}, {"address": memory + 8}, {"address": memory + 16}, {"stride": 520}, {"box": (0, 1)},
         {"box": (256, 257)}, {"box": (3, 1)}, {"rank": 0}, {"rank": 6}, {"dims": (0, 1)},
