@@ -186,7 +186,7 @@ def pointers(d: Driver) -> None:
     device, pinned, host = d.memory(1000), C.c_void_p(), C.create_string_buffer(64)
     d.need("cuMemHostAlloc", C.byref(pinned), C.c_size_t(64), 0)
     places = {"device": device.value, "inside": device.value + 10, "host": C.addressof(host),
-              "null": 0, "pinned": pinned.value}  # fmt: skip
+              "null": 0, "pinned": pinned.value or 0}  # fmt: skip
     kinds = {2: C.c_uint, 8: C.c_bool, 9: C.c_int, 12: C.c_size_t, 13: C.c_bool}
     for place, address in places.items():
         for attribute, kind in kinds.items():
@@ -207,10 +207,8 @@ def tensor_maps(d: Driver) -> None:
     memory = d.memory().value
     block = (C.c_uint64 * 32)()
     place = C.c_void_p((C.addressof(block) + 63) & ~63)
-    standard: dict[str, Any] = {
-        **{"type": 7, "rank": 2, "address": memory, "dims": (128, 64), "stride": 512},
-        **{"box": (32, 16), "steps": (1, 1), "swizzle": 0},
-    }
+    standard: dict[str, Any] = {"type": 7, "rank": 2, "address": memory, "dims": (128, 64)}
+    standard.update(stride=512, box=(32, 16), steps=(1, 1), swizzle=0)
     changes: tuple[dict[str, Any], ...] = (
         {}, {"address": memory + 8}, {"address": memory + 16}, {"stride": 520}, {"box": (0, 1)},
         {"box": (256, 257)}, {"box": (3, 1)}, {"rank": 0}, {"rank": 6}, {"dims": (0, 1)},
