@@ -2,6 +2,8 @@
 #ifndef TVMFFI_CUBIN_NVRTC_TYPE_TRAITS_NAMES_H_
 #define TVMFFI_CUBIN_NVRTC_TYPE_TRAITS_NAMES_H_
 
+#include "type_traits"
+
 namespace std {
 
 template <bool B, class T = void>

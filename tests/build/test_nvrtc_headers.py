@@ -1,0 +1,298 @@
+"""What kernels written for nvcc include or take for granted compiles under NVRTC, and agrees."""
+
+import logging
+import subprocess
+
+import pytest
+
+from tvmffi_cubin import cuda_wheels, nvrtc, toolchain
+
+SHIMS = sorted(
+    path.relative_to(nvrtc.shim_dir()).as_posix()
+    for path in nvrtc.shim_dir().rglob("*")
+    if path.is_file()
+)
+CUDA = [
+    "cuda_runtime.h",
+    "cuda_runtime_api.h",
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "cuda_fp8.h",
+    "vector_types.h",
+    "cuda_pipeline.h",
+    "cooperative_groups.h",
+    "cooperative_groups/reduce.h",
+    "cooperative_groups/memcpy_async.h",
+    "device_launch_parameters.h",
+    "cuComplex.h",
+    "math_constants.h",
+]
+CCCL = [
+    "cuda/std/cstdint",
+    "cuda/std/cstddef",
+    "cuda/std/climits",
+    "cuda/std/cfloat",
+    "cuda/std/cmath",
+    "cuda/std/limits",
+    "cuda/std/type_traits",
+    "cuda/std/utility",
+    "cuda/std/tuple",
+    "cuda/std/array",
+    "cuda/barrier",
+    "cuda/atomic",
+    "cuda/pipeline",
+    "cuda/ptx",
+    "cub/block/block_reduce.cuh",
+    "cub/block/block_scan.cuh",
+    "cub/warp/warp_reduce.cuh",
+]
+SMALL_SHIMS = [
+    "tvmffi_cubin_prelude.h",
+    "cuda.h",
+    "stdint.h",
+    "cstdint",
+    "stddef.h",
+    "cstddef",
+    "limits.h",
+    "climits",
+    "float.h",
+    "cfloat",
+    "math.h",
+    "cmath",
+    "assert.h",
+    "cassert",
+    "stdio.h",
+    "cstdio",
+    "stdlib.h",
+    "cstdlib",
+    "string.h",
+    "cstring",
+    "inttypes.h",
+    "cinttypes",
+    "limits",
+    "type_traits",
+    "utility",
+    "algorithm",
+    "new",
+    "time.h",
+    "ctime",
+]
+KERNEL = 'extern "C" __global__ void k(float* x) { x[0] = 1; }\n'
+
+
+def compile_it(source, **arguments):
+    return nvrtc.compile(source, **{"arch": "sm_90a", **arguments})
+
+
+def includes(headers):
+    return "".join(f"#include <{header}>\n" for header in headers)
+
+
+def exists(header):
+    """Whether the installed CCCL has it; older ones lack some."""
+    folders = (nvrtc.shim_dir(), *cuda_wheels.find_cuda().include_dirs[:2])
+    return any((folder / header).is_file() for folder in folders[1:])
+
+
+@pytest.mark.parametrize("header", SHIMS)
+def test_every_shim_compiles_on_its_own_and_twice(header):
+    by_cccl = f"cuda/std/{header}"
+    forwards = by_cccl in (nvrtc.shim_dir() / header).read_text()
+    if forwards and not exists(by_cccl):
+        pytest.skip(f"the installed CCCL has no <{by_cccl}>")
+    assert compile_it(includes([header, header]) + KERNEL).image
+
+
+@pytest.mark.parametrize("header", CUDA + CCCL)
+def test_cudas_own_headers_compile(header):
+    assert compile_it(includes([header]) + KERNEL).image
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("step", [1, -1])
+def test_all_of_them_together_compile_in_either_order_without_a_warning(arch, step, caplog):
+    headers = [*SMALL_SHIMS, *CUDA, "cuda_device_runtime_api.h", *CCCL]
+    compile_it(includes(headers[::step]) + KERNEL, arch=arch)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_mma_compiles_or_names_the_wheel_that_is_missing():
+    source = """
+        #include <mma.h>
+        using namespace nvcuda::wmma;
+        extern "C" __global__ void k(half* a, half* b, float* c) {
+          fragment<matrix_a, 16, 16, 16, half, row_major> x;
+          fragment<matrix_b, 16, 16, 16, half, col_major> y;
+          fragment<accumulator, 16, 16, 16, float> z;
+          fill_fragment(z, 0.0f);
+          load_matrix_sync(x, a, 16);
+          load_matrix_sync(y, b, 16);
+          mma_sync(z, x, y, z);
+          store_matrix_sync(c, z, 16, mem_row_major);
+        }"""
+    cuda = cuda_wheels.find_cuda()
+    if any((folder / "crt" / "mma.h").is_file() for folder in cuda.include_dirs):
+        assert compile_it(source).image
+    else:
+        with pytest.raises(nvrtc.CompileError, match="pip install nvidia-cuda-nvcc-cu12"):
+            compile_it(source)
+
+
+def test_what_nvcc_offers_without_an_include_is_there():
+    source = """
+        extern "C" __global__ void k(int64_t n, uint8_t* bytes, uintptr_t address, float* x) {
+          static_assert(sizeof(int8_t) == 1 && sizeof(int16_t) == 2 && sizeof(int32_t) == 4);
+          static_assert(sizeof(uint64_t) == 8 && sizeof(intptr_t) == 8 && sizeof(uint) == 4);
+          static_assert(uint32_t(-1) > 0 && int32_t(-1) < 0 && sizeof(std::size_t) == 8);
+          constexpr float infinity = -INFINITY;
+          x[0] = infinity + NAN + std::sqrt(x[1]) + std::abs(x[2]) + M_PI;
+          bytes[0] = uint8_t(n + address);
+          assert(n > 0);
+          printf("%d", 1);
+        }"""
+    assert compile_it(source).log == ""
+
+
+def test_the_prelude_leaves_nothing_in_the_image():
+    with_prelude = compile_it(KERNEL).image
+    assert b"INFINITY" not in with_prelude
+    assert b".nv.global" not in with_prelude
+
+
+def test_sources_may_define_the_same_names_themselves():
+    source = """
+        typedef unsigned int uint32_t;
+        using int64_t = long long;
+        typedef unsigned int uint;
+        #ifndef INFINITY
+        #define INFINITY __int_as_float(0x7f800000)
+        #endif
+        namespace std { using ::sqrt; }
+        """
+    assert compile_it(source + KERNEL).log == ""
+
+
+class TestProgrammaticDependentLaunch:
+    SOURCE = """
+        extern "C" __global__ void k(float* x) {
+          cudaGridDependencySynchronize();
+          x[0] += 1;
+          ::cudaTriggerProgrammaticLaunchCompletion();
+        }"""
+
+    @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_90a"])
+    def test_it_compiles_without_an_include_and_is_nothing_before_sm_90(self, arch):
+        without = self.SOURCE.replace("cudaGrid", "//").replace("::cudaTrigger", "//")
+        with_it = compile_it(self.SOURCE, arch=arch).image
+        assert (with_it == compile_it(without, arch=arch).image) == (arch < "sm_90")
+
+    @pytest.mark.parametrize(
+        "headers", [["cuda_device_runtime_api.h"], ["cooperative_groups.h"], ["cuda_runtime.h"]]
+    )
+    def test_headers_that_declare_it_too_do_no_harm(self, headers):
+        compiled = compile_it(includes(headers) + self.SOURCE)
+        assert "cudaGrid" not in compiled.log
+
+
+def test_a_tensor_map_is_laid_out_and_named_as_in_the_drivers_header(tmp_path):
+    source = """
+        #include <cuda.h>
+        static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64);
+        static_assert(CUDA_VERSION >= 12000 && sizeof(CUdeviceptr) == 8);
+        __global__ void k(const __grid_constant__ CUtensorMap map, CUdeviceptr p) {}"""
+    device_name = compile_it(source, name_expressions=["k"]).lowered_names["k"]
+    host = "#include <cuda.h>\nvoid k(CUtensorMap map, CUdeviceptr p) {}\n"
+    compiler = toolchain.find_host_compiler()
+    folder = cuda_wheels.find_cuda().include
+    (tmp_path / "k.cc").write_text(host)
+    text = subprocess.run(
+        [*compiler.command, "-S", "-o", "-", f"-I{folder}", str(tmp_path / "k.cc")],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert f"\n{device_name}:" in text
+
+
+CLAIMS = {
+    "limits": """
+        using std::numeric_limits;
+        static_assert(numeric_limits<int>::max() == INT_MAX && numeric_limits<int>::min() == INT_MIN);
+        static_assert(numeric_limits<long>::lowest() == LONG_MIN);
+        static_assert(numeric_limits<unsigned long long>::max() == ULLONG_MAX);
+        static_assert(numeric_limits<signed char>::min() == SCHAR_MIN);
+        static_assert(numeric_limits<unsigned short>::max() == USHRT_MAX);
+        static_assert(numeric_limits<int>::digits == 31 && numeric_limits<int>::digits10 == 9);
+        static_assert(numeric_limits<uint64_t>::digits == 64 && numeric_limits<char>::is_integer);
+        static_assert(numeric_limits<bool>::max() && !numeric_limits<unsigned>::is_signed);
+        static_assert(numeric_limits<float>::max() == FLT_MAX && numeric_limits<float>::min() > 0);
+        static_assert(numeric_limits<double>::infinity() > DBL_MAX);
+        static_assert(numeric_limits<float>::lowest() == -FLT_MAX);
+        static_assert(numeric_limits<double>::quiet_NaN() != numeric_limits<double>::quiet_NaN());
+        static_assert(numeric_limits<float>::denorm_min() > 0 && FLT_EPSILON > 0);
+        static_assert(1.0f + numeric_limits<float>::epsilon() > 1.0f);
+        """,
+    "type_traits": """
+        enum E : short {};
+        struct A {}; struct B : A { B(int); int* p; };
+        static_assert(std::is_same_v<std::remove_cvref_t<const int&>, int>);
+        static_assert(std::is_same_v<std::decay_t<int[3]>, int*>);
+        static_assert(std::is_same_v<std::conditional_t<true, A, B>, A>);
+        static_assert(std::is_same_v<std::make_unsigned_t<long>, unsigned long>
+                      || sizeof(std::make_unsigned_t<long>) == 8);
+        static_assert(std::is_same_v<std::underlying_type_t<E>, short>);
+        static_assert(std::is_same_v<std::remove_pointer_t<int* const>, int>);
+        static_assert(std::is_integral_v<const long> && !std::is_integral_v<float>);
+        static_assert(std::is_floating_point_v<double> && std::is_arithmetic_v<char>);
+        static_assert(std::is_signed_v<int> && std::is_unsigned_v<unsigned char>);
+        static_assert(!std::is_signed_v<A> && !std::is_unsigned_v<A>);
+        static_assert(std::is_pointer_v<int* const> && !std::is_pointer_v<int>);
+        static_assert(std::is_base_of_v<A, B> && std::is_convertible_v<int, B>);
+        static_assert(std::is_enum_v<E> && std::is_class_v<A> && std::is_empty_v<A>);
+        static_assert(std::is_trivially_copyable_v<B> && std::is_constructible_v<B, int>);
+        static_assert(std::conjunction_v<std::true_type, std::negation<std::false_type>>);
+        template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0> T f(T x) { return x; }
+        static_assert(std::integral_constant<int, 3>::value == 3 && std::true_type{});
+        """,
+    "utility": """
+        template <size_t... I> constexpr size_t sum(std::index_sequence<I...>) { return (I + ...); }
+        static_assert(sum(std::make_index_sequence<5>()) == 10);
+        static_assert(std::is_same_v<std::make_integer_sequence<int, 2>, std::integer_sequence<int, 0, 1>>);
+        constexpr int swapped() { int a = 1, b = 2; std::swap(a, b); return a * 10 + b; }
+        static_assert(swapped() == 21);
+        constexpr int exchanged() { int a = 1; int b = std::exchange(a, 5); return a * 10 + b; }
+        static_assert(exchanged() == 51);
+        static_assert(std::make_pair(1, 2.5f).second == 2.5f);
+        static_assert(std::is_same_v<decltype(std::declval<int>()), int&&>);
+        static_assert(std::is_same_v<decltype(std::pair(1, 'c')), std::pair<int, char>>);
+        """,
+    "algorithm": """
+        static_assert(std::min(1, 2) == 1 && std::max(1, 2) == 2 && std::clamp(5, 1, 3) == 3);
+        """,
+    "cstdint": """
+        static_assert(INT32_MAX == 2147483647 && UINT8_MAX == 255 && INT64_MIN < 0);
+        static_assert(SIZE_MAX == size_t(-1) && UINT64_MAX == uint64_t(-1));
+        static_assert(sizeof(std::int_least16_t) == 2 && sizeof(std::uint64_t) == 8);
+        """,
+    "cstddef": """
+        struct S { char c; double d; };
+        __device__ unsigned long at = offsetof(S, d);
+        static_assert(sizeof(std::byte) == 1 && sizeof(std::nullptr_t) == 8);
+        """,
+}
+
+
+@pytest.mark.parametrize("header", CLAIMS)
+def test_what_the_shims_say_is_true(header):
+    source = includes(["climits", "cfloat", header]) + CLAIMS[header]
+    assert compile_it(source + KERNEL).image
+
+
+@pytest.mark.parametrize("header", ["limits", "type_traits", "utility", "algorithm", "cstdint"])
+def test_the_hosts_library_says_the_same(header, tmp_path):
+    file = tmp_path / "claims.cc"
+    std = "#include <cstddef>\n#include <cstdint>\n#include <type_traits>\nusing std::size_t;\n"
+    file.write_text(includes(["climits", "cfloat", header]) + std + CLAIMS[header])
+    command = [*toolchain.find_host_compiler().command, "-std=c++20", "-fsyntax-only", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,73 @@
+"""NVRTC's log, made readable."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tvmffi_cubin import compile_log
+
+SOURCE = "__global__ void k(float* x) {\n\tx[0] = foo;\n}\n"
+LOG = 'k.cu(2): error: identifier "foo" is undefined\n   x[0] = foo;\n          ^\n\n1 error detected.'
+
+
+def test_a_diagnostic_shows_its_line_and_the_one_before_with_numbers():
+    assert compile_log.annotate(LOG, name="k.cu", source=SOURCE).split("\n") == [
+        'k.cu(2): error: identifier "foo" is undefined',
+        "  1 | __global__ void k(float* x) {",
+        "> 2 | \tx[0] = foo;",
+        "    | \t       ^",
+        "",
+        "1 error detected.",
+    ]
+
+
+def test_a_line_that_nvrtc_does_not_echo_is_shown_without_a_caret():
+    text = compile_log.annotate("k.cu(3): error: no", name="k.cu", source=SOURCE)
+    assert text.split("\n")[-2:] == ["  2 | \tx[0] = foo;", "> 3 | }"]
+
+
+def test_headers_and_lines_past_the_source_stay_as_they_are():
+    log = "a/b.h(2): error: no\nk.cu(99): error: no\nother k.cu(1): warning: no"
+    assert compile_log.annotate(log, name="k.cu", source=SOURCE) == log
+
+
+def test_a_source_that_moves_its_line_numbers_is_not_quoted():
+    source = '#line 40 "generated"\n' + SOURCE
+    assert compile_log.annotate(LOG, name="k.cu", source=source) == LOG
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_no_log_and_no_source_break_it(log, source):
+    noisy = f"k.cu(1): error: x\n{log}\nk.cu(2): error: y\n{log}"
+    text = compile_log.annotate(noisy, name="k.cu", source=source)
+    assert "k.cu(1): error: x" in text
+    assert "k.cu(2): error: y" in text
+
+
+def hints(log, arch="sm_90"):
+    return " ".join(
+        compile_log.hints(log, arch=arch, wheels={"cccl": "the-cccl", "crt": "the-crt"})
+    )
+
+
+def test_a_missing_header_names_what_brings_it():
+    missing = 'k.cu(1): catastrophic error: cannot open source file "{}"'
+    assert "pip install the-cccl" in hints(missing.format("cub/block/block_reduce.cuh"))
+    assert "pip install the-crt" in hints(missing.format("crt/mma.h"))
+    assert "<cuda/std/vector>" in hints(missing.format("vector"))
+    assert "include paths" in hints(missing.format("cutlass/cutlass.h"))
+
+
+def test_an_instruction_for_the_specific_architecture_suggests_it():
+    log = "error : Instruction 'wgmma.fence' not supported on .target 'sm_90'"
+    assert 'arch="sm_90a"' in hints(log)
+    assert hints(log, arch="sm_90a") == ""
+    assert hints(log, arch="sm_80") == ""
+
+
+def test_only_warnings_outside_nvidias_headers_count():
+    own = ["/cuda/include"]
+    theirs = "/cuda/include/cub/x.cuh(3): warning #1444-D: old\nRemark: The warnings can be ..."
+    assert not compile_log.warns("", headers=own)
+    assert not compile_log.warns("ptxas info    : Used 8 registers", headers=own)
+    assert not compile_log.warns(theirs, headers=own)
+    assert compile_log.warns(theirs + "\nk.cu(3): warning #177-D: unused", headers=own)

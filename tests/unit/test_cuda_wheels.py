@@ -1,0 +1,195 @@
+"""Which CUDA family is used, of what is installed; played with empty files in folders."""
+
+import sys
+
+import pytest
+
+from tvmffi_cubin import cuda_wheels
+from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.errors import ToolchainError
+
+FILES = {
+    12: {
+        "nvidia_cuda_nvrtc_cu12": "cuda_nvrtc/lib/libnvrtc.so.12",
+        "nvidia_cuda_runtime_cu12": "cuda_runtime/include/cuda_fp16.h",
+        "nvidia_cuda_cccl_cu12": "cuda_cccl/include/cuda/std/cstdint",
+    },
+    13: {
+        "nvidia_cuda_nvrtc": "cu13/lib/libnvrtc.so.13",
+        "nvidia_cuda_runtime": "cu13/include/cuda_fp16.h",
+        "nvidia_cuda_crt": "cu13/include/crt/mma.h",
+        "nvidia_cuda_cccl": "cu13/include/cccl/cuda/std/cstdint",
+    },
+}
+
+
+def install(site, major, *wheels, release="9.86", metadata=True):
+    for wheel in wheels or FILES[major]:
+        file = site / "nvidia" / FILES[major][wheel]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+        if metadata:
+            (site / f"{wheel}-{major}.{release}.dist-info").mkdir()
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """An empty folder that is the only one with wheels; no driver, no override."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(tmp_path / "libnone.so"))
+    monkeypatch.delenv("TVMFFI_CUBIN_CUDA", raising=False)
+    cuda_wheels.reset()
+    yield tmp_path / "site"
+    cuda_wheels.reset()
+
+
+def test_the_parts_of_cuda_12_are_found(site):
+    install(site, 12)
+    cuda = find_cuda()
+    assert cuda.major == 12
+    assert cuda.nvrtc == site / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
+    assert cuda.include == site / "nvidia/cuda_runtime/include"
+    assert cuda.cccl == site / "nvidia/cuda_cccl/include"
+    assert cuda.cudart is None
+    assert cuda.include_dirs == (cuda.include, cuda.cccl)
+
+
+def test_the_parts_of_cuda_13_are_found(site):
+    install(site, 13)
+    cuda = find_cuda()
+    assert cuda.major == 13
+    assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
+    assert cuda.include == site / "nvidia/cu13/include"
+    assert cuda.cccl == site / "nvidia/cu13/include/cccl"
+    assert cuda.include_dirs == (cuda.include, cuda.cccl)
+
+
+def test_headers_of_further_wheels_are_found_where_they_are_installed(site):
+    install(site, 12)
+    for file in ("cuda_nvcc/include/crt/mma.h", "curand/include/curand_kernel.h"):
+        (site / "nvidia" / file).parent.mkdir(parents=True)
+        (site / "nvidia" / file).touch()
+    assert find_cuda().include_dirs[2:] == (
+        site / "nvidia/cuda_nvcc/include",
+        site / "nvidia/curand/include",
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "major"), [(None, 12), (11080, 12), (12090, 12), (13000, 13), (14000, 13)]
+)
+def test_of_two_families_the_driver_decides(site, driver_stub, monkeypatch, version, major):
+    install(site, 12)
+    install(site, 13)
+    if version is None:
+        monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(site / "libnone.so"))
+    else:
+        driver_stub.set_driver_version(version)
+    assert find_cuda().major == major
+
+
+def test_a_family_that_is_alone_is_used_without_a_question_to_the_driver(site, driver_stub):
+    driver_stub.set_driver_version(12000)
+    install(site, 13)
+    assert find_cuda().major == 13
+    assert not driver_stub.log()
+
+
+def test_a_complete_family_comes_before_an_incomplete_one(site, driver_stub):
+    driver_stub.set_driver_version(13000)
+    install(site, 12)
+    install(site, 13, "nvidia_cuda_nvrtc", "nvidia_cuda_runtime")
+    assert find_cuda().major == 12
+
+
+def test_the_override_decides_and_may_change(site, monkeypatch):
+    install(site, 12)
+    install(site, 13)
+    for value, major in (("13", 13), ("12", 12), ("", 12)):
+        monkeypatch.setenv("TVMFFI_CUBIN_CUDA", value)
+        assert find_cuda().major == major
+
+
+def test_an_override_for_what_is_not_installed_says_what_to_install(site, monkeypatch):
+    install(site, 12)
+    monkeypatch.setenv("TVMFFI_CUBIN_CUDA", "13")
+    with pytest.raises(ToolchainError) as caught:
+        find_cuda()
+    assert "TVMFFI_CUBIN_CUDA=13" in str(caught.value)
+    assert "pip install 'tvmffi-cubin[cu13]'" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["11", "12.9", "cu13", "/usr/local/cuda"])
+def test_an_override_that_is_no_family_is_a_value_error(site, monkeypatch, value):
+    monkeypatch.setenv("TVMFFI_CUBIN_CUDA", value)
+    with pytest.raises(ValueError, match="set it to 12 or 13"):
+        find_cuda()
+
+
+def test_nothing_installed_says_what_to_install(site):
+    with pytest.raises(ToolchainError, match=r"pip install 'tvmffi-cubin\[cu12\]'"):
+        find_cuda()
+
+
+def test_what_is_installed_later_is_found(site):
+    with pytest.raises(ToolchainError):
+        find_cuda()
+    install(site, 12)
+    assert find_cuda().major == 12
+
+
+@pytest.mark.parametrize(
+    ("major", "wheel"),
+    [
+        (12, "nvidia_cuda_runtime_cu12"),
+        (12, "nvidia_cuda_nvrtc_cu12"),
+        (13, "nvidia_cuda_runtime"),
+        (13, "nvidia_cuda_crt"),
+    ],
+)
+def test_an_incomplete_family_names_the_missing_wheel(site, monkeypatch, major, wheel):
+    install(site, major, *(name for name in FILES[major] if name != wheel))
+    monkeypatch.setenv("TVMFFI_CUBIN_CUDA", str(major))
+    with pytest.raises(ToolchainError) as caught:
+        find_cuda()
+    assert f"no {wheel.replace('_', '-')};" in str(caught.value)
+    assert f"[cu{major}]" in str(caught.value)
+
+
+def test_missing_cccl_is_no_error(site):
+    install(site, 12, "nvidia_cuda_nvrtc_cu12", "nvidia_cuda_runtime_cu12")
+    assert find_cuda().cccl is None
+
+
+def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path):
+    other = tmp_path / "other"
+    sys.path.append(str(other))
+    install(site, 12, "nvidia_cuda_nvrtc_cu12")
+    install(other, 12, release="6.77")
+    cuda = find_cuda()
+    assert site in cuda.nvrtc.parents
+    assert other in cuda.include.parents
+    assert "nvrtc_cu12-12.9.86" in cuda.version
+    assert "runtime_cu12-12.6.77" in cuda.version
+    assert "nvrtc_cu12-12.6.77" not in cuda.version
+
+
+def test_the_version_tells_releases_apart_with_and_without_metadata(site, tmp_path):
+    versions = set()
+    for number, (release, metadata, content) in enumerate(
+        (("9.86", True, ""), ("9.41", True, ""), ("9", False, "a"), ("9", False, "ab"))
+    ):
+        folder = tmp_path / f"site{number}"
+        install(folder, 12, release=release, metadata=metadata)
+        (folder / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12").write_text(content)
+        sys.path[:] = [str(folder)]
+        versions.add(find_cuda().version)
+    assert len(versions) == 4
+
+
+def test_the_version_does_not_depend_on_the_place(site, tmp_path):
+    install(site, 13)
+    install(tmp_path / "elsewhere", 13)
+    first = find_cuda().version
+    sys.path[:] = [str(tmp_path / "elsewhere")]
+    assert find_cuda().version == first

@@ -1,0 +1,92 @@
+"""What NVRTC is told: the caller's options and ours, in order."""
+
+from pathlib import Path
+
+import pytest
+
+from tvmffi_cubin.nvrtc_options import caller_options, compile_options
+
+
+def options(*given, **changes):
+    arguments = {
+        "arch": "sm_90a",
+        "options": caller_options(given),
+        "shims": Path("/shims"),
+        "include_paths": [Path("/mine with space")],
+        "cuda_includes": [Path("/cuda")],
+    }
+    return compile_options(**{**arguments, **changes})
+
+
+def test_folders_are_searched_from_ours_over_the_callers_to_cudas():
+    folders = [option for option in options("-I/given") if option.startswith("-I")]
+    assert folders == ["-I/shims", "-I/given", "-I/mine with space", "-I/cuda"]
+
+
+def test_the_defaults():
+    assert options()[:3] == ("-arch=sm_90a", "-default-device", "-std=c++17")
+    assert "--pre-include=/shims/tvmffi_cubin_prelude.h" in options()
+
+
+@pytest.mark.parametrize("given", [["-std=c++20"], ["--std=c++20"], ["-std", "c++20"]])
+def test_the_callers_standard_replaces_the_default(given):
+    assert "-std=c++20" in options(*given)
+    assert "-std=c++17" not in options(*given)
+    assert "c++20" not in options(*given)
+
+
+def test_nothing_that_we_set_is_said_twice():
+    made = options("-arch=sm_90a", "-default-device", "--device-as-default-execution-space")
+    assert sum("default" in option for option in made) == 1
+    assert sum("arch" in option for option in made) == 1
+
+
+def test_two_standards_are_an_error():
+    with pytest.raises(ValueError, match=r"two language standards are given: c\+\+17 and c\+\+20"):
+        options("-std=c++17", "--std=c++20")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["-O3"],
+        ["--expt-relaxed-constexpr"],
+        ["-expt-extended-lambda"],
+        ["--extended-lambda"],
+        ["-Xcompiler", "-fPIC"],
+        ["-Xcompiler=-fPIC,-Wall"],
+        ["--threads", "4"],
+        ["-m64"],
+    ],
+)
+def test_options_that_only_nvcc_needs_are_left_out(given):
+    assert options(*given, "-lineinfo") == options("-lineinfo")
+
+
+def test_other_options_keep_their_order_and_spelling():
+    given = ["-DA=b c", "-lineinfo", "-Xptxas", "-v", "-use_fast_math", "-I", "/a"]
+    made = options(*given)
+    start = made.index("-DA=b c")
+    assert list(made[start : start + len(given)]) == given
+
+
+@pytest.mark.parametrize("given", ["-O3", b"-O3", 3, {"-O3"}, None])
+def test_options_that_are_no_sequence_are_a_type_error(given):
+    with pytest.raises(TypeError, match="options must be a sequence of strings"):
+        caller_options(given)
+
+
+def test_an_option_that_is_no_string_is_a_type_error():
+    with pytest.raises(TypeError, match="options must hold strings, got int 3"):
+        caller_options(["-lineinfo", 3])
+
+
+def test_an_option_with_a_nul_is_a_value_error():
+    with pytest.raises(ValueError, match="NUL"):
+        caller_options(["-D\0"])
+
+
+@pytest.mark.parametrize("given", ["-gencode", "-gencode=arch=compute_90,code=sm_90"])
+def test_several_architectures_are_refused_with_the_remedy(given):
+    with pytest.raises(ValueError, match=r'pass arch="sm_90a"'):
+        caller_options([given])

@@ -1,0 +1,172 @@
+"""The tools beside CUDA: where they are looked for, and what is said where they are not."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tvmffi_cubin import toolchain
+from tvmffi_cubin.errors import ToolchainError
+
+
+def make_program(path, text="#!/bin/sh\nexit 0\n"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def bin_dir(tmp_path, monkeypatch):
+    """The only folder on PATH, empty; no CXX."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("CXX", raising=False)
+    return folder
+
+
+class TestHostCompiler:
+    def test_the_first_on_path_is_taken(self, bin_dir):
+        clang = make_program(bin_dir / "clang++")
+        assert toolchain.find_host_compiler().command == (str(clang),)
+        gxx = make_program(bin_dir / "g++")
+        assert toolchain.find_host_compiler().command == (str(gxx),)
+
+    def test_cxx_may_hold_a_launcher_and_arguments(self, bin_dir, monkeypatch):
+        ccache, gxx = make_program(bin_dir / "ccache"), make_program(bin_dir / "g++-12")
+        monkeypatch.setenv("CXX", "ccache g++-12 -m64 '-DNAME=a b'")
+        compiler = toolchain.find_host_compiler()
+        assert compiler.command == (str(ccache), "g++-12", "-m64", "-DNAME=a b")
+        assert compiler.files == (ccache, gxx)
+
+    def test_cxx_may_be_a_path(self, bin_dir, tmp_path, monkeypatch):
+        program = make_program(tmp_path / "my tools" / "c++")
+        monkeypatch.setenv("CXX", f"'{program}'")
+        assert toolchain.find_host_compiler().path == program
+
+    def test_none_is_an_error_that_names_the_packages(self, bin_dir):
+        with pytest.raises(ToolchainError, match=r"apt install g\+\+.*conda install"):
+            toolchain.find_host_compiler()
+
+    def test_a_missing_cxx_is_named_rather_than_replaced(self, bin_dir, monkeypatch):
+        make_program(bin_dir / "g++")
+        monkeypatch.setenv("CXX", "icpx -O1")
+        with pytest.raises(ToolchainError, match=r"CXX='icpx -O1': no program 'icpx'"):
+            toolchain.find_host_compiler()
+
+    def test_a_file_that_is_not_executable_is_passed_over(self, bin_dir):
+        (bin_dir / "c++").write_text("")
+        gxx = make_program(bin_dir / "g++")
+        assert toolchain.find_host_compiler().path == gxx
+
+
+class TestIdentity:
+    def test_it_is_target_and_version(self, bin_dir):
+        text = (
+            "#!/bin/sh\necho 'Using specs.' >&2\necho 'Target: x-y' >&2\necho 'gcc version 9' >&2\n"
+        )
+        gxx = make_program(bin_dir / "g++", text)
+        found = toolchain.identify_host_compiler(toolchain.HostCompiler(gxx))
+        assert found == "Target: x-y\ngcc version 9"
+
+    def test_a_compiler_that_fails_is_an_error_with_its_output(self, bin_dir):
+        gxx = make_program(bin_dir / "g++", "#!/bin/sh\necho broken\nexit 3\n")
+        with pytest.raises(ToolchainError, match=r"status 3: broken"):
+            toolchain.identify_host_compiler(toolchain.HostCompiler(gxx))
+
+    def test_a_compiler_that_cannot_be_run_is_an_error(self, tmp_path):
+        with pytest.raises(ToolchainError, match="cannot be run"):
+            toolchain.identify_host_compiler(toolchain.HostCompiler(tmp_path / "none"))
+
+
+class TestNinja:
+    @pytest.fixture(autouse=True)
+    def _no_ninja(self, bin_dir, tmp_path, monkeypatch):
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python" / "bin" / "python"))
+        monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
+        monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
+        monkeypatch.delitem(sys.modules, "ninja", raising=False)
+        importlib.invalidate_caches()
+
+    def test_the_one_beside_the_interpreter_needs_no_path(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("PATH", "")
+        ninja = make_program(tmp_path / "python" / "bin" / "ninja", "\x7fELF")
+        assert toolchain.find_ninja() == ninja
+
+    def test_the_one_inside_the_package_comes_before_its_script(self, tmp_path):
+        make_program(tmp_path / "prefix" / "bin" / "ninja", "#!/usr/bin/python\n")
+        package = tmp_path / "site" / "ninja"
+        ninja = make_program(package / "data" / "bin" / "ninja", "\x7fELF")
+        (package / "__init__.py").touch()
+        assert toolchain.find_ninja() == ninja
+
+    def test_a_target_install_is_found(self, tmp_path):
+        (tmp_path / "site" / "ninja").mkdir(parents=True)
+        (tmp_path / "site" / "ninja" / "__init__.py").touch()
+        ninja = make_program(tmp_path / "site" / "bin" / "ninja", "\x7fELF")
+        assert toolchain.find_ninja() == ninja
+
+    def test_one_on_path_will_do(self, bin_dir):
+        ninja = make_program(bin_dir / "ninja")
+        assert toolchain.find_ninja() == ninja
+
+    def test_a_script_beside_the_interpreter_will_do(self, tmp_path):
+        script = make_program(tmp_path / "prefix" / "bin" / "ninja", "#!/usr/bin/python\n")
+        assert toolchain.find_ninja() == script
+
+    def test_none_is_an_error_that_names_the_package(self):
+        with pytest.raises(ToolchainError, match="pip install ninja"):
+            toolchain.find_ninja()
+
+
+@pytest.mark.parametrize(
+    ("find", "name"), [(toolchain.find_linker, "ld"), (toolchain.find_assembler, "as")]
+)
+def test_binutils_are_found_on_path_or_named(bin_dir, find, name):
+    with pytest.raises(ToolchainError, match=f"'{name}' is not on PATH.*apt install binutils"):
+        find()
+    program = make_program(bin_dir / name)
+    assert find() == program
+
+
+class TestTvmFfi:
+    def test_its_parts_are_there(self):
+        include, library_dir, library = toolchain.tvm_ffi_paths()
+        assert (include / "tvm" / "ffi" / "c_api.h").is_file()
+        assert library.is_file()
+        assert library.parent == library_dir
+
+    def test_it_is_not_imported_for_that(self):
+        code = (
+            "import sys; sys.modules['tvmffi_cubin'] = p = type(sys)('tvmffi_cubin');"
+            f"p.__path__ = [{str(Path(toolchain.__file__).parent)!r}];"
+            "from tvmffi_cubin.toolchain import tvm_ffi_paths; tvm_ffi_paths();"
+            "sys.exit('tvm_ffi' in sys.modules)"
+        )
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+    def test_its_absence_is_an_error_that_names_the_package(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(sys, "path", [str(tmp_path)])
+        monkeypatch.delitem(sys.modules, "tvm_ffi", raising=False)
+        monkeypatch.setattr(sys, "meta_path", [importlib.machinery.PathFinder])
+        with pytest.raises(ToolchainError, match="pip install apache-tvm-ffi"):
+            toolchain.tvm_ffi_paths()
+
+
+class TestIncludeDir:
+    def test_our_headers_are_there(self):
+        assert (toolchain.include_dir() / "tvmffi_cubin" / "nvrtc" / "cuda.h").is_file()
+
+    @pytest.mark.parametrize("place", ["package/include", "include"])
+    def test_a_wheel_and_a_checkout_both_work(self, tmp_path, monkeypatch, place):
+        (tmp_path / place / "tvmffi_cubin").mkdir(parents=True)
+        monkeypatch.setattr(toolchain, "__file__", str(tmp_path / "package" / "toolchain.py"))
+        assert toolchain.include_dir() == tmp_path / place
+
+    def test_their_absence_is_an_error(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(toolchain, "__file__", str(tmp_path / "package" / "toolchain.py"))
+        with pytest.raises(ToolchainError, match="force-reinstall tvmffi-cubin"):
+            toolchain.include_dir()
