@@ -1,0 +1,82 @@
+# make demo   virtual environment, install, and a first kernel (launched where there is a GPU)
+# make test   the same, then ruff, mypy and the whole test suite
+#
+# Both need a Debian/Ubuntu machine with python3 (3.10 or newer), python3-venv, g++ and make; no
+# CUDA toolkit. `make help` lists the other targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format gpu-test clean prerequisites
+
+bin := $(VENV)/bin
+pip := $(bin)/python -m pip --disable-pip-version-check --quiet install
+
+help:
+	@echo "make demo      install into $(VENV) and run a first kernel"
+	@echo "make test      ruff, mypy and all tests (those that need a GPU are skipped without one)"
+	@echo "make gpu-test  the tests in tests/gpu; GPU_PYTHON=python3 runs them outside $(VENV)"
+	@echo "make lint      ruff and mypy alone"
+	@echo "make format    let ruff rewrite the sources, and the snippets in the documentation"
+	@echo "make clean     remove $(VENV) and everything that was built"
+	@echo "PYTHON=...     the interpreter that $(VENV) is made with (now: $(PYTHON))"
+
+demo: $(VENV)/.installed
+	@$(bin)/python -m tvmffi_cubin demo
+
+test: lint
+	$(bin)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-test
+	$(bin)/python -m ruff check .
+	$(bin)/python -m ruff format --check .
+	$(bin)/python -m mypy
+
+format: $(VENV)/.installed-test
+	$(bin)/python -m ruff check --fix .
+	$(bin)/python -m ruff format .
+	$(bin)/python docs/update_snippets.py
+
+# A virtual environment has no torch, which these compare against: name an interpreter that has it.
+ifdef GPU_PYTHON
+gpu-test:
+	PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -m pytest tests/gpu $(PYTEST_ARGS)
+else
+gpu-test: $(VENV)/.installed-test
+	$(bin)/python -m pytest tests/gpu $(PYTEST_ARGS)
+endif
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps are files, so that nothing is installed again until pyproject.toml changes.
+$(VENV)/.created: | prerequisites
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.created | prerequisites
+	$(pip) --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml $(VENV)/.created | prerequisites
+	$(pip) --editable '.[test]'
+	@touch $(VENV)/.installed $@
+
+# Each line names what is missing and the package that brings it.
+prerequisites:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: $(PYTHON) is missing; run: sudo apt install python3 python3-venv" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "make: $(PYTHON) is $$($(PYTHON) -V 2>&1), 3.10 or newer is needed;" \
+	       "name another one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "make: $(PYTHON) cannot make virtual environments;" \
+	       "run: sudo apt install $(notdir $(PYTHON))-venv" >&2; exit 1; }
+	@{ command -v "$(firstword $(CXX))" || command -v c++ || command -v g++ \
+	  || command -v clang++; } >/dev/null || { \
+	  echo "make: there is no C++ compiler; run: sudo apt install g++" >&2; exit 1; }
+	@{ command -v ld && command -v as; } >/dev/null || { \
+	  echo "make: there is no linker or assembler; run: sudo apt install binutils" >&2; exit 1; }

@@ -1,0 +1,61 @@
+"""The command ``tvmffi-cubin``, also ``python -m tvmffi_cubin``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from . import __version__
+from .commands import cache, compile, demo, doctor, inspect  # noqa: A004
+from .errors import CubinError
+
+__all__ = ["main"]
+
+_COMMANDS = (demo, doctor, compile, inspect, cache)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the program's name. Default: this process's own.
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away, as `head` does; Python must not complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (CubinError, ValueError, TypeError, OSError) as error:
+        print(f"{parser.prog}: error: {_text(error)}", file=sys.stderr)
+        return 1
+    return status
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tvmffi-cubin",
+        description="CUDA source, or any cubin, to typed, cached functions, with no CUDA toolkit.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in _COMMANDS:
+        command.add_to(commands)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The commands of ``tvmffi-cubin``, one module each: `add_to` a parser, and what it runs."""

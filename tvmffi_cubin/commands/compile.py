@@ -1,0 +1,72 @@
+"""``tvmffi-cubin compile``: a CUDA source file to a cubin."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .kernel_table import kernel_table
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's subcommands."""
+    text = "compile a CUDA source to a cubin with NVRTC"
+    parser = commands.add_parser("compile", help=text, description=text)
+    parser.add_argument("file", type=Path, metavar="FILE", help="the CUDA source")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="CUBIN", help="default: FILE with .cubin as its suffix"
+    )
+    parser.add_argument("--arch", help="such as sm_90a; default: that of the current device")
+    parser.add_argument(
+        "-I",
+        dest="include_paths",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="search FOLDER for headers; may be repeated",
+    )
+    parser.add_argument(
+        "-e",
+        "--name-expression",
+        dest="name_expressions",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help='a template instance to compile, such as "fill<float, 4>"; may be repeated',
+    )
+    parser.add_argument(
+        "--option",
+        dest="options",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="an option for NVRTC, as in --option=-use_fast_math; may be repeated",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Here, not above: the other commands work where NVRTC does not.
+    from .. import nvrtc
+    from ..atomic import write_atomically
+
+    source = options.file.read_text(encoding="utf-8")
+    cubin = nvrtc.compile(
+        source,
+        name=str(options.file),
+        arch=options.arch,
+        options=options.options,
+        name_expressions=options.name_expressions,
+        include_paths=options.include_paths,
+        source_include=True,
+    )
+    output = options.output or options.file.with_suffix(".cubin")
+    if not output.parent.is_dir():
+        raise ValueError(f"{output}: its folder does not exist; make it first")
+    write_atomically(str(output), cubin.image)
+    print(f"{output}: {len(cubin.image)} bytes for {cubin.arch}")
+    print(kernel_table(cubin.kernels) if cubin.kernels else "It has no kernels.")
+    return 0

@@ -1,0 +1,175 @@
+"""``tvmffi-cubin doctor``: what was found to build and launch with, what is missing, the remedy."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from .. import __version__, config, driver, toolchain
+from ..arch import number_of
+from ..errors import CubinError
+from ..folder import cache_folder
+from ..toolchain import Cuda
+
+__all__ = ["add_to"]
+
+_OLDEST_DRIVER = 12000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; a `problem` keeps something from working, a note does not."""
+
+    what: str
+    text: str
+    mark: str = "ok"
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's subcommands."""
+    text = "report what is there to build and launch with; exit status 1 where something is missing"
+    parser = commands.add_parser("doctor", help=text, description=text)
+    parser.set_defaults(run=_run)
+
+
+def _run(_: argparse.Namespace) -> int:
+    problems = 0
+    for finding in _findings():
+        problems += finding.mark == "problem"
+        print(f"{finding.mark:<8} {finding.what:<14} {finding.text}", flush=True)
+    print()
+    if problems:
+        print(f"{problems} problem{'s' * (problems > 1)}; each line above says what to do.")
+        return 1
+    gpu = driver.device_count() > 0
+    print("Everything needed to build is here" + (", and a GPU to launch on." if gpu else "."))
+    return 0
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("tvmffi_cubin", f"{__version__}, {os.path.dirname(os.path.dirname(__file__))}")
+    yield Finding("python", f"{sys.version.split()[0]}, {sys.executable}")
+    yield from _checked("headers", lambda: str(toolchain.include_dir()))
+    yield from _checked("tvm-ffi", _tvm_ffi)
+    yield from _checked("ninja", lambda: str(toolchain.find_ninja()))
+    yield from _checked("C++ compiler", _compiler)
+    yield from _checked("assembler", lambda: str(toolchain.find_assembler()))
+    yield from _checked("linker", lambda: str(toolchain.find_linker()))
+    yield from _cuda()
+    yield from _checked("cache", _cache)
+    for name in config.VARIABLES:
+        if os.environ.get(name):
+            yield Finding("environment", f"{name}={os.environ[name]}", "set")
+
+
+def _checked(what: str, find: Callable[[], str]) -> Iterator[Finding]:
+    try:
+        yield Finding(what, find())
+    except (CubinError, ValueError, OSError, ImportError) as error:
+        yield Finding(what, str(error), "problem")
+
+
+def _tvm_ffi() -> str:
+    paths = toolchain.tvm_ffi_paths()
+    # Its import is part of the question: a wheel for another Python or glibc fails there.
+    import tvm_ffi
+
+    from ..module import _check_tvm_ffi
+
+    _check_tvm_ffi()
+    return f"{tvm_ffi.__version__}, {paths.library}"
+
+
+def _compiler() -> str:
+    compiler = toolchain.find_host_compiler()
+    identity = toolchain.identify_host_compiler(compiler).splitlines()
+    return f"{identity[-1].strip()}, {' '.join(compiler.command)}"
+
+
+def _cuda() -> Iterator[Finding]:
+    try:
+        cuda = toolchain.find_cuda()
+    except (CubinError, ValueError) as error:
+        yield Finding("CUDA wheels", str(error), "problem")
+        yield from _driver(None)
+        return
+    yield Finding("CUDA wheels", f"{cuda.major}: {cuda.version}")
+    yield from _checked("NVRTC", _nvrtc)
+    if cuda.cccl is None:
+        wheel = cuda.wheels["cccl"]
+        text = f"cuda/std, cub and thrust headers are missing; pip install {wheel} brings them"
+        yield Finding("CCCL", text, "note")
+    yield from _driver(cuda)
+
+
+def _nvrtc() -> str:
+    from .. import nvrtc
+
+    return f"{'.'.join(map(str, nvrtc.version()))}, {toolchain.find_cuda().nvrtc}"
+
+
+def _driver(cuda: Cuda | None) -> Iterator[Finding]:
+    found = driver.open()
+    if found is None:
+        text = f"none, so kernels build and cannot be launched ({driver.missing_reason()})"
+        yield Finding("driver", text, "note")
+        return
+    try:
+        version, count = found.version(), found.device_count()
+    except CubinError as error:
+        yield Finding("driver", str(error), "problem")
+        return
+    yield _driver_version(version, cuda)
+    if count == 0:
+        yield Finding("devices", "none that this process may use (CUDA_VISIBLE_DEVICES?)", "note")
+    for ordinal in range(count):
+        yield from _checked(f"device {ordinal}", partial(_device, ordinal, cuda))
+
+
+def _driver_version(version: int, cuda: Cuda | None) -> Finding:
+    text = f"CUDA {version // 1000}.{version % 1000 // 10}"
+    if version < _OLDEST_DRIVER:
+        return Finding("driver", f"{text} is too old to launch with; update it to 12.0", "problem")
+    if cuda is not None and cuda.major > version // 1000:
+        return Finding(
+            "driver",
+            f"{text} loads no images of CUDA {cuda.major}; update the driver, or run: "
+            f"pip install 'tvmffi-cubin[cu{version // 1000}]'",
+            "problem",
+        )
+    return Finding("driver", text)
+
+
+def _device(ordinal: int, cuda: Cuda | None) -> str:
+    arch = driver.device_arch(ordinal)
+    text = f"{driver.device_name(ordinal)}, {arch}"
+    if cuda is None:
+        return text
+    from ..nvrtc_library import NvrtcLibrary
+
+    library = NvrtcLibrary.load(cuda.nvrtc)
+    if number_of(arch) not in library.supported_archs():
+        release = ".".join(map(str, library.version()))
+        raise ValueError(
+            f"{text}: NVRTC {release} cannot compile for it; run: "
+            f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+        )
+    return text
+
+
+def _cache() -> str:
+    folder = cache_folder()
+    existing = folder
+    while not os.path.lexists(existing):
+        existing = os.path.dirname(existing)
+    if not os.path.isdir(existing) or not os.access(existing, os.W_OK | os.X_OK):
+        raise ValueError(
+            f"{folder} cannot be written, so every process builds anew; "
+            "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be"
+        )
+    return folder
