@@ -109,12 +109,12 @@ def compile(  # noqa: A001
     with library.program(text.encode(), alias.encode()) as program:
         for expression in name_expressions:
             program.add_name_expression(expression.encode())
-        result = program.compile([option.encode() for option in command])
+        result = program.compile([os.fsencode(option) for option in command])
         log = program.log().replace(_NOWHERE, name)
         if result != SUCCESS:
             raise _failure(library, cuda, result, log, name, source, target, command)
         image = _image(program, command)
-        lowered = {text: program.lowered_name(text.encode()) for text in name_expressions}
+        lowered = {item: program.lowered_name(item.encode()) for item in name_expressions}
     if log:
         own = [str(folder) for folder in cuda.include_dirs]
         level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO

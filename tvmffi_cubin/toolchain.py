@@ -231,8 +231,10 @@ def _on_path(name: str) -> Path | None:
         return Path(os.path.abspath(name)) if _is_program(name) else None
     if not name:
         return None
-    folders = (os.path.join(folder, name) for folder in os.get_exec_path() if folder)
-    return next((Path(path) for path in folders if _is_program(path)), None)
+    # Nor os.get_exec_path, which imports warnings.
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    paths = (os.path.join(folder, name) for folder in folders if folder)
+    return next((Path(path) for path in paths if _is_program(path)), None)
 
 
 def _is_program(path: str | Path) -> bool:

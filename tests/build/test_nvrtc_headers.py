@@ -217,7 +217,8 @@ def test_a_tensor_map_is_laid_out_and_named_as_in_the_drivers_header(tmp_path):
 CLAIMS = {
     "limits": """
         using std::numeric_limits;
-        static_assert(numeric_limits<int>::max() == INT_MAX && numeric_limits<int>::min() == INT_MIN);
+        static_assert(numeric_limits<int>::max() == INT_MAX);
+        static_assert(numeric_limits<int>::min() == INT_MIN);
         static_assert(numeric_limits<long>::lowest() == LONG_MIN);
         static_assert(numeric_limits<unsigned long long>::max() == ULLONG_MAX);
         static_assert(numeric_limits<signed char>::min() == SCHAR_MIN);
@@ -257,7 +258,8 @@ CLAIMS = {
     "utility": """
         template <size_t... I> constexpr size_t sum(std::index_sequence<I...>) { return (I + ...); }
         static_assert(sum(std::make_index_sequence<5>()) == 10);
-        static_assert(std::is_same_v<std::make_integer_sequence<int, 2>, std::integer_sequence<int, 0, 1>>);
+        using Two = std::integer_sequence<int, 0, 1>;
+        static_assert(std::is_same_v<std::make_integer_sequence<int, 2>, Two>);
         constexpr int swapped() { int a = 1, b = 2; std::swap(a, b); return a * 10 + b; }
         static_assert(swapped() == 21);
         constexpr int exchanged() { int a = 1; int b = std::exchange(a, 5); return a * 10 + b; }

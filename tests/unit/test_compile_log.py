@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from tvmffi_cubin import compile_log
 
 SOURCE = "__global__ void k(float* x) {\n\tx[0] = foo;\n}\n"
-LOG = 'k.cu(2): error: identifier "foo" is undefined\n   x[0] = foo;\n          ^\n\n1 error detected.'
+LOG = """\
+k.cu(2): error: identifier "foo" is undefined
+   x[0] = foo;
+          ^
+
+1 error detected."""
 
 
 def test_a_diagnostic_shows_its_line_and_the_one_before_with_numbers():
