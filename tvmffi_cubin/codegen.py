@@ -11,7 +11,8 @@ from typing import Any
 
 from . import expr
 from .cxx_type import CxxType
-from .function import BoundLaunch, Computed, Constant, Exported, Function, KernelRef
+from .exported import Exported
+from .function import BoundLaunch, Computed, Constant, Function, KernelRef
 
 __all__ = ["c_string", "image_unit", "launcher_unit"]
 

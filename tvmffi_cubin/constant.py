@@ -54,9 +54,10 @@ def _mismatch(what: str, value: object, type_: CxxType, wanted: str) -> TypeErro
 
 def _encode_float(value: float, type_: CxxType, what: str) -> bytes:
     try:
+        number = float(value)  # struct has another error for an int that is too large
         if type_.scalar == "bfloat16":
-            return _encode_bfloat16(float(value))
-        return struct.pack(_FORMATS[type_.scalar or ""], value)
+            return _encode_bfloat16(number)
+        return struct.pack(_FORMATS[type_.scalar or ""], number)
     except OverflowError:
         raise ValueError(f"{what}: {value} is out of the range of {type_.text}") from None
 
@@ -70,7 +71,7 @@ def _encode_bfloat16(value: float) -> bytes:
     # place, straight from double, where by way of fp32 the value could be rounded twice.
     exponent = max(math.frexp(value)[1], -125)
     rounded = math.ldexp(round(math.ldexp(value, 8 - exponent)), exponent - 8)
-    packed = struct.pack("<f", rounded)
+    packed = struct.pack("<f", math.copysign(rounded, value))
     if math.isinf(struct.unpack("<f", packed)[0]):
         raise OverflowError
     return packed[2:]

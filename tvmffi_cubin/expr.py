@@ -100,10 +100,14 @@ def parse(text: str) -> Expr:
         raise TypeError(f"an expression is a str, got {type(text).__name__}")
     if not text.strip():
         raise ValueError("an expression is empty; wanted an integer, a parameter or arithmetic")
-    if "\n" in text or len(text) > _MAX_LENGTH:
+    if len(text.splitlines()) > 1 or len(text) > _MAX_LENGTH:
         raise ValueError(
             f"an expression is one line of at most {_MAX_LENGTH} characters: {text[:80]!r}"
         )
+    for column, character in enumerate(text):
+        # Python would take comments, and continued lines, and give up on some of the others.
+        if character in "#\\" or not (character.isprintable() or character == "\t"):
+            raise failure(text, column, f"not an expression: {character!r} is not part of any")
     lead = len(text) - len(text.lstrip())
     try:
         tree = ast.parse(text.strip(), mode="eval")

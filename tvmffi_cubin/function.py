@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from . import constant, expr
 from .cubin import Kernel
 from .cxx_type import CxxType, Param, parse_params
+from .exported import Exported, agree
 from .launch import Launch
 
-__all__ = ["BoundLaunch", "Computed", "Constant", "Exported", "Function", "KernelRef", "bind"]
+__all__ = ["BoundLaunch", "Computed", "Constant", "Function", "KernelRef", "bind"]
 
 
 @dataclass(frozen=True)
@@ -36,22 +37,6 @@ class KernelRef:
     display: str
     params: tuple[Param, ...] | None
     names_known: bool = True
-
-
-@dataclass(frozen=True)
-class Exported:
-    """A parameter of an exported function, and what its arguments must be."""
-
-    param: Param
-    size: int
-    strided: bool = False
-    in_expression: bool = False
-    min_rank: int = 0
-
-    @property
-    def name(self) -> str:
-        """The parameter's name."""
-        return self.param.name
 
 
 @dataclass(frozen=True)
@@ -151,6 +136,12 @@ class _Binder:
                     f"{self.where(ref)}: strided names {name!r}; the function's parameters are "
                     f"{_list(self.exported)}"
                 )
+            type_ = self.exported[name].param.type
+            if type_.kind != "pointer":
+                raise ValueError(
+                    f"{self.where(ref)}: strided names {name!r}, which is '{type_.text}', not a "
+                    "tensor"
+                )
             self.exported[name] = replace(self.exported[name], strided=True)
         return BoundLaunch(launch, ref, sources)
 
@@ -209,7 +200,7 @@ class _Binder:
             if (
                 real
                 and "struct" not in (real.kind, param.type.kind)
-                and not _agree(real, param.type)
+                and not agree(real, param.type)
             ):
                 raise ValueError(
                     f"{self.where(ref)}: params declares parameter {index + 1} as "
@@ -241,13 +232,14 @@ class _Binder:
         before = self.exported.get(param.name)
         if before is None:
             self.exported[param.name] = Exported(param, size)
-        elif (before.param.type, before.size) != (param.type, size):
+            return
+        try:
+            self.exported[param.name] = before.merged(param, size)
+        except ValueError as error:
             raise ValueError(
-                f"{self.where(ref)}: parameter {param.name!r} is '{param.type.text}' here and "
-                f"'{before.param.type.text}' in an earlier launch; give one of them by args="
-            )
-        elif param.ndim is not None:
-            self.exported[param.name] = replace(before, param=param)
+                f"{self.where(ref)}: parameter {param.name!r} {error}: give it here by "
+                f'args={{"{param.name}": ...}}, or another name by params='
+            ) from None
 
     def source(
         self, launch: Launch, ref: KernelRef, param: Param, size: int
@@ -259,10 +251,9 @@ class _Binder:
         if not isinstance(value, str):
             return Constant(constant.encode(value, param.type, size, what))
         tree = expr.parse(value)
-        if isinstance(tree, expr.Name) and tree.name in self.exported:
-            other = self.exported[tree.name]
-            if _agree(other.param.type, param.type) and other.size == size:
-                return tree.name
+        other = self.exported.get(tree.name) if isinstance(tree, expr.Name) else None
+        if other is not None and other.stands_for(param.type, size):
+            return other.name
         if param.type.kind not in ("int", "uint", "float"):
             raise ValueError(
                 f"{what}: '{param.type.text}' takes a parameter of the same type or a constant, "
@@ -284,10 +275,10 @@ class _Binder:
                     read.column,
                     f"{what}: unknown name {name!r}; there are {known}{self.hint(ref)}",
                 )
-            problem = _misread(read, self.exported[name])
+            problem = self.exported[name].misread(read)
             if problem:
                 raise expr.failure(text, read.column, f"{what}: {problem}")
-            self.exported[name] = _with_read(self.exported[name], read)
+            self.exported[name] = self.exported[name].with_read(read)
 
 
 def _declared(where: str, text: str) -> tuple[Param, ...]:
@@ -295,36 +286,6 @@ def _declared(where: str, text: str) -> tuple[Param, ...]:
         return parse_params(text)
     except ValueError as error:
         raise ValueError(f"{where}: params: {error}") from None
-
-
-def _agree(one: CxxType, other: CxxType) -> bool:
-    """Whether a value of one type may stand where the other is declared."""
-    return one.kind == other.kind and (one.kind != "float" or one.scalar == other.scalar)
-
-
-def _misread(read: expr.Name | expr.TensorField, exported: Exported) -> str | None:
-    type_ = exported.param.type
-    if isinstance(read, expr.TensorField):
-        if type_.kind == "pointer":
-            return None
-        return f"{read.tensor!r} is '{type_.text}', not a tensor"
-    if type_.kind in ("int", "uint"):
-        return None
-    if type_.kind == "pointer":
-        return f"{read.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
-    return f"{read.name!r} is '{type_.text}'; expressions are integer arithmetic"
-
-
-def _with_read(exported: Exported, read: expr.Name | expr.TensorField) -> Exported:
-    if isinstance(read, expr.Name) or read.index is None:
-        return replace(exported, in_expression=True)
-    needed = -read.index if read.index < 0 else read.index + 1
-    return replace(
-        exported,
-        in_expression=True,
-        min_rank=max(exported.min_rank, needed),
-        strided=exported.strided or read.field == "stride",
-    )
 
 
 def _list(names: Sequence[str] | Iterator[str] | Mapping[str, object]) -> str:

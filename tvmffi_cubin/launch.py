@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,8 +68,10 @@ class Launch:
         _set(self, "strided", _names("strided", self.strided))
         for name in ("params", "kernel"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, str) or not value.strip()):
-                raise TypeError(f"Launch: {name} is a non-empty str, got {value!r}")
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"Launch: {name} is a str, got {type(value).__name__}")
+            if value is not None and not value.strip():
+                raise ValueError(f"Launch: {name} is empty; leave it out where there is none")
 
     @property
     def is_shaped(self) -> bool:
@@ -82,6 +84,10 @@ class Launch:
             for axis, figure in zip("xyz", getattr(self, name) or (), strict=False):
                 yield f"{name}.{axis}", figure
         yield "dynamic_smem_bytes", self.dynamic_smem_bytes
+
+
+# Iterable, and yet no sequence of figures or names: a slip, as where "n" became b"n".
+_UNORDERED = (bytes, bytearray, Mapping, Set)
 
 
 def _set(launch: Launch, name: str, value: object) -> None:
@@ -104,7 +110,7 @@ def _check_figure(name: str, value: object, *, least: int) -> None:
 def _dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:
     if isinstance(value, int | str):
         value = (value,)
-    if not isinstance(value, Iterable):
+    if isinstance(value, _UNORDERED) or not isinstance(value, Iterable):
         raise TypeError(
             f"Launch: {name} is an int, an expression or up to three of them, "
             f"got {type(value).__name__}"
@@ -119,21 +125,26 @@ def _dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:
 
 def _names(name: str, value: object) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
-    if not isinstance(names, Iterable):
+    if isinstance(names, _UNORDERED) or not isinstance(names, Iterable):
         raise TypeError(f"Launch: {name} is a sequence of names, got {type(value).__name__}")
     names = tuple(names)
     for item in names:
-        if not isinstance(item, str) or not item.isidentifier():
-            raise ValueError(f"Launch: {name}: {item!r} is not a parameter's name")
+        _check_name(name, item)
     return names
+
+
+def _check_name(field_name: str, name: object) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"Launch: {field_name}: a name is a str, got {type(name).__name__}")
+    if not name.isidentifier():
+        raise ValueError(f"Launch: {field_name}: {name!r} is not a parameter's name")
 
 
 def _checked_args(args: object) -> dict[str, Any]:
     if not isinstance(args, Mapping):
         raise TypeError(f"Launch: args maps parameter names to values, got {type(args).__name__}")
     for name, value in args.items():
-        if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"Launch: args: {name!r} is not a parameter's name")
+        _check_name("args", name)
         if isinstance(value, str):
             try:
                 expr.parse(value)

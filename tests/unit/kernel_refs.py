@@ -1,0 +1,47 @@
+"""Kernels as the binder sees them, made from a declaration."""
+
+from __future__ import annotations
+
+from tvmffi_cubin import Launch, Parameter
+from tvmffi_cubin.cubin import Kernel
+from tvmffi_cubin.cxx_type import parse_params
+from tvmffi_cubin.function import Function, KernelRef, bind
+
+
+def kernel_ref(
+    declaration: str,
+    *,
+    sizes: dict[str, int] | None = None,
+    known: bool = True,
+    names_known: bool = True,
+    static_smem_bytes: int = 0,
+    image: str = "kernels",
+) -> KernelRef:
+    """Return the kernel of a declaration such as ``"copy(const float* x, float* y)"``.
+
+    Parameters
+    ----------
+    sizes : dict, optional
+        Sizes of the parameters whose type does not say it.
+    known : bool
+        Whether its parameters are known from a source.
+    """
+    name, _, inner = declaration.partition("(")
+    params = parse_params(inner.removesuffix(")"))
+    slots, offset = [], 0
+    for ordinal, param in enumerate(params):
+        size = param.type.size or (sizes or {})[param.name]
+        offset = -(-offset // min(size, 16)) * min(size, 16)
+        slots.append(Parameter(ordinal, offset, size))
+        offset += size
+    kernel = Kernel(name.replace("::", "_"), tuple(slots), 16, static_smem_bytes, 0, 1024)
+    return KernelRef(image, kernel, name, params if known else None, names_known)
+
+
+def bound(*launches: tuple[Launch, KernelRef] | str, name: str = "f", doc: str = "") -> Function:
+    """Return a function over launches; a str is a declaration, launched in the shape 1, 1."""
+    pairs = [
+        (Launch(grid=1, block=1), kernel_ref(item)) if isinstance(item, str) else item
+        for item in launches
+    ]
+    return bind(name, pairs, doc=doc)

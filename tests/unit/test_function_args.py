@@ -1,0 +1,178 @@
+"""`args=` of a launch: constants, aliases, expressions; `strided=`; names that nobody has."""
+
+import pytest
+from kernel_refs import bound, kernel_ref
+
+from tvmffi_cubin import Launch
+from tvmffi_cubin.function import Computed, Constant
+
+SAXPY = "saxpy(float a, const float* x, float* y, int n)"
+
+
+def source(declaration: str, args, *, index: int = -1, sizes=None):
+    """Where the kernel's parameter at `index` comes from."""
+    launch = Launch(grid=1, block=1, args=args)
+    return bound((launch, kernel_ref(declaration, sizes=sizes))).launches[0].sources[index]
+
+
+# Constants
+
+
+@pytest.mark.parametrize(
+    ("declaration", "value", "data"),
+    [
+        ("k(int v)", -2, b"\xfe\xff\xff\xff"),
+        ("k(unsigned long v)", 2**64 - 1, b"\xff" * 8),
+        ("k(float v)", 1.0, b"\x00\x00\x80\x3f"),
+        ("k(__half v)", 1, b"\x00\x3c"),
+        ("k(__nv_bfloat16 v)", 1, b"\x80\x3f"),
+        ("k(bool v)", True, b"\x01"),
+        ("k(float* v)", None, bytes(8)),
+        ("k(Pair v)", b"abcd", b"abcd"),
+    ],
+)
+def test_a_constant_is_the_parameter_s_bytes(declaration, value, data):
+    assert source(declaration, {"v": value}, sizes={"v": 4}) == Constant(data)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "value", "error", "text"),
+    [
+        ("k(int v)", 2**31, ValueError, "2147483648 is out of the range of int"),
+        ("k(int v)", 1.0, TypeError, "got 1.0, but int takes an int"),
+        ("k(bool v)", 1, TypeError, "got 1, but bool takes a bool"),
+        ("k(float* v)", 0, TypeError, r"got 0, but float\* takes None"),
+        ("k(Pair v)", b"abc", ValueError, "got 3 bytes, wanted 4"),
+    ],
+)
+def test_a_constant_that_does_not_fit_names_function_kernel_and_parameter(
+    declaration, value, error, text
+):
+    with pytest.raises(error, match=text) as caught:
+        source(declaration, {"v": value}, sizes={"v": 4})
+    assert "function 'f', kernel 'k': args['v']" in str(caught.value)
+
+
+# Aliases and expressions
+
+
+def test_the_name_of_a_parameter_of_the_same_type_is_that_parameter():
+    assert source("k(float a, float b)", {"b": "a"}) == "a"
+    assert source("k(const float* x, float* y)", {"y": "x"}) == "x"
+    assert source("k(float* x, const float* y)", {"y": "x"}) == "x"
+    assert source("k(bool a, bool b)", {"b": "a"}) == "a"
+    assert source("k(int a, int b)", {"b": "a"}) == "a"
+    assert source("k(Pair a, Pair b)", {"b": "a"}, sizes={"a": 12, "b": 12}) == "a"
+    assert source("k(float* x, void* y)", {"y": "x"}) == "x"
+    assert source("k(float4* x, float* y)", {"y": "x"}) == "x"
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "k(int* x, float* y)",
+        "k(float* x, float4* y)",
+        "k(void* x, float* y)",
+        "k(long x, float* y)",
+        "k(float* x, Pair y)",
+        "k(int x, bool y)",
+        "k(Other x, Pair y)",
+    ],
+)
+def test_the_name_of_a_parameter_of_another_type_is_refused(declaration):
+    with pytest.raises(ValueError, match=r"args\['y'\]: .* takes a parameter of the same type"):
+        source(declaration, {"y": "x"}, sizes={"x": 16, "y": 16})
+
+
+@pytest.mark.parametrize(
+    "declaration", ["k(int x, long y)", "k(long x, int y)", "k(int x, float y)"]
+)
+def test_an_integer_of_another_width_is_converted(declaration):
+    found = source(declaration, {"y": "x"})
+    assert isinstance(found, Computed)
+    assert found.text == "x"
+
+
+def test_an_expression_is_computed():
+    found = source("k(const float* x, long n)", {"n": "x.shape[0] * 4"})
+    assert isinstance(found, Computed)
+    assert (found.type.text, found.size, found.text) == ("long", 8, "x.shape[0] * 4")
+
+
+def test_an_expression_may_read_what_a_later_launch_takes():
+    first = (Launch(grid="y.numel", block=1), kernel_ref("one(float* x)"))
+    function = bound(first, "two(float* y)")
+    assert function.params[1].in_expression
+
+
+@pytest.mark.parametrize(
+    ("args", "text", "caret_at"),
+    [
+        ({"n": "z.numel"}, "unknown name 'z'; there are a, x, y, num_sms", 0),
+        ({"n": "2 * count"}, "unknown name 'count'", 4),
+        ({"n": "n + 1"}, "unknown name 'n'", 0),
+        ({"n": "x * 2"}, "'x' is a tensor; wanted one of its .shape", 0),
+        ({"n": "1 + a"}, "'a' is 'float'; expressions are integer arithmetic", 4),
+        ({"n": "a.numel"}, "'a' is 'float', not a tensor", 0),
+        ({"n": "num_sms.numel"}, "unknown name 'num_sms'", 0),
+    ],
+)
+def test_an_expression_s_wrong_name_is_pointed_at(args, text, caret_at):
+    with pytest.raises(ValueError) as error:
+        source(SAXPY, args)
+    message, _, caret = str(error.value).rsplit("\n", 2)
+    assert text in message
+    assert "function 'f', kernel 'saxpy': args['n']" in message
+    assert caret == " " * (2 + caret_at) + "^"
+
+
+def test_a_figure_s_wrong_name_is_pointed_at():
+    with pytest.raises(ValueError, match=r"kernel 'k': block\.y: unknown name 'm'"):
+        bound((Launch(grid=1, block=(1, "m")), kernel_ref("k(int n)")))
+
+
+def test_args_for_a_parameter_that_there_is_not_list_those_there_are():
+    with pytest.raises(ValueError, match="args gives 'm', .* there are a, x, y, n"):
+        source(SAXPY, {"m": 3})
+
+
+def test_a_parameter_called_num_sms_is_the_parameter():
+    function = bound((Launch(grid="num_sms", block=1), kernel_ref("k(int num_sms)")))
+    assert function.params[0].in_expression
+
+
+# Strides
+
+
+def test_a_tensor_is_strided_where_it_says_so_or_where_strides_are_read():
+    ref = kernel_ref("k(float* x, float* y, float* z, long s)")
+    launch = Launch(grid=1, block=1, strided="x", args={"s": "y.stride[-2]"})
+    function = bound((launch, ref))
+    assert [p.strided for p in function.params] == [True, True, False]
+    assert [p.min_rank for p in function.params] == [0, 2, 0]
+
+
+def test_strided_names_a_parameter():
+    with pytest.raises(ValueError, match="strided names 'z'; the function's parameters are x"):
+        bound((Launch(grid=1, block=1, strided=["z"]), kernel_ref("k(float* x)")))
+
+
+def test_strided_names_a_tensor():
+    with pytest.raises(ValueError, match="strided names 'n', which is 'int', not a tensor"):
+        bound((Launch(grid=1, block=1, strided=["n"]), kernel_ref("k(float* x, int n)")))
+
+
+# Kernels whose names come from a macro
+
+
+def test_unknown_names_come_with_the_declaration_to_write():
+    ref = kernel_ref("k(float* arg0, int arg1)", names_known=False)
+    with pytest.raises(ValueError) as error:
+        bound((Launch(grid=1, block=1, args={"n": "x.numel"}), ref))
+    assert 'declare them with params="float* arg0, int arg1"' in str(error.value)
+
+
+def test_a_declaration_names_a_macro_s_parameters():
+    ref = kernel_ref("k(float* arg0, int arg1)", names_known=False)
+    launch = Launch(grid=1, block=1, params="float* x, int n", args={"n": "x.numel"})
+    assert bound((launch, ref)).signature == "f(float* x)"

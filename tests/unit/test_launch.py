@@ -1,0 +1,107 @@
+"""`Launch`: accepted in every form that it documents, refused by field name otherwise."""
+
+import dataclasses
+import pickle
+
+import pytest
+
+from tvmffi_cubin import Launch
+
+
+def test_a_launch_without_a_shape_leaves_it_to_the_caller():
+    launch = Launch()
+    assert not launch.is_shaped
+    assert list(launch.figures()) == [("dynamic_smem_bytes", 0)]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (4, (4,)),
+        ("n", ("n",)),
+        ((4, "n"), (4, "n")),
+        ([1, 2, 3], (1, 2, 3)),
+        (iter((1, 2)), (1, 2)),
+        (0, (0,)),
+        (2**32 - 1, (2**32 - 1,)),
+    ],
+)
+def test_a_grid_becomes_a_tuple(given, kept):
+    assert Launch(grid=given, block=1).grid == kept
+
+
+def test_figures_are_named_by_axis():
+    launch = Launch(grid=("n", 2), block=(32, 4, 2), dynamic_smem_bytes="4 * n")
+    assert dict(launch.figures()) == {
+        "grid.x": "n",
+        "grid.y": 2,
+        "block.x": 32,
+        "block.y": 4,
+        "block.z": 2,
+        "dynamic_smem_bytes": "4 * n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"grid": 1}, ValueError, "grid and block go together"),
+        ({"block": 1}, ValueError, "grid and block go together"),
+        ({"grid": (), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 0"),
+        ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 4"),
+        ({"grid": -1, "block": 1}, ValueError, "grid.x is -1, wanted 0 to 4294967295"),
+        ({"grid": (1, 2**32), "block": 1}, ValueError, "grid.y is 4294967296, wanted 0 to"),
+        ({"grid": 1, "block": (1, 0)}, ValueError, "block.y is 0, wanted 1 to"),
+        ({"grid": True, "block": 1}, TypeError, "grid.x is an int or an expression, got bool"),
+        ({"grid": 1.0, "block": 1}, TypeError, "up to three of them, got float"),
+        ({"grid": (1.0,), "block": 1}, TypeError, "grid.x is an int or an expression, got float"),
+        ({"grid": 1, "block": b"x"}, TypeError, "block is an int, an expression"),
+        ({"grid": "n /2", "block": 1}, ValueError, "grid.x: wanted one of"),
+        ({"grid": "n /2", "block": 1}, ValueError, r"\n  n /2\n    \^"),
+        ({"grid": {1, 2}, "block": 1}, TypeError, "grid is an int, an expression"),
+        ({"grid": 1, "block": ""}, ValueError, "block.x: an expression is empty"),
+        ({"dynamic_smem_bytes": -1}, ValueError, "dynamic_smem_bytes is -1"),
+        ({"dynamic_smem_bytes": None}, TypeError, "dynamic_smem_bytes is an int"),
+        ({"dynamic_smem_bytes": "n**2"}, ValueError, "dynamic_smem_bytes: wanted one of"),
+        ({"args": [("n", 1)]}, TypeError, "args maps parameter names to values, got list"),
+        ({"args": {"n m": 1}}, ValueError, "args: 'n m' is not a parameter's name"),
+        ({"args": {1: 1}}, TypeError, "args: a name is a str, got int"),
+        ({"args": {"n": [1]}}, TypeError, r"args\['n'\] is an expression, .* got list"),
+        ({"args": {"n": "1 +"}}, ValueError, r"args\['n'\]: not an expression"),
+        ({"params": 3}, TypeError, "params is a str, got int"),
+        ({"params": " "}, ValueError, "params is empty"),
+        ({"kernel": b"k"}, TypeError, "kernel is a str, got bytes"),
+        ({"kernel": ""}, ValueError, "kernel is empty"),
+        ({"strided": 3}, TypeError, "strided is a sequence of names, got int"),
+        ({"strided": ["x y"]}, ValueError, "strided: 'x y' is not a parameter's name"),
+        ({"strided": [3]}, TypeError, "strided: a name is a str, got int"),
+    ],
+)
+def test_a_wrong_field_is_refused_by_name(options, error, text):
+    with pytest.raises(error, match=text) as caught:
+        Launch(**options)
+    assert str(caught.value).startswith("Launch: ")
+
+
+@pytest.mark.parametrize("value", [1, -(2**70), 1.5, True, b"\0", None, "n", "x.numel * 2"])
+def test_constants_expressions_and_names_are_args(value):
+    assert Launch(args={"n": value}).args == {"n": value}
+
+
+def test_a_launch_is_a_value():
+    options = {"grid": ("n", 1), "block": [32], "args": {"n": "x.numel"}, "strided": "x"}
+    one, same = Launch(**options), Launch(**options)
+    assert one == same
+    assert hash(one) == hash(same)
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert one != dataclasses.replace(one, args={"n": 3})
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.grid = 1
+
+
+def test_later_changes_of_what_was_given_do_not_reach_a_launch():
+    args, strided, grid = {"n": 1}, ["x"], [1, 2]
+    launch = Launch(grid=grid, block=1, args=args, strided=strided)
+    args["n"], grid[0] = 2, 9
+    strided.append("y")
+    assert (launch.args, launch.strided, launch.grid) == ({"n": 1}, ("x",), (1, 2))

@@ -1,0 +1,117 @@
+"""`Exported`: one parameter of an exported function, and what its arguments must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from . import expr
+from .cxx_type import CxxType, Param
+
+__all__ = ["Exported", "agree"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A parameter of an exported function.
+
+    Attributes
+    ----------
+    param : Param
+        Its name, type and, where it was declared, its tensor's rank.
+    size : int
+        Of the kernel parameter, in bytes.
+    strided : bool
+        Whether its tensor may have any strides.
+    in_expression : bool
+        Whether an expression reads it.
+    min_rank : int
+        Least rank of its tensor, from the dimensions that expressions read.
+    """
+
+    param: Param
+    size: int
+    strided: bool = False
+    in_expression: bool = False
+    min_rank: int = 0
+
+    @property
+    def name(self) -> str:
+        """The parameter's name."""
+        return self.param.name
+
+    def merged(self, param: Param, size: int) -> Exported:
+        """Return what fits another launch's parameter of this name too.
+
+        Raises
+        ------
+        ValueError
+            None does; the message says what differs and needs a subject before it.
+        """
+        both = _common_type(self.param.type, param.type)
+        if both is None or self.size != size:
+            raise ValueError(
+                f"is '{param.type.text}' of {size} bytes here and '{self.param.type.text}' of "
+                f"{self.size} bytes in an earlier launch"
+            )
+        ranks = {self.param.ndim, param.ndim} - {None}
+        if len(ranks) > 1:
+            raise ValueError(
+                f"has rank {param.ndim} here and rank {self.param.ndim} in an earlier launch"
+            )
+        ndim = next(iter(ranks), None)
+        return replace(self, param=Param(self.name, both, ndim))
+
+    def stands_for(self, type_: CxxType, size: int) -> bool:
+        """Whether its argument, as it is, is a valid value of another kernel parameter."""
+        own = self.param.type
+        if self.size != size or not agree(own, type_):
+            return False
+        if own.kind == "struct":
+            return own.text == type_.text
+        if own.pointee is None or type_.pointee is None:
+            return True
+        given, wanted = set(own.pointee.dtypes), set(type_.pointee.dtypes)
+        fits = not wanted or (bool(given) and given <= wanted)
+        return fits and own.pointee.align >= type_.pointee.align
+
+    def misread(self, read: expr.Name | expr.TensorField) -> str | None:
+        """Return what is wrong with an expression that reads it so; None where nothing is."""
+        type_ = self.param.type
+        if isinstance(read, expr.TensorField):
+            if type_.kind == "pointer":
+                return None
+            return f"{read.tensor!r} is '{type_.text}', not a tensor"
+        if type_.kind in ("int", "uint"):
+            return None
+        if type_.kind == "pointer":
+            return f"{read.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
+        return f"{read.name!r} is '{type_.text}'; expressions are integer arithmetic"
+
+    def with_read(self, read: expr.Name | expr.TensorField) -> Exported:
+        """Return it with what an expression needs of it noted."""
+        if isinstance(read, expr.Name) or read.index is None:
+            return replace(self, in_expression=True)
+        needed = -read.index if read.index < 0 else read.index + 1
+        return replace(
+            self,
+            in_expression=True,
+            min_rank=max(self.min_rank, needed),
+            strided=self.strided or read.field == "stride",
+        )
+
+
+def agree(one: CxxType, other: CxxType) -> bool:
+    """Whether two types are of one kind, such as two pointers, whatever they point to."""
+    return one.kind == other.kind and (one.kind != "float" or one.scalar == other.scalar)
+
+
+def _common_type(one: CxxType, other: CxxType) -> CxxType | None:
+    """Return the type that does for both: the same, or a pointer that one launch only reads."""
+    if one == other:
+        return one
+    if one.pointee is None or other.pointee is None or "*" in one.pointee.text + other.pointee.text:
+        return None
+    texts = [type_.pointee.text.removeprefix("const ") for type_ in (one, other) if type_.pointee]
+    if texts[0] != texts[1]:
+        return None
+    return other if one.pointee.text.startswith("const ") else one
