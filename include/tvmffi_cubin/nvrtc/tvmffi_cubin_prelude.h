@@ -29,8 +29,8 @@ using ::size_t;
 using nullptr_t = decltype(nullptr);
 }  // namespace std
 
-// Templates, so that the ordinary functions of cuda_device_runtime_api.h, which a source may include
-// itself, neither redefine them nor make a call ambiguous.
+// Templates, so that the ordinary functions of cuda_device_runtime_api.h, which a source may
+// include itself, neither redefine them nor make a call ambiguous.
 
 // Waits until the grids that this one depends on have finished and their writes are visible.
 template <class = void>
