@@ -13,7 +13,7 @@ from .kernel_signature import KernelSignature, select
 from .launch import Launch
 from .request import DEVICE_IMAGE, Export
 
-__all__ = ["Exports", "resolve", "wanted_expressions"]
+__all__ = ["Exports", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,6 @@ class Exports:
 
     host: tuple[tuple[str, str], ...]
     functions: tuple[Function, ...]
-
-
-def wanted_expressions(functions: Sequence[Export] | None) -> list[str]:
-    """Return the template instances that launches name; they exist only where asked for."""
-    kernels = [launch.kernel for export in functions or () for launch in export.launches or ()]
-    return [kernel for kernel in kernels if kernel is not None and "<" in kernel]
 
 
 def resolve(

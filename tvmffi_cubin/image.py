@@ -10,8 +10,9 @@ from .cubin import Cubin
 from .demangle import demangle, take_apart
 from .image_kind import describe
 from .kernel_signature import KernelSignature
+from .request import DEVICE_IMAGE, Request
 
-__all__ = ["Image", "image_facts", "read_image"]
+__all__ = ["Image", "all_images", "image_facts", "read_image"]
 
 _FATBIN = (b"\x50\xed\x55\xba",)
 
@@ -24,6 +25,28 @@ class Image:
     data: bytes
     cubin: Cubin | None
     signatures: tuple[KernelSignature, ...]
+
+
+def all_images(
+    request: Request, compiled: tuple[Cubin, tuple[KernelSignature, ...]] | None
+) -> tuple[Image, ...]:
+    """Return the image of the device sources, where there are any, and those that were given.
+
+    Raises
+    ------
+    ValueError
+        A given one is no image, or has the name of the device sources' own.
+    """
+    images = [read_image(name, data) for name, data in request.images.items()]
+    if compiled is None:
+        return tuple(images)
+    if DEVICE_IMAGE in request.images:
+        raise ValueError(
+            f"embed_cubin has an image {DEVICE_IMAGE!r}, the name that the device sources' own "
+            "image has: rename it"
+        )
+    cubin, signatures = compiled
+    return (Image(DEVICE_IMAGE, cubin.image, cubin, signatures), *images)
 
 
 def read_image(name: str, data: bytes) -> Image:

@@ -15,7 +15,7 @@ from .errors import BuildError
 from .key import Key
 from .toolset import Toolset
 
-__all__ = ["OBJECT", "launcher_flags", "obtain"]
+__all__ = ["OBJECT", "launcher_flags", "obtain", "own_headers"]
 
 OBJECT = "launcher.o"
 _DEPFILE = "launcher.d"
@@ -34,6 +34,17 @@ def launcher_flags(tools: Toolset, *, optimize: str) -> tuple[str, ...]:
         *(f"-I{folder}" for folder in (tools.include, tools.tvm_ffi.include)),
         *(f"-isystem{folder}" for folder in tools.cuda_include_dirs[:1]),
     )
+
+
+def own_headers(depfile: Path, tools: Toolset) -> list[str]:
+    """Return what a launcher's unit read of the headers in `tools.roots`.
+
+    The C library's are left out: a launcher uses little of it and nothing that changes, and every
+    file here is looked at on every cache hit.
+    """
+    roots = tuple(f"{folder}/" for folder in tools.roots.values())
+    read = parse_depfile(depfile.read_text(errors="surrogateescape"))
+    return [path for path in map(os.path.normpath, read) if path.startswith(roots)]
 
 
 def obtain(cache: Cache, tools: Toolset) -> Entry:
@@ -73,7 +84,7 @@ def _compile(folder: Path, tools: Toolset) -> Product:
             output=output,
             directory=os.fspath(folder),
         )
-    dependencies = parse_depfile((folder / _DEPFILE).read_text(errors="surrogateescape"))
+    dependencies = own_headers(folder / _DEPFILE, tools)
     return Product(
         so=OBJECT,
         dependencies=tuple(dependencies),

@@ -56,6 +56,13 @@ class Request:
         """Whether some source may need an architecture; a wrapper alone needs none."""
         return bool(self.kernel_sources) or any("__global__" in s for s in self.cuda_sources)
 
+    @property
+    def wanted_expressions(self) -> tuple[str, ...]:
+        """The template instances that are asked for; they exist only then."""
+        launches = [x for export in self.functions or () for x in export.launches or ()]
+        kernels = [launch.kernel for launch in launches if launch.kernel is not None]
+        return (*self.name_expressions, *(kernel for kernel in kernels if "<" in kernel))
+
     def add_to(self, key: Key) -> None:
         """Add everything here to a key."""
         key.add("name", self.name)
