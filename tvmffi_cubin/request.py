@@ -18,7 +18,9 @@ DEVICE_IMAGE = "kernels"
 """The name under which the image of the device sources is embedded."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_RESERVED = "_tvmffi_cubin_"
+# tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
+_RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
+_MAX_NAME = 200  # file systems allow 255 bytes, temporary names and suffixes included
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,8 @@ def _module_name(name: object) -> str:
         raise TypeError(f"name is a str, got {type(name).__name__}")
     if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
         raise ValueError(f"name {name!r} cannot be a file's name; give an identifier such as 'ops'")
+    if len(os.fsencode(name)) > _MAX_NAME:
+        raise ValueError(f"name {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
     return name
 
 
@@ -212,7 +216,7 @@ def _identifier(what: str, name: object) -> str:
         raise ValueError(
             f"{what}: {name!r} is not a name that C can have"
             if not name.startswith(_RESERVED)
-            else f"{what}: {name!r} begins as this package's own functions do"
+            else f"{what}: {name!r} begins as tvm-ffi's or this package's own functions do"
         )
     return name
 

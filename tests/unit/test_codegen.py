@@ -1,0 +1,126 @@
+"""Text of the launcher and of the units that embed images."""
+
+import json
+import re
+
+import golden_file
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_refs import bound, kernel_ref
+
+from tvmffi_cubin import Launch, codegen
+
+SAXPY = "saxpy(float a, const float* x, float* y, int n)"
+
+
+def text_of(*functions, images=None, manifest=None) -> str:
+    return codegen.launcher_unit(functions, images or {"kernels": "sm_90a"}, manifest or {})
+
+
+# Golden files
+
+
+def test_one_kernel_without_a_shape():
+    golden_file.check("one_kernel.cc", text_of(bound((Launch(), kernel_ref(SAXPY)), name="saxpy")))
+
+
+def test_every_kind_of_parameter_and_source():
+    declaration = (
+        "ns::all(const float4* x, void* any, const __half* h, signed char i, unsigned long u, "
+        "__half f, __nv_bfloat16 b, bool t, Pair p, float* null, long n, float count)"
+    )
+    launch = Launch(
+        grid=("ceil_div(x.numel, 256)", "num_sms * 2", 1),
+        block="min(256, max(x.shape[-1], 32)) + i",
+        dynamic_smem_bytes="x.stride[0] * 16 % 1024",
+        args={"null": None, "n": "x.shape[0] - -1", "count": "(x.numel + 1) // 2", "b": 1.5},
+        params="const float4* x: ndim=2, void* any, const __half* h, int8_t i, unsigned long u, "
+        "__half f, bool t, Pair p, long extra",
+        strided="any",
+    )
+    ref = kernel_ref(declaration, sizes={"p": 24}, static_smem_bytes=1024)
+    golden_file.check(
+        "every_kind.cc", text_of(bound((launch, ref), name="all", doc="Does\n\tit all."))
+    )
+
+
+def test_several_functions_launches_and_images():
+    one = kernel_ref("one(const float* x, float* t)")
+    two = kernel_ref("two(const float* t, float* y)", image="extra")
+    shape = Launch(grid="x.numel", block=128)
+    both = bound((shape, one), (shape, two), name="both", doc="One, then two.")
+    functions = (both, bound((Launch(), one), name="one"), bound("tick()", name="tick"))
+    images = {"kernels": "sm_90a", "extra": "sm_80, sm_90"}
+    manifest = {"name": 'a "module"', "functions": {"both": {"doc": "é ?? \\ \n"}}}
+    golden_file.check("several.cc", text_of(*functions, images=images, manifest=manifest))
+
+
+def test_an_image_is_embedded():
+    golden_file.check("image.s", codegen.image_unit("kernels", "kernels.cubin", 4096, "x86_64"))
+
+
+# What golden files would show less well
+
+
+def test_an_image_beyond_the_reach_of_relocations_lies_apart():
+    near = codegen.image_unit("k", "k.cubin", 1 << 30, "x86_64")
+    far = codegen.image_unit("k", "k.cubin", (1 << 30) + 1, "x86_64")
+    assert ".section .rodata," in near
+    assert ".section .lrodata," in far
+    assert ".section .rodata," in codegen.image_unit("k", "k.cubin", 1 << 31, "aarch64")
+
+
+def test_functions_that_launch_the_same_kernel_share_it():
+    ref = kernel_ref(SAXPY)
+    text = text_of(bound((Launch(), ref), name="a"), bound((Launch(), ref), name="b"))
+    assert text.count('"saxpy", "saxpy"') == 1
+    assert text.count("&kernels[0]") == 2
+
+
+def test_static_shared_memory_lessens_what_needs_no_opt_in():
+    assert "{49152u}" in text_of(bound("k(int n)"))
+    ref = kernel_ref("k(int n)", static_smem_bytes=40000)
+    assert "{9152u}" in text_of(bound((Launch(), ref)))
+    ref = kernel_ref("k(int n)", static_smem_bytes=49152 + 1)
+    assert "{0u}" in text_of(bound((Launch(), ref)))
+
+
+def test_the_same_input_gives_the_same_text():
+    make = lambda: text_of(bound(SAXPY), manifest={"b": 1, "a": {"d": 2, "c": 3}})  # noqa: E731
+    assert make() == make()
+
+
+def test_no_machine_s_path_is_in_the_text():
+    assert not re.search(r'"/|/home|/tmp', text_of(bound(SAXPY)))
+
+
+# C strings
+
+
+def unquoted(literal: str) -> bytes:
+    """The bytes of adjacent C string literals, read by C's rules; fails on what C could misread."""
+    pieces = []
+    for line in literal.split("\n"):
+        assert re.fullmatch(r'"(?:[^"\\?]|\\[0-7]{3})*"', line), line
+        pieces.append(re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line[1:-1]))
+    return "".join(pieces).encode("latin-1")
+
+
+@given(st.text())
+def test_any_text_survives_as_a_c_string(text):
+    assert unquoted(codegen.c_string(text)) == text.encode()
+
+
+@pytest.mark.parametrize("text", ["", '"', "\\", "??/", "\n", "\0" + "1", "é" * 700, "a" * 5000])
+def test_awkward_text_survives_as_a_c_string(text):
+    literal = codegen.c_string(text)
+    assert unquoted(literal) == text.encode()
+    assert max(map(len, literal.split("\n"))) <= 4 * 1000 + 2
+
+
+def test_the_manifest_is_json_in_the_text():
+    manifest = {"name": "m", "doc": 'quotes " and \u2028 and \\'}
+    text = text_of(bound(SAXPY), manifest=manifest)
+    literal = text.split("_tvmffi_cubin_manifest")[1].split("kText[] =\n")[1].split(";\n")[0]
+    assert json.loads(unquoted(literal)) == manifest

@@ -1,0 +1,212 @@
+"""The arguments of `load_inline`, checked and in one form."""
+
+from pathlib import Path
+
+import pytest
+
+from tvmffi_cubin import Cubin, Launch
+from tvmffi_cubin.key import Key
+from tvmffi_cubin.request import Export, make_request
+
+SOURCE = 'extern "C" __global__ void k(int n) {}'
+
+
+def request(name="m", **options):
+    return make_request(name, **({"cuda_sources": SOURCE} | options))
+
+
+def digest(**options) -> str:
+    key = Key("test")
+    request(**options).add_to(key)
+    return key.hexdigest()
+
+
+# One form
+
+
+def test_sources_are_tuples_in_order():
+    made = request(cuda_sources=["a", "b"], cpp_sources="c", kernel_sources=iter(["d"]))
+    assert made.cuda_sources == ("a", "b")
+    assert made.cpp_sources == ("c",)
+    assert made.kernel_sources == ("d",)
+
+
+def test_nothing_given_is_nothing():
+    made = request()
+    assert (made.cpp_sources, made.kernel_sources, made.name_expressions) == ((), (), ())
+    assert (made.cflags, made.cuda_cflags, made.ldflags, made.include_paths) == ((), (), (), ())
+    assert made.functions is None
+    assert made.images == {}
+
+
+def test_functions_come_as_a_name_a_list_or_a_mapping():
+    launch = Launch(grid=1, block=1)
+    assert request(functions="k").functions == (Export("k"),)
+    assert request(functions=("k", "l")).functions == (Export("k"), Export("l"))
+    spec = {"a": "doc", "b": launch, "c": [launch, launch], "d": None, "e": ""}
+    assert request(functions=spec).functions == (
+        Export("a", "doc"),
+        Export("b", launches=(launch,)),
+        Export("c", launches=(launch, launch)),
+        Export("d"),
+        Export("e"),
+    )
+    assert request(functions=[]).functions == ()
+
+
+def test_images_are_bytes_however_they_come(tmp_path):
+    path = tmp_path / "a.cubin"
+    path.write_bytes(b"image")
+    given = {
+        "a": b"image",
+        "b": bytearray(b"image"),
+        "c": memoryview(b"image"),
+        "d": Cubin(b"image", "sm_90"),
+        "e": path,
+        "f": str(path),
+    }
+    assert request(embed_cubin=given).images == dict.fromkeys("abcdef", b"image")
+
+
+def test_flags_are_kept_without_surrounding_space():
+    made = request(extra_cflags=["-O3 ", "", "  -DX"], extra_cuda_cflags=["-lineinfo"])
+    assert made.cflags == ("-O3", "-DX")
+    assert made.cuda_cflags == ("-lineinfo",)
+
+
+def test_include_paths_are_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert request(extra_include_paths="inc").include_paths == (str(tmp_path / "inc"),)
+    assert request(extra_include_paths=[Path("a"), "/b"]).include_paths == (
+        str(tmp_path / "a"),
+        "/b",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "needs", "may_have"),
+    [
+        ({"cuda_sources": None, "cpp_sources": "int f();"}, False, False),
+        ({"cuda_sources": "int f();"}, True, False),
+        ({"cuda_sources": SOURCE}, True, True),
+        ({"cuda_sources": None, "kernel_sources": "KERNEL(k)"}, True, True),
+        ({"cuda_sources": None, "cpp_sources": "x", "embed_cubin": {"a": b"i"}}, True, False),
+    ],
+)
+def test_what_a_request_needs_of_cuda(options, needs, may_have):
+    made = request(**options)
+    assert (made.needs_cuda, made.may_have_kernels) == (needs, may_have)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"name": 3}, TypeError, "name is a str, got int"),
+        ({"name": ""}, ValueError, "name '' cannot be a file's name"),
+        ({"name": "a/b"}, ValueError, "name 'a/b' cannot be"),
+        ({"name": ".."}, ValueError, "cannot be a file's name"),
+        ({"name": "-o"}, ValueError, "cannot be a file's name"),
+        ({"name": "a\nb"}, ValueError, "cannot be a file's name"),
+        ({"name": "a" * 300}, ValueError, "at most"),
+        ({"cuda_sources": b"x"}, TypeError, "cuda_sources is a str or a sequence of str"),
+        ({"cuda_sources": {"a": "b"}}, TypeError, "cuda_sources is a str or a sequence"),
+        ({"cuda_sources": [b"x"]}, TypeError, "cuda_sources holds str, got bytes"),
+        ({"cuda_sources": 3}, TypeError, "cuda_sources is a str or a sequence of str, got int"),
+        ({"cpp_sources": "a\0b"}, ValueError, "cpp_sources holds a NUL character"),
+        ({"cuda_sources": None}, ValueError, "there is no source: give cuda_sources"),
+        ({"cuda_sources": ""}, ValueError, "there is no source"),
+        ({"cuda_sources": [" \n"]}, ValueError, "there is no source"),
+        ({"cuda_sources": None, "embed_cubin": {"a": b"i"}}, ValueError, "there is no source"),
+        ({"extra_cflags": "-O3"}, TypeError, r"extra_cflags is a sequence of flags, .*\['-O3'\]"),
+        ({"extra_ldflags": [3]}, TypeError, "extra_ldflags holds str, got int"),
+        ({"extra_include_paths": 3}, TypeError, "extra_include_paths is a sequence of paths"),
+        ({"extra_include_paths": [3]}, TypeError, "extra_include_paths holds paths, got int"),
+        ({"name_expressions": 3}, TypeError, "name_expressions is a str or a sequence"),
+        ({"embed_cubin": b"x"}, TypeError, "embed_cubin maps names to images, got bytes"),
+        ({"embed_cubin": {"a b": b"x"}}, ValueError, "embed_cubin: 'a b' is not a name that C"),
+        ({"embed_cubin": {3: b"x"}}, TypeError, "embed_cubin: a name is a str, got int"),
+        ({"embed_cubin": {"a": 3}}, TypeError, r"embed_cubin\['a'\] is bytes, a Cubin or a path"),
+        ({"functions": 3}, TypeError, "functions is a name, a sequence of names or a mapping"),
+        ({"functions": b"k"}, TypeError, "functions is a name, a sequence"),
+        ({"functions": ["k", "k"]}, ValueError, "functions names 'k' twice"),
+        ({"functions": ["k", 3]}, TypeError, "functions: a name is a str, got int"),
+        ({"functions": ["a-b"]}, ValueError, "functions: 'a-b' is not a name that C can have"),
+        ({"functions": [""]}, ValueError, "functions: '' is not a name that C can have"),
+        ({"functions": ["é"]}, ValueError, "is not a name that C can have"),
+        ({"functions": ["k\n"]}, ValueError, "is not a name that C can have"),
+        ({"functions": {"k": []}}, ValueError, r"functions\['k'\] is an empty list of launches"),
+        ({"functions": {"k": 3}}, TypeError, r"functions\['k'\] is a docstring, a Launch or"),
+        ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] is a docstring"),
+        ({"functions": ["_tvmffi_cubin_k"]}, ValueError, "begins as .* own functions do"),
+        ({"functions": ["_doc_k"]}, ValueError, "begins as .* own functions do"),
+        ({"functions": ["_cubin_k"]}, ValueError, "begins as .* own functions do"),
+    ],
+)
+def test_a_wrong_argument_is_refused_by_name(options, error, text):
+    with pytest.raises(error, match=text):
+        request(**options)
+
+
+def test_a_missing_image_file_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"missing\.cubin"):
+        request(embed_cubin={"a": tmp_path / "missing.cubin"})
+
+
+# The key
+
+
+def test_every_argument_is_in_the_key(tmp_path):
+    launch = Launch(grid="n", block=1)
+    changes = [
+        {},
+        {"name": "other"},
+        {"cuda_sources": SOURCE + " "},
+        {"cuda_sources": [SOURCE, ""]},
+        {"cuda_sources": None, "kernel_sources": SOURCE},
+        {"cuda_sources": None, "cpp_sources": SOURCE},
+        {"functions": "k"},
+        {"functions": {"k": "doc"}},
+        {"functions": []},
+        {"functions": {"k": Launch()}},
+        {"functions": {"k": launch}},
+        {"functions": {"k": [launch, launch]}},
+        {"functions": {"k": Launch(grid="m", block=1)}},
+        {"functions": {"k": Launch(grid=1, block=1)}},
+        {"functions": {"k": Launch(grid=1, block=2)}},
+        {"functions": {"k": Launch(dynamic_smem_bytes=1)}},
+        {"functions": {"k": Launch(args={"n": 1})}},
+        {"functions": {"k": Launch(args={"n": True})}},
+        {"functions": {"k": Launch(args={"n": 1.0})}},
+        {"functions": {"k": Launch(args={"n": None})}},
+        {"functions": {"k": Launch(args={"n": b"1"})}},
+        {"functions": {"k": Launch(args={"n": "1"})}},
+        {"functions": {"k": Launch(params="int n")}},
+        {"functions": {"k": Launch(strided="x")}},
+        {"functions": {"k": Launch(kernel="x")}},
+        {"name_expressions": "k<int>"},
+        {"extra_cflags": ["-O3"]},
+        {"extra_cuda_cflags": ["-O3"]},
+        {"extra_ldflags": ["-O3"]},
+        {"extra_include_paths": [tmp_path]},
+        {"embed_cubin": {"a": b"x"}},
+        {"embed_cubin": {"b": b"x"}},
+        {"embed_cubin": {"a": b"y"}},
+    ]
+    digests = [digest(**change) for change in changes]
+    assert len(set(digests)) == len(changes)
+
+
+def test_the_order_of_args_is_not_in_the_key_and_that_of_functions_is():
+    one = digest(functions={"k": Launch(args={"a": 1, "b": 2})})
+    assert one == digest(functions={"k": Launch(args={"b": 2, "a": 1})})
+    assert digest(functions=["k", "l"]) != digest(functions=["l", "k"])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.0, 10**30])
+def test_any_constant_has_a_place_in_the_key(value):
+    assert digest(functions={"k": Launch(args={"n": value})}) == digest(
+        functions={"k": Launch(args={"n": value})}
+    )
