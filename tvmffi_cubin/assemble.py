@@ -28,13 +28,12 @@ def make(request: Request, arch: str | None, tools: Toolset, cache: Cache, folde
         See `tvmffi_cubin.load_inline`.
     """
     sources = sort_sources(request)
-    has_host = bool(sources.host or request.cpp_sources)
     device = Later(partial(_compile, request, sources, arch)) if sources.device else None
     # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
     # own object, which does not depend on the kernels, is compiled where that was never done.
     from . import launcher_object
 
-    generates = not has_host or any(export.launches for export in request.functions or ())
+    generates = not sources.has_host or any(export.launches for export in request.functions or ())
     launcher = Later(partial(launcher_object.obtain, cache, tools)) if generates else None
     from . import build, exports
     from .image import all_images
@@ -46,7 +45,7 @@ def make(request: Request, arch: str | None, tools: Toolset, cache: Cache, folde
         request.functions,
         images,
         host_functions=sources.host_functions,
-        has_host=has_host,
+        has_host=sources.has_host,
     )
     entry = None
     if resolved.functions:

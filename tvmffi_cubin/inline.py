@@ -10,6 +10,7 @@ from . import cache as caches
 from . import toolset
 from .arch import resolve_arch
 from .entry import Entry
+from .errors import ToolchainError
 from .key import Key
 from .request import Request, make_request
 
@@ -179,9 +180,16 @@ def _obtain(request: Request, arch: Any) -> Entry:
 
 
 def _resolve_arch(request: Request, arch: Any) -> str | None:
-    if arch is not None or request.may_have_kernels:
+    if arch is not None:
         return resolve_arch(arch)
-    return None
+    if not request.may_have_kernels:
+        return None
+    try:
+        return resolve_arch()
+    except ToolchainError:
+        # Whether an architecture is needed at all is only known once the sources are parsed, which
+        # a cache hit does not do; whoever compiles asks again and then passes the error on.
+        return None
 
 
 def _base_key(request: Request, arch: str | None, tools: toolset.Toolset) -> str:

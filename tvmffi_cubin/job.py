@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import codegen, include_scan, launcher_object, nvrtc, toolchain
+from . import (
+    codegen,
+    forwarders,
+    host_unit,
+    include_scan,
+    launcher_object,
+    nvrtc,
+    toolchain,
+)
 from .dependencies import parse_depfile
 from .errors import ToolchainError
 from .exports import Exports
@@ -22,6 +30,7 @@ from .toolset import Toolset
 __all__ = ["Job"]
 
 LAUNCHER = "launcher.cc"
+_FORWARDERS = "forwarders.cc"
 
 
 @dataclass(frozen=True)
@@ -33,11 +42,6 @@ class Job:
     sources: Sources
     images: tuple[Image, ...]
     exports: Exports
-
-    @property
-    def has_host(self) -> bool:
-        """Whether there is host code of the user's own."""
-        return bool(self.sources.host or self.request.cpp_sources)
 
     def manifest(self) -> dict[str, Any]:
         """Return what the shared object says of itself, as JSON values."""
@@ -76,24 +80,45 @@ class Job:
             files[LAUNCHER] = codegen.launcher_unit(self.exports.functions, arches, manifest)
             flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
+        self._add_host(files, units)
         return files, tuple(units)
+
+    def _add_host(self, files: dict[str, bytes | str], units: list[Unit]) -> None:
+        sources = self.sources
+        if not sources.has_host:
+            return
+        # As in tvm-ffi: where there are C++ sources, they declare what is exported.
+        last = "cpp" if sources.cpp else "cuda_host"
+        for name, group in (("cuda_host", sources.cuda_host), ("cpp", sources.cpp)):
+            if not group:
+                continue
+            files.update((source.file, source.text) for source in group)
+            exported = self.exports.host if name == last else ()
+            files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=name == "cuda_host")
+            flags = host_unit.host_flags(self.tools, self.request.cflags)
+            command = self.tools.compiler.command
+            units.append(Cxx(f"{name}.cc", command, flags, self.request.include_paths))
+        if self.tools.cuda is not None:
+            header = self.tools.cuda.include / "cuda.h"
+            files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
+            flags = host_unit.host_flags(self.tools, ("-O1",))
+            units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
 
     def link(self, libraries: Sequence[str]) -> Link:
         """Return how the objects are linked, with further objects or libraries."""
-        library = os.fspath(self.tools.tvm_ffi.library)
-        linker = None
-        if not self.has_host:
-            try:
-                linker = os.fspath(toolchain.find_linker())
-            except ToolchainError:
-                linker = None
-        return Link(
-            self.tools.compiler.command,
-            (*libraries, library),
-            self.request.ldflags,
-            bare=not self.has_host,
-            linker=linker,
-        )
+        libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
+        command = self.tools.compiler.command
+        if self.sources.has_host:
+            cuda = self.tools.cuda
+            flags = self.request.ldflags
+            if cuda is not None:
+                flags = forwarders.link_flags(flags, cuda.cudart)
+            return Link(command, libraries, flags)
+        try:
+            linker = os.fspath(toolchain.find_linker())
+        except ToolchainError:
+            linker = None
+        return Link(command, libraries, self.request.ldflags, bare=True, linker=linker)
 
     def device_headers(self) -> include_scan.Scan:
         """Return the headers that the device sources may include."""

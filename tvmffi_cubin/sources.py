@@ -8,7 +8,15 @@ from .request import DEVICE_IMAGE, Request
 from .scan import scan
 from .source_facts import SourceFacts
 
-__all__ = ["Sources", "sort_sources"]
+__all__ = ["HostSource", "Sources", "sort_sources"]
+
+
+@dataclass(frozen=True)
+class HostSource:
+    """A source for the host compiler: its text and the file that holds it in the build folder."""
+
+    file: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -19,15 +27,23 @@ class Sources:
     ----------
     device : tuple of str
         For NVRTC.
-    host : tuple of str
+    cuda_host : tuple of HostSource
         Wrappers: those of the CUDA sources that are for the host compiler.
+    cpp : tuple of HostSource
+        The C++ sources.
     host_functions : tuple of str
         Qualified names of the functions that host sources declare.
     """
 
     device: tuple[str, ...]
-    host: tuple[str, ...]
+    cuda_host: tuple[HostSource, ...]
+    cpp: tuple[HostSource, ...]
     host_functions: tuple[str, ...]
+
+    @property
+    def has_host(self) -> bool:
+        """Whether there is host code at all."""
+        return bool(self.cuda_host or self.cpp)
 
 
 def sort_sources(request: Request) -> Sources:
@@ -39,7 +55,7 @@ def sort_sources(request: Request) -> Sources:
         One mixes kernels and host code; the message says how to split it.
     """
     device = list(request.kernel_sources)
-    host: list[str] = []
+    host: list[HostSource] = []
     functions: list[str] = []
     for index, source in enumerate(request.cuda_sources):
         facts = scan(source)
@@ -48,11 +64,12 @@ def sort_sources(request: Request) -> Sources:
         if facts.kind == "device":
             device.append(source)
         else:
-            host.append(source)
+            host.append(HostSource(f"cuda_sources_{index}.cu", source))
             functions += [f.qualified for f in facts.functions]
+    cpp = [HostSource(f"cpp_sources_{i}.cpp", text) for i, text in enumerate(request.cpp_sources)]
     for source in request.cpp_sources:
         functions += [f.qualified for f in scan(source).functions]
-    return Sources(tuple(device), tuple(host), tuple(functions))
+    return Sources(tuple(device), tuple(host), tuple(cpp), tuple(functions))
 
 
 def _mixed_text(index: int, facts: SourceFacts) -> str:

@@ -1,0 +1,71 @@
+"""The units of host code: the user's own files included as they are, then the exports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from string import Template
+
+from .codegen import c_string
+from .sources import HostSource
+from .toolset import Toolset
+
+__all__ = ["host_flags", "host_unit"]
+
+# What tvm-ffi's load_inline puts before every source, and code written for it relies on.
+_HEADERS = (
+    "tvm/ffi/container/tensor.h",
+    "tvm/ffi/dtype.h",
+    "tvm/ffi/error.h",
+    "tvm/ffi/extra/c_env_api.h",
+    "tvm/ffi/function.h",
+)
+_METADATA = """\
+#ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
+#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1
+#endif
+"""
+
+
+@cache
+def _template() -> Template:
+    path = Path(__file__).parent / "templates" / "host.cc.in"
+    return Template(path.read_text(encoding="utf-8"))
+
+
+def host_unit(
+    sources: Sequence[HostSource], exports: Sequence[tuple[str, str]], *, is_cuda: bool
+) -> str:
+    """Return the text of the unit that includes sources and exports functions.
+
+    Parameters
+    ----------
+    sources : sequence of HostSource
+        Included by file name, so that the compiler's messages show the user's own lines.
+    exports : sequence of (str, str)
+        Function names and docstrings.
+    is_cuda : bool
+        Whether they were given as CUDA sources, where nvcc would include ``cuda_runtime.h``.
+    """
+    headers = (*_HEADERS, "cuda_runtime.h") if is_cuda else _HEADERS
+    lines = []
+    # Docstrings are part of tvm-ffi's metadata, which costs compile time and is off by default.
+    metadata = _METADATA if any(doc for _, doc in exports) else ""
+    for name, doc in exports:
+        lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({name}, {name});")
+        if doc:
+            lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({name}, {c_string(doc)});")
+    return _template().substitute(
+        includes=metadata + "\n".join(f"#include <{header}>" for header in headers),
+        sources="\n".join(f'#include "{source.file}"' for source in sources),
+        exports="\n".join(lines),
+    )
+
+
+def host_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
+    """Return the compiler flags of host code; the user's own come last, to have the last word."""
+    own = [f"-I{tools.include / 'tvmffi_cubin' / 'compat'}"] if tools.cuda is not None else []
+    folders = [f"-I{tools.include}", f"-I{tools.tvm_ffi.include}"]
+    system = [word for folder in tools.cuda_include_dirs for word in ("-isystem", folder)]
+    return ("-std=c++17", "-fPIC", "-O2", *own, *folders, *system, *cflags)
