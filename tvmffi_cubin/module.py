@@ -12,7 +12,6 @@ import tvm_ffi
 
 from .cubin import Cubin
 from .errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
-from .stream import stream_handle
 
 __all__ = ["Function", "Module", "load"]
 
@@ -139,6 +138,8 @@ class Configured:
 
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
+        from .stream import stream_handle
+
         return Configured(self._function, (stream_handle(stream), *self._options[1:]))
 
 
