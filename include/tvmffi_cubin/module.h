@@ -31,6 +31,18 @@ struct __attribute__((visibility("default"))) LoadedImage {
 };
 
 /*!
+ * \brief Whether the first bytes are those of something that the driver loads. Under lazy loading
+ * cuLibraryLoadData takes anything, and what is wrong comes to light far from where it was given.
+ */
+inline bool LooksLikeImage(const void* image) {
+  const char* text = static_cast<const char*>(image);
+  const auto starts = [text](const char* magic) { return strncmp(text, magic, 4) == 0; };
+  if (starts("\177ELF") || starts("\x50\xED\x55\xBA")) return true;  // cubin, fatbin
+  if (starts("\xB1\x43\x62\x46")) return true;                      // a fatbin's wrapper
+  return strstr(text, ".version") != nullptr;                       // PTX, a text that ends in 0
+}
+
+/*!
  * \brief An image; movable. Making one calls nothing, so a static one needs no driver; the first
  * GetKernel loads it, once for all devices, from whichever thread comes first.
  */
@@ -38,6 +50,8 @@ class __attribute__((visibility("default"))) CubinModule {
  public:
   /*! \brief No image; to be assigned to. */
   CubinModule() = default;
+  CubinModule(CubinModule&&) = default;
+  CubinModule& operator=(CubinModule&&) = default;
 
   /*! \param image A cubin, fatbin or PTX text; kept as long as the module. */
   explicit CubinModule(tvm::ffi::Bytes image) : CubinModule(image.data()) {
@@ -58,7 +72,12 @@ class __attribute__((visibility("default"))) CubinModule {
     if (image_ == nullptr || image_->library.image == nullptr) {
       TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
     }
-    const Status status = image_->library.Load(RequireDriver());
+    const Driver* driver = RequireDriver();
+    if (!LooksLikeImage(image_->library.image)) {
+      ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
+                       "the image is neither a cubin, a fatbin nor PTX");
+    }
+    const Status status = image_->library.Load(driver);
     if (!status.ok()) ThrowLaunchError(status, "the image cannot be loaded");
     WatchExit();
   }

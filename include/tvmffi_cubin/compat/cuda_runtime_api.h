@@ -5,18 +5,18 @@
  * TVMFFI_CUBIN_WITH_CUDART leaves all of it to libcudart, as nvcc does; so do per-thread default
  * streams, which rename the calls.
  */
-#ifndef TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_
-#define TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_
-
+// No guard around the whole: the definitions include this file for its declarations.
 #include_next <cuda_runtime_api.h>
 #include <cuda.h>
 
+#ifndef TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_
+#define TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_
 #if CUDART_VERSION < 12080
 typedef struct CUlib_st* cudaLibrary_t;
 #endif
+#endif  // TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_
 
-#if !defined(TVMFFI_CUBIN_WITH_CUDART) && !defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#if !defined(TVMFFI_CUBIN_WITH_CUDART) && !defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) && \
+    !defined(TVMFFI_CUBIN_DECLARE_RUNTIME)
 #include "../runtime/runtime.h"
 #endif
-
-#endif  // TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_API_H_

@@ -69,7 +69,8 @@ cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device) {
   CUresult result =
       driver == nullptr ? CUDA_ERROR_NO_DEVICE : driver->cuDeviceGet(&handle, device);
   if (result == CUDA_SUCCESS) {
-    result = driver->cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), handle);
+    const auto which = static_cast<CUdevice_attribute>(attribute);
+    result = driver->cuDeviceGetAttribute(value, which, handle);
   }
   return tvmffi_cubin::NoteRuntimeError(result);
 }

@@ -5,7 +5,10 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_ERROR_H_
 #define TVMFFI_CUBIN_RUNTIME_ERROR_H_
 
+// Where this header comes first, CUDA's must not include it again.
+#define TVMFFI_CUBIN_DECLARE_RUNTIME
 #include <cuda_runtime_api.h>
+#undef TVMFFI_CUBIN_DECLARE_RUNTIME
 
 #include "../driver.h"
 #include "error_names.h"

@@ -67,8 +67,8 @@ cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
-cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t dynamic_smem_bytes,
-                 cudaStream_t stream) {
+cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args,
+                 size_t dynamic_smem_bytes, cudaStream_t stream) {
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;

@@ -2,8 +2,8 @@
  * \file tvmffi_cubin/runtime/runtime.h
  * \brief The part of the CUDA runtime that wrappers call, over the driver, with no libcudart.
  *
- * Calls that are not here stay undefined and are libcudart's. The two work on the same contexts, but
- * each remembers its own last error.
+ * Calls that are not here stay undefined and are libcudart's. The two work on the same contexts,
+ * but each remembers its own last error.
  */
 #ifndef TVMFFI_CUBIN_RUNTIME_RUNTIME_H_
 #define TVMFFI_CUBIN_RUNTIME_RUNTIME_H_

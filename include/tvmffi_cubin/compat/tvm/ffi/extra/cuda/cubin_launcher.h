@@ -43,7 +43,8 @@
   TVMFFI_CUBIN_COMPAT_MODULE(name, __tvm_ffi__cubin_##name)
 
 /*! \brief The same over an array of bytes of one's own. */
-#define TVM_FFI_EMBED_CUBIN_FROM_BYTES(name, imageBytes) TVMFFI_CUBIN_COMPAT_MODULE(name, imageBytes)
+#define TVM_FFI_EMBED_CUBIN_FROM_BYTES(name, imageBytes) \
+  TVMFFI_CUBIN_COMPAT_MODULE(name, imageBytes)
 
 /*! \brief A kernel of an image so declared, best kept in a function-local `static auto`. */
 #define TVM_FFI_EMBED_CUBIN_GET_KERNEL(name, kernel_name) \

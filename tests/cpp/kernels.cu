@@ -1,0 +1,18 @@
+// The kernels that the wrappers in this folder launch.
+extern "C" __global__ void add_one(const float* x, float* y, long long n) {
+  long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] + 1.0f;
+}
+
+// As Triton compiles one: two trailing pointers that the kernel does not use.
+extern "C" __global__ void square(const float* x, float* y, int n, void* scratch, void* profile) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * x[i];
+}
+
+extern "C" __global__ void shared(float* y, int n) {
+  extern __shared__ float buffer[];
+  buffer[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x < n) y[threadIdx.x] = buffer[threadIdx.x];
+}

@@ -1,0 +1,100 @@
+// What the public types promise at compile time; there is nothing to run.
+#include <tvm/ffi/extra/cuda/cubin_launcher.h>
+#include <tvm/ffi/extra/cuda/device_guard.h>
+#include <tvmffi_cubin/tvmffi_cubin.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace {
+
+template <typename T>
+constexpr bool kMovesOnly =
+    std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> &&
+    !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T>;
+
+// Modules and kernels.
+static_assert(kMovesOnly<tvmffi_cubin::CubinKernel>);
+static_assert(kMovesOnly<tvm::ffi::CubinKernel>);
+static_assert(std::is_constructible_v<tvmffi_cubin::CubinModule, tvm::ffi::Bytes>);
+static_assert(std::is_constructible_v<tvmffi_cubin::CubinModule, const unsigned char*>);
+static_assert(std::is_constructible_v<tvm::ffi::CubinModule, tvm::ffi::Bytes>);
+static_assert(std::is_constructible_v<tvm::ffi::CubinModule, const char*>);
+static_assert(std::is_constructible_v<tvm::ffi::CubinModule, const unsigned char*>);
+static_assert(kMovesOnly<tvmffi_cubin::CubinModule>);
+static_assert(kMovesOnly<tvm::ffi::CubinModule>);
+static_assert(!std::is_copy_constructible_v<tvm::ffi::CUDADeviceGuard>);
+static_assert(!std::is_default_constructible_v<tvm::ffi::CUDADeviceGuard>);
+
+// A LaunchConfig points into itself, so it stays where it is made.
+using tvmffi_cubin::LaunchConfig;
+static_assert(!std::is_copy_constructible_v<LaunchConfig>);
+static_assert(!std::is_move_constructible_v<LaunchConfig>);
+static_assert(std::is_trivially_destructible_v<LaunchConfig>);
+static_assert(std::is_same_v<decltype(std::declval<LaunchConfig&>().SetStream(nullptr)),
+                             LaunchConfig&>);
+static_assert(std::is_constructible_v<LaunchConfig, int, int>);
+static_assert(tvmffi_cubin::Dim3(7).x == 7 && tvmffi_cubin::Dim3(7).y == 1);
+static_assert(tvmffi_cubin::Dim3(7, 8, 9).z == 9);
+
+// The runtime's code for every driver code is its number, and the way back loses none.
+static_assert(tvmffi_cubin::ToRuntime(CUDA_ERROR_INVALID_VALUE) == cudaErrorInvalidValue);
+static_assert(tvmffi_cubin::ToRuntime(CUDA_ERROR_INVALID_HANDLE) == cudaErrorInvalidResourceHandle);
+static_assert(tvmffi_cubin::ToRuntime(CUDA_ERROR_NO_BINARY_FOR_GPU) ==
+              cudaErrorNoKernelImageForDevice);
+static_assert(tvmffi_cubin::ToDriver(cudaErrorInvalidValue) == CUDA_ERROR_INVALID_VALUE);
+static_assert(tvmffi_cubin::ToDriver(cudaErrorStubLibrary) == CUDA_ERROR_STUB_LIBRARY);
+static_assert(tvmffi_cubin::ToDriver(cudaErrorDevicesUnavailable) == CUDA_ERROR_DEVICE_UNAVAILABLE);
+static_assert(tvmffi_cubin::ToDriver(cudaErrorLaunchFailure) == CUDA_ERROR_LAUNCH_FAILED);
+// The runtime's own codes become what the driver would say.
+static_assert(tvmffi_cubin::ToDriver(cudaErrorInvalidConfiguration) == CUDA_ERROR_INVALID_VALUE);
+static_assert(tvmffi_cubin::ToDriver(cudaErrorInvalidSymbol) == CUDA_ERROR_NOT_FOUND);
+static_assert(tvmffi_cubin::ToDriver(cudaErrorInvalidDeviceFunction) == CUDA_ERROR_INVALID_HANDLE);
+static_assert(tvmffi_cubin::ToDriver(cudaErrorInsufficientDriver) == CUDA_ERROR_NO_DEVICE);
+
+// CUDA's handles are the same types in both of its APIs.
+namespace api = tvm::ffi::cuda_api;
+static_assert(std::is_same_v<api::StreamHandle, cudaStream_t>);
+static_assert(std::is_same_v<api::StreamHandle, CUstream>);
+static_assert(std::is_same_v<api::LibraryHandle, cudaLibrary_t>);
+static_assert(std::is_same_v<api::KernelHandle, cudaKernel_t>);
+
+using Launched = decltype(std::declval<tvm::ffi::CubinKernel&>().Launch(
+    nullptr, tvm::ffi::dim3(1), tvm::ffi::dim3(1), nullptr));
+static_assert(std::is_same_v<Launched, api::ResultType>);
+static_assert(std::is_same_v<Launched, decltype(std::declval<tvm::ffi::CubinKernel&>().LaunchEx(
+                                           nullptr, std::declval<const api::LaunchConfig&>()))>);
+
+#ifdef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
+#if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
+static_assert(std::is_same_v<Launched, CUresult>);
+static_assert(std::is_same_v<api::LaunchConfig, CUlaunchConfig>);
+static_assert(std::is_same_v<api::LaunchAttrType, CUlaunchAttribute>);
+static_assert(std::is_same_v<api::DeviceAttrType, CUdevice_attribute>);
+static_assert(std::is_same_v<decltype(api::kSuccess), const CUresult>);
+#else
+static_assert(std::is_same_v<Launched, cudaError_t>);
+static_assert(std::is_same_v<api::LaunchConfig, cudaLaunchConfig_t>);
+static_assert(std::is_same_v<api::LaunchAttrType, cudaLaunchAttribute>);
+static_assert(std::is_same_v<api::DeviceAttrType, cudaDeviceAttr>);
+static_assert(std::is_same_v<decltype(api::kSuccess), const cudaError_t>);
+#endif
+#else
+// With no dialect named, a result is both at once.
+static_assert(std::is_convertible_v<Launched, CUresult>);
+static_assert(std::is_convertible_v<Launched, cudaError_t>);
+static_assert(std::is_convertible_v<Launched, int>);
+static_assert(std::is_convertible_v<Launched, unsigned>);
+static_assert(std::is_convertible_v<Launched, int64_t>);
+static_assert(std::is_convertible_v<Launched, bool>);
+static_assert(std::is_convertible_v<CUresult, Launched>);
+static_assert(std::is_convertible_v<cudaError_t, Launched>);
+constexpr Launched kInvalid = cudaErrorInvalidValue;
+static_assert(kInvalid == CUDA_ERROR_INVALID_VALUE && cudaErrorInvalidValue == kInvalid);
+static_assert(kInvalid != CUDA_SUCCESS && kInvalid != cudaSuccess && kInvalid != api::kSuccess);
+static_assert(kInvalid != 0 && kInvalid == 1 && 1 == kInvalid && static_cast<bool>(kInvalid));
+static_assert(!static_cast<bool>(api::kSuccess) && api::kSuccess == cudaSuccess);
+static_assert(static_cast<CUresult>(Launched(cudaErrorInvalidSymbol)) == CUDA_ERROR_NOT_FOUND);
+#endif
+
+}  // namespace

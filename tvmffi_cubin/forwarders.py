@@ -1,0 +1,120 @@
+"""What lets a wrapper call CUDA's driver and runtime by name with neither of them to link.
+
+One unit forwards every driver function that ``cuda.h`` declares, each from a section of its own,
+and the link drops the sections that nothing calls (``--gc-sections``); libcudart is linked only
+where a call is left for it (``--as-needed``). So nothing has to be known of the wrapper's object
+before the link, and the unit compiles beside the wrapper. Forwarders for a wrapper's own undefined
+symbols would be a step between its compilation and the link, for 12 KB less in an object that is
+thrown away. Measured (2 cores, gcc 12, CUDA 12.9, 590 functions): reading ``cuda.h`` 15 ms,
+compiling the unit 75 ms, the link 3 ms longer than without; a wrapper takes a second to compile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from string import Template
+
+from .demangle import demangle
+
+__all__ = ["driver_functions", "explain_undefined", "forwarder_unit", "link_flags", "remedies"]
+
+_DECLARED = re.compile(r"^\s*CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\(", re.MULTILINE)
+_RENAMED = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+cu[A-Z]\w*[ \t]+"
+    r"(?:__CUDA_API_PT(?P<mode>DS|SZ)\((?P<streamed>cu[A-Z]\w*)\)|(?P<plain>cu[A-Z]\w*))[ \t\r]*$",
+    re.MULTILINE,
+)
+_UNDEFINED = re.compile(
+    r"undefined (?:reference to|symbol:|hidden symbol:|protected symbol:) *"
+    r"(?:[`'\u2018](?P<quoted>.+?)['\u2019](?=\s|$|;)|(?P<bare>[^\s`'\u2018].*?)\s*$)",
+    re.MULTILINE,
+)
+
+
+def driver_functions(cuda_h: str) -> list[str]:
+    """Return the driver's symbols that code compiled with a ``cuda.h`` can refer to, sorted.
+
+    Parameters
+    ----------
+    cuda_h : str
+        The header's text. Its macros rename functions to their current forms (``cuMemAlloc_v2``),
+        with per-thread default streams to those of another suffix.
+    """
+    names = set(_DECLARED.findall(cuda_h))
+    for match in _RENAMED.finditer(cuda_h):
+        if match["plain"]:
+            names.add(match["plain"])
+        else:
+            suffix = f"_pt{match['mode'].lower()}"
+            names.update((match["streamed"], match["streamed"] + suffix))
+    return sorted(names)
+
+
+def forwarder_unit(cuda_h: str) -> str:
+    """Return the text of the C++ unit that forwards every driver function of a ``cuda.h``.
+
+    Raises
+    ------
+    ValueError
+        The text declares no driver function.
+    """
+    names = driver_functions(cuda_h)
+    if not names:
+        raise ValueError("cuda_h declares no driver function: wanted the text of CUDA's cuda.h")
+    lines = "\n".join(f'"tvmffi_cubin_forward {name}\\n"' for name in names)
+    return _template().substitute(lines=lines)
+
+
+@cache
+def _template() -> Template:
+    path = Path(__file__).parent / "templates" / "forwarders.cc.in"
+    return Template(path.read_text(encoding="utf-8"))
+
+
+def link_flags(extra: Sequence[str], cudart: Path | None) -> tuple[str, ...]:
+    """Return the linker flags of a wrapper: its user's, less CUDA's libraries, and ours.
+
+    ``-lcuda`` and ``-lcudart`` are taken out: a machine without a toolkit has neither file, the
+    forwarders stand for the one and the runtime wheel's library for the other.
+
+    Parameters
+    ----------
+    extra : sequence of str
+        The user's own flags.
+    cudart : Path or None
+        The wheel's ``libcudart.so.<major>``; linked where the wrapper calls it.
+    """
+    kept = [flag for flag in extra if flag.strip() not in ("-lcuda", "-lcudart")]
+    ours = ["-Wl,--gc-sections"]
+    if cudart is not None:
+        ours += ["-Wl,--as-needed", str(cudart), "-Wl,--no-as-needed"]
+        ours += ["-Xlinker", "-rpath", "-Xlinker", str(cudart.parent)]
+    return (*ours, *kept)
+
+
+def explain_undefined(output: str) -> list[str]:
+    """Return the undefined symbols that a linker's output names, demangled, each once, in order.
+
+    Understands GNU ld, gold, lld and mold.
+    """
+    names = (match["quoted"] or match["bare"] for match in _UNDEFINED.finditer(output))
+    return list(dict.fromkeys(demangle(name.removeprefix("typeinfo for ")) for name in names))
+
+
+def remedies(undefined: Sequence[str]) -> list[str]:
+    """Return a line for each undefined symbol that says what it takes to define it."""
+    return [f"{name}: {_remedy(name)}" for name in undefined]
+
+
+def _remedy(name: str) -> str:
+    if name.startswith(("__tvm_ffi__cubin_", "__tvmffi_cubin_image_")):
+        image = re.sub(r"^__tvm_ffi__cubin_|^__tvmffi_cubin_image_|_end$", "", name)
+        return f"no image is embedded under {image!r}; pass it as embed_cubin={{{image!r}: ...}}"
+    if re.match(r"cuda[A-Z]", name):
+        return "the CUDA runtime has no such function, or its wheel's libcudart is missing"
+    if re.match(r"cu[A-Z]\w*$", name):
+        return "the driver's header cuda.h declares no such function; check its name"
+    return "link the library that defines it with extra_ldflags, or add its source to cpp_sources"
