@@ -42,6 +42,7 @@ def load_inline(
     extra_include_paths: Sequence[str | os.PathLike[str]] | None = None,
     build_directory: str | os.PathLike[str] | None = None,
     keep_module_alive: bool = True,
+    backend: str | None = None,
 ) -> Module:
     """Compile CUDA or C++ source text and load it as a module of typed functions.
 
@@ -77,6 +78,8 @@ def load_inline(
         Where to put a copy of the shared object. Loading never uses the copy.
     keep_module_alive : bool
         Keep the module loaded until the process ends, also where no reference to it is left.
+    backend : str, optional
+        ``"cuda"``, the only one; here because tvm-ffi's function has it.
 
     Returns
     -------
@@ -94,6 +97,7 @@ def load_inline(
     TypeError, ValueError
         An argument is wrong; the message names it and the remedy.
     """
+    _check_backend(backend)
     request = make_request(
         name,
         cpp_sources=cpp_sources,
@@ -135,13 +139,14 @@ def build_inline(
     *,
     arch: str | None = None,
     build_directory: str | os.PathLike[str] | None = None,
+    backend: str | None = None,
     **options: Unpack[BuildOptions],
 ) -> str:
     """Build what `load_inline` would load, without loading it.
 
     Parameters
     ----------
-    name, cuda_sources, arch, build_directory, **options
+    name, cuda_sources, arch, build_directory, backend, **options
         As in `load_inline`.
 
     Returns
@@ -155,6 +160,7 @@ def build_inline(
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         As in `load_inline`.
     """
+    _check_backend(backend)
     unknown = set(options) - set(BuildOptions.__annotations__)
     if unknown:
         raise TypeError(f"build_inline got an unexpected argument {min(unknown)!r}")
@@ -163,6 +169,11 @@ def build_inline(
     if build_directory is None:
         return os.fspath(entry.so)
     return _copy_for_people(entry, build_directory)
+
+
+def _check_backend(backend: object) -> None:
+    if backend not in (None, "cuda"):
+        raise ValueError(f"backend={backend!r}: this package builds for CUDA only")
 
 
 def _obtain(request: Request, arch: Any) -> Entry:
@@ -180,6 +191,10 @@ def _obtain(request: Request, arch: Any) -> Entry:
 
 
 def _resolve_arch(request: Request, arch: Any) -> str | None:
+    if request.cuda_cflags:
+        from .nvrtc_options import arch_option, caller_options
+
+        arch = arch_option(caller_options(request.cuda_cflags), arch)
     if arch is not None:
         return resolve_arch(arch)
     if not request.may_have_kernels:

@@ -16,6 +16,7 @@ from . import (
     include_scan,
     launcher_object,
     nvrtc,
+    preprocessor_flags,
     toolchain,
 )
 from .dependencies import parse_depfile
@@ -95,7 +96,13 @@ class Job:
             files.update((source.file, source.text) for source in group)
             exported = self.exports.host if name == last else ()
             files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=name == "cuda_host")
-            flags = host_unit.host_flags(self.tools, self.request.cflags)
+            own = self.request.cflags
+            if name == "cuda_host":
+                # nvcc would have compiled it, with its own flags.
+                given = self.request.cuda_cflags
+                standard = [flag for flag in given if flag.startswith("-std=")]
+                own = (*standard, *preprocessor_flags.parse(given).words, *own)
+            flags = host_unit.host_flags(self.tools, own)
             command = self.tools.compiler.command
             units.append(Cxx(f"{name}.cc", command, flags, self.request.include_paths))
         if self.tools.cuda is not None:
@@ -122,10 +129,13 @@ class Job:
 
     def device_headers(self) -> include_scan.Scan:
         """Return the headers that the device sources may include."""
+        flags = preprocessor_flags.parse(self.request.cuda_cflags)
+        first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
         return include_scan.scan(
-            self.sources.device,
-            self.request.include_paths,
+            (first, *self.sources.device),
+            (*flags.folders, *self.request.include_paths),
             system_dirs=(os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs),
+            defines=flags.macros,
         )
 
     def host_headers(self, folder: Path) -> list[str]:

@@ -65,11 +65,6 @@ class Function(tvm_ffi.Function):
         """The function as C++ would declare it."""
         return str(self._generated()["signature"])
 
-    @property
-    def __doc__(self) -> str | None:  # type: ignore[override]
-        """The signature and the docstring that the function was exported with."""
-        return self._module.get_function_doc(self.name)
-
     def __repr__(self) -> str:
         """Name and, where it is known, signature."""
         return f"<tvmffi_cubin.Function {self.signature if self.info else self.name}>"
@@ -183,6 +178,7 @@ class Module(tvm_ffi.Module):
             function.__move_handle_from__(raw)
             function._module = self
             function.name = name
+            function.__doc__ = self.get_function_doc(name)
             known[name] = function
         return function
 

@@ -1,0 +1,51 @@
+"""Runs everything that needs a GPU and prints a short summary last: python tests/gpu/suite.py
+
+The GPU tests, the examples, the demo and, with --benchmarks, the benchmarks; exit status 1 where
+one fails. Output goes to the terminal; the summary repeats what matters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(name: str, *command: str | Path, lines: int = 1) -> tuple[str, bool, str, float]:
+    """Run a command; return name, whether it succeeded, its last lines, and seconds."""
+    print(f"== {name}", flush=True)
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    print(done.stdout, done.stderr, flush=True)
+    tail = "\n".join(done.stdout.strip().splitlines()[-lines:])
+    return name, done.returncode == 0, tail, time.monotonic() - start
+
+
+def main() -> int:
+    """Run all; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--benchmarks", action="store_true", help="measure, too")
+    options = parser.parse_args()
+    results = [
+        run("tests/gpu", "-m", "pytest", "tests/gpu", "-q", "-rs", "-p", "no:cacheprovider"),
+        run("demo", "-m", "tvmffi_cubin", "demo"),
+    ]
+    results += [
+        run(f"examples/{path.name}", path) for path in sorted((ROOT / "examples").glob("*.py"))
+    ]
+    if options.benchmarks:
+        results.append(run("benchmarks", "benchmarks/run.py", lines=30))
+    print("\n==== summary")
+    for name, succeeded, tail, seconds in results:
+        print(f"{'ok  ' if succeeded else 'FAIL'} {name} ({seconds:.0f} s): {tail}")
+    return 0 if all(succeeded for _, succeeded, _, _ in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The preprocessor flags among a compiler's: macros, header folders, headers included first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+__all__ = ["PreprocessorFlags", "parse"]
+
+# Every spelling of nvcc's and NVRTC's, and gcc's for each, the longest first.
+_SPELLINGS = (
+    ("--define-macro", "-D"),
+    ("--undefine-macro", "-U"),
+    ("--include-path", "-I"),
+    ("--system-include", "-isystem"),
+    ("--pre-include", "-include"),
+    ("-include", "-include"),
+    ("-isystem", "-isystem"),
+    ("-D", "-D"),
+    ("-U", "-U"),
+    ("-I", "-I"),
+)
+
+
+@dataclass(frozen=True)
+class PreprocessorFlags:
+    """Pairs of gcc's spelling and value, in order; folders are absolute."""
+
+    flags: tuple[tuple[str, str], ...]
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The header folders, in the order of the search."""
+        plain = [value for name, value in self.flags if name == "-I"]
+        return (*plain, *(value for name, value in self.flags if name == "-isystem"))
+
+    @property
+    def macros(self) -> dict[str, str]:
+        """The macros that are defined, name to text."""
+        found: dict[str, str] = {}
+        for name, value in self.flags:
+            macro, _, text = value.partition("=")
+            if name == "-D":
+                found[macro] = text or "1"
+            elif name == "-U":
+                found.pop(macro, None)
+        return found
+
+    @property
+    def first_headers(self) -> tuple[str, ...]:
+        """The headers that are included before the source."""
+        return tuple(value for name, value in self.flags if name == "-include")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The flags as gcc and clang take them."""
+        return tuple(word for pair in self.flags for word in pair)
+
+
+def parse(flags: Iterable[str]) -> PreprocessorFlags:
+    """Return the preprocessor flags among `flags`, in whichever spelling."""
+    return PreprocessorFlags(tuple(_pairs(iter(flags))))
+
+
+def _pairs(flags: Iterator[str]) -> Iterator[tuple[str, str]]:
+    for flag in flags:
+        for spelling, name in _SPELLINGS:
+            if flag.startswith(spelling):
+                value = flag[len(spelling) :].removeprefix("=") or next(flags, "")
+                yield name, os.path.abspath(value) if name in ("-I", "-isystem") else value
+                break
