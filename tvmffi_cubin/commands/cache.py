@@ -35,5 +35,6 @@ def _path(_: argparse.Namespace) -> int:
 def _clear(_: argparse.Namespace) -> int:
     folder = cache_folder()
     removed = clear(folder)
-    print(f"{folder}: {removed.entries} entries removed, {removed.size / 2**20:.1f} MiB freed")
+    count = f"{removed.entries} entr{'y' if removed.entries == 1 else 'ies'}"
+    print(f"{folder}: {count} removed, {removed.size / 2**20:.1f} MiB freed")
     return 0

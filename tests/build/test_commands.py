@@ -1,0 +1,205 @@
+"""The command line, run as a user runs it; launches go to the driver stand-in."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import struct
+from pathlib import Path
+
+import pytest
+from stub.driver_stub import DriverStub
+from stub.record import Launch
+
+from tvmffi_cubin.__main__ import main
+
+SOURCE = r"""
+extern "C" __global__ void __launch_bounds__(64) add(float* x, int n) {
+  __shared__ float tile[64];
+  if (threadIdx.x < n) tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x < n) x[threadIdx.x] = tile[63 - threadIdx.x];
+}
+template <class T> __global__ void fill(T* x, T value) { x[threadIdx.x] = value; }
+"""
+
+
+@pytest.fixture
+def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "add.cu"
+    path.write_text(SOURCE)
+    return path
+
+
+def floats(address: bytes, count: int):
+    return (ctypes.c_float * count).from_address(struct.unpack("<Q", address)[0])
+
+
+def saxpy(launch: Launch) -> None:
+    a, count = struct.unpack("<f", launch.params[0])[0], struct.unpack("<i", launch.params[3])[0]
+    x, y = floats(launch.params[1], count), floats(launch.params[2], count)
+    for i in range(count):
+        y[i] += a * x[i]
+
+
+def block_sum(launch: Launch) -> None:
+    count = struct.unpack("<i", launch.params[2])[0]
+    total = ctypes.c_double.from_address(struct.unpack("<Q", launch.params[1])[0])
+    total.value += sum(floats(launch.params[0], count))
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_demo_without_a_gpu_builds_and_says_why_it_did_not_launch(capsys):
+    assert main(["demo"]) == 0
+    output = capsys.readouterr().out
+    assert "Kernels for sm_90a:" in output
+    assert "float a, const float* x, float* y, int n" in output
+    assert "Not launched: there is no GPU here (the CUDA driver could not be opened" in output
+
+
+def test_demo_with_a_driver_that_has_no_device_says_so(driver_stub: DriverStub, capsys):
+    driver_stub.set_devices()
+    assert main(["demo"]) == 0
+    assert "the CUDA driver sees no device" in capsys.readouterr().out
+
+
+def test_demo_launches_checks_the_numbers_and_frees_its_memory(driver_stub: DriverStub, capsys):
+    driver_stub.set_kernel("saxpy", saxpy)
+    driver_stub.set_kernel("block_sum", block_sum)
+    before = driver_stub.object_counts()
+    assert main(["demo"]) == 0
+    assert "all numbers are right" in capsys.readouterr().out
+    assert [launch.kernel for launch in driver_stub.launches()] == ["saxpy", "block_sum"]
+    after = driver_stub.object_counts()
+    assert (after.allocations, after.pushed_contexts) == (
+        before.allocations,
+        before.pushed_contexts,
+    )
+
+
+def test_demo_reports_wrong_numbers_as_a_failure(driver_stub: DriverStub, capsys):
+    driver_stub.set_kernel("block_sum", block_sum)
+    assert main(["demo"]) == 1
+    assert "saxpy ran, and its numbers are wrong" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_demo_leaves_the_cache_setting_as_it_was(monkeypatch, capsys):
+    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR")
+    assert main(["demo", "--arch", "sm_80"]) == 0
+    assert "Kernels for sm_80:" in capsys.readouterr().out
+    assert "TVMFFI_CUBIN_CACHE_DIR" not in os.environ
+
+
+def test_compile_writes_an_image_that_inspect_reads(source: Path, capsys):
+    assert main(["compile", str(source), "--arch", "sm_90a", "-e", "fill<float>"]) == 0
+    compiled = capsys.readouterr().out
+    cubin = source.with_suffix(".cubin")
+    assert f"{cubin}: {cubin.stat().st_size} bytes for sm_90a" in compiled
+    assert main(["inspect", str(cubin)]) == 0
+    rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()[2:]}
+    assert rows["add"][2:] == ["256", "B", "0", "B", "64", "8,", "4", "bytes"]
+    assert rows["fill<float>"][-2:] == ["float*,", "float"]
+
+
+def test_inspect_as_json(source: Path, tmp_path: Path, capsys):
+    output = tmp_path / "out.cubin"
+    assert main(["compile", str(source), "--arch", "sm_80", "-o", str(output)]) == 0
+    capsys.readouterr()
+    assert main(["inspect", "--json", str(output)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    (kernel,) = facts["kernels"]
+    assert (facts["arch"], facts["bytes"]) == ("sm_80", output.stat().st_size)
+    assert (kernel["name"], kernel["static_smem_bytes"], kernel["max_threads"]) == ("add", 256, 64)
+    assert [param["size"] for param in kernel["params"]] == [8, 4]
+
+
+def test_compile_passes_options_and_include_folders(tmp_path: Path, capsys):
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc" / "size.h").write_text("#define SIZE WANTED\n")
+    source = tmp_path / "k.cu"
+    source.write_text("""
+    #include "size.h"
+    extern "C" __global__ void k(int* x) {
+      __shared__ int s[SIZE];
+      s[threadIdx.x] = x[threadIdx.x];
+      __syncthreads();
+      x[threadIdx.x] = s[SIZE - 1 - threadIdx.x];
+    }""")
+    arguments = ["-I", str(tmp_path / "inc"), "--option=-DWANTED=32", "--arch=sm_80"]
+    assert main(["compile", str(source), *arguments]) == 0
+    assert " 128 B " in capsys.readouterr().out
+
+
+def test_a_source_that_does_not_compile_shows_its_line(tmp_path: Path, capsys):
+    source = tmp_path / "bad.cu"
+    source.write_text("__global__ void k(float* x) { x[0] = y; }\n")
+    assert main(["compile", str(source), "--arch", "sm_90a"]) == 1
+    error = capsys.readouterr().err
+    assert 'identifier "y" is undefined' in error
+    assert "> 1 | __global__ void k(float* x) { x[0] = y; }" in error
+    assert not source.with_suffix(".cubin").exists()
+
+
+def test_compile_into_a_folder_that_does_not_exist_names_it(source: Path, tmp_path: Path, capsys):
+    output = tmp_path / "missing" / "out.cubin"
+    assert main(["compile", str(source), "--arch", "sm_90a", "-o", str(output)]) == 1
+    assert f"{output}: its folder does not exist" in capsys.readouterr().err
+
+
+def test_inspect_of_something_else_says_what_it_is(source: Path, capsys):
+    assert main(["inspect", str(source)]) == 1
+    assert f"{source}: not a cubin: it is CUDA source" in capsys.readouterr().err
+
+
+def test_inspect_of_a_missing_file_names_it(capsys):
+    assert main(["inspect", "/nonexistent/x.cubin"]) == 1
+    assert "/nonexistent/x.cubin: No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_doctor_without_a_gpu_finds_all_that_builds_need(capsys):
+    assert main(["doctor"]) == 0
+    output = capsys.readouterr().out
+    assert "Everything needed to build is here." in output
+    for what in ("tvm-ffi", "ninja", "C++ compiler", "linker", "NVRTC", "cache"):
+        assert f"ok       {what} " in output
+    assert "note     driver " in output
+
+
+def test_doctor_lists_devices(driver_stub: DriverStub, capsys):
+    driver_stub.set_devices(90, 80)
+    assert main(["doctor"]) == 0
+    output = capsys.readouterr().out
+    assert "device 0" in output
+    assert "device 1" in output
+    assert "a GPU to launch on" in output
+
+
+def test_doctor_names_a_driver_that_is_too_old(driver_stub: DriverStub, capsys):
+    driver_stub.set_driver_version(11080)
+    assert main(["doctor"]) == 1
+    assert "CUDA 11.8 is too old to launch with" in capsys.readouterr().out
+
+
+def test_doctor_names_the_package_of_what_is_missing(monkeypatch, tmp_path: Path, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    assert main(["doctor"]) == 1
+    output = capsys.readouterr().out
+    assert "apt install g++" in output
+    assert "apt install binutils" in output
+    assert "3 problems" in output
+
+
+def test_doctor_names_a_cache_folder_that_cannot_be_written(monkeypatch, tmp_path: Path, capsys):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert main(["doctor"]) == 1
+    assert "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be" in capsys.readouterr().out

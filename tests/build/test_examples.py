@@ -1,0 +1,37 @@
+"""Every example builds without a GPU, says that it did not launch, and succeeds."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+HELPERS = {"gpu.py"}
+RUNNABLE = [path for path in EXAMPLES if path.name not in HELPERS]
+
+
+@pytest.mark.parametrize("example", RUNNABLE, ids=lambda path: path.stem)
+def test_an_example_builds_and_says_why_it_did_not_launch(example: Path, tmp_path: Path):
+    environment = {**os.environ, "TVMFFI_CUBIN_DRIVER": "/nonexistent/libcuda.so.1"}
+    done = subprocess.run(
+        [sys.executable, str(example)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("built, not launched: there is no GPU here\n")
+
+
+@pytest.mark.parametrize("example", RUNNABLE, ids=lambda path: path.stem)
+def test_an_example_is_short_and_ends_in_a_numeric_check(example: Path):
+    text = example.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 80
+    assert re.search(r"assert_close\(.*\n(.*\n)?(    # \[docs:end\]\n)?    print\(\"launched", text)

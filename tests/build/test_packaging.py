@@ -1,0 +1,110 @@
+"""The wheel: what is in it, and the quick start from it, away from the checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tvmffi_cubin import toolchain
+
+ROOT = Path(__file__).resolve().parents[2]
+PURELIB = Path(sysconfig.get_path("purelib"))
+
+
+def run(*command: str | Path, **options) -> str:
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False, **options
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not (find_spec("wheel") or find_spec("setuptools.command.bdist_wheel")):
+        pytest.skip("setuptools 70.1 is needed to build a wheel; run: pip install -e '.[test]'")
+    folder = tmp_path_factory.mktemp("wheel")
+    # A copy, because setuptools writes build/ and *.egg-info beside pyproject.toml.
+    source = folder / "source"
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE", "tvmffi_cubin", "include"):
+        run("cp", "-r", ROOT / name, source)
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel"]
+    run(*command, "--no-deps", "--no-build-isolation", "-w", folder, source, cwd=folder)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the Python of an environment that has the wheel, and our dependencies by a path."""
+    folder = tmp_path_factory.mktemp("empty")
+    venv.create(folder, symlinks=True)
+    python = folder / "bin" / "python"
+    paths = {"base": str(folder), "platbase": str(folder)}
+    site = Path(sysconfig.get_path("purelib", "venv", paths))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    # Not a .pth file: that would run the checkout's own, which an editable install leaves there.
+    (site / "sitecustomize.py").write_text(f"import sys; sys.path.append({str(PURELIB)!r})\n")
+    return python
+
+
+def test_the_wheel_holds_headers_templates_and_the_licence(wheel: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    for folder, inside in (("include", "tvmffi_cubin/include"), ("tvmffi_cubin", "tvmffi_cubin")):
+        files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+        wanted = {
+            f"{inside}/{path.relative_to(ROOT / folder)}"
+            for path in files
+            if "__pycache__" not in path.parts
+        }
+        assert wanted <= names, sorted(wanted - names)
+    assert any(name.endswith("LICENSE") for name in names)
+    assert not [name for name in names if name.startswith(("tests", "examples"))]
+
+
+def test_the_wheel_is_for_any_platform_and_has_the_command(wheel: Path):
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (entry,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
+        assert b"tvmffi-cubin = tvmffi_cubin.__main__:main" in archive.read(entry)
+
+
+def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(
+    installed: Path, tmp_path: Path
+):
+    for name in ("quick_start.py", "own_wrapper.py", "gpu.py"):
+        (tmp_path / name).write_bytes((ROOT / "examples" / name).read_bytes())
+    environment = {
+        **{key: value for key, value in os.environ.items() if not key.startswith("PYTHON")},
+        "TVMFFI_CUBIN_DRIVER": "/nonexistent/libcuda.so.1",
+    }
+    where = run(
+        installed,
+        "-c",
+        "from tvmffi_cubin import toolchain as t; print(t.__file__); print(t.include_dir())",
+        cwd=tmp_path,
+        env=environment,
+    ).splitlines()
+    package = Path(where[0]).parent
+    assert installed.parents[1] in package.parents
+    assert where[1] == str(package / "include")
+    for name in ("quick_start.py", "own_wrapper.py"):
+        assert "built, not launched" in run(installed, name, cwd=tmp_path, env=environment)
+    assert "Kernels for sm_90a:" in run(
+        installed, "-m", "tvmffi_cubin", "demo", cwd=tmp_path, env=environment
+    )
+
+
+def test_a_checkout_finds_its_headers_beside_the_package():
+    assert toolchain.include_dir() == ROOT / "include"

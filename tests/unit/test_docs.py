@@ -1,0 +1,120 @@
+"""The documentation says what is true: names, variables, snippets, links."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import config
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+
+
+def load_snippets():
+    spec = importlib.util.spec_from_file_location(
+        "update_snippets", ROOT / "docs" / "update_snippets.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SNIPPETS = load_snippets()
+
+
+@pytest.mark.parametrize("page", SNIPPETS.pages(), ids=lambda page: page.name)
+def test_quoted_code_is_what_the_examples_have(page: Path):
+    text = page.read_text(encoding="utf-8")
+    assert SNIPPETS.updated(text) == text, "run: python docs/update_snippets.py"
+
+
+def test_snippets_are_quoted_without_markers_and_without_indentation():
+    text = SNIPPETS.section("examples/quick_start.py", "call")
+    assert text.startswith("import torch\n")
+    assert "mod.saxpy(2.0, x, y)" in text
+    assert "arch()" not in SNIPPETS.section("examples/quick_start.py", "build")
+
+
+def test_a_section_that_is_not_there_is_an_error():
+    with pytest.raises(ValueError, match="has 0 sections 'nothing'"):
+        SNIPPETS.section("examples/quick_start.py", "nothing")
+
+
+@pytest.mark.parametrize("name", sorted(config.VARIABLES))
+def test_every_environment_variable_is_in_the_guide_with_its_meaning(name: str):
+    row = next((line for line in GUIDE.splitlines() if line.startswith(f"| `{name}` |")), "")
+    meaning = config.VARIABLES[name].meaning.split(".")[0]
+    assert meaning in row
+
+
+def test_the_guide_knows_no_variable_that_nothing_reads():
+    named = set(re.findall(r"TVMFFI_CUBIN_[A-Z_]+\b", GUIDE + (ROOT / "README.md").read_text()))
+    assert named <= set(config.VARIABLES)
+
+
+@pytest.mark.parametrize("name", tc.__all__)
+def test_every_public_name_is_in_the_reference_and_has_a_docstring(name: str):
+    assert re.search(rf"\btc\.{name}\b", REFERENCE)
+    assert (getattr(tc, name).__doc__ or "").strip()
+
+
+def public_members() -> list[tuple[str, object]]:
+    found = []
+    for owner in (tc.Module, tc.Function, tc.Launch, tc.Cubin):
+        fields = {field.name for field in getattr(owner, "__dataclass_fields__", {}).values()}
+        for name, member in vars(owner).items():
+            if not name.startswith("_") and name not in fields:
+                found.append((f"{owner.__name__}.{name}", member))
+    found += [(f"nvrtc.{name}", getattr(tc.nvrtc, name)) for name in tc.nvrtc.__all__]
+    return found
+
+
+@pytest.mark.parametrize(("name", "member"), public_members())
+def test_every_public_member_is_in_the_reference_and_has_a_docstring(name: str, member: object):
+    assert re.search(rf"`{re.escape(name)}\b", REFERENCE)
+    assert (member.__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("owner", [tc.Cubin, tc.Kernel, tc.Parameter], ids=lambda c: c.__name__)
+def test_every_field_is_in_the_reference(owner: type):
+    for field in dataclasses.fields(owner):
+        assert f"`{owner.__name__}.{field.name}`" in REFERENCE
+
+
+@pytest.mark.parametrize(
+    "function",
+    [tc.load_inline, tc.build_inline, tc.load, tc.Launch, tc.use_stream, tc.nvrtc.compile],
+    ids=lambda function: function.__name__,
+)
+def test_every_parameter_is_in_the_reference_and_in_the_docstring(function):
+    for name in inspect.signature(function).parameters:
+        assert re.search(rf"\b{name}\b", REFERENCE)
+        assert re.search(rf"\b{name}\b", function.__doc__)
+
+
+@pytest.mark.parametrize("page", SNIPPETS.pages(), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path):
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)]+)\)", prose):
+        if target.startswith("http"):
+            continue
+        file, _, anchor = target.partition("#")
+        linked = (page.parent / file).resolve() if file else page
+        assert linked.exists(), target
+        if anchor:
+            assert anchor in anchors(linked), target
+
+
+def anchors(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
