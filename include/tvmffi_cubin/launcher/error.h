@@ -81,8 +81,8 @@ __attribute__((noinline, cold)) inline Text DescribeArgument(const TVMFFIAny& an
   char* out = text.chars;
   const size_t size = sizeof(text.chars);
   if (const DLTensor* tensor = AsTensor(any)) {
-    snprintf(out, size, "a %.99s tensor of rank %d on %.99s", DescribeDType(tensor->dtype).chars,
-             tensor->ndim, DescribeDevice(tensor->device).chars);
+    snprintf(out, size, "a tensor of dtype %.99s and rank %d on %.99s",
+             DescribeDType(tensor->dtype).chars, tensor->ndim, DescribeDevice(tensor->device).chars);
     return text;
   }
   switch (any.type_index) {

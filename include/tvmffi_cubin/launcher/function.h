@@ -34,8 +34,8 @@ inline int CheckFigure(const FunctionPlan& function, const char* what, int64_t v
                 static_cast<long long>(value), static_cast<long long>(least));
   }
   if (__builtin_expect(value > UINT32_MAX, 0)) {
-    return Fail("LaunchLimitError", "%s: %s is %lld, more than any device allows", function.name,
-                what, static_cast<long long>(value));
+    return Fail("LaunchLimitError", "%s: %s is %lld, the driver takes at most %u", function.name,
+                what, static_cast<long long>(value), UINT32_MAX);
   }
   *out = static_cast<uint32_t>(value);
   return 0;
@@ -101,6 +101,17 @@ inline int RunLaunch(const FunctionPlan& function, const Driver* driver, const L
   return LaunchKernel(function.name, driver, launch.kernel, device, config, params);
 }
 
+/*! \brief The number of multiprocessors of a device. */
+inline Status CountSms(const Driver* driver, int device, int64_t* count) {
+  CUdevice handle = 0;
+  int value = 0;
+  CUresult result = driver->cuDeviceGet(&handle, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
+  result = driver->cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle);
+  *count = value;
+  return {result, "cuDeviceGetAttribute"};
+}
+
 /*! \brief Evaluates every launch, then launches in order: bad arguments leave nothing half done. */
 inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
                      const Argument* arguments, int device) {
@@ -122,8 +133,8 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
   for (int i = 0; i < function.num_launches; ++i) {
     const LaunchPlan& launch = function.launches[i];
     if (launch.reads_num_sms) {
-      evaluation.num_sms =
-          DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+      const Status status = CountSms(driver, device, &evaluation.num_sms);
+      if (!status.ok()) return FailLaunch(function.name, *launch.kernel, device, nullptr, status);
     }
     memset(&configs[i], 0, sizeof(configs[i]));
     configs[i].hStream = stream;

@@ -62,6 +62,11 @@ inline int CheckDevice(const Place& place, const DLTensor& tensor, TensorDevice*
   if (__builtin_expect(tensor.device.device_type == kDLCUDA, 1)) {
     const int device = tensor.device.device_id;
     if (common->from == nullptr) {
+      if (device < 0 || device >= kMaxDevices) {
+        return Fail("ValueError", "%s: argument %d (%s: %s): got a tensor on cuda:%d, wanted one on "
+                    "cuda:0 to cuda:%d", place.function, place.position, param.name, param.type,
+                    device, kMaxDevices - 1);
+      }
       *common = {device, &param};
     } else if (common->device != device) {
       return Fail("ValueError", "%s: argument %d (%s: %s) is on cuda:%d and %s is on cuda:%d: all "
@@ -85,7 +90,10 @@ inline int CheckDType(const Place& place, const DLTensor& tensor) {
   if (param.num_dtypes == 0) return 0;
   for (int i = 0; i < param.num_dtypes; ++i) {
     const DLDataType& wanted = param.dtypes[i];
-    if (tensor.dtype.code == wanted.code && tensor.dtype.bits == wanted.bits) return 0;
+    if (tensor.dtype.code == wanted.code && tensor.dtype.bits == wanted.bits &&
+        tensor.dtype.lanes == wanted.lanes) {
+      return 0;
+    }
   }
   return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor of dtype %s, wanted %s",
               place.function, place.position, param.name, param.type,

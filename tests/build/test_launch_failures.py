@@ -1,0 +1,288 @@
+"""The driver's refusals: named, typed, nothing leaked, and the next call works."""
+
+import gc
+import pickle
+import threading
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+INVALID_VALUE, OUT_OF_MEMORY, INVALID_IMAGE = 1, 2, 200
+ILLEGAL_ADDRESS = 700
+
+SOURCE = """
+extern "C" __global__ void k(float* y, int n) { extern __shared__ float s[]; y[0] = s[n]; }
+extern "C" __global__ void other(float* y) { y[0] = 1; }
+"""
+FUNCTIONS = {
+    "k": tc.Launch(grid="num_sms", block=32, dynamic_smem_bytes=65536),
+    "other": tc.Launch(grid=1, block=1),
+}
+
+
+@pytest.fixture(scope="module")
+def mod(_own_environment):
+    return tc.load_inline("failures", SOURCE, functions=FUNCTIONS, arch="sm_90")
+
+
+def test_the_driver_calls_of_a_first_launch_are_these(mod, driver_stub):
+    mod.unload()
+    driver_stub.reset()
+    mod.k(cuda_array(driver_stub, 4), 0)
+    calls = {call.function for call in driver_stub.log()}
+    assert calls - {"cuInit", "cuGetProcAddress", "cuDevicePrimaryCtxRetain"} == {
+        "cuCtxGetDevice",
+        "cuCtxPushCurrent",
+        "cuCtxPopCurrent",
+        "cuDeviceGet",
+        "cuDeviceGetAttribute",
+        "cuKernelGetAttribute",
+        "cuKernelSetAttribute",
+        "cuLibraryGetKernel",
+        "cuLibraryLoadData",
+        "cuLaunchKernelEx",
+    }
+
+
+def test_a_repeated_launch_calls_only_what_it_must(mod, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with driver_stub.current_device(0):
+        mod.other(x)
+        before = len(driver_stub.log())
+        mod.other(x)
+        after = [call.function for call in driver_stub.log()[before:]]
+    assert after[:2] == ["cuCtxGetDevice", "cuLaunchKernelEx"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "cuCtxPushCurrent",
+        "cuDeviceGet",
+        "cuDeviceGetAttribute",
+        "cuKernelGetAttribute",
+        "cuKernelSetAttribute",
+        "cuLibraryGetKernel",
+        "cuLibraryLoadData",
+        "cuLaunchKernelEx",
+    ],
+)
+@pytest.mark.parametrize("result", [OUT_OF_MEMORY, ILLEGAL_ADDRESS, 12345])
+def test_a_refused_call_is_named_and_leaves_nothing_behind(function, result, mod, driver_stub):
+    y = cuda_array(driver_stub, 4)
+    mod.k(y, 0)
+    mod.unload()
+    before = driver_stub.object_counts()
+    driver_stub.reset()
+    driver_stub.fail(function, result)
+    with pytest.raises(tc.LaunchError) as error:
+        mod.k(y, 0)
+    text = str(error.value)
+    assert text.startswith("k: kernel k of image kernels on device 0: ")
+    assert f"{function} failed: " in text
+    names = {2: "CUDA_ERROR_OUT_OF_MEMORY (2)", 700: "CUDA_ERROR_ILLEGAL_ADDRESS (700)"}
+    assert names.get(result, "(12345)") in text
+    assert not isinstance(error.value, ValueError)
+    assert not driver_stub.launches()
+    assert driver_stub.object_counts().pushed_contexts == before.pushed_contexts
+    assert driver_stub.object_counts().retained_contexts == before.retained_contexts
+
+    mod.k(y, 0)
+    assert len(driver_stub.launches()) == 1
+    mod.unload()
+    assert driver_stub.object_counts() == before
+
+
+def test_a_refusal_that_no_limit_explains_keeps_the_driver_s_answer(mod, driver_stub):
+    mod.other(cuda_array(driver_stub, 4))
+    driver_stub.fail("cuLaunchKernelEx", INVALID_VALUE)
+    with pytest.raises(tc.LaunchError, match=r"cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"):
+        mod.other(cuda_array(driver_stub, 4))
+
+
+def test_a_refused_first_retain_is_retried(driver_stub):
+    mod = tc.load_inline("retain", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    x = cuda_array(driver_stub, 4, device=1)
+    driver_stub.fail("cuDevicePrimaryCtxRetain", OUT_OF_MEMORY)
+    before = driver_stub.object_counts()
+    with pytest.raises(tc.LaunchError, match="cuDevicePrimaryCtxRetain failed: CUDA_ERROR_OUT_OF"):
+        mod.other(x)
+    assert driver_stub.object_counts() == before
+    mod.other(x)
+    assert driver_stub.object_counts().retained_contexts == before.retained_contexts + 1
+
+
+def test_an_earlier_launch_stands_where_a_later_one_is_refused(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    driver_stub.fail("cuLaunchKernelEx", ILLEGAL_ADDRESS, nth=2)
+    with pytest.raises(tc.LaunchError, match="pipeline: kernel second of image kernels"):
+        ops.pipeline(x, x, 1, x)
+    assert [launch.kernel for launch in driver_stub.launches()] == ["first"]
+
+
+# The driver itself
+
+
+def test_a_refused_cu_init_is_tried_again(driver_stub):
+    mod = tc.load_inline("init", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    x = cuda_array(driver_stub, 4)
+    driver_stub.fail("cuInit", 999)
+    with pytest.raises(
+        tc.LaunchError, match=r"other: cuInit of the CUDA driver .*libstub\.so failed"
+    ):
+        mod.other(x)
+    mod.other(x)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_no_driver_says_so_and_is_tried_again(driver_stub, monkeypatch):
+    mod = tc.load_inline("none", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    x = cuda_array(driver_stub, 4)
+    with monkeypatch.context() as patch:
+        patch.setenv("TVMFFI_CUBIN_DRIVER", "/no/such/libcuda.so")
+        with pytest.raises(
+            tc.LaunchError, match="other: no CUDA driver: .*libcuda.so: cannot open"
+        ):
+            mod.other(x)
+        with pytest.raises(TypeError, match="got 0 arguments"):
+            mod.other()
+    mod.other(x)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_an_old_driver_says_what_it_lacks(driver_stub):
+    mod = tc.load_inline("aged", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    driver_stub.set_driver_version(11080)
+    with pytest.raises(tc.LaunchError, match=r"has no cu\w+: a driver of CUDA 12.0 or newer"):
+        mod.other(cuda_array(driver_stub, 4))
+    driver_stub.set_driver_version(12000)
+    mod.other(cuda_array(driver_stub, 4))
+
+
+def test_no_device_is_said(driver_stub):
+    mod = tc.load_inline("bare", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    driver_stub.set_devices()
+    with pytest.raises(tc.LaunchError, match="CUDA_ERROR_NO_DEVICE .*no GPU is visible"):
+        mod.other(None)
+
+
+# Errors as objects
+
+
+@pytest.mark.parametrize(("threads", "kind"), [(129, tc.LaunchLimitError), (128, tc.LaunchError)])
+def test_a_launch_s_error_survives_pickling(threads, kind, ops, driver_stub):
+    driver_stub.fail("cuLaunchKernelEx", ILLEGAL_ADDRESS)
+    with pytest.raises(kind) as error:
+        ops.bounded(cuda_array(driver_stub, 4), threads)
+    copy = pickle.loads(pickle.dumps(error.value))
+    assert type(copy) is type(error.value) is kind
+    assert str(copy) == str(error.value)
+
+
+def test_wrong_arguments_errors_survive_pickling(ops, driver_stub):
+    for args, kind in (((), TypeError), ((1, 2), TypeError), ((1, None, None), ValueError)):
+        with pytest.raises(kind) as error:
+            ops.saxpy(*args)
+        copy = pickle.loads(pickle.dumps(error.value))
+        assert (type(copy), str(copy)) == (kind, str(error.value))
+
+
+# Unloading
+
+
+def test_unloading_frees_the_image_and_a_later_call_loads_it(mod, driver_stub):
+    y = cuda_array(driver_stub, 4)
+    mod.unload()
+    before = driver_stub.object_counts().libraries
+    mod.k(y, 0)
+    mod.other(y)
+    assert driver_stub.object_counts().libraries == before + 1
+    mod.unload()
+    mod.unload()
+    assert driver_stub.object_counts().libraries == before
+    mod.other(y)
+    assert len(driver_stub.calls("cuLibraryLoadData")) == 2
+
+
+def test_a_refused_unload_is_named(mod, driver_stub):
+    mod.other(cuda_array(driver_stub, 4))
+    driver_stub.fail("cuLibraryUnload", INVALID_VALUE)
+    with pytest.raises(tc.LaunchError, match="unload: cuLibraryUnload failed: CUDA_ERROR_INVALID"):
+        mod.unload()
+    mod.other(cuda_array(driver_stub, 4))
+
+
+def test_a_module_that_is_not_kept_alive_goes_with_its_last_reference(driver_stub):
+    mod = tc.load_inline(
+        "passing", SOURCE, functions=FUNCTIONS, arch="sm_90", keep_module_alive=False
+    )
+    path = mod.path
+    mod.other(cuda_array(driver_stub, 4))
+    function = mod.other
+    del mod
+    gc.collect()
+    assert path in mapped_files()
+    function(cuda_array(driver_stub, 4))
+    del function
+    gc.collect()
+    assert path not in mapped_files()
+    kept = tc.load(path)
+    kept.other(cuda_array(driver_stub, 4))
+    assert len(driver_stub.launches()) == 3
+
+
+def mapped_files() -> str:
+    with open("/proc/self/maps") as file:
+        return file.read()
+
+
+# Threads
+
+
+def test_first_calls_of_many_threads_load_the_image_once(driver_stub):
+    mod = tc.load_inline("threads", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    before = driver_stub.object_counts()
+    together(16, lambda index: mod.k(cuda_array(driver_stub, 4, device=index % 2), index))
+    assert len(driver_stub.calls("cuLibraryLoadData")) == 1
+    assert sorted(launch.values("Pi")[1] for launch in driver_stub.launches()) == list(range(16))
+    assert [launch.device for launch in driver_stub.launches()].count(1) == 8
+    after = driver_stub.object_counts()
+    assert after.libraries == before.libraries + 1
+    assert after.retained_contexts == before.retained_contexts + 2
+    assert after.pushed_contexts == 0
+
+
+def test_unloading_while_others_launch_fails_no_launch(mod, driver_stub):
+    x = cuda_array(driver_stub, 4)
+
+    def work(index):
+        for _ in range(50):
+            mod.unload() if index == 0 else mod.other(x)
+
+    with driver_stub.unrecorded():
+        together(5, work)
+    mod.unload()
+    mod.other(x)
+    assert len(driver_stub.launches()) == 1
+
+
+def together(count, work):
+    """Run `work` in threads that start at once; raise the first error."""
+    barrier, errors = threading.Barrier(count), []
+
+    def run(index):
+        barrier.wait()
+        try:
+            work(index)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]

@@ -1,0 +1,191 @@
+"""Scalars, structs and pointers of a launch: the bytes that reach the driver, or which error."""
+
+import ctypes
+import math
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from launch_kernels import SCALAR_TYPES
+from stub.cuda_array import cuda_array
+
+from tvmffi_cubin.constant import encode
+from tvmffi_cubin.cxx_type import parse_type
+
+INTEGERS = [name for name, (_, code) in SCALAR_TYPES.items() if code in "bBhHiIqQ" and name != "bf"]
+FLOATS = ["h", "bf", "f", "d"]
+one_call_each = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60
+)
+
+
+def launched(module, stub, name, value) -> bytes:
+    """The bytes of the one parameter of a function's kernel."""
+    stub.reset()
+    module[name][1, 1](value)
+    (launch,) = stub.launches()
+    (data,) = launch.params
+    return data
+
+
+def title(name: str) -> str:
+    # A typedef is shown as what it stands for: int8_t as signed char.
+    return rf"{name}: argument 1 \(v: [\w ]+\): "
+
+
+# Integers
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_an_integer_parameter_takes_its_whole_range_and_nothing_beyond(name, scalars, driver_stub):
+    code = SCALAR_TYPES[name][1]
+    bits = struct.calcsize(f"<{code}") * 8
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if code.islower() else (0, (1 << bits) - 1)
+    for value in (low, high, 0, 1, True, np.int8(3)):
+        assert launched(scalars, driver_stub, name, value) == struct.pack(f"<{code}", value)
+    for value in (low - 1, high + 1, 2**64, -(2**63) - 1, 2**200, -(2**200)):
+        got = str(value) if -(2**63) <= value < 2**63 else "an int beyond 64 bits signed"
+        with pytest.raises(ValueError, match=f"{title(name)}.*{got} is out of range") as error:
+            scalars[name][1, 1](value)
+        assert f"{low} to {high}" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["i", "u8", "ull"])
+@pytest.mark.parametrize("value", [1.0, math.nan, None, b"\0\0\0\0", "1", [1], object(), 1j])
+def test_an_integer_parameter_takes_nothing_else(name, value, scalars, driver_stub):
+    with pytest.raises(TypeError, match=f"{title(name)}got .*, wanted an int"):
+        scalars[name][1, 1](value)
+
+
+def test_an_enumeration_takes_its_integers(scalars, driver_stub):
+    assert scalars.mode.params == (("v", "int"),)
+    assert launched(scalars, driver_stub, "mode", 1) == b"\1\0\0\0"
+
+
+# Floating point and bool
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@one_call_each
+@given(value=st.floats() | st.integers(-(2**70), 2**70))
+@example(value=2**53 + 1)
+@example(value=2**64 - 1)
+@example(value=-(2**63) - 1)
+@example(value=10**400)
+@example(value=65520)
+@example(value=2.0**-134 * (1 + 2**-50))
+@example(value=1.00390625 + 2**-40)
+@example(value=-1e-300)
+@example(value=5e-324)
+@example(value=3.4028235677973366e38)
+@example(value=-math.inf)
+def test_a_number_reaches_a_floating_parameter_as_a_constant_would(
+    name, value, scalars, driver_stub
+):
+    type_ = parse_type(SCALAR_TYPES[name][0])
+    try:
+        wanted = encode(value, type_, type_.size, "")
+    except ValueError:
+        with pytest.raises(ValueError, match=f"{title(name)}.*is out of range: .* become inf"):
+            scalars[name][1, 1](value)
+        return
+    data = launched(scalars, driver_stub, name, value)
+    if isinstance(value, float) and math.isnan(value):
+        data = data[:-1] + bytes([data[-1] & 0x7F])  # a NaN may keep its sign
+        wanted = wanted[:-1] + bytes([wanted[-1] & 0x7F])
+    assert data == wanted
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("value", [True, None, b"\0\0\0\0", "1.0", [1.0], 1j])
+def test_a_floating_parameter_takes_numbers_alone(name, value, scalars, driver_stub):
+    with pytest.raises(TypeError, match=f"{title(name)}got .*, wanted a number"):
+        scalars[name][1, 1](value)
+
+
+def test_a_bool_parameter_takes_a_bool_alone(scalars, driver_stub):
+    assert launched(scalars, driver_stub, "flag", True) == b"\1"
+    assert launched(scalars, driver_stub, "flag", False) == b"\0"
+    for value in (0, 1, 1.0, None, b"\1", "True", 2**70):
+        with pytest.raises(TypeError, match=r"flag: argument 1 \(v: bool\): got .*, wanted a bool"):
+            scalars.flag[1, 1](value)
+
+
+# Structs and pointers
+
+
+@pytest.mark.parametrize("length", [7, 8, 3, 200])
+@pytest.mark.parametrize("kind", [bytes, bytearray])
+def test_a_struct_takes_bytes_of_its_own_size(length, kind, scalars, driver_stub):
+    data = kind(range(length % 256))
+    for name, size in (("pair", 16), ("odd", 3)):
+        if length == size:
+            assert launched(scalars, driver_stub, name, data) == bytes(data)
+            continue
+        with pytest.raises(
+            ValueError, match=rf"{name}: argument 1 \(v: .*got {length} bytes, want"
+        ):
+            scalars[name][1, 1](data)
+
+
+def test_a_struct_s_bytes_are_passed_on_unchanged(scalars, driver_stub):
+    data = struct.pack("<fxxxxd", 1.5, -2.5)
+    assert launched(scalars, driver_stub, "pair", data) == data
+
+
+@pytest.mark.parametrize("value", [None, 3, 1.0, "abc", {"a": 1}, (1.0, 2.0)])
+def test_a_struct_takes_nothing_else(value, scalars, driver_stub):
+    with pytest.raises(TypeError, match=r"odd: argument 1 \(v: Odd\): got .*, wanted bytes of the"):
+        scalars.odd[1, 1](value)
+
+
+def test_none_is_a_null_pointer_and_c_void_p_an_address(scalars, driver_stub):
+    assert launched(scalars, driver_stub, "pointer", None) == bytes(8)
+    assert launched(scalars, driver_stub, "pointer", ctypes.c_void_p(0x7000_0000_0004)) == (
+        struct.pack("<Q", 0x7000_0000_0004)
+    )
+    assert launched(scalars, driver_stub, "pointer", ctypes.c_void_p(None)) == bytes(8)
+
+
+@pytest.mark.parametrize("value", [0, 4096, 1.0, True, b"12345678", "x", [1], object(), print])
+def test_a_pointer_takes_no_other_object(value, scalars, driver_stub):
+    with pytest.raises(
+        TypeError, match=r"pointer: argument 1 \(v: const float\*\): got .* wanted a"
+    ):
+        scalars.pointer[1, 1](value)
+
+
+def test_a_tensor_is_no_scalar(scalars, driver_stub):
+    tensor = cuda_array(driver_stub, ())
+    for name in ("i", "d", "flag", "odd"):
+        with pytest.raises(TypeError, match="got a tensor of dtype float32 and rank 0 on cuda:0"):
+            scalars[name][1, 1](tensor)
+
+
+# Several at once
+
+
+def test_parameters_of_all_widths_side_by_side(scalars, driver_stub):
+    y = cuda_array(driver_stub, 4)
+    scalars.many[1, 1](-1, b"abc", 2.5, True, y, -300)
+    (launch,) = driver_stub.launches()
+    assert launch.params[1] == b"abc"
+    values = (-1, 2.5, True, y.data_ptr, -300)
+    for data, code, value in zip(
+        (launch.params[i] for i in (0, 2, 3, 4, 5)), "bd?Qh", values, strict=True
+    ):
+        assert data == struct.pack(f"<{code}", value)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 7, 20])
+def test_the_wrong_number_of_arguments_is_refused_with_the_signature(count, scalars, driver_stub):
+    with pytest.raises(TypeError, match=rf"many: got {count} arguments, wanted 6: \(char a, Odd b"):
+        scalars.many[1, 1](*[0] * count)
+
+
+def test_the_position_and_name_of_a_wrong_argument_are_said(scalars, driver_stub):
+    with pytest.raises(TypeError, match=r"many: argument 4 \(d: bool\): got the int 1, wanted"):
+        scalars.many[1, 1](1, b"abc", 2.5, 1, None, 0)
+    assert not driver_stub.launches()

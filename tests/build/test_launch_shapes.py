@@ -1,0 +1,284 @@
+"""Grid, block and dynamic shared memory: where they come from, and what they must not be."""
+
+import numpy as np
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+SMEM_OPTIN, NUM_SMS = 97, 16
+MAX_DYNAMIC = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+ONE = {"gx": 1, "gy": 1, "gz": 1, "bx": 1, "by": 1, "bz": 1, "smem": 0}
+
+
+def shape_of(stub):
+    (launch,) = stub.launches()
+    return launch.grid, launch.block, launch.dynamic_smem_bytes
+
+
+# Shapes from the Launch
+
+
+def test_expressions_give_every_figure(ops, driver_stub):
+    ops.shape(2, 3, 4, 5, 6, 7, 8)
+    assert shape_of(driver_stub) == ((2, 3, 4), (5, 6, 7), 8)
+
+
+def test_several_launches_go_in_order_each_with_its_own_shape(ops, driver_stub):
+    x, t, y = (cuda_array(driver_stub, 4) for _ in range(3))
+    ops.pipeline(x, t, 3, y)
+    first, second = driver_stub.launches()
+    assert (first.kernel, first.grid, first.block) == ("first", (3, 1, 1), (64, 1, 1))
+    assert (second.kernel, second.grid, second.block) == ("second", (3, 2, 1), (32, 2, 1))
+    assert (first.dynamic_smem_bytes, second.dynamic_smem_bytes) == (0, 12)
+    assert first.values("PPi") == (x.data_ptr, t.data_ptr, 3)
+    assert second.values("PPi") == (t.data_ptr, y.data_ptr, 3)
+
+
+def test_a_bad_shape_of_a_later_launch_leaves_nothing_half_done(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with pytest.raises(ValueError, match=r"pipeline: grid\.x is -1, wanted 0 or more"):
+        ops.pipeline(x, x, -1, x)
+    assert not driver_stub.launches()
+
+
+def test_num_sms_is_the_launch_device_s(ops, driver_stub):
+    driver_stub.set_attribute(0, NUM_SMS, 7)
+    ops.waves()
+    assert shape_of(driver_stub)[:2] == ((14, 1, 1), (7, 1, 1))
+
+
+# Shapes at the call
+
+
+@pytest.mark.parametrize(
+    ("shape", "grid", "block", "smem"),
+    [
+        ((2, 32), (2, 1, 1), (32, 1, 1), 0),
+        ((2, 32, 100), (2, 1, 1), (32, 1, 1), 100),
+        (((2, 3), (4, 5)), (2, 3, 1), (4, 5, 1), 0),
+        (((2, 3, 4), (5, 6, 7), 8), (2, 3, 4), (5, 6, 7), 8),
+        (([2], [4, 4]), (2, 1, 1), (4, 4, 1), 0),
+        ((np.int64(2), (np.int32(4),)), (2, 1, 1), (4, 1, 1), 0),
+    ],
+)
+def test_the_caller_gives_the_shape(shape, grid, block, smem, ops, driver_stub):
+    ops.nothing[shape]()
+    assert shape_of(driver_stub) == (grid, block, smem)
+
+
+def test_the_caller_s_shape_replaces_the_launch_s(ops, driver_stub):
+    x = cuda_array(driver_stub, 1000)
+    ops.saxpy[3, 64, 16](1.0, x, x)
+    assert shape_of(driver_stub) == ((3, 1, 1), (64, 1, 1), 16)
+    assert driver_stub.launches()[0].values("fPPi")[3] == 1000
+
+
+def test_the_caller_s_shape_keeps_the_launch_s_shared_memory(ops, driver_stub):
+    ops.dynamic[2, 64](cuda_array(driver_stub, 4), 512)
+    assert shape_of(driver_stub) == ((2, 1, 1), (64, 1, 1), 512)
+
+
+def test_options_combine_in_any_order(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with driver_stub.stream() as stream:
+        for call in (
+            ops.free[2, 4].on(stream).call(n=3, a=1.0, y=x, x=x),
+            ops.free.on(stream)[2, 4](1.0, x, x, 3),
+            ops.free.on(stream)[2, 4].call(1.0, x, x, n=3),
+        ):
+            assert call is None
+    launches = driver_stub.launches()
+    assert [(item.grid[0], item.block[0], item.stream) for item in launches] == [(2, 4, stream)] * 3
+    assert {item.values("fPPi") for item in launches} == {(1.0, x.data_ptr, x.data_ptr, 3)}
+
+
+def test_a_configured_function_can_be_called_again(ops, driver_stub):
+    configured = ops.nothing[1, 32]
+    configured()
+    configured()
+    configured[2, 64]()
+    assert [launch.grid[0] for launch in driver_stub.launches()] == [1, 1, 2]
+
+
+def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
+    with pytest.raises(TypeError, match=r"nothing: the launch has no shape: call nothing\[grid, "):
+        ops.nothing()
+    with pytest.raises(TypeError, match="the launch has no shape"):
+        ops.nothing.on(0)()
+
+
+@pytest.mark.parametrize("shape", [1, (1,), (1, 2, 3, 4), (), "ab", None])
+def test_a_shape_has_two_or_three_parts(shape, ops, driver_stub):
+    with pytest.raises(TypeError, match=r"nothing\[...\]: wanted \[grid, block\] or"):
+        ops.nothing[shape]
+
+
+@pytest.mark.parametrize(
+    ("shape", "error", "text"),
+    [
+        ((1.0, 1), TypeError, "grid: got 1.0, wanted an int"),
+        ((True, 1), TypeError, "grid: got True, wanted an int"),
+        ((1, None), TypeError, "block: got None, wanted an int"),
+        ((1, (1, "2")), TypeError, "block: got '2', wanted an int"),
+        ((1, 1, 2.0), TypeError, "dynamic_smem_bytes: got 2.0, wanted an int"),
+        (((), 1), ValueError, "grid has 1 to 3 dimensions, got 0"),
+        ((1, (1, 1, 1, 1)), ValueError, "block has 1 to 3 dimensions, got 4"),
+        ((2**63, 1), ValueError, "grid: 9223372036854775808 is beyond"),
+    ],
+)
+def test_a_part_of_a_shape_is_up_to_three_integers(shape, error, text, ops, driver_stub):
+    with pytest.raises(error, match=text):
+        ops.nothing[shape]
+
+
+def test_several_launches_take_no_shape(ops, driver_stub):
+    with pytest.raises(TypeError, match="pipeline has several launches, each with its own shape"):
+        ops.pipeline[1, 1]
+
+
+# Keywords
+
+
+def test_keywords_are_put_in_order(ops, driver_stub):
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4)
+    ops.saxpy.call(y=y, a=0.5, x=x)
+    ops.saxpy.call(0.5, x, y=y)
+    assert {item.values("fPPi") for item in driver_stub.launches()} == {
+        (0.5, x.data_ptr, y.data_ptr, 4)
+    }
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "text"),
+    [
+        ((1,), {"a": 2}, "got 'a' twice"),
+        ((1, 2, 3, 4), {}, "got 4 arguments, wanted 3"),
+        ((), {"a": 1, "z": 2}, "got an unknown argument 'z'"),
+        ((1,), {"y": 2}, "missing x"),
+        ((), {}, "missing a, x, y"),
+    ],
+)
+def test_wrong_keywords_are_named_with_the_signature(args, kwargs, text, ops, driver_stub):
+    with pytest.raises(TypeError) as error:
+        ops.saxpy.call(*args, **kwargs)
+    assert str(error.value) == f"saxpy(float a, const float* x, float* y): {text}"
+
+
+# Zero, negative, too large
+
+
+@pytest.mark.parametrize("axis", ["gx", "gy", "gz"])
+def test_a_zero_in_the_grid_launches_nothing(axis, ops, driver_stub):
+    ops.shape(*(ONE | {axis: 0}).values())
+    assert not driver_stub.log() or not driver_stub.calls("cuLaunchKernelEx")
+
+
+def test_an_empty_tensor_launches_nothing_after_the_checks(ops, driver_stub):
+    empty = cuda_array(driver_stub, 0)
+    ops.saxpy(1.0, empty, empty)
+    ops.nothing[0, 1]()
+    assert not driver_stub.launches()
+    with pytest.raises(TypeError, match="dtype float64"):
+        ops.saxpy(1.0, empty, cuda_array(driver_stub, 0, "float64"))
+    with pytest.raises(ValueError, match=r"block\.x is 0, wanted 1 or more"):
+        ops.nothing[0, 0]()
+
+
+@pytest.mark.parametrize("figure", list(ONE))
+def test_a_negative_figure_is_refused_by_name(figure, ops, driver_stub):
+    name = {"smem": "dynamic_smem_bytes"}.get(figure) or (
+        f"{'grid' if figure[0] == 'g' else 'block'}.{figure[1]}"
+    )
+    least = 1 if name.startswith("block") else 0
+    with pytest.raises(ValueError, match=f"shape: {name} is -2, wanted {least} or more"):
+        ops.shape(*(ONE | {figure: -2}).values())
+    with pytest.raises(ValueError, match=f"nothing: grid.y is -1, wanted 0"):  # noqa: F541
+        ops.nothing[(1, -1), 1]()
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "name", "limit"),
+    [
+        ("gx", 2**31, "grid.x", 2**31 - 1),
+        ("gy", 65536, "grid.y", 65535),
+        ("gz", 65536, "grid.z", 65535),
+        ("bx", 1025, "block.x", 1024),
+        ("by", 1025, "block.y", 1024),
+        ("bz", 65, "block.z", 64),
+    ],
+)
+def test_a_figure_over_the_device_s_limit_names_both(figure, value, name, limit, ops, driver_stub):
+    with pytest.raises(tc.LaunchLimitError) as error:
+        ops.shape(*(ONE | {figure: value}).values())
+    assert str(error.value) == (
+        f"shape: launch of nothing: {name} is {value}, device 0 allows {limit}"
+    )
+    assert isinstance(error.value, tc.LaunchError)
+    assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize("figure", list(ONE))
+def test_a_figure_beyond_32_bits_names_both_numbers(figure, ops, driver_stub):
+    with pytest.raises(tc.LaunchLimitError, match=r"is 4294967296, .*4294967295"):
+        ops.shape(*(ONE | {figure: 2**32}).values())
+
+
+def test_a_block_over_the_kernel_s_limit_names_both(ops, driver_stub):
+    y = cuda_array(driver_stub, 4)
+    ops.bounded(y, 128)
+    with pytest.raises(tc.LaunchLimitError, match=r"has 129 threads, the kernel \(\d+ reg.* 128 "):
+        ops.bounded(y, 129)
+    with pytest.raises(tc.LaunchLimitError, match="block has 2048 threads, .* allows 1024 on dev"):
+        ops.nothing[1, (64, 32)]()
+
+
+# Dynamic shared memory
+
+
+def test_up_to_48_kb_needs_no_opting_in(ops, driver_stub):
+    ops.dynamic(cuda_array(driver_stub, 4), 48 * 1024)
+    assert shape_of(driver_stub)[2] == 48 * 1024
+    assert not driver_stub.calls("cuKernelSetAttribute")
+
+
+def test_above_48_kb_is_opted_into_once_a_device(ops, driver_stub):
+    ops.unload()
+    driver_stub.set_attribute(1, SMEM_OPTIN, 99 * 1024)
+    for device, optin in ((0, 227 * 1024), (1, 99 * 1024)):
+        driver_stub.set_attribute(device, SMEM_OPTIN, optin)
+        y = cuda_array(driver_stub, 4, device=device)
+        for size in (48 * 1024 + 1, 64 * 1024, optin, 50 * 1024):
+            ops.dynamic(y, size)
+        sets = [c for c in driver_stub.calls("cuKernelSetAttribute") if c.args["device"] == device]
+        assert [(c.args["attribute"], c.args["value"]) for c in sets] == [(MAX_DYNAMIC, optin)]
+    assert len(driver_stub.launches()) == 8
+
+
+def test_static_shared_memory_counts_towards_the_limit(ops, driver_stub):
+    ops.unload()
+    y = cuda_array(driver_stub, 4)
+    ops.partly(y, 40 * 1024)
+    assert not driver_stub.calls("cuKernelSetAttribute")
+    ops.partly(y, 40 * 1024 + 1)
+    assert [c.args["value"] for c in driver_stub.calls("cuKernelSetAttribute")] == [219 * 1024]
+
+
+def test_above_the_device_s_limit_names_both(ops, driver_stub):
+    y = cuda_array(driver_stub, 4)
+    for function, limit in ((ops.dynamic, 227 * 1024), (ops.partly, 219 * 1024)):
+        with pytest.raises(tc.LaunchLimitError) as error:
+            function(y, limit + 1)
+        assert f"dynamic_smem_bytes is {limit + 1}, device 0 allows this kernel {limit}" in str(
+            error.value
+        )
+        function(y, limit)
+
+
+def test_opting_in_happens_again_after_unloading(ops, driver_stub):
+    y = cuda_array(driver_stub, 4)
+    ops.dynamic(y, 64 * 1024)
+    ops.unload()
+    driver_stub.reset()
+    ops.dynamic(y, 64 * 1024)
+    assert len(driver_stub.calls("cuKernelSetAttribute")) == 1

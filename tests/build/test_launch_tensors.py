@@ -1,0 +1,237 @@
+"""Tensors of a launch: what is checked of each, and the address that reaches the driver."""
+
+import numpy as np
+import pytest
+from stub.cuda_array import CPU, CUDA_HOST, CUDA_MANAGED, cuda_array, cuda_copy
+
+import tvmffi_cubin as tc
+
+
+def pointers(stub):
+    """The addresses that the one launch passed."""
+    (launch,) = stub.launches()
+    return launch.values("P" * len(launch.params))
+
+
+# dtype
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16", "int32", "uint32", "bool"])
+def test_another_dtype_is_refused(dtype, ops, driver_stub):
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, dtype)
+    with pytest.raises(TypeError) as error:
+        ops.two(x, y)
+    assert str(error.value).startswith(
+        f"two: argument 2 (y: const float*): got a tensor of dtype {dtype}, wanted float32"
+    )
+
+
+def test_each_pointee_names_what_it_takes(ops, driver_stub):
+    good = [cuda_array(driver_stub, 4, dtype) for dtype in ("uint16", "uint8", "bool")]
+    ops.half_bytes(*good)
+    for index, wanted in enumerate(("uint16", "uint8", "bool")):
+        given = list(good)
+        given[index] = cuda_array(driver_stub, 4, "float8_e4m3fn")
+        with pytest.raises(TypeError, match=f"dtype float8_e4m3fn, wanted {wanted}"):
+            ops.half_bytes(*given)
+
+
+def test_a_dtype_of_several_lanes_is_another_dtype(ops, driver_stub):
+    x = cuda_array(driver_stub, 4, (2, 32, 4))
+    with pytest.raises(TypeError, match="got a tensor of dtype float32x4, wanted float32"):
+        ops.two(x, x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int8", "bfloat16", "float4_e2m1fn", "complex64"])
+def test_void_takes_any_dtype(dtype, ops, driver_stub):
+    x = cuda_array(driver_stub, 8, dtype)
+    ops.untyped(x)
+    assert pointers(driver_stub) == (x.data_ptr,)
+
+
+def test_a_vector_pointee_takes_its_scalar_s_dtype(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    ops.vector(x, x)
+    assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
+    with pytest.raises(TypeError, match=r"\(x: const float4\*\): .* dtype float64, wanted float32"):
+        ops.vector(cuda_array(driver_stub, 4, "float64"), x)
+
+
+# Rank and contiguity
+
+
+def test_a_declared_rank_is_checked(ops, driver_stub):
+    ops.ranked(cuda_array(driver_stub, (2, 3)))
+    for shape in ((), (6,), (1, 2, 3)):
+        with pytest.raises(ValueError, match=f"got a tensor of rank {len(shape)}, wanted rank 2"):
+            ops.ranked(cuda_array(driver_stub, shape))
+
+
+def test_a_declared_rank_needs_a_tensor(ops, driver_stub):
+    with pytest.raises(ValueError, match="got None, wanted a tensor"):
+        ops.ranked(None)
+
+
+def test_a_dimension_that_an_expression_reads_must_be_there(ops, driver_stub):
+    with pytest.raises(ValueError, match="got a tensor of rank 0, wanted rank 1 or more: an expr"):
+        ops.strides(cuda_array(driver_stub, ()))
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [
+        ((2, 3), (3, 1)),
+        ((2, 3), None),
+        ((), ()),
+        ((1, 3), (77, 1)),
+        ((2, 1, 3), (3, -5, 1)),
+        ((1, 1), (9, 9)),
+        ((0, 3), (1, 1)),
+        ((3, 0), (1, 7)),
+        ((2, 0, 3), (1, 2, 5)),
+    ],
+)
+def test_dimensions_of_size_one_and_empty_tensors_may_have_any_strides(
+    shape, strides, ops, driver_stub
+):
+    x = cuda_array(driver_stub, shape, strides=strides)
+    ops.two(x, x)
+    assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((2, 3), (1, 2)), ((3,), (2,)), ((2, 3), (4, 1)), ((3,), (0,))]
+)
+def test_a_tensor_that_is_not_contiguous_is_refused(shape, strides, ops, driver_stub):
+    x = cuda_array(driver_stub, shape, strides=strides)
+    with pytest.raises(ValueError, match=r"two: argument 1 \(x: const float\*\): .*not contiguous"):
+        ops.two(x, x)
+
+
+def test_strided_parameters_take_any_strides(ops, driver_stub):
+    x = cuda_array(driver_stub, (4, 6), strides=(1, 9))
+    ops.strided(x)
+    ops.strides(x)
+    last = driver_stub.launches()[-1]
+    assert last.values("Pqq") == (x.data_ptr, 1, 9)
+    assert last.grid == (6, 1, 1)
+
+
+def test_strides_that_dlpack_leaves_out_are_those_of_a_compact_tensor(ops, driver_stub):
+    ops.strides(cuda_array(driver_stub, (4, 5, 6), strides=None))
+    assert driver_stub.launches()[0].values("Pqq")[1:] == (30, 1)
+
+
+# Addresses
+
+
+@pytest.mark.parametrize("offset", [4, 8, 12])
+def test_a_vector_pointee_needs_its_alignment(offset, ops, driver_stub):
+    y = cuda_array(driver_stub, 4)
+    for options in ({"byte_offset": offset}, {"address_offset": offset}):
+        x = cuda_array(driver_stub, 4, **options)
+        with pytest.raises(ValueError, match=rf"lies at {x.data_ptr:#x}, .* a multiple of 16"):
+            ops.vector(x, y)
+
+
+def test_a_pointer_is_data_plus_byte_offset(ops, driver_stub):
+    x = cuda_array(driver_stub, 4, byte_offset=32, address_offset=16)
+    ops.vector(x, x)
+    assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
+    x = cuda_array(driver_stub, 4, byte_offset=4)
+    driver_stub.reset()
+    ops.two(x, x)
+    assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
+
+
+def test_a_scalar_pointee_needs_its_own_alignment(ops, driver_stub):
+    x = cuda_array(driver_stub, 4, address_offset=2)
+    with pytest.raises(ValueError, match="a multiple of 4"):
+        ops.two(x, x)
+
+
+def test_void_needs_no_alignment_and_an_empty_tensor_none_either(ops, driver_stub):
+    ops.untyped(cuda_array(driver_stub, 4, "uint8", address_offset=1))
+    ops.vector(cuda_array(driver_stub, 0), cuda_array(driver_stub, 4))
+    assert len(driver_stub.launches()) == 1
+
+
+def test_an_argument_given_twice_is_one_address(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    ops.alias(x)
+    assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
+
+
+# Devices
+
+
+def test_a_cpu_tensor_is_refused_by_name(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    for cpu in (np.zeros(4, np.float32), cuda_array(driver_stub, 4, device_type=CPU)):
+        with pytest.raises(
+            ValueError, match=r"two: argument 2 \(y: .* on cpu, wanted one on a CUDA"
+        ):
+            ops.two(x, cpu)
+
+
+@pytest.mark.parametrize("device_type", [CUDA_HOST, CUDA_MANAGED])
+def test_pinned_and_managed_memory_is_accepted(device_type, ops, driver_stub):
+    host = cuda_array(driver_stub, 4, device_type=device_type)
+    x = cuda_array(driver_stub, 4, device=1)
+    for pair in ((host, x), (x, host)):
+        driver_stub.reset()
+        ops.two(*pair)
+        assert pointers(driver_stub) == tuple(item.data_ptr for item in pair)
+        assert driver_stub.launches()[0].device == 1
+
+
+def test_a_cpu_tensor_over_pinned_memory_is_accepted(ops, driver_stub):
+    pinned = cuda_array(driver_stub, 4, device_type=CUDA_HOST)
+    ops.two(pinned.numpy, pinned.numpy)
+    assert pointers(driver_stub) == (pinned.data_ptr, pinned.data_ptr)
+
+
+def test_another_kind_of_device_is_refused(ops, driver_stub):
+    x = cuda_array(driver_stub, 4, device_type=10)
+    with pytest.raises(ValueError, match="on DLPack device type 10, id 0, wanted one on a CUDA"):
+        ops.two(x, x)
+
+
+def test_tensors_on_two_devices_are_refused_with_both_names(ops, driver_stub):
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
+    with pytest.raises(ValueError, match=r"\(y: .*\) is on cuda:1 and x is on cuda:0: all tensors"):
+        ops.two(x, y)
+    assert not driver_stub.launches()
+
+
+@pytest.mark.parametrize("device", [64, 2**31 - 1, -1, -(2**31)])
+def test_a_device_that_cannot_be_is_refused(device, ops, driver_stub):
+    x = cuda_array(driver_stub, 4, device=device)
+    with pytest.raises(
+        ValueError, match=rf"two: argument 1 \(x: .* on cuda:{device}, wanted one on"
+    ):
+        ops.two(x, x)
+
+
+def test_a_device_that_there_is_not_is_the_driver_s_error(ops, driver_stub):
+    x = cuda_array(driver_stub, 4, device=5)
+    with pytest.raises(tc.LaunchError, match="on device 5: cuDeviceGet failed: CUDA_ERROR_INVALID"):
+        ops.two(x, x)
+
+
+# What kernels compute
+
+
+def test_a_kernel_s_results_are_in_the_tensor(ops, driver_stub):
+    x = cuda_copy(driver_stub, np.arange(1000, dtype=np.float32))
+    y = cuda_copy(driver_stub, np.ones(1000, np.float32))
+
+    def saxpy(launch):
+        a, x_at, y_at, n = launch.values("fPPi")
+        assert (x_at, y_at, n) == (x.data_ptr, y.data_ptr, 1000)
+        y.numpy[:] += a * x.numpy
+
+    driver_stub.set_kernel("saxpy", saxpy)
+    ops.saxpy(2.0, x, y)
+    np.testing.assert_array_equal(y.numpy, 2 * np.arange(1000, dtype=np.float32) + 1)
+    assert driver_stub.launches()[0].grid == (4, 1, 1)
