@@ -1,4 +1,4 @@
-"""The exceptions of this package; wrong argument types and values are plain TypeError, ValueError."""
+"""The exceptions of this package; wrong argument types and values are TypeError, ValueError."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class BuildError(CubinError):
 
 
 class ToolchainError(CubinError):
-    """Something to build with is missing or too old; the message names the package that brings it."""
+    """Something to build with is missing or too old; the message names its package."""
 
 
 class CacheError(CubinError):
@@ -75,7 +75,7 @@ class CacheError(CubinError):
 
 
 class LaunchError(CubinError):
-    """A kernel could not be loaded or launched; the message names the driver call and its answer."""
+    """A kernel could not be loaded or launched; the message names the driver call."""
 
 
 class LaunchLimitError(LaunchError, ValueError):
