@@ -12,7 +12,7 @@ from typing import Any
 from . import expr
 from .cxx_type import CxxType
 from .exported import Exported
-from .function import BoundLaunch, Computed, Constant, Function, KernelRef
+from .function import BoundLaunch, Computed, Constant, Formula, Function, KernelRef
 
 __all__ = ["c_string", "image_unit", "launcher_unit"]
 
@@ -207,8 +207,8 @@ def _launch_tables(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -
 
 
 def _plan_row(label: str, bound: BoundLaunch, kernel: int) -> str:
-    trees = [expr.parse(f) for _, f in bound.launch.figures() if isinstance(f, str)]
-    trees += [source.expression for source in bound.sources if isinstance(source, Computed)]
+    trees = [f.tree for f in bound.figures.values() if isinstance(f, Formula)]
+    trees += [source.formula.tree for source in bound.sources if isinstance(source, Computed)]
     reads_sms = any(
         isinstance(read, expr.Name) and read.name == "num_sms"
         for tree in trees
@@ -230,17 +230,17 @@ def _evaluation(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
     lines = []
     fields = {f"grid.{axis}": f"grid[{i}]" for i, axis in enumerate("xyz")}
     fields |= {f"block.{axis}": f"block[{i}]" for i, axis in enumerate("xyz")}
-    for what, figure in bound.launch.figures():
+    for what, figure in bound.figures.items():
         target = fields.get(what, what)
         if isinstance(figure, int):
             lines.append(f"  e->{target} = {figure}LL;")
         else:
-            value = _expression(expr.parse(figure), numbers)
-            lines.append(f"  e->{target} = e->Done({c_string(figure)}, {value});")
+            value = _expression(figure.tree, numbers)
+            lines.append(f"  e->{target} = e->Done({c_string(figure.text)}, {value});")
     computed = [source for source in bound.sources if isinstance(source, Computed)]
     for index, source in enumerate(computed):
-        value = _expression(source.expression, numbers)
-        kind, text = _kind(source.type), c_string(source.text)
+        value = _expression(source.formula.tree, numbers)
+        kind, text = _kind(source.type), c_string(source.formula.text)
         lines.append(f"  e->Store({index}, {kind}, {source.size}, {text}, {value});")
     return "".join(f"{line}\n" for line in lines)
 

@@ -10,8 +10,9 @@ from .cubin import Kernel
 from .cxx_type import CxxType, Param, parse_params
 from .exported import Exported, agree
 from .launch import Launch
+from .scope import Scope
 
-__all__ = ["BoundLaunch", "Computed", "Constant", "Function", "KernelRef", "bind"]
+__all__ = ["BoundLaunch", "Computed", "Constant", "Formula", "Function", "KernelRef", "bind"]
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,20 @@ class KernelRef:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """An expression as it was written, and its tree over the function's parameters alone."""
+
+    text: str
+    tree: expr.Expr
+
+
+@dataclass(frozen=True)
 class Computed:
     """A kernel parameter that an expression gives."""
 
     type: CxxType
     size: int
-    text: str
-    expression: expr.Expr
+    formula: Formula
 
 
 @dataclass(frozen=True)
@@ -58,14 +66,20 @@ class Constant:
 
 @dataclass(frozen=True)
 class BoundLaunch:
-    """One launch: its kernel and, for each kernel parameter in order, where the value comes from.
+    """One launch: its kernel, its figures and where the kernel's parameters come from.
 
-    A str in `sources` is the name of an exported parameter.
+    Attributes
+    ----------
+    sources : tuple of str, Computed or Constant
+        For each kernel parameter in order; a str is the name of an exported parameter.
+    figures : mapping of str to int or Formula
+        By field, such as ``"grid.x"``.
     """
 
     launch: Launch
     kernel: KernelRef
     sources: tuple[str | Computed | Constant, ...]
+    figures: Mapping[str, int | Formula]
 
 
 @dataclass(frozen=True)
@@ -123,13 +137,18 @@ class _Binder:
         return params
 
     def bind(self, launch: Launch, ref: KernelRef, params: tuple[Param, ...]) -> BoundLaunch:
+        types = {p.name: p.type for p in params}
+        scope = Scope(self.exported, launch.args, types, self.where(ref), self.hint(ref))
         sources = tuple(
-            self.source(launch, ref, param, slot.size)
+            self.source(launch, scope, param, slot.size)
             for param, slot in zip(params, ref.kernel.params, strict=True)
         )
-        for what, figure in launch.figures():
-            if isinstance(figure, str):
-                self.note_reads(expr.parse(figure), figure, f"{self.where(ref)}: {what}", ref)
+        figures = {
+            what: Formula(figure, scope.resolve(what, figure))
+            if isinstance(figure, str)
+            else figure
+            for what, figure in launch.figures()
+        }
         for name in launch.strided:
             if name not in self.exported:
                 raise ValueError(
@@ -143,7 +162,7 @@ class _Binder:
                     "tensor"
                 )
             self.exported[name] = replace(self.exported[name], strided=True)
-        return BoundLaunch(launch, ref, sources)
+        return BoundLaunch(launch, ref, sources, figures)
 
     def where(self, ref: KernelRef) -> str:
         return f"function {self.function!r}, kernel {ref.display!r}"
@@ -242,43 +261,25 @@ class _Binder:
             ) from None
 
     def source(
-        self, launch: Launch, ref: KernelRef, param: Param, size: int
+        self, launch: Launch, scope: Scope, param: Param, size: int
     ) -> str | Computed | Constant:
         if param.name not in launch.args:
             return param.name
         value = launch.args[param.name]
-        what = f"{self.where(ref)}: args[{param.name!r}]"
+        what = f"args[{param.name!r}]"
         if not isinstance(value, str):
-            return Constant(constant.encode(value, param.type, size, what))
+            return Constant(constant.encode(value, param.type, size, f"{scope.where}: {what}"))
         tree = expr.parse(value)
         other = self.exported.get(tree.name) if isinstance(tree, expr.Name) else None
         if other is not None and other.stands_for(param.type, size):
             return other.name
         if param.type.kind not in ("int", "uint", "float"):
             raise ValueError(
-                f"{what}: '{param.type.text}' takes a parameter of the same type or a constant, "
-                f"got the expression {value!r}"
+                f"{scope.where}: {what}: '{param.type.text}' takes a parameter of the same type or "
+                f"a constant, got the expression {value!r}"
             )
-        self.note_reads(tree, value, what, ref)
-        return Computed(param.type, size, value, tree)
-
-    def note_reads(self, tree: expr.Expr, text: str, what: str, ref: KernelRef) -> None:
-        """Check what an expression reads and note it on the parameters."""
-        for read in expr.names(tree):
-            name = read.name if isinstance(read, expr.Name) else read.tensor
-            if name == "num_sms" and name not in self.exported and isinstance(read, expr.Name):
-                continue
-            if name not in self.exported:
-                known = _list([*self.exported, "num_sms"])
-                raise expr.failure(
-                    text,
-                    read.column,
-                    f"{what}: unknown name {name!r}; there are {known}{self.hint(ref)}",
-                )
-            problem = self.exported[name].misread(read)
-            if problem:
-                raise expr.failure(text, read.column, f"{what}: {problem}")
-            self.exported[name] = self.exported[name].with_read(read)
+        tree = scope.resolve(what, value, reading=(param.name,))
+        return Computed(param.type, size, Formula(value, tree))
 
 
 def _declared(where: str, text: str) -> tuple[Param, ...]:

@@ -32,7 +32,7 @@ class Launch:
         Dynamic shared memory of a block, in bytes. More than 48 KB is opted into by itself.
     args : mapping of str to str, int, float, bool, bytes or None
         Kernel parameters that callers do not pass: expressions, names of other parameters, or
-        constants.
+        constants. Expressions may read them as they read what callers pass.
     params : str, optional
         The parameters as C++ declares them, ``"const float* x, int64_t n"``: where they cannot be
         known from the source, or to export others. May name parameters that only expressions use.

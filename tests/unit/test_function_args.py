@@ -3,7 +3,8 @@
 import pytest
 from kernel_refs import bound, kernel_ref
 
-from tvmffi_cubin import Launch
+from tvmffi_cubin import Launch, expr
+from tvmffi_cubin.expr import Name, Number, TensorField
 from tvmffi_cubin.function import Computed, Constant
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
@@ -90,13 +91,13 @@ def test_the_name_of_a_parameter_of_another_type_is_refused(declaration):
 def test_an_integer_of_another_width_is_converted(declaration):
     found = source(declaration, {"y": "x"})
     assert isinstance(found, Computed)
-    assert found.text == "x"
+    assert found.formula.text == "x"
 
 
 def test_an_expression_is_computed():
     found = source("k(const float* x, long n)", {"n": "x.shape[0] * 4"})
     assert isinstance(found, Computed)
-    assert (found.type.text, found.size, found.text) == ("long", 8, "x.shape[0] * 4")
+    assert (found.type.text, found.size, found.formula.text) == ("long", 8, "x.shape[0] * 4")
 
 
 def test_an_expression_may_read_what_a_later_launch_takes():
@@ -110,7 +111,7 @@ def test_an_expression_may_read_what_a_later_launch_takes():
     [
         ({"n": "z.numel"}, "unknown name 'z'; there are a, x, y, num_sms", 0),
         ({"n": "2 * count"}, "unknown name 'count'", 4),
-        ({"n": "n + 1"}, "unknown name 'n'", 0),
+        ({"n": "n + 1"}, "'n' is what this expression gives", 0),
         ({"n": "x * 2"}, "'x' is a tensor; wanted one of its .shape", 0),
         ({"n": "1 + a"}, "'a' is 'float'; expressions are integer arithmetic", 4),
         ({"n": "a.numel"}, "'a' is 'float', not a tensor", 0),
@@ -139,6 +140,57 @@ def test_args_for_a_parameter_that_there_is_not_list_those_there_are():
 def test_a_parameter_called_num_sms_is_the_parameter():
     function = bound((Launch(grid="num_sms", block=1), kernel_ref("k(int num_sms)")))
     assert function.params[0].in_expression
+
+
+# Expressions that read what other args give
+
+
+def test_an_expression_may_read_what_args_give():
+    launch = Launch(grid="ceil_div(n, per)", block="per", args={"n": "x.numel", "per": 64})
+    ref = kernel_ref("k(const float* x, int n, unsigned per)")
+    figures = bound((launch, ref)).launches[0].figures
+    assert figures["grid.x"].tree == expr.Call(
+        "ceil_div", (TensorField("x", "numel", None, 0), Number(64))
+    )
+    assert figures["block.x"].tree == Number(64)
+
+
+def test_args_may_read_each_other_in_any_order():
+    launch = Launch(grid=1, block=1, args={"c": "b + 1", "b": "a * 2", "a": "x.shape[0]"})
+    function = bound((launch, kernel_ref("k(const float* x, int a, int b, int c)")))
+    tree = function.launches[0].sources[3].formula.tree
+    assert [read.tensor for read in expr.names(tree)] == ["x"]
+    assert function.params[0].min_rank == 1
+
+
+def test_an_alias_is_the_tensor_it_stands_for():
+    launch = Launch(grid="y.numel", block=1, args={"y": "x"})
+    function = bound((launch, kernel_ref("k(const float* x, float* y)")))
+    assert function.launches[0].figures["grid.x"].tree == TensorField("x", "numel", None, 0)
+
+
+def test_the_function_s_own_parameter_comes_before_what_args_give():
+    second = Launch(grid="n", block=1, args={"n": "n * 2"})
+    function = bound("one(long n)", (second, kernel_ref("two(int n)")))
+    assert function.launches[1].figures["grid.x"].tree == Name("n", 0)
+
+
+@pytest.mark.parametrize(
+    ("args", "grid", "text"),
+    [
+        ({"n": "m", "m": "n"}, 1, "'n' is what this expression gives"),
+        ({"a": 1.5}, "a", "'a' is 'float', given by args as 1.5; expressions are integer"),
+        ({"a": "n"}, "a", "'a' is 'float', given by args as 'n'; expressions are integer"),
+        ({"x": None}, "x.numel", "'x' is given by args as None, not as a tensor"),
+        ({"n": "m + 1"}, "n.numel", "'n' is given by args as 'm \\+ 1', not as a tensor"),
+        ({"u": 2**64 - 1}, "u", "'u' is 'unsigned long', given by args as 18446744073709551615"),
+    ],
+)
+def test_args_that_cannot_be_read_are_pointed_at(args, grid, text):
+    ref = kernel_ref("k(float a, const float* x, int n, int m, unsigned long u)")
+    with pytest.raises(ValueError, match=text) as error:
+        bound((Launch(grid=grid, block=1, args=args), ref))
+    assert "function 'f', kernel 'k': " in str(error.value)
 
 
 # Strides

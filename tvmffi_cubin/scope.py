@@ -1,0 +1,115 @@
+"""`Scope`: the names that the expressions of one launch may read, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from . import expr
+from .cxx_type import CxxType
+from .exported import Exported
+
+__all__ = ["Scope"]
+
+_NUM_SMS = "num_sms"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The function's parameters first, then what the launch's `args` give, then ``num_sms``.
+
+    Attributes
+    ----------
+    exported : dict of str to Exported
+        The function's parameters; what expressions read of them is noted here.
+    args : mapping of str to object
+        The launch's.
+    types : mapping of str to CxxType
+        Those of the kernel's parameters.
+    where : str
+        Function and kernel, for messages.
+    hint : str
+        What to say after the names that there are.
+    """
+
+    exported: dict[str, Exported]
+    args: Mapping[str, object]
+    types: Mapping[str, CxxType]
+    where: str
+    hint: str = ""
+
+    def resolve(self, what: str, text: str, *, reading: tuple[str, ...] = ()) -> expr.Expr:
+        """Return an expression's tree over the function's parameters and ``num_sms`` alone.
+
+        Parameters
+        ----------
+        what : str
+            Where it stands, such as ``"grid.x"``.
+        text : str
+            The expression.
+        reading : tuple of str
+            The args whose expressions lead here; none of them may be read again.
+
+        Raises
+        ------
+        ValueError
+            It reads an unknown name, or one in a way that its type does not allow; the message
+            points at the name.
+        """
+        return self._over(expr.parse(text), what, text, reading)
+
+    def _over(self, tree: expr.Expr, what: str, text: str, reading: tuple[str, ...]) -> expr.Expr:
+        if isinstance(tree, expr.Binary):
+            left = self._over(tree.left, what, text, reading)
+            return replace(tree, left=left, right=self._over(tree.right, what, text, reading))
+        if isinstance(tree, expr.Call):
+            args = tuple(self._over(arg, what, text, reading) for arg in tree.args)
+            return replace(tree, args=args)
+        if isinstance(tree, expr.Number):
+            return tree
+        try:
+            return self._read(tree, what, reading)
+        except _ReadError as error:
+            problem = f"{self.where}: {what}: {error}"
+            raise expr.failure(text, tree.column, problem) from None
+
+    def _read(
+        self, read: expr.Name | expr.TensorField, what: str, reading: tuple[str, ...]
+    ) -> expr.Expr:
+        name = read.name if isinstance(read, expr.Name) else read.tensor
+        if name in self.exported:
+            problem = self.exported[name].misread(read)
+            if problem:
+                raise _ReadError(problem)
+            self.exported[name] = self.exported[name].with_read(read)
+            return read
+        if name in self.args:
+            return self._read_arg(name, read, reading)
+        if isinstance(read, expr.Name) and name == _NUM_SMS:
+            return read
+        known = [*self.exported, *(arg for arg in self.args if arg not in reading), _NUM_SMS]
+        raise _ReadError(f"unknown name {name!r}; there are {', '.join(known)}{self.hint}")
+
+    def _read_arg(
+        self, name: str, read: expr.Name | expr.TensorField, reading: tuple[str, ...]
+    ) -> expr.Expr:
+        value, type_ = self.args[name], self.types[name]
+        if name in reading:
+            raise _ReadError(f"{name!r} is what this expression gives")
+        if isinstance(read, expr.TensorField):
+            tree = expr.parse(value) if isinstance(value, str) else None
+            if type_.kind == "pointer" and isinstance(tree, expr.Name):
+                return self._read(replace(read, tensor=tree.name), name, (*reading, name))
+            raise _ReadError(f"{name!r} is given by args as {value!r}, not as a tensor")
+        if type_.kind in ("int", "uint") and isinstance(value, int) and abs(value) < 2**63:
+            return expr.Number(int(value))
+        if type_.kind in ("int", "uint") and isinstance(value, str):
+            return self.resolve(f"args[{name!r}]", value, reading=(*reading, name))
+        raise _ReadError(
+            f"{name!r} is '{type_.text}', given by args as {value!r}; expressions are integer "
+            "arithmetic"
+        )
+
+
+class _ReadError(Exception):
+    """What is wrong with one read; its place in the expression is added further out."""
