@@ -1,0 +1,74 @@
+"""Wrappers in the guide's shapes on a real device, with no toolkit at build or launch."""
+
+from __future__ import annotations
+
+import pytest
+import wrapper_sources
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+
+@pytest.fixture
+def image():
+    return tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS)
+
+
+@pytest.fixture
+def x():
+    return torch.arange(1000, dtype=torch.float32, device="cuda")
+
+
+@pytest.mark.parametrize("dialect", ["DRIVER", "RUNTIME", "RAW_CALLS"])
+def test_a_wrapper_launches_an_embedded_image(dialect, image, x):
+    source = getattr(wrapper_sources, dialect)
+    mod = tc.load_inline(f"gpu_{dialect}", source, embed_cubin={"kernels": image})
+    y = torch.full_like(x, float("nan"))
+    mod.add_one(x, y)
+    torch.testing.assert_close(y, x + 1)
+    with pytest.raises(ValueError, match="one-dimensional"):
+        mod.add_one(x.reshape(2, 500), y)
+
+
+def test_a_wrapper_takes_its_image_at_run_time(image, x):
+    mod = tc.load_inline("gpu_bytes", wrapper_sources.BYTES, extra_ldflags=["-lcudart"])
+    mod.load(image)
+    y = torch.full_like(x, float("nan"))
+    mod.add_one(x, y)
+    mod.mul_two(y, y)
+    torch.testing.assert_close(y, 2 * (x + 1))
+    with pytest.raises(RuntimeError, match="CUDA"):
+        mod.load(b"no image at all")
+
+
+def test_a_wrapper_reaches_the_kernels_beside_it(x):
+    sources = [wrapper_sources.KERNELS, wrapper_sources.DRIVER]
+    mod = tc.load_inline("gpu_beside", sources)
+    y = torch.full_like(x, float("nan"))
+    mod.add_one(x, y)
+    torch.testing.assert_close(y, x + 1)
+
+
+def test_a_wrapper_gets_all_of_the_shared_memory(image):
+    mod = tc.load_inline("gpu_shared", wrapper_sources.SHARED, embed_cubin={"kernels": image})
+    x, y = torch.ones(50_000, device="cuda"), torch.zeros(1, device="cuda")
+    mod.sum(x, y)
+    assert y.item() == 50_000
+
+
+def test_wrapper_and_generated_launches_in_one_module(x):
+    launch = tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})
+    sources = [wrapper_sources.KERNELS, wrapper_sources.DRIVER]
+    mod = tc.load_inline("gpu_both", sources, functions={"mul_two": launch})
+    y = torch.full_like(x, float("nan"))
+    mod.add_one(x, y)
+    mod.mul_two(y, y)
+    torch.testing.assert_close(y, 2 * (x + 1))
+
+
+def test_cpp_sources_alone_need_no_gpu_at_all():
+    mod = tc.load_inline(
+        "gpu_cpp", cpp_sources="int add(int a, int b) { return a + b; }", functions="add"
+    )
+    assert mod.add(2, 3) == 5
