@@ -58,10 +58,12 @@ $(VENV)/.created: | prerequisites
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.created | prerequisites
+	@echo "make: installing into $(VENV); the first time downloads about 150 MB, mostly NVRTC"
 	$(pip) --editable .
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml $(VENV)/.created | prerequisites
+	@echo "make: installing into $(VENV); the first time downloads about 200 MB, mostly NVRTC"
 	$(pip) --editable '.[test]'
 	@touch $(VENV)/.installed $@
 
