@@ -174,12 +174,16 @@ class Module(tvm_ffi.Module):
                 raise AttributeError(
                     f"module has no function {name!r}; there are {names}"
                 ) from None
-            function = Function.__new__(Function)
+            function = known[name] = Function.__new__(Function)
             function.__move_handle_from__(raw)
             function._module = self
             function.name = name
             function.__doc__ = self.get_function_doc(name)
-            known[name] = function
+        return function
+
+    def __getattr__(self, name: str) -> Function:
+        """Return a function by name; raises AttributeError where there is none."""
+        function = self.__dict__[name] = self.get_function(name)
         return function
 
     @property

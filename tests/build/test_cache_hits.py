@@ -1,0 +1,184 @@
+"""The second time: the same path, no process, no compiler; and when it must be built anew."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
+FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
+
+
+def built(source=SOURCE, *, name="hits", **options) -> str:
+    return tc.build_inline(name, source, **{"arch": "sm_90", "functions": FUNCTIONS} | options)
+
+
+def in_new_process(code: str, *args: str) -> str:
+    """Run Python code in a process of its own; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+# Hits
+
+
+def test_the_same_source_gives_the_same_path():
+    path = built()
+    assert os.path.isfile(path)
+    assert os.path.basename(path) == "hits.so"
+    assert built() == path
+    assert tc.load_inline("hits", SOURCE, functions=FUNCTIONS, arch="sm_90").path == path
+
+
+def test_a_hit_spawns_no_process(monkeypatch):
+    path = built()
+
+    def refuse(*args, **kwargs):
+        raise AssertionError(f"a process is spawned: {args}")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    for function in ("system", "popen", "posix_spawn", "fork", "execv", "execve"):
+        monkeypatch.setattr(os, function, refuse)
+    assert built() == path
+    tc.load(path)
+
+
+def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process():
+    path = built()
+    code = """
+import os, subprocess, sys
+import tvm_ffi  # which spawns a process itself
+def refuse(*args, **kwargs):
+    raise AssertionError(f"a process is spawned: {args}")
+subprocess.Popen = os.system = os.posix_spawn = os.fork = refuse
+import tvmffi_cubin as tc
+source = sys.argv[1]
+functions = {"k": tc.Launch(grid="x.numel", block=1)}
+mod = tc.load_inline("hits", source, functions=functions, arch="sm_90")
+mod.k
+print(mod.path)
+print(*sorted(name for name in sys.modules if "." in name or "_" in name))
+"""
+    found, names = in_new_process(code, SOURCE).split("\n")
+    assert found == path
+    forbidden = {
+        *("nvrtc", "signature", "scan", "codegen", "ninja", "build", "assemble", "elf", "probe"),
+        *("function", "exports", "scope", "constant", "cxx_type", "cxx_parser", "plan"),
+    }
+    imported = set(names.split())
+    assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)
+    assert imported.isdisjoint({"tree_sitter", "tree_sitter_cuda", "cuda.bindings.nvrtc"})
+    assert "tvmffi_cubin.module" in imported
+
+
+# Misses
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"source": SOURCE + " "},
+        {"name": "misses"},
+        {"arch": "sm_80"},
+        {"functions": ["k"]},
+        {"functions": {"k": tc.Launch(grid="x.numel", block=2)}},
+        {"extra_cuda_cflags": ["-DX"]},
+        {"extra_cflags": ["-DX"]},
+    ],
+)
+def test_another_request_is_another_path(options):
+    assert built(**options) != built()
+
+
+def test_a_changed_header_builds_anew_and_back_again_hits(tmp_path):
+    header = tmp_path / "answer.h"
+    source = '#include "answer.h"\nextern "C" __global__ void k(float* x) { x[0] = ANSWER; }'
+    options = {"extra_include_paths": [tmp_path], "functions": None}
+    header.write_text("#define ANSWER 1\n")
+    first = built(source, **options)
+    assert built(source, **options) == first
+    header.write_text("#define ANSWER 2\n")
+    second = built(source, **options)
+    assert second != first
+    assert images_of(second) != images_of(first)
+    header.write_text("#define ANSWER 1\n")
+    assert built(source, **options) == first
+
+
+def test_a_header_that_appears_earlier_on_the_path_builds_anew(tmp_path):
+    early, late = tmp_path / "early", tmp_path / "late"
+    early.mkdir()
+    late.mkdir()
+    (late / "answer.h").write_text("#define ANSWER 1\n")
+    source = '#include "answer.h"\nextern "C" __global__ void k(float* x) { x[0] = ANSWER; }'
+    options = {"extra_include_paths": [early, late], "functions": None}
+    first = built(source, **options)
+    (early / "answer.h").write_text("#define ANSWER 2\n")
+    assert built(source, **options) != first
+
+
+def images_of(path: str) -> bytes:
+    return (Path(path).parent / "kernels.cubin").read_bytes()
+
+
+# Where things go
+
+
+def test_a_build_directory_gets_a_copy_that_loading_does_not_use(tmp_path, driver_stub):
+    folder = tmp_path / "new" / "out"
+    copy = built(build_directory=folder)
+    assert copy == str(folder / "hits.so")
+    mod = tc.load_inline("hits", SOURCE, functions=FUNCTIONS, arch="sm_90", build_directory=folder)
+    assert mod.path == built() != copy
+    assert Path(copy).read_bytes() == Path(mod.path).read_bytes()
+    assert sorted(os.listdir(folder)) == ["hits.so"]
+    Path(copy).write_bytes(b"broken")
+    mod.k(cuda_array(driver_stub, 3), 1)
+    assert driver_stub.launches()[0].grid == (3, 1, 1)
+    assert built(build_directory=folder) == copy
+    assert Path(copy).read_bytes() == Path(mod.path).read_bytes()
+
+
+def test_a_build_directory_that_cannot_be_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tc.CacheError, match="file/out/hits.so: .* pass a build_directory"):
+        built(build_directory=tmp_path / "file" / "out")
+
+
+def test_build_inline_refuses_what_it_does_not_know():
+    with pytest.raises(TypeError, match="unexpected argument 'keep_module_alive'"):
+        built(keep_module_alive=False)
+
+
+def test_what_was_built_runs_where_this_package_is_not_imported(driver_stub, monkeypatch):
+    code = """
+import sys
+import tvm_ffi
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+path, driver = sys.argv[1:]
+stub = DriverStub(driver)
+mod = tvm_ffi.load_module(path)
+mod.k(cuda_array(stub, 3, device=1), 7)
+(launch,) = stub.launches()
+print(launch.kernel, launch.grid, launch.device, launch.values("Pi")[1])
+try:
+    mod.k(None, 7)
+except ValueError as error:
+    print(error)
+print("tvmffi_cubin" in sys.modules)
+"""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    assert in_new_process(code, built(), str(driver_stub.path)).split("\n") == [
+        "k (3, 1, 1) 1 7",
+        "k: argument 1 (x: float*): got None, wanted a tensor: its shape is read by the launch",
+        "False",
+    ]

@@ -1,0 +1,250 @@
+"""`load_inline` without a wrapper: what is exported, under which name, with which parameters."""
+
+import inspect
+
+import numpy as np
+import pytest
+import tvm_ffi
+from stub.cuda_array import cuda_array, cuda_copy
+
+import tvmffi_cubin as tc
+
+SAXPY = r"""
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+"""
+
+
+def load(source, functions=None, *, name="mod", **options):
+    return tc.load_inline(name, source, functions=functions, arch="sm_90", **options)
+
+
+# The quick start, as the design has it
+
+
+def test_the_quick_start(driver_stub):
+    mod = tc.load_inline(
+        "vec",
+        cuda_sources=SAXPY,
+        functions={"saxpy": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"})},
+        arch="sm_90",
+    )
+    x = cuda_copy(driver_stub, np.arange(1000, dtype=np.float32))
+    y = cuda_copy(driver_stub, np.ones(1000, np.float32))
+    mod.saxpy(2.0, x, y)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.block) == ((4, 1, 1), (256, 1, 1))
+    assert launch.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 1000)
+
+
+def test_names_alone_take_the_shape_at_the_call(driver_stub):
+    mod = load(SAXPY, ["saxpy"])
+    x = cuda_array(driver_stub, 8)
+    mod.saxpy[2, 4](2.0, x, x, 8)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid[0], launch.block[0], launch.values("fPPi")[3]) == (2, 4, 8)
+
+
+def test_without_functions_every_kernel_is_exported():
+    mod = load(SAXPY + 'extern "C" __global__ void other() {}\n__global__ void mangled(int n) {}')
+    assert sorted(mod.functions) == ["mangled", "other", "saxpy"]
+    assert mod.mangled.signature == "mangled(int n)"
+
+
+# Modules and functions
+
+
+def test_a_function_is_tvm_ffi_s_and_says_what_it_takes(ops):
+    assert isinstance(ops, tvm_ffi.Module)
+    function = ops.saxpy
+    assert isinstance(function, tvm_ffi.Function)
+    assert function is ops.saxpy
+    assert function.params == (("a", "float"), ("x", "const float*"), ("y", "float*"))
+    assert function.signature == "saxpy(float a, const float* x, float* y)"
+    assert repr(function) == f"<tvmffi_cubin.Function {function.signature}>"
+    assert "saxpy" in repr(ops)
+
+
+def test_a_positional_call_runs_no_python_of_ours(ops):
+    assert "__call__" not in vars(tc.Function)
+    assert type(ops.saxpy).__call__ is tvm_ffi.Function.__call__
+
+
+def test_a_docstring_follows_the_signature():
+    mod = load(SAXPY, {"saxpy": 'Adds a times x to y.\n\nIn place. Ünïcode " \\ ?? too.'})
+    signature, _, doc = mod.saxpy.__doc__.partition("\n\n")
+    assert signature == "saxpy(float a, const float* x, float* y, int n)"
+    assert doc == 'Adds a times x to y.\n\nIn place. Ünïcode " \\ ?? too.'
+    assert inspect.getdoc(mod.saxpy).startswith("saxpy(float a")
+
+
+def test_an_unknown_function_lists_those_there_are(ops):
+    with pytest.raises(AttributeError, match="no function 'nope'; there are add, alias, bounded"):
+        _ = ops.nope
+    with pytest.raises(AttributeError, match="no function 'nope'"):
+        ops["nope"]
+    assert not hasattr(ops, "nope")
+    assert "saxpy" in dir(ops)
+    assert "saxpy" in list(ops)
+
+
+def test_an_item_is_always_the_function(driver_stub):
+    names = ["unload", "path", "functions", "manifest", "cubins", "get_function", "__init__"]
+    source = "".join(f'extern "C" __global__ void {name}(int n) {{}}\n' for name in names)
+    mod = load(source, {name: tc.Launch(grid=1, block=1) for name in names})
+    for name in names:
+        mod[name](7)
+    assert [launch.kernel for launch in driver_stub.launches()] == names
+    assert mod.path.endswith("mod.so")
+
+
+def test_the_module_tells_of_its_kernels(ops):
+    kernels = {kernel.name: kernel for kernel in ops.cubins["kernels"].kernels}
+    assert ops.cubins["kernels"].arch == "sm_90"
+    assert kernels["partly"].static_smem_bytes == 8192
+    assert kernels["bounded"].max_threads == 128
+    assert kernels["saxpy"].registers > 0
+
+
+# Templates, overloads, namespaces, macros
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kernel", "formats", "values"),
+    [
+        ("fill", (1.5,), "_Z4fillIfEvPT_S0_", "Pf", (1.5,)),
+        ("add", (), "_ZN2ns3addEPfi", "Pi", (7,)),
+        ("mul", (), "_ZN2ns5inner3mulEPf", "P", ()),
+        ("over_float", (), "_Z4overPf", "P", ()),
+        ("made", (3,), "made", "Pi", (3,)),
+    ],
+)
+def test_a_kernel_is_found_by_the_name_that_the_source_has(
+    function, args, kernel, formats, values, ops, driver_stub
+):
+    x = cuda_array(driver_stub, 4)
+    ops[function](x, *args)
+    (launch,) = driver_stub.launches()
+    assert launch.kernel == kernel
+    assert launch.values(formats) == (x.data_ptr, *values)
+
+
+def test_template_instances_and_overloads_have_types_of_their_own(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with pytest.raises(TypeError, match=r"fill_double: .*x: double\*.* float32, wanted float64"):
+        ops.fill_double(x, 1.0)
+    with pytest.raises(TypeError, match=r"over_int: .*\(x: int\*\): .* float32, wanted int32"):
+        ops.over_int(x)
+    ops.over_int(cuda_array(driver_stub, 4, "int32"))
+    assert driver_stub.launches()[0].kernel == "_Z4overPi"
+
+
+def test_a_macro_s_kernel_takes_declared_names(ops):
+    assert ops.made.signature == "made(float* x, int n)"
+
+
+def test_a_macro_s_kernel_without_names_says_what_to_declare():
+    source = '#define ARGS float* a, int b\nextern "C" __global__ void made(ARGS) { a[0] = b; }'
+    launch = tc.Launch(grid="x.numel", block=1)
+    with pytest.raises(ValueError, match='declare them with params="float\\* arg0, int arg1"'):
+        load(source, {"made": launch})
+    mod = load(source, ["made"])
+    assert [type_ for _, type_ in mod.made.params] == ["float*", "int"]
+
+
+# Refusals
+
+
+def test_a_wrong_kernel_name_lists_those_there_are():
+    with pytest.raises(ValueError) as error:
+        load(SAXPY, ["sax"])
+    assert "function 'sax': there is no kernel 'sax' in the image" in str(error.value)
+    assert "did you mean 'saxpy'?" in str(error.value)
+    with pytest.raises(ValueError, match="function 'f': there is no kernel 'g' .* it has: saxpy"):
+        load(SAXPY, {"f": tc.Launch(kernel="g")})
+
+
+def test_overloads_must_be_told_apart():
+    source = "__global__ void over(float* x) {}\n__global__ void over(int* x) {}"
+    with pytest.raises(ValueError, match=r"2 kernels:(\n  over\((int|float)\* x\) .*){2}\n"):
+        load(source, ["over"])
+    with pytest.raises(ValueError, match="2 kernels are called 'over'"):
+        load(source)
+
+
+def test_a_template_that_nobody_instantiates_says_how():
+    with pytest.raises(ValueError, match=r'Launch\(kernel="fill<float>"'):
+        load("template <class T> __global__ void fill(T* x) {}")
+
+
+@pytest.mark.parametrize(
+    ("launch", "text"),
+    [
+        (tc.Launch(grid="m", block=1), "grid.x: unknown name 'm'; there are a, x, y, n, num_sms"),
+        (tc.Launch(args={"m": 1}), "args gives 'm', which is no parameter"),
+        (tc.Launch(args={"n": 2**31}), "2147483648 is out of the range of int"),
+        (tc.Launch(strided="z"), "strided names 'z'"),
+        (tc.Launch(params="float a"), "params declares 1 parameters, the kernel has 4"),
+        (tc.Launch(params="float a, float* x, float* y, long n"), "'long n' of 8 bytes"),
+    ],
+)
+def test_a_launch_that_does_not_fit_its_kernel_is_refused(launch, text):
+    with pytest.raises(ValueError) as error:
+        load(SAXPY, {"saxpy": launch})
+    assert text in str(error.value)
+    assert "function 'saxpy', kernel 'saxpy'" in str(error.value)
+
+
+def test_launches_with_conflicting_types_are_refused():
+    source = SAXPY + 'extern "C" __global__ void two(double a) {}'
+    launches = [tc.Launch(grid=1, block=1), tc.Launch(kernel="two", grid=1, block=1)]
+    with pytest.raises(ValueError, match="parameter 'a' is 'double' of 8 bytes here and 'float'"):
+        load(source, {"saxpy": launches})
+
+
+def test_a_source_that_does_not_compile_shows_the_line():
+    with pytest.raises(tc.CompileError) as error:
+        load('extern "C" __global__ void k(float* x) { x[0] = undefined_name; }')
+    assert "undefined_name" in str(error.value)
+
+
+@pytest.mark.parametrize("image", [b"", b"not a cubin", b"\x7fELF" + bytes(100)])
+def test_an_image_that_is_no_cubin_is_refused_by_name(image):
+    with pytest.raises(ValueError, match=r"embed_cubin\['img'\]"):
+        tc.load_inline(
+            "m",
+            functions={"k": tc.Launch(params="int n")},
+            embed_cubin={"img": image},
+            arch="sm_90",
+        )
+
+
+# Images that come without a source
+
+
+def test_a_cubin_without_a_source_is_launched_by_declaration(driver_stub):
+    cubin = tc.nvrtc.compile(SAXPY, arch="sm_90")
+    params = "float a, const float* x, float* y, int n"
+    mod = tc.load_inline(
+        "mod",
+        embed_cubin={"img": cubin},
+        functions={"f": tc.Launch(kernel="saxpy", grid="x.numel", block=1, params=params)},
+    )
+    x = cuda_array(driver_stub, 5)
+    mod.f(1.0, x, x, 5)
+    assert driver_stub.launches()[0].values("fPPi") == (1.0, x.data_ptr, x.data_ptr, 5)
+    with pytest.raises(ValueError, match="its parameters are not known|came without a source"):
+        tc.load_inline(
+            "m", embed_cubin={"img": cubin}, functions={"saxpy": tc.Launch(grid=1, block=1)}
+        )
+
+
+def test_images_and_sources_stand_side_by_side(driver_stub):
+    cubin = tc.nvrtc.compile('extern "C" __global__ void other(int n) {}', arch="sm_90")
+    functions = {"saxpy": None, "other": tc.Launch(grid=1, block=1, params="int n")}
+    mod = load(SAXPY, functions, embed_cubin={"img": cubin})
+    mod.other(3)
+    mod.saxpy[1, 1](1.0, None, None, 0)
+    assert [launch.kernel for launch in driver_stub.launches()] == ["other", "saxpy"]
