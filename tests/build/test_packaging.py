@@ -49,8 +49,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("empty")
     venv.create(folder, symlinks=True)
     python = folder / "bin" / "python"
-    paths = {"base": str(folder), "platbase": str(folder)}
-    site = Path(sysconfig.get_path("purelib", "venv", paths))
+    site = folder / "lib" / "python{}.{}".format(*sys.version_info) / "site-packages"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     # Not a .pth file: that would run the checkout's own, which an editable install leaves there.

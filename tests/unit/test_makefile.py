@@ -1,0 +1,115 @@
+"""What make says where something that it needs is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAKE = shutil.which("make")
+
+pytestmark = pytest.mark.skipif(MAKE is None, reason="make is missing; run: apt install make")
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """Return a folder that has all that the Makefile needs, to take things away from."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("sh", "rm", "touch"):
+        (folder / name).symlink_to(shutil.which(name) or "")
+    for name in ("g++", "ld", "as"):
+        program(folder / name)
+    (folder / "python3").symlink_to(sys.executable)
+    return folder
+
+
+def program(path: Path, text: str = "exit 0") -> None:
+    path.unlink(missing_ok=True)
+    path.write_text(f"#!{shutil.which('sh')}\n{text}\n")
+    path.chmod(0o755)
+
+
+def check(programs: Path, *arguments: str) -> tuple[int, str]:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    environment.pop("CXX", None)
+    done = subprocess.run(
+        [MAKE or "", "--no-print-directory", "prerequisites", *arguments],
+        cwd=ROOT,
+        env={**environment, "PATH": str(programs)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_all_there_is_no_word(programs: Path):
+    assert check(programs) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("python3", "python3 is missing; run: sudo apt install python3 python3-venv"),
+        ("g++", "there is no C++ compiler; run: sudo apt install g++"),
+        ("ld", "there is no linker or assembler; run: sudo apt install binutils"),
+        ("as", "there is no linker or assembler; run: sudo apt install binutils"),
+    ],
+)
+def test_a_missing_program_is_named_with_its_package(programs: Path, missing: str, said: str):
+    (programs / missing).unlink()
+    status, error = check(programs)
+    assert status != 0
+    assert said in error
+
+
+def test_a_python_without_ensurepip_needs_python3_venv(programs: Path):
+    program(programs / "python3", 'case "$2" in *ensurepip*) exit 1;; esac')
+    status, error = check(programs)
+    assert status != 0
+    assert "cannot make virtual environments; run: sudo apt install python3-venv" in error
+
+
+def test_a_python_of_another_name_has_a_package_of_its_own(programs: Path):
+    program(programs / "python3.12", 'case "$2" in *ensurepip*) exit 1;; esac')
+    assert "sudo apt install python3.12-venv" in check(programs, "PYTHON=python3.12")[1]
+
+
+def test_an_old_python_is_named_with_its_version(programs: Path):
+    program(programs / "python3", 'case "$1" in -V) echo Python 3.8.18;; *) exit 1;; esac')
+    status, error = check(programs)
+    assert status != 0
+    assert "python3 is Python 3.8.18, 3.10 or newer is needed" in error
+
+
+def test_clang_alone_is_a_compiler_too(programs: Path):
+    (programs / "g++").rename(programs / "clang++")
+    assert check(programs) == (0, "")
+
+
+def test_nothing_is_installed_again_until_the_project_file_changes(tmp_path: Path, programs: Path):
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    log = tmp_path / "log"
+    made = f'mkdir -p .venv/bin; cp "$0" .venv/bin/python; echo "$*" >> {log}'
+    program(programs / "python3", f'case "$2" in venv) {made};; pip) echo "$*" >> {log};; esac')
+    for name in ("mkdir", "cp"):
+        (programs / name).symlink_to(shutil.which(name) or "")
+    environment = {**os.environ, "PATH": str(programs)}
+
+    def demo() -> list[str]:
+        log.write_text("")
+        subprocess.run([MAKE or "", "demo"], cwd=tmp_path, env=environment, check=True)
+        return [line.split()[1] for line in log.read_text().splitlines()]
+
+    assert demo() == ["venv", "pip"]
+    assert demo() == []
+    stamp = (tmp_path / ".venv" / ".installed").stat().st_mtime_ns + 10**9
+    os.utime(tmp_path / "pyproject.toml", ns=(stamp, stamp))
+    assert demo() == ["pip"]
