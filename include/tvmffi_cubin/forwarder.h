@@ -175,7 +175,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_f
 #error "tvmffi_cubin forwards driver calls on x86_64 and aarch64 only"
 #endif
 
-/*! \brief Used once in a unit, with one line `tvmffi_cubin_forward <function>` for each function. */
+/*! \brief Used once in a unit, with a line `tvmffi_cubin_forward <name>` for each function. */
 #define TVMFFI_CUBIN_FORWARD(lines) __asm__(TVMFFI_CUBIN_FORWARDER_MACRO lines)
 
 #endif  // TVMFFI_CUBIN_FORWARDER_H_

@@ -33,6 +33,7 @@
 #define EMBED_CUBIN_MODULE(name) (::tvmffi_cubin::EmbeddedModule<__tvmffi_cubin_image_##name>())
 
 /*! \brief A CubinKernel of it, best kept in a function-local `static auto`. */
-#define EMBED_CUBIN_GET_KERNEL(name, kernel) (EMBED_CUBIN_MODULE(name).GetKernel(kernel))
+#define EMBED_CUBIN_GET_KERNEL(name, kernel) \
+  (::tvmffi_cubin::EmbeddedModule<__tvmffi_cubin_image_##name>().GetKernel(kernel))
 
 #endif  // TVMFFI_CUBIN_TVMFFI_CUBIN_H_

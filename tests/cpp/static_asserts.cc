@@ -1,4 +1,7 @@
 // What the public types promise at compile time; there is nothing to run.
+#ifdef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
+#define DIALECT_NAMED
+#endif
 #include <tvm/ffi/extra/cuda/cubin_launcher.h>
 #include <tvm/ffi/extra/cuda/device_guard.h>
 #include <tvmffi_cubin/tvmffi_cubin.h>
@@ -65,18 +68,26 @@ static_assert(std::is_same_v<Launched, api::ResultType>);
 static_assert(std::is_same_v<Launched, decltype(std::declval<tvm::ffi::CubinKernel&>().LaunchEx(
                                            nullptr, std::declval<const api::LaunchConfig&>()))>);
 
-#ifdef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
+// Wrappers ask with #if which structs there are, whether or not they have named a dialect.
+#ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
+#error "the header says which dialect's structs it uses"
+#endif
 #if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
-static_assert(std::is_same_v<Launched, CUresult>);
 static_assert(std::is_same_v<api::LaunchConfig, CUlaunchConfig>);
 static_assert(std::is_same_v<api::LaunchAttrType, CUlaunchAttribute>);
 static_assert(std::is_same_v<api::DeviceAttrType, CUdevice_attribute>);
-static_assert(std::is_same_v<decltype(api::kSuccess), const CUresult>);
 #else
-static_assert(std::is_same_v<Launched, cudaError_t>);
 static_assert(std::is_same_v<api::LaunchConfig, cudaLaunchConfig_t>);
 static_assert(std::is_same_v<api::LaunchAttrType, cudaLaunchAttribute>);
 static_assert(std::is_same_v<api::DeviceAttrType, cudaDeviceAttr>);
+#endif
+
+#ifdef DIALECT_NAMED
+#if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
+static_assert(std::is_same_v<Launched, CUresult>);
+static_assert(std::is_same_v<decltype(api::kSuccess), const CUresult>);
+#else
+static_assert(std::is_same_v<Launched, cudaError_t>);
 static_assert(std::is_same_v<decltype(api::kSuccess), const cudaError_t>);
 #endif
 #else

@@ -109,7 +109,8 @@ class TestUndefinedSymbols:
             ("__tvmffi_cubin_image_k", "embed_cubin={'k': ...}"),
             ("cudaFrobnicate", "libcudart is missing"),
             ("cuFrobnicate", "cuda.h declares no such function"),
-            ("ns::g(int)", "extra_ldflags"),
+            ("PyObject_GetAttrString", "extra_ldflags=['-Wl,-z,undefs']"),
+            ("ns::g(int)", "add its source to cpp_sources"),
         ],
     )
     def test_come_with_a_remedy_each(self, name: str, remedy: str) -> None:

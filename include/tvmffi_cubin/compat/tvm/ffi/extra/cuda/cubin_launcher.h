@@ -21,30 +21,30 @@
 
 // Never destroyed, since kernels in static variables use it to the process's end. The address is
 // kept in a volatile: an image of several GiB may lie further away than code can reach directly.
-#define TVMFFI_CUBIN_COMPAT_MODULE(name, image)                              \
-  namespace {                                                                \
-  struct EmbedCubinModule_##name {                                           \
-    tvm::ffi::CubinModule mod{Image()};                                      \
-    static const unsigned char* Image() {                                    \
-      static const void* volatile address = (image);                         \
+#define TVMFFI_CUBIN_COMPAT_MODULE(Struct, image)                                 \
+  namespace {                                                                     \
+  struct Struct {                                                                 \
+    tvm::ffi::CubinModule mod{Image()};                                           \
+    static const unsigned char* Image() {                                         \
+      static const void* volatile address = (image);                              \
       return static_cast<const unsigned char*>(const_cast<const void*>(address)); \
-    }                                                                        \
-    static EmbedCubinModule_##name* Global() {                               \
-      static EmbedCubinModule_##name* const inst = new EmbedCubinModule_##name; \
-      return inst;                                                           \
-    }                                                                        \
-  };                                                                         \
+    }                                                                             \
+    static Struct* Global() {                                                     \
+      static Struct* const inst = new Struct;                                     \
+      return inst;                                                                \
+    }                                                                             \
+  };                                                                              \
   } /* namespace */
 
 /*! \brief Declares the image that the build embeds under `name`; used at namespace scope. */
-#define TVM_FFI_EMBED_CUBIN(name)                                                                \
-  extern "C" __attribute__((visibility("hidden"))) const char __tvm_ffi__cubin_##name[];         \
-  extern "C" __attribute__((visibility("hidden"))) const char __tvm_ffi__cubin_##name##_end[];   \
-  TVMFFI_CUBIN_COMPAT_MODULE(name, __tvm_ffi__cubin_##name)
+#define TVM_FFI_EMBED_CUBIN(name)                                                              \
+  extern "C" __attribute__((visibility("hidden"))) const char __tvm_ffi__cubin_##name[];       \
+  extern "C" __attribute__((visibility("hidden"))) const char __tvm_ffi__cubin_##name##_end[]; \
+  TVMFFI_CUBIN_COMPAT_MODULE(EmbedCubinModule_##name, __tvm_ffi__cubin_##name)
 
 /*! \brief The same over an array of bytes of one's own. */
 #define TVM_FFI_EMBED_CUBIN_FROM_BYTES(name, imageBytes) \
-  TVMFFI_CUBIN_COMPAT_MODULE(name, imageBytes)
+  TVMFFI_CUBIN_COMPAT_MODULE(EmbedCubinModule_##name, imageBytes)
 
 /*! \brief A kernel of an image so declared, best kept in a function-local `static auto`. */
 #define TVM_FFI_EMBED_CUBIN_GET_KERNEL(name, kernel_name) \

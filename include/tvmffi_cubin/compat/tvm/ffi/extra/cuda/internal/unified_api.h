@@ -3,7 +3,8 @@
  * \brief tvm::ffi::cuda_api: one set of names for both of CUDA's APIs, over the driver.
  *
  * TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API picks the types: 1 the driver's, 0 the runtime's. Left
- * undefined, results are both at once, and the structs are those that tvm-ffi's header picks.
+ * undefined, results are both at once, and it is defined here as tvm-ffi's header would: wrappers
+ * ask for it with #if.
  */
 #ifndef TVM_FFI_EXTRA_CUDA_INTERNAL_UNIFIED_API_H_
 #define TVM_FFI_EXTRA_CUDA_INTERNAL_UNIFIED_API_H_
@@ -17,10 +18,13 @@
 #include "../../../../../../runtime/launch.h"
 #include "result.h"
 
-#ifdef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
-#define TVMFFI_CUBIN_COMPAT_DRIVER_STRUCTS TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
+#ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
+#define TVMFFI_CUBIN_COMPAT_BOTH_RESULTS
+#if CUDART_VERSION >= 12080
+#define TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API 0
 #else
-#define TVMFFI_CUBIN_COMPAT_DRIVER_STRUCTS (CUDART_VERSION < 12080)
+#define TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API 1
+#endif
 #endif
 
 namespace tvm {
@@ -34,7 +38,7 @@ using DeviceHandle = CUdevice;
 using LibraryHandle = CUlibrary;
 using KernelHandle = CUkernel;
 
-#if TVMFFI_CUBIN_COMPAT_DRIVER_STRUCTS
+#if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 using LaunchConfig = CUlaunchConfig;
 using LaunchAttrType = CUlaunchAttribute;
 using DeviceAttrType = CUdevice_attribute;
@@ -46,10 +50,10 @@ using DeviceAttrType = cudaDeviceAttr;
 using ErrorDialect = cudaError_t;
 #endif
 
-#ifdef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
-using ResultType = ErrorDialect;
-#else
+#ifdef TVMFFI_CUBIN_COMPAT_BOTH_RESULTS
 using ResultType = Result;
+#else
+using ResultType = ErrorDialect;
 #endif
 
 constexpr ResultType kSuccess = static_cast<ResultType>(CUDA_SUCCESS);
