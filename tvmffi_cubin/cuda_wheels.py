@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from . import config, driver
@@ -69,6 +69,7 @@ class _Part:
     optional: bool = False
 
 
+@cache
 def _parts(major: int) -> dict[str, _Part]:
     if major == 12:
         runtime, headers = "nvidia-cuda-runtime-cu12", "include/"
