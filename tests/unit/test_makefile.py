@@ -35,13 +35,18 @@ def program(path: Path, text: str = "exit 0") -> None:
     path.chmod(0o755)
 
 
+def environment(programs: Path) -> dict[str, str]:
+    # The suite may itself run under make, whose variables would reach this one.
+    inherited = ("CXX", "PYTHON", "VENV", "GPU_PYTHON", "PYTEST_ARGS", "MFLAGS")
+    kept = {k: v for k, v in os.environ.items() if k not in inherited and not k.startswith("MAKE")}
+    return {**kept, "PATH": str(programs)}
+
+
 def check(programs: Path, *arguments: str) -> tuple[int, str]:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
-    environment.pop("CXX", None)
     done = subprocess.run(
         [MAKE or "", "--no-print-directory", "prerequisites", *arguments],
         cwd=ROOT,
-        env={**environment, "PATH": str(programs)},
+        env=environment(programs),
         capture_output=True,
         text=True,
         check=False,
@@ -101,11 +106,10 @@ def test_nothing_is_installed_again_until_the_project_file_changes(tmp_path: Pat
     program(programs / "python3", f'case "$2" in venv) {made};; pip) echo "$*" >> {log};; esac')
     for name in ("mkdir", "cp"):
         (programs / name).symlink_to(shutil.which(name) or "")
-    environment = {**os.environ, "PATH": str(programs)}
 
     def demo() -> list[str]:
         log.write_text("")
-        subprocess.run([MAKE or "", "demo"], cwd=tmp_path, env=environment, check=True)
+        subprocess.run([MAKE or "", "demo"], cwd=tmp_path, env=environment(programs), check=True)
         return [line.split()[1] for line in log.read_text().splitlines()]
 
     assert demo() == ["venv", "pip"]
