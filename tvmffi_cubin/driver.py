@@ -23,6 +23,7 @@ _SUCCESS = 0
 _COMPUTE_CAPABILITY_MAJOR = 75
 _COMPUTE_CAPABILITY_MINOR = 76
 _NAME_BYTES = 256
+_NOT_INITIALIZED = 3
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,15 @@ class Driver:
     def _call(self, function: str, *arguments: object) -> None:
         result = self._try(function, *arguments)
         if result != _SUCCESS:
+            forked = function == "cuInit" and result == _NOT_INITIALIZED
             raise ToolchainError(
                 f"{function} of the CUDA driver ({self.name}) failed: {self._error_name(result)}"
+                + (
+                    ". This process was forked from one that had already used CUDA: start it with "
+                    "the multiprocessing method 'spawn' (or 'forkserver')"
+                    if forked
+                    else ""
+                )
             )
 
     def _error_name(self, result: int) -> str:

@@ -63,9 +63,14 @@ struct DriverState {
   const Driver* ready = nullptr;
   void* library = nullptr;
   pid_t opener = 0;
-  char problem[256] = "";
+  char problem[512] = "";
 };
 inline DriverState driver_state;
+
+/*! \brief What to do where a process inherited the driver's state; the driver refuses all calls. */
+constexpr const char kForkRemedy[] =
+    ". This process was forked from one that had already used CUDA, which the driver does not "
+    "support: start it with the multiprocessing method 'spawn' (or 'forkserver')";
 
 /*! \brief Looks a symbol up by its CUDA base name; null where this driver has none. */
 inline void* FindDriverSymbol(void* library, const char* name, int version = 12000) {
@@ -103,7 +108,10 @@ inline bool FillDriverTable(DriverState* state) {
   state->table.cuGetErrorName(result, &name);
   snprintf(state->problem, sizeof(state->problem), "cuInit of the CUDA driver %s failed: %s (%d)%s",
            path, name, static_cast<int>(result),
-           result == CUDA_ERROR_NO_DEVICE ? ": no GPU is visible to this process" : "");
+           // Only a process that is not the first to call cuInit gets the second of these.
+           result == CUDA_ERROR_NO_DEVICE         ? ": no GPU is visible to this process"
+           : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
+                                                  : "");
   return false;
 }
 
@@ -145,10 +153,7 @@ inline void DescribeStatus(const Status& status, char* text, size_t size) {
   driver->cuGetErrorString(status.result, &meaning);
   snprintf(text, size, "%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
            static_cast<int>(status.result), meaning ? meaning : "",
-           InForkedChild() ? ". This process was forked from one that had already used CUDA, which "
-                             "the driver does not support: start it with the multiprocessing method "
-                             "'spawn' (or 'forkserver')"
-                           : "");
+           InForkedChild() ? kForkRemedy : "");
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

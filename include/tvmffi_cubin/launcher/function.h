@@ -94,10 +94,11 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
 inline int RunLaunch(const FunctionPlan& function, const Driver* driver, const LaunchPlan& launch,
                      int device, const CUlaunchConfig& config, void** params) {
   if (config.gridDimX == 0 || config.gridDimY == 0 || config.gridDimZ == 0) return 0;
-  ImageUse use(launch.kernel->image);
   DeviceScope scope;
   const Status status = scope.Enter(driver, device);
   if (!status.ok()) return FailLaunch(function.name, *launch.kernel, device, nullptr, status);
+  // After the driver has answered: in a forked child another thread's unloading never ends.
+  ImageUse use(launch.kernel->image);
   return LaunchKernel(function.name, driver, launch.kernel, device, config, params);
 }
 

@@ -1,0 +1,207 @@
+"""Processes and shared objects side by side: forks, spawns, RTLD_GLOBAL, what an import does."""
+
+import ctypes
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
+FUNCTIONS = {"k": tc.Launch(grid=1, block=1)}
+
+
+def in_fork(work):
+    """Run `work` in a forked child; return what it returns, or its error."""
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the process may have threads
+        child = os.fork()
+    if child == 0:
+        try:
+            result = work()
+        except BaseException as error:
+            result = error
+        with os.fdopen(write, "wb") as pipe:
+            pickle.dump(result, pipe)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        result = pickle.load(pipe)
+    os.waitpid(child, 0)
+    return result
+
+
+# Forks
+
+
+def test_a_child_of_a_process_that_has_launched_is_told_to_spawn(driver_stub):
+    mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    x = cuda_array(driver_stub, 4)
+    mod.k(x, 1)
+    for work in (lambda: mod.k(x, 2), lambda: mod.k[2, 2](x, 2), lambda: mod.k(None, 3)):
+        error = in_fork(work)
+        assert type(error) is tc.LaunchError
+        assert "'spawn'" in str(error)
+        assert "CUDA_ERROR_NOT_INITIALIZED" in str(error)
+    mod.k(x, 4)
+    assert [launch.values("Pi")[1] for launch in driver_stub.launches()] == [1, 4]
+
+
+def test_a_child_that_asks_for_num_sms_or_unloads_is_told_too(driver_stub):
+    functions = {"k": tc.Launch(grid="num_sms", block=1)}
+    mod = tc.load_inline("forked", SOURCE, functions=functions, arch="sm_90")
+    x = cuda_array(driver_stub, 4)
+    mod.k(x, 1)
+    for work in (lambda: mod.k(x, 2), mod.unload):
+        error = in_fork(work)
+        assert type(error) is tc.LaunchError
+        assert "'spawn'" in str(error)
+
+
+def test_a_child_of_a_process_whose_other_libraries_use_cuda_is_told_too(driver_stub):
+    """This module's first use of the driver is in the child; another library's was before."""
+    mod = tc.load_inline("forked_early", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    x = cuda_array(driver_stub, 4)
+    driver_stub.call("cuInit", 0)
+    error = in_fork(lambda: mod.k(x, 2))
+    assert type(error) is tc.LaunchError
+    assert "'spawn'" in str(error)
+    error = in_fork(lambda: tc.build_inline("forked_early", SOURCE))
+    assert type(error) is tc.ToolchainError
+    assert "'spawn'" in str(error)
+
+
+def test_a_child_checks_arguments_as_ever(driver_stub):
+    mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    mod.k(cuda_array(driver_stub, 4), 1)
+    error = in_fork(lambda: mod.k(None))
+    assert (type(error), str(error)[:30]) == (TypeError, "k: got 1 arguments, wanted 2: ")
+
+
+def test_a_child_can_build(driver_stub):
+    mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    mod.k(cuda_array(driver_stub, 4), 1)
+    source = SOURCE + "// in the child"
+    path = in_fork(lambda: tc.build_inline("built_by_child", source, arch="sm_90"))
+    assert path == tc.build_inline("built_by_child", source, arch="sm_90")
+
+
+def launch_in_spawned(path: str, driver: str) -> list[object]:
+    from stub.driver_stub import DriverStub
+
+    stub = DriverStub(Path(driver))
+    tc.load(path).k(cuda_array(stub, 4), 5)
+    return [launch.values("Pi")[1] for launch in stub.launches()]
+
+
+def test_a_spawned_child_launches(driver_stub):
+    path = tc.build_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    tc.load(path).k(cuda_array(driver_stub, 4), 1)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(launch_in_spawned, (path, str(driver_stub.path))) == [5]
+
+
+# Shared objects
+
+
+def test_modules_loaded_globally_keep_their_own_images(driver_stub):
+    paths = [
+        tc.build_inline(
+            "twin",
+            f'extern "C" __global__ void k(float* x, int n) {{ x[0] = n * {factor}; }}',
+            functions=FUNCTIONS,
+            arch="sm_90",
+        )
+        for factor in (3, 5)
+    ]
+    assert paths[0] != paths[1]
+    for path in paths:
+        ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    modules = [tc.load(path) for path in paths]
+    for mod in modules:
+        mod.k(cuda_array(driver_stub, 4), 1)
+    images = [mod.cubins["kernels"].image for mod in modules]
+    loads = driver_stub.calls("cuLibraryLoadData")
+    embedded = [
+        ctypes.string_at(call.args["code"], len(image))
+        for call, image in zip(loads, images, strict=True)
+    ]
+    assert embedded == images
+    assert images[0] != images[1]
+    modules[0].unload()
+    modules[1].k(cuda_array(driver_stub, 4), 2)
+    assert len(driver_stub.calls("cuLibraryLoadData")) == 2
+
+
+def test_a_launcher_exports_its_functions_alone_and_needs_no_cuda_library():
+    path = tc.build_inline("twin", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    symbols = run("nm", "-D", "--defined-only", path)
+    assert {line.split()[-1] for line in symbols.splitlines()} == {
+        "__tvm_ffi_k",
+        "__tvm_ffi__doc_k",
+        "__tvm_ffi__tvmffi_cubin_call_k",
+        "__tvm_ffi__tvmffi_cubin_manifest",
+        "__tvm_ffi__tvmffi_cubin_unload",
+    }
+    dynamic = run("readelf", "-dW", path)
+    assert "libcuda" not in dynamic
+    assert "RUNPATH" not in dynamic
+    assert "BIND_NOW" in dynamic or "NOW" in dynamic
+    assert not any("cu" in line for line in run("nm", "-D", "--undefined-only", path).split())
+
+
+def run(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+# What an import does
+
+
+def test_importing_imports_nothing_heavy_and_touches_no_file(tmp_path):
+    code = """
+import ctypes, os, sys
+before = set(sys.modules)  # with what .pth files have imported
+import tvmffi_cubin.errors  # Python's own importing reads files: have it done
+def refuse(event, args):
+    if event in ("os.mkdir", "subprocess.Popen", "os.posix_spawn", "os.fork", "os.system",
+                 "ctypes.dlopen", "socket.connect"):
+        raise AssertionError(f"{event} {args}")
+    if event == "open" and not str(args[0]).endswith((".py", ".pyc")):
+        raise AssertionError(f"{event} {args}")
+sys.addaudithook(refuse)
+for name in [n for n in sys.modules if n.partition(".")[0] == "tvmffi_cubin"]:
+    del sys.modules[name]
+import tvmffi_cubin
+dir(tvmffi_cubin), tvmffi_cubin.Launch(grid=1, block=1)
+heavy = {"tvm_ffi", "torch", "numpy", "cuda", "triton", "cupy", "tree_sitter", "ninja",
+         "filelock", "platformdirs", "elftools", "setuptools", "IPython"}
+new = set(sys.modules) - before
+print(sorted(heavy & {name.partition(".")[0] for name in new}))
+"""
+    environment = {**os.environ, "HOME": str(tmp_path), "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path)}
+    environment |= {"TVMFFI_CUBIN_DRIVER": "/no/driver", "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", tc.__all__)
+def test_every_public_name_is_there_and_documented(name):
+    value = getattr(tc, name)
+    assert value.__doc__
+    assert name in dir(tc)
+
+
+def test_an_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'nope'"):
+        _ = tc.nope
