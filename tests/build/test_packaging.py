@@ -52,8 +52,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = folder / "lib" / "python{}.{}".format(*sys.version_info) / "site-packages"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
-    # Not a .pth file: that would run the checkout's own, which an editable install leaves there.
-    (site / "sitecustomize.py").write_text(f"import sys; sys.path.append({str(PURELIB)!r})\n")
+    # A path in a .pth file comes last, and the .pth files there (of an editable install) stay out.
+    (site / "dependencies.pth").write_text(f"{PURELIB}\n")
     return python
 
 
