@@ -214,3 +214,18 @@ def test_use_stream_ends_with_an_error_too(ops, driver_stub):
             raise ZeroDivisionError
         ops.two(x, x)
     assert driver_stub.launches()[0].stream == 0
+
+
+def test_a_first_launch_can_be_captured_in_a_graph(driver_stub):
+    """Loading, opting in and launching are all that a capture allows."""
+    functions = {"k": tc.Launch(grid="num_sms", block=1, dynamic_smem_bytes=64 * 1024)}
+    mod = tc.load_inline(
+        "captured", 'extern "C" __global__ void k(float* x) {}', functions=functions, arch="sm_90"
+    )
+    x, graph = cuda_array(driver_stub, 4), ctypes.c_void_p()
+    with driver_stub.current_device(0), driver_stub.stream() as handle:
+        driver_stub.call("cuStreamBeginCapture_v2", ctypes.c_void_p(handle), 0)
+        mod.k.on(handle)(x)
+        driver_stub.call("cuStreamEndCapture", ctypes.c_void_p(handle), ctypes.byref(graph))
+    assert graph.value
+    assert driver_stub.launches()[0].stream == handle

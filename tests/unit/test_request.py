@@ -98,6 +98,14 @@ def test_what_a_request_needs_of_cuda(options, needs, may_have):
     assert (made.needs_cuda, made.may_have_kernels) == (needs, may_have)
 
 
+def test_template_instances_that_launches_name_are_asked_for_once():
+    launches = [Launch(kernel="fill<float>"), Launch(kernel="plain"), Launch()]
+    functions = {"f": launches, "g": "doc", "h": Launch(kernel="fill<float>")}
+    made = request(functions=functions, name_expressions=["fill<int>"])
+    assert set(made.wanted_expressions) == {"fill<int>", "fill<float>"}
+    assert request().wanted_expressions == ()
+
+
 # Refusals
 
 
