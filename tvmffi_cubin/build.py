@@ -19,10 +19,12 @@ __all__ = ["load_failure", "run"]
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
 
+# How many undefined symbols an error's text explains.
+_NAMED = 8
+
 # How long ninja may take to stop its children before it is killed itself, in seconds.
 _GRACE = 5.0
 
-_UNDEFINED_AT_LINK = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?([^`'\"\n]+)", re.I)
 _UNDEFINED_AT_LOAD = re.compile(r"undefined symbol: ([^\s,]+)")
 
 
@@ -76,12 +78,16 @@ def load_failure(message: str, so: str | os.PathLike[str]) -> BuildError | None:
     so : path-like
         The shared object.
     """
-    names = _undefined(_UNDEFINED_AT_LOAD, message)
+    names = list(dict.fromkeys(_UNDEFINED_AT_LOAD.findall(message)))
     if not names:
         return None
+    from .demangle import demangle
+    from .forwarders import remedies
+
     path = os.fspath(so)
     return BuildError(
-        f"{path} does not load: {_advice(names)}",
+        f"{path} does not load: undefined symbols:\n"
+        + "\n".join(f"  {line}" for line in remedies(list(map(demangle, names[:_NAMED])))),
         command=f"dlopen {path}",
         output=message,
         directory=os.path.dirname(path),
@@ -162,9 +168,11 @@ def _failure(
         half = _SHOWN // 2
         left_out = len(shown) - 2 * half
         shown = f"{shown[:half]}\n... ({left_out} characters left out) ...\n{shown[-half:]}"
+    from .forwarders import explain_undefined, remedies
+
     lines = [f"building {ninja.so_name(plan)} failed (ninja's exit status {status})"]
-    if names := _undefined(_UNDEFINED_AT_LINK, printed):
-        lines.append(_advice(names))
+    if names := explain_undefined(printed):
+        lines += ["undefined symbols:", *(f"  {line}" for line in remedies(names[:_NAMED]))]
     lines += [f"command: {failed}", "output:", shown.rstrip("\n"), f"folder (kept): {directory}"]
     return BuildError(
         "\n".join(lines), command=failed, output=printed, directory=os.fspath(directory)
@@ -178,15 +186,3 @@ def _first_failure(output: str) -> tuple[str, str]:
             # ninja names the command in the line after; the compiler's words follow, then ninja's.
             return lines[index + 1].rstrip("\n"), "".join(lines[index + 2 :])
     return "", output
-
-
-def _undefined(pattern: re.Pattern[str], message: str) -> list[str]:
-    return list(dict.fromkeys(name.strip() for name in pattern.findall(message)))
-
-
-def _advice(names: list[str]) -> str:
-    some = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    return (
-        f"undefined symbol: {some}; define it in the sources, or name the library that has it "
-        "in extra_ldflags"
-    )

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field
 __all__ = ["LOCAL_SYMBOLS", "Assembly", "BuildPlan", "Cxx", "Link", "Unit", "object_name"]
 
 # Two shared objects must not interpose each other's images, nor the process's own driver and
-# runtime entry points: under RTLD_GLOBAL a global symbol of these names would.
-LOCAL_SYMBOLS = ("cu[A-Z]*", "cuda[A-Z]*", "__tvm_ffi__cubin_*", "__tvmffi_cubin_*")
+# runtime entry points, nor share our classes: under RTLD_GLOBAL a global symbol would.
+LOCAL_SYMBOLS = (
+    "cu[A-Z]*",
+    "cuda[A-Z]*",
+    "__tvm_ffi__cubin_*",
+    "__tvmffi_cubin_*",
+    "_Z*tvmffi_cubin*",
+)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def test_the_version_script_hides_images_and_driver_symbols():
     assert name == "exports.map"
     assert script == (
         "{\n  local:\n    cu[A-Z]*;\n    cuda[A-Z]*;\n    __tvm_ffi__cubin_*;\n"
-        "    __tvmffi_cubin_*;\n};\n"
+        "    __tvmffi_cubin_*;\n    _Z*tvmffi_cubin*;\n};\n"
     )
 
 
