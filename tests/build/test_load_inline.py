@@ -1,6 +1,7 @@
 """`load_inline` without a wrapper: what is exported, under which name, with which parameters."""
 
 import inspect
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -248,3 +249,34 @@ def test_images_and_sources_stand_side_by_side(driver_stub):
     mod.other(3)
     mod.saxpy[1, 1](1.0, None, None, 0)
     assert [launch.kernel for launch in driver_stub.launches()] == ["other", "saxpy"]
+
+
+# Around loading
+
+
+def test_the_default_arch_is_the_current_device_s(driver_stub):
+    def arch() -> str:
+        return tc.load_inline("default", SAXPY).cubins["kernels"].arch
+
+    assert arch() == "sm_90a"
+    with driver_stub.current_device(2):
+        assert arch() == "sm_80"
+
+
+def test_no_device_and_no_arch_says_to_give_one(driver_stub):
+    driver_stub.set_devices()
+    with pytest.raises(tc.ToolchainError, match='for example arch="sm_90a"'):
+        tc.load_inline("default", SAXPY)
+
+
+def test_a_tvm_ffi_that_is_too_old_says_what_is_needed(ops, monkeypatch):
+    monkeypatch.setattr(tvm_ffi, "__version__", "0.1.9")
+    with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old, 0\.1\.15 or newer"):
+        tc.load(ops.path)
+
+
+def test_threads_that_ask_for_the_same_module_get_one_path():
+    source = SAXPY + "// asked for by many"
+    with ThreadPoolExecutor(8) as pool:
+        paths = list(pool.map(lambda _: tc.build_inline("many", source, arch="sm_90"), range(8)))
+    assert len(set(paths)) == 1
