@@ -13,7 +13,7 @@ mod = tc.load_inline(
       if (i < n) y[i] = a * x[i] + y[i];
     }""",
     functions={
-        "saxpy": tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"}),
+        "saxpy": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"}),
     },
     arch=arch(),  # [docs:skip]
 )
