@@ -112,7 +112,7 @@ def launcher_unit(
             )
             for index, function in enumerate(functions)
         ),
-        manifest=c_string(json.dumps(manifest, ensure_ascii=True, sort_keys=True)),
+        manifest=c_string(json.dumps(manifest)),
     )
 
 

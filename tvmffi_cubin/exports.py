@@ -9,7 +9,7 @@ from . import function
 from .cxx_type import parse_params
 from .function import Function, KernelRef
 from .image import Image
-from .kernel_signature import KernelSignature, select
+from .kernel_signature import KernelSignature, select, signature_text
 from .launch import Launch
 from .request import DEVICE_IMAGE, Export
 
@@ -73,7 +73,7 @@ def _all_kernels(images: Sequence[Image]) -> Iterator[Export]:
     names = [signature.name for signature in signatures]
     for signature in signatures:
         if names.count(signature.name) > 1:
-            several = "\n  ".join(s.display for s in signatures if s.name == signature.name)
+            several = "\n  ".join(signature_text(s) for s in signatures if s.name == signature.name)
             raise ValueError(
                 f"{names.count(signature.name)} kernels are called {signature.name!r}:\n  {several}"
                 '\nname each: functions={"one": Launch(kernel="...", params="..."), ...}'

@@ -9,7 +9,7 @@ from . import elf
 from .cubin import Cubin
 from .demangle import demangle, take_apart
 from .image_kind import describe
-from .kernel_signature import KernelSignature
+from .kernel_signature import KernelSignature, suggestion
 from .request import DEVICE_IMAGE, Request
 
 __all__ = ["Image", "all_images", "image_facts", "read_image"]
@@ -84,7 +84,8 @@ def opaque_signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
                 names_known=False,
                 line=None,
                 kernel=kernel,
-                problem="the image came without a source",
+                problem=f"the image came without a source; declare its parameters, such as "
+                f"{suggestion(kernel)}",
             )
         )
     return tuple(found)

@@ -9,7 +9,7 @@ from .cubin import Kernel
 from .cxx_type import CxxType, Param, parse_params
 from .probe import squeeze
 
-__all__ = ["KernelSignature", "check", "resolve_declared", "select", "suggestion"]
+__all__ = ["KernelSignature", "check", "resolve_declared", "select", "signature_text", "suggestion"]
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def select(
     if len(found) > 1 and declared is not None:
         found = [x for x in found if _same_types(x.params, declared, checked)] or found
     if len(found) > 1:
-        listed = "".join(f"\n  {_signature_text(x)}" for x in found)
+        listed = "".join(f"\n  {signature_text(x)}" for x in found)
         raise ValueError(
             f"kernel name {wanted!r} stands for {len(found)} kernels:{listed}\n"
             f"write the whole name, or the symbol, or declare the parameters of the one that is "
@@ -188,7 +188,8 @@ def _matches(
     return next((way for way in ways if way), [])
 
 
-def _signature_text(signature: KernelSignature) -> str:
+def signature_text(signature: KernelSignature) -> str:
+    """Return a kernel as people tell it from others: name, parameters, symbol."""
     if signature.problem:
         return f"{signature.display} [{signature.symbol}]"
     params = ", ".join(f"{param.type.text} {param.name}" for param in signature.params)

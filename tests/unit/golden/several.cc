@@ -145,6 +145,6 @@ TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_unload) {
 TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_manifest) {
   (void)args, (void)num_args;
   static constexpr char kText[] =
-"{\042functions\042: {\042both\042: {\042doc\042: \042\134u00e9 \077\077 \134\134 \134n\042}}, \042name\042: \042a \134\042module\134\042\042}";
+"{\042name\042: \042a \134\042module\134\042\042, \042functions\042: {\042both\042: {\042doc\042: \042\134u00e9 \077\077 \134\134 \134n\042}}}";
   return ReturnText(kText, sizeof(kText) - 1, result);
 }
