@@ -108,5 +108,5 @@ def test_sources_without_a_kernel_say_how_templates_are_instantiated():
 
 def test_kernels_of_one_name_have_to_be_told_apart():
     twice = image(signature("_ZN1a3addEPf"), signature("_ZN1b3addEPf"))
-    with pytest.raises(ValueError, match="2 kernels are called 'add':\n  a::add\n  b::add"):
+    with pytest.raises(ValueError, match=r"2 kernels are called 'add':\n  a::add\(.*\n  b::add\("):
         resolved(None, images=(twice,))
