@@ -2,7 +2,6 @@
 
 import gc
 import pickle
-import threading
 
 import pytest
 from stub.cuda_array import cuda_array
@@ -236,53 +235,3 @@ def test_a_module_that_is_not_kept_alive_goes_with_its_last_reference(driver_stu
 def mapped_files() -> str:
     with open("/proc/self/maps") as file:
         return file.read()
-
-
-# Threads
-
-
-def test_first_calls_of_many_threads_load_the_image_once(driver_stub):
-    mod = tc.load_inline("threads", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    before = driver_stub.object_counts()
-    together(16, lambda index: mod.k(cuda_array(driver_stub, 4, device=index % 2), index))
-    assert len(driver_stub.calls("cuLibraryLoadData")) == 1
-    assert sorted(launch.values("Pi")[1] for launch in driver_stub.launches()) == list(range(16))
-    assert [launch.device for launch in driver_stub.launches()].count(1) == 8
-    after = driver_stub.object_counts()
-    assert after.libraries == before.libraries + 1
-    assert after.retained_contexts == before.retained_contexts + 2
-    assert after.pushed_contexts == 0
-
-
-def test_unloading_while_others_launch_fails_no_launch(mod, driver_stub):
-    x = cuda_array(driver_stub, 4)
-
-    def work(index):
-        for _ in range(50):
-            mod.unload() if index == 0 else mod.other(x)
-
-    with driver_stub.unrecorded():
-        together(5, work)
-    mod.unload()
-    mod.other(x)
-    assert len(driver_stub.launches()) == 1
-
-
-def together(count, work):
-    """Run `work` in threads that start at once; raise the first error."""
-    barrier, errors = threading.Barrier(count), []
-
-    def run(index):
-        barrier.wait()
-        try:
-            work(index)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]

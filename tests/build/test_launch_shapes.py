@@ -35,6 +35,20 @@ def test_several_launches_go_in_order_each_with_its_own_shape(ops, driver_stub):
     assert second.values("PPi") == (t.data_ptr, y.data_ptr, 3)
 
 
+def test_several_launches_compute_their_own_arguments(driver_stub):
+    source = "".join(f'extern "C" __global__ void {k}(int a, long b) {{}}\n' for k in "ghi")
+    launches = [
+        tc.Launch(
+            kernel=k, grid=1, block=1, params="int n", args={"a": f"n * {i}", "b": f"n + {i}"}
+        )
+        for i, k in enumerate("ghi")
+    ]
+    mod = tc.load_inline("computed", source, functions={"f": launches}, arch="sm_90")
+    mod.f(10)
+    values = [(launch.kernel, *launch.values("iq")) for launch in driver_stub.launches()]
+    assert values == [("g", 0, 10), ("h", 10, 11), ("i", 20, 12)]
+
+
 def test_a_bad_shape_of_a_later_launch_leaves_nothing_half_done(ops, driver_stub):
     x = cuda_array(driver_stub, 4)
     with pytest.raises(ValueError, match=r"pipeline: grid\.x is -1, wanted 0 or more"):

@@ -152,7 +152,7 @@ def test_a_scalar_pointee_needs_its_own_alignment(ops, driver_stub):
 
 def test_void_needs_no_alignment_and_an_empty_tensor_none_either(ops, driver_stub):
     ops.untyped(cuda_array(driver_stub, 4, "uint8", address_offset=1))
-    ops.vector(cuda_array(driver_stub, 0), cuda_array(driver_stub, 4))
+    ops.vector(cuda_array(driver_stub, 0, byte_offset=4), cuda_array(driver_stub, 4))
     assert len(driver_stub.launches()) == 1
 
 
