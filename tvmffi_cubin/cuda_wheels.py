@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -15,6 +16,12 @@ __all__ = ["MAJORS", "Cuda", "find_cuda", "reset"]
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""
+
+
+# The ELF note that holds a library's build ID: sizes of name and content, type, name.
+_BUILD_ID_SIZE = 20
+_BUILD_ID = struct.pack("<III", 4, _BUILD_ID_SIZE, 3) + b"GNU\0"
+_HEAD = 4096
 
 
 @dataclass(frozen=True)
@@ -33,8 +40,8 @@ class Cuda:
         The folder of ``cub/`` and ``cuda/std/``, None where that wheel is missing.
     cudart : Path or None
         ``libcudart.so.<major>``, None where it is missing.
-    version : str
-        The wheels' names and versions; two installations with the same text hold the same files.
+    sites : tuple of (str, str)
+        Each part that is installed and the folder of the Python path that holds its wheel.
     more_includes : tuple of Path
         Header folders of further wheels, where they are installed: CUDA 12's ``crt/``, cuRAND.
     """
@@ -44,7 +51,7 @@ class Cuda:
     include: Path
     cccl: Path | None
     cudart: Path | None
-    version: str
+    sites: tuple[tuple[str, str], ...]
     more_includes: tuple[Path, ...] = ()
 
     @property
@@ -52,6 +59,22 @@ class Cuda:
         """The folders to search for CUDA's headers, in order."""
         cccl = () if self.cccl is None else (self.cccl,)
         return (self.include, *cccl, *self.more_includes)
+
+    @property
+    def identity(self) -> str:
+        """The build of NVRTC, the same text on every machine; found with one short read."""
+        with self.nvrtc.open("rb") as file:
+            head = file.read(_HEAD)
+        at = head.find(_BUILD_ID)
+        if at < 0:
+            return f"NVRTC {self.major} of {self.nvrtc.stat().st_size} bytes"
+        start = at + len(_BUILD_ID)
+        return f"NVRTC {self.major}, build {head[start : start + _BUILD_ID_SIZE].hex()}"
+
+    @property
+    def version(self) -> str:
+        """The wheels' names and versions, as people read them."""
+        return _version(dict(self.sites), self.major)
 
     @property
     def wheels(self) -> dict[str, str]:
@@ -123,13 +146,13 @@ def _find(override: str | None, _driver: str | None, paths: tuple[str, ...]) -> 
     if override is not None:
         major = _parse_override(override)
         return _complete(_locate(sites, major), major, f"TVMFFI_CUBIN_CUDA={override} asks for it")
-    located = {major: _locate(sites, major) for major in MAJORS}
+    located = {major: _locate(sites, major, required_only=True) for major in MAJORS}
     ready = [major for major in MAJORS if not _missing(located[major], major)]
     if not ready:
         started = [major for major in MAJORS if "nvrtc" in located[major]] or [MAJORS[0]]
         return _complete(located[started[0]], started[0], "no CUDA family is completely installed")
     major = ready[0] if len(ready) == 1 else _choose(ready)
-    return _complete(located[major], major, "")
+    return _complete(_locate(sites, major), major, "")
 
 
 def _parse_override(text: str) -> int:
@@ -148,10 +171,12 @@ def _choose(ready: list[int]) -> int:
     return max((major for major in ready if major * 1000 <= version), default=ready[0])
 
 
-def _locate(sites: list[str], major: int) -> dict[str, str]:
+def _locate(sites: list[str], major: int, *, required_only: bool = False) -> dict[str, str]:
     """Return, by part, the folder of the path that holds its wheel."""
     located = {}
     for name, part in _parts(major).items():
+        if required_only and part.optional:
+            continue
         file = f"/nvidia/{part.folder}/{part.marker}"
         site = next((site for site in sites if os.path.isfile(site + file)), None)
         if site is not None:
@@ -192,7 +217,7 @@ def _complete(located: dict[str, str], major: int, why: str) -> Cuda:
         cccl=optional("cccl", "include" if major == 12 else "include/cccl"),
         cudart=optional("cudart", parts["cudart"].marker),
         more_includes=tuple(path for path in more if path not in (None, include)),
-        version=_version(located, major),
+        sites=tuple(located.items()),
     )
 
 

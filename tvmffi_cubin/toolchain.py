@@ -195,7 +195,7 @@ def tvm_ffi_paths() -> TvmFfiPaths:
 
 def include_dir() -> Path:
     """Return the folder of this package's C++ headers, in a wheel or in a checkout."""
-    package = Path(__file__).resolve().parent
+    package = Path(os.path.dirname(os.path.abspath(__file__)))
     for folder in (package / "include", package.parent / "include"):
         if (folder / "tvmffi_cubin").is_dir():
             return folder

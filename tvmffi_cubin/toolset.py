@@ -57,7 +57,7 @@ class Toolset:
         versions = {
             "host_compiler": self.compiler_identity,
             "tvm_ffi": self.tvm_ffi_identity,
-            "cuda": "" if self.cuda is None else self.cuda.version,
+            "cuda": "" if self.cuda is None else self.cuda.identity,
         }
         versions.update(compiler_environment())
         return versions
