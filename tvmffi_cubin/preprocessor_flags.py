@@ -21,11 +21,12 @@ _SPELLINGS = (
     ("-U", "-U"),
     ("-I", "-I"),
 )
+_FOLDERS = ("-I", "-isystem")
 
 
 @dataclass(frozen=True)
 class PreprocessorFlags:
-    """Pairs of gcc's spelling and value, in order; folders are absolute."""
+    """Pairs of gcc's spelling and value, in order; paths are absolute."""
 
     flags: tuple[tuple[str, str], ...]
 
@@ -68,5 +69,7 @@ def _pairs(flags: Iterator[str]) -> Iterator[tuple[str, str]]:
         for spelling, name in _SPELLINGS:
             if flag.startswith(spelling):
                 value = flag[len(spelling) :].removeprefix("=") or next(flags, "")
-                yield name, os.path.abspath(value) if name in ("-I", "-isystem") else value
+                # A header that comes first is looked for in the current folder first.
+                is_path = name in _FOLDERS or (name == "-include" and os.path.isfile(value))
+                yield name, os.path.abspath(value) if is_path else value
                 break

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import preprocessor_flags
 from .cubin import Cubin
 from .key import Key
 from .launch import Launch
@@ -75,6 +76,9 @@ class Request:
         key.add("name_expressions", self.name_expressions)
         key.add("cflags", self.cflags)
         key.add("cuda_cflags", self.cuda_cflags)
+        if self.cuda_cflags:
+            # Relative paths in them are other paths in another current folder.
+            key.add("cuda_preprocessor", preprocessor_flags.parse(self.cuda_cflags).words)
         key.add("ldflags", self.ldflags)
         key.add("include_paths", self.include_paths)
         key.add("images", list(self.images.items()))

@@ -85,7 +85,12 @@ def find_host_compiler() -> HostCompiler:
         )
     import shlex
 
-    program, *arguments = shlex.split(text) or [""]
+    try:
+        program, *arguments = shlex.split(text) or [""]
+    except ValueError as error:
+        raise ToolchainError(
+            f"CXX={text!r} is no command line ({error}); quote it as for a shell, or unset it"
+        ) from None
     found = _on_path(program)
     if found is None:
         raise ToolchainError(

@@ -99,8 +99,8 @@ def _identify(compiler: HostCompiler) -> str:
         )
         for program in compiler.files
     ]
-    arguments = " ".join(word for word in compiler.arguments if word.startswith("-"))
-    return f"{answers[-1]}\n{arguments}"
+    # All of them: what an option takes may be a word of its own, as in -D X=1.
+    return "\n".join((answers[-1], *compiler.arguments))
 
 
 def _digest(path: Path) -> str:

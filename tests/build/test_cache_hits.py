@@ -125,6 +125,35 @@ def test_a_header_that_appears_earlier_on_the_path_builds_anew(tmp_path):
     assert built(source, **options) != first
 
 
+@pytest.mark.parametrize(
+    "flags", [["-Iinc"], ["-I", "inc"], ["--include-path=inc"], ["-include", "inc/answer.h"]]
+)
+def test_a_relative_path_in_the_flags_is_another_one_in_another_folder(
+    flags, tmp_path, monkeypatch
+):
+    include = "" if "-include" in flags else "#include <answer.h>\n"
+    source = f'{include}extern "C" __global__ void k(float* x) {{ x[0] = ANSWER; }}'
+    images = {}
+    for answer in (1, 2):
+        header = tmp_path / str(answer) / "inc" / "answer.h"
+        header.parent.mkdir(parents=True)
+        header.write_text(f"#define ANSWER {answer}\n")
+        monkeypatch.chdir(header.parent.parent)
+        images[answer] = images_of(built(source, functions=None, extra_cuda_cflags=flags))
+    assert images[1] != images[2]
+    header.write_text("#define ANSWER 1\n")
+    assert images_of(built(source, functions=None, extra_cuda_cflags=flags)) == images[1]
+
+
+def test_every_word_of_cxx_counts(monkeypatch):
+    paths = set()
+    for value in (1, 2):
+        monkeypatch.setenv("CXX", f"c++ -D VALUE={value}")
+        source = "int f() { return VALUE; }"
+        paths.add(tc.build_inline("cxx", cpp_sources=source, functions="f"))
+    assert len(paths) == 2
+
+
 def images_of(path: str) -> bytes:
     return (Path(path).parent / "kernels.cubin").read_bytes()
 

@@ -57,6 +57,11 @@ class TestHostCompiler:
         with pytest.raises(ToolchainError, match=r"CXX='icpx -O1': no program 'icpx'"):
             toolchain.find_host_compiler()
 
+    def test_a_cxx_with_an_open_quote_is_named(self, monkeypatch):
+        monkeypatch.setenv("CXX", '"g++')
+        with pytest.raises(ToolchainError, match="CXX=.* is no command line"):
+            toolchain.find_host_compiler()
+
     def test_a_file_that_is_not_executable_is_passed_over(self, bin_dir):
         (bin_dir / "c++").write_text("")
         gxx = make_program(bin_dir / "g++")
