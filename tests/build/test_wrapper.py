@@ -1,0 +1,202 @@
+"""Host code through load_inline: wrappers in the guide's shapes, C++ alone, both sides at once."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import wrapper_sources
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import cuda_wheels
+
+ADD = "int add(int a, int b) { return a + b; }"
+LAUNCH = tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})
+
+
+@pytest.fixture(scope="module")
+def image() -> bytes:
+    return tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
+
+
+@pytest.fixture
+def arrays(driver_stub):
+    return cuda_array(driver_stub, (1000,)), cuda_array(driver_stub, (1000,))
+
+
+def expected_parameters(x, y) -> bytes:
+    return struct.pack("<QQq", x.data_ptr, y.data_ptr, 1000)
+
+
+@pytest.mark.parametrize("dialect", ["DRIVER", "RUNTIME"])
+def test_a_wrapper_of_either_dialect_launches_its_image(dialect, image, arrays, driver_stub):
+    source = getattr(wrapper_sources, dialect)
+    mod = tc.load_inline(f"w_{dialect}", source, embed_cubin={"kernels": image})
+    mod.add_one(*arrays)
+    (launch,) = driver_stub.launches()
+    assert (launch.kernel, launch.grid, launch.block) == ("add_one", (4, 1, 1), (256, 1, 1))
+    assert b"".join(launch.params) == expected_parameters(*arrays)
+
+
+def test_a_wrapper_reaches_the_kernels_beside_it_and_both_export(arrays, driver_stub):
+    mod = tc.load_inline(
+        "w_beside",
+        [wrapper_sources.KERNELS, wrapper_sources.DRIVER],
+        functions={"mul_two": LAUNCH},
+        arch="sm_90",
+    )
+    mod.add_one(*arrays)
+    mod.mul_two(*arrays)
+    assert [launch.kernel for launch in driver_stub.launches()] == ["add_one", "mul_two"]
+    assert {b"".join(x.params) for x in driver_stub.launches()} == {expected_parameters(*arrays)}
+
+
+def test_an_image_that_arrives_at_run_time_is_kept(image, arrays, driver_stub):
+    mod = tc.load_inline("w_bytes", wrapper_sources.BYTES, extra_ldflags=["-lcudart"])
+    mod.load(image)
+    mod.mul_two(*arrays)
+    assert driver_stub.launches()[0].kernel == "mul_two"
+    with pytest.raises(RuntimeError):
+        mod.load(b"neither cubin nor fatbin")
+
+
+def test_all_of_the_shared_memory_is_opted_into(image, driver_stub):
+    mod = tc.load_inline("w_shared", wrapper_sources.SHARED, embed_cubin={"kernels": image})
+    x, y = cuda_array(driver_stub, (50_000,)), cuda_array(driver_stub, (1,))
+    mod.sum(x, y)
+    assert driver_stub.launches()[0].dynamic_smem_bytes == 200_000
+
+
+def test_a_function_needs_no_export_macro_of_its_own():
+    mod = tc.load_inline("w_cpp", cpp_sources=ADD, functions={"add": "Adds."})
+    assert mod.add(2, 3) == 5
+    assert mod.get_function_doc("add") == "Adds."
+    assert isinstance(mod.add, tc.Function)
+    with pytest.raises(TypeError, match="C\\+\\+ function"):
+        mod.add[1, 1](2, 3)
+
+
+@pytest.mark.parametrize("functions", ["add", ["add"], ("add",), {"add": ""}])
+def test_every_form_of_functions_exports(functions):
+    assert tc.load_inline("w_forms", cpp_sources=ADD, functions=functions).add(1, 2) == 3
+
+
+def test_cpp_sources_need_nothing_of_cuda(monkeypatch):
+    def missing():
+        raise tc.ToolchainError("no CUDA here")
+
+    monkeypatch.setattr(cuda_wheels, "find_cuda", missing)
+    monkeypatch.setattr("tvmffi_cubin.toolchain.find_cuda", missing)
+    source = "double half(double x) { return x / 2; }"
+    assert tc.load_inline("w_plain", cpp_sources=source, functions="half").half(3.0) == 1.5
+
+
+def test_several_sources_share_one_module():
+    sources = [ADD, "int twice(int a) { return add(a, a); }"]
+    mod = tc.load_inline("w_several", cpp_sources=sources, functions=["add", "twice"])
+    assert (mod.add(1, 2), mod.twice(4)) == (3, 8)
+
+
+def test_cpp_sources_export_what_cuda_sources_define():
+    mod = tc.load_inline(
+        "w_declared",
+        "#include <cuda_runtime.h>\nint major() { return CUDART_VERSION / 1000; }",
+        cpp_sources="int major();",
+        functions="major",
+    )
+    assert mod.major() == cuda_wheels.find_cuda().major
+
+
+def test_flags_reach_the_host_compiler(tmp_path):
+    (tmp_path / "seven.h").write_text("constexpr int kSeven = 7;\n")
+    mod = tc.load_inline(
+        "w_flags",
+        cpp_sources='#include "seven.h"\nint sum() { return kSeven + EXTRA; }',
+        functions="sum",
+        extra_cflags=["-DEXTRA=10"],
+        extra_include_paths=[tmp_path],
+    )
+    assert mod.sum() == 17
+
+
+def test_flags_of_cuda_sources_reach_a_wrapper():
+    mod = tc.load_inline(
+        "w_cuda_flags",
+        "int value() { return VALUE; }",
+        functions="value",
+        extra_cuda_cflags=["-DVALUE=3", "-O3", "--expt-relaxed-constexpr"],
+    )
+    assert mod.value() == 3
+
+
+def test_a_changed_header_is_noticed(tmp_path):
+    header, source = tmp_path / "value.h", '#include "value.h"\nint value() { return kValue; }'
+    for value in (1, 2):
+        header.write_text(f"constexpr int kValue = {value};\n")
+        mod = tc.load_inline(
+            "w_header", cpp_sources=source, functions="value", extra_include_paths=[tmp_path]
+        )
+        assert mod.value() == value
+
+
+def test_an_error_in_host_code_shows_the_user_s_own_line():
+    with pytest.raises(tc.BuildError, match=r"cpp_sources_0\.cpp:2:\d+: error: .*nonsense"):
+        tc.load_inline("w_error", cpp_sources="int f() {\n  return nonsense;\n}", functions="f")
+
+
+def test_an_image_that_nobody_embedded_says_how_to():
+    with pytest.raises(tc.BuildError, match=r"embed_cubin=\{'kernels': \.\.\.\}"):
+        tc.load_inline("w_no_image", wrapper_sources.DRIVER)
+
+
+def test_a_source_that_mixes_kernels_and_host_code_says_how_to_split_it():
+    mixed = wrapper_sources.KERNELS + "void run(float* x) { add_one<<<1, 1>>>(x, x, 1); }"
+    with pytest.raises(ValueError, match=r"(?s)add_one<<<.*split it.*kernel_sources"):
+        tc.load_inline("w_mixed", mixed, functions="run", arch="sm_90")
+
+
+def test_a_name_on_both_sides_is_an_error():
+    sources = [wrapper_sources.KERNELS, "int add_one() { return 1; }"]
+    with pytest.raises(ValueError, match="both a kernel and a C\\+\\+ function"):
+        tc.load_inline("w_both", sources, functions=["add_one"], arch="sm_90")
+
+
+def test_kernel_sources_are_for_nvrtc_whatever_they_look_like(tmp_path, arrays, driver_stub):
+    (tmp_path / "kernels.cuh").write_text(wrapper_sources.KERNELS)
+    # The names of a kernel in a header are not in the source: they are declared.
+    declared = tc.Launch(1, 32, args={"n": "x.numel"}, params="const float* x, float* y, int64_t n")
+    mod = tc.load_inline(
+        "w_outright",
+        kernel_sources='#include "kernels.cuh"',
+        functions={"mul_two": declared},
+        extra_include_paths=[tmp_path],
+        arch="sm_90",
+    )
+    mod.mul_two(*arrays)
+    assert driver_stub.launches()[0].kernel == "mul_two"
+
+
+def test_a_wrapper_loads_where_there_is_no_driver(image):
+    path = tc.build_inline("w_bare", wrapper_sources.DRIVER, embed_cubin={"kernels": image})
+    script = f"import tvm_ffi; print(tvm_ffi.load_module({path!r}).add_one)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"TVMFFI_CUBIN_DRIVER": "/nowhere/libcuda.so", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_tensor_of_numpy_reaches_host_code():
+    source = (
+        "double total(tvm::ffi::TensorView x) { double sum = 0; for (int64_t i = 0; "
+        "i < x.numel(); ++i) sum += static_cast<double*>(x.data_ptr())[i]; return sum; }"
+    )
+    mod = tc.load_inline("w_numpy", cpp_sources=source, functions="total")
+    assert mod.total(np.arange(5.0)) == 10.0
