@@ -55,7 +55,7 @@ def make(request: Request, arch: str | None, tools: Toolset, cache: Cache, folde
     files, units = job.files_and_units(facts)
     link = job.link(() if entry is None else (os.fspath(entry.so),))
     build.run(BuildPlan(request.name, units, link=link), folder, files)
-    headers = job.device_headers()
+    headers = job.scanned_headers()
     read = [] if entry is None else list(entry.facts["dependencies"])
     return Product(
         so=f"{request.name}.so",

@@ -1,11 +1,11 @@
-"""Which files host code reads: the compiler's depfile, and what could come before those files."""
+"""Which files host code reads, by the compiler's depfile; which part of a path is missing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
-__all__ = ["first_missing", "parse_depfile", "shadowing"]
+__all__ = ["first_missing", "parse_depfile"]
 
 
 def parse_depfile(content: str) -> list[str]:
@@ -57,28 +57,6 @@ def _make_words(rule: str) -> Iterator[str]:
             position += 1
     if word:
         yield word
-
-
-def shadowing(files: Iterable[str], include_dirs: Sequence[str]) -> list[str]:
-    """Return the absent paths that would be found before the files, should they appear.
-
-    Parameters
-    ----------
-    files : iterable of str
-        What the compiler read.
-    include_dirs : sequence of str
-        Absolute include folders in the order of the search.
-    """
-    absent: dict[str, None] = {}
-    for file in files:
-        for position, folder in enumerate(include_dirs):
-            prefix = folder.rstrip("/") + "/"
-            if file.startswith(prefix):
-                for earlier in include_dirs[:position]:
-                    if missing := first_missing(earlier, file[len(prefix) :]):
-                        absent[missing] = None
-                break
-    return list(absent)
 
 
 def first_missing(folder: str, relative: str) -> str | None:

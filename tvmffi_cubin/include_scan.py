@@ -107,6 +107,7 @@ _DIRECTIVE = re.compile(
     + rb"(?://.*)?$)",
     re.MULTILINE,
 )
+_HAS_INCLUDE = re.compile(rb"__has_include(_next)?" + _GAP + rb"\(" + _GAP + _NAMED)
 _OPERAND = re.compile(rb"\s*" + _NAMED + rb"\s*\Z")
 
 # By path: the stamp that the directives were read at, and the directives.
@@ -133,6 +134,10 @@ def _parse(text: bytes) -> _Directives:
         if name:
             defines[name, _operand(quoted, angled, macro)] = None
         else:
+            includes[_operand(*header, every_folder=bool(after))] = None
+    # What is only asked for matters too: whether it is there.
+    if b"__has_include" in text:
+        for after, *header in _HAS_INCLUDE.findall(text):
             includes[_operand(*header, every_folder=bool(after))] = None
     return _Directives(tuple(includes), tuple(defines))
 

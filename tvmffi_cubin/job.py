@@ -25,7 +25,7 @@ from .exports import Exports
 from .image import Image, image_facts
 from .plan import Assembly, Cxx, Link, Unit
 from .request import Request
-from .sources import Sources
+from .sources import HostSource, Sources
 from .toolset import Toolset
 
 __all__ = ["Job"]
@@ -88,20 +88,12 @@ class Job:
         sources = self.sources
         if not sources.has_host:
             return
-        # As in tvm-ffi: where there are C++ sources, they declare what is exported.
-        last = "cpp" if sources.cpp else "cuda_host"
-        for name, group in (("cuda_host", sources.cuda_host), ("cpp", sources.cpp)):
-            if not group:
-                continue
+        groups = self._host_groups()
+        for name, (group, own) in groups.items():
             files.update((source.file, source.text) for source in group)
-            exported = self.exports.host if name == last else ()
+            # As in tvm-ffi: where there are C++ sources, they declare what is exported.
+            exported = self.exports.host if name == [*groups][-1] else ()
             files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=name == "cuda_host")
-            own = self.request.cflags
-            if name == "cuda_host":
-                # nvcc would have compiled it, with its own flags.
-                given = self.request.cuda_cflags
-                standard = [flag for flag in given if flag.startswith("-std=")]
-                own = (*standard, *preprocessor_flags.parse(given).words, *own)
             flags = host_unit.host_flags(self.tools, own)
             command = self.tools.compiler.command
             units.append(Cxx(f"{name}.cc", command, flags, self.request.include_paths))
@@ -110,6 +102,18 @@ class Job:
             files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
             flags = host_unit.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
+
+    def _host_groups(self) -> dict[str, tuple[tuple[HostSource, ...], tuple[str, ...]]]:
+        """Return the sources of each unit of host code, and the user's flags for it."""
+        # nvcc would have compiled CUDA sources, with its own flags.
+        given = self.request.cuda_cflags
+        standard = tuple(flag for flag in given if flag.startswith("-std="))
+        cuda = (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
+        groups = {
+            "cuda_host": (self.sources.cuda_host, cuda),
+            "cpp": (self.sources.cpp, self.request.cflags),
+        }
+        return {name: group for name, group in groups.items() if group[0]}
 
     def link(self, libraries: Sequence[str]) -> Link:
         """Return how the objects are linked, with further objects or libraries."""
@@ -127,14 +131,30 @@ class Job:
             linker = None
         return Link(command, libraries, self.request.ldflags, bare=True, linker=linker)
 
-    def device_headers(self) -> include_scan.Scan:
-        """Return the headers that the device sources may include."""
-        flags = preprocessor_flags.parse(self.request.cuda_cflags)
+    def scanned_headers(self) -> include_scan.Scan:
+        """Return the headers that the sources may include, and those that would come before them.
+
+        NVRTC lists neither; of the host compiler, `host_headers` has the former.
+        """
+        cuda = (os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs)
+        groups = [(self.sources.device, self.request.cuda_cflags, cuda)]
+        for group, flags in self._host_groups().values():
+            groups.append((tuple(source.text for source in group), flags, ()))
+        scans = [self._scan(*group) for group in groups if group[0]]
+        return include_scan.Scan(
+            tuple(path for scan in scans for path in scan.files),
+            tuple(path for scan in scans for path in scan.absent),
+        )
+
+    def _scan(
+        self, sources: Sequence[str], options: Sequence[str], system: Sequence[str]
+    ) -> include_scan.Scan:
+        flags = preprocessor_flags.parse(options)
         first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
         return include_scan.scan(
-            (first, *self.sources.device),
+            (first, *sources),
             (*flags.folders, *self.request.include_paths),
-            system_dirs=(os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs),
+            system_dirs=system,
             defines=flags.macros,
         )
 

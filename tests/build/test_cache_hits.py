@@ -125,6 +125,32 @@ def test_a_header_that_appears_earlier_on_the_path_builds_anew(tmp_path):
     assert built(source, **options) != first
 
 
+@pytest.mark.parametrize("kind", ["cuda_sources", "cpp_sources"])
+def test_a_header_that_is_only_asked_for_builds_anew_when_it_appears(kind, tmp_path):
+    source = "#if __has_include(<asked.h>)\n#define ANSWER 1\n#else\n#define ANSWER 2\n#endif\n"
+    source += "int answer() { return ANSWER; }" if kind == "cpp_sources" else SOURCE
+    options = {kind: source, "functions": ["answer" if kind == "cpp_sources" else "k"]}
+    options |= {"arch": "sm_90", "extra_include_paths": [tmp_path]}
+    first = tc.build_inline("asked", **options)
+    (tmp_path / "asked.h").write_text("")
+    second = tc.build_inline("asked", **options)
+    assert second != first
+    (tmp_path / "asked.h").unlink()
+    assert tc.build_inline("asked", **options) == first
+
+
+def test_a_wrappers_header_that_appears_earlier_on_the_path_builds_anew(tmp_path):
+    early, late = tmp_path / "early", tmp_path / "late"
+    for folder in (early, late):
+        folder.mkdir()
+    (late / "answer.h").write_text("#define ANSWER 1\n")
+    source = '#include "answer.h"\nint answer() { return ANSWER; }'
+    options = {"functions": "answer", "extra_cflags": [f"-I{early}", f"-I{late}"]}
+    assert tc.load_inline("early", cpp_sources=source, **options).answer() == 1
+    (early / "answer.h").write_text("#define ANSWER 2\n")
+    assert tc.load_inline("early", cpp_sources=source, **options).answer() == 2
+
+
 @pytest.mark.parametrize(
     "flags", [["-Iinc"], ["-I", "inc"], ["--include-path=inc"], ["-include", "inc/answer.h"]]
 )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvmffi_cubin import include_scan
-from tvmffi_cubin.dependencies import first_missing, parse_depfile, shadowing
+from tvmffi_cubin.dependencies import first_missing, parse_depfile
 from tvmffi_cubin.include_scan import scan
 
 
@@ -65,14 +65,7 @@ def test_any_path_comes_back(paths):
     assert parse_depfile(text) == list(dict.fromkeys(paths))
 
 
-# Paths that could come first
-
-
-def test_a_header_is_shadowed_by_the_first_missing_part_of_earlier_folders(tmp_path):
-    put(tmp_path, {"one/lib/other.h": "", "two/lib/x.h": "", "two/far/y.h": ""})
-    dirs = [str(tmp_path / "one"), str(tmp_path / "two")]
-    files = [f"{tmp_path}/two/lib/x.h", f"{tmp_path}/two/far/y.h", "/usr/include/stdio.h"]
-    assert names(tmp_path, shadowing(files, dirs)) == {"one/lib/x.h", "one/far"}
+# Missing paths
 
 
 def test_first_missing_is_none_where_everything_exists(tmp_path):
@@ -111,6 +104,9 @@ def test_includes_are_followed_through_files(tmp_path):
         '#include HEADER\n#define HEADER "x.h"',
         '#ifdef A\n#define H "y.h"\n#else\n#define H "x.h"\n#endif\n#include H',
         '/* start\n end */ #include "x.h"',
+        '#if __has_include("x.h")',
+        "#if defined(__has_include) && __has_include( /* here */ <x.h> )",
+        '#define HEADER "x.h"\n#if __has_include(HEADER)',
     ],
 )
 def test_every_spelling_of_an_include_is_found(tmp_path, line):
