@@ -147,6 +147,18 @@ def test_compiled_expressions_compute_what_python_does(
         assert (text, launch.values("Pq")[1]) == (text, wanted)
 
 
+def test_a_broadcast_tensor_of_more_elements_than_64_bits_count_is_an_error(probes, driver_stub):
+    x = cuda_array(driver_stub, (1, 1), strides=(0, 0))
+    numel = probes[f"f{ALL.index('x.numel')}"]
+    x.shape = (2**40, 2**40)
+    with pytest.raises(ValueError, match=r"the expression 'x.numel' overflows 64 bits"):
+        numel(x, 1, 1, 1, 1)
+    x.shape = (2**40, 2**40, 0)
+    x.strides = (0, 0, 1)
+    numel(x, 1, 1, 1, 1)
+    assert driver_stub.launches()[0].values("Pq")[1] == 0
+
+
 # Into narrower parameters
 
 

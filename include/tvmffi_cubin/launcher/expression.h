@@ -69,8 +69,8 @@ struct Evaluation {
 
   // A dimension index below zero counts from the end; the rank was checked with the argument.
   int64_t Shape(int argument, int dimension) const;
-  int64_t Stride(int argument, int dimension) const;
-  int64_t Numel(int argument) const;
+  int64_t Stride(int argument, int dimension);
+  int64_t Numel(int argument);
   int64_t Integer(int argument) const { return arguments[argument].integer; }
 
   /*! \brief Stores an expression's value as kernel argument `index` of the given type. */

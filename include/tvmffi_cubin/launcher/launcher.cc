@@ -10,12 +10,23 @@ int64_t Evaluation::Shape(int argument, int dimension) const {
   return tensor.shape[dimension < 0 ? tensor.ndim + dimension : dimension];
 }
 
-int64_t Evaluation::Stride(int argument, int dimension) const {
+int64_t Evaluation::Stride(int argument, int dimension) {
   const DLTensor& tensor = *arguments[argument].tensor;
-  return StrideOf(tensor, dimension < 0 ? tensor.ndim + dimension : dimension);
+  if (dimension < 0) dimension += tensor.ndim;
+  if (tensor.strides != nullptr) return tensor.strides[dimension];
+  // DLPack leaves out those of a compact tensor.
+  int64_t stride = 1;
+  for (int i = tensor.ndim - 1; i > dimension; --i) stride = Mul(stride, tensor.shape[i]);
+  return stride;
 }
 
-int64_t Evaluation::Numel(int argument) const { return NumElements(*arguments[argument].tensor); }
+int64_t Evaluation::Numel(int argument) {
+  const DLTensor& tensor = *arguments[argument].tensor;
+  if (IsEmpty(tensor)) return 0;
+  int64_t count = 1;
+  for (int i = 0; i < tensor.ndim; ++i) count = Mul(count, tensor.shape[i]);
+  return count;
+}
 
 void Evaluation::Store(int index, Kind kind, uint32_t size, const char* text, int64_t value) {
   Argument* out = &computed[index];

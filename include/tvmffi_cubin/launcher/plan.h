@@ -27,7 +27,7 @@ struct Param {
   bool strided;           // any strides will do
   bool in_expression;     // its integer, shape or strides are read by an expression
   uint32_t size;          // bytes of the kernel parameter
-  uint32_t align;         // of what a pointer points to, in bytes
+  uint32_t align;         // of what a pointer points to, in bytes; a power of two
   int32_t min_rank;       // dimensions that expressions read
   int32_t rank;           // exact rank where it was declared, else -1
   uint8_t num_dtypes;     // 0: any

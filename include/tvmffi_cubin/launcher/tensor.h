@@ -17,32 +17,25 @@ struct TensorDevice {
   const Param* from = nullptr;
 };
 
-/*! \brief The number of elements of a tensor. */
-inline int64_t NumElements(const DLTensor& tensor) {
-  int64_t count = 1;
-  for (int i = 0; i < tensor.ndim; ++i) count *= tensor.shape[i];
-  return count;
-}
-
-/*! \brief Stride of a dimension in elements, also where DLPack leaves strides out. */
-inline int64_t StrideOf(const DLTensor& tensor, int dimension) {
-  if (tensor.strides != nullptr) return tensor.strides[dimension];
-  int64_t stride = 1;
-  for (int i = tensor.ndim - 1; i > dimension; --i) stride *= tensor.shape[i];
-  return stride;
+/*! \brief Whether a tensor has no elements. */
+inline bool IsEmpty(const DLTensor& tensor) {
+  for (int i = 0; i < tensor.ndim; ++i) {
+    if (tensor.shape[i] == 0) return true;
+  }
+  return false;
 }
 
 /*! \brief Whether a tensor is row-major without gaps; dimensions of size 1 may have any stride. */
 inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  int64_t expected = 1;
+  uint64_t expected = 1;  // wraps around where a broadcast tensor is larger than any memory
   for (int i = tensor.ndim - 1; i >= 0; --i) {
     if (tensor.shape[i] == 0) return true;
-    if (tensor.shape[i] != 1 && tensor.strides[i] != expected) {
+    if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != expected) {
       // A zero further out makes the tensor empty, and an empty one has nothing out of place.
-      return NumElements(tensor) == 0;
+      return IsEmpty(tensor);
     }
-    expected *= tensor.shape[i];
+    expected *= static_cast<uint64_t>(tensor.shape[i]);
   }
   return true;
 }
@@ -129,11 +122,13 @@ inline int ConvertTensor(const Place& place, const DLTensor& tensor, Argument* o
                 "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
                 "kernel handles strides", place.function, place.position, param.name, param.type);
   }
-  char* data = static_cast<char*>(tensor.data) + tensor.byte_offset;
-  if (reinterpret_cast<uintptr_t>(data) % param.align != 0 && NumElements(tensor) != 0) {
+  // By way of an integer: nothing may be added to an empty tensor's null pointer.
+  const uintptr_t address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
+  void* data = reinterpret_cast<void*>(address);
+  if ((address & (param.align - 1)) != 0 && !IsEmpty(tensor)) {
     return Fail("ValueError", "%s: argument %d (%s: %s): the data lies at %p, wanted an address "
                 "that is a multiple of %u", place.function, place.position, param.name, param.type,
-                static_cast<void*>(data), param.align);
+                data, param.align);
   }
   out->tensor = &tensor;
   out->storage.pointer = data;
