@@ -4,9 +4,11 @@ import ctypes
 import multiprocessing
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,21 @@ def test_a_child_that_asks_for_num_sms_or_unloads_is_told_too(driver_stub):
         assert "'spawn'" in str(error)
 
 
+def test_a_child_forked_amid_a_launch_does_not_wait_for_it_to_unload(driver_stub):
+    mod = tc.load_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    errors = []
+
+    def unload():
+        signal.alarm(10)
+        mod.unload()
+
+    driver_stub.set_kernel("k", lambda launch: errors.append(in_fork(unload)))
+    mod.k(cuda_array(driver_stub, 4), 1)
+    (error,) = errors
+    assert type(error) is tc.LaunchError
+    assert "'spawn'" in str(error)
+
+
 def test_a_child_of_a_process_whose_other_libraries_use_cuda_is_told_too(driver_stub):
     """This module's first use of the driver is in the child; another library's was before."""
     mod = tc.load_inline("forked_early", SOURCE, functions=FUNCTIONS, arch="sm_90")
@@ -105,8 +122,8 @@ def launch_in_spawned(path: str, driver: str) -> list[object]:
 def test_a_spawned_child_launches(driver_stub):
     path = tc.build_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
     tc.load(path).k(cuda_array(driver_stub, 4), 1)
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply(launch_in_spawned, (path, str(driver_stub.path))) == [5]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(launch_in_spawned, path, str(driver_stub.path)).result() == [5]
 
 
 # Shared objects

@@ -143,6 +143,10 @@ inline int LaunchKernel(const char* function, const Driver* driver, EmbeddedKern
 
 /*! \brief Unloads an image and forgets its kernels, once no launch of it is under way. */
 inline Status UnloadImage(EmbeddedImage* image, EmbeddedKernel* kernels, int num_kernels) {
+  // In a forked child the launches that other threads had begun never end; the driver refuses.
+  if (InForkedChild() && image->library.handle != nullptr) {
+    return {CUDA_ERROR_NOT_INITIALIZED, "cuLibraryUnload"};
+  }
   int32_t idle = 0;
   while (!__atomic_compare_exchange_n(&image->unloading, &idle, 1, false, __ATOMIC_SEQ_CST,
                                       __ATOMIC_SEQ_CST)) {
