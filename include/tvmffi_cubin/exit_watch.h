@@ -18,6 +18,13 @@ inline bool exit_begun = false;
 /*! \brief Whether an object was made since the last handler was registered. */
 inline bool exit_unwatched = true;
 
+/*!
+ * \brief How many handlers there are, and may be. A wrapper that makes a kernel at every call asks
+ * for one each time; static objects, which alone need them, are fewer.
+ */
+inline int exit_handlers = 0;
+constexpr int kMaxExitHandlers = 1024;
+
 inline void NoteExit() { __atomic_store_n(&exit_begun, true, __ATOMIC_RELAXED); }
 
 /*!
@@ -27,7 +34,10 @@ inline void NoteExit() { __atomic_store_n(&exit_begun, true, __ATOMIC_RELAXED); 
  */
 inline void WatchExit() {
   if (__builtin_expect(!__atomic_load_n(&exit_unwatched, __ATOMIC_RELAXED), 1)) return;
-  if (__atomic_exchange_n(&exit_unwatched, false, __ATOMIC_RELAXED)) atexit(NoteExit);
+  if (!__atomic_exchange_n(&exit_unwatched, false, __ATOMIC_RELAXED)) return;
+  if (__atomic_load_n(&exit_handlers, __ATOMIC_RELAXED) >= kMaxExitHandlers) return;
+  __atomic_fetch_add(&exit_handlers, 1, __ATOMIC_RELAXED);
+  atexit(NoteExit);
 }
 
 /*! \brief Asks for another handler at the next use: a new object may be a static one. */

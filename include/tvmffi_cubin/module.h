@@ -42,6 +42,9 @@ inline bool LooksLikeImage(const void* image) {
   return strstr(text, ".version") != nullptr;                       // PTX, a text that ends in 0
 }
 
+/*! \brief Fewer bytes than these, an ELF header, are no image: the driver would read beyond them. */
+constexpr size_t kLeastImageBytes = 64;
+
 /*!
  * \brief An image; movable. Making one calls nothing, so a static one needs no driver; the first
  * GetKernel loads it, once for all devices, from whichever thread comes first.
@@ -54,8 +57,10 @@ class __attribute__((visibility("default"))) CubinModule {
   CubinModule& operator=(CubinModule&&) = default;
 
   /*! \param image A cubin, fatbin or PTX text; kept as long as the module. */
-  explicit CubinModule(tvm::ffi::Bytes image) : CubinModule(image.data()) {
+  explicit CubinModule(tvm::ffi::Bytes image) : CubinModule(static_cast<const void*>(nullptr)) {
     image_->bytes = std::move(image);
+    // Only now: a few bytes are stored in the Bytes object itself, whose address has just changed.
+    image_->library.image = image_->bytes.data();
   }
 
   /*! \param image The same, in memory that stays valid until the image is loaded. */
@@ -73,7 +78,8 @@ class __attribute__((visibility("default"))) CubinModule {
       TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
     }
     const Driver* driver = RequireDriver();
-    if (!LooksLikeImage(image_->library.image)) {
+    const size_t size = image_->bytes.size();  // 0 where the memory is another's
+    if ((size != 0 && size < kLeastImageBytes) || !LooksLikeImage(image_->library.image)) {
       ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
                        "the image is neither a cubin, a fatbin nor PTX");
     }

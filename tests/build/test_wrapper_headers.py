@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -49,6 +50,20 @@ def run(*command: str | Path, cwd: Path | None = None) -> None:
         [str(word) for word in command], cwd=cwd, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+class MallInfo(ctypes.Structure):
+    """What glibc's mallinfo2 returns."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in "abcdefg"] + [
+        ("uordblks", ctypes.c_size_t), ("i", ctypes.c_size_t), ("j", ctypes.c_size_t),
+    ]  # fmt: skip
+
+
+def allocated_bytes() -> int:
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = MallInfo
+    return int(mallinfo().uordblks)
 
 
 class Workshop:
@@ -325,6 +340,24 @@ class TestOwnWrapper:
             own.bad_image()
         with pytest.raises(LaunchError, match="the CubinModule has no image"):
             own.empty()
+
+    @pytest.mark.parametrize("image", [b"", b"\x7fELF", b"\x7fELF" + bytes(59)], ids=len)
+    def test_a_few_bytes_are_no_image(
+        self, own: tvm_ffi.Module, driver_stub: DriverStub, image: bytes
+    ) -> None:
+        with pytest.raises(LaunchError, match="neither a cubin, a fatbin nor PTX"):
+            own.outlives(image, cuda_array(driver_stub, 1))
+        assert driver_stub.calls("cuLibraryLoadData") == []
+
+    def test_a_kernel_made_at_every_call_leaves_nothing_behind(
+        self, own: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        y = cuda_array(driver_stub, 1)
+        with driver_stub.unrecorded():
+            own.fresh(y, 2000)
+            before = allocated_bytes()
+            own.fresh(y, 100_000)
+        assert allocated_bytes() - before < 1_000_000
 
     def test_an_unknown_device_is_an_error(
         self, own: tvm_ffi.Module, driver_stub: DriverStub
