@@ -147,6 +147,8 @@ def test_none_is_a_null_pointer_and_c_void_p_an_address(scalars, driver_stub):
         struct.pack("<Q", 0x7000_0000_0004)
     )
     assert launched(scalars, driver_stub, "pointer", ctypes.c_void_p(None)) == bytes(8)
+    with pytest.raises(ValueError, match=r"pointer: argument 1 .* lies at 0x6, wanted .* of 4"):
+        scalars.pointer[1, 1](ctypes.c_void_p(6))
 
 
 @pytest.mark.parametrize("value", [0, 4096, 1.0, True, b"12345678", "x", [1], object(), print])

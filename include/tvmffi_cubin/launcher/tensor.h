@@ -109,6 +109,17 @@ inline int CheckRank(const Place& place, const DLTensor& tensor) {
   return 0;
 }
 
+/*! \brief Whether an address is a multiple of what the pointer's target needs. */
+inline bool IsAligned(const Place& place, const void* data) {
+  return (reinterpret_cast<uintptr_t>(data) & (place.param->align - 1)) == 0;
+}
+
+__attribute__((noinline, cold)) inline int FailAlignment(const Place& place, const void* data) {
+  return Fail("ValueError", "%s: argument %d (%s: %s): the data lies at %p, wanted an address that "
+              "is a multiple of %u", place.function, place.position, place.param->name,
+              place.param->type, data, place.param->align);
+}
+
 /*! \brief A tensor for a pointer parameter. */
 inline int ConvertTensor(const Place& place, const DLTensor& tensor, Argument* out,
                          TensorDevice* common) {
@@ -125,11 +136,7 @@ inline int ConvertTensor(const Place& place, const DLTensor& tensor, Argument* o
   // By way of an integer: nothing may be added to an empty tensor's null pointer.
   const uintptr_t address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
   void* data = reinterpret_cast<void*>(address);
-  if ((address & (param.align - 1)) != 0 && !IsEmpty(tensor)) {
-    return Fail("ValueError", "%s: argument %d (%s: %s): the data lies at %p, wanted an address "
-                "that is a multiple of %u", place.function, place.position, param.name, param.type,
-                data, param.align);
-  }
+  if (!IsAligned(place, data) && !IsEmpty(tensor)) return FailAlignment(place, data);
   out->tensor = &tensor;
   out->storage.pointer = data;
   return 0;
@@ -149,7 +156,7 @@ inline int ConvertPointer(const Place& place, const TVMFFIAny& any, Argument* ou
                 place.param->type, is_none ? "None" : "an address");
   }
   out->storage.pointer = is_none ? nullptr : any.v_ptr;
-  return 0;
+  return IsAligned(place, out->storage.pointer) ? 0 : FailAlignment(place, out->storage.pointer);
 }
 
 /*! \brief Checks and converts one argument. */
