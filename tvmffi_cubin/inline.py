@@ -98,6 +98,7 @@ def load_inline(
         An argument is wrong; the message names it and the remedy.
     """
     _check_backend(backend)
+    _check_folder(build_directory)
     request = make_request(
         name,
         cpp_sources=cpp_sources,
@@ -161,6 +162,7 @@ def build_inline(
         As in `load_inline`.
     """
     _check_backend(backend)
+    _check_folder(build_directory)
     unknown = set(options) - set(BuildOptions.__annotations__)
     if unknown:
         raise TypeError(f"build_inline got an unexpected argument {min(unknown)!r}")
@@ -174,6 +176,11 @@ def build_inline(
 def _check_backend(backend: object) -> None:
     if backend not in (None, "cuda"):
         raise ValueError(f"backend={backend!r}: this package builds for CUDA only")
+
+
+def _check_folder(directory: object) -> None:
+    if not isinstance(directory, str | os.PathLike | None):
+        raise TypeError(f"build_directory is a str or a path, got {type(directory).__name__}")
 
 
 def _obtain(request: Request, arch: Any) -> Entry:

@@ -101,6 +101,7 @@ def compile(  # noqa: A001
         include_paths=_folders(include_paths),
         cuda_includes=cuda.include_dirs,
     )
+    source = source.removeprefix("\ufeff")  # the mark that some editors put first
     text = f"{source}\n{epilogue}" if epilogue else source
     alias = name
     if not source_include:

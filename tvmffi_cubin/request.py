@@ -127,9 +127,9 @@ def make_request(
     """
     request = Request(
         name=_module_name(name),
-        cpp_sources=_strings("cpp_sources", cpp_sources),
-        cuda_sources=_strings("cuda_sources", cuda_sources),
-        kernel_sources=_strings("kernel_sources", kernel_sources),
+        cpp_sources=_sources("cpp_sources", cpp_sources),
+        cuda_sources=_sources("cuda_sources", cuda_sources),
+        kernel_sources=_sources("kernel_sources", kernel_sources),
         functions=_functions(functions),
         name_expressions=_strings("name_expressions", name_expressions),
         cflags=_flags("extra_cflags", extra_cflags),
@@ -139,7 +139,7 @@ def make_request(
         images=_images(embed_cubin),
     )
     sources = request.cpp_sources + request.cuda_sources + request.kernel_sources
-    if not any(source.strip() for source in sources) and not (request.images and functions):
+    if not sources and not (request.images and functions):
         raise ValueError(
             f"load_inline({name!r}): there is no source: give cuda_sources (kernels, or a C++ "
             "wrapper), cpp_sources, or embed_cubin with functions"
@@ -154,7 +154,26 @@ def _module_name(name: object) -> str:
         raise ValueError(f"name {name!r} cannot be a file's name; give an identifier such as 'ops'")
     if len(os.fsencode(name)) > _MAX_NAME:
         raise ValueError(f"name {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
+    _check_unicode("name", name)
     return name
+
+
+def _check_unicode(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{what} holds {text[error.start]!r} at character {error.start + 1}, which is no "
+            "Unicode text: a file was read in another encoding than its own"
+        ) from None
+
+
+def _sources(what: str, value: Any) -> tuple[str, ...]:
+    """Return the sources that are not blank, without the mark that some editors put first."""
+    sources = tuple(source.removeprefix("\ufeff") for source in _strings(what, value))
+    for source in sources:
+        _check_unicode(what, source)
+    return tuple(source for source in sources if source.strip())
 
 
 def _strings(what: str, value: Any) -> tuple[str, ...]:
@@ -246,6 +265,7 @@ def _functions(value: Any) -> tuple[Export, ...] | None:
 def _export(name: Any, spec: Any) -> Export:
     name = _identifier("functions", name)
     if isinstance(spec, str):
+        _check_unicode(f"functions[{name!r}]", spec)
         return Export(name, doc=spec)
     if spec is None:
         return Export(name)

@@ -54,6 +54,24 @@ def test_without_functions_every_kernel_is_exported():
     assert mod.mangled.signature == "mangled(int n)"
 
 
+@pytest.mark.parametrize(
+    "sources", [{"cuda_sources": [SAXPY, ""]}, {"cuda_sources": SAXPY, "cpp_sources": "\n"}]
+)
+def test_a_blank_source_is_no_host_code(sources):
+    assert tc.load_inline("blank", **sources, arch="sm_90").functions == ("saxpy",)
+
+
+def test_a_source_may_begin_with_a_byte_order_mark():
+    assert tc.load_inline("mark", "\ufeff" + SAXPY, arch="sm_90").functions == ("saxpy",)
+
+
+@pytest.mark.parametrize("folder", [3, b"out", ["out"]])
+def test_a_build_directory_that_is_no_path_is_refused_before_anything_is_built(folder):
+    for call in (tc.load_inline, tc.build_inline):
+        with pytest.raises(TypeError, match="build_directory is a str or a path, got "):
+            call("mod", "no source", build_directory=folder)
+
+
 # Modules and functions
 
 

@@ -29,6 +29,12 @@ def test_the_same_source_gives_the_same_bytes():
     assert compile_it().image == compile_it().image
 
 
+def test_a_byte_order_mark_is_passed_over():
+    source = 'extern "C" __global__ void k() {}'
+    marked = nvrtc.compile("\ufeff" + source, arch="sm_90").image
+    assert marked == nvrtc.compile(source, arch="sm_90").image
+
+
 def test_the_current_device_is_compiled_for(driver_stub):
     driver_stub.set_devices(80)
     assert nvrtc.compile(KERNEL).arch == "sm_80"

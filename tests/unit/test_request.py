@@ -31,6 +31,12 @@ def test_sources_are_tuples_in_order():
     assert made.kernel_sources == ("d",)
 
 
+def test_blank_sources_and_byte_order_marks_are_left_out():
+    made = request(cuda_sources=["", "\ufeffa", " \n"], cpp_sources="\t", kernel_sources="b\ufeff")
+    assert (made.cuda_sources, made.cpp_sources) == (("a",), ())
+    assert made.kernel_sources == ("b\ufeff",)
+
+
 def test_nothing_given_is_nothing():
     made = request()
     assert (made.cpp_sources, made.kernel_sources, made.name_expressions) == ((), (), ())
@@ -124,6 +130,9 @@ def test_template_instances_that_launches_name_are_asked_for_once():
         ({"cuda_sources": [b"x"]}, TypeError, "cuda_sources holds str, got bytes"),
         ({"cuda_sources": 3}, TypeError, "cuda_sources is a str or a sequence of str, got int"),
         ({"cpp_sources": "a\0b"}, ValueError, "cpp_sources holds a NUL character"),
+        ({"cpp_sources": "a\udce4"}, ValueError, r"cpp_sources holds '\\udce4' at character 2"),
+        ({"name": "\udce4"}, ValueError, r"name holds '\\udce4'"),
+        ({"functions": {"k": "\udce4"}}, ValueError, r"functions\['k'\] holds '\\udce4'"),
         ({"cuda_sources": None}, ValueError, "there is no source: give cuda_sources"),
         ({"cuda_sources": ""}, ValueError, "there is no source"),
         ({"cuda_sources": [" \n"]}, ValueError, "there is no source"),
@@ -172,7 +181,7 @@ def test_every_argument_is_in_the_key(tmp_path):
         {},
         {"name": "other"},
         {"cuda_sources": SOURCE + " "},
-        {"cuda_sources": [SOURCE, ""]},
+        {"cuda_sources": [SOURCE, "// more"]},
         {"cuda_sources": None, "kernel_sources": SOURCE},
         {"cuda_sources": None, "cpp_sources": SOURCE},
         {"functions": "k"},
