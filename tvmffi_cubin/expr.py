@@ -10,8 +10,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-__all__ = ["Binary", "Call", "Expr", "Name", "Number", "TensorField", "names", "parse"]
+__all__ = [
+    "Binary",
+    "Call",
+    "Expr",
+    "Name",
+    "Number",
+    "TensorField",
+    "is_larger",
+    "names",
+    "parse",
+]
 
 _INT64_MAX = 2**63 - 1
 _MAX_LENGTH = 4096
@@ -113,10 +124,23 @@ def parse(text: str) -> Expr:
         tree = ast.parse(text.strip(), mode="eval")
         return _Reader(text, lead).read(tree.body)
     except SyntaxError as error:
-        column = lead + max(0, (error.offset or 1) - 1)
+        # Python gives 0 where the text ends too early.
+        column = lead + (error.offset - 1 if error.offset else len(text.strip()))
         raise failure(text, column, f"not an expression: {error.msg}") from None
     except (RecursionError, MemoryError):
         raise ValueError(f"an expression is nested too deeply: {text[:80]!r}") from None
+
+
+def is_larger(expr: Expr, limit: int) -> bool:
+    """Whether an expression has more than `limit` parts, counting shared ones each time."""
+    return next(islice(_parts(expr), limit, None), None) is not None
+
+
+def _parts(expr: Expr) -> Iterator[Expr]:
+    yield expr
+    inner = (expr.left, expr.right) if isinstance(expr, Binary) else ()
+    for part in expr.args if isinstance(expr, Call) else inner:
+        yield from _parts(part)
 
 
 def names(expr: Expr) -> Iterator[Name | TensorField]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from . import expr
 from .cxx_type import CxxType
@@ -12,6 +12,7 @@ from .exported import Exported
 __all__ = ["Scope"]
 
 _NUM_SMS = "num_sms"
+_LARGEST = 10_000
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Scope:
     types: Mapping[str, CxxType]
     where: str
     hint: str = ""
+    _resolved: dict[str, expr.Expr] = field(default_factory=dict, repr=False)
 
     def resolve(self, what: str, text: str, *, reading: tuple[str, ...] = ()) -> expr.Expr:
         """Return an expression's tree over the function's parameters and ``num_sms`` alone.
@@ -56,7 +58,14 @@ class Scope:
             It reads an unknown name, or one in a way that its type does not allow; the message
             points at the name.
         """
-        return self._over(expr.parse(text), what, text, reading)
+        tree = self._over(expr.parse(text), what, text, reading)
+        # Args that read each other can double at every step; the text of a launcher has an end.
+        if expr.is_larger(tree, _LARGEST):
+            raise ValueError(
+                f"{self.where}: {what}: {text!r} grows beyond {_LARGEST} parts with what args give; "
+                "compute it outside and pass it as a parameter"
+            )
+        return tree
 
     def _over(self, tree: expr.Expr, what: str, text: str, reading: tuple[str, ...]) -> expr.Expr:
         if isinstance(tree, expr.Binary):
@@ -104,7 +113,10 @@ class Scope:
         if type_.kind in ("int", "uint") and isinstance(value, int) and abs(value) < 2**63:
             return expr.Number(int(value))
         if type_.kind in ("int", "uint") and isinstance(value, str):
-            return self.resolve(f"args[{name!r}]", value, reading=(*reading, name))
+            if name not in self._resolved:
+                what = f"args[{name!r}]"
+                self._resolved[name] = self.resolve(what, value, reading=(*reading, name))
+            return self._resolved[name]
         raise _ReadError(
             f"{name!r} is '{type_.text}', given by args as {value!r}; expressions are integer "
             "arithmetic"

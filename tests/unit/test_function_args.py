@@ -1,5 +1,7 @@
 """`args=` of a launch: constants, aliases, expressions; `strided=`; names that nobody has."""
 
+from itertools import pairwise
+
 import pytest
 from kernel_refs import bound, kernel_ref
 
@@ -228,3 +230,11 @@ def test_a_declaration_names_a_macro_s_parameters():
     ref = kernel_ref("k(float* arg0, int arg1)", names_known=False)
     launch = Launch(grid=1, block=1, params="float* x, int n", args={"n": "x.numel"})
     assert bound((launch, ref)).signature == "f(float* x)"
+
+
+def test_args_that_double_at_every_step_come_to_an_end():
+    names = [f"p{index}" for index in range(40)]
+    declaration = "k(int n, " + ", ".join(f"int {name}" for name in names) + ")"
+    args = {name: f"{before} + {before}" for before, name in pairwise(["n", *names])}
+    with pytest.raises(ValueError, match="grows beyond 10000 parts.*outside"):
+        bound((Launch(1, 1, args=args), kernel_ref(declaration)))
