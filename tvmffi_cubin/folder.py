@@ -29,11 +29,11 @@ def cache_folder() -> str:
     Raises
     ------
     CacheError
-        If no variable names it and the user has no home folder.
+        If no variable names it and the user has no home folder, or nothing can be loaded from it.
     """
     chosen = config.get("TVMFFI_CUBIN_CACHE_DIR")
     if chosen:
-        return os.path.abspath(os.path.expanduser(chosen))
+        return _loadable(os.path.abspath(os.path.expanduser(chosen)))
     # The same answer as platformdirs.user_cache_path on Linux, without the 3 ms of its import.
     base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
     if not os.path.isabs(base):
@@ -41,7 +41,18 @@ def cache_folder() -> str:
             f"the user's cache folder is {base!r}, which is no absolute path; "
             "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be written"
         )
-    return os.path.join(base, "tvmffi_cubin")
+    return _loadable(os.path.join(base, "tvmffi_cubin"))
+
+
+def _loadable(folder: str) -> str:
+    try:
+        folder.encode()
+    except UnicodeEncodeError:
+        raise CacheError(
+            f"cache folder {folder!r} is no Unicode text, and tvm-ffi loads from no other path; "
+            "set TVMFFI_CUBIN_CACHE_DIR to another folder"
+        ) from None
+    return folder
 
 
 def is_unwritable(error: OSError) -> bool:

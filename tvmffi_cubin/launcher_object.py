@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from . import toolchain
 from .cache import Cache
 from .dependencies import parse_depfile
 from .entry import Entry, Product
@@ -54,12 +55,16 @@ def obtain(cache: Cache, tools: Toolset) -> Entry:
     ------
     BuildError
         It does not compile.
+    ToolchainError
+        There is no assembler.
     """
     key = Key("launcher object").add("tools", tools.versions)
     return cache.obtain(key.hexdigest(), lambda folder: _compile(folder, tools))
 
 
 def _compile(folder: Path, tools: Toolset) -> Product:
+    # A compiler that has no assembler fails too, but does not say which package to install.
+    toolchain.find_assembler()
     source = os.path.join(tools.include, "tvmffi_cubin", "launcher", "launcher.cc")
     command = [
         *tools.compiler.command,

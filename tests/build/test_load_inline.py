@@ -1,6 +1,7 @@
 """`load_inline` without a wrapper: what is exported, under which name, with which parameters."""
 
 import inspect
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -298,3 +299,11 @@ def test_threads_that_ask_for_the_same_module_get_one_path():
     with ThreadPoolExecutor(8) as pool:
         paths = list(pool.map(lambda _: tc.build_inline("many", source, arch="sm_90"), range(8)))
     assert len(set(paths)) == 1
+
+
+def test_a_missing_assembler_names_its_package(tmp_path, monkeypatch):
+    (tmp_path / "g++").symlink_to(shutil.which("g++"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    with pytest.raises(tc.ToolchainError, match="assembler 'as'.*binutils"):
+        load(SAXPY)

@@ -112,6 +112,11 @@ def test_a_refusal_points_at_the_character(text, at, what):
     assert pointed_at(error) == at
 
 
+def test_an_expression_that_ends_too_early_is_pointed_at_behind_its_end():
+    with pytest.raises(ValueError, match=r"\n   n \+\n      \^\Z"):
+        parse(" n +")
+
+
 @pytest.mark.parametrize("text", ["n +", "ceil_div(n", "n n", "1 2", "n $ 2", "= 3", "a; b", "n\\"])
 def test_what_is_no_expression_at_all_is_refused(text):
     with pytest.raises(ValueError, match="not an expression") as error:
