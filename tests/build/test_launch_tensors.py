@@ -185,10 +185,13 @@ def test_pinned_and_managed_memory_is_accepted(device_type, ops, driver_stub):
         assert driver_stub.launches()[0].device == 1
 
 
-def test_a_cpu_tensor_over_pinned_memory_is_accepted(ops, driver_stub):
+def test_a_cpu_tensor_over_pinned_memory_is_accepted_with_and_without_a_context(ops, driver_stub):
     pinned = cuda_array(driver_stub, 4, device_type=CUDA_HOST)
     ops.two(pinned.numpy, pinned.numpy)
     assert pointers(driver_stub) == (pinned.data_ptr, pinned.data_ptr)
+    with driver_stub.current_device(1):
+        ops.two(pinned.numpy, pinned.numpy)
+    assert [launch.device for launch in driver_stub.launches()] == [0, 1]
 
 
 def test_another_kind_of_device_is_refused(ops, driver_stub):

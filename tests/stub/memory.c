@@ -104,6 +104,8 @@ static CUresult Query(void* data, CUpointer_attribute attribute, CUdeviceptr poi
       *(unsigned int*)data = (unsigned int)type;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      // Of all attributes this one is asked of the current context.
+      if (StubCurrentContext() == NULL) return CUDA_ERROR_INVALID_CONTEXT;
       *(CUdeviceptr*)data = pointer;
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:

@@ -43,9 +43,10 @@ inline bool IsContiguous(const DLTensor& tensor) {
 /*! \brief Whether the driver knows host memory as page-locked or managed, which a kernel can read. */
 __attribute__((noinline, cold)) inline bool IsDeviceAccessible(const void* data) {
   const Driver* driver = OpenDriver();
-  CUdeviceptr pointer = 0;
+  // Not its device pointer: the driver refuses to tell that in a thread without a context.
+  CUmemorytype type = CU_MEMORYTYPE_HOST;
   return driver != nullptr && data != nullptr &&
-         driver->cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+         driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                        reinterpret_cast<CUdeviceptr>(data)) == CUDA_SUCCESS;
 }
 
