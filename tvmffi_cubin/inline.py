@@ -51,8 +51,9 @@ def load_inline(
     name : str
         Name of the module; the shared object is ``<name>.so``.
     cuda_sources : str or sequence of str, optional
-        CUDA sources. One that defines kernels is compiled by NVRTC; one that defines none is C++
-        for the host compiler (a wrapper of your own around ``EMBED_CUBIN``).
+        CUDA sources. Those that define kernels, or device functions alone, are compiled by NVRTC,
+        together; others are C++ for the host compiler (a wrapper of your own around
+        ``EMBED_CUBIN``).
     cpp_sources : str or sequence of str, optional
         C++ sources for the host compiler.
     kernel_sources : str or sequence of str, optional

@@ -19,6 +19,7 @@ _HOST_NAME = re.compile(
     r"\btvm\s*::\s*ffi\b|\bTVM_FFI_\w+|\bTVMFFI\w+|\bTVMFFI_CUBIN_\w+|\bEMBED_CUBIN\b"
     r"|\bTORCH_(?:LIBRARY|EXTENSION_NAME)\w*|\bPYBIND11_MODULE\b|\btorch\s*::|\bat\s*::\s*Tensor\b"
 )
+_DEVICE_NAME = re.compile(r"\b__(?:device|constant)__\b")
 _FALLBACK = re.compile(r'(extern\s*"C"[^;{}()]*)?__global__\s[^;{}()]*?(\w+)\s*\(')
 _BODY_OR_END = re.compile(rb"[;{]")
 _CONTAINERS = {
@@ -46,7 +47,8 @@ def scan(source: str) -> SourceFacts:
     defined = [kernel for kernel in scanner.kernels if kernel.defined]
     host = [Use(f"{x.text} in host code", x.line) for x in scanner.launches if x.in_host]
     host = sorted([*host, *host_uses], key=lambda use: use.line)
-    kind = "mixed" if defined and host else "device" if defined else "host"
+    for_device = defined or _is_device_code(prepared.text, bool(host or scanner.functions))
+    kind = "mixed" if defined and host else "device" if for_device else "host"
     evidence = [Use(f"__global__ {kernel.qualified}", kernel.line) for kernel in defined[:1]]
     return SourceFacts(
         kernels=tuple(scanner.kernels),
@@ -57,6 +59,11 @@ def scan(source: str) -> SourceFacts:
         kind=kind,
         evidence=tuple([*evidence, *host] if kind == "mixed" else evidence),
     )
+
+
+def _is_device_code(text: str, has_host: bool) -> bool:
+    """Whether a source without kernels is of use to kernels only."""
+    return not has_host and "__host__" not in text and bool(_DEVICE_NAME.search(text))
 
 
 def _host_uses(text: str, includes: tuple[Include, ...]) -> tuple[Use, ...]:

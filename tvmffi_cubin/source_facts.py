@@ -100,10 +100,12 @@ class SourceFacts(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``"device"`` (it defines kernels and has no host part), ``"host"`` (it defines no kernel)
-        or ``"mixed"`` (kernels, and launches in host functions or use of a host-side API).
+        ``"device"`` (it defines kernels, or device functions and variables only, and has no host
+        part), ``"mixed"`` (kernels, and launches in host functions or use of a host-side API) or
+        ``"host"`` (anything else).
     evidence : tuple of Use
-        For ``"mixed"``: the first kernel and each host construct. For ``"device"``: the kernel.
+        For ``"mixed"``: the first kernel and each host construct. For ``"device"``: the kernel,
+        if there is one.
     host_uses : tuple of Use
         Uses of tvm-ffi, torch, pybind11 or Python.
     """

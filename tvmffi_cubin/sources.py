@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .request import DEVICE_IMAGE, Request
 from .scan import scan
-from .source_facts import SourceFacts
+from .source_facts import Use
 
 __all__ = ["HostSource", "Sources", "sort_sources"]
 
@@ -57,10 +57,13 @@ def sort_sources(request: Request) -> Sources:
     device = list(request.kernel_sources)
     host: list[HostSource] = []
     functions: list[str] = []
+    wanted = {export.name for export in request.functions or () if export.launches is None}
     for index, source in enumerate(request.cuda_sources):
         facts = scan(source)
-        if facts.kind == "mixed":
-            raise ValueError(_mixed_text(index, facts))
+        exported = [f for f in facts.functions if f.defined and f.qualified in wanted]
+        if facts.kind == "mixed" or (facts.kind == "device" and exported):
+            uses = (Use(f"{f.qualified}, which is to be exported", f.line) for f in exported)
+            raise ValueError(_mixed_text(index, (*facts.evidence, *uses)))
         if facts.kind == "device":
             device.append(source)
         else:
@@ -72,8 +75,8 @@ def sort_sources(request: Request) -> Sources:
     return Sources(tuple(device), tuple(host), tuple(cpp), tuple(functions))
 
 
-def _mixed_text(index: int, facts: SourceFacts) -> str:
-    evidence = "\n".join(f"  {use}" for use in facts.evidence[:6])
+def _mixed_text(index: int, uses: tuple[Use, ...]) -> str:
+    evidence = "\n".join(f"  {use}" for use in uses[:6])
     return (
         f"cuda_sources[{index}] mixes kernels and host code, which are compiled by different "
         f"compilers:\n{evidence}\n"

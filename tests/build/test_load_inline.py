@@ -62,6 +62,19 @@ def test_a_blank_source_is_no_host_code(sources):
     assert tc.load_inline("blank", **sources, arch="sm_90").functions == ("saxpy",)
 
 
+def test_device_functions_may_be_a_source_of_their_own():
+    helper = "__device__ float twice(float x) { return 2 * x; }"
+    kernel = 'extern "C" __global__ void k(float* x) { x[0] = twice(x[0]); }'
+    assert tc.load_inline("helper", [helper, kernel], arch="sm_90").functions == ("k",)
+
+
+def test_a_host_function_beside_kernels_is_not_exported_but_said_to_be_split_off():
+    source = SAXPY + "int one() { return 1; }"
+    assert load(source, ["saxpy"]).functions == ("saxpy",)
+    with pytest.raises(ValueError, match=r"mixes kernels and host code(.|\n)*line 6: one, which"):
+        load(source, ["saxpy", "one"])
+
+
 def test_a_source_may_begin_with_a_byte_order_mark():
     assert tc.load_inline("mark", "\ufeff" + SAXPY, arch="sm_90").functions == ("saxpy",)
 
