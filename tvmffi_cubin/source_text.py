@@ -47,7 +47,7 @@ _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _INCLUDE = re.compile(r'[<"]([^>"]+)[>"]')
 _DEFINE = re.compile(r"(\w+)(?:\(([^)]*)\))?\s*(.*)", re.DOTALL)
 _CONDITION = re.compile(r"(!?)\s*defined\s*\(?\s*(\w+)\s*\)?\Z")
-_NOT_NEWLINE = re.compile(r"[^\n]")
+_NOT_NEWLINE = re.compile(r"[^\n]+")
 
 # NVRTC defines it, so what is inside `#ifndef __CUDACC_RTC__` is no part of a device source.
 _DEFINED = {"__CUDACC_RTC__"}
@@ -73,7 +73,7 @@ _MAX_GROWTH = 1 << 20
 
 
 def _blank(text: str) -> str:
-    return _NOT_NEWLINE.sub(" ", text)
+    return _NOT_NEWLINE.sub(lambda match: " " * len(match[0]), text)
 
 
 def prepare(source: str) -> Prepared:
