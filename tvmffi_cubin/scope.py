@@ -62,8 +62,8 @@ class Scope:
         # Args that read each other can double at every step; the text of a launcher has an end.
         if expr.is_larger(tree, _LARGEST):
             raise ValueError(
-                f"{self.where}: {what}: {text!r} grows beyond {_LARGEST} parts with what args give; "
-                "compute it outside and pass it as a parameter"
+                f"{self.where}: {what}: {text!r} grows beyond {_LARGEST} parts with what args "
+                "give; compute it outside and pass it as a parameter"
             )
         return tree
 

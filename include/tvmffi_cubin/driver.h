@@ -31,6 +31,7 @@
   V(cuCtxGetCurrent)                   \
   V(cuCtxPushCurrent)                  \
   V(cuCtxPopCurrent)                   \
+  V(cuStreamGetCtx)                    \
   V(cuLibraryLoadData)                 \
   V(cuLibraryUnload)                   \
   V(cuLibraryGetKernel)                \
@@ -116,6 +117,15 @@ inline bool FillDriverTable(DriverState* state) {
 }
 
 /*!
+ * \brief Whether this process is a fork of the one that opened the driver. The driver refuses every
+ * call there, so this is asked after a failure only and costs a launch nothing.
+ */
+inline bool InForkedChild() {
+  const pid_t opener = __atomic_load_n(&driver_state.opener, __ATOMIC_RELAXED);
+  return opener != 0 && opener != getpid();
+}
+
+/*!
  * \brief The driver, opened and initialised at first use; null where there is none (see
  * DriverProblem). A failure is not remembered: a later call tries again.
  */
@@ -123,9 +133,17 @@ inline const Driver* OpenDriver() {
   DriverState* state = &driver_state;
   const Driver* ready = __atomic_load_n(&state->ready, __ATOMIC_ACQUIRE);
   if (__builtin_expect(ready != nullptr, 1)) return ready;
-  pthread_mutex_lock(&state->mutex);
+  while (pthread_mutex_trylock(&state->mutex) != 0) {
+    // A process that was forked while another thread held the lock would wait for it for ever.
+    if (InForkedChild()) {
+      snprintf(state->problem, sizeof(state->problem), "the CUDA driver was being opened%s",
+               kForkRemedy);
+      return nullptr;
+    }
+    usleep(100);
+  }
+  __atomic_store_n(&state->opener, getpid(), __ATOMIC_RELAXED);
   if (state->ready == nullptr && FillDriverTable(state)) {
-    state->opener = getpid();
     __atomic_store_n(&state->ready, &state->table, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&state->mutex);
@@ -134,12 +152,6 @@ inline const Driver* OpenDriver() {
 
 /*! \brief Why OpenDriver returned null. */
 inline const char* DriverProblem() { return driver_state.problem; }
-
-/*!
- * \brief Whether this process is a fork of the one that opened the driver. The driver refuses every
- * call there, so this is asked after a failure only and costs a launch nothing.
- */
-inline bool InForkedChild() { return driver_state.opener != 0 && driver_state.opener != getpid(); }
 
 /*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text" and, in a forked child, the remedy. */
 inline void DescribeStatus(const Status& status, char* text, size_t size) {

@@ -229,3 +229,14 @@ def test_a_first_launch_can_be_captured_in_a_graph(driver_stub):
         driver_stub.call("cuStreamEndCapture", ctypes.c_void_p(handle), ctypes.byref(graph))
     assert graph.value
     assert driver_stub.launches()[0].stream == handle
+
+
+def test_a_stream_of_another_device_is_refused(ops, driver_stub):
+    x = cuda_array(driver_stub, 4, device=0)
+    with driver_stub.stream(1) as handle:
+        with pytest.raises(ValueError, match="stream is of cuda:1, the launch is on cuda:0"):
+            ops.two.on(handle)(x, x)
+        there = cuda_array(driver_stub, 4, device=1)
+        ops.two.on(handle)(there, there)
+    (launch,) = driver_stub.launches()
+    assert (launch.device, launch.stream) == (1, handle)

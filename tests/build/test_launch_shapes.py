@@ -196,7 +196,15 @@ def test_an_empty_tensor_launches_nothing_after_the_checks(ops, driver_stub):
     with pytest.raises(TypeError, match="dtype float64"):
         ops.saxpy(1.0, empty, cuda_array(driver_stub, 0, "float64"))
     with pytest.raises(ValueError, match=r"block\.x is 0, wanted 1 or more"):
-        ops.nothing[0, 0]()
+        ops.nothing[1, 0]()
+
+
+def test_an_empty_tensor_may_make_the_block_zero_too(ops, driver_stub):
+    ops.nothing[0, 0]()
+    ops.bounded(cuda_array(driver_stub, 0), 0)
+    assert not driver_stub.launches()
+    with pytest.raises(ValueError, match=r"block\.x is -1, wanted 0 or more"):
+        ops.nothing[0, -1]()
 
 
 @pytest.mark.parametrize("figure", list(ONE))

@@ -41,15 +41,24 @@ inline int CheckFigure(const FunctionPlan& function, const char* what, int64_t v
   return 0;
 }
 
+/*! \brief Whether a grid has no blocks. */
+inline bool IsEmpty(const CUlaunchConfig& config) {
+  return config.gridDimX == 0 || config.gridDimY == 0 || config.gridDimZ == 0;
+}
+
 /*! \brief Checks an evaluated shape; leaves 0 in a grid dimension where nothing is to be done. */
 inline int FillConfig(const FunctionPlan& function, const Evaluation& shape,
                       CUlaunchConfig* config) {
   if (CheckFigure(function, "grid.x", shape.grid[0], 0, &config->gridDimX) != 0 ||
       CheckFigure(function, "grid.y", shape.grid[1], 0, &config->gridDimY) != 0 ||
-      CheckFigure(function, "grid.z", shape.grid[2], 0, &config->gridDimZ) != 0 ||
-      CheckFigure(function, "block.x", shape.block[0], 1, &config->blockDimX) != 0 ||
-      CheckFigure(function, "block.y", shape.block[1], 1, &config->blockDimY) != 0 ||
-      CheckFigure(function, "block.z", shape.block[2], 1, &config->blockDimZ) != 0 ||
+      CheckFigure(function, "grid.z", shape.grid[2], 0, &config->gridDimZ) != 0) {
+    return -1;
+  }
+  // An empty tensor often makes grid and block zero alike; then there is nothing to launch.
+  const int64_t least = IsEmpty(*config) ? 0 : 1;
+  if (CheckFigure(function, "block.x", shape.block[0], least, &config->blockDimX) != 0 ||
+      CheckFigure(function, "block.y", shape.block[1], least, &config->blockDimY) != 0 ||
+      CheckFigure(function, "block.z", shape.block[2], least, &config->blockDimZ) != 0 ||
       CheckFigure(function, "dynamic_smem_bytes", shape.dynamic_smem_bytes, 0,
                   &config->sharedMemBytes) != 0) {
     return -1;
@@ -93,13 +102,32 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
 /*! \brief Launches what PrepareLaunch prepared; a grid with a zero in it does nothing. */
 inline int RunLaunch(const FunctionPlan& function, const Driver* driver, const LaunchPlan& launch,
                      int device, const CUlaunchConfig& config, void** params) {
-  if (config.gridDimX == 0 || config.gridDimY == 0 || config.gridDimZ == 0) return 0;
+  if (IsEmpty(config)) return 0;
   DeviceScope scope;
   const Status status = scope.Enter(driver, device);
   if (!status.ok()) return FailLaunch(function.name, *launch.kernel, device, nullptr, status);
   // After the driver has answered: in a forked child another thread's unloading never ends.
   ImageUse use(launch.kernel->image);
   return LaunchKernel(function.name, driver, launch.kernel, device, config, params);
+}
+
+/*!
+ * \brief Refuses a stream that a caller gave and that is another device's: the driver would launch
+ * there, away from the tensors.
+ */
+__attribute__((noinline)) inline int CheckStream(const FunctionPlan& function, const Driver* driver,
+                                                int device, CUstream stream) {
+  if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return 0;
+  CUcontext context = nullptr;
+  CUdevice home = -1;
+  // A stream that is being captured, or of a driver that does not say, is left to the launch.
+  if (driver->cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return 0;
+  if (driver->cuCtxPushCurrent(context) != CUDA_SUCCESS) return 0;
+  const CUresult result = driver->cuCtxGetDevice(&home);
+  driver->cuCtxPopCurrent(&context);
+  if (result != CUDA_SUCCESS || home == device) return 0;
+  return Fail("ValueError", "%s: the stream is of cuda:%d, the launch is on cuda:%d, its tensors' "
+              "device: give a stream of that device", function.name, static_cast<int>(home), device);
 }
 
 /*! \brief The number of multiprocessors of a device. */
@@ -130,6 +158,7 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
   const CUstream stream =
       options.has_stream ? options.stream
                          : static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device));
+  if (options.has_stream && CheckStream(function, driver, device, stream) != 0) return -1;
   void** filled = params;
   for (int i = 0; i < function.num_launches; ++i) {
     const LaunchPlan& launch = function.launches[i];

@@ -49,7 +49,6 @@ int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num
     return Fail("TypeError", "%s: got %d options, wanted %d", function.name, num_args, kNumOptions);
   }
   CallOptions options;
-  bool present = false;
   if (args[0].type_index == kTVMFFIOpaquePtr) {
     options.has_stream = true;
     options.stream = static_cast<CUstream>(args[0].v_ptr);
@@ -59,10 +58,12 @@ int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num
     options.stream = reinterpret_cast<CUstream>(stream);
   }
   for (int i = 0; i < 3; ++i) {
-    if (ReadOption(function, "grid", args[1 + i], &options.grid[i], &present) != 0 ||
-        ReadOption(function, "block", args[4 + i], &options.block[i], &options.has_shape) != 0) {
+    bool has_grid = false, has_block = false;
+    if (ReadOption(function, "grid", args[1 + i], &options.grid[i], &has_grid) != 0 ||
+        ReadOption(function, "block", args[4 + i], &options.block[i], &has_block) != 0) {
       return -1;
     }
+    options.has_shape |= has_grid || has_block;
   }
   if (ReadOption(function, "dynamic_smem_bytes", args[7], &options.dynamic_smem_bytes,
                  &options.has_smem) != 0) {
