@@ -32,7 +32,7 @@ class _Macro(NamedTuple):
     body: str
 
 
-_COMMENT = r"//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)"
+_COMMENT = r"//(?:[^\n\\]+|\\\n|\\)*|/\*.*?(?:\*/|\Z)"
 _STRING = r'"(?:\\.|[^"\\\n])*"'
 _LEX = re.compile(
     rf"(?P<comment>{_COMMENT})"
