@@ -16,6 +16,7 @@ from . import (
     include_scan,
     launcher_object,
     nvrtc,
+    nvrtc_options,
     preprocessor_flags,
     toolchain,
 )
@@ -107,7 +108,7 @@ class Job:
         """Return the sources of each unit of host code, and the user's flags for it."""
         # nvcc would have compiled CUDA sources, with its own flags.
         given = self.request.cuda_cflags
-        standard = tuple(flag for flag in given if flag.startswith("-std="))
+        standard = tuple(f"-std={name}" for name in nvrtc_options.standards(given))
         cuda = (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
         groups = {
             "cuda_host": (self.sources.cuda_host, cuda),

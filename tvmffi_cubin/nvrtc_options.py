@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .arch import check_arch
 
-__all__ = ["PRELUDE", "arch_option", "caller_options", "compile_options"]
+__all__ = ["PRELUDE", "arch_option", "caller_options", "compile_options", "standards"]
 
 PRELUDE = "tvmffi_cubin_prelude.h"
 """The header that every source starts with, in the shims' folder."""
@@ -22,11 +22,13 @@ _IGNORED = re.compile(
     r"|--?expt-relaxed-constexpr|--?expt-extended-lambda|--?extended-lambda"
     r"|-t\d+|--threads=\d+|-Xcompiler=.*|--compiler-options=.*"
 )
+# nvcc's, which has no meaning of its own where nothing warns about headers.
+_SYSTEM_INCLUDE = re.compile(r"(?:-isystem|--system-include)=?(.*)", re.DOTALL)
 _IGNORED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "--threads", "--optimize")
 
 
 def caller_options(options: object) -> tuple[str, ...]:
-    """Return the caller's options without those of nvcc's that mean nothing to NVRTC.
+    """Return the caller's options as NVRTC knows them, without those that mean nothing to it.
 
     Raises
     ------
@@ -50,13 +52,15 @@ def caller_options(options: object) -> tuple[str, ...]:
                 f"the option {option!r} is nvcc's: NVRTC compiles for one architecture at a time; "
                 'pass arch="sm_90a" or the like'
             )
-    return tuple(_without_ignored(iter(options)))
+    return tuple(_for_nvrtc(iter(options)))
 
 
-def _without_ignored(options: Iterator[str]) -> Iterator[str]:
+def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
     for option in options:
         if option in _IGNORED_WITH_VALUE:
             next(options, None)
+        elif system := _SYSTEM_INCLUDE.fullmatch(option):
+            yield f"-I{system[1] or next(options, '')}"
         elif not _IGNORED.fullmatch(option):
             yield option
 
@@ -80,6 +84,11 @@ def arch_option(options: Sequence[str], arch: str | None) -> str | None:
             "give it once, as arch="
         )
     return named[0] if named else None
+
+
+def standards(options: Iterable[str]) -> list[str]:
+    """Return the language standards that the options name, such as ``"c++20"``."""
+    return [value for name, value, _ in _items(options) if name in _STD]
 
 
 def compile_options(
@@ -109,12 +118,10 @@ def compile_options(
         The options name two language standards.
     """
     items = _items(options)
-    standards = [value for name, value, _ in items if name in _STD]
-    if len(set(standards)) > 1:
-        raise ValueError(
-            f"two language standards are given: {' and '.join(standards)}; give one -std="
-        )
-    ours = [f"-arch={arch}", "-default-device", f"-std={(standards or ['c++17'])[0]}"]
+    given = standards(options)
+    if len(set(given)) > 1:
+        raise ValueError(f"two language standards are given: {' and '.join(given)}; give one -std=")
+    ours = [f"-arch={arch}", "-default-device", f"-std={(given or ['c++17'])[0]}"]
     ours += [f"-I{shims}", f"--pre-include={shims / PRELUDE}"]
     kept = [
         part

@@ -21,6 +21,8 @@ DEVICE_IMAGE = "kernels"
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
 _RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
+# Without one of these a CUDA source is host code.
+_DEVICE_WORDS = ("__global__", "__device__", "__constant__")
 _MAX_NAME = 200  # file systems allow 255 bytes, temporary names and suffixes included
 
 
@@ -57,7 +59,9 @@ class Request:
     @property
     def may_have_kernels(self) -> bool:
         """Whether some source may need an architecture; a wrapper alone needs none."""
-        return bool(self.kernel_sources) or any("__global__" in s for s in self.cuda_sources)
+        return bool(self.kernel_sources) or any(
+            word in source for source in self.cuda_sources for word in _DEVICE_WORDS
+        )
 
     @property
     def wanted_expressions(self) -> tuple[str, ...]:

@@ -75,6 +75,12 @@ def test_a_host_function_beside_kernels_is_not_exported_but_said_to_be_split_off
         load(source, ["saxpy", "one"])
 
 
+@pytest.mark.parametrize("flags", [["-std=c++20"], ["--std=c++20"], ["-std", "c++20"]])
+def test_the_standard_of_cuda_sources_is_that_of_a_wrapper_too(flags):
+    source = "static_assert(__cplusplus > 201703L); int one() { return 1; }"
+    assert tc.load_inline("std", source, functions="one", extra_cuda_cflags=flags).one() == 1
+
+
 def test_a_source_may_begin_with_a_byte_order_mark():
     assert tc.load_inline("mark", "\ufeff" + SAXPY, arch="sm_90").functions == ("saxpy",)
 

@@ -63,6 +63,13 @@ def test_options_that_only_nvcc_needs_are_left_out(given):
     assert options(*given, "-lineinfo") == options("-lineinfo")
 
 
+@pytest.mark.parametrize(
+    "given", [["-isystem", "/a b"], ["-isystem/a b"], ["--system-include=/a b"], ["-isystem=/a b"]]
+)
+def test_system_folders_are_folders(given):
+    assert options(*given) == options("-I/a b")
+
+
 def test_other_options_keep_their_order_and_spelling():
     given = ["-DA=b c", "-lineinfo", "-Xptxas", "-v", "-use_fast_math", "-I", "/a"]
     made = options(*given)

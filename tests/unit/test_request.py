@@ -95,6 +95,7 @@ def test_include_paths_are_absolute(tmp_path, monkeypatch):
         ({"cuda_sources": None, "cpp_sources": "int f();"}, False, False),
         ({"cuda_sources": "int f();"}, True, False),
         ({"cuda_sources": SOURCE}, True, True),
+        ({"cuda_sources": "__device__ int f();\n#include <k.cuh>"}, True, True),
         ({"cuda_sources": None, "kernel_sources": "KERNEL(k)"}, True, True),
         ({"cuda_sources": None, "cpp_sources": "x", "embed_cubin": {"a": b"i"}}, True, False),
     ],
