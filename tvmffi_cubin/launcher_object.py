@@ -1,4 +1,4 @@
-"""The object that every generated launcher links: compiled once a toolchain, kept in the cache."""
+"""The object that every generated launcher links: compiled once a toolchain, then kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .errors import BuildError
 from .key import Key
 from .toolset import Toolset
 
-__all__ = ["OBJECT", "launcher_flags", "obtain", "own_headers"]
+__all__ = ["OBJECT", "home", "launcher_flags", "obtain", "own_headers"]
 
 OBJECT = "launcher.o"
 _DEPFILE = "launcher.d"
@@ -48,8 +48,21 @@ def own_headers(depfile: Path, tools: Toolset) -> list[str]:
     return [path for path in map(os.path.normpath, read) if path.startswith(roots)]
 
 
+def home(cache: Cache, tools: Toolset) -> Cache:
+    """Return the cache that the object is kept in.
+
+    Like Python's bytecode it belongs to the installed package and lies beside it, so that a new
+    cache folder does not mean compiling it again; where the package cannot be written, in `cache`.
+    """
+    package = os.path.dirname(os.path.abspath(__file__))
+    folder = os.path.join(package, "__pycache__")
+    if os.access(folder if os.path.isdir(folder) else package, os.W_OK | os.X_OK):
+        return Cache(Path(folder, "launcher"), roots=tools.roots)
+    return cache
+
+
 def obtain(cache: Cache, tools: Toolset) -> Entry:
-    """Return the cache's entry of the object, compiling it where there is none.
+    """Return the entry of the object, compiling it where there is none.
 
     Raises
     ------
@@ -59,7 +72,8 @@ def obtain(cache: Cache, tools: Toolset) -> Entry:
         There is no assembler.
     """
     key = Key("launcher object").add("tools", tools.versions)
-    return cache.obtain(key.hexdigest(), lambda folder: _compile(folder, tools))
+    kept = home(cache, tools)
+    return kept.obtain(key.hexdigest(), lambda folder: _compile(folder, tools))
 
 
 def _compile(folder: Path, tools: Toolset) -> Product:
