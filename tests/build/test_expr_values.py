@@ -15,7 +15,7 @@ PARAMS = "const float* x, long a, long b, int c, unsigned d"
 INT64 = (-(2**63), 2**63 - 1)
 EXPRESSIONS = 60
 
-# Each operator and function by itself, and what hypothesis once found or reviewers asked about.
+# Each operator and function by itself, and what hypothesis once found.
 CHOSEN = [
     *("a + b", "a - b", "a * b", "a // b", "a % b", "-a", "+a", "--a", "a - -1"),
     *("ceil_div(a, b)", "min(a, b)", "max(a, b)", "min(a, b, c, d)", "max(c, b, a)"),
