@@ -71,6 +71,8 @@ def _all_kernels(images: Sequence[Image]) -> Iterator[Export]:
             'by functions={"name": Launch(kernel="fill<float>", ...)}'
         )
     names = [signature.name for signature in signatures]
+    # The image has them in an order of its own; those of headers and macros come last.
+    signatures.sort(key=lambda signature: (signature.line is None, signature.line or 0))
     for signature in signatures:
         if names.count(signature.name) > 1:
             several = "\n  ".join(signature_text(s) for s in signatures if s.name == signature.name)

@@ -95,7 +95,7 @@ def _compile(folder: Path, tools: Toolset) -> Product:
         check=False,
     )
     output = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0:
+    if done.returncode != 0 or not os.path.exists(folder / OBJECT):
         raise BuildError(
             f"the launcher does not compile with {' '.join(tools.compiler.command)}:\n{output}\n"
             "a C++17 compiler is needed: set CXX to one",

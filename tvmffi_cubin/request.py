@@ -229,8 +229,12 @@ def _image(name: str, image: Any) -> bytes:
     if isinstance(image, bytes | bytearray | memoryview):
         return bytes(image)
     if isinstance(image, str | os.PathLike):
-        with open(image, "rb") as file:
-            return file.read()
+        try:
+            with open(image, "rb") as file:
+                return file.read()
+        except OSError as error:
+            problem = f"embed_cubin[{name!r}]: {error.strerror}"
+            raise OSError(error.errno, problem, error.filename) from None
     raise TypeError(
         f"embed_cubin[{name!r}] is bytes, a Cubin or a path, got {type(image).__name__}"
     )

@@ -72,6 +72,8 @@ def compile_with_signatures(
     ------
     CompileError
         The source itself does not compile.
+    ValueError
+        It does, but a wanted instance is none of its kernels.
     """
     facts = scan(source) if facts is None else facts
     wanted = tuple(dict.fromkeys(wanted))
@@ -81,11 +83,26 @@ def compile_with_signatures(
         return compile(source, epilogue=probe.epilogue, name_expressions=names)
 
     planned = plan(facts, wanted)
-    cubin, probe = _attempt(attempt, planned)
+    try:
+        cubin, probe = _attempt(attempt, planned)
+    except CompileError as error:
+        if wanted:
+            compile(source, epilogue="", name_expressions=())
+            raise ValueError(_not_instances(wanted, facts, error)) from None
+        raise
     cubin, probe = _again(attempt, cubin, probe, _open_targets(cubin, facts, probe, planned))
     signatures = resolve(facts, cubin, probe, trust_source=True)
     lowered = probe.without(cubin.lowered_names)
     return dataclasses.replace(cubin, lowered_names=lowered), signatures
+
+
+def _not_instances(wanted: Sequence[str], facts: SourceFacts, error: CompileError) -> str:
+    declared = ", ".join(dict.fromkeys(kernel.qualified for kernel in facts.kernels)) or "none"
+    asked = ", ".join(map(repr, wanted))
+    return (
+        f"one of the kernels asked for, {asked}, is no instance of the source's kernels, which "
+        f"are: {declared}. NVRTC says:\n{error.log}"
+    )
 
 
 def _again(

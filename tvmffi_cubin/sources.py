@@ -6,17 +6,21 @@ from dataclasses import dataclass
 
 from .request import DEVICE_IMAGE, Request
 from .scan import scan
-from .source_facts import Use
+from .source_facts import SourceFacts, Use
 
 __all__ = ["HostSource", "Sources", "sort_sources"]
 
 
 @dataclass(frozen=True)
 class HostSource:
-    """A source for the host compiler: its text and the file that holds it in the build folder."""
+    """A source for the host compiler: its text and the file that holds it in the build folder.
+
+    A preamble (includes, macros, types) is given to both compilers, where there are both sides.
+    """
 
     file: str
     text: str
+    is_preamble: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,25 +58,39 @@ def sort_sources(request: Request) -> Sources:
     ValueError
         One mixes kernels and host code; the message says how to split it.
     """
+    wanted = {export.name for export in request.functions or () if export.launches is None}
+    found = [scan(source) for source in request.cuda_sources]
+    for index, facts in enumerate(found):
+        _refuse_mixed(index, facts, wanted)
+    has_device = bool(request.kernel_sources) or any(f.kind == "device" for f in found)
     device = list(request.kernel_sources)
     host: list[HostSource] = []
     functions: list[str] = []
-    wanted = {export.name for export in request.functions or () if export.launches is None}
-    for index, source in enumerate(request.cuda_sources):
-        facts = scan(source)
-        exported = [f for f in facts.functions if f.defined and f.qualified in wanted]
-        if facts.kind == "mixed" or (facts.kind == "device" and exported):
-            uses = (Use(f"{f.qualified}, which is to be exported", f.line) for f in exported)
-            raise ValueError(_mixed_text(index, (*facts.evidence, *uses)))
-        if facts.kind == "device":
+    for index, (source, facts) in enumerate(zip(request.cuda_sources, found, strict=True)):
+        preamble = has_device and _is_preamble(facts)
+        if facts.kind == "device" or preamble:
             device.append(source)
-        else:
-            host.append(HostSource(f"cuda_sources_{index}.cu", source))
+        if facts.kind == "host":
+            host.append(HostSource(f"cuda_sources_{index}.cu", source, preamble))
             functions += [f.qualified for f in facts.functions]
+    if all(source.is_preamble for source in host):
+        host = []
     cpp = [HostSource(f"cpp_sources_{i}.cpp", text) for i, text in enumerate(request.cpp_sources)]
     for source in request.cpp_sources:
         functions += [f.qualified for f in scan(source).functions]
     return Sources(tuple(device), tuple(host), tuple(cpp), tuple(functions))
+
+
+def _is_preamble(facts: SourceFacts) -> bool:
+    """Whether a source holds what either side may need: includes, macros, types; no functions."""
+    return not (facts.kernels or facts.functions or facts.host_uses)
+
+
+def _refuse_mixed(index: int, facts: SourceFacts, wanted: set[str]) -> None:
+    exported = [f for f in facts.functions if f.defined and f.qualified in wanted]
+    if facts.kind == "mixed" or (facts.kind == "device" and exported):
+        uses = (Use(f"{f.qualified}, which is to be exported", f.line) for f in exported)
+        raise ValueError(_mixed_text(index, (*facts.evidence, *uses)))
 
 
 def _mixed_text(index: int, uses: tuple[Use, ...]) -> str:

@@ -78,29 +78,29 @@ def find(*, needs_cuda: bool) -> Toolset:
     """
     compiler = toolchain.find_host_compiler()
     paths = toolchain.tvm_ffi_paths()
+    compiler_identity, tvm_ffi_identity = _identify(compiler, paths.library)
     return Toolset(
         compiler=compiler,
-        compiler_identity=_identify(compiler),
+        compiler_identity=compiler_identity,
         tvm_ffi=paths,
-        tvm_ffi_identity=identity.remember(
-            paths.library, lambda: _digest(paths.library), what="digest"
-        ),
+        tvm_ffi_identity=tvm_ffi_identity,
         include=toolchain.include_dir(),
         cuda=toolchain.find_cuda() if needs_cuda else None,
     )
 
 
-def _identify(compiler: HostCompiler) -> str:
-    # One program of the command may be a launcher: each is asked about, all are stat'ed.
-    text = "\0".join(compiler.command)
-    answers = [
-        identity.remember(
-            program, lambda: toolchain.identify_host_compiler(compiler), what=f"compiler\0{text}"
-        )
-        for program in compiler.files
-    ]
-    # All of them: what an option takes may be a word of its own, as in -D X=1.
-    return "\n".join((answers[-1], *compiler.arguments))
+def _identify(compiler: HostCompiler, library: Path) -> tuple[str, str]:
+    """Return the compiler's identity and tvm-ffi's; asked for together, for one memo is read."""
+
+    def ask() -> str:
+        return f"{_digest(library)}\n{toolchain.identify_host_compiler(compiler)}"
+
+    # Of a compiler's command several programs may count, such as a launcher: all are stat'ed.
+    command = "\0".join(compiler.command)
+    text = identity.remember((*compiler.files, library), ask, what=f"tools\0{command}")
+    digest, _, version = text.partition("\n")
+    # All arguments: what an option takes may be a word of its own, as in -D X=1.
+    return "\n".join((version, *compiler.arguments)), digest
 
 
 def _digest(path: Path) -> str:

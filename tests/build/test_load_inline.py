@@ -326,3 +326,18 @@ def test_a_missing_assembler_names_its_package(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     with pytest.raises(tc.ToolchainError, match="assembler 'as'.*binutils"):
         load(SAXPY)
+
+
+def test_a_preamble_of_its_own_reaches_the_kernels_and_the_wrapper():
+    preamble = "#define FACTOR 3\nstruct Pair { int a, b; };\n"
+    kernel = 'extern "C" __global__ void k(Pair* p) { p->a = FACTOR; }'
+    mod = tc.load_inline("preamble", [preamble, kernel], arch="sm_90")
+    assert mod.functions == ("k",)
+    host = "int factor() { return FACTOR + (int)sizeof(Pair); }"
+    mod = tc.load_inline("preamble", [preamble, kernel, host], functions="factor", arch="sm_90")
+    assert mod.factor() == 11
+
+
+def test_default_exports_come_in_the_order_of_the_source():
+    source = "".join(f'extern "C" __global__ void {name}() {{}}\n' for name in ("b", "c", "a"))
+    assert tc.load_inline("order", source, arch="sm_90").functions == ("b", "c", "a")
