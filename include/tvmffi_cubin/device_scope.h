@@ -1,6 +1,7 @@
 /*!
  * \file tvmffi_cubin/device_scope.h
- * \brief Makes a device current for the length of a scope and leaves the caller's context as it was.
+ * \brief Makes a device current for the length of a scope and leaves the caller's context as it
+ * was.
  */
 #ifndef TVMFFI_CUBIN_DEVICE_SCOPE_H_
 #define TVMFFI_CUBIN_DEVICE_SCOPE_H_

@@ -38,8 +38,8 @@ struct DispatchTarget {
 
 /*! \brief Launches again in the context that the launch belongs to, unless that is current. */
 __attribute__((noinline, cold)) inline Status DispatchElsewhere(const DispatchTarget& target,
-                                                               const CUlaunchConfig& config,
-                                                               void** args, const Status& first) {
+                                                                const CUlaunchConfig& config,
+                                                                void** args, const Status& first) {
   const Driver* driver = target.driver;
   CUcontext wanted = nullptr, current = nullptr;
   driver->cuCtxGetCurrent(&current);
@@ -71,8 +71,7 @@ inline Status Dispatch(const DispatchTarget& target, const CUlaunchConfig& confi
     return entered.ok() ? target.LaunchHere(config, args, device) : entered;
   }
   const bool asks = config.sharedMemBytes != 0 && target.smem != nullptr;
-  const Status status =
-      target.LaunchHere(config, args, asks ? CurrentDevice(target.driver) : 0);
+  const Status status = target.LaunchHere(config, args, asks ? CurrentDevice(target.driver) : 0);
   switch (status.result) {
     case CUDA_ERROR_INVALID_CONTEXT:
     case CUDA_ERROR_INVALID_HANDLE:

@@ -1,6 +1,7 @@
 /*!
  * \file tvmffi_cubin/driver.h
- * \brief The CUDA driver behind one seam: dlopen and cuGetProcAddress at first use, nothing to link.
+ * \brief The CUDA driver behind one seam: dlopen and cuGetProcAddress at first use, nothing to
+ * link.
  */
 #ifndef TVMFFI_CUBIN_DRIVER_H_
 #define TVMFFI_CUBIN_DRIVER_H_
@@ -62,7 +63,7 @@ struct DriverState {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   Driver table{};
   const Driver* ready = nullptr;
-  void* library = nullptr;
+  void* shared_object = nullptr;
   pid_t opener = 0;
   char problem[512] = "";
 };
@@ -86,20 +87,20 @@ inline void* FindDriverSymbol(void* library, const char* name, int version = 120
 inline bool FillDriverTable(DriverState* state) {
   const char* path = getenv("TVMFFI_CUBIN_DRIVER");
   if (path == nullptr || path[0] == '\0') path = "libcuda.so.1";
-  state->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (state->library == nullptr) {
+  state->shared_object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (state->shared_object == nullptr) {
     snprintf(state->problem, sizeof(state->problem),
              "no CUDA driver: %s. Install NVIDIA's driver, or run where there is one", dlerror());
     return false;
   }
-#define TVMFFI_CUBIN_FIND_ENTRY(name)                                                          \
-  state->table.name =                                                                          \
-      reinterpret_cast<decltype(&::name)>(FindDriverSymbol(state->library, #name));            \
-  if (state->table.name == nullptr) {                                                          \
-    snprintf(state->problem, sizeof(state->problem),                                           \
+#define TVMFFI_CUBIN_FIND_ENTRY(name)                                                         \
+  state->table.name =                                                                         \
+      reinterpret_cast<decltype(&::name)>(FindDriverSymbol(state->shared_object, #name));     \
+  if (state->table.name == nullptr) {                                                         \
+    snprintf(state->problem, sizeof(state->problem),                                          \
              "the CUDA driver %s has no " #name ": a driver of CUDA 12.0 or newer is needed", \
-             path);                                                                            \
-    return false;                                                                              \
+             path);                                                                           \
+    return false;                                                                             \
   }
   TVMFFI_CUBIN_DRIVER_ENTRIES(TVMFFI_CUBIN_FIND_ENTRY)
 #undef TVMFFI_CUBIN_FIND_ENTRY

@@ -22,7 +22,7 @@ struct DriverEntry {
     Function found = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
     if (__builtin_expect(found != nullptr, 1)) return found;
     if (OpenDriver() == nullptr) return nullptr;
-    found = reinterpret_cast<Function>(FindDriverSymbol(driver_state.library, name, version));
+    found = reinterpret_cast<Function>(FindDriverSymbol(driver_state.shared_object, name, version));
     __atomic_store_n(&function, found, __ATOMIC_RELEASE);
     return found;
   }
@@ -36,8 +36,8 @@ struct DriverEntry {
 };
 
 /*! \brief Defines `entry::name`; cuda.h's own renaming (cuMemAlloc_v2) applies at both ends. */
-#define TVMFFI_CUBIN_DRIVER_ENTRY(name, version)                   \
-  namespace entry {                                                \
+#define TVMFFI_CUBIN_DRIVER_ENTRY(name, version)                          \
+  namespace entry {                                                       \
   inline DriverEntry<decltype(&::name)> name = {#name, version, nullptr}; \
   }
 

@@ -11,9 +11,10 @@
  * A generated assembly unit holds the bytes and a table of two addresses. Code goes through the
  * table, because an image of several GiB may lie further away than a relative reference reaches.
  */
-#define EMBED_CUBIN(name)                                                                       \
+#define EMBED_CUBIN(name)                                                                         \
   extern "C" const unsigned char __tvm_ffi__cubin_##name[] __attribute__((visibility("hidden"))); \
-  extern "C" const void* const __tvmffi_cubin_image_##name[2] __attribute__((visibility("hidden")))
+  extern "C" const void* const __tvmffi_cubin_image_##name[2] __attribute__((visibility("hidde"   \
+                                                                                        "n")))
 
 /*! \brief The first byte of an image that EMBED_CUBIN declared. */
 #define EMBEDDED_CUBIN_DATA(name) (__tvmffi_cubin_image_##name[0])

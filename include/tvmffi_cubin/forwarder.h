@@ -40,7 +40,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_f
     if (strcmp(name, "cuGetErrorString") == 0) return reinterpret_cast<void*>(&TextWithoutDriver);
     return reinterpret_cast<void*>(&AnswerNoDriver);
   }
-  void* found = dlsym(driver_state.library, name);
+  void* found = dlsym(driver_state.shared_object, name);
   if (found == nullptr) return reinterpret_cast<void*>(&AnswerNotFound);
   __atomic_store_n(slot, found, __ATOMIC_RELEASE);
   return found;

@@ -38,11 +38,12 @@ inline bool LooksLikeImage(const void* image) {
   const char* text = static_cast<const char*>(image);
   const auto starts = [text](const char* magic) { return strncmp(text, magic, 4) == 0; };
   if (starts("\177ELF") || starts("\x50\xED\x55\xBA")) return true;  // cubin, fatbin
-  if (starts("\xB1\x43\x62\x46")) return true;                      // a fatbin's wrapper
-  return strstr(text, ".version") != nullptr;                       // PTX, a text that ends in 0
+  if (starts("\xB1\x43\x62\x46")) return true;                       // a fatbin's wrapper
+  return strstr(text, ".version") != nullptr;                        // PTX, a text that ends in 0
 }
 
-/*! \brief Fewer bytes than these, an ELF header, are no image: the driver would read beyond them. */
+/*! \brief Fewer bytes than these, an ELF header, are no image: the driver would read beyond them.
+ */
 constexpr size_t kLeastImageBytes = 64;
 
 /*!

@@ -23,7 +23,7 @@ struct Place {
 
 /*! \brief Raises "f: argument 2 (n: int): got ..., wanted ..." */
 __attribute__((noinline, cold)) inline int FailType(const Place& place, const TVMFFIAny& any,
-                                                   const char* wanted) {
+                                                    const char* wanted) {
   return Fail("TypeError", "%s: argument %d (%s: %s): got %s, wanted %s", place.function,
               place.position, place.param->name, place.param->type, DescribeArgument(any).chars,
               wanted);
@@ -48,7 +48,7 @@ __attribute__((noinline, cold)) inline int FailRange(const Place& place, const T
 
 /*! \brief An integer beyond int64: a uint64, or a double for floating parameters. */
 __attribute__((noinline)) inline int ConvertBigInt(const Place& place, const TVMFFIAny& any,
-                                                  Argument* out) {
+                                                   Argument* out) {
   const Param& param = *place.param;
   const TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&any);
   const size_t words = content.size / sizeof(uint64_t);
@@ -57,9 +57,10 @@ __attribute__((noinline)) inline int ConvertBigInt(const Place& place, const TVM
     memcpy(&word, content.data + sizeof(word), sizeof(word));
     if (word != 0) return FailRange(place, any);
     if (param.in_expression) {
-      return Fail("ValueError", "%s: argument %d (%s: %s): an expression reads it and cannot hold "
-                  "values above 9223372036854775807", place.function, place.position, param.name,
-                  param.type);
+      return Fail("ValueError",
+                  "%s: argument %d (%s: %s): an expression reads it and cannot hold "
+                  "values above 9223372036854775807",
+                  place.function, place.position, param.name, param.type);
     }
     memcpy(&out->storage.u64, content.data, sizeof(word));
     return 0;
@@ -94,11 +95,12 @@ inline bool AsBytes(const TVMFFIAny& any, TVMFFIByteArray* out) {
 
 /*! \brief A by-value struct: bytes of exactly its size. */
 __attribute__((noinline)) inline int ConvertBytes(const Place& place, const TVMFFIAny& any,
-                                                 Argument* out) {
+                                                  Argument* out) {
   TVMFFIByteArray content;
   if (!AsBytes(any, &content)) return FailType(place, any, "bytes of the struct's own layout");
   if (content.size != place.param->size) {
-    return Fail("ValueError", "%s: argument %d (%s: %s): got %zu bytes, wanted %u, the struct's size",
+    return Fail("ValueError",
+                "%s: argument %d (%s: %s): got %zu bytes, wanted %u, the struct's size",
                 place.function, place.position, place.param->name, place.param->type, content.size,
                 place.param->size);
   }

@@ -17,7 +17,7 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief Raises `kind` with a printf-formatted text; returns -1, what a tvm-ffi callee returns. */
 __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char* kind,
-                                                                     const char* format, ...) {
+                                                                      const char* format, ...) {
   char text[2048];
   va_list values;
   va_start(values, format);
@@ -34,11 +34,24 @@ struct Text {
 
 /*! \brief A DLPack dtype as people write it: "float32", "bfloat16", "int8x4". */
 __attribute__((noinline, cold)) inline Text DescribeDType(DLDataType dtype) {
-  static constexpr const char* kNames[] = {
-      "int",          "uint",          "float",           "handle",          "bfloat",
-      "complex",      "bool",          "float8_e3m4",     "float8_e4m3",     "float8_e4m3b11fnuz",
-      "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",  "float8_e5m2fnuz", "float8_e8m0fnu",
-      "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"};
+  static constexpr const char* kNames[] = {"int",
+                                           "uint",
+                                           "float",
+                                           "handle",
+                                           "bfloat",
+                                           "complex",
+                                           "bool",
+                                           "float8_e3m4",
+                                           "float8_e4m3",
+                                           "float8_e4m3b11fnuz",
+                                           "float8_e4m3fn",
+                                           "float8_e4m3fnuz",
+                                           "float8_e5m2",
+                                           "float8_e5m2fnuz",
+                                           "float8_e8m0fnu",
+                                           "float6_e2m3fn",
+                                           "float6_e3m2fn",
+                                           "float4_e2m1fn"};
   Text text;
   const bool known = dtype.code < sizeof(kNames) / sizeof(kNames[0]);
   const bool sized = dtype.code < kDLBool;
@@ -82,7 +95,8 @@ __attribute__((noinline, cold)) inline Text DescribeArgument(const TVMFFIAny& an
   const size_t size = sizeof(text.chars);
   if (const DLTensor* tensor = AsTensor(any)) {
     snprintf(out, size, "a tensor of dtype %.99s and rank %d on %.99s",
-             DescribeDType(tensor->dtype).chars, tensor->ndim, DescribeDevice(tensor->device).chars);
+             DescribeDType(tensor->dtype).chars, tensor->ndim,
+             DescribeDevice(tensor->device).chars);
     return text;
   }
   switch (any.type_index) {

@@ -20,7 +20,7 @@ struct Evaluation {
   int64_t grid[3];
   int64_t block[3];
   int64_t dynamic_smem_bytes;
-  Argument* computed;            // kernel arguments that expressions give
+  Argument* computed;             // kernel arguments that expressions give
   const char* failure = nullptr;  // what went wrong
   const char* where = "";         // in which expression, as the user wrote it
 

@@ -71,8 +71,10 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
                          const CallOptions& options, Evaluation* evaluation, void** params,
                          CUlaunchConfig* config) {
   if (!launch.shaped && !options.has_shape) {
-    return Fail("TypeError", "%s: the launch has no shape: call %s[grid, block](...), or give the "
-                "function a Launch(grid=..., block=...)", function.name, function.name);
+    return Fail("TypeError",
+                "%s: the launch has no shape: call %s[grid, block](...), or give the "
+                "function a Launch(grid=..., block=...)",
+                function.name, function.name);
   }
   for (int i = 0; i < 3; ++i) {
     evaluation->grid[i] = options.grid[i];
@@ -116,7 +118,7 @@ inline int RunLaunch(const FunctionPlan& function, const Driver* driver, const L
  * there, away from the tensors.
  */
 __attribute__((noinline)) inline int CheckStream(const FunctionPlan& function, const Driver* driver,
-                                                int device, CUstream stream) {
+                                                 int device, CUstream stream) {
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return 0;
   CUcontext context = nullptr;
   CUdevice home = -1;
@@ -126,8 +128,10 @@ __attribute__((noinline)) inline int CheckStream(const FunctionPlan& function, c
   const CUresult result = driver->cuCtxGetDevice(&home);
   driver->cuCtxPopCurrent(&context);
   if (result != CUDA_SUCCESS || home == device) return 0;
-  return Fail("ValueError", "%s: the stream is of cuda:%d, the launch is on cuda:%d, its tensors' "
-              "device: give a stream of that device", function.name, static_cast<int>(home), device);
+  return Fail("ValueError",
+              "%s: the stream is of cuda:%d, the launch is on cuda:%d, its tensors' "
+              "device: give a stream of that device",
+              function.name, static_cast<int>(home), device);
 }
 
 /*! \brief The number of multiprocessors of a device. */
@@ -151,13 +155,13 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
   if (device < 0) device = CurrentDevice(driver);
   Evaluation evaluation{};
   evaluation.arguments = arguments;
-  auto* configs =
-      static_cast<CUlaunchConfig*>(__builtin_alloca(sizeof(CUlaunchConfig) * function.num_launches));
+  auto* configs = static_cast<CUlaunchConfig*>(
+      __builtin_alloca(sizeof(CUlaunchConfig) * function.num_launches));
   auto* computed = static_cast<Argument*>(__builtin_alloca(sizeof(Argument) * function.num_slots));
   auto* params = static_cast<void**>(__builtin_alloca(sizeof(void*) * function.num_slots));
-  const CUstream stream =
-      options.has_stream ? options.stream
-                         : static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device));
+  const CUstream stream = options.has_stream
+                              ? options.stream
+                              : static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device));
   if (options.has_stream && CheckStream(function, driver, device, stream) != 0) return -1;
   void** filled = params;
   for (int i = 0; i < function.num_launches; ++i) {

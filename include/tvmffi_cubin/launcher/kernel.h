@@ -1,6 +1,7 @@
 /*!
  * \file tvmffi_cubin/launcher/kernel.h
- * \brief One kernel of an embedded image: loaded at first use, launched, and its failures explained.
+ * \brief One kernel of an embedded image: loaded at first use, launched, and its failures
+ * explained.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 #define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
@@ -56,8 +57,8 @@ inline int DeviceAttribute(const Driver* driver, int device, CUdevice_attribute 
 
 /*! \brief Finds the limit that a refused launch goes over; false where it goes over none. */
 __attribute__((noinline, cold)) inline bool FindLimit(const Driver* driver, int device,
-                                                     CUkernel kernel, const CUlaunchConfig& config,
-                                                     Text* text) {
+                                                      CUkernel kernel, const CUlaunchConfig& config,
+                                                      Text* text) {
   const struct {
     const char* what;
     uint64_t asked;
@@ -93,9 +94,9 @@ __attribute__((noinline, cold)) inline bool FindLimit(const Driver* driver, int 
 
 /*! \brief Raises what a failed load or launch means: limits and architectures by name. */
 __attribute__((noinline, cold)) inline int FailLaunch(const char* function,
-                                                     const EmbeddedKernel& kernel, int device,
-                                                     const CUlaunchConfig* config,
-                                                     const Status& status) {
+                                                      const EmbeddedKernel& kernel, int device,
+                                                      const CUlaunchConfig* config,
+                                                      const Status& status) {
   const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
   Text text;
   DescribeStatus(status, text.chars, sizeof(text.chars));
@@ -105,11 +106,15 @@ __attribute__((noinline, cold)) inline int FailLaunch(const char* function,
       return Fail("LaunchLimitError", "%s: launch of %s: %s", function, kernel.display, text.chars);
     }
     if (status.result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-      const int major = DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-      const int minor = DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-      return Fail("LaunchError", "%s: the image %s is for %s, device %d is sm_%d%d: compile it for "
-                  "that arch (%s)", function, kernel.image->name, kernel.image->arches, device, major,
-                  minor, text.chars);
+      const int major =
+          DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+      const int minor =
+          DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+      return Fail("LaunchError",
+                  "%s: the image %s is for %s, device %d is sm_%d%d: compile it for "
+                  "that arch (%s)",
+                  function, kernel.image->name, kernel.image->arches, device, major, minor,
+                  text.chars);
     }
   }
   return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s", function, kernel.display,
@@ -127,8 +132,10 @@ inline int LaunchKernel(const char* function, const Driver* driver, EmbeddedKern
     status = kernel->smem.Raise(driver, handle, device, &most);
     if (!status.ok()) return FailLaunch(function, *kernel, device, nullptr, status);
     if (!kernel->smem.Covers(device, config.sharedMemBytes)) {
-      return Fail("LaunchLimitError", "%s: launch of %s: dynamic_smem_bytes is %u, device %d allows "
-                  "this kernel %d", function, kernel->display, config.sharedMemBytes, device, most);
+      return Fail("LaunchLimitError",
+                  "%s: launch of %s: dynamic_smem_bytes is %u, device %d allows "
+                  "this kernel %d",
+                  function, kernel->display, config.sharedMemBytes, device, most);
     }
   }
   // A CUkernel may be given where a CUfunction is asked for: the driver then takes the one of the

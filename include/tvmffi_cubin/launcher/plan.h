@@ -22,24 +22,24 @@ enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kByte
 /*! \brief One parameter of an exported function; a row of a generated table. */
 struct Param {
   const char* name;
-  const char* type;       // C++ spelling, for messages
+  const char* type;  // C++ spelling, for messages
   Kind kind;
-  bool strided;           // any strides will do
-  bool in_expression;     // its integer, shape or strides are read by an expression
-  uint32_t size;          // bytes of the kernel parameter
-  uint32_t align;         // of what a pointer points to, in bytes; a power of two
-  int32_t min_rank;       // dimensions that expressions read
-  int32_t rank;           // exact rank where it was declared, else -1
-  uint8_t num_dtypes;     // 0: any
+  bool strided;        // any strides will do
+  bool in_expression;  // its integer, shape or strides are read by an expression
+  uint32_t size;       // bytes of the kernel parameter
+  uint32_t align;      // of what a pointer points to, in bytes; a power of two
+  int32_t min_rank;    // dimensions that expressions read
+  int32_t rank;        // exact rank where it was declared, else -1
+  uint8_t num_dtypes;  // 0: any
   DLDataType dtypes[4];
   const char* dtype_names;  // for messages: "float32", "int8 or uint8"
 };
 
 /*! \brief One argument of a call, converted. */
 struct Argument {
-  void* address;            // of the value, what the driver copies from
-  const DLTensor* tensor;   // where the argument is one
-  int64_t integer;          // the value that expressions see
+  void* address;           // of the value, what the driver copies from
+  const DLTensor* tensor;  // where the argument is one
+  int64_t integer;         // the value that expressions see
   union {
     void* pointer;
     int64_t i64;
@@ -83,7 +83,7 @@ struct LaunchPlan {
   const Source* sources;
   int32_t num_sources;
   int32_t num_computed;
-  bool shaped;       // grid and block are known, else the caller gives them
+  bool shaped;  // grid and block are known, else the caller gives them
   bool reads_num_sms;
   void (*evaluate)(struct Evaluation*);
 };

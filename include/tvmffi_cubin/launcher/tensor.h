@@ -40,7 +40,8 @@ inline bool IsContiguous(const DLTensor& tensor) {
   return true;
 }
 
-/*! \brief Whether the driver knows host memory as page-locked or managed, which a kernel can read. */
+/*! \brief Whether the driver knows host memory as page-locked or managed, which a kernel can read.
+ */
 __attribute__((noinline, cold)) inline bool IsDeviceAccessible(const void* data) {
   const Driver* driver = OpenDriver();
   // Not its device pointer: the driver refuses to tell that in a thread without a context.
@@ -57,22 +58,27 @@ inline int CheckDevice(const Place& place, const DLTensor& tensor, TensorDevice*
     const int device = tensor.device.device_id;
     if (common->from == nullptr) {
       if (device < 0 || device >= kMaxDevices) {
-        return Fail("ValueError", "%s: argument %d (%s: %s): got a tensor on cuda:%d, wanted one on "
-                    "cuda:0 to cuda:%d", place.function, place.position, param.name, param.type,
-                    device, kMaxDevices - 1);
+        return Fail("ValueError",
+                    "%s: argument %d (%s: %s): got a tensor on cuda:%d, wanted one on "
+                    "cuda:0 to cuda:%d",
+                    place.function, place.position, param.name, param.type, device,
+                    kMaxDevices - 1);
       }
       *common = {device, &param};
     } else if (common->device != device) {
-      return Fail("ValueError", "%s: argument %d (%s: %s) is on cuda:%d and %s is on cuda:%d: all "
-                  "tensors of a launch must be on one device", place.function, place.position,
-                  param.name, param.type, device, common->from->name, common->device);
+      return Fail("ValueError",
+                  "%s: argument %d (%s: %s) is on cuda:%d and %s is on cuda:%d: all "
+                  "tensors of a launch must be on one device",
+                  place.function, place.position, param.name, param.type, device,
+                  common->from->name, common->device);
     }
     return 0;
   }
   const int type = static_cast<int>(tensor.device.device_type);
   if (type == kDLCUDAHost || type == kDLCUDAManaged) return 0;
   if (type == kDLCPU && IsDeviceAccessible(tensor.data)) return 0;
-  return Fail("ValueError", "%s: argument %d (%s: %s): got a tensor on %s, wanted one on a CUDA "
+  return Fail("ValueError",
+              "%s: argument %d (%s: %s): got a tensor on %s, wanted one on a CUDA "
               "device (pinned and managed host memory will do): move it first, as with x.cuda()",
               place.function, place.position, param.name, param.type,
               DescribeDevice(tensor.device).chars);
@@ -102,9 +108,10 @@ inline int CheckRank(const Place& place, const DLTensor& tensor) {
                 place.function, place.position, param.name, param.type, tensor.ndim, param.rank);
   }
   if (tensor.ndim < param.min_rank) {
-    return Fail("ValueError", "%s: argument %d (%s: %s): got a tensor of rank %d, wanted rank %d or "
-                "more: an expression of the launch reads dimension %d", place.function,
-                place.position, param.name, param.type, tensor.ndim, param.min_rank,
+    return Fail("ValueError",
+                "%s: argument %d (%s: %s): got a tensor of rank %d, wanted rank %d or "
+                "more: an expression of the launch reads dimension %d",
+                place.function, place.position, param.name, param.type, tensor.ndim, param.min_rank,
                 param.min_rank - 1);
   }
   return 0;
@@ -116,9 +123,11 @@ inline bool IsAligned(const Place& place, const void* data) {
 }
 
 __attribute__((noinline, cold)) inline int FailAlignment(const Place& place, const void* data) {
-  return Fail("ValueError", "%s: argument %d (%s: %s): the data lies at %p, wanted an address that "
-              "is a multiple of %u", place.function, place.position, place.param->name,
-              place.param->type, data, place.param->align);
+  return Fail("ValueError",
+              "%s: argument %d (%s: %s): the data lies at %p, wanted an address that "
+              "is a multiple of %u",
+              place.function, place.position, place.param->name, place.param->type, data,
+              place.param->align);
 }
 
 /*! \brief A tensor for a pointer parameter. */
@@ -130,9 +139,11 @@ inline int ConvertTensor(const Place& place, const DLTensor& tensor, Argument* o
     return -1;
   }
   if (!param.strided && !IsContiguous(tensor)) {
-    return Fail("ValueError", "%s: argument %d (%s: %s): got a tensor that is not contiguous, wanted "
+    return Fail("ValueError",
+                "%s: argument %d (%s: %s): got a tensor that is not contiguous, wanted "
                 "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
-                "kernel handles strides", place.function, place.position, param.name, param.type);
+                "kernel handles strides",
+                place.function, place.position, param.name, param.type);
   }
   // By way of an integer: nothing may be added to an empty tensor's null pointer.
   const uintptr_t address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
@@ -149,12 +160,15 @@ inline int ConvertPointer(const Place& place, const TVMFFIAny& any, Argument* ou
   if (const DLTensor* tensor = AsTensor(any)) return ConvertTensor(place, *tensor, out, common);
   const bool is_none = any.type_index == kTVMFFINone;
   if (!is_none && any.type_index != kTVMFFIOpaquePtr) {
-    return FailType(place, any, "a tensor, None (a null pointer), or an address as ctypes.c_void_p");
+    return FailType(place, any,
+                    "a tensor, None (a null pointer), or an address as ctypes.c_void_p");
   }
   if (place.param->in_expression || place.param->rank >= 0) {
-    return Fail("ValueError", "%s: argument %d (%s: %s): got %s, wanted a tensor: its shape is read "
-                "by the launch", place.function, place.position, place.param->name,
-                place.param->type, is_none ? "None" : "an address");
+    return Fail("ValueError",
+                "%s: argument %d (%s: %s): got %s, wanted a tensor: its shape is read "
+                "by the launch",
+                place.function, place.position, place.param->name, place.param->type,
+                is_none ? "None" : "an address");
   }
   out->storage.pointer = is_none ? nullptr : any.v_ptr;
   return IsAligned(place, out->storage.pointer) ? 0 : FailAlignment(place, out->storage.pointer);

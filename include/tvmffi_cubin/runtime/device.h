@@ -66,8 +66,7 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device) {
   const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
   CUdevice handle = 0;
-  CUresult result =
-      driver == nullptr ? CUDA_ERROR_NO_DEVICE : driver->cuDeviceGet(&handle, device);
+  CUresult result = driver == nullptr ? CUDA_ERROR_NO_DEVICE : driver->cuDeviceGet(&handle, device);
   if (result == CUDA_SUCCESS) {
     const auto which = static_cast<CUdevice_attribute>(attribute);
     result = driver->cuDeviceGetAttribute(value, which, handle);
