@@ -105,6 +105,21 @@ def agree(one: CxxType, other: CxxType) -> bool:
     return one.kind == other.kind and (one.kind != "float" or one.scalar == other.scalar)
 
 
+def contradicts(declared: CxxType, real: CxxType) -> bool:
+    """Whether a declaration says something else than what the source is known to have.
+
+    A struct's name tells nothing, nor does a pointer to a type without dtypes, such as ``void*``.
+    """
+    if "struct" in (declared.kind, real.kind):
+        return False
+    if not agree(declared, real):
+        return True
+    if declared.pointee is None or real.pointee is None:
+        return False
+    one, other = set(declared.pointee.dtypes), set(real.pointee.dtypes)
+    return bool(one and other and not one & other)
+
+
 def _common_type(one: CxxType, other: CxxType) -> CxxType | None:
     """Return the type that does for both: the same, or a pointer that one launch only reads."""
     if one == other:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from . import constant, expr
 from .cubin import Kernel
 from .cxx_type import CxxType, Param, parse_params
-from .exported import Exported, agree
+from .exported import Exported, contradicts
 from .launch import Launch
 from .scope import Scope
 
@@ -216,11 +216,7 @@ class _Binder:
                     f"has {slot.size}{self.known(ref)}"
                 )
             real = ref.params[index].type if ref.params is not None else None
-            if (
-                real
-                and "struct" not in (real.kind, param.type.kind)
-                and not agree(real, param.type)
-            ):
+            if real and contradicts(param.type, real):
                 raise ValueError(
                     f"{self.where(ref)}: params declares parameter {index + 1} as "
                     f"'{param.type.text} {param.name}', the source has '{real.text}'"

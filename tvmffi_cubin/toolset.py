@@ -9,9 +9,24 @@ from pathlib import Path
 
 from . import identity, toolchain
 from .environment import compiler_environment
+from .key import Key, file_digest
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
 __all__ = ["Toolset", "find"]
+
+# What shapes the generated text most: the package's version may lag behind a change of these.
+_GENERATORS = (
+    "codegen.py",
+    "function.py",
+    "host_unit.py",
+    "job.py",
+    "ninja.py",
+    "templates/host.cc.in",
+    "templates/image.s.in",
+    "templates/launcher.cc.in",
+    "templates/launcher_export.cc.in",
+    "templates/launcher_function.cc.in",
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +43,8 @@ class Toolset:
         tvm-ffi's headers and library.
     tvm_ffi_identity : str
         Digest of tvm-ffi's library.
+    generator_identity : str
+        Digest of what generates text here.
     include : Path
         This package's own headers.
     cuda : Cuda or None
@@ -38,6 +55,7 @@ class Toolset:
     compiler_identity: str
     tvm_ffi: TvmFfiPaths
     tvm_ffi_identity: str
+    generator_identity: str
     include: Path
     cuda: Cuda | None
 
@@ -57,6 +75,7 @@ class Toolset:
         versions = {
             "host_compiler": self.compiler_identity,
             "tvm_ffi": self.tvm_ffi_identity,
+            "generator": self.generator_identity,
             "cuda": "" if self.cuda is None else self.cuda.identity,
         }
         versions.update(compiler_environment())
@@ -78,32 +97,35 @@ def find(*, needs_cuda: bool) -> Toolset:
     """
     compiler = toolchain.find_host_compiler()
     paths = toolchain.tvm_ffi_paths()
-    compiler_identity, tvm_ffi_identity = _identify(compiler, paths.library)
+    compiler_identity, *digests = _identify(compiler, paths.library)
     return Toolset(
         compiler=compiler,
         compiler_identity=compiler_identity,
         tvm_ffi=paths,
-        tvm_ffi_identity=tvm_ffi_identity,
+        tvm_ffi_identity=digests[0],
+        generator_identity=digests[1],
         include=toolchain.include_dir(),
         cuda=toolchain.find_cuda() if needs_cuda else None,
     )
 
 
-def _identify(compiler: HostCompiler, library: Path) -> tuple[str, str]:
-    """Return the compiler's identity and tvm-ffi's; asked for together, for one memo is read."""
+def _identify(compiler: HostCompiler, library: Path) -> tuple[str, str, str]:
+    """Return the identities of compiler, tvm-ffi and generator; one memo holds all of them."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    own = [f"{package}/{name}" for name in _GENERATORS]
 
     def ask() -> str:
-        return f"{_digest(library)}\n{toolchain.identify_host_compiler(compiler)}"
+        generator = Key("generator").add("files", list(map(_digest, own))).hexdigest()
+        version = toolchain.identify_host_compiler(compiler)
+        return "\n".join((_digest(library), generator, version))
 
     # Of a compiler's command several programs may count, such as a launcher: all are stat'ed.
     command = "\0".join(compiler.command)
-    text = identity.remember((*compiler.files, library), ask, what=f"tools\0{command}")
-    digest, _, version = text.partition("\n")
+    text = identity.remember((*compiler.files, library, *own), ask, what=f"tools\0{command}")
+    tvm_ffi, generator, version = text.split("\n", 2)
     # All arguments: what an option takes may be a word of its own, as in -D X=1.
-    return "\n".join((version, *compiler.arguments)), digest
+    return "\n".join((version, *compiler.arguments)), tvm_ffi, generator
 
 
-def _digest(path: Path) -> str:
-    from .key import file_digest
-
+def _digest(path: str | Path) -> str:
     return file_digest(os.fspath(path))

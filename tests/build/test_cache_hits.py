@@ -9,6 +9,7 @@ import pytest
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
+from tvmffi_cubin import identity, toolset
 
 SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -237,3 +238,12 @@ print("tvmffi_cubin" in sys.modules)
         "k: argument 1 (x: float*): got None, wanted a tensor: its shape is read by the launch",
         "False",
     ]
+
+
+def test_a_changed_generator_builds_anew(monkeypatch):
+    before = toolset.find(needs_cuda=True).versions
+    identity.forget()
+    monkeypatch.setattr(toolset, "_GENERATORS", toolset._GENERATORS[:-1])
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/nowhere")
+    after = toolset.find(needs_cuda=True).versions
+    assert {name for name in before if before[name] != after[name]} == {"generator"}

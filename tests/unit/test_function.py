@@ -177,3 +177,9 @@ def test_a_struct_can_be_declared_where_the_source_s_type_is_not_known():
 def test_a_parameter_that_only_expressions_use_has_a_type_of_known_size():
     with pytest.raises(ValueError, match="'Shape s', a type of unknown size"):
         bound((shaped(params="float* x, Shape s"), kernel_ref("k(float* x)")))
+
+
+def test_declared_pointers_must_point_to_what_the_source_has():
+    with pytest.raises(ValueError, match=r"'double\* x', the source has 'float\*'"):
+        bound((Launch(1, 1, params="double* x"), kernel_ref("k(float* x)")))
+    assert bound((Launch(1, 1, params="void* x"), kernel_ref("k(float* x)"))).params[0].name == "x"
