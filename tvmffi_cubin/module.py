@@ -11,6 +11,7 @@ from typing import Any
 import tvm_ffi
 
 from .cubin import Cubin
+from .entry import read_entry
 from .errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 
 __all__ = ["Function", "Module", "load"]
@@ -186,21 +187,20 @@ class Module(tvm_ffi.Module):
         function = self.__dict__[name] = self.get_function(name)
         return function
 
-    @property
+    @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """What the shared object says of itself: functions, parameters, kernels, architectures.
+        """What is known of functions, parameters, kernels, architectures.
 
-        Empty for one that only has functions written in C++.
+        The shared object itself says it; one that has only functions written in C++ does not, and
+        what was written down beside it when it was built is taken. Empty where there is neither.
         """
-        known: Mapping[str, Any] | None = self.__dict__.get("_manifest")
-        if known is None:
-            try:
-                text = tvm_ffi.Module.get_function(self, "_tvmffi_cubin_manifest")()
-                known = json.loads(str(text))
-            except AttributeError:
-                known = {}
-            self.__dict__["_manifest"] = known
-        return known or {}
+        try:
+            text = tvm_ffi.Module.get_function(self, "_tvmffi_cubin_manifest")()
+        except AttributeError:
+            entry = read_entry(os.path.dirname(self.path))
+            return entry.facts if entry is not None else {}
+        known: Mapping[str, Any] = json.loads(str(text))
+        return known
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -240,7 +240,7 @@ class Module(tvm_ffi.Module):
         LaunchError
             The driver refused.
         """
-        if self.manifest:
+        if self.functions:
             tvm_ffi.Module.get_function(self, "_tvmffi_cubin_unload")()
 
     def __iter__(self) -> Iterator[str]:

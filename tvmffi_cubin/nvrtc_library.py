@@ -15,8 +15,6 @@ __all__ = ["NvrtcLibrary", "Program"]
 
 SUCCESS = 0
 INVALID_OPTION = 5
-COMPILATION_FAILED = 6
-NAME_EXPRESSION_NOT_VALID = 10
 
 _Handle = ctypes.c_void_p
 _Strings = ctypes.POINTER(ctypes.c_char_p)

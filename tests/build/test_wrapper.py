@@ -200,3 +200,19 @@ def test_a_tensor_of_numpy_reaches_host_code():
     )
     mod = tc.load_inline("w_numpy", cpp_sources=source, functions="total")
     assert mod.total(np.arange(5.0)) == 10.0
+
+
+def test_a_wrapper_s_module_tells_of_its_images_from_the_cache_too():
+    source = "template <class T> __global__ void fill(T* x) {}"
+    for _ in range(2):
+        mod = tc.load_inline(
+            "w_images",
+            [source, ADD],
+            functions="add",
+            name_expressions=["fill<float>"],
+            arch="sm_90",
+        )
+        cubin = mod.cubins["kernels"]
+        assert (mod.add(1, 2), mod.functions, cubin.arch) == (3, (), "sm_90")
+        assert cubin.lowered_names == {"fill<float>": cubin.kernels[0].name}
+        mod.unload()
