@@ -6,14 +6,12 @@ import os
 from functools import partial
 from pathlib import Path
 
-from . import nvrtc, signature
 from .cache import Cache
-from .cubin import Cubin
+from .device import compile_device
 from .entry import Product
-from .kernel_signature import KernelSignature
 from .later import Later
 from .request import Request
-from .sources import Sources, sort_sources
+from .sources import sort_sources
 from .toolset import Toolset
 
 __all__ = ["make"]
@@ -28,7 +26,9 @@ def make(request: Request, arch: str | None, tools: Toolset, cache: Cache, folde
         See `tvmffi_cubin.load_inline`.
     """
     sources = sort_sources(request)
-    device = Later(partial(_compile, request, sources, arch)) if sources.device else None
+    device = None
+    if sources.device:
+        device = Later(partial(compile_device, request, sources.device, arch))
     # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
     # own object, which does not depend on the kernels, is compiled where that was never done.
     from . import launcher_object
@@ -64,20 +64,4 @@ def make(request: Request, arch: str | None, tools: Toolset, cache: Cache, folde
         absent=headers.absent,
         facts=facts,
         versions=tools.versions,
-    )
-
-
-def _compile(
-    request: Request, sources: Sources, arch: str | None
-) -> tuple[Cubin, tuple[KernelSignature, ...]]:
-    return signature.compile_with_signatures(
-        "\n".join(sources.device),
-        compile=partial(
-            nvrtc.compile,
-            name=f"{request.name}.cu",
-            arch=arch,
-            options=request.cuda_cflags,
-            include_paths=request.include_paths,
-        ),
-        wanted=request.wanted_expressions,
     )

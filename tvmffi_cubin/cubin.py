@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["Cubin", "Kernel", "Parameter"]
+__all__ = ["KINDS", "Cubin", "Kernel", "Parameter"]
+
+KINDS = ("cubin", "relocatable", "ltoir", "ptx")
+"""What a compiler can make of a source."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,16 @@ class Cubin:
         Name expression to the symbol that it became.
     log : str
         The compiler's log (warnings), empty where there is none.
+    kind : str
+        ``"cubin"``, ready to be launched; ``"relocatable"`` or ``"ltoir"``, yet to be linked;
+        ``"ptx"``, text that the driver compiles.
     """
 
     image: bytes = field(repr=False)
     arch: str
     lowered_names: Mapping[str, str] = field(default_factory=dict)
     log: str = field(default="", repr=False)
+    kind: str = "cubin"
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:

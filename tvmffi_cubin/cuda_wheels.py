@@ -12,7 +12,7 @@ from pathlib import Path
 from . import config, driver
 from .errors import ToolchainError
 
-__all__ = ["MAJORS", "Cuda", "find_cuda", "reset"]
+__all__ = ["MAJORS", "Cuda", "find_cuda", "library_identity", "reset"]
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""
@@ -44,6 +44,8 @@ class Cuda:
         Each part that is installed and the folder of the Python path that holds its wheel.
     more_includes : tuple of Path
         Header folders of further wheels, where they are installed: CUDA 12's ``crt/``, cuRAND.
+    nvjitlink, nvfatbin : Path or None
+        ``libnvJitLink.so.<major>`` and ``libnvfatbin.so.<major>``, None where they are missing.
     """
 
     major: int
@@ -53,6 +55,8 @@ class Cuda:
     cudart: Path | None
     sites: tuple[tuple[str, str], ...]
     more_includes: tuple[Path, ...] = ()
+    nvjitlink: Path | None = None
+    nvfatbin: Path | None = None
 
     @property
     def include_dirs(self) -> tuple[Path, ...]:
@@ -63,13 +67,23 @@ class Cuda:
     @property
     def identity(self) -> str:
         """The build of NVRTC, the same text on every machine; found with one short read."""
-        with self.nvrtc.open("rb") as file:
-            head = file.read(_HEAD)
-        at = head.find(_BUILD_ID)
-        if at < 0:
-            return f"NVRTC {self.major} of {self.nvrtc.stat().st_size} bytes"
-        start = at + len(_BUILD_ID)
-        return f"NVRTC {self.major}, build {head[start : start + _BUILD_ID_SIZE].hex()}"
+        return library_identity("NVRTC", self.major, self.nvrtc)
+
+    def require(self, part: str) -> Path:
+        """Return the library of the part ``"nvjitlink"`` or ``"nvfatbin"``.
+
+        Raises
+        ------
+        ToolchainError
+            Its wheel is not installed; the message says how to install it.
+        """
+        path: Path | None = {"nvjitlink": self.nvjitlink, "nvfatbin": self.nvfatbin}[part]
+        if path is None:
+            raise ToolchainError(
+                f"CUDA {self.major}: the Python path has no {self.wheels[part]}; "
+                f"run: pip install {self.wheels[part]}"
+            )
+        return path
 
     @property
     def version(self) -> str:
@@ -103,6 +117,10 @@ def _parts(major: int) -> dict[str, _Part]:
             "cccl": _Part("nvidia-cuda-cccl-cu12", "cuda_cccl", headers + "cuda/std/cstdint", True),
             "crt": _Part("nvidia-cuda-nvcc-cu12", "cuda_nvcc", headers + "crt/mma.h", True),
             "curand": _Part("nvidia-curand-cu12", "curand", headers + "curand_kernel.h", True),
+            "nvjitlink": _Part(
+                "nvidia-nvjitlink-cu12", "nvjitlink", "lib/libnvJitLink.so.12", True
+            ),
+            "nvfatbin": _Part("nvidia-nvfatbin-cu12", "nvfatbin", "lib/libnvfatbin.so.12", True),
         }
     folder = f"cu{major}"
     return {
@@ -112,7 +130,20 @@ def _parts(major: int) -> dict[str, _Part]:
         "cudart": _Part("nvidia-cuda-runtime", folder, f"lib/libcudart.so.{major}", True),
         "cccl": _Part("nvidia-cuda-cccl", folder, "include/cccl/cuda/std/cstdint", True),
         "curand": _Part("nvidia-curand", folder, "include/curand_kernel.h", True),
+        "nvjitlink": _Part("nvidia-nvjitlink", folder, f"lib/libnvJitLink.so.{major}", True),
+        "nvfatbin": _Part("nvidia-nvfatbin", folder, f"lib/libnvfatbin.so.{major}", True),
     }
+
+
+def library_identity(name: str, major: int, path: Path) -> str:
+    """Return the build of a library, the same text on every machine; found with one short read."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    at = head.find(_BUILD_ID)
+    if at < 0:
+        return f"{name} {major} of {path.stat().st_size} bytes"
+    start = at + len(_BUILD_ID)
+    return f"{name} {major}, build {head[start : start + _BUILD_ID_SIZE].hex()}"
 
 
 def find_cuda() -> Cuda:
@@ -218,6 +249,8 @@ def _complete(located: dict[str, str], major: int, why: str) -> Cuda:
         cudart=optional("cudart", parts["cudart"].marker),
         more_includes=tuple(path for path in more if path not in (None, include)),
         sites=tuple(located.items()),
+        nvjitlink=optional("nvjitlink", parts["nvjitlink"].marker),
+        nvfatbin=optional("nvfatbin", parts["nvfatbin"].marker),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from . import elf
 from .cubin import Cubin
 from .demangle import demangle, take_apart
+from .device import DeviceImage
 from .image_kind import describe
 from .kernel_signature import KernelSignature, suggestion
 from .request import DEVICE_IMAGE, Request
@@ -27,9 +28,7 @@ class Image:
     signatures: tuple[KernelSignature, ...]
 
 
-def all_images(
-    request: Request, compiled: tuple[Cubin, tuple[KernelSignature, ...]] | None
-) -> tuple[Image, ...]:
+def all_images(request: Request, compiled: DeviceImage | None) -> tuple[Image, ...]:
     """Return the image of the device sources, where there are any, and those that were given.
 
     Raises
@@ -45,8 +44,8 @@ def all_images(
             f"embed_cubin has an image {DEVICE_IMAGE!r}, the name that the device sources' own "
             "image has: rename it"
         )
-    cubin, signatures = compiled
-    return (Image(DEVICE_IMAGE, cubin.image, cubin, signatures), *images)
+    own = Image(DEVICE_IMAGE, compiled.cubin.image, compiled.cubin, compiled.signatures)
+    return (own, *images)
 
 
 def read_image(name: str, data: bytes) -> Image:

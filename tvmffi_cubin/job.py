@@ -91,7 +91,7 @@ class Job:
             return
         groups = self._host_groups()
         for name, (group, own) in groups.items():
-            files.update((source.file, source.text) for source in group)
+            files.update((host.file, host.source.text) for host in group)
             # As in tvm-ffi: where there are C++ sources, they declare what is exported.
             exported = self.exports.host if name == [*groups][-1] else ()
             files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=name == "cuda_host")
@@ -138,9 +138,10 @@ class Job:
         NVRTC lists neither; of the host compiler, `host_headers` has the former.
         """
         cuda = (os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs)
-        groups = [(self.sources.device, self.request.cuda_cflags, cuda)]
+        device = tuple(source.text for source in self.sources.device)
+        groups = [(device, self.request.cuda_cflags, cuda)]
         for group, flags in self._host_groups().values():
-            groups.append((tuple(source.text for source in group), flags, ()))
+            groups.append((tuple(host.source.text for host in group), flags, ()))
         scans = [self._scan(*group) for group in groups if group[0]]
         return include_scan.Scan(
             tuple(path for scan in scans for path in scan.files),

@@ -10,7 +10,7 @@ from pathlib import Path
 from . import arch as archs
 from . import compile_log
 from .arch import is_known, number_of
-from .cubin import Cubin
+from .cubin import KINDS, Cubin
 from .cuda_wheels import Cuda, find_cuda
 from .errors import CompileError, CubinError, ToolchainError
 from .nvrtc_library import INVALID_OPTION, SUCCESS, NvrtcLibrary, Program
@@ -36,6 +36,7 @@ def compile(  # noqa: A001
     include_paths: Sequence[str | os.PathLike[str]] = (),
     epilogue: str = "",
     source_include: bool = False,
+    target_type: str = "cubin",
 ) -> Cubin:
     """Compile CUDA C++ source to an image.
 
@@ -64,6 +65,10 @@ def compile(  # noqa: A001
     source_include : bool
         Whether headers are also searched in the folder of `name`, or in the current folder where
         it has none.
+    target_type : str
+        ``"cubin"``; ``"relocatable"`` for a cubin that is yet to be linked, ``"ltoir"`` for one
+        that is also optimised when it is linked (both may refer to functions and variables of
+        other units); ``"ptx"`` for text that the driver compiles.
 
     Returns
     -------
@@ -88,6 +93,7 @@ def compile(  # noqa: A001
         )
     for expression in name_expressions:
         _check_text("a name expression", expression)
+    _check_target_type(target_type)
     given = caller_options(options)
     wanted = arch_option(given, arch)
     target = archs.resolve_arch(wanted)
@@ -100,6 +106,7 @@ def compile(  # noqa: A001
         shims=shim_dir(),
         include_paths=_folders(include_paths),
         cuda_includes=cuda.include_dirs,
+        target_type=target_type,
     )
     source = source.removeprefix("\ufeff")  # the mark that some editors put first
     text = f"{source}\n{epilogue}" if epilogue else source
@@ -114,13 +121,13 @@ def compile(  # noqa: A001
         log = program.log().replace(_NOWHERE, name)
         if result != SUCCESS:
             raise _failure(library, cuda, result, log, name, source, target, command)
-        image = _image(program, command)
+        image = _image(program, command, target_type)
         lowered = {item: program.lowered_name(item.encode()) for item in name_expressions}
     if log:
         own = [str(folder) for folder in cuda.include_dirs]
         level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO
         _logger.log(level, "NVRTC on %s for %s:\n%s", name, target, log)
-    return Cubin(image=image, arch=target, lowered_names=lowered, log=log)
+    return Cubin(image=image, arch=target, lowered_names=lowered, log=log, kind=target_type)
 
 
 def nvrtc_compile(
@@ -212,6 +219,12 @@ def _check_text(what: str, text: object, *, empty: bool = False) -> None:
         )
 
 
+def _check_target_type(target_type: object) -> None:
+    if target_type not in KINDS:
+        known = ", ".join(map(repr, KINDS))
+        raise ValueError(f"target_type={target_type!r}: there are {known}")
+
+
 def _escaped(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
@@ -246,12 +259,12 @@ def _check_supported(library: NvrtcLibrary, cuda: Cuda, arch: str, *, detected: 
     )
 
 
-def _image(program: Program, command: tuple[str, ...]) -> bytes:
-    image = program.cubin()
+def _image(program: Program, command: tuple[str, ...], target_type: str) -> bytes:
+    image = program.output(target_type)
     if not image:
         raise ValueError(
             "NVRTC made no image: one of the options asks for another kind of output "
-            f"({' '.join(command)}); leave out -dlto, -ptx and the like"
+            f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
         )
     return image
 

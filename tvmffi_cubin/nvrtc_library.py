@@ -38,6 +38,16 @@ _PROTOTYPES: dict[str, list[type]] = {
     "nvrtcGetProgramLog": [_Handle, ctypes.c_char_p],
     "nvrtcGetCUBINSize": [_Handle, ctypes.c_void_p],
     "nvrtcGetCUBIN": [_Handle, ctypes.c_char_p],
+    "nvrtcGetPTXSize": [_Handle, ctypes.c_void_p],
+    "nvrtcGetPTX": [_Handle, ctypes.c_char_p],
+    "nvrtcGetLTOIRSize": [_Handle, ctypes.c_void_p],
+    "nvrtcGetLTOIR": [_Handle, ctypes.c_char_p],
+}
+_GETTERS = {
+    "cubin": "nvrtcGetCUBIN",
+    "relocatable": "nvrtcGetCUBIN",
+    "ltoir": "nvrtcGetLTOIR",
+    "ptx": "nvrtcGetPTX",
 }
 
 
@@ -131,9 +141,9 @@ class Program:
         """Return the log, empty where there is none."""
         return self._get("nvrtcGetProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip("\n")
 
-    def cubin(self) -> bytes:
-        """Return the image, empty where the options asked for another kind of output."""
-        return self._get("nvrtcGetCUBIN")
+    def output(self, kind: str) -> bytes:
+        """Return what was made, empty where the options asked for another kind of output."""
+        return self._get(_GETTERS[kind])
 
     def _get(self, function: str) -> bytes:
         size = ctypes.c_size_t()

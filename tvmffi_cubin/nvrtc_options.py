@@ -15,6 +15,12 @@ PRELUDE = "tvmffi_cubin_prelude.h"
 
 _ARCH = ("-arch", "--gpu-architecture")
 _STD = ("-std", "--std")
+_KIND_OPTIONS = {
+    "cubin": (),
+    "relocatable": ("--relocatable-device-code=true",),
+    "ltoir": ("-dlto",),
+    "ptx": (),
+}
 _DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
 # Options of nvcc that set what NVRTC does anyway, or the host compiler that it does not have.
 _IGNORED = re.compile(
@@ -98,6 +104,7 @@ def compile_options(
     shims: Path,
     include_paths: Iterable[Path],
     cuda_includes: Iterable[Path],
+    target_type: str = "cubin",
 ) -> tuple[str, ...]:
     """Return all options in the order that NVRTC gets them.
 
@@ -111,6 +118,8 @@ def compile_options(
         Our headers for NVRTC, searched before all others.
     include_paths, cuda_includes : iterable of Path
         The caller's folders, then CUDA's.
+    target_type : str
+        What is to be made, see `tvmffi_cubin.nvrtc.compile`.
 
     Raises
     ------
@@ -121,7 +130,8 @@ def compile_options(
     given = standards(options)
     if len(set(given)) > 1:
         raise ValueError(f"two language standards are given: {' and '.join(given)}; give one -std=")
-    ours = [f"-arch={arch}", "-default-device", f"-std={(given or ['c++17'])[0]}"]
+    ours = [f"-arch={arch}", *_KIND_OPTIONS[target_type]]
+    ours += ["-default-device", f"-std={(given or ['c++17'])[0]}"]
     ours += [f"-I{shims}", f"--pre-include={shims / PRELUDE}"]
     kept = [
         part

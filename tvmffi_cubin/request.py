@@ -12,6 +12,7 @@ from . import preprocessor_flags
 from .cubin import Cubin
 from .key import Key
 from .launch import Launch
+from .source import Source
 
 __all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request"]
 
@@ -40,9 +41,9 @@ class Request:
     """What is to be built. Sources are in the order given; `functions` None means by default."""
 
     name: str
-    cpp_sources: tuple[str, ...]
-    cuda_sources: tuple[str, ...]
-    kernel_sources: tuple[str, ...]
+    cpp_sources: tuple[Source, ...]
+    cuda_sources: tuple[Source, ...]
+    kernel_sources: tuple[Source, ...]
     functions: tuple[Export, ...] | None
     name_expressions: tuple[str, ...]
     cflags: tuple[str, ...]
@@ -60,7 +61,7 @@ class Request:
     def may_have_kernels(self) -> bool:
         """Whether some source may need an architecture; a wrapper alone needs none."""
         return bool(self.kernel_sources) or any(
-            word in source for source in self.cuda_sources for word in _DEVICE_WORDS
+            word in source.text for source in self.cuda_sources for word in _DEVICE_WORDS
         )
 
     @property
@@ -73,9 +74,9 @@ class Request:
     def add_to(self, key: Key) -> None:
         """Add everything here to a key."""
         key.add("name", self.name)
-        key.add("cpp_sources", self.cpp_sources)
-        key.add("cuda_sources", self.cuda_sources)
-        key.add("kernel_sources", self.kernel_sources)
+        key.add("cpp_sources", list(map(list, self.cpp_sources)))
+        key.add("cuda_sources", list(map(list, self.cuda_sources)))
+        key.add("kernel_sources", list(map(list, self.kernel_sources)))
         key.add("functions", None if self.functions is None else _function_fields(self.functions))
         key.add("name_expressions", self.name_expressions)
         key.add("cflags", self.cflags)
@@ -172,12 +173,12 @@ def _check_unicode(what: str, text: str) -> None:
         ) from None
 
 
-def _sources(what: str, value: Any) -> tuple[str, ...]:
+def _sources(what: str, value: Any) -> tuple[Source, ...]:
     """Return the sources that are not blank, without the mark that some editors put first."""
     sources = tuple(source.removeprefix("\ufeff") for source in _strings(what, value))
     for source in sources:
         _check_unicode(what, source)
-    return tuple(source for source in sources if source.strip())
+    return tuple(Source(source) for source in sources if source.strip())
 
 
 def _strings(what: str, value: Any) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .request import DEVICE_IMAGE, Request
 from .scan import scan
+from .source import Source
 from .source_facts import SourceFacts, Use
 
 __all__ = ["HostSource", "Sources", "sort_sources"]
@@ -13,13 +14,13 @@ __all__ = ["HostSource", "Sources", "sort_sources"]
 
 @dataclass(frozen=True)
 class HostSource:
-    """A source for the host compiler: its text and the file that holds it in the build folder.
+    """A source for the host compiler and the file that holds it in the build folder.
 
     A preamble (includes, macros, types) is given to both compilers, where there are both sides.
     """
 
     file: str
-    text: str
+    source: Source
     is_preamble: bool = False
 
 
@@ -29,8 +30,8 @@ class Sources:
 
     Attributes
     ----------
-    device : tuple of str
-        For NVRTC.
+    device : tuple of Source
+        For NVRTC, in order.
     cuda_host : tuple of HostSource
         Wrappers: those of the CUDA sources that are for the host compiler.
     cpp : tuple of HostSource
@@ -39,7 +40,7 @@ class Sources:
         Qualified names of the functions that host sources declare.
     """
 
-    device: tuple[str, ...]
+    device: tuple[Source, ...]
     cuda_host: tuple[HostSource, ...]
     cpp: tuple[HostSource, ...]
     host_functions: tuple[str, ...]
@@ -59,7 +60,7 @@ def sort_sources(request: Request) -> Sources:
         One mixes kernels and host code; the message says how to split it.
     """
     wanted = {export.name for export in request.functions or () if export.launches is None}
-    found = [scan(source) for source in request.cuda_sources]
+    found = [scan(source.text) for source in request.cuda_sources]
     for index, facts in enumerate(found):
         _refuse_mixed(index, facts, wanted)
     has_device = bool(request.kernel_sources) or any(f.kind == "device" for f in found)
@@ -75,9 +76,9 @@ def sort_sources(request: Request) -> Sources:
             functions += [f.qualified for f in facts.functions]
     if all(source.is_preamble for source in host):
         host = []
-    cpp = [HostSource(f"cpp_sources_{i}.cpp", text) for i, text in enumerate(request.cpp_sources)]
+    cpp = [HostSource(f"cpp_sources_{i}.cpp", x) for i, x in enumerate(request.cpp_sources)]
     for source in request.cpp_sources:
-        functions += [f.qualified for f in scan(source).functions]
+        functions += [f.qualified for f in scan(source.text).functions]
     return Sources(tuple(device), tuple(host), tuple(cpp), tuple(functions))
 
 

@@ -284,3 +284,21 @@ def test_programs_are_freed_on_every_way_out(monkeypatch):
         with pytest.raises((CompileError, ValueError)):
             compile_it(**broken)
     assert alive == 0
+
+
+@pytest.mark.parametrize(
+    ("target_type", "start"),
+    [("relocatable", b"\x7fELF"), ("ltoir", b"\xed\x43\x4e\x7f"), ("cubin", b"\x7fELF")],
+)
+def test_a_source_compiles_to_what_is_asked_for(target_type: str, start: bytes):
+    source = "extern __device__ int other(int);\n__global__ void k(int* x) { x[0] = other(1); }"
+    if target_type == "cubin":
+        source = source.replace("(int);", "(int x) { return x; }").replace("extern ", "")
+    made = nvrtc.compile(source, arch="sm_90", target_type=target_type)
+    assert made.kind == target_type
+    assert made.image.startswith(start)
+
+
+def test_an_unknown_target_type_lists_those_that_there_are():
+    with pytest.raises(ValueError, match="'fatbin'.*'cubin', 'relocatable', 'ltoir', 'ptx'"):
+        nvrtc.compile("__global__ void k() {}", arch="sm_90", target_type="fatbin")

@@ -7,6 +7,7 @@ import pytest
 from tvmffi_cubin import Cubin, Launch
 from tvmffi_cubin.key import Key
 from tvmffi_cubin.request import Export, make_request
+from tvmffi_cubin.source import Source
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 
@@ -26,15 +27,15 @@ def digest(**options) -> str:
 
 def test_sources_are_tuples_in_order():
     made = request(cuda_sources=["a", "b"], cpp_sources="c", kernel_sources=iter(["d"]))
-    assert made.cuda_sources == ("a", "b")
-    assert made.cpp_sources == ("c",)
-    assert made.kernel_sources == ("d",)
+    assert made.cuda_sources == (Source("a"), Source("b"))
+    assert made.cpp_sources == (Source("c"),)
+    assert made.kernel_sources == (Source("d"),)
 
 
 def test_blank_sources_and_byte_order_marks_are_left_out():
     made = request(cuda_sources=["", "\ufeffa", " \n"], cpp_sources="\t", kernel_sources="b\ufeff")
-    assert (made.cuda_sources, made.cpp_sources) == (("a",), ())
-    assert made.kernel_sources == ("b\ufeff",)
+    assert (made.cuda_sources, made.cpp_sources) == ((Source("a"),), ())
+    assert made.kernel_sources == (Source("b\ufeff"),)
 
 
 def test_nothing_given_is_nothing():
