@@ -23,7 +23,8 @@ from .launch import Launch
 
 if TYPE_CHECKING:
     from . import nvrtc
-    from .module import Function, Module, load
+    from .module import Module, load
+    from .module_function import Function
     from .stream import use_stream
 
 __version__ = "0.1.0"
@@ -52,7 +53,7 @@ __all__ = [
 # What these modules import (tvm-ffi, and with it torch where that is installed) takes longer than
 # all else here; they are imported when first asked for.
 _LAZY = {
-    "Function": "module",
+    "Function": "module_function",
     "Module": "module",
     "load": "module",
     "use_stream": "stream",

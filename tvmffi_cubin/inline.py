@@ -10,7 +10,7 @@ from . import cache as caches
 from . import toolset
 from .arch import resolve_arch
 from .entry import Entry
-from .errors import ToolchainError
+from .errors import BuildError, CompileError, ToolchainError
 from .key import Key
 from .request import Request, make_request
 
@@ -195,7 +195,11 @@ def _obtain(request: Request, arch: Any) -> Entry:
     # Compilers and generators are imported on a miss only.
     from .assemble import make
 
-    return cache.obtain(key, lambda folder: make(request, target, tools, cache, folder))
+    try:
+        return cache.obtain(key, lambda folder: make(request, target, tools, cache, folder))
+    except (BuildError, CompileError) as error:
+        # The message says all; a screen of this package's frames would bury it in a notebook.
+        raise error.with_traceback(None) from error.__cause__
 
 
 def _resolve_arch(request: Request, arch: Any) -> str | None:

@@ -2,7 +2,10 @@
 
 import inspect
 import shutil
+import traceback
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -117,6 +120,50 @@ def test_a_docstring_follows_the_signature():
     assert signature == "saxpy(float a, const float* x, float* y, int n)"
     assert doc == 'Adds a times x to y.\n\nIn place. Ünïcode " \\ ?? too.'
     assert inspect.getdoc(mod.saxpy).startswith("saxpy(float a")
+
+
+def test_python_s_tools_know_what_it_takes(ops):
+    parameters = inspect.signature(ops.saxpy).parameters.values()
+    assert [(p.name, p.annotation) for p in parameters] == list(ops.saxpy.params)
+    assert {p.kind for p in parameters} == {inspect.Parameter.POSITIONAL_ONLY}
+    assert tc.Function.__signature__ is None
+    mod = tc.load_inline("cpp", "int one() { return 1; }", functions=["one"])
+    assert not hasattr(mod.one, "__signature__")
+
+
+def test_parameters_called_as_python_s_keywords_have_a_signature():
+    mod = load("__global__ void k(const float* in, float* lambda) {}")
+    assert str(inspect.signature(mod.k)) == "(in: 'const float*', lambda: 'float*', /) -> None"
+
+
+def test_options_that_are_set_show():
+    scale = load(SAXPY).saxpy
+    assert repr(scale[2, (32, 4)]) == "<tvmffi_cubin.Function saxpy[(2, 1, 1), (32, 4, 1)]>"
+    assert repr(scale[2, 4, 99].on(16)).endswith(" saxpy[(2, 1, 1), (4, 1, 1), 99].on(0x10)>")
+    assert repr(scale.on(None)).endswith(" saxpy.on(0x0)>")
+
+
+def test_ipython_shows_and_completes_functions(ops):
+    shown = []
+    ops._repr_pretty_(SimpleNamespace(text=shown.append), False)
+    title, *lines = "".join(shown).splitlines()
+    assert title == "<tvmffi_cubin.Module ops.so>"
+    assert lines == [f"  {ops[name].signature}" for name in ops.functions]
+    assert ops._ipython_key_completions_() == list(ops.functions)
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [(SAXPY.replace("int i", "int"), tc.CompileError), ("int one() { return }", tc.BuildError)],
+)
+def test_an_error_in_a_source_shows_no_inner_frames(source, error):
+    with pytest.raises(error) as caught:
+        tc.load_inline("typo", source, arch="sm_90")
+    package = Path(tc.__file__).parent
+    frames = [
+        f.name for f in traceback.extract_tb(caught.tb) if package in Path(f.filename).parents
+    ]
+    assert frames == ["load_inline", "_obtain"]
 
 
 def test_an_unknown_function_lists_those_there_are(ops):
