@@ -1,12 +1,15 @@
-"""Rewrite the code that README.md and docs/*.md quote from examples.
+"""Rewrite what pages take from the examples: the code that they quote, and the list of them.
 
 A quoted block follows ``<!-- snippet: examples/quick_start.py build -->`` and is what stands in
 that file between the comments ``[docs:build]`` and ``[docs:end]``, without the lines that end in
-``[docs:skip]``. Without arguments the pages are rewritten; ``--check`` only says which are stale.
+``[docs:skip]``. The table after ``<!-- examples -->`` has each example and the first line of its
+docstring. Without arguments the pages are rewritten; ``--check`` only says which are stale.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import sys
 import textwrap
@@ -18,11 +21,32 @@ _QUOTE = re.compile(
     r"(?P<head><!-- snippet: (?P<file>\S+) (?P<name>\S+) -->\n```\w*\n).*?(?P<tail>^```$)",
     re.DOTALL | re.MULTILINE,
 )
+_TABLE = re.compile(r"(?P<head><!-- examples -->\n\n(?:\|.*\n){2})(?:\|.*\n)*")
+_HELPERS = {"gpu.py"}
 
 
 def pages() -> list[Path]:
     """Return the pages that may quote."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [
+        ROOT / "README.md",
+        ROOT / "examples" / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+    ]
+
+
+def examples() -> list[Path]:
+    """Return the examples: scripts, then notebooks."""
+    folder = ROOT / "examples"
+    scripts = [path for path in sorted(folder.glob("*.py")) if path.name not in _HELPERS]
+    return [*scripts, *sorted(folder.glob("*.ipynb"))]
+
+
+def idea(example: Path) -> str:
+    """Return the first line of a script's docstring, or a notebook's title."""
+    text = example.read_text(encoding="utf-8")
+    if example.suffix == ".ipynb":
+        return json.loads(text)["cells"][0]["source"][0].strip("# \n")
+    return (ast.get_docstring(ast.parse(text)) or "").splitlines()[0].rstrip(".")
 
 
 def section(file: str, name: str) -> str:
@@ -44,12 +68,14 @@ def section(file: str, name: str) -> str:
 
 
 def updated(text: str) -> str:
-    """Return a page's text with every quoted block as the example has it now."""
+    """Return a page's text with every quoted block, and the table, as the examples have it now."""
 
     def renew(match: re.Match[str]) -> str:
         return match["head"] + section(match["file"], match["name"]) + match["tail"]
 
-    return _QUOTE.sub(renew, text)
+    rows = (f"| [{path.name}]({path.name}) | {idea(path)} |\n" for path in examples())
+    table = "".join(rows)
+    return _TABLE.sub(lambda match: match["head"] + table, _QUOTE.sub(renew, text))
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""One exported function, two launches: a sum of many blocks, then a sum of their sums."""
+"""A reduction in shared memory: one function, two launches, the second sums the blocks' sums."""
 
 from gpu import arch, no_launch
 
@@ -18,8 +18,8 @@ __device__ float BlockSum(float sum) {
 
 extern "C" __global__ void partial_sums(const float* x, float* partial, long long n) {
   float sum = 0;
-  for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-    sum += x[i];
+  const long long first = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
+  for (long long i = first; i < n; i += gridDim.x * blockDim.x) sum += x[i];
   sum = BlockSum(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
@@ -56,10 +56,11 @@ def main() -> None:
         return
     import torch
 
-    x = torch.rand(1 << 24, device="cuda")
     partial, out = torch.empty(512, device="cuda"), torch.empty(1, device="cuda")
-    mod.sum(x, partial, out)
-    torch.testing.assert_close(out[0], x.sum(), rtol=1e-5, atol=0)
+    for n in (1, 1000, (1 << 24) + 1):
+        x = torch.rand(n, device="cuda")
+        mod.sum(x, partial, out)
+        torch.testing.assert_close(out[0], x.double().sum().float(), rtol=1e-5, atol=0)
     print("launched: the numbers are torch's")
 
 

@@ -12,12 +12,16 @@ def arch() -> str:
     return _gpu() or "sm_90a"
 
 
-def no_launch() -> str | None:
-    """Return why an example cannot launch here; None where it can."""
+def no_launch(*libraries: str) -> str | None:
+    """Return why an example cannot launch here; None where it can.
+
+    It launches on arrays of one of the `libraries`, of torch by default.
+    """
     if _gpu() is None:
         return "there is no GPU here"
-    if importlib.util.find_spec("torch") is None:
-        return "torch is not installed, and its tensors are what the example launches on"
+    wanted = libraries or ("torch",)
+    if not any(importlib.util.find_spec(name) for name in wanted):
+        return f"the example launches on arrays of {' or '.join(wanted)}, which is not installed"
     return None
 
 

@@ -34,4 +34,5 @@ def test_an_example_builds_and_says_why_it_did_not_launch(example: Path, tmp_pat
 def test_an_example_is_short_and_ends_in_a_numeric_check(example: Path):
     text = example.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 80
-    assert re.search(r"assert_close\(.*\n(.*\n)?(    # \[docs:end\]\n)?    print\(\"launched", text)
+    check = r"assert_(all)?close\(.*\n(.*\n)?(    # \[docs:end\]\n)?"
+    assert re.search(check + r'    print\(f?"launched.*\n\n\nif __name__', text)

@@ -1,7 +1,8 @@
 """Runs everything that needs a GPU and prints a short summary last: python tests/gpu/suite.py
 
-The GPU tests, the examples, the demo and, with --benchmarks, the benchmarks; exit status 1 where
-one fails. Output goes to the terminal; the summary repeats what matters.
+The GPU tests (the notebook among them), the examples, the demo and, with --benchmarks, the
+benchmarks; exit status 1 where one fails. Output goes to the terminal; the summary repeats what
+matters.
 """
 
 from __future__ import annotations
@@ -36,9 +37,8 @@ def main() -> int:
         run("tests/gpu", "-m", "pytest", "tests/gpu", "-q", "-rs", "-p", "no:cacheprovider"),
         run("demo", "-m", "tvmffi_cubin", "demo"),
     ]
-    results += [
-        run(f"examples/{path.name}", path) for path in sorted((ROOT / "examples").glob("*.py"))
-    ]
+    examples = sorted((ROOT / "examples").glob("*.py"))
+    results += [run(f"examples/{path.name}", path) for path in examples if path.name != "gpu.py"]
     if options.benchmarks:
         results.append(run("benchmarks", "benchmarks/run.py", lines=30))
     print("\n==== summary")

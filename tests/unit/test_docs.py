@@ -16,6 +16,7 @@ from tvmffi_cubin import config
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+EXAMPLES = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
 
 
 def load_snippets():
@@ -32,7 +33,7 @@ def load_snippets():
 SNIPPETS = load_snippets()
 
 
-@pytest.mark.parametrize("page", SNIPPETS.pages(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", SNIPPETS.pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_quoted_code_is_what_the_examples_have(page: Path):
     text = page.read_text(encoding="utf-8")
     assert SNIPPETS.updated(text) == text, "run: python docs/update_snippets.py"
@@ -102,7 +103,21 @@ def test_every_parameter_is_in_the_reference_and_in_the_docstring(function):
         assert re.search(rf"\b{name}\b", function.__doc__)
 
 
-@pytest.mark.parametrize("page", SNIPPETS.pages(), ids=lambda page: page.name)
+def test_the_contents_of_the_guide_are_its_sections_in_order():
+    listed = re.findall(r"^(\d+)\. \[(.*)\]\(#(.*)\)$", GUIDE, re.MULTILINE)
+    sections = re.findall(r"^## (.*)$", GUIDE, re.MULTILINE)
+    assert [title for _, title, _ in listed] == sections
+    assert [int(number) for number, _, _ in listed] == list(range(1, len(sections) + 1))
+
+
+def test_every_example_is_in_the_list_of_examples():
+    listed = re.findall(r"^\| \[(.*?)\]\(\1\) \| \S", EXAMPLES, re.MULTILINE)
+    assert listed == [path.name for path in SNIPPETS.examples()]
+    assert {"quick_start.py", "quick_start.ipynb"} <= set(listed)
+    assert "gpu.py" not in listed
+
+
+@pytest.mark.parametrize("page", SNIPPETS.pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path):
     prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)]+)\)", prose):
