@@ -23,7 +23,7 @@ from .launch import Launch
 
 if TYPE_CHECKING:
     from . import nvrtc
-    from .module import Module, load
+    from .module import Module, load_module
     from .module_function import Function
     from .stream import use_stream
 
@@ -44,8 +44,8 @@ __all__ = [
     "Parameter",
     "ToolchainError",
     "build_inline",
-    "load",
     "load_inline",
+    "load_module",
     "nvrtc",
     "use_stream",
 ]
@@ -55,7 +55,7 @@ __all__ = [
 _LAZY = {
     "Function": "module_function",
     "Module": "module",
-    "load": "module",
+    "load_module": "module",
     "use_stream": "stream",
     "nvrtc": None,
 }

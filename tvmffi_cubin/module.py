@@ -15,7 +15,7 @@ from .entry import read_entry
 from .errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .module_function import Function
 
-__all__ = ["Module", "load"]
+__all__ = ["Module", "load_module"]
 
 MINIMUM_TVM_FFI = (0, 1, 15)
 
@@ -133,7 +133,7 @@ class Module(tvm_ffi.Module):
         return list(self.functions)
 
 
-def load(path: str | os.PathLike[str], *, keep_module_alive: bool = True) -> Module:
+def load_module(path: str | os.PathLike[str], *, keep_module_alive: bool = True) -> Module:
     """Load a shared object that this package built.
 
     Parameters

@@ -49,7 +49,7 @@ def test_a_hit_spawns_no_process(monkeypatch):
     for function in ("system", "popen", "posix_spawn", "fork", "execv", "execve"):
         monkeypatch.setattr(os, function, refuse)
     assert built() == path
-    tc.load(path)
+    tc.load_module(path)
 
 
 def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process():
@@ -210,7 +210,7 @@ def test_a_build_directory_that_cannot_be_is_an_error(tmp_path):
 
 
 def test_build_inline_refuses_what_it_does_not_know():
-    with pytest.raises(TypeError, match="unexpected argument 'keep_module_alive'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'keep_module_alive'"):
         built(keep_module_alive=False)
 
 

@@ -115,13 +115,13 @@ def launch_in_spawned(path: str, driver: str) -> list[object]:
     from stub.driver_stub import DriverStub
 
     stub = DriverStub(Path(driver))
-    tc.load(path).k(cuda_array(stub, 4), 5)
+    tc.load_module(path).k(cuda_array(stub, 4), 5)
     return [launch.values("Pi")[1] for launch in stub.launches()]
 
 
 def test_a_spawned_child_launches(driver_stub):
     path = tc.build_inline("forked", SOURCE, functions=FUNCTIONS, arch="sm_90")
-    tc.load(path).k(cuda_array(driver_stub, 4), 1)
+    tc.load_module(path).k(cuda_array(driver_stub, 4), 1)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         assert pool.submit(launch_in_spawned, path, str(driver_stub.path)).result() == [5]
 
@@ -142,7 +142,7 @@ def test_modules_loaded_globally_keep_their_own_images(driver_stub):
     assert paths[0] != paths[1]
     for path in paths:
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-    modules = [tc.load(path) for path in paths]
+    modules = [tc.load_module(path) for path in paths]
     for mod in modules:
         mod.k(cuda_array(driver_stub, 4), 1)
     images = [mod.cubins["kernels"].image for mod in modules]

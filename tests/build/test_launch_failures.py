@@ -227,7 +227,7 @@ def test_a_module_that_is_not_kept_alive_goes_with_its_last_reference(driver_stu
     del function
     gc.collect()
     assert path not in mapped_files()
-    kept = tc.load(path)
+    kept = tc.load_module(path)
     kept.other(cuda_array(driver_stub, 4))
     assert len(driver_stub.launches()) == 3
 

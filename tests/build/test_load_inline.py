@@ -163,7 +163,7 @@ def test_an_error_in_a_source_shows_no_inner_frames(source, error):
     frames = [
         f.name for f in traceback.extract_tb(caught.tb) if package in Path(f.filename).parents
     ]
-    assert frames == ["load_inline", "_obtain"]
+    assert frames == ["load_inline", "obtain"]
 
 
 def test_an_unknown_function_lists_those_there_are(ops):
@@ -357,7 +357,7 @@ def test_no_device_and_no_arch_says_to_give_one(driver_stub):
 def test_a_tvm_ffi_that_is_too_old_says_what_is_needed(ops, monkeypatch):
     monkeypatch.setattr(tvm_ffi, "__version__", "0.1.9")
     with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old, 0\.1\.15 or newer"):
-        tc.load(ops.path)
+        tc.load_module(ops.path)
 
 
 def test_threads_that_ask_for_the_same_module_get_one_path():
