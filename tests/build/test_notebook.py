@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -15,6 +16,7 @@ from run_notebook import QUICK_START, code_cell, in_kernel, in_process, load
 import tvmffi_cubin as tc
 
 CELLS = load()["cells"]
+TYPES = ("double", "float", "int")
 SHOWN = re.compile(
     r"<tvmffi_cubin.Module saxpy.so>\n  saxpy\(float a, const float\* x, float\* y\)"
 )
@@ -31,9 +33,39 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("execute", [in_kernel, in_process])
-def test_it_compiles_edits_and_says_why_it_does_not_launch(execute, environment: dict[str, str]):
-    shown = execute(load(), environment)
+def edited(i: int, type_: str) -> dict[str, Any]:
+    """Return the notebook's own cell, as someone who changes the type of `a` runs it again."""
+    (cell,) = [cell for cell in CELLS if cell["id"] == "compile"]
+    return code_cell(f"edited-{i}", cell["source"].replace("float a,", f"{type_} a,"))
+
+
+def question(name: str, call: str) -> dict[str, Any]:
+    """Return a cell that asks the kernel's own answers to Jupyter's requests."""
+    return code_cell(name, f"print(get_ipython().kernel.{call})")
+
+
+@pytest.fixture(scope="module")
+def in_jupyter(environment: dict[str, str]) -> dict[str, str]:
+    """What the cells show in a kernel, and what cells after them show."""
+    more = [
+        *(edited(i, type_) for i, type_ in enumerate(TYPES)),
+        question("attribute", "do_complete('mod.sa', 6)['matches']"),
+        question("item", "do_complete('mod[\"', 5)['matches']"),
+        question("method", "do_complete('mod.saxpy.pa', 12)['matches']"),
+        question("explained", "do_inspect('mod.saxpy', 9)['data']['text/plain']"),
+    ]
+    return in_kernel({**load(), "cells": CELLS + more}, environment)
+
+
+@pytest.fixture(params=["kernel", "process"])
+def shown(
+    request: pytest.FixtureRequest, in_jupyter: dict[str, str], environment: dict[str, str]
+) -> dict[str, str]:
+    """What the cells show, in each of the two ways to run them."""
+    return in_jupyter if request.param == "kernel" else in_process(load(), environment)
+
+
+def test_it_compiles_edits_and_says_why_it_does_not_launch(shown: dict[str, str]):
     assert shown["setup"] == "compiling for sm_90a: not launching, there is no GPU here\n"
     assert SHOWN.match(shown["compile"])
     assert re.match(r"saxpy: \d+ registers, 0 bytes of local memory\n", shown["inspect"])
@@ -41,44 +73,27 @@ def test_it_compiles_edits_and_says_why_it_does_not_launch(execute, environment:
         assert shown[name].endswith("built, not launched: there is no GPU here\n")
     assert re.match(r"out of the cache in \d+\.\d ms\n", shown["again"])
     assert "TypeError: saxpy: argument 2 (x: const float*): got " in shown["arguments"]
-    assert (
-        'CompileError: saxpy.cu does not compile for sm_90a:\nsaxpy.cu(4): error: identifier "i" is'
-    ) in shown["typo"]
+
+
+def test_a_typo_shows_the_message_and_the_line(shown: dict[str, str]):
+    error = (
+        'CompileError: saxpy.cu does not compile for sm_90a:\nsaxpy.cu(4): error: identifier "i"'
+    )
+    assert error in shown["typo"]
     assert "> 4 |   if (i < n) y[i] = a * x[i] - y[i];\n    |       ^\n" in shown["typo"]
+    assert len(shown["typo"].splitlines()) < 45
 
 
-def test_an_error_in_a_source_takes_few_lines(environment: dict[str, str]):
-    shown = in_kernel(load(), environment)["typo"]
-    assert len(shown.splitlines()) < 45
+def test_a_cell_that_is_edited_and_run_again_gives_the_new_code(in_jupyter: dict[str, str]):
+    for i, type_ in enumerate(TYPES):
+        assert f"saxpy({type_} a, const float* x, float* y)" in in_jupyter[f"edited-{i}"]
 
 
-def test_a_cell_that_is_edited_and_run_again_gives_the_new_code(environment: dict[str, str]):
-    notebook = load()
-    (cell,) = [cell for cell in notebook["cells"] if cell["id"] == "compile"]
-    source = cell["source"]
-    for i, type_ in enumerate(["double", "float", "int"]):
-        edited = source.replace("float a,", f"{type_} a,")
-        notebook["cells"].append(code_cell(f"edited-{i}", edited))
-    shown = in_kernel(notebook, environment)
-    for i, type_ in enumerate(["double", "float", "int"]):
-        assert f"saxpy({type_} a, const float* x, float* y)" in shown[f"edited-{i}"]
-
-
-def test_functions_complete_and_explain_themselves(environment: dict[str, str]):
-    notebook = load()
-    kernel = "get_ipython().kernel"  # what answers Jupyter's own requests
-    questions = {
-        "attribute": f"{kernel}.do_complete('mod.sa', 6)['matches']",
-        "item": f"{kernel}.do_complete('mod[\"', 5)['matches']",
-        "method": f"{kernel}.do_complete('mod.saxpy.pa', 12)['matches']",
-        "explained": f"print({kernel}.do_inspect('mod.saxpy', 9)['data']['text/plain'])",
-    }
-    notebook["cells"] += [code_cell(*question) for question in questions.items()]
-    shown = in_kernel(notebook, environment)
-    assert "saxpy" in shown["attribute"]
-    assert shown["item"] == "['saxpy']"
-    assert shown["method"] == "['params']"
-    assert "(a: 'float', x: 'const float*', y: 'float*', /)" in shown["explained"]
+def test_functions_complete_and_explain_themselves(in_jupyter: dict[str, str]):
+    assert "'saxpy'" in in_jupyter["attribute"]
+    assert in_jupyter["item"] == "['saxpy']\n"
+    assert in_jupyter["method"] == "['params']\n"
+    assert "(a: 'int', x: 'const float*', y: 'float*', /)" in in_jupyter["explained"]
 
 
 def test_fifty_edits_under_one_name_give_fifty_modules():
