@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from . import function
+from .bind import bind
 from .cxx_type import parse_params
 from .function import Function, KernelRef
 from .image import Image
@@ -59,7 +59,7 @@ def resolve(
         else:
             launches = export.launches or (Launch(),)
             refs = [(launch, _find(export, launch, images)) for launch in launches]
-            bound.append(function.bind(export.name, refs, doc=export.doc))
+            bound.append(bind(export.name, refs, doc=export.doc))
     return Exports(tuple(host), tuple(bound))
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from . import constant, expr
+from . import expr
 from .cubin import Kernel
-from .cxx_type import CxxType, Param, parse_params
-from .exported import Exported, contradicts
+from .cxx_type import CxxType, Param
+from .exported import Exported
 from .launch import Launch
-from .scope import Scope
 
-__all__ = ["BoundLaunch", "Computed", "Constant", "Formula", "Function", "KernelRef", "bind"]
+__all__ = ["BoundLaunch", "Computed", "Constant", "Formula", "Function", "KernelRef"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,11 @@ class KernelRef:
     display: str
     params: tuple[Param, ...] | None
     names_known: bool = True
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from every other kernel of the module: its image and its symbol."""
+        return self.image, self.kernel.name
 
 
 @dataclass(frozen=True)
@@ -96,194 +100,3 @@ class Function:
         """The function as C++ would declare it."""
         inner = ", ".join(f"{p.param.type.text} {p.name}" for p in self.params)
         return f"{self.name}({inner})"
-
-
-def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = "") -> Function:
-    """Bind launches to kernels and work out what the function takes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A name is unknown, types conflict, a value does not fit; the message names function,
-        parameter and remedy.
-    """
-    binder = _Binder(name)
-    # All launches say what they export before any expression is read: one may use what another's
-    # kernel takes.
-    prepared = [(launch, ref, binder.export_all(launch, ref)) for launch, ref in launches]
-    bound = tuple(binder.bind(*item) for item in prepared)
-    return Function(name, tuple(binder.exported.values()), bound, doc)
-
-
-@dataclass
-class _Binder:
-    """Collects the exported parameters over the launches of one function."""
-
-    function: str
-    exported: dict[str, Exported] = field(default_factory=dict)
-
-    def export_all(self, launch: Launch, ref: KernelRef) -> tuple[Param, ...]:
-        """Export what one launch takes; return the kernel's parameters as they hold in it."""
-        params = self.kernel_params(launch, ref)
-        known = {p.name for p in params}
-        unknown = [name for name in launch.args if name not in known]
-        if unknown:
-            raise ValueError(
-                f"{self.where(ref)}: args gives {unknown[0]!r}, which is no parameter of the "
-                f"kernel; there are {_list(p.name for p in params)}{self.hint(ref)}"
-            )
-        for param, size in self.exports(launch, ref, params):
-            self.export(param, size, ref)
-        return params
-
-    def bind(self, launch: Launch, ref: KernelRef, params: tuple[Param, ...]) -> BoundLaunch:
-        types = {p.name: p.type for p in params}
-        scope = Scope(self.exported, launch.args, types, self.where(ref), self.hint(ref))
-        sources = tuple(
-            self.source(launch, scope, param, slot.size)
-            for param, slot in zip(params, ref.kernel.params, strict=True)
-        )
-        figures = {
-            what: Formula(figure, scope.resolve(what, figure))
-            if isinstance(figure, str)
-            else figure
-            for what, figure in launch.figures()
-        }
-        for name in launch.strided:
-            if name not in self.exported:
-                raise ValueError(
-                    f"{self.where(ref)}: strided names {name!r}; the function's parameters are "
-                    f"{_list(self.exported)}"
-                )
-            type_ = self.exported[name].param.type
-            if type_.kind != "pointer":
-                raise ValueError(
-                    f"{self.where(ref)}: strided names {name!r}, which is '{type_.text}', not a "
-                    "tensor"
-                )
-            self.exported[name] = replace(self.exported[name], strided=True)
-        return BoundLaunch(launch, ref, sources, figures)
-
-    def where(self, ref: KernelRef) -> str:
-        return f"function {self.function!r}, kernel {ref.display!r}"
-
-    def hint(self, ref: KernelRef) -> str:
-        if ref.names_known or ref.params is None:
-            return ""
-        suggestion = ", ".join(f"{p.type.text} {p.name}" for p in ref.params)
-        return (
-            " (the names are not in the source as written, through a macro or a template: declare "
-            f'them with params="{suggestion}")'
-        )
-
-    def kernel_params(self, launch: Launch, ref: KernelRef) -> tuple[Param, ...]:
-        """The kernel's parameters with the names and types that hold in this launch."""
-        count = len(ref.kernel.params)
-        if launch.params is None:
-            if ref.params is None:
-                sizes = ", ".join(f"{p.size}" for p in ref.kernel.params)
-                raise ValueError(
-                    f"{self.where(ref)}: its parameters are not known from a source; declare them, "
-                    f'as in Launch(params="const float* x, int n"): there are {count}, of '
-                    f"{sizes or 'no'} bytes"
-                )
-            return ref.params
-        declared = _declared(self.where(ref), launch.params)
-        by_name = {p.name: p for p in declared}
-        if ref.params is not None and ref.names_known:
-            needed = [p for p in ref.params if p.name not in launch.args]
-            if all(p.name in by_name for p in needed):
-                params = tuple(by_name.get(p.name, p) for p in ref.params)
-                return self.checked(params, ref)
-        if len(declared) < count:
-            raise ValueError(
-                f"{self.where(ref)}: params declares {len(declared)} parameters, the kernel has "
-                f"{count}{self.known(ref)}"
-            )
-        return self.checked(declared[:count], ref)
-
-    def known(self, ref: KernelRef) -> str:
-        if ref.params is None:
-            return f", of {', '.join(str(p.size) for p in ref.kernel.params)} bytes"
-        return f": ({', '.join(f'{p.type.text} {p.name}' for p in ref.params)})"
-
-    def checked(self, params: tuple[Param, ...], ref: KernelRef) -> tuple[Param, ...]:
-        for index, (param, slot) in enumerate(zip(params, ref.kernel.params, strict=True)):
-            if param.type.size is not None and param.type.size != slot.size:
-                raise ValueError(
-                    f"{self.where(ref)}: params declares parameter {index + 1} as "
-                    f"'{param.type.text} {param.name}' of {param.type.size} bytes, in the image it "
-                    f"has {slot.size}{self.known(ref)}"
-                )
-            real = ref.params[index].type if ref.params is not None else None
-            if real and contradicts(param.type, real):
-                raise ValueError(
-                    f"{self.where(ref)}: params declares parameter {index + 1} as "
-                    f"'{param.type.text} {param.name}', the source has '{real.text}'"
-                )
-        return params
-
-    def exports(
-        self, launch: Launch, ref: KernelRef, kernel_params: tuple[Param, ...]
-    ) -> Iterator[tuple[Param, int]]:
-        sizes = {
-            p.name: slot.size for p, slot in zip(kernel_params, ref.kernel.params, strict=True)
-        }
-        order = kernel_params
-        if launch.params is not None:
-            order = _declared(self.where(ref), launch.params)
-        for param in order:
-            if param.name in launch.args:
-                continue
-            size = sizes.get(param.name, param.type.size)
-            if size is None:
-                raise ValueError(
-                    f"{self.where(ref)}: params declares '{param.type.text} {param.name}', a type "
-                    "of unknown size that the kernel does not take"
-                )
-            yield param, size
-
-    def export(self, param: Param, size: int, ref: KernelRef) -> None:
-        before = self.exported.get(param.name)
-        if before is None:
-            self.exported[param.name] = Exported(param, size)
-            return
-        try:
-            self.exported[param.name] = before.merged(param, size)
-        except ValueError as error:
-            raise ValueError(
-                f"{self.where(ref)}: parameter {param.name!r} {error}: give it here by "
-                f'args={{"{param.name}": ...}}, or another name by params='
-            ) from None
-
-    def source(
-        self, launch: Launch, scope: Scope, param: Param, size: int
-    ) -> str | Computed | Constant:
-        if param.name not in launch.args:
-            return param.name
-        value = launch.args[param.name]
-        what = f"args[{param.name!r}]"
-        if not isinstance(value, str):
-            return Constant(constant.encode(value, param.type, size, f"{scope.where}: {what}"))
-        tree = expr.parse(value)
-        other = self.exported.get(tree.name) if isinstance(tree, expr.Name) else None
-        if other is not None and other.stands_for(param.type, size):
-            return other.name
-        if param.type.kind not in ("int", "uint", "float"):
-            raise ValueError(
-                f"{scope.where}: {what}: '{param.type.text}' takes a parameter of the same type or "
-                f"a constant, got the expression {value!r}"
-            )
-        tree = scope.resolve(what, value, reading=(param.name,))
-        return Computed(param.type, size, Formula(value, tree))
-
-
-def _declared(where: str, text: str) -> tuple[Param, ...]:
-    try:
-        return parse_params(text)
-    except ValueError as error:
-        raise ValueError(f"{where}: params: {error}") from None
-
-
-def _list(names: Sequence[str] | Iterator[str] | Mapping[str, object]) -> str:
-    return ", ".join(names) or "none"

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from .codegen import c_string
+from .c_text import c_string
 from .sources import HostSource
 from .toolset import Toolset
 

@@ -16,8 +16,12 @@ __all__ = ["Toolset", "find"]
 
 # What shapes the generated text most: the package's version may lag behind a change of these.
 _GENERATORS = (
+    "bind.py",
+    "c_text.py",
     "codegen.py",
+    "expression_text.py",
     "function.py",
+    "function_text.py",
     "host_unit.py",
     "job.py",
     "ninja.py",

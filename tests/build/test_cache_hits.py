@@ -72,7 +72,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     assert found == path
     forbidden = {
         *("nvrtc", "signature", "scan", "codegen", "ninja", "build", "assemble", "elf", "probe"),
-        *("function", "exports", "scope", "constant", "cxx_type", "cxx_parser", "plan"),
+        *("function", "bind", "exports", "scope", "constant", "cxx_type", "cxx_parser", "plan"),
     }
     imported = set(names.split())
     assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)

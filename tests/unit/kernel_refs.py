@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tvmffi_cubin import Launch, Parameter
+from tvmffi_cubin.bind import bind
 from tvmffi_cubin.cubin import Kernel
 from tvmffi_cubin.cxx_type import parse_params
-from tvmffi_cubin.function import Function, KernelRef, bind
+from tvmffi_cubin.function import Function, KernelRef
 
 
 def kernel_ref(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kernel_refs import bound, kernel_ref
 
 from tvmffi_cubin import Launch, codegen
+from tvmffi_cubin.c_text import c_string
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
@@ -109,12 +110,12 @@ def unquoted(literal: str) -> bytes:
 
 @given(st.text())
 def test_any_text_survives_as_a_c_string(text):
-    assert unquoted(codegen.c_string(text)) == text.encode()
+    assert unquoted(c_string(text)) == text.encode()
 
 
 @pytest.mark.parametrize("text", ["", '"', "\\", "??/", "\n", "\0" + "1", "é" * 700, "a" * 5000])
 def test_awkward_text_survives_as_a_c_string(text):
-    literal = codegen.c_string(text)
+    literal = c_string(text)
     assert unquoted(literal) == text.encode()
     assert max(map(len, literal.split("\n"))) <= 4 * 1000 + 2
 

@@ -1,0 +1,167 @@
+"""Text of one function's tables: parameters, launches, and where kernel parameters come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from . import expr
+from .c_text import c_string, template
+from .cxx_type import CxxType
+from .exported import Exported
+from .expression_text import expression_text
+from .function import BoundLaunch, Computed, Constant, Formula, Function
+
+__all__ = ["function_text"]
+
+_DTYPE_NAMES = (
+    "int",
+    "uint",
+    "float",
+    "handle",
+    "bfloat",
+    "complex",
+    "bool",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
+    "float4_e2m1fn",
+)
+_DL_BOOL = 6
+
+
+def function_text(index: int, function: Function, kernels: Mapping[tuple[str, str], int]) -> str:
+    """Return the C++ text of a function's tables.
+
+    Parameters
+    ----------
+    index : int
+        The function's number in the launcher.
+    function : Function
+        The function.
+    kernels : mapping
+        The number of each kernel in the launcher, by `KernelRef.key`.
+    """
+    numbers = {p.name: number for number, p in enumerate(function.params)}
+    tables = []
+    if function.params:
+        rows = "\n".join(_param_row(p) for p in function.params)
+        tables.append(f"constexpr Param params_{index}[] = {{\n{rows}\n}};")
+    plans = []
+    for number, bound in enumerate(function.launches):
+        label = f"{index}_{number}"
+        tables += _launch_tables(label, bound, numbers)
+        plans.append(_plan_row(label, bound, kernels[bound.kernel.key]))
+    tables.append(f"constexpr LaunchPlan launches_{index}[] = {{\n" + "\n".join(plans) + "\n};")
+    slots = sum(max(1, len(bound.sources)) for bound in function.launches)
+    return template("launcher_function.cc.in").substitute(
+        signature=function.signature,
+        tables="\n".join(tables),
+        index=index,
+        name=function.name,
+        params=f"params_{index}" if function.params else "nullptr",
+        num_params=len(function.params),
+        num_launches=len(function.launches),
+        num_slots=slots,
+    )
+
+
+def _param_row(exported: Exported) -> str:
+    param, type_ = exported.param, exported.param.type
+    pointee = type_.pointee
+    dtypes = pointee.dtypes if pointee else ()
+    names = " or ".join(_dtype_name(code, bits) for code, bits in dtypes)
+    cells = (
+        c_string(param.name),
+        c_string(type_.text),
+        _kind(type_),
+        _bool(exported.strided),
+        _bool(exported.in_expression),
+        str(exported.size),
+        str(pointee.align if pointee else 1),
+        str(exported.min_rank),
+        str(-1 if param.ndim is None else param.ndim),
+        str(len(dtypes)),
+        "{" + ", ".join(f"{{{code}, {bits}, 1}}" for code, bits in dtypes) + "}",
+        c_string(names),
+    )
+    return f"    {{{', '.join(cells)}}},"
+
+
+def _dtype_name(code: int, bits: int) -> str:
+    return _DTYPE_NAMES[code] if code >= _DL_BOOL else f"{_DTYPE_NAMES[code]}{bits}"
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _kind(type_: CxxType) -> str:
+    if type_.scalar == "bfloat16":
+        return "Kind::kBfloat"
+    kinds = {"pointer": "Pointer", "int": "Int", "uint": "Uint", "float": "Float", "bool": "Bool"}
+    return f"Kind::k{kinds.get(type_.kind, 'Bytes')}"
+
+
+def _launch_tables(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -> Iterable[str]:
+    rows, computed = [], 0
+    for position, source in enumerate(bound.sources):
+        if isinstance(source, Computed):
+            rows.append(f"    {{Source::kComputed, {computed}, nullptr}},")
+            computed += 1
+        elif isinstance(source, Constant):
+            data = ", ".join(map(str, source.data))
+            name = f"constant_{label}_{position}"
+            yield f"alignas(16) constexpr unsigned char {name}[] = {{{data}}};"
+            rows.append(f"    {{Source::kConstant, 0, {name}}},")
+        else:
+            rows.append(f"    {{Source::kArgument, {numbers[source]}, nullptr}},")
+    if rows:
+        yield f"constexpr Source sources_{label}[] = {{\n" + "\n".join(rows) + "\n};"
+    body = _evaluation(bound, numbers)
+    yield f"void evaluate_{label}(Evaluation* e) {{\n  (void)e;\n{body}}}"
+
+
+def _plan_row(label: str, bound: BoundLaunch, kernel: int) -> str:
+    trees = [f.tree for f in bound.figures.values() if isinstance(f, Formula)]
+    trees += [source.formula.tree for source in bound.sources if isinstance(source, Computed)]
+    reads_sms = any(
+        isinstance(read, expr.Name) and read.name == "num_sms"
+        for tree in trees
+        for read in expr.names(tree)
+    )
+    cells = (
+        f"&kernels[{kernel}]",
+        f"sources_{label}" if bound.sources else "nullptr",
+        str(len(bound.sources)),
+        str(sum(isinstance(source, Computed) for source in bound.sources)),
+        _bool(bound.launch.is_shaped),
+        _bool(reads_sms),
+        f"evaluate_{label}",
+    )
+    return f"    {{{', '.join(cells)}}},"
+
+
+def _evaluation(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
+    lines = []
+    fields = {f"grid.{axis}": f"grid[{i}]" for i, axis in enumerate("xyz")}
+    fields |= {f"block.{axis}": f"block[{i}]" for i, axis in enumerate("xyz")}
+    for what, figure in bound.figures.items():
+        target = fields.get(what, what)
+        if isinstance(figure, int):
+            lines.append(f"  e->{target} = {figure}LL;")
+        else:
+            value = expression_text(figure.tree, numbers)
+            lines.append(f"  e->{target} = e->Done({c_string(figure.text)}, {value});")
+    computed = [source for source in bound.sources if isinstance(source, Computed)]
+    for index, source in enumerate(computed):
+        value = expression_text(source.formula.tree, numbers)
+        kind, text = _kind(source.type), c_string(source.formula.text)
+        lines.append(f"  e->Store({index}, {kind}, {source.size}, {text}, {value});")
+    return "".join(f"{line}\n" for line in lines)
