@@ -34,6 +34,7 @@ _DTYPE_NAMES = (
     "float4_e2m1fn",
 )
 _DL_BOOL = 6
+_SMEM = "dynamic_smem_bytes"
 
 
 def function_text(index: int, function: Function, kernels: Mapping[tuple[str, str], int]) -> str:
@@ -56,8 +57,13 @@ def function_text(index: int, function: Function, kernels: Mapping[tuple[str, st
     plans = []
     for number, bound in enumerate(function.launches):
         label = f"{index}_{number}"
-        tables += _launch_tables(label, bound, numbers)
-        plans.append(_plan_row(label, bound, kernels[bound.kernel.key]))
+        body = _evaluation(bound, numbers)
+        tables += _sources(label, bound, numbers)
+        if body:
+            head = f"void evaluate_{label}(Evaluation* e, bool own_shape, bool own_smem)"
+            tables.append(f"{head} {{\n{body}}}")
+        evaluate = f"evaluate_{label}" if body else "nullptr"
+        plans.append(_plan_row(label, bound, kernels[bound.kernel.key], evaluate))
     tables.append(f"constexpr LaunchPlan launches_{index}[] = {{\n" + "\n".join(plans) + "\n};")
     slots = sum(max(1, len(bound.sources)) for bound in function.launches)
     return template("launcher_function.cc.in").substitute(
@@ -109,7 +115,7 @@ def _kind(type_: CxxType) -> str:
     return f"Kind::k{kinds.get(type_.kind, 'Bytes')}"
 
 
-def _launch_tables(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -> Iterable[str]:
+def _sources(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -> Iterable[str]:
     rows, computed = [], 0
     for position, source in enumerate(bound.sources):
         if isinstance(source, Computed):
@@ -124,11 +130,9 @@ def _launch_tables(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -
             rows.append(f"    {{Source::kArgument, {numbers[source]}, nullptr}},")
     if rows:
         yield f"constexpr Source sources_{label}[] = {{\n" + "\n".join(rows) + "\n};"
-    body = _evaluation(bound, numbers)
-    yield f"void evaluate_{label}(Evaluation* e) {{\n  (void)e;\n{body}}}"
 
 
-def _plan_row(label: str, bound: BoundLaunch, kernel: int) -> str:
+def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str:
     trees = [f.tree for f in bound.figures.values() if isinstance(f, Formula)]
     trees += [source.formula.tree for source in bound.sources if isinstance(source, Computed)]
     reads_sms = any(
@@ -143,25 +147,29 @@ def _plan_row(label: str, bound: BoundLaunch, kernel: int) -> str:
         str(sum(isinstance(source, Computed) for source in bound.sources)),
         _bool(bound.launch.is_shaped),
         _bool(reads_sms),
-        f"evaluate_{label}",
+        evaluate,
     )
     return f"    {{{', '.join(cells)}}},"
 
 
 def _evaluation(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
-    lines = []
-    fields = {f"grid.{axis}": f"grid[{i}]" for i, axis in enumerate("xyz")}
-    fields |= {f"block.{axis}": f"block[{i}]" for i, axis in enumerate("xyz")}
-    for what, figure in bound.figures.items():
-        target = fields.get(what, what)
-        if isinstance(figure, int):
-            lines.append(f"  e->{target} = {figure}LL;")
-        else:
-            value = expression_text(figure.tree, numbers)
-            lines.append(f"  e->{target} = e->Done({c_string(figure.text)}, {value});")
+    shape = [_assignment(*x, numbers) for x in bound.figures.items() if x[0] != _SMEM]
+    lines = ["  if (own_shape) {", *(f"    {line}" for line in shape), "  }"] if shape else []
+    smem = bound.figures.get(_SMEM, 0)
+    if smem != 0:
+        lines.append(f"  if (own_smem) {_assignment(_SMEM, smem, numbers)}")
     computed = [source for source in bound.sources if isinstance(source, Computed)]
     for index, source in enumerate(computed):
         value = expression_text(source.formula.tree, numbers)
         kind, text = _kind(source.type), c_string(source.formula.text)
         lines.append(f"  e->Store({index}, {kind}, {source.size}, {text}, {value});")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _assignment(what: str, figure: int | Formula, numbers: Mapping[str, int]) -> str:
+    name, _, axis = what.partition(".")
+    target = f"e->{name}[{'xyz'.index(axis)}]" if axis else f"e->{name}"
+    if isinstance(figure, int):
+        return f"{target} = {figure}LL;"
+    value = expression_text(figure.tree, numbers)
+    return f"{target} = e->Done({c_string(figure.text)}, {value});"

@@ -113,6 +113,9 @@ OPS_FUNCTIONS: dict[str, str | Launch | list[Launch] | None] = {
         params="long gx, long gy, long gz, long bx, long by, long bz, long smem",
     ),
     "nothing": None,
+    "fraction": Launch(
+        kernel="nothing", grid="64 // n", block="n", dynamic_smem_bytes="4 % n", params="int n"
+    ),
     "waves": Launch(kernel="nothing", grid="num_sms * 2", block="num_sms"),
     "two": Launch(grid=1, block=1),
     "fill": Launch(kernel="fill<float>", grid="x.numel", block=1),

@@ -93,6 +93,15 @@ def test_the_caller_s_shape_keeps_the_launch_s_shared_memory(ops, driver_stub):
     assert shape_of(driver_stub) == ((2, 1, 1), (64, 1, 1), 512)
 
 
+def test_a_figure_that_the_caller_gives_is_not_evaluated(ops, driver_stub):
+    with pytest.raises(ValueError, match="the expression '64 // n' divides by zero"):
+        ops.fraction(0)
+    with pytest.raises(ValueError, match="the expression '4 % n' divides by zero"):
+        ops.fraction[3, 32](0)
+    ops.fraction[3, 32, 16](0)
+    assert shape_of(driver_stub) == ((3, 1, 1), (32, 1, 1), 16)
+
+
 def test_options_combine_in_any_order(ops, driver_stub):
     x = cuda_array(driver_stub, 4)
     with driver_stub.stream() as stream:

@@ -80,17 +80,14 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
     evaluation->grid[i] = options.grid[i];
     evaluation->block[i] = options.block[i];
   }
-  evaluation->dynamic_smem_bytes = 0;
-  if (launch.evaluate != nullptr) launch.evaluate(evaluation);
+  evaluation->dynamic_smem_bytes = options.dynamic_smem_bytes;
+  if (launch.evaluate != nullptr) {
+    launch.evaluate(evaluation, !options.has_shape, !options.has_smem);
+  }
   if (__builtin_expect(evaluation->failure != nullptr, 0)) {
     return Fail("ValueError", "%s: the expression '%s' %s", function.name, evaluation->where,
                 evaluation->failure);
   }
-  if (options.has_shape) {
-    memcpy(evaluation->grid, options.grid, sizeof(options.grid));
-    memcpy(evaluation->block, options.block, sizeof(options.block));
-  }
-  if (options.has_smem) evaluation->dynamic_smem_bytes = options.dynamic_smem_bytes;
   if (FillConfig(function, *evaluation, config) != 0) return -1;
   for (int i = 0; i < launch.num_sources; ++i) {
     const Source& source = launch.sources[i];

@@ -85,7 +85,9 @@ struct LaunchPlan {
   int32_t num_computed;
   bool shaped;  // grid and block are known, else the caller gives them
   bool reads_num_sms;
-  void (*evaluate)(struct Evaluation*);
+  // Null where there is nothing to evaluate. The caller's own figures are not: they may be given
+  // because the launch's have no value for these arguments. (In registers: memory takes longer.)
+  void (*evaluate)(struct Evaluation*, bool own_shape, bool own_smem);
 };
 
 /*! \brief An exported function; a row of a generated table. */

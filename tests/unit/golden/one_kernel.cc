@@ -26,12 +26,8 @@ constexpr Source sources_0_0[] = {
     {Source::kArgument, 2, nullptr},
     {Source::kArgument, 3, nullptr},
 };
-void evaluate_0_0(Evaluation* e) {
-  (void)e;
-  e->dynamic_smem_bytes = 0LL;
-}
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 4, 0, false, false, evaluate_0_0},
+    {&kernels[0], sources_0_0, 4, 0, false, false, nullptr},
 };
 constexpr FunctionPlan function_0 = {"saxpy", params_0, 4, launches_0, 1, 4};
 

@@ -27,21 +27,21 @@ constexpr Source sources_0_0[] = {
     {Source::kArgument, 0, nullptr},
     {Source::kArgument, 1, nullptr},
 };
-void evaluate_0_0(Evaluation* e) {
-  (void)e;
-  e->grid[0] = e->Done("x.numel", e->Numel(0));
-  e->block[0] = 128LL;
-  e->dynamic_smem_bytes = 0LL;
+void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
+  if (own_shape) {
+    e->grid[0] = e->Done("x.numel", e->Numel(0));
+    e->block[0] = 128LL;
+  }
 }
 constexpr Source sources_0_1[] = {
     {Source::kArgument, 1, nullptr},
     {Source::kArgument, 2, nullptr},
 };
-void evaluate_0_1(Evaluation* e) {
-  (void)e;
-  e->grid[0] = e->Done("x.numel", e->Numel(0));
-  e->block[0] = 128LL;
-  e->dynamic_smem_bytes = 0LL;
+void evaluate_0_1(Evaluation* e, bool own_shape, bool own_smem) {
+  if (own_shape) {
+    e->grid[0] = e->Done("x.numel", e->Numel(0));
+    e->block[0] = 128LL;
+  }
 }
 constexpr LaunchPlan launches_0[] = {
     {&kernels[0], sources_0_0, 2, 0, true, false, evaluate_0_0},
@@ -58,21 +58,17 @@ constexpr Source sources_1_0[] = {
     {Source::kArgument, 0, nullptr},
     {Source::kArgument, 1, nullptr},
 };
-void evaluate_1_0(Evaluation* e) {
-  (void)e;
-  e->dynamic_smem_bytes = 0LL;
-}
 constexpr LaunchPlan launches_1[] = {
-    {&kernels[0], sources_1_0, 2, 0, false, false, evaluate_1_0},
+    {&kernels[0], sources_1_0, 2, 0, false, false, nullptr},
 };
 constexpr FunctionPlan function_1 = {"one", params_1, 2, launches_1, 1, 2};
 
 // tick()
-void evaluate_2_0(Evaluation* e) {
-  (void)e;
-  e->grid[0] = 1LL;
-  e->block[0] = 1LL;
-  e->dynamic_smem_bytes = 0LL;
+void evaluate_2_0(Evaluation* e, bool own_shape, bool own_smem) {
+  if (own_shape) {
+    e->grid[0] = 1LL;
+    e->block[0] = 1LL;
+  }
 }
 constexpr LaunchPlan launches_2[] = {
     {&kernels[2], nullptr, 0, 0, true, false, evaluate_2_0},
