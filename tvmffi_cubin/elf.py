@@ -1,8 +1,4 @@
-"""Reads NVIDIA device images (cubin ELF64): kernels, parameters, resources, architecture.
-
-The image is untrusted input: every offset is checked against its size, and the bytes read in all
-are bounded, so that a crafted image costs no more than a large honest one.
-"""
+"""Reads NVIDIA device images (cubin ELF64): kernels, parameters, resources, architecture."""
 
 from __future__ import annotations
 
@@ -11,19 +7,15 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, NamedTuple
 
 from .cubin import Kernel, Parameter
+from .elf_file import ElfFile
 from .image_kind import describe
 
 __all__ = ["ParsedImage", "parse"]
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
 _ITEM = struct.Struct("<BBH")
 
-_SYMTAB, _NOBITS = 2, 8
 _STT_FUNC, _STO_CUDA_ENTRY = 2, 0x10
 _OSABI_CUDA13 = 0x41
 
@@ -92,73 +84,7 @@ def parse(image: bytes | bytearray | memoryview) -> ParsedImage:
         raise ValueError(f"corrupt cubin: {error}") from None
 
 
-class _Section(NamedTuple):
-    type: int
-    offset: int
-    size: int
-    link: int
-    info: int
-
-
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        # Sections may overlap in a crafted image; without a budget a small file could ask for
-        # quadratic work.
-        self.budget = 16 * len(data) + 65536
-        header = _HEADER.unpack_from(data)
-        self.osabi: int = header[0][7]
-        self.relocatable: bool = header[1] == 1
-        self.flags: int = header[7]
-        self.sections = self._sections(header[6], header[12], header[13])
-
-    def take(self, offset: int, size: int, what: str) -> bytes:
-        if offset + size > len(self.data):
-            end = offset + size
-            raise ValueError(
-                f"corrupt cubin: {what} ends at byte {end}, but the image has {len(self.data)}: "
-                "it is truncated or damaged"
-            )
-        self.budget -= size
-        if self.budget < 0:
-            raise ValueError("corrupt cubin: its sections overlap")
-        return self.data[offset : offset + size]
-
-    def table(self, layout: struct.Struct, section: _Section, what: str) -> Iterator[Any]:
-        size = section.size - section.size % layout.size
-        return layout.iter_unpack(self.take(section.offset, size, what))
-
-    def string(self, table: bytes, offset: int) -> str:
-        end = table.find(b"\0", offset)
-        if offset > len(table) or end < 0:
-            raise ValueError("corrupt cubin: a name lies outside its string table")
-        self.budget -= end - offset
-        if self.budget < 0:
-            raise ValueError("corrupt cubin: its names overlap")
-        return table[offset:end].decode("utf-8", "replace")
-
-    def _sections(self, offset: int, count: int, names: int) -> dict[str, _Section]:
-        first = self.take(offset, _SECTION.size, "the section table")
-        # More than 65,279 sections: the counts are in the first entry (ELF's own extension).
-        zero = _SECTION.unpack(first)
-        count = count or zero[5]
-        names = zero[6] if names == 0xFFFF else names
-        rows = list(_SECTION.iter_unpack(self.take(offset, count * 64, "the section table")))
-        if names >= len(rows):
-            raise ValueError("corrupt cubin: it has no section names")
-        strings = self.take(rows[names][4], rows[names][5], "the section names")
-        self.rows = [_Section(row[1], row[4], row[5], row[6], row[7]) for row in rows]
-        table: dict[str, _Section] = {}
-        for row, section in zip(rows, self.rows, strict=True):
-            table.setdefault(self.string(strings, row[0]), section)
-        return table
-
-    def body(self, name: str) -> bytes:
-        section = self.sections.get(name)
-        if section is None or section.type == _NOBITS:
-            return b""
-        return self.take(section.offset, section.size, f"section {name}")
-
+class _Reader(ElfFile):
     def parse(self) -> ParsedImage:
         arch, number = self._arch()
         entries, names = self._symbols()
@@ -189,20 +115,13 @@ class _Reader:
         """Return the kernels' names, and the names of all defined symbols by index."""
         entries: list[str] = []
         names: dict[int, str] = {}
-        table = next((section for section in self.rows if section.type == _SYMTAB), None)
-        if table is None:
-            raise ValueError("corrupt cubin: it has no symbol table")
-        if table.link >= len(self.rows):
-            raise ValueError("corrupt cubin: its symbol table has no names")
-        strtab = self.rows[table.link]
-        strings = self.take(strtab.offset, strtab.size, "the string table")
-        rows = self.table(_SYMBOL, table, "the symbol table")
-        for index, (offset, info, other, section, _, _) in enumerate(rows):
-            if section == 0 or info & 0xF not in (1, _STT_FUNC):
+        rows, strings = self.symbols()
+        for index, offset, kind, _, other, section in rows:
+            if section == 0 or kind not in (1, _STT_FUNC):
                 continue
             name = self.string(strings, offset)
             names[index] = name
-            is_entry = info & 0xF == _STT_FUNC and other & _STO_CUDA_ENTRY
+            is_entry = kind == _STT_FUNC and other & _STO_CUDA_ENTRY
             if is_entry and f".text.{name}" in self.sections:
                 entries.append(name)
         return list(dict.fromkeys(entries)), names
