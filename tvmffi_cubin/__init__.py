@@ -22,7 +22,7 @@ from .inline import build_inline, load_inline
 from .launch import Launch
 
 if TYPE_CHECKING:
-    from . import nvrtc
+    from . import nvjitlink, nvrtc
     from .module import Module, load_module
     from .module_function import Function
     from .stream import use_stream
@@ -46,6 +46,7 @@ __all__ = [
     "build_inline",
     "load_inline",
     "load_module",
+    "nvjitlink",
     "nvrtc",
     "use_stream",
 ]
@@ -57,6 +58,7 @@ _LAZY = {
     "Module": "module",
     "load_module": "module",
     "use_stream": "stream",
+    "nvjitlink": None,
     "nvrtc": None,
 }
 

@@ -38,6 +38,7 @@ class SymbolRow(NamedTuple):
     binding: int
     other: int
     section: int
+    size: int
 
 
 class ElfFile:
@@ -122,7 +123,7 @@ class ElfFile:
         strings = self.take(strtab.offset, strtab.size, "the string table")
         rows = self.table(_SYMBOL, table, "the symbol table")
         found = (
-            SymbolRow(index, name, info & 0xF, info >> 4, other, section)
-            for index, (name, info, other, section, _, _) in enumerate(rows)
+            SymbolRow(index, name, info & 0xF, info >> 4, other, section, size)
+            for index, (name, info, other, section, _, size) in enumerate(rows)
         )
         return found, strings

@@ -1,0 +1,186 @@
+"""What keeps units from being linked: found before the link, or read from nvJitLink's log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from .demangle import demangle
+from .device_symbols import DeviceSymbol
+from .link_input import LinkInput
+
+__all__ = ["LinkFault", "find_faults", "read_faults", "where_defined"]
+
+_UNDEFINED = re.compile(r"Undefined reference to '([^']+)' in '([^']+)'")
+# Of these nvJitLink knows no unit: they are found once all units are one.
+_UNRESOLVED = re.compile(r"Unresolved extern (?:function|variable) '([^']+)'")
+_DEFINED_TWICE = re.compile(
+    r"Multiple definition of '([^']+)' in '([^']+)', first defined in '([^']*)'"
+)
+_MERGED_TWICE = re.compile(
+    r"(\S+): link error: .*Linking globals named '([^']+)'.*multiply defined"
+)
+# What nvJitLink calls the unit that it makes of all LTO-IR.
+_ALL_LTOIR = "ltoPtx"
+
+
+class LinkFault(NamedTuple):
+    """One symbol that cannot be linked.
+
+    Attributes
+    ----------
+    kind : str
+        ``"undefined"``, ``"duplicate"`` or ``"mismatch"``.
+    symbol : str
+        Its name in the symbol table.
+    units : tuple of str
+        Undefined: who uses it. Otherwise: who defines or declares it. Empty where that is not
+        known.
+    detail : tuple of str
+        Of a mismatch: what it is in each unit.
+    is_kernel : bool
+        Of a duplicate: whether it is known to be a kernel.
+    """
+
+    kind: str
+    symbol: str
+    units: tuple[str, ...]
+    detail: tuple[str, ...] = ()
+    is_kernel: bool = False
+
+    def __str__(self) -> str:
+        name = demangle(self.symbol)
+        units = _join(self.units)
+        if self.kind == "undefined":
+            used = f"used in {units}" if units else "used"
+            return f"{name} is {used} and defined nowhere"
+        if self.kind == "mismatch":
+            pairs = zip(self.detail, self.units, strict=True)
+            parts = tuple(f"{what} in {unit}" for what, unit in pairs)
+            return f"{name} is not the same everywhere: {_join(parts)}"
+        times = "twice" if len(self.units) < 3 else f"{len(self.units)} times"
+        remedy = "rename one" if self.is_kernel else "make it static or inline"
+        units = f"{units} and elsewhere" if len(self.units) == 1 else units
+        places = f", in {units}" if units else ""
+        return f"{name} is defined {times}{places}: {remedy}, or keep one"
+
+
+def _join(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def find_faults(inputs: Sequence[LinkInput]) -> tuple[LinkFault, ...]:
+    """Return what the symbol tables of relocatable cubins show to be wrong.
+
+    nvJitLink tells of it on the error stream of the process only, and links nevertheless.
+    """
+    homes: dict[str, list[tuple[LinkInput, DeviceSymbol]]] = {}
+    for item in inputs:
+        for symbol in item.symbols:
+            if symbol.defined and symbol.linkage == "shared":
+                homes.setdefault(symbol.name, []).append((item, symbol))
+    faults = [
+        LinkFault(
+            "duplicate",
+            name,
+            tuple(item.name for item, _ in found),
+            is_kernel=all(symbol.what == "kernel" for _, symbol in found),
+        )
+        for name, found in homes.items()
+        if len(found) > 1
+    ]
+    for item in inputs:
+        for symbol in item.symbols:
+            if symbol.defined or symbol.name not in homes:
+                continue
+            home, definition = homes[symbol.name][0]
+            if detail := _difference(definition, symbol):
+                units = (home.name, item.name)
+                faults.append(LinkFault("mismatch", symbol.name, units, detail))
+    return tuple(faults)
+
+
+def _difference(definition: DeviceSymbol, use: DeviceSymbol) -> tuple[str, ...]:
+    code = ("kernel", "function")
+    if definition.what in code or use.what in code:
+        same = definition.what in code and use.what in code
+        return () if same else (_words(definition), _words(use))
+    if definition.what != use.what:
+        return _words(definition), _words(use)
+    if definition.size and use.size and definition.size != use.size:
+        return f"{definition.size} bytes", f"{use.size} bytes"
+    return ()
+
+
+def _words(symbol: DeviceSymbol) -> str:
+    return f"a {symbol.what}" + ("" if symbol.what in ("kernel", "function") else " variable")
+
+
+def read_faults(log: str, names: Mapping[str, str]) -> tuple[LinkFault, ...]:
+    """Return what nvJitLink's logs say.
+
+    Parameters
+    ----------
+    log : str
+        Errors and warnings.
+    names : mapping of str to str
+        The inputs' names, by those that nvJitLink was given.
+    """
+    users: dict[str, list[str]] = {}
+    homes: dict[str, list[str]] = {}
+    for line in log.split("\n"):
+        if match := _UNDEFINED.search(line):
+            users.setdefault(match[1], []).append(match[2])
+        elif match := _UNRESOLVED.search(line):
+            users.setdefault(match[1], [])
+        elif match := _DEFINED_TWICE.search(line):
+            homes.setdefault(match[1], []).extend((match[3], match[2]))
+        elif match := _MERGED_TWICE.search(line):
+            homes.setdefault(match[2], []).append(match[1])
+    found = [("undefined", *item) for item in users.items()]
+    found += [("duplicate", *item) for item in homes.items()]
+    return tuple(LinkFault(kind, name, _named(units, names)) for kind, name, units in found)
+
+
+def _named(units: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    units = dict.fromkeys(units)
+    return tuple(names.get(unit, unit) for unit in units if unit != _ALL_LTOIR)
+
+
+def where_defined(fault: LinkFault, inputs: Iterable[LinkInput]) -> tuple[str, ...]:
+    """Return where something that is almost an undefined symbol is defined, as sentences.
+
+    Parameters
+    ----------
+    fault : LinkFault
+        Of an undefined symbol.
+    inputs : iterable of LinkInput
+        What was to be linked.
+    """
+    if fault.kind != "undefined":
+        return ()
+    wanted = demangle(fault.symbol)
+    base = _base(wanted)
+    users = _join(fault.units) or "the other"
+    found = []
+    for item in inputs:
+        for symbol in item.symbols:
+            text = demangle(symbol.name)
+            if not symbol.defined or _base(text) != base:
+                continue
+            if symbol.name == fault.symbol:
+                found.append(f"{item.name} has it for itself alone (static)")
+            elif text == symbol.name:
+                found.append(
+                    f'{item.name} defines {text} as extern "C", {users} declares it without'
+                )
+            elif wanted == fault.symbol:
+                found.append(f'{item.name} defines {text}, {users} declares it as extern "C"')
+            else:
+                found.append(f"{item.name} defines {text}")
+    return tuple(dict.fromkeys(found))
+
+
+def _base(name: str) -> str:
+    return name.split("(", 1)[0].split("<", 1)[0].strip()

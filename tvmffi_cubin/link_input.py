@@ -1,0 +1,167 @@
+"""`LinkInput`: one thing to link, its kind told from its content."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from . import elf
+from .arch import number_of
+from .cubin import Cubin
+from .device_symbols import DeviceSymbol, device_symbols
+from .image_kind import describe
+
+__all__ = ["LinkInput", "Linkable", "read_input"]
+
+Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
+"""What can be linked: an image, its bytes, or the path of its file."""
+
+_MAGICS = (
+    (b"\x50\xed\x55\xba", "fatbin"),
+    (b"\xed\x43\x4e\x7f", "ltoir"),
+    (b"!<arch>\n", "library"),
+)
+_ELF = b"\x7fELF"
+_EM_CUDA, _ET_REL, _HEADER_SIZE = 190, 1, 64
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TARGET = re.compile(rb"^\s*\.target\s+(sm_\d+[af]?)", re.MULTILINE)
+_HEAD_SIZE = 8192
+
+
+@dataclass(frozen=True)
+class LinkInput:
+    """One thing to link.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    kind : str
+        ``"relocatable"``, ``"ltoir"``, ``"ptx"``, ``"fatbin"``, ``"object"`` (a host object with
+        device code in it) or ``"library"`` (an archive of such).
+    data : bytes
+        Its content.
+    arch : str or None
+        What it was compiled for; None where it may hold several, or does not say.
+    """
+
+    name: str
+    kind: str
+    data: bytes = field(repr=False)
+    arch: str | None = None
+
+    @cached_property
+    def symbols(self) -> tuple[DeviceSymbol, ...]:
+        """What a relocatable cubin defines and refers to; nothing is known of other kinds."""
+        return device_symbols(self.data) if self.kind == "relocatable" else ()
+
+    def check_arch(self, target: str) -> None:
+        """Check that it can be linked into an image for an architecture.
+
+        Raises
+        ------
+        ValueError
+            It cannot; the message names both architectures.
+        """
+        if self.arch is None or _fits(self.arch, target, is_code=self.kind == "relocatable"):
+            return
+        raise ValueError(
+            f"{self.name} is for {self.arch} and cannot be linked into an image for {target}: "
+            f'compile it for {target}, or the rest for it (arch="{self.arch}")'
+        )
+
+
+def _fits(arch: str, target: str, *, is_code: bool) -> bool:
+    number, wanted = number_of(arch), number_of(target)
+    same_family = number // 10 == wanted // 10
+    if number > wanted:
+        return False
+    # Code with an architecture's own features must not end up in an image that claims less.
+    if arch.endswith("a"):
+        return arch == target
+    if arch.endswith("f"):
+        return same_family and target[-1] in "af"
+    return same_family or not is_code
+
+
+def read_input(value: object, name: str) -> LinkInput:
+    """Return an input from what a caller gave.
+
+    Parameters
+    ----------
+    value : Cubin, bytes or path
+        A relocatable cubin, LTO-IR, PTX, a fatbin, a host object with device code, or a static
+        library.
+    name : str
+        What messages call it; a path is called by itself.
+
+    Raises
+    ------
+    TypeError, ValueError, OSError
+        It is none of these; the message says what it looks like.
+    """
+    if isinstance(value, Cubin):
+        return classify(value.image, name, arch=value.arch)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return classify(bytes(value), name)
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} is a Cubin, bytes or a path, got {type(value).__name__}")
+    try:
+        with open(value, "rb") as file:
+            return classify(file.read(), os.fspath(value))
+    except OSError as error:
+        raise OSError(error.errno, f"{name}: {error.strerror}", error.filename) from None
+
+
+def classify(data: bytes, name: str, *, arch: str | None = None) -> LinkInput:
+    """Return an input from its content.
+
+    Parameters
+    ----------
+    data : bytes
+        The content.
+    name : str
+        What messages call it.
+    arch : str, optional
+        What it was compiled for, where the content does not say.
+
+    Raises
+    ------
+    ValueError
+        It cannot be linked; the message says what it looks like.
+    """
+    for magic, kind in _MAGICS:
+        if data.startswith(magic):
+            return LinkInput(name, kind, data, arch if kind == "ltoir" else None)
+    if data.startswith(_ELF) and len(data) >= _HEADER_SIZE:
+        return _classify_elf(data, name)
+    if _COMMENT.sub(b"", data[:_HEAD_SIZE]).lstrip().startswith(b".version"):
+        target = _TARGET.search(data)
+        return LinkInput(name, "ptx", data, target[1].decode() if target else arch)
+    raise ValueError(
+        f"{name} cannot be linked: {describe(data)}; wanted is a relocatable cubin, LTO-IR, PTX, "
+        "a fatbin, or a static library or object with device code"
+    )
+
+
+def _classify_elf(data: bytes, name: str) -> LinkInput:
+    file_type, machine = (int.from_bytes(data[at : at + 2], "little") for at in (16, 18))
+    if machine != _EM_CUDA:
+        if file_type != _ET_REL:
+            raise ValueError(
+                f"{name} cannot be linked: it is a shared object or a program of the host; "
+                "give the static library or the object files that it was made from"
+            )
+        return LinkInput(name, "object", data)
+    try:
+        image = elf.parse(data)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be linked: {error}") from None
+    if not image.relocatable:
+        raise ValueError(
+            f"{name} cannot be linked: it is a cubin that is linked already, of which nothing can "
+            'be used elsewhere; compile it with target_type="relocatable" (nvcc: -rdc=true -cubin)'
+        )
+    return LinkInput(name, "relocatable", data, image.arch)

@@ -1,0 +1,144 @@
+"""One run of nvJitLink: inputs to an image, or what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .arch import number_of
+from .cuda_wheels import Cuda, find_cuda
+from .errors import CompileError, CubinError, ToolchainError
+from .link_faults import LinkFault, find_faults, read_faults
+from .link_input import LinkInput
+from .nvjitlink_library import SUCCESS, NvJitLinkLibrary
+from .nvrtc_library import NvrtcLibrary
+
+__all__ = ["LinkFailure", "Linked", "link_inputs"]
+
+_NEWER_ARCH = re.compile(r"ERROR (\d+) in LTOIR arch newer than target arch")
+_NEWER_IR = "may need newer version of nvJitLink"
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A linked image, with nvJitLink's warnings and remarks."""
+
+    image: bytes
+    log: str
+
+
+class LinkFailure(Exception):
+    """The inputs do not fit together.
+
+    Attributes
+    ----------
+    faults : tuple of LinkFault
+        What is wrong; empty where only the log tells.
+    log : str
+        nvJitLink's own log.
+    options : tuple of str
+        The options that it was given.
+    """
+
+    def __init__(self, faults: tuple[LinkFault, ...], log: str, options: tuple[str, ...]) -> None:
+        super().__init__(log)
+        self.faults = faults
+        self.log = log
+        self.options = options
+
+    def error(self, title: str, hints: Sequence[str] = ()) -> CompileError:
+        """Return it as what callers get."""
+        lines = [f"{title}:", *(map(str, self.faults) if self.faults else (self.log,))]
+        lines += [f"Hint: {hint}" for hint in hints]
+        return CompileError("\n".join(lines), log=self.log, options=self.options)
+
+
+def link_inputs(
+    inputs: Sequence[LinkInput], *, arch: str, lto: bool = False, options: Sequence[str] = ()
+) -> Linked:
+    """Link inputs to an image.
+
+    Parameters
+    ----------
+    inputs : sequence of LinkInput
+        In order.
+    arch : str
+        Such as ``"sm_90a"``.
+    lto : bool
+        Whether there may be LTO-IR that does not show, in a fatbin or a library.
+    options : sequence of str
+        Further options for nvJitLink.
+
+    Raises
+    ------
+    LinkFailure
+        They do not fit together.
+    CompileError, ValueError
+        One of them cannot be linked for this architecture, or an option is unknown.
+    ToolchainError
+        nvJitLink is missing, or older than NVRTC.
+    """
+    cuda = find_cuda()
+    library = NvJitLinkLibrary.load(cuda.require("nvjitlink"))
+    _check_supported(library, cuda, arch)
+    for item in inputs:
+        item.check_arch(arch)
+    lto = lto or any(item.kind == "ltoir" for item in inputs)
+    command = (f"-arch={arch}", *(("-lto",) if lto else ()), *options)
+    if faults := find_faults(inputs):
+        raise LinkFailure(faults, "", command)
+    # Not the names themselves: they may hold anything, and the log is to be read.
+    names = {f"input{index}": item.name for index, item in enumerate(inputs)}
+    with library.linking(command) as link:
+        for name, item in zip(names, inputs, strict=True):
+            if link.add(item.kind, item.data, name) != SUCCESS:
+                raise _refusal(library, cuda, item, arch, _readable(link.error_log(), names))
+        result = link.complete()
+        errors, remarks = link.error_log(), link.info_log()
+        # A variable that is defined nowhere, or something that is defined twice, is no error to
+        # nvJitLink where LTO-IR is linked: the image would have a variable of its own.
+        faults = read_faults(f"{errors}\n{remarks}", names)
+        if result != SUCCESS or faults:
+            log = _readable("\n".join(filter(None, (errors, remarks))), names)
+            raise LinkFailure(faults, log or f"error {result}", command)
+        return Linked(link.image(), _readable(remarks, names))
+
+
+def _readable(log: str, names: dict[str, str]) -> str:
+    return re.sub(r"\binput\d+\b", lambda match: names.get(match[0], match[0]), log)
+
+
+def _check_supported(library: NvJitLinkLibrary, cuda: Cuda, arch: str) -> None:
+    nvrtc = NvrtcLibrary.load(cuda.nvrtc)
+    own, made = library.version(), nvrtc.version()
+    if own < made:
+        release, needed = (".".join(map(str, version)) for version in (own, made))
+        wheel = cuda.wheels["nvjitlink"]
+        raise ToolchainError(
+            f"nvJitLink {release} is older than NVRTC {needed} and cannot link what that compiles; "
+            f"run: pip install --upgrade '{wheel}>={needed}'"
+        )
+    # Newer releases end the process where they do not know the architecture.
+    supported = nvrtc.supported_archs()
+    if number_of(arch) not in supported:
+        known = ", ".join(f"sm_{number}" for number in supported)
+        raise ValueError(f"arch={arch!r}: CUDA {'.'.join(map(str, own))} links for {known}")
+
+
+def _refusal(
+    library: NvJitLinkLibrary, cuda: Cuda, item: LinkInput, arch: str, log: str
+) -> CubinError | ValueError:
+    release = ".".join(map(str, library.version()))
+    if newer := _NEWER_ARCH.search(log):
+        return ValueError(
+            f"{item.name} is for sm_{newer[1]} and cannot be linked into an image for {arch}: "
+            f"compile it for {arch} or an older architecture"
+        )
+    text = f"{item.name} cannot be linked for {arch}: nvJitLink {release} says: {log}"
+    if _NEWER_IR in log or item.kind == "relocatable":
+        text += (
+            "\nHint: it may come from a newer compiler; "
+            f"run: pip install --upgrade {cuda.wheels['nvjitlink']}"
+        )
+    return CompileError(text, log=log)

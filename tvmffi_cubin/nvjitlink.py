@@ -1,0 +1,97 @@
+"""Device code that was compiled separately to one image, through nvJitLink."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Sequence
+
+from .arch import resolve_arch
+from .cubin import Cubin
+from .cuda_wheels import find_cuda
+from .link_faults import where_defined
+from .link_input import Linkable, LinkInput, read_input
+from .linker import LinkFailure, link_inputs
+from .nvjitlink_library import NvJitLinkLibrary
+
+__all__ = ["link", "version"]
+
+_logger = logging.getLogger("tvmffi_cubin")
+
+
+def link(
+    inputs: Iterable[Linkable],
+    *,
+    arch: str | None = None,
+    lto: bool = False,
+    options: Sequence[str] = (),
+) -> Cubin:
+    """Link device code that was compiled separately to an image that can be launched.
+
+    Parameters
+    ----------
+    inputs : iterable of Cubin, bytes or path
+        Relocatable cubins and LTO-IR (``nvrtc.compile(..., target_type="relocatable")`` or
+        ``"ltoir"``, nvcc's ``-rdc=true``), PTX, fatbins, static libraries and host objects with
+        device code. What one is, its content tells.
+    arch : str, optional
+        What the image is for, such as ``"sm_90a"``. Default: what the inputs were compiled for,
+        where they agree; else the current device's.
+    lto : bool
+        Optimise across units. LTO-IR among the inputs turns it on; it must be said where that is
+        inside fatbins or libraries.
+    options : sequence of str
+        Options for nvJitLink, such as ``"-lineinfo"``.
+
+    Returns
+    -------
+    Cubin
+        The image; its ``log`` holds the warnings, its ``lowered_names`` are those of the inputs.
+
+    Raises
+    ------
+    CompileError
+        They do not fit together: a symbol is defined nowhere, or twice.
+    ToolchainError
+        nvJitLink is missing, or older than NVRTC.
+    TypeError, ValueError, OSError
+        Something is nothing to link, or for another architecture; an option is unknown.
+    """
+    if isinstance(inputs, (str, bytes, bytearray, memoryview, os.PathLike, Cubin)):
+        raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")
+    if isinstance(options, (str, bytes)):
+        raise TypeError(f"options must be a sequence of strings, got {options!r}; pass a list")
+    given = list(inputs)
+    read = [read_input(value, f"inputs[{index}]") for index, value in enumerate(given)]
+    if not read:
+        raise ValueError("inputs is empty: there is nothing to link")
+    target = resolve_arch(arch or _common_arch(read))
+    try:
+        linked = link_inputs(read, arch=target, lto=lto, options=options)
+    except LinkFailure as failure:
+        hints = [x for fault in failure.faults for x in where_defined(fault, read)]
+        raise failure.error(f"the inputs do not link for {target}", hints) from None
+    if linked.log:
+        level = logging.WARNING if "warning" in linked.log.lower() else logging.INFO
+        _logger.log(level, "nvJitLink for %s:\n%s", target, linked.log)
+    names: dict[str, str] = {}
+    for value in given:
+        if isinstance(value, Cubin):
+            names.update(value.lowered_names)
+    return Cubin(image=linked.image, arch=target, lowered_names=names, log=linked.log)
+
+
+def _common_arch(inputs: Sequence[LinkInput]) -> str | None:
+    known = {item.arch for item in inputs if item.arch is not None and item.kind != "ptx"}
+    return known.pop() if len(known) == 1 else None
+
+
+def version() -> tuple[int, int]:
+    """Return the version of the nvJitLink in use, such as ``(12, 9)``; loads it.
+
+    Raises
+    ------
+    ToolchainError
+        It is missing.
+    """
+    return NvJitLinkLibrary.load(find_cuda().require("nvjitlink")).version()

@@ -1,0 +1,183 @@
+"""libnvJitLink through ctypes: loaded by path, calls checked, a link freed on every way out."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from .errors import CubinError, ToolchainError
+
+__all__ = ["INPUT_TYPES", "SUCCESS", "UNKNOWN_OPTION", "Linking", "NvJitLinkLibrary"]
+
+SUCCESS = 0
+UNKNOWN_OPTION = 1
+INPUT_TYPES = {"relocatable": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
+"""nvJitLinkInputType, by our name of the kind."""
+
+_Handle = ctypes.c_void_p
+# Names without a version are exported by every release from 12.6 on, beside those with one.
+_PROTOTYPES: dict[str, list[type]] = {
+    "nvJitLinkVersion": [ctypes.c_void_p, ctypes.c_void_p],
+    "nvJitLinkCreate": [ctypes.c_void_p, ctypes.c_uint32, ctypes.POINTER(ctypes.c_char_p)],
+    "nvJitLinkDestroy": [ctypes.c_void_p],
+    "nvJitLinkAddData": [
+        _Handle,
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_char_p,
+    ],
+    "nvJitLinkComplete": [_Handle],
+    "nvJitLinkGetErrorLogSize": [_Handle, ctypes.c_void_p],
+    "nvJitLinkGetErrorLog": [_Handle, ctypes.c_char_p],
+    "nvJitLinkGetInfoLogSize": [_Handle, ctypes.c_void_p],
+    "nvJitLinkGetInfoLog": [_Handle, ctypes.c_char_p],
+    "nvJitLinkGetLinkedCubinSize": [_Handle, ctypes.c_void_p],
+    "nvJitLinkGetLinkedCubin": [_Handle, ctypes.c_char_p],
+}
+
+
+@dataclass(frozen=True)
+class NvJitLinkLibrary:
+    """A loaded libnvJitLink.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    library : ctypes.CDLL
+        Its handle. ctypes releases the GIL in every call.
+    """
+
+    path: Path
+    library: ctypes.CDLL
+
+    @staticmethod
+    def load(path: Path) -> NvJitLinkLibrary:
+        """Load the library of a path, once a process.
+
+        Raises
+        ------
+        ToolchainError
+            It cannot be loaded.
+        """
+        return _load(path)
+
+    def version(self) -> tuple[int, int]:
+        """Return the library's version, major and minor."""
+        major, minor = ctypes.c_uint(), ctypes.c_uint()
+        self.call("nvJitLinkVersion", ctypes.byref(major), ctypes.byref(minor))
+        return major.value, minor.value
+
+    def call(self, function: str, *arguments: object) -> None:
+        """Call a function that is not expected to fail."""
+        result = getattr(self.library, function)(*arguments)
+        if result != SUCCESS:
+            raise CubinError(f"{function} of {self.path} failed with error {result}")
+
+    @contextmanager
+    def linking(self, options: Sequence[str]) -> Iterator[Linking]:
+        """Begin a link for the duration of a with statement.
+
+        Raises
+        ------
+        ValueError
+            An option is unknown.
+        """
+        handle = ctypes.c_void_p()
+        encoded = [option.encode() for option in options]
+        array = (ctypes.c_char_p * len(encoded))(*encoded)
+        result = self.library.nvJitLinkCreate(ctypes.byref(handle), len(encoded), array)
+        link = Linking(self, handle)
+        try:
+            if result != SUCCESS:
+                raise _refusal(self, result, link, options)
+            yield link
+        finally:
+            # A link that could not begin has a handle too: it holds the log.
+            if handle.value:
+                self.library.nvJitLinkDestroy(ctypes.byref(handle))
+
+
+def _refusal(
+    library: NvJitLinkLibrary, result: int, link: Linking, options: Sequence[str]
+) -> Exception:
+    log = link.error_log() if link.handle.value else ""
+    release = ".".join(map(str, library.version()))
+    text = (
+        f"nvJitLink {release} refuses an option: {log or f'error {result}'}; "
+        f"the options were: {' '.join(options)}"
+    )
+    return ValueError(text) if result == UNKNOWN_OPTION else CubinError(text)
+
+
+@dataclass(frozen=True)
+class Linking:
+    """A link under way, alive inside `NvJitLinkLibrary.linking` only."""
+
+    owner: NvJitLinkLibrary
+    handle: ctypes.c_void_p
+    _kept: list[bytes] = field(default_factory=list)
+
+    def add(self, kind: str, data: bytes, name: str) -> int:
+        """Add an input and return nvJitLink's result.
+
+        Parameters
+        ----------
+        kind : str
+            One of `INPUT_TYPES`.
+        data : bytes
+            The input.
+        name : str
+            What messages call it.
+        """
+        encoded = name.encode()
+        # Its messages read the name where it lay: it takes no copy.
+        self._kept.extend((encoded, data))
+        add = self.owner.library.nvJitLinkAddData
+        return int(add(self.handle, INPUT_TYPES[kind], data, len(data), encoded))
+
+    def complete(self) -> int:
+        """Link and return nvJitLink's result."""
+        return int(self.owner.library.nvJitLinkComplete(self.handle))
+
+    def error_log(self) -> str:
+        """Return the errors, empty where there are none."""
+        return self._text("nvJitLinkGetErrorLog")
+
+    def info_log(self) -> str:
+        """Return warnings and remarks, empty where there are none."""
+        return self._text("nvJitLinkGetInfoLog")
+
+    def image(self) -> bytes:
+        """Return the linked cubin; after a `complete` that worked."""
+        return self._get("nvJitLinkGetLinkedCubin")
+
+    def _text(self, function: str) -> str:
+        return self._get(function).rstrip(b"\0").decode("utf-8", "replace").strip("\n")
+
+    def _get(self, function: str) -> bytes:
+        size = ctypes.c_size_t()
+        self.owner.call(function + "Size", self.handle, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(max(size.value, 1))
+        if size.value:
+            self.owner.call(function, self.handle, buffer)
+        return buffer.raw[: size.value]
+
+
+@lru_cache(maxsize=8)
+def _load(path: Path) -> NvJitLinkLibrary:
+    try:
+        library = ctypes.CDLL(str(path))
+        for function, types in _PROTOTYPES.items():
+            getattr(library, function).argtypes = types
+    except (OSError, AttributeError) as error:
+        raise ToolchainError(
+            f"nvJitLink could not be loaded from {path}: {error}; reinstall its wheel, run: "
+            "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
+        ) from error
+    return NvJitLinkLibrary(path, library)
