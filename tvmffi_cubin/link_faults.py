@@ -10,7 +10,7 @@ from .demangle import demangle
 from .device_symbols import DeviceSymbol
 from .link_input import LinkInput
 
-__all__ = ["LinkFault", "find_faults", "read_faults", "where_defined"]
+__all__ = ["LinkFault", "find_faults", "find_undefined", "read_faults", "where_defined"]
 
 _UNDEFINED = re.compile(r"Undefined reference to '([^']+)' in '([^']+)'")
 # Of these nvJitLink knows no unit: they are found once all units are one.
@@ -23,6 +23,12 @@ _MERGED_TWICE = re.compile(
 )
 # What nvJitLink calls the unit that it makes of all LTO-IR.
 _ALL_LTOIR = "ltoPtx"
+
+
+# What the driver defines.
+_SYSTEM = {"vprintf", "malloc", "free", "__assertfail"}
+# Around what is static or in an unnamed namespace, so that units do not collide.
+_OWN_NAMESPACE = re.compile(r"\b(?:_INTERNAL_|_GLOBAL__N_)\w+::")
 
 
 class LinkFault(NamedTuple):
@@ -101,6 +107,21 @@ def find_faults(inputs: Sequence[LinkInput]) -> tuple[LinkFault, ...]:
     return tuple(faults)
 
 
+def find_undefined(inputs: Sequence[LinkInput]) -> tuple[LinkFault, ...]:
+    """Return what relocatable cubins refer to and none of them defines.
+
+    Only where a link has failed and its log tells nothing: libraries may define it, or the system.
+    """
+    defined = {symbol.name for item in inputs for symbol in item.symbols if symbol.defined}
+    users: dict[str, list[str]] = {}
+    for item in inputs:
+        for symbol in item.symbols:
+            is_open = symbol.linkage == "shared" and symbol.what != "__shared__"
+            if is_open and symbol.name not in defined | _SYSTEM:
+                users.setdefault(symbol.name, []).append(item.name)
+    return tuple(LinkFault("undefined", name, tuple(units)) for name, units in users.items())
+
+
 def _difference(definition: DeviceSymbol, use: DeviceSymbol) -> tuple[str, ...]:
     code = ("kernel", "function")
     if definition.what in code or use.what in code:
@@ -166,10 +187,10 @@ def where_defined(fault: LinkFault, inputs: Iterable[LinkInput]) -> tuple[str, .
     found = []
     for item in inputs:
         for symbol in item.symbols:
-            text = demangle(symbol.name)
+            text = _OWN_NAMESPACE.sub("", demangle(symbol.name))
             if not symbol.defined or _base(text) != base:
                 continue
-            if symbol.name == fault.symbol:
+            if text == wanted:
                 found.append(f"{item.name} has it for itself alone (static)")
             elif text == symbol.name:
                 found.append(

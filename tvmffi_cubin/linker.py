@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .arch import number_of
 from .cuda_wheels import Cuda, find_cuda
 from .errors import CompileError, CubinError, ToolchainError
-from .link_faults import LinkFault, find_faults, read_faults
+from .link_faults import LinkFault, find_faults, find_undefined, read_faults
 from .link_input import LinkInput
 from .nvjitlink_library import SUCCESS, NvJitLinkLibrary
 from .nvrtc_library import NvrtcLibrary
@@ -100,6 +100,8 @@ def link_inputs(
         # nvJitLink where LTO-IR is linked: the image would have a variable of its own.
         faults = read_faults(f"{errors}\n{remarks}", names)
         if result != SUCCESS or faults:
+            # nvJitLink 12.6 says what is undefined on the process's error stream alone.
+            faults = faults or find_undefined(inputs)
             log = _readable("\n".join(filter(None, (errors, remarks))), names)
             raise LinkFailure(faults, log or f"error {result}", command)
         return Linked(link.image(), _readable(remarks, names))
@@ -135,7 +137,8 @@ def _refusal(
             f"{item.name} is for sm_{newer[1]} and cannot be linked into an image for {arch}: "
             f"compile it for {arch} or an older architecture"
         )
-    text = f"{item.name} cannot be linked for {arch}: nvJitLink {release} says: {log}"
+    which = f"{item.name} ({item.arch})" if item.arch else item.name
+    text = f"{which} cannot be linked for {arch}: nvJitLink {release} says: {log}"
     if _NEWER_IR in log or item.kind == "relocatable":
         text += (
             "\nHint: it may come from a newer compiler; "

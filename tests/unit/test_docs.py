@@ -77,7 +77,9 @@ def public_members() -> list[tuple[str, object]]:
         for name, member in vars(owner).items():
             if not name.startswith("_") and name not in fields:
                 found.append((f"{owner.__name__}.{name}", member))
-    found += [(f"nvrtc.{name}", getattr(tc.nvrtc, name)) for name in tc.nvrtc.__all__]
+    for module in (tc.nvrtc, tc.nvjitlink):
+        own = module.__name__.rpartition(".")[2]
+        found += [(f"{own}.{name}", getattr(module, name)) for name in module.__all__]
     return found
 
 
@@ -95,7 +97,15 @@ def test_every_field_is_in_the_reference(owner: type):
 
 @pytest.mark.parametrize(
     "function",
-    [tc.load_inline, tc.build_inline, tc.load_module, tc.Launch, tc.use_stream, tc.nvrtc.compile],
+    [
+        tc.load_inline,
+        tc.build_inline,
+        tc.load_module,
+        tc.Launch,
+        tc.use_stream,
+        tc.nvrtc.compile,
+        tc.nvjitlink.link,
+    ],
     ids=lambda function: function.__name__,
 )
 def test_every_parameter_is_in_the_reference_and_in_the_docstring(function):
