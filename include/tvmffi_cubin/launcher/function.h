@@ -198,8 +198,15 @@ inline int CallChecked(const FunctionPlan& function, const CallOptions& options,
       static_cast<Argument*>(__builtin_alloca(sizeof(Argument) * (function.num_params + 1)));
   TensorDevice device;
   for (int i = 0; i < num_args; ++i) {
-    const Place place{function.name, &function.params[i], i + 1};
-    if (Convert(place, args[i], &arguments[i], &device) != 0) return -1;
+    const Param& param = function.params[i];
+    const Problem problem = Convert(param, args[i], &arguments[i]);
+    if (__builtin_expect(problem != Problem::kNone, 0)) {
+      return FailArgument(function.name, param, i + 1, args[i], problem);
+    }
+    const DLTensor* tensor = arguments[i].tensor;
+    if (tensor != nullptr && CheckDevice(function.name, param, i + 1, *tensor, &device) != 0) {
+      return -1;
+    }
   }
   return LaunchAll(function, options, arguments, device.device);
 }

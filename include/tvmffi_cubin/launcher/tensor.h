@@ -52,8 +52,8 @@ __attribute__((noinline, cold)) inline bool IsDeviceAccessible(const void* data)
 }
 
 /*! \brief Checks where a tensor lives and that all tensors of the call agree on it. */
-inline int CheckDevice(const Place& place, const DLTensor& tensor, TensorDevice* common) {
-  const Param& param = *place.param;
+inline int CheckDevice(const char* function, const Param& param, int position,
+                       const DLTensor& tensor, TensorDevice* common) {
   if (__builtin_expect(tensor.device.device_type == kDLCUDA, 1)) {
     const int device = tensor.device.device_id;
     if (common->from == nullptr) {
@@ -61,16 +61,15 @@ inline int CheckDevice(const Place& place, const DLTensor& tensor, TensorDevice*
         return Fail("ValueError",
                     "%s: argument %d (%s: %s): got a tensor on cuda:%d, wanted one on "
                     "cuda:0 to cuda:%d",
-                    place.function, place.position, param.name, param.type, device,
-                    kMaxDevices - 1);
+                    function, position, param.name, param.type, device, kMaxDevices - 1);
       }
       *common = {device, &param};
     } else if (common->device != device) {
       return Fail("ValueError",
                   "%s: argument %d (%s: %s) is on cuda:%d and %s is on cuda:%d: all "
                   "tensors of a launch must be on one device",
-                  place.function, place.position, param.name, param.type, device,
-                  common->from->name, common->device);
+                  function, position, param.name, param.type, device, common->from->name,
+                  common->device);
     }
     return 0;
   }
@@ -80,107 +79,57 @@ inline int CheckDevice(const Place& place, const DLTensor& tensor, TensorDevice*
   return Fail("ValueError",
               "%s: argument %d (%s: %s): got a tensor on %s, wanted one on a CUDA "
               "device (pinned and managed host memory will do): move it first, as with x.cuda()",
-              place.function, place.position, param.name, param.type,
-              DescribeDevice(tensor.device).chars);
+              function, position, param.name, param.type, DescribeDevice(tensor.device).chars);
 }
 
-/*! \brief Checks the element type against what the pointer points to. */
-inline int CheckDType(const Place& place, const DLTensor& tensor) {
-  const Param& param = *place.param;
-  if (param.num_dtypes == 0) return 0;
+/*! \brief Whether the element type is one that the pointer points to. */
+inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
+  if (param.num_dtypes == 0) return true;
   for (int i = 0; i < param.num_dtypes; ++i) {
     const DLDataType& wanted = param.dtypes[i];
     if (tensor.dtype.code == wanted.code && tensor.dtype.bits == wanted.bits &&
         tensor.dtype.lanes == wanted.lanes) {
-      return 0;
+      return true;
     }
   }
-  return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor of dtype %s, wanted %s",
-              place.function, place.position, param.name, param.type,
-              DescribeDType(tensor.dtype).chars, param.dtype_names);
-}
-
-/*! \brief Checks declared rank, and the dimensions that expressions read. */
-inline int CheckRank(const Place& place, const DLTensor& tensor) {
-  const Param& param = *place.param;
-  if (param.rank >= 0 && tensor.ndim != param.rank) {
-    return Fail("ValueError", "%s: argument %d (%s: %s): got a tensor of rank %d, wanted rank %d",
-                place.function, place.position, param.name, param.type, tensor.ndim, param.rank);
-  }
-  if (tensor.ndim < param.min_rank) {
-    return Fail("ValueError",
-                "%s: argument %d (%s: %s): got a tensor of rank %d, wanted rank %d or "
-                "more: an expression of the launch reads dimension %d",
-                place.function, place.position, param.name, param.type, tensor.ndim, param.min_rank,
-                param.min_rank - 1);
-  }
-  return 0;
+  return false;
 }
 
 /*! \brief Whether an address is a multiple of what the pointer's target needs. */
-inline bool IsAligned(const Place& place, const void* data) {
-  return (reinterpret_cast<uintptr_t>(data) & (place.param->align - 1)) == 0;
+inline bool IsAligned(const Param& param, const void* data) {
+  return (reinterpret_cast<uintptr_t>(data) & (param.align - 1)) == 0;
 }
 
-__attribute__((noinline, cold)) inline int FailAlignment(const Place& place, const void* data) {
-  return Fail("ValueError",
-              "%s: argument %d (%s: %s): the data lies at %p, wanted an address that "
-              "is a multiple of %u",
-              place.function, place.position, place.param->name, place.param->type, data,
-              place.param->align);
-}
-
-/*! \brief A tensor for a pointer parameter. */
-inline int ConvertTensor(const Place& place, const DLTensor& tensor, Argument* out,
-                         TensorDevice* common) {
-  const Param& param = *place.param;
-  if (CheckDevice(place, tensor, common) != 0 || CheckDType(place, tensor) != 0 ||
-      CheckRank(place, tensor) != 0) {
-    return -1;
-  }
-  if (!param.strided && !IsContiguous(tensor)) {
-    return Fail("ValueError",
-                "%s: argument %d (%s: %s): got a tensor that is not contiguous, wanted "
-                "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
-                "kernel handles strides",
-                place.function, place.position, param.name, param.type);
-  }
-  // By way of an integer: nothing may be added to an empty tensor's null pointer.
-  const uintptr_t address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
-  void* data = reinterpret_cast<void*>(address);
-  if (!IsAligned(place, data) && !IsEmpty(tensor)) return FailAlignment(place, data);
+/*! \brief A tensor for a pointer parameter; its device is another question (CheckDevice). */
+inline Problem ConvertTensor(const Param& param, const DLTensor& tensor, Argument* out) {
+  if (!IsWantedDType(param, tensor)) return Problem::kDType;
+  if (param.rank >= 0 && tensor.ndim != param.rank) return Problem::kRank;
+  if (tensor.ndim < param.min_rank) return Problem::kFewDimensions;
+  if (!param.strided && !IsContiguous(tensor)) return Problem::kNotContiguous;
+  void* data = DataOf(tensor);
+  if (!IsAligned(param, data) && !IsEmpty(tensor)) return Problem::kMisaligned;
   out->tensor = &tensor;
   out->storage.pointer = data;
-  return 0;
+  return Problem::kNone;
 }
 
 /*! \brief A tensor, None (null) or a raw address (ctypes.c_void_p) for a pointer parameter. */
-inline int ConvertPointer(const Place& place, const TVMFFIAny& any, Argument* out,
-                          TensorDevice* common) {
-  if (const DLTensor* tensor = AsTensor(any)) return ConvertTensor(place, *tensor, out, common);
+inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument* out) {
+  if (const DLTensor* tensor = AsTensor(any)) return ConvertTensor(param, *tensor, out);
   const bool is_none = any.type_index == kTVMFFINone;
-  if (!is_none && any.type_index != kTVMFFIOpaquePtr) {
-    return FailType(place, any,
-                    "a tensor, None (a null pointer), or an address as ctypes.c_void_p");
-  }
-  if (place.param->in_expression || place.param->rank >= 0) {
-    return Fail("ValueError",
-                "%s: argument %d (%s: %s): got %s, wanted a tensor: its shape is read "
-                "by the launch",
-                place.function, place.position, place.param->name, place.param->type,
-                is_none ? "None" : "an address");
-  }
+  if (!is_none && any.type_index != kTVMFFIOpaquePtr) return Problem::kType;
+  if (param.in_expression || param.rank >= 0) return Problem::kNoTensor;
   out->storage.pointer = is_none ? nullptr : any.v_ptr;
-  return IsAligned(place, out->storage.pointer) ? 0 : FailAlignment(place, out->storage.pointer);
+  return IsAligned(param, out->storage.pointer) ? Problem::kNone : Problem::kMisaligned;
 }
 
-/*! \brief Checks and converts one argument. */
-inline int Convert(const Place& place, const TVMFFIAny& any, Argument* out, TensorDevice* common) {
+/*! \brief Converts one argument, or says why it does not go with the parameter. */
+inline Problem Convert(const Param& param, const TVMFFIAny& any, Argument* out) {
   out->address = &out->storage;
   out->tensor = nullptr;
-  if (place.param->kind == Kind::kPointer) return ConvertPointer(place, any, out, common);
-  if (place.param->kind == Kind::kBytes) return ConvertBytes(place, any, out);
-  return ConvertScalar(place, any, out);
+  if (param.kind == Kind::kPointer) return ConvertPointer(param, any, out);
+  if (param.kind == Kind::kBytes) return ConvertBytes(param, any, out);
+  return ConvertScalar(param, any, out);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -1,0 +1,165 @@
+/*!
+ * \file tvmffi_cubin/launcher/problem.h
+ * \brief Why an argument does not go with a parameter: found out in a few instructions, told in
+ * words only where somebody is to read them.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_PROBLEM_H_
+#define TVMFFI_CUBIN_LAUNCHER_PROBLEM_H_
+
+#include "error.h"
+#include "plan.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief What is wrong with an argument; what came and what was wanted is looked up anew. */
+enum class Problem : uint8_t {
+  kNone,
+  kType,
+  kRange,
+  kBeyondExpressions,  // a uint64 that expressions, which are signed, cannot hold
+  kStructSize,
+  kDType,
+  kRank,
+  kFewDimensions,  // an expression reads one that the tensor lacks
+  kNotContiguous,
+  kMisaligned,
+  kNoTensor,  // None or an address, where an expression reads a tensor's shape
+};
+
+/*! \brief Content of a bytes argument, in whichever form tvm-ffi carries it. */
+inline bool AsBytes(const TVMFFIAny& any, TVMFFIByteArray* out) {
+  if (any.type_index == kTVMFFIBytes) {
+    *out = *TVMFFIBytesGetByteArrayPtr(any.v_obj);
+  } else if (any.type_index == kTVMFFIByteArrayPtr) {
+    *out = *static_cast<const TVMFFIByteArray*>(any.v_ptr);
+  } else if (any.type_index == kTVMFFISmallBytes) {
+    *out = TVMFFISmallBytesGetContentByteArray(&any);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/*! \brief Where a tensor's elements begin. */
+inline void* DataOf(const DLTensor& tensor) {
+  // By way of an integer: nothing may be added to an empty tensor's null pointer.
+  return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
+}
+
+/*! \brief What a parameter takes, for "wanted ...". */
+__attribute__((noinline, cold)) inline const char* DescribeWanted(const Param& param) {
+  switch (param.kind) {
+    case Kind::kPointer:
+      return "a tensor, None (a null pointer), or an address as ctypes.c_void_p";
+    case Kind::kBytes:
+      return "bytes of the struct's own layout";
+    case Kind::kBool:
+      return "a bool";
+    case Kind::kFloat:
+    case Kind::kBfloat:
+      return "a number";
+    default:
+      return "an int";
+  }
+}
+
+/*! \brief A number that the parameter's type cannot hold. */
+__attribute__((noinline, cold)) inline void DescribeRange(const Param& param, const TVMFFIAny& any,
+                                                          Text* text) {
+  const Text got = DescribeArgument(any);
+  if (param.kind != Kind::kInt && param.kind != Kind::kUint) {
+    snprintf(text->chars, sizeof(text->chars), "%.200s is out of range: it would become inf",
+             got.chars);
+    return;
+  }
+  const bool is_signed = param.kind == Kind::kInt;
+  const int bits = static_cast<int>(param.size) * 8;
+  const long long low = is_signed ? -(1LL << (bits - 2)) * 2 : 0;
+  const unsigned long long high = ~0ULL >> (64 - bits + (is_signed ? 1 : 0));
+  snprintf(text->chars, sizeof(text->chars), "%.200s is out of range %lld to %llu", got.chars, low,
+           high);
+}
+
+/*! \brief What is wrong with a tensor. */
+__attribute__((noinline, cold)) inline void DescribeTensorProblem(const Param& param,
+                                                                  const DLTensor& tensor,
+                                                                  Problem problem, Text* text) {
+  char* out = text->chars;
+  constexpr size_t kSize = sizeof(text->chars);
+  switch (problem) {
+    case Problem::kDType:
+      snprintf(out, kSize, "got a tensor of dtype %.99s, wanted %.99s",
+               DescribeDType(tensor.dtype).chars, param.dtype_names);
+      return;
+    case Problem::kRank:
+      snprintf(out, kSize, "got a tensor of rank %d, wanted rank %d", tensor.ndim, param.rank);
+      return;
+    case Problem::kFewDimensions:
+      snprintf(out, kSize,
+               "got a tensor of rank %d, wanted rank %d or more: an expression of the launch reads "
+               "dimension %d",
+               tensor.ndim, param.min_rank, param.min_rank - 1);
+      return;
+    case Problem::kNotContiguous:
+      snprintf(out, kSize,
+               "got a tensor that is not contiguous, wanted a contiguous one: call .contiguous(), "
+               "or name it in strided= of its Launch if the kernel handles strides");
+      return;
+    default:
+      return;
+  }
+}
+
+/*! \brief Puts a problem in words, "got ..., wanted ..."; returns the error's kind. */
+__attribute__((noinline, cold)) inline const char* DescribeProblem(const Param& param,
+                                                                   const TVMFFIAny& any,
+                                                                   Problem problem, Text* text) {
+  char* out = text->chars;
+  constexpr size_t kSize = sizeof(text->chars);
+  const DLTensor* tensor = AsTensor(any);
+  TVMFFIByteArray content{};
+  switch (problem) {
+    case Problem::kType:
+      snprintf(out, kSize, "got %.200s, wanted %s", DescribeArgument(any).chars,
+               DescribeWanted(param));
+      return "TypeError";
+    case Problem::kRange:
+      DescribeRange(param, any, text);
+      break;
+    case Problem::kBeyondExpressions:
+      snprintf(out, kSize,
+               "an expression reads it and cannot hold values above 9223372036854775807");
+      break;
+    case Problem::kStructSize:
+      AsBytes(any, &content);
+      snprintf(out, kSize, "got %zu bytes, wanted %u, the struct's size", content.size, param.size);
+      break;
+    case Problem::kMisaligned:
+      snprintf(out, kSize, "the data lies at %p, wanted an address that is a multiple of %u",
+               tensor != nullptr ? DataOf(*tensor) : any.v_ptr, param.align);
+      break;
+    case Problem::kNoTensor:
+      snprintf(out, kSize, "got %s, wanted a tensor: its shape is read by the launch",
+               any.type_index == kTVMFFINone ? "None" : "an address");
+      break;
+    default:
+      DescribeTensorProblem(param, *tensor, problem, text);
+  }
+  return problem == Problem::kDType ? "TypeError" : "ValueError";
+}
+
+/*! \brief Raises "f: argument 2 (n: int): got ..., wanted ..."; `position` is from 1. */
+__attribute__((noinline, cold)) inline int FailArgument(const char* function, const Param& param,
+                                                        int position, const TVMFFIAny& any,
+                                                        Problem problem) {
+  Text text;
+  const char* kind = DescribeProblem(param, any, problem, &text);
+  return Fail(kind, "%s: argument %d (%s: %s): %s", function, position, param.name, param.type,
+              text.chars);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_PROBLEM_H_
