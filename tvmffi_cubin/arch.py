@@ -1,23 +1,37 @@
-"""Architectures: the one to compile for, from what the caller said or from the current device."""
+"""Architectures: those to compile for, from what the caller said or from the current device."""
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
 
-from . import driver
+from . import config, driver
 from .errors import ToolchainError
 
-__all__ = ["check_arch", "is_known", "number_of", "resolve_arch"]
+__all__ = [
+    "check_arch",
+    "check_archs",
+    "is_known",
+    "is_ptx",
+    "number_of",
+    "resolve_archs",
+    "split",
+]
 
-_REAL = re.compile(r"sm_([1-9][0-9]{1,2})([af]?)\Z")
+_NAME = re.compile(r"(sm|compute)_([1-9][0-9]{1,2})([af]?)\Z")
 _FIRST_SPECIFIC = 90
 _FIRST_FAMILY = 100
 _KNOWN = frozenset(
     (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121)
 )
+# Every NVRTC that this package takes (12.6 or newer) compiles for devices up to these.
+_KNOWN_TO_ALL = 90
+_VARIABLE = "TVMFFI_CUBIN_ARCH"
 
 
-def check_arch(arch: object) -> str:
+def check_arch(arch: object, *, what: str = "arch") -> str:
     """Return the architecture that a caller named, unchanged, once its form is seen to be right.
 
     Whether an NVRTC knows it is for that NVRTC to say.
@@ -26,7 +40,9 @@ def check_arch(arch: object) -> str:
     ----------
     arch : object
         Wanted: ``"sm_90"``, ``"sm_90a"`` (features of this architecture alone), ``"sm_100f"``
-        (features of its family).
+        (features of its family), ``"compute_90"`` (PTX, for this architecture and newer ones).
+    what : str
+        What it is called in messages.
 
     Raises
     ------
@@ -38,59 +54,146 @@ def check_arch(arch: object) -> str:
     if not isinstance(arch, str):
         wanted = f"sm_{arch}" if type(arch) is int else "sm_90a"
         raise TypeError(
-            f"arch must be a string, got {type(arch).__name__} {arch!r}; "
+            f"{what} must be a string, got {type(arch).__name__} {arch!r}; "
             f'pass for example arch="{wanted}"'
         )
-    match = _REAL.match(arch)
+    match = _NAME.match(arch)
     if match is None:
-        virtual = re.match(r"(?:compute|lto)_(\d+[af]?)\Z", arch)
-        remedy = (
-            f'an image needs a real architecture, pass arch="sm_{virtual[1]}"'
-            if virtual
-            else 'wanted is "sm_" with a number, such as "sm_80" or "sm_90a"'
+        lto = re.match(r"lto_(\d+[af]?)\Z", arch)
+        remedy = f'an image needs a real architecture, pass arch="sm_{lto[1]}"' if lto else _FORM
+        if re.search(r"[,;\s]", arch.strip()):
+            remedy = 'several are a list, such as arch=["sm_80", "sm_90a"]'
+        raise ValueError(f"{what}={arch!r}: {remedy}")
+    kind, number, suffix = match[1], int(match[2]), match[3]
+    if kind == "compute" and suffix:
+        raise ValueError(
+            f"{what}={arch!r}: PTX of an architecture with {suffix!r} runs on "
+            f"{'that one' if suffix == 'a' else 'that family'} alone, not on newer ones; "
+            f'pass "compute_{number}" for PTX, "sm_{number}{suffix}" for a cubin'
         )
-        raise ValueError(f"arch={arch!r}: {remedy}")
-    number, suffix = int(match[1]), match[2]
     first = {"": 0, "a": _FIRST_SPECIFIC, "f": _FIRST_FAMILY}[suffix]
     if number < first:
         raise ValueError(
-            f"arch={arch!r}: architectures have a variant {suffix!r} from sm_{first} on; "
+            f"{what}={arch!r}: architectures have a variant {suffix!r} from sm_{first} on; "
             f'pass arch="sm_{number}"'
         )
     return arch
 
 
-def resolve_arch(arch: str | None = None) -> str:
-    """Return the architecture to compile for.
+_FORM = 'wanted is "sm_" with a number, such as "sm_80" or "sm_90a", or "compute_90" for PTX'
+
+
+def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
+    """Return the architectures that a caller named, each once, in an order that is always the same.
+
+    Cubins come first, oldest architecture first; then PTX.
 
     Parameters
     ----------
-    arch : str, optional
-        As in `check_arch`, returned as it is. None: the current device's, 0's where the thread
-        has no context, with the ``a`` suffix where the architecture has one.
+    archs : object
+        Wanted: one as in `check_arch`, or a sequence of them.
+    what : str
+        What it is called in messages.
 
     Raises
     ------
     TypeError, ValueError
-        As in `check_arch`.
+        As in `check_arch`; or the sequence is empty.
+    """
+    if isinstance(archs, str | bytes) or not isinstance(archs, Iterable):
+        return (check_arch(archs, what=what),)
+    named = {check_arch(arch, what=f"{what}[{i}]") for i, arch in enumerate(archs)}
+    if not named:
+        raise ValueError(f'{what} is empty; name at least one, such as "sm_90a", or leave it out')
+    return tuple(sorted(named, key=_order))
+
+
+def _order(arch: str) -> tuple[bool, int, int]:
+    return is_ptx(arch), number_of(arch), {"f": 1, "a": 2}.get(arch[-1], 0)
+
+
+def split(text: str) -> list[str]:
+    """Return the architectures of a text that separates them by commas, unchecked."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def resolve_archs(
+    archs: object = None, *, known: Callable[[], Collection[int]] | None = None
+) -> tuple[str, ...]:
+    """Return the architectures to compile for.
+
+    Parameters
+    ----------
+    archs : str or sequence of str, optional
+        As in `check_archs`. None: what ``TVMFFI_CUBIN_ARCH`` names, else the current device's, 0's
+        where the thread has no context, with the ``a`` suffix where the architecture has one.
+    known : callable, optional
+        Gives the numbers of the architectures that can be compiled for. It is asked about a device
+        that not every NVRTC knows; where this one does not, the newest architecture whose cubins
+        the device runs takes its place, else PTX.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `check_archs`.
     ToolchainError
         None was given and there is no device.
     """
-    if arch is not None:
-        return check_arch(arch)
+    if archs is not None:
+        return check_archs(archs)
+    if text := config.get(_VARIABLE):
+        return check_archs(split(text), what=_VARIABLE)
     try:
         found = driver.device_arch(driver.current_device())
     except (ToolchainError, ValueError) as error:
         raise ToolchainError(
             f"no GPU to compile for: {error}; without one, say which architecture you want, "
-            'for example arch="sm_90a"'
+            f'for example arch="sm_90a" or {_VARIABLE}=sm_90a'
         ) from error
-    return found + "a" if number_of(found) >= _FIRST_SPECIFIC else found
+    number = number_of(found)
+    own = _most_specific(number)
+    if number <= _KNOWN_TO_ALL or known is None:
+        return (own,)
+    closest = _closest(number, known())
+    if closest != own:
+        _warn(
+            f"the installed NVRTC does not know the current device's {found}: compiling for "
+            f"{closest}, which that device runs, too; a newer NVRTC may know it, run: "
+            "pip install --upgrade 'tvmffi-cubin[cu13]'"
+        )
+    return (closest,)
+
+
+@cache
+def _warn(text: str) -> None:
+    """Log a warning once a process."""
+    logging.getLogger("tvmffi_cubin").warning(text)
+
+
+def _most_specific(number: int) -> str:
+    return f"sm_{number}a" if number >= _FIRST_SPECIFIC else f"sm_{number}"
+
+
+def _closest(number: int, known: Collection[int]) -> str:
+    """Return what a device runs of the architectures that are known; its own where none is."""
+    if number in known:
+        return _most_specific(number)
+    older = [other for other in known if other < number]
+    # Cubins run on higher minor versions of their major version, without the `a`.
+    same_major = [other for other in older if other // 10 == number // 10]
+    if same_major:
+        return f"sm_{max(same_major)}"
+    return f"compute_{max(older)}" if older else _most_specific(number)
 
 
 def number_of(arch: str) -> int:
-    """Return the number in an architecture's name, 90 for ``"sm_90a"``."""
-    return int(arch[len("sm_") :].rstrip("af"))
+    """Return the number in an architecture's name, 90 for ``"sm_90a"`` and ``"compute_90"``."""
+    return int(arch.partition("_")[2].rstrip("af"))
+
+
+def is_ptx(arch: str) -> bool:
+    """Return whether an architecture's name asks for PTX."""
+    return arch.startswith("compute_")
 
 
 def is_known(number: int) -> bool:

@@ -17,8 +17,10 @@ from .toolset import Toolset
 __all__ = ["make"]
 
 
-def make(request: Request, arch: str | None, tools: Toolset, cache: Cache, folder: Path) -> Product:
-    """Build a request in an empty folder.
+def make(
+    request: Request, archs: tuple[str, ...], tools: Toolset, cache: Cache, folder: Path
+) -> Product:
+    """Build a request for some architectures in an empty folder.
 
     Raises
     ------
@@ -28,7 +30,7 @@ def make(request: Request, arch: str | None, tools: Toolset, cache: Cache, folde
     sources = sort_sources(request)
     device = None
     if sources.device:
-        device = Later(partial(compile_device, request, sources.device, arch))
+        device = Later(partial(compile_device, request, sources.device, archs))
     # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
     # own object, which does not depend on the kernels, is compiled where that was never done.
     from . import launcher_object
@@ -63,5 +65,5 @@ def make(request: Request, arch: str | None, tools: Toolset, cache: Cache, folde
         dependencies=(*read, *job.host_headers(folder), *headers.files),
         absent=headers.absent,
         facts=facts,
-        versions=tools.versions,
+        versions={**tools.versions, **tools.library_versions},
     )

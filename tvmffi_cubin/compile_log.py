@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from .arch import number_of
+from .arch import is_ptx, number_of
 
 __all__ = ["annotate", "hints", "warns"]
 
@@ -96,7 +96,11 @@ def hints(log: str, *, arch: str, wheels: Mapping[str, str]) -> tuple[str, ...]:
         found.append(_header_hint(header[1], wheels))
     target = _WRONG_TARGET.search(log)
     if target is not None and number_of(arch) >= 90 and arch[-1].isdigit():
-        found.append(f'an instruction needs more than {arch}; try arch="{arch}a"')
+        found.append(
+            f"an instruction needs more than PTX for {arch} may use; leave that out of arch="
+            if is_ptx(arch)
+            else f'an instruction needs more than {arch}; try arch="{arch}a"'
+        )
     return tuple(found)
 
 

@@ -21,6 +21,12 @@ VARIABLES: dict[str, Variable] = {
     variable.name: variable
     for variable in (
         Variable(
+            "TVMFFI_CUBIN_ARCH",
+            None,
+            "The architectures that are compiled for where no `arch` is given, separated by commas "
+            "(`sm_80,sm_90a,compute_90`). Default: the current device's.",
+        ),
+        Variable(
             "TVMFFI_CUBIN_CACHE_DIR",
             None,
             "The writable cache folder. Default: the user's cache folder, `tvmffi_cubin` in it.",

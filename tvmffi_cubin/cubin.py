@@ -9,7 +9,7 @@ from functools import cached_property
 __all__ = ["KINDS", "Cubin", "Kernel", "Parameter"]
 
 KINDS = ("cubin", "relocatable", "ltoir", "ptx")
-"""What a compiler can make of a source."""
+"""What a compiler can make of a source for one architecture."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,19 @@ class Cubin:
     Attributes
     ----------
     image : bytes
-        The ELF image.
+        The image: ELF, PTX text, or a fatbin.
     arch : str
-        Architecture, such as ``"sm_90a"``.
+        Architecture, such as ``"sm_90a"``; ``"compute_90"`` for PTX; a fatbin's are all named, as
+        in ``"sm_80, sm_90a, compute_90"``.
     lowered_names : mapping of str to str
         Name expression to the symbol that it became.
     log : str
         The compiler's log (warnings), empty where there is none.
     kind : str
         ``"cubin"``, ready to be launched; ``"relocatable"`` or ``"ltoir"``, yet to be linked;
-        ``"ptx"``, text that the driver compiles.
+        ``"ptx"``, text that the driver compiles; ``"fatbin"``, several of these.
+    cuda_version : str
+        Version of the CUDA compiler that made it, such as ``"12.9"``, empty where it is not known.
     """
 
     image: bytes = field(repr=False)
@@ -90,13 +93,39 @@ class Cubin:
     lowered_names: Mapping[str, str] = field(default_factory=dict)
     log: str = field(default="", repr=False)
     kind: str = "cubin"
+    cuda_version: str = ""
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """The architectures, one by one."""
+        return tuple(self.arch.split(", "))
+
+    @cached_property
+    def members(self) -> tuple[Cubin, ...]:
+        """A fatbin's images that can be read here, in its order; none of any other image."""
+        if self.kind != "fatbin":
+            return ()
+        from .fatbin import readable
+
+        return readable(self.image)[0]
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The image's kernels in symbol order, parsed when first asked for."""
-        from .elf import parse
+        """The image's kernels in symbol order, parsed when first asked for.
 
-        return parse(self.image).kernels
+        Of a kernel that several members of a fatbin have, this is the most that it uses in any.
+        """
+        if self.kind == "fatbin":
+            from .fatbin import merged_kernels
+
+            return merged_kernels(member for member in self.members if member.kind != "ltoir")
+        if self.kind == "ptx":
+            from . import ptx
+
+            return ptx.parse(self.image).kernels
+        from . import elf
+
+        return elf.parse(self.image).kernels
 
     def __bytes__(self) -> bytes:
         return self.image

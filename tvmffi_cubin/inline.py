@@ -45,8 +45,10 @@ def load_inline(
     embed_cubin : mapping of str to bytes, Cubin or path, optional
         Images to embed, by the name that ``EMBED_CUBIN`` and ``TVM_FFI_EMBED_CUBIN`` take. The
         image of the kernels compiled here is called ``kernels``.
-    arch : str, optional
-        Architecture such as ``"sm_90a"``. Default: the current device's.
+    arch : str or sequence of str, optional
+        Architecture such as ``"sm_90a"``, or ``"compute_90"`` for PTX that devices of that and of
+        newer architectures compile. Several make one fatbin, of which each device takes the image
+        that fits it best. Default: what ``TVMFFI_CUBIN_ARCH`` names, else the current device's.
     name_expressions : sequence of str, optional
         Template instances to compile beside those that `functions` names.
     extra_cflags, extra_ldflags : sequence of str, optional

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Union
 
-from . import arch as archs
-from . import compile_log
-from .arch import is_known, number_of
+from . import nvrtc_archs
 from .cubin import KINDS, Cubin
-from .cuda_wheels import Cuda, find_cuda
-from .errors import CompileError, CubinError, ToolchainError
-from .nvrtc_library import INVALID_OPTION, SUCCESS, NvrtcLibrary, Program
-from .nvrtc_options import arch_option, caller_options, compile_options
-from .toolchain import include_dir
+from .cuda_wheels import find_cuda
+from .nvrtc_library import NvrtcLibrary
+from .nvrtc_options import caller_options, named_archs
+from .nvrtc_unit import Unit, shim_dir
 
-__all__ = ["compile", "nvrtc_compile", "resolve_arch", "shim_dir", "version"]
+__all__ = [
+    "compile",
+    "nvrtc_compile",
+    "resolve_arch",
+    "resolve_archs",
+    "shim_dir",
+    "version",
+]
 
-# NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
-# decide what a source means. -no-source-include would stop headers from finding each other, too.
-_NOWHERE = "/dev/null/kernel.cu"
-
-_logger = logging.getLogger("tvmffi_cubin")
-
+Archs = Union[str, Sequence[str], None]
 
 def compile(  # noqa: A001
     source: str,
     *,
     name: str = "kernel.cu",
-    arch: str | None = None,
+    arch: Archs = None,
     options: Sequence[str] = (),
     name_expressions: Sequence[str] = (),
     include_paths: Sequence[str | os.PathLike[str]] = (),
@@ -50,8 +50,9 @@ def compile(  # noqa: A001
         The source.
     name : str
         The name of the source in diagnostics.
-    arch : str, optional
-        Such as ``"sm_90a"``; see `resolve_arch`. The options may name it instead.
+    arch : str or sequence of str, optional
+        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; see `resolve_archs`. The options may name
+        it instead. Several give one fatbin.
     options : sequence of str
         Options for NVRTC. Those of nvcc's that change nothing here (``-O3``,
         ``--expt-relaxed-constexpr``, ``-Xcompiler ...``) are left out.
@@ -68,7 +69,8 @@ def compile(  # noqa: A001
     target_type : str
         ``"cubin"``; ``"relocatable"`` for a cubin that is yet to be linked, ``"ltoir"`` for one
         that is also optimised when it is linked (both may refer to functions and variables of
-        other units); ``"ptx"`` for text that the driver compiles.
+        other units); ``"ptx"`` for text that the driver compiles. Only cubins are made for
+        several architectures at once.
 
     Returns
     -------
@@ -95,46 +97,34 @@ def compile(  # noqa: A001
         _check_text("a name expression", expression)
     _check_target_type(target_type)
     given = caller_options(options)
-    wanted = arch_option(given, arch)
-    target = archs.resolve_arch(wanted)
+    named = named_archs(given, arch)
     cuda = find_cuda()
     library = NvrtcLibrary.load(cuda.nvrtc)
-    _check_supported(library, cuda, target, detected=wanted is None)
-    command = compile_options(
-        arch=target,
+    archs = nvrtc_archs.targets(named, target_type, known=library.supported_archs)
+    for target in archs:
+        nvrtc_archs.check_supported(library, cuda, target, detected=not named)
+    unit = Unit(
+        source=source.removeprefix("\ufeff"),  # the mark that some editors put first
+        name=name,
+        epilogue=epilogue,
         options=given,
-        shims=shim_dir(),
-        include_paths=_folders(include_paths),
-        cuda_includes=cuda.include_dirs,
-        target_type=target_type,
+        name_expressions=tuple(name_expressions),
+        include_paths=tuple(_folders(include_paths)),
+        source_include=source_include,
     )
-    source = source.removeprefix("\ufeff")  # the mark that some editors put first
-    text = f"{source}\n{epilogue}" if epilogue else source
-    alias = name
-    if not source_include:
-        text = f'#line 1 "{_escaped(name)}"\n{text}'
-        alias = _NOWHERE
-    with library.program(text.encode(), alias.encode()) as program:
-        for expression in name_expressions:
-            program.add_name_expression(expression.encode())
-        result = program.compile([os.fsencode(option) for option in command])
-        log = program.log().replace(_NOWHERE, name)
-        if result != SUCCESS:
-            raise _failure(library, cuda, result, log, name, source, target, command)
-        image = _image(program, command, target_type)
-        lowered = {item: program.lowered_name(item.encode()) for item in name_expressions}
-    if log:
-        own = [str(folder) for folder in cuda.include_dirs]
-        level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO
-        _logger.log(level, "NVRTC on %s for %s:\n%s", name, target, log)
-    return Cubin(image=image, arch=target, lowered_names=lowered, log=log, kind=target_type)
+    if len(archs) == 1:
+        return unit.compile(library, cuda, archs[0], target_type)
+    from .nvfatbin import join
+    from .parallel import in_parallel
+
+    return join(in_parallel(partial(unit.compile, library, cuda), archs), cuda=cuda)
 
 
 def nvrtc_compile(
     source: str,
     *,
     name: str = "kernel.cu",
-    arch: str | None = None,
+    arch: Archs = None,
     extra_opts: Sequence[str | bytes] | None = None,
 ) -> bytes:
     """Compile CUDA C++ source to the bytes of an image, as tvm-ffi's function of this name does.
@@ -169,26 +159,53 @@ def nvrtc_compile(
 
 
 def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
-    """Return the architecture that `compile` would compile for, without loading NVRTC.
+    """Return the one architecture that `compile` would compile for, as `resolve_archs` has it.
 
     Parameters
     ----------
-    arch : str, optional
-        Such as ``"sm_90"``, ``"sm_90a"`` (with the features of this architecture alone) or
-        ``"sm_100f"`` (with those of its family), taken as it is. None: what the options name, else
-        the current device's (device 0's where the thread has no context), with the ``a`` suffix
-        where the architecture has one.
+    arch, options
+        As in `resolve_archs`.
+
+    Raises
+    ------
+    TypeError, ValueError, ToolchainError
+        As in `resolve_archs`; or there are several.
+    """
+    archs = resolve_archs(arch, options)
+    if len(archs) > 1:
+        raise ValueError(f"there are several architectures, {', '.join(archs)}: use resolve_archs")
+    return archs[0]
+
+
+def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the architectures that `compile` would compile for, without loading NVRTC.
+
+    Parameters
+    ----------
+    arch : str or sequence of str, optional
+        Such as ``"sm_90"``, ``"sm_90a"`` (with the features of this architecture alone),
+        ``"sm_100f"`` (with those of its family) or ``"compute_90"`` (PTX, which the driver of that
+        or of a newer device compiles further). None: what the options name, else what
+        ``TVMFFI_CUBIN_ARCH`` does, else the current device's (device 0's where the thread has no
+        context), with the ``a`` suffix where the architecture has one. A device that NVRTC does
+        not know yet has that of the closest one that it does.
     options : sequence of str
-        Options for NVRTC, as `compile` takes them.
+        Options for NVRTC, as `compile` takes them; nvcc's ``-gencode`` counts, too.
+
+    Returns
+    -------
+    tuple of str
+        Each once, cubins before PTX, from the oldest to the newest.
 
     Raises
     ------
     TypeError, ValueError
-        It names no architecture, or `arch` and the options name different ones.
+        One is no architecture, or `arch` and the options name different ones.
     ToolchainError
         Nothing names one and there is no device.
     """
-    return archs.resolve_arch(arch_option(caller_options(options), arch))
+    named = named_archs(caller_options(options), arch)
+    return nvrtc_archs.targets(named, known=lambda: nvrtc_archs.known_archs(find_cuda()))
 
 
 def version() -> tuple[int, int]:
@@ -200,11 +217,6 @@ def version() -> tuple[int, int]:
         It is missing.
     """
     return NvrtcLibrary.load(find_cuda().nvrtc).version()
-
-
-def shim_dir() -> Path:
-    """Return the folder of the headers that stand in for those that NVRTC lacks."""
-    return include_dir() / "tvmffi_cubin" / "nvrtc"
 
 
 def _check_text(what: str, text: object, *, empty: bool = False) -> None:
@@ -225,71 +237,7 @@ def _check_target_type(target_type: object) -> None:
         raise ValueError(f"target_type={target_type!r}: there are {known}")
 
 
-def _escaped(name: str) -> str:
-    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-
-
 def _folders(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise TypeError(f"include_paths must be a sequence of paths, got {paths!r}; pass a list")
     return [Path(path) for path in paths]
-
-
-def _check_supported(library: NvrtcLibrary, cuda: Cuda, arch: str, *, detected: bool) -> None:
-    supported = library.supported_archs()
-    number = number_of(arch)
-    if number in supported:
-        return
-    release = ".".join(map(str, library.version()))
-    names = ", ".join(f"sm_{other}" for other in supported)
-    if not detected and not is_known(number):
-        raise ValueError(f"arch={arch!r}: NVRTC {release} knows no such one; it knows {names}")
-    if number > max(supported):
-        remedy = (
-            f"install a newer one, run: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-            + ("" if cuda.major == 13 else " (or [cu13])")
-        )
-    elif number < min(supported):
-        remedy = "an older one may: pip install 'tvmffi-cubin[cu12]', then set TVMFFI_CUBIN_CUDA=12"
-    else:
-        remedy = "install another one, run: pip install --upgrade 'tvmffi-cubin[cu13]'"
-    raise ToolchainError(
-        f"NVRTC {release} cannot compile for {arch}{' of this device' if detected else ''}: "
-        f"it knows {names}; {remedy}"
-    )
-
-
-def _image(program: Program, command: tuple[str, ...], target_type: str) -> bytes:
-    image = program.output(target_type)
-    if not image:
-        raise ValueError(
-            "NVRTC made no image: one of the options asks for another kind of output "
-            f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
-        )
-    return image
-
-
-def _failure(
-    library: NvrtcLibrary,
-    cuda: Cuda,
-    result: int,
-    log: str,
-    name: str,
-    source: str,
-    arch: str,
-    command: tuple[str, ...],
-) -> CubinError | ValueError:
-    if result == INVALID_OPTION:
-        release = ".".join(map(str, library.version()))
-        return ValueError(
-            f"NVRTC {release} refuses an option: {log or library.error_text(result)}; "
-            f"the options were: {' '.join(command)}"
-        )
-    text = compile_log.annotate(log, name=name, source=source) or library.error_text(result)
-    advice = compile_log.hints(log, arch=arch, wheels=cuda.wheels)
-    return CompileError(
-        "\n".join((f"{name} does not compile for {arch}:", text, *(f"Hint: {x}" for x in advice))),
-        log=log,
-        source=source,
-        options=command,
-    )

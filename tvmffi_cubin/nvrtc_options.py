@@ -6,14 +6,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .arch import check_arch
+from .arch import check_archs
 
-__all__ = ["PRELUDE", "arch_option", "caller_options", "compile_options", "standards"]
+__all__ = ["PRELUDE", "caller_options", "compile_options", "named_archs", "standards"]
 
 PRELUDE = "tvmffi_cubin_prelude.h"
 """The header that every source starts with, in the shims' folder."""
 
 _ARCH = ("-arch", "--gpu-architecture")
+_GENCODE = ("-gencode", "--gencode", "-generate-code", "--generate-code")
+_GENCODE_WORDS = re.compile(r"(--?(?:gencode|generate-code))\s+(.+)", re.DOTALL)
+# The whole of a -gencode: one virtual architecture, and what is made of it, quoted or not.
+_GENCODE_VALUE = re.compile(r"""arch=compute_(\d+[af]?)(?:,code=["'\[]?([\w,]+)["'\]]?)?""")
 _STD = ("-std", "--std")
 _KIND_OPTIONS = {
     "cubin": (),
@@ -53,11 +57,6 @@ def caller_options(options: object) -> tuple[str, ...]:
             raise TypeError(f"options must hold strings, got {type(option).__name__} {option!r}")
         if "\0" in option:
             raise ValueError(f"the option {option!r} holds a NUL character")
-        if re.match(r"--?(gencode|generate-code)\b", option):
-            raise ValueError(
-                f"the option {option!r} is nvcc's: NVRTC compiles for one architecture at a time; "
-                'pass arch="sm_90a" or the like'
-            )
     return tuple(_for_nvrtc(iter(options)))
 
 
@@ -67,29 +66,56 @@ def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
             next(options, None)
         elif system := _SYSTEM_INCLUDE.fullmatch(option):
             yield f"-I{system[1] or next(options, '')}"
+        elif words := _GENCODE_WORDS.fullmatch(option):
+            yield f"{words[1]}={words[2]}"
         elif not _IGNORED.fullmatch(option):
             yield option
 
 
-def arch_option(options: Sequence[str], arch: str | None) -> str | None:
-    """Return the architecture that the options or the argument name, None where neither does.
+def named_archs(options: Sequence[str], archs: object = None) -> tuple[str, ...]:
+    """Return the architectures that the options or the argument name, none where neither does.
+
+    nvcc's ``-gencode`` names them as its ``-arch`` and ``-code`` do.
 
     Raises
     ------
+    TypeError
+        The argument is neither a string nor a sequence of strings.
     ValueError
-        They name two different ones, or something that is no architecture.
+        Options and argument differ, or they name something that is no architecture.
     """
-    named = [value for name, value, _ in _items(options) if name in _ARCH]
-    for value in named:
-        check_arch(value)
-    if arch is not None:
-        named.append(check_arch(arch))
-    if len(set(named)) > 1:
+    items = _items(options)
+    gencode = [arch for name, value, _ in items if name in _GENCODE for arch in _gencode(value)]
+    given = [check_archs(value, what="-arch") for name, value, _ in items if name in _ARCH]
+    given += [check_archs(gencode, what="-gencode")] if gencode else []
+    given += [] if archs is None else [check_archs(archs)]
+    different = list(dict.fromkeys(map(", ".join, given)))
+    if len(different) > 1:
         raise ValueError(
-            f"the architecture is given twice: {' and '.join(dict.fromkeys(named))}; "
-            "give it once, as arch="
+            f"the architecture is given twice: {' and '.join(different)}; give it once, as arch="
         )
-    return named[0] if named else None
+    return given[0] if given else ()
+
+
+def _gencode(value: str) -> list[str]:
+    match = _GENCODE_VALUE.fullmatch(value.replace("\\", ""))
+    if match is None:
+        raise ValueError(
+            f"-gencode {value}: wanted is arch=compute_80,code=sm_80 or the like, with "
+            "code=compute_80 for PTX and code=[sm_80,compute_80] for both"
+        )
+    virtual = match[1]
+    archs = (match[2] or f"compute_{virtual}").split(",")
+    for arch in archs:
+        kind, _, number = arch.partition("_")
+        if kind not in ("sm", "compute"):
+            raise ValueError(f"-gencode {value}: an image holds sm_ and compute_ code, no {arch}")
+        if number != virtual:
+            raise ValueError(
+                f"-gencode {value}: NVRTC makes {arch} of compute_{number} alone; "
+                f"write arch=compute_{number}"
+            )
+    return archs
 
 
 def standards(options: Iterable[str]) -> list[str]:
@@ -111,7 +137,7 @@ def compile_options(
     Parameters
     ----------
     arch : str
-        The architecture; options of the caller that name it too are dropped.
+        The one architecture to compile for now; options of the caller that name any are dropped.
     options : sequence of str
         The caller's, from `caller_options`.
     shims : Path
@@ -136,7 +162,7 @@ def compile_options(
     kept = [
         part
         for name, _, parts in items
-        if name not in (*_ARCH, *_STD, *_DEFAULT_DEVICE)
+        if name not in (*_ARCH, *_GENCODE, *_STD, *_DEFAULT_DEVICE)
         for part in parts
     ]
     folders = [f"-I{folder}" for folder in (*include_paths, *cuda_includes)]
@@ -150,7 +176,7 @@ def _items(options: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:
     for option in rest:
         name, equals, value = option.partition("=")
         parts: tuple[str, ...] = (option,)
-        if name in (*_ARCH, *_STD) and not equals:
+        if name in (*_ARCH, *_GENCODE, *_STD) and not equals:
             value = next(rest, "")
             parts = (option, value)
         result.append((name, value, parts))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from . import cache as caches
 from . import toolset
-from .arch import resolve_arch
+from .arch import resolve_archs
 from .entry import Entry
 from .errors import BuildError, CompileError, ToolchainError
 from .key import Key
@@ -24,10 +25,12 @@ def obtain(request: Request, arch: Any) -> Entry:
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         See `tvmffi_cubin.load_inline`.
     """
-    target = _resolve_arch(request, arch)
     tools = toolset.find(needs_cuda=request.needs_cuda)
+    archs = _resolve_archs(request, arch, tools)
+    if len(archs) > 1 and request.may_have_kernels:
+        tools = tools.using("nvfatbin")
     cache = caches.default(tools.roots)
-    key = _base_key(request, target, tools)
+    key = _base_key(request, archs, tools)
     entry = cache.lookup(key)
     if entry is not None:
         return entry
@@ -35,36 +38,44 @@ def obtain(request: Request, arch: Any) -> Entry:
     from .assemble import make
 
     try:
-        return cache.obtain(key, lambda folder: make(request, target, tools, cache, folder))
+        return cache.obtain(key, lambda folder: make(request, archs, tools, cache, folder))
     except (BuildError, CompileError) as error:
         # The message says all; a screen of this package's frames would bury it in a notebook.
         raise error.with_traceback(None) from error.__cause__
 
 
-def _resolve_arch(request: Request, arch: Any) -> str | None:
+def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset) -> tuple[str, ...]:
+    """Return the architectures; none where nothing needs one or none can be found out."""
     if request.cuda_cflags:
-        from .nvrtc_options import arch_option, caller_options
+        from .nvrtc_options import caller_options, named_archs
 
-        arch = arch_option(caller_options(request.cuda_cflags), arch)
+        arch = named_archs(caller_options(request.cuda_cflags), arch) or None
     if arch is not None:
-        return resolve_arch(arch)
+        return resolve_archs(arch)
     if not request.may_have_kernels:
-        return None
+        return ()
+
+    def known() -> Collection[int]:
+        from .nvrtc_archs import known_archs
+
+        assert tools.cuda is not None
+        return known_archs(tools.cuda)
+
     try:
-        return resolve_arch()
+        return resolve_archs(known=known)
     except ToolchainError:
         # Whether an architecture is needed at all is only known once the sources are parsed, which
         # a cache hit does not do; whoever compiles asks again and then passes the error on.
-        return None
+        return ()
 
 
-def _base_key(request: Request, arch: str | None, tools: toolset.Toolset) -> str:
+def _base_key(request: Request, archs: tuple[str, ...], tools: toolset.Toolset) -> str:
     from . import __version__
 
     key = Key("inline module")
     key.add("package", __version__)
-    key.add("tools", tools.versions)
-    key.add("arch", arch)
+    key.add("tools", {**tools.versions, **tools.library_versions})
+    key.add("archs", archs)
     request.add_to(key)
     return key.hexdigest()
 

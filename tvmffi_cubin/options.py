@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 if TYPE_CHECKING:
     from .launch import Launch
 
-__all__ = ["BuildOptions", "Functions", "TextOptions", "Texts", "check", "spelled_out"]
+__all__ = ["Archs", "BuildOptions", "Functions", "TextOptions", "Texts", "check", "spelled_out"]
 
 Texts = Sequence[str] | str | None
+Archs = Sequence[str] | str | None
 Functions = Mapping[str, "str | Launch | Sequence[Launch]"] | Sequence[str] | str | None
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -23,7 +24,7 @@ class BuildOptions(TypedDict, total=False):
 
     functions: Functions
     embed_cubin: Mapping[str, Any] | None
-    arch: str | None
+    arch: Archs
     name_expressions: Sequence[str] | None
     extra_cflags: Sequence[str] | None
     extra_cuda_cflags: Sequence[str] | None

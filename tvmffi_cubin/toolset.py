@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import identity, toolchain
+from .cuda_wheels import library_identity
 from .environment import compiler_environment
 from .key import Key, file_digest
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
@@ -53,6 +54,8 @@ class Toolset:
         This package's own headers.
     cuda : Cuda or None
         The CUDA wheels; None for a build that needs nothing of CUDA.
+    libraries : tuple of str
+        The further parts of them that this build uses: ``"nvfatbin"``, ``"nvjitlink"``.
     """
 
     compiler: HostCompiler
@@ -62,6 +65,25 @@ class Toolset:
     generator_identity: str
     include: Path
     cuda: Cuda | None
+    libraries: tuple[str, ...] = ()
+
+    def using(self, part: str) -> Toolset:
+        """Return these tools with a further part of the CUDA wheels."""
+        return replace(self, libraries=tuple(sorted({*self.libraries, part})))
+
+    @property
+    def library_versions(self) -> dict[str, str]:
+        """The builds of the further parts.
+
+        Raises
+        ------
+        ToolchainError
+            One is not installed.
+        """
+        if self.cuda is None:
+            return {}
+        cuda = self.cuda
+        return {x: library_identity(x, cuda.major, cuda.require(x)) for x in self.libraries}
 
     @property
     def roots(self) -> Mapping[str, str]:

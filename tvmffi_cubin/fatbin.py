@@ -1,0 +1,232 @@
+"""Reads fatbins, containers of images for several architectures; needs no CUDA tool.
+
+As elf, it takes untrusted input: whatever the bytes are, the answer is members or a ValueError.
+"""
+
+from __future__ import annotations
+
+import importlib
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from . import lz4
+from .cubin import Cubin, Kernel
+
+__all__ = ["MAGIC", "Member", "merged_kernels", "read", "read_cubin", "readable"]
+
+MAGIC = b"\x50\xed\x55\xba"
+"""The first bytes of a fatbin."""
+
+# magic, version, size of this header, size of all that follows
+_HEADER = struct.Struct("<4sHHQ")
+# kind, version, size of this header, stored size with padding, stored size without it (0 where the
+# payload is as it was), offset of the options, version minor and major, architecture, offset and
+# length of the name, flags, something, size before compression
+_ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
+
+_KINDS = {1: "ptx", 2: "cubin", 8: "ltoir"}
+_PREFIXES = {"ptx": "compute", "cubin": "sm", "ltoir": "lto"}
+_SPECIFIC, _FAMILY = 0x100000, 0x200000
+_COMPRESSIONS = {0x1000: "unknown", 0x2000: "lz4", 0x8000: "zstd"}
+# What a member may announce to be when it is decompressed.
+_LARGEST = 1 << 31
+_RELOCATABLE = 1
+
+
+@dataclass(frozen=True)
+class Member:
+    """One image in a fatbin, as the container states it.
+
+    Attributes
+    ----------
+    kind : str
+        ``"cubin"``, ``"ptx"``, ``"ltoir"``, or a number of a kind that is not known here.
+    arch : str
+        ``"sm_90a"``, ``"compute_90"`` for PTX, ``"lto_90"`` for LTO-IR.
+    size : int
+        Bytes when it is loaded.
+    compression : str
+        ``"lz4"``, ``"zstd"``, ``"unknown"``, empty where it is stored as it is.
+    stored : bytes
+        What the fatbin holds.
+    """
+
+    kind: str
+    arch: str
+    size: int
+    compression: str
+    stored: bytes = field(repr=False)
+
+    def data(self) -> bytes:
+        """Return the image itself.
+
+        Raises
+        ------
+        ValueError
+            It cannot be decompressed here, or is damaged; the message says what would help.
+        """
+        if self.kind not in ("cubin", "ptx"):
+            raise ValueError(f"the member for {self.arch} is {self.kind}, which is not read here")
+        try:
+            data = _decompressed(self)
+        except ValueError as error:
+            raise ValueError(f"the member for {self.arch}: {error}") from None
+        return data.rstrip(b"\0") if self.kind == "ptx" else data
+
+
+def _decompressed(member: Member) -> bytes:
+    if not member.compression:
+        return member.stored
+    if member.size > _LARGEST:
+        raise ValueError(f"it announces {member.size} bytes, at most {_LARGEST} are read here")
+    if member.compression == "lz4":
+        return lz4.decompress(member.stored, member.size)
+    if member.compression == "zstd":
+        return _zstd(member.stored, member.size)
+    raise ValueError("it is compressed in a way that is not known here")
+
+
+def _zstd(data: bytes, size: int) -> bytes:
+    """Decompress with Python's own module, from 3.14 on, else with the package of that name."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        try:
+            if name == "zstandard":
+                with module.ZstdDecompressor().stream_reader(data) as reader:
+                    found = reader.read(size + 1)
+            else:
+                found = module.ZstdDecompressor().decompress(data, size + 1)
+        except module.ZstdError as error:
+            raise ValueError(f"damaged zstd data: {error}") from None
+        if len(found) != size:
+            raise ValueError(f"damaged zstd data: it holds {len(found)} bytes, not {size}")
+        return bytes(found)
+    raise ValueError("it is compressed by zstd: Python 3.14 reads it, or pip install zstandard")
+
+
+def read(data: bytes) -> tuple[Member, ...]:
+    """Return the members of a fatbin, in its order.
+
+    Raises
+    ------
+    ValueError
+        It is none, or truncated, or damaged.
+    """
+    if len(data) < _HEADER.size or not data.startswith(MAGIC):
+        raise ValueError(f"not a fatbin: it begins with {data[:8].hex(' ') or 'nothing'}")
+    _, _, header_size, size = _HEADER.unpack_from(data)
+    end = header_size + size
+    if header_size < _HEADER.size or end > len(data):
+        raise ValueError(
+            f"corrupt fatbin: it announces {end} bytes and has {len(data)}: it is truncated or "
+            "damaged"
+        )
+    members = []
+    position = header_size
+    while position < end:
+        member, position = _member(data, position, end)
+        members.append(member)
+    return tuple(members)
+
+
+def _member(data: bytes, position: int, end: int) -> tuple[Member, int]:
+    if position + _ENTRY.size > end:
+        raise ValueError(f"corrupt fatbin: the member at byte {position} is cut off")
+    (
+        *(kind_number, _, header_size, padded, stored, _, _, _, arch),
+        *(_, _, flags, _, full),
+    ) = _ENTRY.unpack_from(data, position)
+    start = position + header_size
+    if header_size < _ENTRY.size or start + padded > end or stored > padded:
+        raise ValueError(f"corrupt fatbin: the member at byte {position} overruns the container")
+    compression = next((name for flag, name in _COMPRESSIONS.items() if flags & flag), "")
+    kind = _KINDS.get(kind_number, f"kind {kind_number}")
+    suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
+    payload = data[start : start + (stored if compression else padded)]
+    member = Member(
+        kind=kind,
+        arch=f"{_PREFIXES.get(kind, 'sm')}_{arch}{suffix}",
+        size=full if compression else padded,
+        compression=compression,
+        stored=payload,
+    )
+    return member, start + padded
+
+
+def read_cubin(data: bytes) -> Cubin:
+    """Return a fatbin as a `Cubin` of the kind ``"fatbin"``.
+
+    Raises
+    ------
+    ValueError
+        It is no fatbin, or an empty one.
+    """
+    members = read(data)
+    if not members:
+        raise ValueError("the fatbin is empty: no image is in it")
+    return Cubin(data, ", ".join(dict.fromkeys(member.arch for member in members)), kind="fatbin")
+
+
+def readable(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
+    """Return the members of a fatbin that can be read, and why the others cannot.
+
+    Raises
+    ------
+    ValueError
+        It is no fatbin.
+    """
+    cubins, problems = [], []
+    for member in read(data):
+        try:
+            image = member.data()
+        except ValueError as error:
+            problems.append(str(error))
+        else:
+            # An ELF file's type follows its 16 bytes of identification.
+            unlinked = member.kind == "cubin" and image[16:17] == bytes([_RELOCATABLE])
+            kind = "relocatable" if unlinked else member.kind
+            cubins.append(Cubin(image, member.arch, kind=kind))
+    return tuple(cubins), tuple(problems)
+
+
+def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
+    """Return the kernels of several images for one source, each once.
+
+    What a kernel uses is the most that it uses in any of them; its parameters' offsets are those
+    of the first.
+
+    Raises
+    ------
+    ValueError
+        A kernel takes other parameters in one than in another, or one cannot be parsed.
+    """
+    found: dict[str, tuple[str, Kernel]] = {}
+    for member in members:
+        for kernel in member.kernels:
+            arch, known = found.get(kernel.name, (member.arch, kernel))
+            if _sizes(known) != _sizes(kernel):
+                raise ValueError(
+                    f"kernel {kernel.name!r} takes parameters of {_sizes(known)} bytes for {arch} "
+                    f"and of {_sizes(kernel)} for {member.arch}: callers cannot tell; give it one "
+                    "parameter list, or two names"
+                )
+            found[kernel.name] = (arch, _most(known, kernel))
+    return tuple(kernel for _, kernel in found.values())
+
+
+def _sizes(kernel: Kernel) -> list[int]:
+    return [param.size for param in kernel.params]
+
+
+def _most(one: Kernel, other: Kernel) -> Kernel:
+    return replace(
+        one,
+        registers=max(one.registers, other.registers),
+        static_smem_bytes=max(one.static_smem_bytes, other.static_smem_bytes),
+        local_bytes=max(one.local_bytes, other.local_bytes),
+        max_threads=min(one.max_threads, other.max_threads),
+    )

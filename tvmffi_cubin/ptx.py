@@ -1,0 +1,167 @@
+"""Reads PTX text: its version, its target, its kernels and what they declare.
+
+Registers and local memory are the driver's to decide when it compiles the text; they count as 0.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from .cubin import Kernel, Parameter
+
+__all__ = ["ParsedPtx", "looks_like_ptx", "parse"]
+
+# Each pattern here takes time in proportion to the text, whatever the text is.
+_SKIPPED = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', re.DOTALL)
+# Enough for the banner that compilers write before the first directive.
+_HEAD_SIZE = 8192
+_VERSION = re.compile(r"\s*\.version\s+(\d+)\.(\d+)")
+_TARGET = re.compile(r"\.target\s+(sm_\d+[af]?)")
+_ENTRY = re.compile(r"\.entry\s+([\w$%.@]+)")
+_HEAD = re.compile(r"\s*(?:\(([^)]*)\))?([^{};]*)\{")
+_SHARED = re.compile(
+    r"\.shared\s+((?:\.\w+\s+(?:\d+\s+)?){1,4})[\w$%.@]+((?:\[\d+\]){0,3})\s*[;=]"
+)
+_ALIGN = re.compile(r"\.align\s+(\d{1,9})\b")
+_ARRAY = re.compile(r"\[(\d{1,9})\]")
+_SCALAR = re.compile(r"\.(?:[busf](8|16|32|64|128)|b?f16(x2)?|pred|texref|samplerref|surfref)\b")
+_DIRECTIVE = r"\.{}\s+(\d{{1,9}})\b(?:\s*,\s*(\d{{1,9}})\b)?(?:\s*,\s*(\d{{1,9}})\b)?"
+_MAX_THREADS = re.compile(_DIRECTIVE.format("maxntid"))
+_REQUIRED = re.compile(_DIRECTIVE.format("reqntid"))
+_CLUSTER = re.compile(_DIRECTIVE.format("reqnctapercluster"))
+
+
+@dataclass(frozen=True)
+class ParsedPtx:
+    """What PTX text says of itself.
+
+    Attributes
+    ----------
+    version : tuple of int
+        Of the PTX language, such as ``(8, 8)``: a driver compiles what it knows, and older ones.
+    target : str
+        The oldest architecture that it may be compiled for, such as ``"sm_90"``.
+    kernels : tuple of Kernel
+        In order.
+    """
+
+    version: tuple[int, int]
+    target: str
+    kernels: tuple[Kernel, ...]
+
+
+def looks_like_ptx(data: bytes) -> bool:
+    """Return whether the first bytes are those of PTX text."""
+    head = data[:_HEAD_SIZE].decode("utf-8", "replace")
+    return _VERSION.match(_SKIPPED.sub(" ", head)) is not None
+
+
+def parse(data: bytes) -> ParsedPtx:
+    """Parse PTX text, with or without the NUL character that ends it for the driver.
+
+    Raises
+    ------
+    ValueError
+        It is no PTX.
+    """
+    text = _SKIPPED.sub(" ", data.partition(b"\0")[0].decode("utf-8", "replace"))
+    version = _VERSION.match(text)
+    target = _TARGET.search(text)
+    if version is None or target is None:
+        raise ValueError("not PTX: it does not begin with .version and .target")
+    return ParsedPtx((int(version[1]), int(version[2])), target[1], tuple(_kernels(text)))
+
+
+def _kernels(text: str) -> Iterator[Kernel]:
+    bodies = list(_bodies(text))
+    starts = [start for start, _ in bodies]
+    index_of = {start: index for index, start in enumerate(starts)}
+    entries = list(_ENTRY.finditer(text))
+    heads = {}
+    for number, match in enumerate(entries, 1):
+        end = entries[number].start() if number < len(entries) else len(text)
+        head = _HEAD.match(text, match.end(), end)
+        # Without a body it is a declaration.
+        if head is not None and head.end() - 1 in index_of:
+            heads[index_of[head.end() - 1]] = (match[1], head)
+    # What is declared outside of the kernels' bodies may be used by each of them.
+    common, own = 0, dict.fromkeys(heads, 0)
+    for match in _SHARED.finditer(text):
+        index = bisect_right(starts, match.start()) - 1
+        size = _size(match[1]) * prod(int(count) for count in _ARRAY.findall(match[2]))
+        if index in own and match.start() < bodies[index][1]:
+            own[index] += size
+        else:
+            common += size
+    for index, (name, head) in heads.items():
+        yield _kernel(name, head, common + own[index])
+
+
+def _bodies(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the outermost pairs of braces."""
+    depth = start = 0
+    for match in re.finditer(r"[{}]", text):
+        if match[0] == "{":
+            start = match.start() if depth == 0 else start
+            depth += 1
+        elif depth > 0:
+            depth -= 1
+            if depth == 0:
+                yield start, match.end()
+    if depth > 0:
+        raise ValueError("corrupt PTX: a body does not end")
+
+
+def _kernel(name: str, head: re.Match[str], shared: int) -> Kernel:
+    directives = head[2]
+    required = _dimensions(_REQUIRED, directives)
+    threads = prod(required or _dimensions(_MAX_THREADS, directives) or (1024,))
+    return Kernel(
+        name=name,
+        params=tuple(_parameters(head[1] or "")),
+        registers=0,
+        static_smem_bytes=shared,
+        local_bytes=0,
+        max_threads=threads if 0 < threads <= 1024 else 1024,
+        required_block=required,
+        cluster=_dimensions(_CLUSTER, directives),
+    )
+
+
+def _dimensions(pattern: re.Pattern[str], text: str) -> tuple[int, int, int] | None:
+    match = pattern.search(text)
+    if match is None:
+        return None
+    x, y, z = (int(number or 1) for number in match.groups())
+    return x, y, z
+
+
+def _parameters(text: str) -> Iterator[Parameter]:
+    offset = 0
+    declared = (part for part in text.split(",") if ".param" in part)
+    for ordinal, part in enumerate(declared):
+        scalar = _size(part)
+        align = _ALIGN.search(part)
+        # After .ptr it is the pointee's.
+        at = int(align[1]) if align and ".ptr" not in part[: align.start()] else scalar
+        offset += -offset % max(1, at)
+        array = _ARRAY.search(part)
+        size = scalar * int(array[1]) if array else scalar
+        yield Parameter(ordinal, offset, size)
+        offset += size
+
+
+def _size(declaration: str) -> int:
+    """Return the size of a declaration's scalar type in bytes."""
+    match = _SCALAR.search(declaration)
+    if match is None:
+        raise ValueError(f"corrupt PTX: {declaration.strip()[:60]!r} declares no known type")
+    if match[1]:
+        return int(match[1]) // 8
+    if "f16" in match[0]:
+        return 4 if match[2] else 2
+    return 1 if match[0] == ".pred" else 8
