@@ -5,11 +5,16 @@ from __future__ import annotations
 import importlib.util
 
 import tvmffi_cubin as tc
+from tvmffi_cubin import driver
 
 
-def arch() -> str:
-    """Return the GPU's architecture, or one to compile for where there is no GPU."""
-    return _gpu() or "sm_90a"
+def arch() -> str | tuple[str, ...]:
+    """Return what is compiled for by default, or an architecture where there is no GPU."""
+    try:
+        archs = tc.nvrtc.resolve_archs()
+    except tc.ToolchainError:
+        return "sm_90a"
+    return archs[0] if len(archs) == 1 else archs
 
 
 def no_launch(*libraries: str) -> str | None:
@@ -17,16 +22,9 @@ def no_launch(*libraries: str) -> str | None:
 
     It launches on arrays of one of the `libraries`, of torch by default.
     """
-    if _gpu() is None:
+    if driver.device_count() == 0:
         return "there is no GPU here"
     wanted = libraries or ("torch",)
     if not any(importlib.util.find_spec(name) for name in wanted):
         return f"the example launches on arrays of {' or '.join(wanted)}, which is not installed"
     return None
-
-
-def _gpu() -> str | None:
-    try:
-        return tc.nvrtc.resolve_arch()
-    except tc.ToolchainError:
-        return None

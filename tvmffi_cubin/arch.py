@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
 from . import config, driver
 from .errors import ToolchainError
 
 __all__ = [
+    "Archs",
     "check_arch",
     "check_archs",
     "is_known",
@@ -19,6 +20,9 @@ __all__ = [
     "resolve_archs",
     "split",
 ]
+
+Archs = Sequence[str] | str | None
+"""One architecture, or several; None for that of the current device."""
 
 _NAME = re.compile(r"(sm|compute)_([1-9][0-9]{1,2})([af]?)\Z")
 _FIRST_SPECIFIC = 90

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from . import nvrtc, signature
 from .cubin import Cubin
-from .kernel_signature import KernelSignature
+from .cuda_wheels import find_cuda
+from .kernel_signature import KernelSignature, signature_text
+from .nvrtc_options import without_archs
 from .request import Request
 from .source import Source
 
@@ -29,7 +33,9 @@ class DeviceImage(NamedTuple):
     signatures: tuple[KernelSignature, ...]
 
 
-def compile_device(request: Request, sources: tuple[Source, ...], arch: str | None) -> DeviceImage:
+def compile_device(
+    request: Request, sources: tuple[Source, ...], archs: tuple[str, ...]
+) -> DeviceImage:
     """Compile device sources.
 
     Parameters
@@ -38,23 +44,66 @@ def compile_device(request: Request, sources: tuple[Source, ...], arch: str | No
         Options, header folders, and the template instances that are wanted.
     sources : tuple of Source
         The sources for NVRTC, in order.
-    arch : str or None
-        The architecture; None where it could not be found out before.
+    archs : tuple of str
+        The architectures, from `resolve_archs`; several give a fatbin. Empty where they could not
+        be found out before.
 
     Raises
     ------
     CompileError, ToolchainError, TypeError, ValueError
         See `tvmffi_cubin.load_inline`.
     """
+    archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
+    if len(archs) == 1:
+        return _compile_for(request, sources, archs[0])
+    from .nvfatbin import join
+    from .parallel import in_parallel
+
+    images = in_parallel(partial(_compile_for, request, sources), archs)
+    cubin = join([image.cubin for image in images], cuda=find_cuda())
+    return DeviceImage(cubin, _merged_signatures(cubin, images))
+
+
+def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> DeviceImage:
+    """Compile for one architecture."""
     cubin, signatures = signature.compile_with_signatures(
         "\n".join(source.text for source in sources),
         compile=partial(
             nvrtc.compile,
             name=f"{request.name}.cu",
             arch=arch,
-            options=request.cuda_cflags,
+            options=without_archs(request.cuda_cflags),
             include_paths=request.include_paths,
         ),
         wanted=request.wanted_expressions,
     )
     return DeviceImage(cubin, signatures)
+
+
+def _merged_signatures(cubin: Cubin, images: Sequence[DeviceImage]) -> tuple[KernelSignature, ...]:
+    """Return the signatures of a fatbin's kernels, each once, from the first member that knows it.
+
+    Raises
+    ------
+    ValueError
+        A kernel takes something else for one architecture than for another.
+    """
+    kernels = {kernel.name: kernel for kernel in cubin.kernels}
+    found: dict[str, tuple[str, KernelSignature]] = {}
+    for image in images:
+        for here in image.signatures:
+            arch, known = found.get(here.symbol, (image.cubin.arch, here))
+            both_known = not (known.problem or here.problem)
+            if both_known and _types(known) != _types(here):
+                raise ValueError(
+                    f"kernel {here.display!r} is {signature_text(known)} for {arch} and "
+                    f"{signature_text(here)} for {image.cubin.arch}: callers cannot tell; give it "
+                    "one parameter list, or two names"
+                )
+            better = here if known.problem and not here.problem else known
+            found[here.symbol] = (arch, replace(better, kernel=kernels[here.symbol]))
+    return tuple(signature for _, signature in found.values())
+
+
+def _types(known: KernelSignature) -> list[str]:
+    return [param.type.text for param in known.params]

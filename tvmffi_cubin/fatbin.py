@@ -9,6 +9,7 @@ import importlib
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from . import lz4
 from .cubin import Cubin, Kernel
@@ -20,9 +21,6 @@ MAGIC = b"\x50\xed\x55\xba"
 
 # magic, version, size of this header, size of all that follows
 _HEADER = struct.Struct("<4sHHQ")
-# kind, version, size of this header, stored size with padding, stored size without it (0 where the
-# payload is as it was), offset of the options, version minor and major, architecture, offset and
-# length of the name, flags, something, size before compression
 _ENTRY = struct.Struct("<HHIQIIHHIIIQQQ")
 
 _KINDS = {1: "ptx", 2: "cubin", 8: "ltoir"}
@@ -32,6 +30,25 @@ _COMPRESSIONS = {0x1000: "unknown", 0x2000: "lz4", 0x8000: "zstd"}
 # What a member may announce to be when it is decompressed.
 _LARGEST = 1 << 31
 _RELOCATABLE = 1
+
+
+class _Entry(NamedTuple):
+    """What precedes each member."""
+
+    kind: int
+    version: int
+    header_size: int
+    padded_size: int
+    compressed_size: int
+    options_offset: int
+    minor: int
+    major: int
+    arch: int
+    name_offset: int
+    name_size: int
+    flags: int
+    check: int
+    full_size: int  # 0 where it is not compressed
 
 
 @dataclass(frozen=True)
@@ -136,25 +153,23 @@ def read(data: bytes) -> tuple[Member, ...]:
 def _member(data: bytes, position: int, end: int) -> tuple[Member, int]:
     if position + _ENTRY.size > end:
         raise ValueError(f"corrupt fatbin: the member at byte {position} is cut off")
-    (
-        *(kind_number, _, header_size, padded, stored, _, _, _, arch),
-        *(_, _, flags, _, full),
-    ) = _ENTRY.unpack_from(data, position)
-    start = position + header_size
-    if header_size < _ENTRY.size or start + padded > end or stored > padded:
+    entry = _Entry(*_ENTRY.unpack_from(data, position))
+    start = position + entry.header_size
+    stop = start + entry.padded_size
+    compression = next((name for flag, name in _COMPRESSIONS.items() if entry.flags & flag), "")
+    stored = entry.compressed_size if compression else entry.padded_size
+    if entry.header_size < _ENTRY.size or stop > end or stored > entry.padded_size:
         raise ValueError(f"corrupt fatbin: the member at byte {position} overruns the container")
-    compression = next((name for flag, name in _COMPRESSIONS.items() if flags & flag), "")
-    kind = _KINDS.get(kind_number, f"kind {kind_number}")
-    suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
-    payload = data[start : start + (stored if compression else padded)]
+    kind = _KINDS.get(entry.kind, f"kind {entry.kind}")
+    suffix = "a" if entry.flags & _SPECIFIC else "f" if entry.flags & _FAMILY else ""
     member = Member(
         kind=kind,
-        arch=f"{_PREFIXES.get(kind, 'sm')}_{arch}{suffix}",
-        size=full if compression else padded,
+        arch=f"{_PREFIXES.get(kind, 'sm')}_{entry.arch}{suffix}",
+        size=entry.full_size if compression else entry.padded_size,
         compression=compression,
-        stored=payload,
+        stored=data[start : start + stored],
     )
-    return member, start + padded
+    return member, stop
 
 
 def read_cubin(data: bytes) -> Cubin:

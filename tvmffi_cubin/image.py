@@ -97,6 +97,8 @@ def image_facts(image: Image, file: str) -> Mapping[str, object]:
     return {
         "file": file,
         "arch": image.cubin.arch,
+        "kind": image.cubin.kind,
+        "cuda_version": image.cubin.cuda_version,
         "lowered_names": dict(image.cubin.lowered_names),
         "log": image.cubin.log,
         "kernels": {

@@ -93,7 +93,14 @@ class Module(tvm_ffi.Module):
                 raise CubinError(
                     f"image {name!r} of {self.path} is not beside it: {error}"
                 ) from None
-            found[name] = Cubin(image, facts["arch"], facts["lowered_names"], facts["log"])
+            found[name] = Cubin(
+                image,
+                facts["arch"],
+                facts["lowered_names"],
+                facts["log"],
+                facts.get("kind", "cubin"),
+                facts.get("cuda_version", ""),
+            )
         return found
 
     def unload(self) -> None:

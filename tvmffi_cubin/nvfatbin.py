@@ -180,7 +180,13 @@ def _add(library: NvFatbinLibrary, handle: ctypes.c_void_p, cubin: Cubin) -> Non
     if cubin.kind == "ptx":
         text = cubin.image.rstrip(b"\0") + b"\0"
         library.call(
-            "nvFatbinAddPTX", handle, text, len(text), str(number_of(cubin.arch)).encode(), name, b""
+            "nvFatbinAddPTX",
+            handle,
+            text,
+            len(text),
+            str(number_of(cubin.arch)).encode(),
+            name,
+            b"",
         )
     else:
         data = cubin.image

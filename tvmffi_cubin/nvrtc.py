@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Union
 
 from . import nvrtc_archs
+from .arch import Archs
 from .cubin import KINDS, Cubin
 from .cuda_wheels import find_cuda
 from .nvrtc_library import NvrtcLibrary
@@ -24,7 +24,6 @@ __all__ = [
     "version",
 ]
 
-Archs = Union[str, Sequence[str], None]
 
 def compile(  # noqa: A001
     source: str,

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from .arch import check_archs
 
-__all__ = ["PRELUDE", "caller_options", "compile_options", "named_archs", "standards"]
+__all__ = [
+    "PRELUDE",
+    "caller_options",
+    "compile_options",
+    "named_archs",
+    "standards",
+    "without_archs",
+]
 
 PRELUDE = "tvmffi_cubin_prelude.h"
 """The header that every source starts with, in the shims' folder."""
@@ -95,6 +102,18 @@ def named_archs(options: Sequence[str], archs: object = None) -> tuple[str, ...]
             f"the architecture is given twice: {' and '.join(different)}; give it once, as arch="
         )
     return given[0] if given else ()
+
+
+def without_archs(options: object) -> tuple[str, ...]:
+    """Return the caller's options, from `caller_options`, without those that name architectures.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `caller_options`.
+    """
+    items = _items(caller_options(options))
+    return tuple(p for name, _, parts in items if name not in (*_ARCH, *_GENCODE) for p in parts)
 
 
 def _gencode(value: str) -> list[str]:

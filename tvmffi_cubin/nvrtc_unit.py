@@ -100,10 +100,14 @@ class Unit:
                 f"NVRTC {release} refuses an option: {log or library.error_text(result)}; "
                 f"the options were: {' '.join(command)}"
             )
-        text = compile_log.annotate(log, name=self.name, source=self.source) or library.error_text(result)
+        text = compile_log.annotate(log, name=self.name, source=self.source) or library.error_text(
+            result
+        )
         advice = compile_log.hints(log, arch=arch, wheels=cuda.wheels)
         return CompileError(
-            "\n".join((f"{self.name} does not compile for {arch}:", text, *(f"Hint: {x}" for x in advice))),
+            "\n".join(
+                (f"{self.name} does not compile for {arch}:", text, *(f"Hint: {x}" for x in advice))
+            ),
             log=log,
             source=self.source,
             options=command,

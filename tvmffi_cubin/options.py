@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from .arch import Archs
+
 if TYPE_CHECKING:
     from .launch import Launch
 
-__all__ = ["Archs", "BuildOptions", "Functions", "TextOptions", "Texts", "check", "spelled_out"]
+__all__ = ["BuildOptions", "Functions", "TextOptions", "Texts", "check", "spelled_out"]
 
 Texts = Sequence[str] | str | None
-Archs = Sequence[str] | str | None
 Functions = Mapping[str, "str | Launch | Sequence[Launch]"] | Sequence[str] | str | None
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

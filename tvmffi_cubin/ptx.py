@@ -23,9 +23,7 @@ _VERSION = re.compile(r"\s*\.version\s+(\d+)\.(\d+)")
 _TARGET = re.compile(r"\.target\s+(sm_\d+[af]?)")
 _ENTRY = re.compile(r"\.entry\s+([\w$%.@]+)")
 _HEAD = re.compile(r"\s*(?:\(([^)]*)\))?([^{};]*)\{")
-_SHARED = re.compile(
-    r"\.shared\s+((?:\.\w+\s+(?:\d+\s+)?){1,4})[\w$%.@]+((?:\[\d+\]){0,3})\s*[;=]"
-)
+_SHARED = re.compile(r"\.shared\s+((?:\.\w+\s+(?:\d+\s+)?){1,4})[\w$%.@]+((?:\[\d+\]){0,3})\s*[;=]")
 _ALIGN = re.compile(r"\.align\s+(\d{1,9})\b")
 _ARRAY = re.compile(r"\[(\d{1,9})\]")
 _SCALAR = re.compile(r"\.(?:[busf](8|16|32|64|128)|b?f16(x2)?|pred|texref|samplerref|surfref)\b")

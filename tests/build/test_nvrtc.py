@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tvmffi_cubin import cuda_wheels, nvrtc
+from tvmffi_cubin import arch, cuda_wheels, nvrtc
 from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.nvrtc_library import NvrtcLibrary
 
@@ -207,9 +207,17 @@ class TestNvrtcTooOld:
         monkeypatch.setattr(NvrtcLibrary, "supported_archs", lambda self: (60, 80, 90))
 
     @pytest.mark.parametrize("capability", [100, 137])
-    def test_for_the_device(self, driver_stub, capability):
+    def test_for_the_device_makes_ptx_for_it(self, driver_stub, capability, caplog):
+        arch._warn.cache_clear()
         driver_stub.set_devices(capability)
-        match = rf"NVRTC 12\.2 cannot compile for sm_{capability}a of this device.*tvmffi-cubin\["
+        made = nvrtc.compile(KERNEL)
+        assert (made.kind, made.arch) == ("ptx", "compute_90")
+        assert f"sm_{capability}" in caplog.text
+
+    def test_for_the_device_where_none_will_do(self, driver_stub, monkeypatch):
+        monkeypatch.setattr(NvrtcLibrary, "supported_archs", lambda self: (120,))
+        driver_stub.set_devices(100)
+        match = r"NVRTC 12\.2 cannot compile for sm_100a of this device.*TVMFFI_CUBIN_CUDA=12"
         with pytest.raises(ToolchainError, match=match):
             nvrtc.compile(KERNEL)
 
@@ -297,6 +305,33 @@ def test_a_source_compiles_to_what_is_asked_for(target_type: str, start: bytes):
     made = nvrtc.compile(source, arch="sm_90", target_type=target_type)
     assert made.kind == target_type
     assert made.image.startswith(start)
+
+
+def test_ptx_is_text_for_the_base_architecture():
+    for name in ("sm_90", "compute_90"):
+        made = nvrtc.compile(KERNEL, arch=name, target_type="ptx")
+        assert (made.kind, made.arch) == ("ptx", "compute_90")
+        assert b".target sm_90\n" in made.image
+        assert made.image.endswith(b"}\n\n")
+    assert nvrtc.compile(KERNEL, arch="compute_90").image == made.image
+
+
+def test_ptx_for_the_device_leaves_out_what_is_that_devices_alone(driver_stub):
+    assert nvrtc.compile(KERNEL, target_type="ptx").arch == "compute_90"
+
+
+@pytest.mark.parametrize(
+    ("archs", "target_type", "message"),
+    [
+        ("sm_90a", "ptx", 'PTX is compiled by newer devices.*pass arch="compute_90"'),
+        ("compute_90a", "cubin", "PTX of an architecture with 'a' runs on that one alone"),
+        ("compute_90", "ltoir", 'pass arch="sm_90"'),
+        (["sm_80", "sm_90"], "relocatable", "one architecture at a time, got sm_80, sm_90"),
+    ],
+)
+def test_an_architecture_that_does_not_go_with_the_target_is_refused(archs, target_type, message):
+    with pytest.raises(ValueError, match=message):
+        nvrtc.compile(KERNEL, arch=archs, target_type=target_type)
 
 
 def test_an_unknown_target_type_lists_those_that_there_are():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.nvrtc_options import caller_options, compile_options
+from tvmffi_cubin.nvrtc_options import caller_options, compile_options, without_archs
 
 
 def options(*given, **changes):
@@ -93,7 +93,19 @@ def test_an_option_with_a_nul_is_a_value_error():
         caller_options(["-D\0"])
 
 
-@pytest.mark.parametrize("given", ["-gencode", "-gencode=arch=compute_90,code=sm_90"])
-def test_several_architectures_are_refused_with_the_remedy(given):
-    with pytest.raises(ValueError, match=r'pass arch="sm_90a"'):
-        caller_options([given])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["-gencode=arch=compute_90,code=sm_90"],
+        ["-gencode", "arch=compute_90,code=sm_90"],
+        ["-gencode arch=compute_90,code=sm_90"],
+        ["-arch=sm_90", "--gpu-architecture", "sm_90"],
+    ],
+)
+def test_the_callers_architectures_give_way_to_the_one_compiled_for(given):
+    assert options(*given) == options()
+    assert without_archs(["-lineinfo", *given, "-DA"]) == ("-lineinfo", "-DA")
+
+
+def test_ptx_is_compiled_for_its_own_kind_of_architecture():
+    assert options(arch="compute_90", target_type="ptx")[0] == "-arch=compute_90"
