@@ -17,6 +17,7 @@ __all__ = [
     "is_known",
     "is_ptx",
     "number_of",
+    "resolve_arch",
     "resolve_archs",
     "split",
 ]
@@ -166,6 +167,25 @@ def resolve_archs(
             "pip install --upgrade 'tvmffi-cubin[cu13]'"
         )
     return (closest,)
+
+
+def resolve_arch(arch: str | None = None) -> str:
+    """Return the one architecture to make a cubin for, as `resolve_archs` has it.
+
+    Raises
+    ------
+    TypeError, ValueError, ToolchainError
+        As in `resolve_archs`; or there are several, or it is PTX's.
+    """
+    found, *more = resolve_archs(arch)
+    if more:
+        raise ValueError(f"one architecture is wanted, got {', '.join((found, *more))}")
+    if is_ptx(found):
+        raise ValueError(
+            f"{found} is PTX, and code of a real architecture is wanted: pass "
+            f'arch="sm_{number_of(found)}"'
+        )
+    return found
 
 
 @cache

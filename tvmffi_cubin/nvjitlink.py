@@ -78,7 +78,13 @@ def link(
     for value in given:
         if isinstance(value, Cubin):
             names.update(value.lowered_names)
-    return Cubin(image=linked.image, arch=target, lowered_names=names, log=linked.log)
+    return Cubin(
+        image=linked.image,
+        arch=target,
+        lowered_names=names,
+        log=linked.log,
+        cuda_version=".".join(map(str, version())),
+    )
 
 
 def _common_arch(inputs: Sequence[LinkInput]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from . import identity
-from .arch import is_known, is_ptx, number_of, resolve_archs
+from .arch import is_known, number_of, resolve_arch, resolve_archs
 from .cuda_wheels import Cuda
 from .errors import ToolchainError
 from .nvrtc_library import NvrtcLibrary
@@ -62,12 +62,7 @@ def targets(
         )
     if target_type == "ptx":
         return (_ptx_arch(archs[0], explicit=bool(named)),)
-    if is_ptx(archs[0]):
-        raise ValueError(
-            f"arch={archs[0]!r} is PTX, and target_type={target_type!r} is for a real "
-            f'architecture: pass arch="sm_{number_of(archs[0])}"'
-        )
-    return archs
+    return (resolve_arch(archs[0]),)
 
 
 def _ptx_arch(arch: str, *, explicit: bool) -> str:

@@ -54,7 +54,7 @@ def test_bytes_and_files_are_linked_too(tmp_path: Path):
 
 
 def test_ptx_is_linked_too():
-    library = unit(LIBRARY, "ptx", options=["-rdc=true"])
+    library = unit(LIBRARY, "ptx", "sm_90", options=["-rdc=true"])
     assert nvjitlink.link([library, unit(USER)]).kernels
 
 
