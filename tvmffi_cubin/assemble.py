@@ -37,7 +37,7 @@ def make(
 
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     launcher = Later(partial(launcher_object.obtain, cache, tools)) if generates else None
-    from . import build, exports
+    from . import exports, host_build
     from .image import all_images
     from .job import Job
     from .plan import BuildPlan
@@ -56,13 +56,16 @@ def make(
     facts = job.manifest()
     files, units = job.files_and_units(facts)
     link = job.link(() if entry is None else (os.fspath(entry.so),))
-    build.run(BuildPlan(request.name, units, link=link), folder, files)
+    plan = BuildPlan(request.name, units, link=link)
+    precompiled = host_build.run(
+        plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
+    )
     headers = job.scanned_headers()
     read = [] if entry is None else list(entry.facts["dependencies"])
     return Product(
         so=f"{request.name}.so",
         keep=tuple(files),
-        dependencies=(*read, *job.host_headers(folder), *headers.files),
+        dependencies=(*read, *precompiled, *job.host_headers(folder), *headers.files),
         absent=headers.absent,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},

@@ -4,6 +4,7 @@ Layout, of which other versions of this package may read every part::
 
     deps/<base key>.json        which files earlier builds of this key read → entry keys
     entries/<2 hex>/<key>/      what was published: the .so, manifest.json, images, sources
+    headers/                    precompiled headers: the same again, and never more than a few
     identity/<hash>.json        what compilers and libraries said about themselves
     locks/<base key>.lock       held while a key is built
     tmp/<pid>-<random>/         where a build runs; what is left here died with its builder

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .atomic import temporary_name
 from .errors import CacheError
+from .folder import HEADERS
 
 __all__ = ["Removed", "clear"]
 
@@ -49,17 +50,22 @@ def clear(folder: str) -> Removed:
         Something cannot be removed.
     """
     try:
-        size = sum(_remove_file(path) for path in _own_files(folder))
-        entries = 0
-        for path in _own_entries(folder):
-            entries += 1
-            size += _remove_entry(path, os.path.join(folder, "tmp"))
-        size += sum(_remove_tree(path) for path in _abandoned(folder))
+        parts = [_clear(part) for part in (folder, os.path.join(folder, HEADERS))]
     except OSError as error:
         raise CacheError(
             f"cache folder {folder} cannot be emptied: {error}; "
             "check who owns it, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
         ) from error
+    return Removed(sum(part.entries for part in parts), sum(part.size for part in parts))
+
+
+def _clear(folder: str) -> Removed:
+    size = sum(_remove_file(path) for path in _own_files(folder))
+    entries = 0
+    for path in _own_entries(folder):
+        entries += 1
+        size += _remove_entry(path, os.path.join(folder, "tmp"))
+    size += sum(_remove_tree(path) for path in _abandoned(folder))
     return Removed(entries, size)
 
 

@@ -43,6 +43,11 @@ VARIABLES: dict[str, Variable] = {
             "The shared library that provides the CUDA driver's entry points.",
         ),
         Variable(
+            "TVMFFI_CUBIN_PCH",
+            "on",
+            "Whether precompiled headers are made and used, `on` or `off`.",
+        ),
+        Variable(
             "CXX",
             None,
             "The host C++ compiler. Default: `c++`, else `g++`, else `clang++` on PATH.",

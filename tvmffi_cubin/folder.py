@@ -8,7 +8,10 @@ import os
 from . import config
 from .errors import CacheError
 
-__all__ = ["cache_folder", "is_unwritable"]
+__all__ = ["HEADERS", "cache_folder", "is_unwritable"]
+
+HEADERS = "headers"
+"""The folder inside the cache's that holds precompiled headers, a cache of its own."""
 
 _UNWRITABLE = frozenset(
     {

@@ -11,7 +11,7 @@ from .c_text import c_string
 from .sources import HostSource
 from .toolset import Toolset
 
-__all__ = ["host_flags", "host_unit"]
+__all__ = ["host_flags", "host_unit", "prefix"]
 
 # What tvm-ffi's load_inline puts before every source, and code written for it relies on.
 _HEADERS = (
@@ -34,6 +34,22 @@ def _template() -> Template:
     return Template(path.read_text(encoding="utf-8"))
 
 
+def prefix(exports: Sequence[tuple[str, str]], *, is_cuda: bool) -> str:
+    """Return what `host_unit` puts before the sources: the same for most units.
+
+    Parameters
+    ----------
+    exports : sequence of (str, str)
+        Function names and docstrings.
+    is_cuda : bool
+        Whether the unit holds CUDA sources, where nvcc would include ``cuda_runtime.h``.
+    """
+    # Docstrings are part of tvm-ffi's metadata, which costs compile time and is off by default.
+    metadata = _METADATA if any(doc for _, doc in exports) else ""
+    headers = (*_HEADERS, "cuda_runtime.h") if is_cuda else _HEADERS
+    return metadata + "\n".join(f"#include <{header}>" for header in headers)
+
+
 def host_unit(
     sources: Sequence[HostSource], exports: Sequence[tuple[str, str]], *, is_cuda: bool
 ) -> str:
@@ -46,18 +62,15 @@ def host_unit(
     exports : sequence of (str, str)
         Function names and docstrings.
     is_cuda : bool
-        Whether they were given as CUDA sources, where nvcc would include ``cuda_runtime.h``.
+        Whether they were given as CUDA sources.
     """
-    headers = (*_HEADERS, "cuda_runtime.h") if is_cuda else _HEADERS
     lines = []
-    # Docstrings are part of tvm-ffi's metadata, which costs compile time and is off by default.
-    metadata = _METADATA if any(doc for _, doc in exports) else ""
     for name, doc in exports:
         lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({name}, {name});")
         if doc:
             lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({name}, {c_string(doc)});")
     return _template().substitute(
-        includes=metadata + "\n".join(f"#include <{header}>" for header in headers),
+        includes=prefix(exports, is_cuda=is_cuda),
         sources="\n".join(f'#include "{source.file}"' for source in sources),
         exports="\n".join(lines),
     )

@@ -59,6 +59,8 @@ def load_inline(
         Header folders for both compilers.
     build_directory : path, optional
         Where to put a copy of the shared object. Loading never uses the copy.
+    use_pch : bool, optional
+        False: make and use no precompiled headers. Default: as ``TVMFFI_CUBIN_PCH`` says.
     keep_module_alive : bool
         Keep the module loaded until the process ends, also where no reference to it is left.
     backend : str, optional

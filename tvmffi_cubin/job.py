@@ -17,6 +17,7 @@ from . import (
     launcher_object,
     nvrtc,
     nvrtc_options,
+    pch_maker,
     preprocessor_flags,
     toolchain,
 )
@@ -94,10 +95,12 @@ class Job:
             files.update((host.file, host.source.text) for host in group)
             # As in tvm-ffi: where there are C++ sources, they declare what is exported.
             exported = self.exports.host if name == [*groups][-1] else ()
-            files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=name == "cuda_host")
+            is_cuda = name == "cuda_host"
+            files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=is_cuda)
             flags = host_unit.host_flags(self.tools, own)
             command = self.tools.compiler.command
-            units.append(Cxx(f"{name}.cc", command, flags, self.request.include_paths))
+            prefix = host_unit.prefix(exported, is_cuda=is_cuda)
+            units.append(Cxx(f"{name}.cc", command, flags, self.request.include_paths, prefix))
         if self.tools.cuda is not None:
             header = self.tools.cuda.include / "cuda.h"
             files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
@@ -168,4 +171,4 @@ class Job:
                 found += launcher_object.own_headers(path, self.tools)
             else:
                 found += parse_depfile(path.read_text(errors="surrogateescape"))
-        return found
+        return [path for path in found if os.path.basename(path) != pch_maker.HEADER]

@@ -12,13 +12,21 @@ _T = TypeVar("_T")
 
 
 class Later(Generic[_T]):
-    """Work that begins at once, in a thread of its own; for work that leaves Python alone."""
+    """Work that begins at once, in a thread of its own; for work that leaves Python alone.
 
-    def __init__(self, work: Callable[[], _T]) -> None:
+    Parameters
+    ----------
+    work : callable
+        Gives the result.
+    daemon : bool
+        False: a process that ends waits for the work.
+    """
+
+    def __init__(self, work: Callable[[], _T], *, daemon: bool = True) -> None:
         self._work = work
         self._value: _T
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=daemon)
         self._thread.start()
 
     def _run(self) -> None:
@@ -26,6 +34,11 @@ class Later(Generic[_T]):
             self._value = self._work()
         except BaseException as error:
             self._error = error
+
+    @property
+    def is_done(self) -> bool:
+        """Whether `result` will not wait."""
+        return not self._thread.is_alive()
 
     def result(self) -> _T:
         """Wait for the result; raises what the work raised."""

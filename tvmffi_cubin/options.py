@@ -32,6 +32,7 @@ class BuildOptions(TypedDict, total=False):
     extra_ldflags: Sequence[str] | None
     extra_include_paths: Sequence[str | os.PathLike[str]] | None
     build_directory: str | os.PathLike[str] | None
+    use_pch: bool | None
     backend: str | None
 
 

@@ -33,12 +33,16 @@ class Cxx:
         In order.
     include_dirs : tuple of str
         Searched in order, after those that `flags` name.
+    prefix : str
+        Text that the source begins with and that stays the same from build to build: includes.
+        May be empty.
     """
 
     source: str
     command: tuple[str, ...]
     flags: tuple[str, ...] = ()
     include_dirs: tuple[str, ...] = ()
+    prefix: str = ""
 
     def __post_init__(self) -> None:
         _check_path("source", self.source)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import preprocessor_flags
+from . import pch, preprocessor_flags
 from .cubin import Cubin
 from .key import Key
 from .launch import Launch
@@ -51,6 +51,7 @@ class Request:
     ldflags: tuple[str, ...]
     include_paths: tuple[str, ...]
     images: Mapping[str, bytes]
+    use_pch: bool = True
 
     @property
     def needs_cuda(self) -> bool:
@@ -87,6 +88,8 @@ class Request:
         key.add("ldflags", self.ldflags)
         key.add("include_paths", self.include_paths)
         key.add("images", list(self.images.items()))
+        # It changes nothing but for a compiler's faults; who by-passes those wants a fresh build.
+        key.add("use_pch", self.use_pch)
 
 
 def _function_fields(functions: Iterable[Export]) -> list[Any]:
@@ -122,6 +125,7 @@ def make_request(
     extra_ldflags: Any = None,
     extra_include_paths: Any = None,
     embed_cubin: Any = None,
+    use_pch: Any = None,
 ) -> Request:
     """Check the arguments and bring them into one form.
 
@@ -142,6 +146,7 @@ def make_request(
         ldflags=_flags("extra_ldflags", extra_ldflags),
         include_paths=_paths("extra_include_paths", extra_include_paths),
         images=_images(embed_cubin),
+        use_pch=pch.is_wanted(use_pch),
     )
     sources = request.cpp_sources + request.cuda_sources + request.kernel_sources
     if not sources and not (request.images and functions):

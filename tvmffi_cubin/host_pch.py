@@ -1,0 +1,126 @@
+"""The headers that wrappers begin with, precompiled: once a compiler, its flags and the headers.
+
+tvm-ffi's headers take half of a wrapper's compile time, and no edit of the wrapper changes them.
+The first build with a compiler and flags has them precompiled in the background; builds that follow
+use the result. It is only ever a shortcut: where it cannot be made or used, a unit is compiled from
+the headers themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from dataclasses import dataclass, replace
+from functools import partial
+
+from . import pch_maker, private_folder
+from .cache import Cache
+from .errors import BuildError
+from .folder import HEADERS
+from .key import Key
+from .later import Later
+from .pch_shelf import Hold, has_room, trim
+from .plan import Cxx
+from .toolset import Toolset
+
+__all__ = ["Precompiled", "find", "settle"]
+
+_MOST = 4
+
+# What puts text of its own before the headers, or may: then they do not come first any more.
+_FIRST_TEXT = ("-include", "--include", "-imacros", "--imacros", "-x", "-Wp,", "-Xpreproc", "@")
+
+_logger = logging.getLogger("tvmffi_cubin")
+_guard = threading.Lock()
+
+# What this process has begun to make, by process: a forked child has no part in it.
+_begun: dict[tuple[int, str], Later[bool]] = {}
+
+
+@dataclass(frozen=True)
+class Precompiled:
+    """Headers that are precompiled, and stay where they are until `hold` is released.
+
+    Attributes
+    ----------
+    flags : tuple of str
+        What makes the compiler use them, before its other flags.
+    dependencies : tuple of str
+        The files that were read to make them, of which gcc then tells no more.
+    hold : Hold
+        Keeps them.
+    """
+
+    flags: tuple[str, ...]
+    dependencies: tuple[str, ...]
+    hold: Hold
+
+    def apply(self, unit: Cxx) -> Cxx:
+        """Return the unit compiled with them."""
+        return replace(unit, flags=(*self.flags, *unit.flags))
+
+
+def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
+    """Return the precompiled headers of a unit; where there are none, begin to make them.
+
+    Whoever begins does not wait. Who finds them under way in this process does: what is left of
+    that, and a build with them, take no longer than a build without.
+
+    Parameters
+    ----------
+    cache : Cache
+        What the unit is built for.
+    tools : Toolset
+        The tools of the build.
+    unit : Cxx
+        A unit that begins with its `prefix`.
+    """
+    words = (*unit.command[1:], *unit.flags)
+    if not unit.prefix or not pch_maker.knows(tools):
+        return None
+    if any(word.startswith(_FIRST_TEXT) for word in words):
+        return None
+    kept = Cache(cache.root / HEADERS, roots=tools.roots)
+    key = Key("precompiled headers").add("tools", tools.versions).add("text", unit.prefix)
+    key.add("command", unit.command).add("flags", unit.flags).add("folders", unit.include_dirs)
+    name = key.hexdigest()
+    begun = _begun.get((os.getpid(), name))
+    worked = begun.result() if begun else True
+    entry = kept.lookup(name)
+    if entry is None:
+        if worked and has_room(kept.root):
+            _begin(kept, name, partial(pch_maker.make, tools=tools, unit=unit))
+        return None
+    hold = Hold.take(entry.path)
+    if hold is None:
+        return None
+    return Precompiled(pch_maker.flags_for(entry), tuple(entry.facts["dependencies"]), hold)
+
+
+def settle() -> None:
+    """Wait for all that this process has begun to make."""
+    for (process, _), begun in list(_begun.items()):
+        if process == os.getpid():
+            begun.result()
+
+
+def _begin(kept: Cache, name: str, make: pch_maker.Make) -> None:
+    with _guard:
+        begun = _begun.get((os.getpid(), name))
+        if begun is None or begun.is_done:
+            # The process ends after it: one that builds and ends at once would never get further.
+            _begun[os.getpid(), name] = Later(partial(_make, kept, name, make), daemon=False)
+
+
+def _make(kept: Cache, name: str, make: pch_maker.Make) -> bool:
+    try:
+        entry = kept.obtain(name, make)
+        trim(kept.root, keep=_MOST)
+    except Exception as error:
+        if isinstance(error, BuildError):
+            private_folder.remove(error.directory)
+        _logger.debug("headers are not precompiled: %s", error)
+        return False
+    _logger.debug("headers were precompiled: %s", entry.so)
+    return True

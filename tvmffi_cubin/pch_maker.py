@@ -1,0 +1,136 @@
+"""How gcc and clang precompile headers, are told to use them, and show that they did."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import include_scan, preprocessor_flags
+from .dependencies import parse_depfile
+from .entry import Entry, Product
+from .environment import build_environment
+from .errors import BuildError
+from .plan import Cxx
+from .toolset import Toolset
+
+__all__ = ["HEADER", "Make", "flags_for", "is_used", "knows", "make"]
+
+HEADER = "tvmffi_cubin_precompiled.h"
+"""The file that stands for the headers on gcc's command line."""
+
+Make = Callable[[Path], Product]
+
+_GCC = f"{HEADER}.gch"
+_CLANG = f"{HEADER}.pch"
+_DEPFILE = "headers.d"
+_TRIAL = "trial.cc"
+
+
+def knows(tools: Toolset) -> bool:
+    """Whether the compiler is one whose precompiled headers are known here."""
+    return _made(tools) is not None
+
+
+def flags_for(entry: Entry) -> tuple[str, ...]:
+    """Return the flags that make the compiler use an entry."""
+    if entry.so.name == _CLANG:
+        return ("-include-pch", os.fspath(entry.so))
+    # Where gcc cannot use what lies beside it, it reads the header itself.
+    return ("-include", os.fspath(entry.path / HEADER))
+
+
+def is_used(depfile: Path) -> bool:
+    """Whether a compilation with `flags_for` an entry has used it, by the files that it read.
+
+    gcc lists the header where it reads it, and nothing where it uses what lies beside it. clang
+    does not compile where it cannot use an entry.
+    """
+    read = parse_depfile(depfile.read_text(errors="surrogateescape"))
+    return all(os.path.basename(path) != HEADER for path in read)
+
+
+def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
+    """Precompile the headers of a unit in an empty folder, and try them.
+
+    Raises
+    ------
+    BuildError
+        The compiler refuses to make them, or makes them and does not use them.
+    """
+    made = _made(tools)
+    assert made is not None
+    (folder / HEADER).write_text(unit.prefix)
+    command = [*unit.command, *unit.flags]
+    for path in unit.include_dirs:
+        command += ["-I", path]
+    making = [*command, "-MD", "-MF", _DEPFILE, "-x", "c++-header", "-o", made]
+    if made == _CLANG:
+        # Read from standard input: clang would look for a file again where it was, and this folder
+        # is about to be renamed. What changed is known from digests, so that times do not matter.
+        _run([*making, "-Xclang", "-fno-pch-timestamp", "-"], folder, unit.prefix)
+    else:
+        _run([*making, HEADER], folder)
+    entry = Entry(folder, folder / made, {})
+    (folder / _TRIAL).write_text("\n")
+    trial = ["-MD", "-MF", f"{_TRIAL}.d", "-c", "-o", f"{_TRIAL}.o", _TRIAL]
+    output = _run([*unit.command, *flags_for(entry), *command[len(unit.command) :], *trial], folder)
+    if not is_used(folder / f"{_TRIAL}.d"):
+        raise _refusal(command, "the compiler does not use what it made", output, folder)
+    read = parse_depfile((folder / _DEPFILE).read_text(errors="surrogateescape"))
+    dependencies = tuple(path for path in read if path != HEADER)
+    if not all(map(os.path.isabs, dependencies)):
+        raise _refusal(command, "a header is found relative to the build folder", "", folder)
+    return Product(
+        so=made,
+        keep=(HEADER,),
+        dependencies=dependencies,
+        absent=_absent(tools, unit),
+        facts={"dependencies": dependencies},
+        versions=tools.versions,
+    )
+
+
+def _made(tools: Toolset) -> str | None:
+    if "clang version " in tools.compiler_identity:
+        return _CLANG
+    return _GCC if "gcc version " in tools.compiler_identity else None
+
+
+def _absent(tools: Toolset, unit: Cxx) -> tuple[str, ...]:
+    """Return where the user's folders would hide one of the headers, should it appear there."""
+    own = {*tools.roots.values(), *tools.cuda_include_dirs}
+    folders = (*preprocessor_flags.parse(unit.flags).folders, *unit.include_dirs)
+    packages = [path for path in folders if path in own or path.startswith(f"{tools.include}/")]
+    others = [path for path in folders if path not in packages]
+    if not others:
+        return ()
+    return include_scan.scan((unit.prefix,), others, system_dirs=packages).absent
+
+
+def _run(command: Sequence[str], folder: Path, text: str = "") -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        input=text.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=build_environment(),
+        # A terminal's Ctrl-C is for the process that waits for this one at its end.
+        start_new_session=True,
+        check=False,
+    )
+    output = done.stdout.decode("utf-8", "replace")
+    if done.returncode != 0:
+        raise _refusal(command, f"exit status {done.returncode}", output, folder)
+    return output
+
+
+def _refusal(command: Sequence[str], reason: str, output: str, folder: Path) -> BuildError:
+    return BuildError(
+        f"headers cannot be precompiled: {reason}: {' '.join(command)}\n{output}",
+        command=" ".join(command),
+        output=output,
+        directory=os.fspath(folder),
+    )

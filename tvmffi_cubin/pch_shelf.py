@@ -1,0 +1,111 @@
+"""Where precompiled headers are kept: in use or not, room for one more, the oldest removed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import private_folder
+from .atomic import temporary_name
+
+__all__ = ["Hold", "has_room", "trim"]
+
+# One file takes 15 to 80 MB. Where there is less room than this many bytes, none is made.
+_LEAST_ROOM = 512 << 20
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A folder in use: `trim` leaves it alone until `release`, or until this process ends."""
+
+    folder: str
+    descriptor: int
+
+    @staticmethod
+    def take(folder: Path) -> Hold | None:
+        """Hold a folder; None where it is gone, or about to be."""
+        path = os.fspath(folder)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError:
+            pass  # some network file systems have no locks; a build without the file still works
+        # How `trim` knows which was used last.
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        if _is_at(descriptor, path):
+            return Hold(path, descriptor)
+        os.close(descriptor)
+        return None
+
+    def release(self) -> None:
+        """Let others remove the folder."""
+        os.close(self.descriptor)
+
+    def discard(self) -> None:
+        """Remove the folder, whoever else uses it; release it later all the same."""
+        _remove(self.folder)
+
+
+def has_room(folder: Path) -> bool:
+    """Whether files of this size may be written to a folder, which need not exist yet."""
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        space = os.statvfs(folder)
+    except OSError:
+        return False
+    # Some file systems know no sizes.
+    enough = not space.f_blocks or space.f_bavail * space.f_frsize >= _LEAST_ROOM
+    return enough and os.access(folder, os.W_OK | os.X_OK)
+
+
+def trim(folder: Path, *, keep: int) -> None:
+    """Remove a cache's entries that nobody uses, but for those used last.
+
+    Parameters
+    ----------
+    folder : Path
+        The cache folder.
+    keep : int
+        How many may stay, those in use included.
+    """
+    for _, path in sorted(_entries(folder), reverse=True)[keep:]:
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(path)
+            finally:
+                os.close(descriptor)
+
+
+def _entries(folder: Path) -> Iterator[tuple[int, str]]:
+    for path in folder.glob("entries/*/*"):
+        with contextlib.suppress(OSError):
+            yield path.stat().st_mtime_ns, os.fspath(path)
+
+
+def _remove(path: str) -> None:
+    # Renamed away first: nobody may see a folder that is half gone.
+    grave = os.path.join(os.path.dirname(path), os.pardir, os.pardir, "tmp", temporary_name())
+    with contextlib.suppress(OSError):
+        os.rename(path, grave)
+        private_folder.remove(grave)
+
+
+def _is_at(descriptor: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except OSError:
+        return False
