@@ -93,3 +93,9 @@ def test_what_cannot_be_removed_is_a_cache_error_that_names_the_folder(tmp_path:
     monkeypatch.setattr(os, "rename", refuse)
     with pytest.raises(CacheError, match=f"{tmp_path} cannot be emptied"):
         clear(str(tmp_path))
+
+
+def test_precompiled_headers_go_too(tmp_path: Path):
+    entry = published(tmp_path / "headers")
+    assert clear(str(tmp_path)) == Removed(1, 5 + 3)
+    assert not entry.exists()
