@@ -342,7 +342,7 @@ def test_threads_have_them_made_once(build, tmp_path, monkeypatch):
 PROCESS = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[3])
+sys.path[:] = sys.argv[3].split(":")
 from test_host_pch import Builder
 from tvmffi_cubin.cache import Cache
 print(Builder(Cache(Path(sys.argv[1])), Path(sys.argv[2]))())
@@ -354,7 +354,7 @@ def test_processes_share_them_and_end_after_they_are_made(build, tmp_path):
     for i in range(2):
         folder = tmp_path / f"process{i}"
         folder.mkdir()
-        arguments = [build.cache.root, folder, Path(__file__).parent]
+        arguments = [build.cache.root, folder, ":".join(sys.path)]
         command = [sys.executable, "-c", PROCESS, *map(os.fspath, arguments)]
         running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
     assert [process.communicate()[0].strip() for process in running] == ["42", "42"]
