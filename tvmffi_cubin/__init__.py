@@ -18,6 +18,7 @@ from .errors import (
     LaunchLimitError,
     ToolchainError,
 )
+from .files import build, load
 from .inline import build_inline, load_inline
 from .launch import Launch
 
@@ -43,7 +44,9 @@ __all__ = [
     "Module",
     "Parameter",
     "ToolchainError",
+    "build",
     "build_inline",
+    "load",
     "load_inline",
     "load_module",
     "nvjitlink",

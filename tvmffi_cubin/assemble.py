@@ -48,6 +48,7 @@ def make(
         images,
         host_functions=sources.host_functions,
         has_host=sources.has_host,
+        exported_by_files=sources.exported_by_files,
     )
     entry = None
     if resolved.functions:
@@ -65,7 +66,13 @@ def make(
     return Product(
         so=f"{request.name}.so",
         keep=tuple(files),
-        dependencies=(*read, *precompiled, *job.host_headers(folder), *headers.files),
+        dependencies=(
+            *read,
+            *precompiled,
+            *job.host_headers(folder),
+            *headers.files,
+            *(binary.path for binary in request.files.binaries),
+        ),
         absent=headers.absent,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},

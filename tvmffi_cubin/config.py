@@ -52,6 +52,11 @@ VARIABLES: dict[str, Variable] = {
             None,
             "The host C++ compiler. Default: `c++`, else `g++`, else `clang++` on PATH.",
         ),
+        Variable(
+            "CC",
+            None,
+            "The host C compiler, for `.c` files. Default: `cc`, else `gcc`, else `clang` on PATH.",
+        ),
         Variable("MAX_JOBS", None, "How many jobs ninja runs at once. Default: ninja's own."),
     )
 }

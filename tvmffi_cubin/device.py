@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import nvrtc, signature
 from .cubin import Cubin
@@ -70,10 +70,9 @@ def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> De
         "\n".join(source.text for source in sources),
         compile=partial(
             nvrtc.compile,
-            name=f"{request.name}.cu",
+            **_place(request, sources),
             arch=arch,
             options=without_archs(request.cuda_cflags),
-            include_paths=request.include_paths,
         ),
         wanted=request.wanted_expressions,
     )
@@ -107,3 +106,13 @@ def _merged_signatures(cubin: Cubin, images: Sequence[DeviceImage]) -> tuple[Ker
 
 def _types(known: KernelSignature) -> list[str]:
     return [param.type.text for param in known.params]
+
+
+def _place(request: Request, sources: tuple[Source, ...]) -> dict[str, Any]:
+    """Return what messages call the sources, and where their headers are searched."""
+    first = sources[0]
+    if len(sources) == 1 and first.path is not None:
+        further = (*request.include_paths, *first.further_folders)
+        return {"name": first.path, "include_paths": further, "source_include": True}
+    own = [x for s in sources for x in (s.folder, *s.further_folders) if x is not None]
+    return {"name": f"{request.name}.cu", "include_paths": (*own, *request.include_paths)}

@@ -30,6 +30,7 @@ def resolve(
     *,
     host_functions: Sequence[str],
     has_host: bool,
+    exported_by_files: Sequence[str] | None = None,
 ) -> Exports:
     """Tell kernels from C++ functions and bind the former.
 
@@ -43,6 +44,8 @@ def resolve(
         Names that the host sources declare.
     has_host : bool
         Whether there are host sources at all: names that are no kernels are theirs.
+    exported_by_files : sequence of str, optional
+        Where the host sources are files, which export by themselves: what they are seen to export.
 
     Raises
     ------
@@ -54,7 +57,8 @@ def resolve(
     host: list[tuple[str, str]] = []
     bound = []
     for export in functions:
-        if _is_host(export, images, host_functions, has_host):
+        own = exported_by_files is not None and _is_files_own(export, images, exported_by_files)
+        if own or _is_host(export, images, host_functions, has_host):
             host.append((export.name, export.doc))
         else:
             launches = export.launches or (Launch(),)
@@ -83,6 +87,26 @@ def _all_kernels(images: Sequence[Image]) -> Iterator[Export]:
         yield Export(signature.name)
 
 
+def _is_files_own(export: Export, images: Sequence[Image], exported: Sequence[str]) -> bool:
+    """Whether files export a function themselves, as far as that can be seen."""
+    if export.name in exported and export.launches is not None:
+        raise ValueError(
+            f"functions[{export.name!r}] is a Launch, and a file exports a function of that name "
+            "itself: rename one"
+        )
+    own = export.name in exported or not (export.launches or _is_kernel(export.name, images))
+    if own and export.doc:
+        raise ValueError(
+            f"functions[{export.name!r}] has a docstring for a function that a file exports: write "
+            f'TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({export.name}, "..."); there'
+        )
+    return own
+
+
+def _is_kernel(name: str, images: Sequence[Image]) -> bool:
+    return any(name in (s.name, s.symbol) for s in _signatures(images))
+
+
 def _is_host(
     export: Export, images: Sequence[Image], host_functions: Sequence[str], has_host: bool
 ) -> bool:
@@ -94,7 +118,7 @@ def _is_host(
                 "that name: rename one"
             )
         return False
-    in_device = any(s.name == export.name or s.symbol == export.name for s in _signatures(images))
+    in_device = _is_kernel(export.name, images)
     if in_host and in_device:
         raise ValueError(
             f"functions names {export.name!r}, which is both a kernel and a C++ function: rename "

@@ -28,10 +28,12 @@ _RENAMED = re.compile(
     re.MULTILINE,
 )
 _UNDEFINED = re.compile(
-    r"undefined (?:reference to|symbol:|hidden symbol:|protected symbol:) *"
+    r"(?:undefined (?:reference to|symbol:|hidden symbol:|protected symbol:)|required symbol) *"
     r"(?:[`'\u2018](?P<quoted>.+?)['\u2019](?=\s|$|;)|(?P<bare>[^\s`'\u2018].*?)\s*$)",
     re.MULTILINE,
 )
+# What tvm-ffi's macros put before the name of an exported function.
+_EXPORTED = "__tvm_ffi_"
 
 
 def driver_functions(cuda_h: str) -> list[str]:
@@ -113,6 +115,13 @@ def _remedy(name: str) -> str:
     if name.startswith(("__tvm_ffi__cubin_", "__tvmffi_cubin_image_")):
         image = re.sub(r"^__tvm_ffi__cubin_|^__tvmffi_cubin_image_|_end$", "", name)
         return f"no image is embedded under {image!r}; pass it as embed_cubin={{{image!r}: ...}}"
+    if name.startswith(_EXPORTED):
+        function = name.removeprefix(_EXPORTED)
+        return (
+            f"no kernel is called {function!r} and no file exports such a function; write "
+            f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({function}, {function}); after its definition, or "
+            "leave it out of functions"
+        )
     if re.match(r"cuda[A-Z]", name):
         return "the CUDA runtime has no such function, or its wheel's libcudart is missing"
     if re.match(r"cu[A-Z]\w*$", name):

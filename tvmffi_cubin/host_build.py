@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from . import build, host_pch, pch_maker
+from . import builder, host_pch, pch_maker
 from .cache import Cache
 from .errors import BuildError
 from .host_pch import Precompiled
@@ -38,12 +38,12 @@ def run(
     tools: Toolset,
     use_pch: bool,
 ) -> list[str]:
-    """Build a plan as `build.run` does; return the headers that no depfile in the folder lists.
+    """Build a plan as `builder.run` does; return the headers that no depfile in the folder lists.
 
     Parameters
     ----------
     plan, directory, files
-        As in `build.run`.
+        As in `builder.run`.
     cache : Cache
         Where precompiled headers are kept.
     tools : Toolset
@@ -54,7 +54,7 @@ def run(
     Raises
     ------
     BuildError, ToolchainError, ValueError, OSError
-        As `build.run`; what fails for want of good precompiled headers is built without them.
+        As `builder.run`; what fails for want of good precompiled headers is built without them.
     """
     found: dict[Cxx, Precompiled] = {}
     with contextlib.ExitStack() as stack:
@@ -63,18 +63,18 @@ def run(
                 stack.callback(headers.hold.release)
                 found[unit] = headers
         if not found:
-            build.run(plan, directory, files)
+            builder.run(plan, directory, files)
             return []
         units = [
             found[unit].apply(unit) if isinstance(unit, Cxx) and unit in found else unit
             for unit in plan.units
         ]
         try:
-            build.run(replace(plan, units=tuple(units)), directory, files)
+            builder.run(replace(plan, units=tuple(units)), directory, files)
         except BuildError as error:
             if not _BLAMED.search(error.output):
                 raise
-            build.run(plan, directory, files)
+            builder.run(plan, directory, files)
             _logger.warning("precompiled headers failed and were removed: %s", error)
             for headers in found.values():
                 headers.hold.discard()

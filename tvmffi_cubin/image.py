@@ -36,20 +36,32 @@ def all_images(request: Request, compiled: DeviceImage | None) -> tuple[Image, .
     ValueError
         A given one is no image, or has the name of the device sources' own.
     """
-    images = [read_image(name, data) for name, data in request.images.items()]
+    images = [
+        read_image(name, data, label=request.image_label(name))
+        for name, data in request.images.items()
+    ]
     if compiled is None:
         return tuple(images)
     if DEVICE_IMAGE in request.images:
         raise ValueError(
-            f"embed_cubin has an image {DEVICE_IMAGE!r}, the name that the device sources' own "
-            "image has: rename it"
+            f"{request.image_label(DEVICE_IMAGE)} is an image called {DEVICE_IMAGE!r}, the name "
+            "that the device sources' own image has: rename it"
         )
     own = Image(DEVICE_IMAGE, compiled.cubin.image, compiled.cubin, compiled.signatures)
     return (own, *images)
 
 
-def read_image(name: str, data: bytes) -> Image:
+def read_image(name: str, data: bytes, *, label: str) -> Image:
     """Return the image of given bytes: a cubin, or a fatbin, which only a wrapper can use.
+
+    Parameters
+    ----------
+    name : str
+        What it is embedded as.
+    data : bytes
+        The image.
+    label : str
+        What messages call it.
 
     Raises
     ------
@@ -59,11 +71,11 @@ def read_image(name: str, data: bytes) -> Image:
     if data.startswith(_FATBIN):
         return Image(name, data, None, ())
     if problem := describe(data):
-        raise ValueError(f"embed_cubin[{name!r}] is no cubin: {problem}")
+        raise ValueError(f"{label} is no cubin: {problem}")
     try:
         parsed = elf.parse(data)
     except ValueError as error:
-        raise ValueError(f"embed_cubin[{name!r}]: {error}") from None
+        raise ValueError(f"{label}: {error}") from None
     cubin = Cubin(data, parsed.arch)
     return Image(name, data, cubin, opaque_signatures(cubin))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,11 @@ from . import (
 from .dependencies import parse_depfile
 from .errors import ToolchainError
 from .exports import Exports
+from .file_units import file_units, library_flags
 from .image import Image, image_facts
 from .plan import Assembly, Cxx, Link, Unit
 from .request import Request
+from .source import Source
 from .sources import HostSource, Sources
 from .toolset import Toolset
 
@@ -87,8 +89,7 @@ class Job:
         return files, tuple(units)
 
     def _add_host(self, files: dict[str, bytes | str], units: list[Unit]) -> None:
-        sources = self.sources
-        if not sources.has_host:
+        if not self.sources.has_host:
             return
         groups = self._host_groups()
         for name, (group, own) in groups.items():
@@ -101,6 +102,13 @@ class Job:
             command = self.tools.compiler.command
             prefix = host_unit.prefix(exported, is_cuda=is_cuda)
             units.append(Cxx(f"{name}.cc", command, flags, self.request.include_paths, prefix))
+        units += file_units(
+            self.sources.files,
+            self.tools,
+            cflags=self.request.cflags,
+            cuda_flags=self._cuda_flags(),
+            include_paths=self.request.include_paths,
+        )
         if self.tools.cuda is not None:
             header = self.tools.cuda.include / "cuda.h"
             files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
@@ -109,18 +117,21 @@ class Job:
 
     def _host_groups(self) -> dict[str, tuple[tuple[HostSource, ...], tuple[str, ...]]]:
         """Return the sources of each unit of host code, and the user's flags for it."""
-        # nvcc would have compiled CUDA sources, with its own flags.
-        given = self.request.cuda_cflags
-        standard = tuple(f"-std={name}" for name in nvrtc_options.standards(given))
-        cuda = (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
         groups = {
-            "cuda_host": (self.sources.cuda_host, cuda),
+            "cuda_host": (self.sources.cuda_host, self._cuda_flags()),
             "cpp": (self.sources.cpp, self.request.cflags),
         }
         return {name: group for name, group in groups.items() if group[0]}
 
+    def _cuda_flags(self) -> tuple[str, ...]:
+        # nvcc would have compiled CUDA sources, with its own flags.
+        given = self.request.cuda_cflags
+        standard = tuple(f"-std={name}" for name in nvrtc_options.standards(given))
+        return (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
+
     def link(self, libraries: Sequence[str]) -> Link:
         """Return how the objects are linked, with further objects or libraries."""
+        given = self.request.files.binaries
         libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
         command = self.tools.compiler.command
         if self.sources.has_host:
@@ -128,12 +139,21 @@ class Job:
             flags = self.request.ldflags
             if cuda is not None:
                 flags = forwarders.link_flags(flags, cuda.cudart)
-            return Link(command, libraries, flags)
+            flags = (*library_flags([x.path for x in given if x.is_shared]), *flags)
+            objects = tuple(binary.path for binary in given)
+            required = self._required()
+            return Link(command, libraries, flags, objects=objects, required=required)
         try:
             linker = os.fspath(toolchain.find_linker())
         except ToolchainError:
             linker = None
         return Link(command, libraries, self.request.ldflags, bare=True, linker=linker)
+
+    def _required(self) -> tuple[str, ...]:
+        """Return the symbols of the functions that files are said to export."""
+        if self.sources.exported_by_files is None:
+            return ()
+        return tuple(f"__tvm_ffi_{name}" for name, _ in self.exports.host)
 
     def scanned_headers(self) -> include_scan.Scan:
         """Return the headers that the sources may include, and those that would come before them.
@@ -141,27 +161,34 @@ class Job:
         NVRTC lists neither; of the host compiler, `host_headers` has the former.
         """
         cuda = (os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs)
-        device = tuple(source.text for source in self.sources.device)
-        groups = [(device, self.request.cuda_cflags, cuda)]
+        groups = [(self.sources.device, self.request.cuda_cflags, cuda)]
         for group, flags in self._host_groups().values():
-            groups.append((tuple(host.source.text for host in group), flags, ()))
-        scans = [self._scan(*group) for group in groups if group[0]]
+            groups.append((tuple(host.source for host in group), flags, ()))
+        for file in self.sources.files:
+            flags = self._cuda_flags() if file.language == "cuda" else self.request.cflags
+            groups.append(((file.source,), flags, ()))
+        scans = [scan for group in groups for scan in self._scan(*group)]
         return include_scan.Scan(
             tuple(path for scan in scans for path in scan.files),
             tuple(path for scan in scans for path in scan.absent),
         )
 
     def _scan(
-        self, sources: Sequence[str], options: Sequence[str], system: Sequence[str]
-    ) -> include_scan.Scan:
+        self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
+    ) -> Iterator[include_scan.Scan]:
         flags = preprocessor_flags.parse(options)
         first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
-        return include_scan.scan(
-            (first, *sources),
-            (*flags.folders, *self.request.include_paths),
-            system_dirs=system,
-            defines=flags.macros,
-        )
+        texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+        for source in sources:
+            texts.setdefault((source.folder, source.further_folders), [first]).append(source.text)
+        for (folder, further), group in texts.items():
+            yield include_scan.scan(
+                group,
+                (*flags.folders, *self.request.include_paths, *further),
+                system_dirs=system,
+                directory=folder,
+                defines=flags.macros,
+            )
 
     def host_headers(self, folder: Path) -> list[str]:
         """Return the files that the host compiler says it read."""

@@ -163,7 +163,7 @@ def load_module(path: str | os.PathLike[str], *, keep_module_alive: bool = True)
     try:
         raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
-        from .build import load_failure
+        from .builder import load_failure
 
         raise (load_failure(str(error), name) or error) from None
     module = Module.__new__(Module)

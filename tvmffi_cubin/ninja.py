@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
 
@@ -36,7 +35,7 @@ def so_name(plan: BuildPlan) -> str:
 
 def depfile_name(unit: Cxx) -> str:
     """Return the file name of the compiler's list of the files that a unit read."""
-    return f"{os.path.basename(unit.source)}.d"
+    return f"{unit.stem}.d"
 
 
 def version_script(plan: BuildPlan) -> tuple[str, str] | None:
@@ -108,7 +107,7 @@ def _assembly_edge(unit: Assembly) -> str:
 
 def _link_edge(plan: BuildPlan) -> str:
     link, made = plan.link, so_name(plan)
-    objects = [object_name(unit) for unit in plan.units]
+    objects = [*(object_name(unit) for unit in plan.units), *link.objects]
     script = version_script(plan)
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
     # it an error at load.
@@ -117,6 +116,7 @@ def _link_edge(plan: BuildPlan) -> str:
         options.append(f"--version-script={script[0]}")
     if link.no_undefined and not link.bare:
         options.append("-z,defs")
+    options += [f"--require-defined={symbol}" for symbol in link.required]
     command = [*link.command, "-shared", *(["-nostdlib"] if link.bare else []), "-o", made]
     command += [*objects, *[f"-Wl,{option}" for option in options], *link.libraries]
     if link.bare:

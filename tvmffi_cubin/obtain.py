@@ -25,7 +25,7 @@ def obtain(request: Request, arch: Any) -> Entry:
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         See `tvmffi_cubin.load_inline`.
     """
-    tools = toolset.find(needs_cuda=request.needs_cuda)
+    tools = toolset.find(needs_cuda=request.needs_cuda, needs_c=bool(request.files.c))
     archs = _resolve_archs(request, arch, tools)
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")

@@ -12,9 +12,19 @@ from .arch import Archs
 if TYPE_CHECKING:
     from .launch import Launch
 
-__all__ = ["BuildOptions", "Functions", "TextOptions", "Texts", "check", "spelled_out"]
+__all__ = [
+    "BuildOptions",
+    "FileOptions",
+    "Functions",
+    "Paths",
+    "TextOptions",
+    "Texts",
+    "check",
+    "spelled_out",
+]
 
 Texts = Sequence[str] | str | None
+Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str] | None
 Functions = Mapping[str, "str | Launch | Sequence[Launch]"] | Sequence[str] | str | None
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -41,6 +51,14 @@ class TextOptions(BuildOptions, total=False):
 
     cpp_sources: Texts
     kernel_sources: Texts
+
+
+class FileOptions(BuildOptions, total=False):
+    """What those take whose sources are files."""
+
+    sources: Paths
+    cpp_files: Paths
+    cuda_files: Paths
 
 
 def spelled_out(options: type) -> Callable[[_Function], _Function]:

@@ -21,7 +21,7 @@ LOCAL_SYMBOLS = (
 
 @dataclass(frozen=True)
 class Cxx:
-    """One C++ translation unit.
+    """One C++ or C translation unit.
 
     Attributes
     ----------
@@ -36,6 +36,8 @@ class Cxx:
     prefix : str
         Text that the source begins with and that stays the same from build to build: includes.
         May be empty.
+    name : str
+        What the object is called, without its suffix; where empty, as the source is.
     """
 
     source: str
@@ -43,12 +45,19 @@ class Cxx:
     flags: tuple[str, ...] = ()
     include_dirs: tuple[str, ...] = ()
     prefix: str = ""
+    name: str = ""
 
     def __post_init__(self) -> None:
         _check_path("source", self.source)
         _check_words("command", self.command, least=1)
         _check_words("flags", self.flags)
         _check_words("include_dirs", self.include_dirs)
+        _check_word("name", self.name)
+
+    @property
+    def stem(self) -> str:
+        """File name of what is made of it, without suffixes."""
+        return self.name or os.path.basename(self.source)
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,9 @@ class Link:
     command : tuple of str
         The compiler driver, such as ``("g++",)``.
     libraries : tuple of str
-        Shared libraries to link, by path; each is an input of the link.
+        Libraries to link, by path; each is an input of the link.
+    objects : tuple of str
+        What was compiled elsewhere, by path; linked after the units' objects.
     flags : tuple of str
         The user's own, after everything else.
     bare : bool
@@ -99,6 +110,8 @@ class Link:
         has anyway. It takes a third of the time.
     linker : str or None
         With `bare`, the ``ld`` to run by itself; where that fails, `command` links.
+    required : tuple of str
+        Symbols that an object or library must define (never with `bare`).
     no_undefined : bool
         Refuse symbols that no object or library defines (never with `bare`).
     local_symbols : tuple of str
@@ -108,15 +121,19 @@ class Link:
     command: tuple[str, ...]
     libraries: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
     bare: bool = False
     linker: str | None = None
+    required: tuple[str, ...] = ()
     no_undefined: bool = True
     local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
 
     def __post_init__(self) -> None:
         _check_words("command", self.command, least=1)
         _check_paths("libraries", self.libraries)
+        _check_paths("objects", self.objects)
         _check_words("flags", self.flags)
+        _check_words("required", self.required)
         _check_words("local_symbols", self.local_symbols)
         if self.linker is not None:
             _check_path("linker", self.linker)
@@ -133,7 +150,7 @@ class BuildPlan:
     name : str
         The shared object is ``<name>.so``.
     units : tuple of Unit
-        At least one; no two may share a file name.
+        At least one, unless the link has objects of its own; no two may share a file name.
     link : Link
         The last step.
     """
@@ -146,7 +163,7 @@ class BuildPlan:
         _check_path("name", self.name)
         if "/" in self.name or self.name in (".", ".."):
             raise ValueError(f"name must be a plain file name, got {self.name!r}")
-        if not self.units:
+        if not self.units and not self.link.objects:
             raise ValueError(f"build plan {self.name!r} has no units; give at least one")
         seen: dict[str, str] = {}
         for unit in self.units:
@@ -161,7 +178,7 @@ class BuildPlan:
 
 def object_name(unit: Unit) -> str:
     """Return the file name of a unit's object."""
-    return f"{os.path.basename(unit.source)}.o"
+    return f"{unit.stem if isinstance(unit, Cxx) else os.path.basename(unit.source)}.o"
 
 
 def _check_words(what: str, words: Iterable[str], *, least: int = 0) -> None:

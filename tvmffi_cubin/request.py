@@ -5,26 +5,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import pch, preprocessor_flags
+from .arguments import check_unicode, flags, folders, identifier, module_name, strings, texts
 from .cubin import Cubin
 from .key import Key
 from .launch import Launch
 from .source import Source
+from .source_files import SourceFiles
 
 __all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request"]
 
 DEVICE_IMAGE = "kernels"
 """The name under which the image of the device sources is embedded."""
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-# tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
-_RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
 # Without one of these a CUDA source is host code.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
-_MAX_NAME = 200  # file systems allow 255 bytes, temporary names and suffixes included
+# What a wrapper of CUDA includes, or links.
+_CUDA_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)", re.MULTILINE)
+_CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,31 @@ class Request:
     include_paths: tuple[str, ...]
     images: Mapping[str, bytes]
     use_pch: bool = True
+    files: SourceFiles = field(default_factory=SourceFiles)
 
     @property
     def needs_cuda(self) -> bool:
-        """Whether anything of CUDA's is needed; C++ sources alone need nothing."""
-        return bool(self.cuda_sources or self.kernel_sources or self.images)
+        """Whether anything of CUDA's is needed; C++ sources that name nothing of it need none."""
+        if self.cuda_sources or self.kernel_sources or self.images or self.files.cuda:
+            return True
+        sources = (*self.cpp_sources, *self.files.c, *self.files.cxx)
+        return any(flag in _CUDA_LIBRARIES for flag in self.ldflags) or any(
+            _CUDA_INCLUDE.search(source.text) for source in sources
+        )
 
     @property
     def may_have_kernels(self) -> bool:
         """Whether some source may need an architecture; a wrapper alone needs none."""
         return bool(self.kernel_sources) or any(
-            word in source.text for source in self.cuda_sources for word in _DEVICE_WORDS
+            word in source.text
+            for source in (*self.cuda_sources, *self.files.cuda)
+            for word in _DEVICE_WORDS
         )
+
+    def image_label(self, name: str) -> str:
+        """Return how messages call an image that was given: by its file, or by its argument."""
+        file = self.files.images.get(name)
+        return f"embed_cubin[{name!r}]" if file is None else file.path
 
     @property
     def wanted_expressions(self) -> tuple[str, ...]:
@@ -90,6 +104,7 @@ class Request:
         key.add("images", list(self.images.items()))
         # It changes nothing but for a compiler's faults; who by-passes those wants a fresh build.
         key.add("use_pch", self.use_pch)
+        self.files.add_to(key)
 
 
 def _function_fields(functions: Iterable[Export]) -> list[Any]:
@@ -126,6 +141,7 @@ def make_request(
     extra_include_paths: Any = None,
     embed_cubin: Any = None,
     use_pch: Any = None,
+    files: SourceFiles | None = None,
 ) -> Request:
     """Check the arguments and bring them into one form.
 
@@ -135,98 +151,56 @@ def make_request(
         One is wrong; the message names it.
     """
     request = Request(
-        name=_module_name(name),
-        cpp_sources=_sources("cpp_sources", cpp_sources),
-        cuda_sources=_sources("cuda_sources", cuda_sources),
-        kernel_sources=_sources("kernel_sources", kernel_sources),
+        name=module_name(name),
+        cpp_sources=texts("cpp_sources", cpp_sources),
+        cuda_sources=texts("cuda_sources", cuda_sources),
+        kernel_sources=texts("kernel_sources", kernel_sources),
         functions=_functions(functions),
-        name_expressions=_strings("name_expressions", name_expressions),
-        cflags=_flags("extra_cflags", extra_cflags),
-        cuda_cflags=_flags("extra_cuda_cflags", extra_cuda_cflags),
-        ldflags=_flags("extra_ldflags", extra_ldflags),
-        include_paths=_paths("extra_include_paths", extra_include_paths),
-        images=_images(embed_cubin),
+        name_expressions=strings("name_expressions", name_expressions),
+        cflags=flags("extra_cflags", extra_cflags),
+        cuda_cflags=flags("extra_cuda_cflags", extra_cuda_cflags),
+        ldflags=flags("extra_ldflags", extra_ldflags),
+        include_paths=folders("extra_include_paths", extra_include_paths),
+        images=_images(embed_cubin, files),
+        files=files or SourceFiles(),
         use_pch=pch.is_wanted(use_pch),
     )
-    sources = request.cpp_sources + request.cuda_sources + request.kernel_sources
-    if not sources and not (request.images and functions):
-        raise ValueError(
-            f"load_inline({name!r}): there is no source: give cuda_sources (kernels, or a C++ "
-            "wrapper), cpp_sources, or embed_cubin with functions"
-        )
+    _check_sources(request)
     return request
 
 
-def _module_name(name: object) -> str:
-    if not isinstance(name, str):
-        raise TypeError(f"name is a str, got {type(name).__name__}")
-    if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
-        raise ValueError(f"name {name!r} cannot be a file's name; give an identifier such as 'ops'")
-    if len(os.fsencode(name)) > _MAX_NAME:
-        raise ValueError(f"name {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
-    _check_unicode("name", name)
-    return name
-
-
-def _check_unicode(what: str, text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
+def _check_sources(request: Request) -> None:
+    files = request.files
+    if request.cpp_sources or request.cuda_sources or request.kernel_sources:
+        return
+    if files.cuda or files.c or files.cxx or files.binaries:
+        return
+    if files and not request.functions:
         raise ValueError(
-            f"{what} holds {text[error.start]!r} at character {error.start + 1}, which is no "
-            "Unicode text: a file was read in another encoding than its own"
-        ) from None
+            f"{request.name!r} has images alone ({', '.join(request.images)}): name their "
+            'kernels, as in functions={"k": Launch(params="float* x", ...)}, or add a wrapper'
+        )
+    if not (request.images and request.functions):
+        raise ValueError(
+            f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
+            "C++ wrapper), cpp_sources, or embed_cubin with functions"
+        )
 
 
-def _sources(what: str, value: Any) -> tuple[Source, ...]:
-    """Return the sources that are not blank, without the mark that some editors put first."""
-    sources = tuple(source.removeprefix("\ufeff") for source in _strings(what, value))
-    for source in sources:
-        _check_unicode(what, source)
-    return tuple(Source(source) for source in sources if source.strip())
-
-
-def _strings(what: str, value: Any) -> tuple[str, ...]:
+def _images(value: Any, files: SourceFiles | None) -> dict[str, bytes]:
+    found = {} if files is None else {name: file.data for name, file in files.images.items()}
     if value is None:
-        return ()
-    items = (value,) if isinstance(value, str) else value
-    if isinstance(items, bytes | Mapping) or not isinstance(items, Iterable):
-        raise TypeError(f"{what} is a str or a sequence of str, got {type(value).__name__}")
-    items = tuple(items)
-    for item in items:
-        if not isinstance(item, str):
-            raise TypeError(f"{what} holds str, got {type(item).__name__}")
-        if "\0" in item:
-            raise ValueError(f"{what} holds a NUL character, which no compiler reads past")
-    return items
-
-
-def _flags(what: str, value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        raise TypeError(f"{what} is a sequence of flags, got the str {value!r}; write [{value!r}]")
-    return tuple(filter(None, (flag.strip() for flag in _strings(what, value))))
-
-
-def _paths(what: str, value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    items = (value,) if isinstance(value, str | os.PathLike) else value
-    if not isinstance(items, Iterable):
-        raise TypeError(f"{what} is a sequence of paths, got {type(value).__name__}")
-    paths = []
-    for item in items:
-        if not isinstance(item, str | os.PathLike):
-            raise TypeError(f"{what} holds paths, got {type(item).__name__}")
-        paths.append(os.path.abspath(os.fspath(item)))
-    return tuple(paths)
-
-
-def _images(value: Any) -> dict[str, bytes]:
-    if value is None:
-        return {}
+        return found
     if not isinstance(value, Mapping):
         raise TypeError(f"embed_cubin maps names to images, got {type(value).__name__}")
-    return {_identifier("embed_cubin", k): _image(k, image) for k, image in value.items()}
+    for name, image in value.items():
+        if files is not None and name in files.images:
+            raise ValueError(
+                f"embed_cubin[{name!r}] and the file {files.images[name].path} have one name: "
+                "rename one"
+            )
+        found[identifier("embed_cubin", name)] = _image(name, image)
+    return found
 
 
 def _image(name: str, image: Any) -> bytes:
@@ -246,18 +220,6 @@ def _image(name: str, image: Any) -> bytes:
     )
 
 
-def _identifier(what: str, name: object) -> str:
-    if not isinstance(name, str):
-        raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
-    if not _IDENTIFIER.match(name) or name.startswith(_RESERVED):
-        raise ValueError(
-            f"{what}: {name!r} is not a name that C can have"
-            if not name.startswith(_RESERVED)
-            else f"{what}: {name!r} begins as tvm-ffi's or this package's own functions do"
-        )
-    return name
-
-
 def _functions(value: Any) -> tuple[Export, ...] | None:
     if value is None:
         return None
@@ -269,7 +231,7 @@ def _functions(value: Any) -> tuple[Export, ...] | None:
         raise TypeError(
             f"functions is a name, a sequence of names or a mapping, got {type(value).__name__}"
         )
-    names = [_identifier("functions", name) for name in value]
+    names = [identifier("functions", name) for name in value]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"functions names {twice!r} twice")
@@ -277,9 +239,9 @@ def _functions(value: Any) -> tuple[Export, ...] | None:
 
 
 def _export(name: Any, spec: Any) -> Export:
-    name = _identifier("functions", name)
+    name = identifier("functions", name)
     if isinstance(spec, str):
-        _check_unicode(f"functions[{name!r}]", spec)
+        check_unicode(f"functions[{name!r}]", spec)
         return Export(name, doc=spec)
     if spec is None:
         return Export(name)

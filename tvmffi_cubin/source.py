@@ -17,12 +17,22 @@ class Source(NamedTuple):
         What is compiled.
     path : str or None
         The file that it was read from, absolute; None for text that came as an argument.
+    real_folder : str or None
+        Where that file is a symbolic link: the folder that it leads to.
     """
 
     text: str
     path: str | None = None
+    real_folder: str | None = None
 
     @property
     def folder(self) -> str | None:
         """Where its quoted includes are searched first; None for text without a file."""
         return None if self.path is None else os.path.dirname(self.path)
+
+    @property
+    def further_folders(self) -> tuple[str, ...]:
+        """Where its quoted includes are searched last: beside the file that a link leads to."""
+        if self.real_folder is None or self.real_folder == self.folder:
+            return ()
+        return (self.real_folder,)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from . import include_scan
 from .request import DEVICE_IMAGE, Request
 from .scan import scan
 from .source import Source
 from .source_facts import SourceFacts, Use
+from .source_text import prepare
 
-__all__ = ["HostSource", "Sources", "sort_sources"]
+__all__ = ["HostFile", "HostSource", "Sources", "sort_sources"]
+
+# What exports a function; the macro's first argument is its name.
+_EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(\w+)")
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,28 @@ class HostSource:
 
 
 @dataclass(frozen=True)
+class HostFile:
+    """A file that is a unit of its own for a host compiler.
+
+    Attributes
+    ----------
+    source : Source
+        Its text and path.
+    language : str
+        ``"c"``, ``"c++"`` or ``"cuda"``.
+    """
+
+    source: Source
+    language: str
+
+    @property
+    def exports(self) -> tuple[str, ...]:
+        """Names of the functions that it is seen to export; a macro's body may hide more."""
+        found = _EXPORT.findall(prepare(self.source.text).text)
+        return tuple(by_macro or by_symbol for by_macro, by_symbol in found)
+
+
+@dataclass(frozen=True)
 class Sources:
     """A request's sources, sorted.
 
@@ -36,6 +64,10 @@ class Sources:
         Wrappers: those of the CUDA sources that are for the host compiler.
     cpp : tuple of HostSource
         The C++ sources.
+    files : tuple of HostFile
+        Files for a host compiler.
+    has_binaries : bool
+        Whether there are files for the linker.
     host_functions : tuple of str
         Qualified names of the functions that host sources declare.
     """
@@ -43,12 +75,21 @@ class Sources:
     device: tuple[Source, ...]
     cuda_host: tuple[HostSource, ...]
     cpp: tuple[HostSource, ...]
+    files: tuple[HostFile, ...]
+    has_binaries: bool
     host_functions: tuple[str, ...]
 
     @property
     def has_host(self) -> bool:
         """Whether there is host code at all."""
-        return bool(self.cuda_host or self.cpp)
+        return bool(self.cuda_host or self.cpp or self.files or self.has_binaries)
+
+    @property
+    def exported_by_files(self) -> tuple[str, ...] | None:
+        """What host files are seen to export; None where nothing exports by itself."""
+        if not (self.files or self.has_binaries):
+            return None
+        return tuple(name for file in self.files for name in file.exports)
 
 
 def sort_sources(request: Request) -> Sources:
@@ -62,7 +103,7 @@ def sort_sources(request: Request) -> Sources:
     wanted = {export.name for export in request.functions or () if export.launches is None}
     found = [scan(source.text) for source in request.cuda_sources]
     for index, facts in enumerate(found):
-        _refuse_mixed(index, facts, wanted)
+        _refuse_mixed(f"cuda_sources[{index}]", facts, wanted, _SPLIT_TEXT)
     has_device = bool(request.kernel_sources) or any(f.kind == "device" for f in found)
     device = list(request.kernel_sources)
     host: list[HostSource] = []
@@ -79,7 +120,52 @@ def sort_sources(request: Request) -> Sources:
     cpp = [HostSource(f"cpp_sources_{i}.cpp", x) for i, x in enumerate(request.cpp_sources)]
     for source in request.cpp_sources:
         functions += [f.qualified for f in scan(source.text).functions]
-    return Sources(tuple(device), tuple(host), tuple(cpp), tuple(functions))
+    device_files, host_files = _sort_files(request, wanted)
+    return Sources(
+        device=(*device, *device_files),
+        cuda_host=tuple(host),
+        cpp=tuple(cpp),
+        files=host_files,
+        has_binaries=bool(request.files.binaries),
+        host_functions=tuple(functions),
+    )
+
+
+def _sort_files(
+    request: Request, wanted: set[str]
+) -> tuple[tuple[Source, ...], tuple[HostFile, ...]]:
+    device, wrappers, empty = [], [], []
+    for source in request.files.cuda:
+        facts = scan(source.text)
+        _refuse_mixed(str(source.path), facts, wanted, _SPLIT_FILE)
+        if facts.kind == "device" or (_is_preamble(facts) and _includes_kernels(source, request)):
+            device.append(source)
+        elif _is_preamble(facts):
+            empty.append(source)
+        else:
+            wrappers.append(source)
+    host = [HostFile(source, "c") for source in request.files.c]
+    host += [HostFile(source, "c++") for source in request.files.cxx]
+    # A file of types and macros alone is nothing to compile, unless it is all that there is.
+    if wrappers or host or not device:
+        wrappers += empty
+    host += [HostFile(source, "cuda") for source in wrappers]
+    return tuple(device), tuple(host)
+
+
+def _includes_kernels(source: Source, request: Request) -> bool:
+    """Whether a file that defines nothing itself includes the user's headers with kernels."""
+    headers = include_scan.scan(
+        (source.text,),
+        (*request.include_paths, *source.further_folders),
+        directory=source.folder,
+    )
+    for path in headers.files:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        if "__global__" in text and scan(text).kernels:
+            return True
+    return False
 
 
 def _is_preamble(facts: SourceFacts) -> bool:
@@ -87,20 +173,21 @@ def _is_preamble(facts: SourceFacts) -> bool:
     return not (facts.kernels or facts.functions or facts.host_uses)
 
 
-def _refuse_mixed(index: int, facts: SourceFacts, wanted: set[str]) -> None:
+_SPLIT_TEXT = (
+    "the kernels as one source (kernel_sources=...), the host functions as another "
+    "(cuda_sources=...)"
+)
+_SPLIT_FILE = "the kernels into one .cu file, the host functions into another, or into a .cc file,"
+
+
+def _refuse_mixed(title: str, facts: SourceFacts, wanted: set[str], split: str) -> None:
     exported = [f for f in facts.functions if f.defined and f.qualified in wanted]
     if facts.kind == "mixed" or (facts.kind == "device" and exported):
         uses = (Use(f"{f.qualified}, which is to be exported", f.line) for f in exported)
-        raise ValueError(_mixed_text(index, (*facts.evidence, *uses)))
-
-
-def _mixed_text(index: int, uses: tuple[Use, ...]) -> str:
-    evidence = "\n".join(f"  {use}" for use in uses[:6])
-    return (
-        f"cuda_sources[{index}] mixes kernels and host code, which are compiled by different "
-        f"compilers:\n{evidence}\n"
-        "split it: the kernels as one source (kernel_sources=...), the host functions as another "
-        "(cuda_sources=...) that reaches the kernels through "
-        f"TVM_FFI_EMBED_CUBIN({DEVICE_IMAGE}) and launches them with CubinKernel::Launch; or drop "
-        "the host functions and let functions={name: Launch(...)} generate them"
-    )
+        evidence = "\n".join(f"  {use}" for use in (*facts.evidence, *uses)[:6])
+        raise ValueError(
+            f"{title} mixes kernels and host code, which are compiled by different compilers:\n"
+            f"{evidence}\nsplit it: {split} that reaches the kernels through "
+            f"TVM_FFI_EMBED_CUBIN({DEVICE_IMAGE}) and launches them with CubinKernel::Launch; or "
+            "drop the host functions and let functions={name: Launch(...)} generate them"
+        )

@@ -18,6 +18,7 @@ __all__ = [
     "HostCompiler",
     "TvmFfiPaths",
     "find_assembler",
+    "find_c_compiler",
     "find_cuda",
     "find_host_compiler",
     "find_linker",
@@ -27,23 +28,38 @@ __all__ = [
     "tvm_ffi_paths",
 ]
 
-_COMPILERS = ("c++", "g++", "clang++")
+
+class _Language(NamedTuple):
+    """A language's variable, the compilers to look for, and the packages of Debian and conda."""
+
+    name: str
+    variable: str
+    compilers: tuple[str, ...]
+    package: str
+    conda: str
+
+
+_CXX = _Language("C++", "CXX", ("c++", "g++", "clang++"), "g++", "gxx")
+_C = _Language("C", "CC", ("cc", "gcc", "clang"), "gcc", "gcc")
 
 
 @dataclass(frozen=True)
 class HostCompiler:
-    """The host C++ compiler.
+    """A host compiler, of C++ or of C.
 
     Attributes
     ----------
     path : Path
         The program to run: the compiler, or a launcher such as ccache.
     arguments : tuple of str
-        What ``$CXX`` gives it before any other argument; the compiler itself after a launcher.
+        What its variable gives it before any other argument; the compiler itself after a launcher.
+    variable : str
+        The environment variable that names another: ``CXX`` or ``CC``.
     """
 
     path: Path
     arguments: tuple[str, ...] = ()
+    variable: str = "CXX"
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -73,15 +89,32 @@ def find_host_compiler() -> HostCompiler:
     ToolchainError
         There is none, or ``$CXX`` names one that does not exist.
     """
-    text = config.get("CXX")
+    return _find_compiler(_CXX)
+
+
+def find_c_compiler() -> HostCompiler:
+    """Return the host C compiler: ``$CC`` with its arguments, else the first on PATH.
+
+    Raises
+    ------
+    ToolchainError
+        There is none, or ``$CC`` names one that does not exist.
+    """
+    return _find_compiler(_C)
+
+
+def _find_compiler(language: _Language) -> HostCompiler:
+    name, variable, compilers, package, conda = language
+    install = f"apt install {package} (or: conda install -c conda-forge {conda})"
+    text = config.get(variable)
     if text is None:
-        for name in _COMPILERS:
-            found = _on_path(name)
+        for compiler in compilers:
+            found = _on_path(compiler)
             if found is not None:
-                return HostCompiler(found)
+                return HostCompiler(found, variable=variable)
         raise ToolchainError(
-            f"no C++ compiler: {', '.join(_COMPILERS)} are not on PATH and CXX is not set; "
-            "run: apt install g++ (or: conda install -c conda-forge gxx)"
+            f"no {name} compiler: {', '.join(compilers)} are not on PATH and {variable} is not "
+            f"set; run: {install}"
         )
     import shlex
 
@@ -89,15 +122,16 @@ def find_host_compiler() -> HostCompiler:
         program, *arguments = shlex.split(text) or [""]
     except ValueError as error:
         raise ToolchainError(
-            f"CXX={text!r} is no command line ({error}); quote it as for a shell, or unset it"
+            f"{variable}={text!r} is no command line ({error}); quote it as for a shell, or unset "
+            "it"
         ) from None
     found = _on_path(program)
     if found is None:
         raise ToolchainError(
-            f"CXX={text!r}: no program {program!r} was found; unset CXX, or run: apt install g++ "
-            "(or: conda install -c conda-forge gxx)"
+            f"{variable}={text!r}: no program {program!r} was found; unset {variable}, or run: "
+            f"{install}"
         )
-    return HostCompiler(found, tuple(arguments))
+    return HostCompiler(found, tuple(arguments), variable)
 
 
 def identify_host_compiler(compiler: HostCompiler) -> str:
@@ -122,13 +156,13 @@ def identify_host_compiler(compiler: HostCompiler) -> str:
         )
     except OSError as error:
         raise ToolchainError(
-            f"the C++ compiler {' '.join(command)!r} cannot be run: {error}"
+            f"the host compiler {' '.join(command)!r} cannot be run: {error}"
         ) from error
     text = done.stdout.decode("utf-8", "replace")
     if done.returncode != 0:
         raise ToolchainError(
             f"{' '.join(command)!r} failed with status {done.returncode}: {text.strip()}; "
-            "set CXX to a C++ compiler"
+            f"set {compiler.variable} to a compiler"
         )
     lines = text.splitlines()
     kept = [line for line in lines if line.startswith("Target:") or " version " in line]

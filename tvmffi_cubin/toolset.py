@@ -20,6 +20,7 @@ _GENERATORS = (
     "bind.py",
     "c_text.py",
     "codegen.py",
+    "file_units.py",
     "expression_text.py",
     "function.py",
     "function_text.py",
@@ -56,6 +57,10 @@ class Toolset:
         The CUDA wheels; None for a build that needs nothing of CUDA.
     libraries : tuple of str
         The further parts of them that this build uses: ``"nvfatbin"``, ``"nvjitlink"``.
+    c_compiler : HostCompiler or None
+        The host C compiler; None for a build without C.
+    c_identity : str
+        Its version and target.
     """
 
     compiler: HostCompiler
@@ -66,6 +71,8 @@ class Toolset:
     include: Path
     cuda: Cuda | None
     libraries: tuple[str, ...] = ()
+    c_compiler: HostCompiler | None = None
+    c_identity: str = ""
 
     def using(self, part: str) -> Toolset:
         """Return these tools with a further part of the CUDA wheels."""
@@ -104,6 +111,8 @@ class Toolset:
             "generator": self.generator_identity,
             "cuda": "" if self.cuda is None else self.cuda.identity,
         }
+        if self.c_compiler is not None:
+            versions["c_compiler"] = self.c_identity
         versions.update(compiler_environment())
         return versions
 
@@ -113,8 +122,13 @@ class Toolset:
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
 
-def find(*, needs_cuda: bool) -> Toolset:
+def find(*, needs_cuda: bool, needs_c: bool = False) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
+
+    Parameters
+    ----------
+    needs_cuda, needs_c : bool
+        Whether anything of CUDA's, and whether a C compiler is used.
 
     Raises
     ------
@@ -124,6 +138,7 @@ def find(*, needs_cuda: bool) -> Toolset:
     compiler = toolchain.find_host_compiler()
     paths = toolchain.tvm_ffi_paths()
     compiler_identity, *digests = _identify(compiler, paths.library)
+    c_compiler = toolchain.find_c_compiler() if needs_c else None
     return Toolset(
         compiler=compiler,
         compiler_identity=compiler_identity,
@@ -132,7 +147,17 @@ def find(*, needs_cuda: bool) -> Toolset:
         generator_identity=digests[1],
         include=toolchain.include_dir(),
         cuda=toolchain.find_cuda() if needs_cuda else None,
+        c_compiler=c_compiler,
+        c_identity=_identify_c(c_compiler) if c_compiler else "",
     )
+
+
+def _identify_c(compiler: HostCompiler) -> str:
+    what = "\0".join(("c", *compiler.command))
+    version = identity.remember(
+        compiler.files, lambda: toolchain.identify_host_compiler(compiler), what=what
+    )
+    return "\n".join((version, *compiler.arguments))
 
 
 def _identify(compiler: HostCompiler, library: Path) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tvmffi_cubin import build, ninja
+from tvmffi_cubin import builder, ninja
 from tvmffi_cubin.dependencies import parse_depfile
 from tvmffi_cubin.errors import BuildError, ToolchainError
 from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, Link
@@ -72,7 +72,7 @@ def test_code_and_an_image_become_one_shared_object(tmp_path, link):
         "image.s": IMAGE_UNIT.format(image="image.bin"),
         "image.bin": b"\x01\x2a",
     }
-    so = build.run(plan(*units, **link), tmp_path, files)
+    so = builder.run(plan(*units, **link), tmp_path, files)
     assert so == tmp_path / "vec.so"
     assert answer(so) == 42
     assert "NOW" in dynamic(so)
@@ -86,7 +86,7 @@ def test_the_compiler_preprocesses_and_assembles_too(tmp_path):
         "i.S": IMAGE_UNIT.replace('"{image}"', "I"),
         "i.bin": b"\x07",
     }
-    assert answer(build.run(plan(*units), tmp_path, files)) == 7
+    assert answer(builder.run(plan(*units), tmp_path, files)) == 7
 
 
 def test_new_bytes_in_an_image_build_again(tmp_path):
@@ -96,10 +96,10 @@ def test_new_bytes_in_an_image_build_again(tmp_path):
         "i.s": IMAGE_UNIT.format(image="i.bin"),
         "i.bin": b"\x01",
     }
-    first = build.run(plan(*units), tmp_path, files)
+    first = builder.run(plan(*units), tmp_path, files)
     kept = tmp_path / "kept.so"
     os.rename(first, kept)
-    second = build.run(plan(*units), tmp_path, {**files, "i.bin": b"\x02"})
+    second = builder.run(plan(*units), tmp_path, {**files, "i.bin": b"\x02"})
     assert (answer(kept), answer(second)) == (1, 2)
 
 
@@ -115,21 +115,21 @@ def test_driver_symbols_and_images_stay_inside(tmp_path):
             "custom",
         )
     )
-    so = build.run(plan(), tmp_path, {"a.cc": code})
+    so = builder.run(plan(), tmp_path, {"a.cc": code})
     assert symbols(so) == {"__tvm_ffi_saxpy", "custom"}
 
 
 def test_a_bare_link_needs_no_c_library_by_name_and_uses_it_all_the_same(tmp_path):
     code = f"#include <string.h>\n#include <stdlib.h>\n{EXPORT}int answer()"
     code += '{ volatile size_t n = strlen(getenv("PATH")); return n > 0; }'
-    so = build.run(plan(bare=True, linker=LD), tmp_path, {"a.cc": code})
+    so = builder.run(plan(bare=True, linker=LD), tmp_path, {"a.cc": code})
     assert "NEEDED" not in dynamic(so)
     assert answer(so) == 1
 
 
 @pytest.mark.parametrize("linker", ["/no/such/ld", shutil.which("false")])
 def test_where_the_linker_fails_the_compiler_links(tmp_path, linker):
-    so = build.run(
+    so = builder.run(
         plan(bare=True, linker=linker), tmp_path, {"a.cc": f"{EXPORT}int answer() {{ return 3; }}"}
     )
     assert answer(so) == 3
@@ -139,13 +139,13 @@ def test_a_library_is_linked_by_path_and_needed_by_name(tmp_path):
     library = tmp_path / "with space" / "libdep.so"
     library.parent.mkdir()
     code = f"{EXPORT}int dep() {{ return 5; }}"
-    made = build.run(
+    made = builder.run(
         plan(name="libdep", flags=("-Wl,-soname,libdep.so",)), library.parent, {"a.cc": code}
     )
     assert made == library
     (tmp_path / "user").mkdir()
     code = f'extern "C" int dep(); {EXPORT}int answer() {{ return dep(); }}'
-    so = build.run(plan(libraries=(str(library),)), tmp_path / "user", {"a.cc": code})
+    so = builder.run(plan(libraries=(str(library),)), tmp_path / "user", {"a.cc": code})
     assert "Shared library: [libdep.so]" in dynamic(so)
 
 
@@ -173,7 +173,7 @@ def test_odd_names_come_through_ninja_and_the_shell(tmp_path, odd):
         "i.s": IMAGE_UNIT.replace("{image}", quoted),
         f"{odd}.bin": b"\x04",
     }
-    so = build.run(plan(*units, name=odd), work, files)
+    so = builder.run(plan(*units, name=odd), work, files)
     assert so == work / f"{odd}.so"
     copy = tmp_path / "plain.so"
     shutil.copy(so, copy)
@@ -184,7 +184,7 @@ def test_odd_names_come_through_ninja_and_the_shell(tmp_path, odd):
 
 def test_a_name_that_is_no_valid_text_comes_through(tmp_path):
     odd = os.fsdecode(b"\xff\xe9")
-    so = build.run(
+    so = builder.run(
         plan(Cxx(f"{odd}.cc", (GXX,), FLAGS), name=odd),
         tmp_path,
         {f"{odd}.cc": f"{EXPORT}int answer() {{ return 6; }}"},
@@ -211,7 +211,9 @@ def test_any_flag_reaches_the_command_unchanged(tmp_path, flags):
     units = (Assembly("a.s", command, (), tuple(flags)),)
     # The stand-in for an assembler makes no object, so that only the link fails.
     with pytest.raises(BuildError):
-        build.run(BuildPlan("vec", units, link=Link(("false",))), tmp_path, {"a.s": os.urandom(8)})
+        builder.run(
+            BuildPlan("vec", units, link=Link(("false",))), tmp_path, {"a.s": os.urandom(8)}
+        )
     assert seen.read_text().split("\n") == [*flags, "-o", "a.s.o", "a.s"]
 
 
@@ -220,7 +222,7 @@ def test_any_flag_reaches_the_command_unchanged(tmp_path, flags):
 
 def test_a_compilers_complaint_is_in_the_error(tmp_path):
     with pytest.raises(BuildError) as caught:
-        build.run(plan(), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
+        builder.run(plan(), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
     error = caught.value
     assert "unknown_thing" in error.output
     assert "a.cc:1" in str(error)
@@ -233,7 +235,7 @@ def test_a_compilers_complaint_is_in_the_error(tmp_path):
 def test_a_very_long_complaint_is_shown_in_part_and_kept_whole(tmp_path):
     code = "".join(f"int x{number} = unknown_{number};\n" for number in range(2000))
     with pytest.raises(BuildError) as caught:
-        build.run(plan(), tmp_path, {"a.cc": code})
+        builder.run(plan(), tmp_path, {"a.cc": code})
     assert len(caught.value.output) > 100_000
     assert len(str(caught.value)) < 20_000
     assert "characters left out" in str(caught.value)
@@ -242,46 +244,46 @@ def test_a_very_long_complaint_is_shown_in_part_and_kept_whole(tmp_path):
 def test_a_symbol_that_nothing_defines_is_named(tmp_path):
     code = f'extern "C" int missing_one(); {EXPORT}int answer() {{ return missing_one(); }}'
     with pytest.raises(BuildError, match=r"missing_one: link the library"):
-        build.run(plan(), tmp_path, {"a.cc": code})
+        builder.run(plan(), tmp_path, {"a.cc": code})
 
 
 def test_a_symbol_that_is_missing_at_load_is_named(tmp_path):
     code = f'extern "C" int missing_one(); {EXPORT}int answer() {{ return missing_one(); }}'
-    so = build.run(plan(no_undefined=False), tmp_path, {"a.cc": code})
+    so = builder.run(plan(no_undefined=False), tmp_path, {"a.cc": code})
     with pytest.raises(OSError, match="missing_one") as caught:
         ctypes.CDLL(os.fspath(so))
-    error = build.load_failure(str(caught.value), so)
+    error = builder.load_failure(str(caught.value), so)
     assert isinstance(error, BuildError)
     assert "missing_one: link the library" in str(error)
     assert "extra_ldflags" in str(error)
 
 
 def test_another_failure_to_load_is_not_ours_to_explain():
-    assert build.load_failure("vec.so: file too short", "vec.so") is None
+    assert builder.load_failure("vec.so: file too short", "vec.so") is None
 
 
 def test_the_users_flags_can_allow_undefined_symbols(tmp_path):
     code = f'extern "C" int PyErr_Clear(); {EXPORT}int answer() {{ PyErr_Clear(); return 9; }}'
-    so = build.run(plan(flags=("-Wl,-z,undefs",)), tmp_path, {"a.cc": code})
+    so = builder.run(plan(flags=("-Wl,-z,undefs",)), tmp_path, {"a.cc": code})
     assert ctypes.PyDLL(os.fspath(so)).answer() == 9
 
 
 def test_a_missing_compiler_is_named(tmp_path):
     units = (Cxx("a.cc", ("/no/such/compiler",)),)
     with pytest.raises(BuildError, match="/no/such/compiler"):
-        build.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.cc": ""})
+        builder.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.cc": ""})
 
 
 @pytest.mark.parametrize("path", ["/no/such/ninja", __file__])
 def test_a_ninja_that_cannot_run_is_a_toolchain_error(tmp_path, path):
     with pytest.raises(ToolchainError, match="pip install ninja"):
-        build.run(plan(), tmp_path, {"a.cc": ""}, ninja_path=path)
+        builder.run(plan(), tmp_path, {"a.cc": ""}, ninja_path=path)
 
 
 @pytest.mark.parametrize("name", ["../a.cc", "/tmp/a.cc", "x/../../a.cc"])
 def test_a_file_outside_the_folder_is_refused(tmp_path, name):
     with pytest.raises(ValueError, match="leads out"):
-        build.run(plan(), tmp_path, {name: ""})
+        builder.run(plan(), tmp_path, {name: ""})
 
 
 # Surroundings
@@ -289,9 +291,9 @@ def test_a_file_outside_the_folder_is_refused(tmp_path, name):
 
 def test_max_jobs_is_passed_on(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(build, "_run_ninja", lambda command: seen.append(command) or (0, ""))
+    monkeypatch.setattr(builder, "_run_ninja", lambda command: seen.append(command) or (0, ""))
     monkeypatch.setenv("MAX_JOBS", "3")
-    build.run(plan(), tmp_path, {})
+    builder.run(plan(), tmp_path, {})
     assert seen[0][-2:] == ["-j", "3"]
 
 
@@ -299,7 +301,7 @@ def test_max_jobs_is_passed_on(tmp_path, monkeypatch):
 def test_max_jobs_that_is_no_positive_number_is_refused(tmp_path, monkeypatch, jobs):
     monkeypatch.setenv("MAX_JOBS", jobs)
     with pytest.raises(ValueError, match="MAX_JOBS"):
-        build.run(plan(), tmp_path, {})
+        builder.run(plan(), tmp_path, {})
 
 
 def test_messages_are_english_whatever_the_users_language(tmp_path, monkeypatch):
@@ -307,12 +309,12 @@ def test_messages_are_english_whatever_the_users_language(tmp_path, monkeypatch)
     monkeypatch.setenv("MAKEFLAGS", "-j --jobserver-auth=98,99")
     monkeypatch.setenv("NINJA_STATUS", "FAILED: ")
     with pytest.raises(BuildError, match="error: "):
-        build.run(plan(), tmp_path, {"a.cc": "wrong"})
+        builder.run(plan(), tmp_path, {"a.cc": "wrong"})
 
 
 def test_gccs_own_dependency_variables_do_not_redirect_the_depfile(tmp_path, monkeypatch):
     monkeypatch.setenv("DEPENDENCIES_OUTPUT", str(tmp_path / "other"))
-    build.run(plan(), tmp_path, {"a.cc": ""})
+    builder.run(plan(), tmp_path, {"a.cc": ""})
     assert not (tmp_path / "other").exists()
     assert parse_depfile((tmp_path / "a.cc.d").read_text())[0] == "a.cc"
 
@@ -336,6 +338,6 @@ def test_an_interrupt_ends_the_compilers_too(tmp_path):
     watcher = threading.Thread(target=interrupt)
     watcher.start()
     with pytest.raises(KeyboardInterrupt):
-        build.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.s": ""})
+        builder.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.s": ""})
     watcher.join(timeout=60)
     assert ended == [""]

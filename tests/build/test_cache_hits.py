@@ -71,7 +71,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     found, names = in_new_process(code, SOURCE).split("\n")
     assert found == path
     forbidden = {
-        *("nvrtc", "signature", "scan", "codegen", "ninja", "build", "assemble", "elf", "probe"),
+        *("nvrtc", "signature", "scan", "codegen", "ninja", "builder", "assemble", "elf", "probe"),
         *("function", "bind", "exports", "scope", "constant", "cxx_type", "cxx_parser", "plan"),
     }
     imported = set(names.split())

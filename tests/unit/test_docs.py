@@ -100,6 +100,8 @@ def test_every_field_is_in_the_reference(owner: type):
     [
         tc.load_inline,
         tc.build_inline,
+        tc.load,
+        tc.build,
         tc.load_module,
         tc.Launch,
         tc.use_stream,

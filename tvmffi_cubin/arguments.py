@@ -1,0 +1,99 @@
+"""Checks of plain arguments: names, texts, flags, folders; the message names the argument."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .source import Source
+
+__all__ = ["check_unicode", "flags", "folders", "identifier", "module_name", "strings", "texts"]
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
+_RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
+_MAX_NAME = 200  # file systems allow 255 bytes, temporary names and suffixes included
+
+
+def module_name(name: object) -> str:
+    """Return a name that a file can have; raises TypeError, ValueError."""
+    if not isinstance(name, str):
+        raise TypeError(f"name is a str, got {type(name).__name__}")
+    if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
+        raise ValueError(f"name {name!r} cannot be a file's name; give an identifier such as 'ops'")
+    if len(os.fsencode(name)) > _MAX_NAME:
+        raise ValueError(f"name {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
+    check_unicode("name", name)
+    return name
+
+
+def check_unicode(what: str, text: str) -> None:
+    """Refuse text that was read in another encoding than its own; raises ValueError."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{what} holds {text[error.start]!r} at character {error.start + 1}, which is no "
+            "Unicode text: a file was read in another encoding than its own"
+        ) from None
+
+
+def texts(what: str, value: Any) -> tuple[Source, ...]:
+    """Return the sources that are not blank, without the mark that some editors put first."""
+    sources = tuple(source.removeprefix("\ufeff") for source in strings(what, value))
+    for source in sources:
+        check_unicode(what, source)
+    return tuple(Source(source) for source in sources if source.strip())
+
+
+def strings(what: str, value: Any) -> tuple[str, ...]:
+    """Return one str or several as a tuple; raises TypeError, ValueError."""
+    if value is None:
+        return ()
+    items = (value,) if isinstance(value, str) else value
+    if isinstance(items, bytes | Mapping) or not isinstance(items, Iterable):
+        raise TypeError(f"{what} is a str or a sequence of str, got {type(value).__name__}")
+    items = tuple(items)
+    for item in items:
+        if not isinstance(item, str):
+            raise TypeError(f"{what} holds str, got {type(item).__name__}")
+        if "\0" in item:
+            raise ValueError(f"{what} holds a NUL character, which no compiler reads past")
+    return items
+
+
+def flags(what: str, value: Any) -> tuple[str, ...]:
+    """Return flags, trimmed, without empty ones; raises TypeError, ValueError."""
+    if isinstance(value, str):
+        raise TypeError(f"{what} is a sequence of flags, got the str {value!r}; write [{value!r}]")
+    return tuple(filter(None, (flag.strip() for flag in strings(what, value))))
+
+
+def folders(what: str, value: Any) -> tuple[str, ...]:
+    """Return one path or several as absolute paths; raises TypeError."""
+    if value is None:
+        return ()
+    items = (value,) if isinstance(value, str | os.PathLike) else value
+    if not isinstance(items, Iterable):
+        raise TypeError(f"{what} is a sequence of paths, got {type(value).__name__}")
+    paths = []
+    for item in items:
+        if not isinstance(item, str | os.PathLike):
+            raise TypeError(f"{what} holds paths, got {type(item).__name__}")
+        paths.append(os.path.abspath(os.fspath(item)))
+    return tuple(paths)
+
+
+def identifier(what: str, name: object) -> str:
+    """Return a name that C can have and nothing here uses; raises TypeError, ValueError."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what}: a name is a str, got {type(name).__name__}")
+    if not _IDENTIFIER.match(name) or name.startswith(_RESERVED):
+        raise ValueError(
+            f"{what}: {name!r} is not a name that C can have"
+            if not name.startswith(_RESERVED)
+            else f"{what}: {name!r} begins as tvm-ffi's or this package's own functions do"
+        )
+    return name

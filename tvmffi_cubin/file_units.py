@@ -1,0 +1,75 @@
+"""The units of host files: each is compiled where it lies, by the compiler of its language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .host_unit import host_flags
+from .plan import Cxx
+from .sources import HostFile
+from .toolset import Toolset
+
+__all__ = ["file_units", "library_flags"]
+
+
+def file_units(
+    files: Sequence[HostFile],
+    tools: Toolset,
+    *,
+    cflags: Sequence[str],
+    cuda_flags: Sequence[str],
+    include_paths: Sequence[str],
+) -> tuple[Cxx, ...]:
+    """Return how host files are compiled.
+
+    Parameters
+    ----------
+    files : sequence of HostFile
+        In order; files of one name in several folders are no trouble.
+    tools : Toolset
+        The compilers, and what is on the include path.
+    cflags, cuda_flags : sequence of str
+        The user's flags, for C and C++ and for CUDA files.
+    include_paths : sequence of str
+        The user's header folders.
+    """
+    units = []
+    for index, file in enumerate(files):
+        assert file.source.path is not None
+        compiler = tools.compiler
+        if file.language == "c":
+            assert tools.c_compiler is not None
+            compiler = tools.c_compiler
+            flags = _c_flags(tools, cflags)
+        elif file.language == "c++":
+            flags = ("-x", "c++", *host_flags(tools, cflags))
+        else:
+            # As nvcc does, which calls this header its own.
+            flags = ("-x", "c++", *host_flags(tools, cuda_flags), "-include", "cuda_runtime.h")
+        further = (word for folder in file.source.further_folders for word in ("-iquote", folder))
+        units.append(
+            Cxx(
+                file.source.path,
+                compiler.command,
+                (*flags, *further),
+                tuple(include_paths),
+                name=f"file_{index}",
+            )
+        )
+    return tuple(units)
+
+
+def _c_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
+    system = [word for folder in tools.cuda_include_dirs for word in ("-isystem", folder)]
+    if tools.cuda is not None:
+        # CUDA's own headers, as ours are C++; what the wheel lacks of them comes after. The last
+        # folder is there because gcc takes it for an error to ask for a next header in the last.
+        own = (tools.include / "tvmffi_cubin" / "compat", tools.include)
+        system += [word for folder in own for word in ("-idirafter", str(folder))]
+    return ("-x", "c", "-fPIC", "-O2", f"-I{tools.tvm_ffi.include}", *system, *cflags)
+
+
+def library_flags(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the linker's flags with which shared libraries are found at run time, by folder."""
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in paths)
+    return tuple(word for x in folders for word in ("-Xlinker", "-rpath", "-Xlinker", x))
