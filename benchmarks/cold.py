@@ -1,178 +1,146 @@
-"""One measurement of "source to first result" in this process; run.py starts one for each.
+"""From a source to its first result: a text that no cache has seen, again, and after a restart.
 
-    python benchmarks/cold.py PEER [SALT]
-
-Timed: from the call after the imports to the result being there, lazy imports included; a CUDA
-context exists already. SALT changes the source, so that nobody's cache has it. Prints seconds.
+Timed: from the source text as a str to the result being in device memory and waited for. Counted:
+lazy imports, loading of compilers, disk caches. Not counted: starting Python, importing the tool,
+making the arrays (so there is a CUDA context before the clock runs). What is timed where there is
+no GPU, each peer's `without_gpu` says.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 
-SOURCE = r"""
-extern "C" __global__ void axpy(float a, const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = a * x[i] + y[i];
-}
-// SALT
-"""
-MIXED = (
-    SOURCE
-    + r"""
-void axpy_host(double a, tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
-  int n = x.size(0);
-  cudaStream_t stream = static_cast<cudaStream_t>(
-      TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
-  axpy<<<(n + 255) / 256, 256, 0, stream>>>(a, static_cast<float*>(x.data_ptr()),
-                                            static_cast<float*>(y.data_ptr()), n);
-}
-"""
+import cold_peers
+import installation
+from section import Job, Peer, Sample, Section, Settings, Task
+
+TABLE = "source to first result"
+FRESH, AGAIN, RESTARTED = "new source", "again, same process", "again, new process"
+ARGUMENTS = {"new": FRESH, "restarted": RESTARTED}
+INSTALLED = "tvmffi_cubin_installed"
+SLOW = "torch_inline"
+NVCC = ("tvm_ffi_cubin", "tvm_ffi_nvcc", SLOW)
+# Several seconds a time.
+FEW = (*NVCC, "tvm_ffi_gxx", INSTALLED)
+
+_LOADED = "load_inline to the loaded module, no launch"
+_COMPILED = "to the cubin, in memory: no module, no launch"
+PEERS = (
+    Peer(
+        "tvmffi_cubin",
+        "tvmffi_cubin, no wrapper",
+        "load_inline with functions={name: Launch}, the call, synchronize",
+        _LOADED,
+    ),
+    Peer(
+        INSTALLED,
+        "the same, first build of an installation",
+        "as above, with the launcher's own object compiled too, and an empty cache",
+        "as above, with the launcher's own object compiled too, and an empty cache",
+    ),
+    Peer(
+        "tvmffi_cubin_wrapper",
+        "tvmffi_cubin, own wrapper",
+        "load_inline(cuda_sources=[kernels, wrapper]), the call, synchronize",
+        _LOADED,
+    ),
+    Peer("cupy", "CuPy RawKernel", "RawKernel(source, name), the call, synchronize"),
+    Peer(
+        "cuda_core",
+        "cuda.core Program",
+        "Program.compile('cubin'), get_kernel, launch, synchronize; it keeps nothing on disk",
+        f"Program.compile('cubin') {_COMPILED}",
+    ),
+    Peer(
+        "triton",
+        "Triton",
+        "the first call of a @triton.jit kernel that does the same, synchronize",
+        f"triton.compile {_COMPILED}",
+    ),
+    Peer(
+        "torch_kernel",
+        "torch.cuda._compile_kernel",
+        "_compile_kernel, the call, synchronize; it keeps nothing on disk",
+    ),
+    Peer(
+        "tvm_ffi_gxx",
+        "tvm_ffi, wrapper by g++",
+        "nvrtc_compile, load_inline(cpp_sources=wrapper, embed_cubin), the call, synchronize",
+        "nvrtc_compile, build_inline(cpp_sources=wrapper, embed_cubin) to the .so: not loaded",
+    ),
+    Peer(
+        "tvm_ffi_cubin",
+        "tvm_ffi, wrapper by nvcc",
+        "nvrtc_compile, load_inline(cuda_sources=wrapper, embed_cubin), the call, synchronize",
+        "nvrtc_compile, build_inline(cuda_sources=wrapper, embed_cubin) to the .so: not loaded",
+    ),
+    Peer(
+        "tvm_ffi_nvcc",
+        "tvm_ffi, all by nvcc",
+        "load_inline of kernel and host code in one text, the call, synchronize",
+        "build_inline of kernel and host code in one text to the .so: not loaded",
+    ),
+    Peer(
+        SLOW,
+        "torch cpp_extension.load_inline",
+        "load_inline of kernel and host code (nvcc), the call, synchronize",
+    ),
 )
-WRAPPER = r"""
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/extra/c_env_api.h>
-#include <tvm/ffi/extra/cuda/cubin_launcher.h>
-#include <tvm/ffi/function.h>
-TVM_FFI_EMBED_CUBIN(image);
-void axpy_host(double a, tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
-  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(image, "axpy");
-  float factor = a;
-  int n = x.size(0);
-  void *in = x.data_ptr(), *out = y.data_ptr();
-  void* args[] = {&factor, &in, &out, &n};
-  auto stream = static_cast<tvm::ffi::cuda_api::StreamHandle>(
-      TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
-  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
-      kernel.Launch(args, tvm::ffi::dim3((n + 255) / 256), tvm::ffi::dim3(256), stream));
-}
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(axpy_host, axpy_host);
-// SALT
-"""
-N = 1000
 
 
-def arch() -> str:
-    import torch
+def jobs(settings: Settings) -> list[Job]:
+    """Return for each peer a job with a new source, and one with the same after a restart."""
+    found = []
+    for peer in PEERS:
+        name, few = peer.name, peer.name in FEW
+        if name == SLOW and not settings.slow:
+            continue
+        if name in NVCC and settings.quick:
+            continue
+        if name == INSTALLED:
+            found.append(Job(name, "new", ((name, TABLE, FRESH),), few))
+            continue
+        found.append(Job(name, "new", ((name, TABLE, FRESH), (name, TABLE, AGAIN)), few))
+        rarely = few or not name.startswith("tvmffi_cubin")
+        found.append(Job(name, "restarted", ((name, TABLE, RESTARTED),), rarely))
+    return found
 
-    major, minor = torch.cuda.get_device_capability()
-    return f"sm_{major}{minor}" + ("a" if major >= 9 else "")
+
+def measure(task: Task) -> list[Sample]:
+    """Time a peer in this process."""
+    if task.job == INSTALLED:
+        seconds = installation.first_build(task)
+        return [Sample(task.job, TABLE, FRESH, (seconds,))]
+    trial = getattr(cold_peers, task.job)(task.salt, task.settings.gpu)
+    samples = [Sample(task.job, TABLE, ARGUMENTS[task.argument], (timed(trial, 1),))]
+    if task.argument == "new":
+        samples.append(Sample(task.job, TABLE, AGAIN, (timed(trial, 2),)))
+    return samples
 
 
-def tvmffi_cubin(salt: str) -> float:
-    import torch
-    import tvm_ffi  # noqa: F401 - part of what is not timed
-
-    import tvmffi_cubin as tc
-
-    x, y = torch.ones(N, device="cuda"), torch.zeros(N, device="cuda")
-    target = arch()
-    torch.cuda.synchronize()
+def timed(trial: cold_peers.Trial, count: int) -> float:
+    """Return the milliseconds of the `count`-th way from source to result, which is checked."""
     start = time.perf_counter()
-    launch = tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})
-    source = SOURCE.replace("SALT", salt)
-    mod = tc.load_inline("bench", source, functions={"axpy": launch}, arch=target)
-    mod.axpy(2.0, x, y)
-    return finish(start, y)
-
-
-def tvmffi_cubin_load(salt: str) -> float:
-    import torch
-    import tvm_ffi  # noqa: F401
-
-    import tvmffi_cubin as tc
-
-    target = arch()
-    torch.cuda.synchronize()
-    launch = tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})
-    source = SOURCE.replace("SALT", salt)
-    start = time.perf_counter()
-    tc.load_inline("bench", source, functions={"axpy": launch}, arch=target)
-    return time.perf_counter() - start
-
-
-def tvmffi_cubin_wrapper(salt: str) -> float:
-    import torch
-    import tvm_ffi  # noqa: F401
-
-    import tvmffi_cubin as tc
-
-    x, y = torch.ones(N, device="cuda"), torch.zeros(N, device="cuda")
-    target = arch()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    image = tc.nvrtc.nvrtc_compile(SOURCE.replace("SALT", salt), arch=target)
-    text = WRAPPER.replace("SALT", salt)
-    mod = tc.load_inline("bench", text, embed_cubin={"image": image})
-    mod.axpy_host(2.0, x, y)
-    return finish(start, y)
-
-
-def cupy(salt: str) -> float:
-    import cupy
-
-    x, y = cupy.ones(N, dtype=cupy.float32), cupy.zeros(N, dtype=cupy.float32)
-    cupy.cuda.Device().synchronize()
-    start = time.perf_counter()
-    kernel = cupy.RawKernel(SOURCE.replace("SALT", salt), "axpy")
-    kernel((N // 256 + 1,), (256,), (cupy.float32(2), x, y, cupy.int32(N)))
-    cupy.cuda.Device().synchronize()
+    made = trial.run()
     seconds = time.perf_counter() - start
-    assert float(y[0]) == 2
-    return seconds
+    assert trial.artifact(made), f"not what was wanted: {made!r}"
+    if trial.value is not None:
+        found = trial.value()
+        assert found == 2.0 * count, f"y is {found}, wanted {2.0 * count}"
+    return seconds * 1e3
 
 
-def tvm_ffi_nvcc(salt: str) -> float:
-    import torch
-    import tvm_ffi.cpp
-
-    x, y = torch.ones(N, device="cuda"), torch.zeros(N, device="cuda")
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    mod = tvm_ffi.cpp.load_inline(
-        "bench", cuda_sources=MIXED.replace("SALT", salt), functions=["axpy_host"]
-    )
-    mod.axpy_host(2.0, x, y)
-    return finish(start, y)
-
-
-def tvm_ffi_cubin(salt: str) -> float:
-    import torch
-    import tvm_ffi.cpp
-    from tvm_ffi.cpp import nvrtc
-
-    x, y = torch.ones(N, device="cuda"), torch.zeros(N, device="cuda")
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    image = nvrtc.nvrtc_compile(SOURCE.replace("SALT", salt))
-    mod = tvm_ffi.cpp.load_inline(
-        "bench", cuda_sources=WRAPPER.replace("SALT", salt), embed_cubin={"image": image}
-    )
-    mod.axpy_host(2.0, x, y)
-    return finish(start, y)
-
-
-def finish(start: float, y) -> float:
-    import torch
-
-    torch.cuda.synchronize()
-    seconds = time.perf_counter() - start
-    assert y[0].item() == 2
-    return seconds
-
-
-PEERS = {
-    f.__name__: f
-    for f in (
-        tvmffi_cubin,
-        tvmffi_cubin_load,
-        tvmffi_cubin_wrapper,
-        cupy,
-        tvm_ffi_nvcc,
-        tvm_ffi_cubin,
-    )
-}
-
-if __name__ == "__main__":
-    print(PEERS[sys.argv[1]](sys.argv[2] if len(sys.argv) > 2 else ""))
+SECTION = Section(
+    name="cold",
+    title="Source to first result",
+    about=(
+        "In a fresh process, imports of the tool itself not counted but what it imports later; "
+        "each round has a source that no cache has seen. Then the same source again in that "
+        "process, and in a new one, where disk caches answer."
+    ),
+    peers=PEERS,
+    units={TABLE: "ms"},
+    reference="tvmffi_cubin",
+    jobs=jobs,
+    measure=measure,
+)

@@ -1,113 +1,139 @@
-"""Launch overhead: CPU time to issue an empty kernel (3 pointers, 1 int), peers side by side.
+"""CPU time to issue an empty kernel (three pointers, one int), all peers in one process.
 
-    python benchmarks/launch.py
-
-Prints JSON: peer to median microseconds a launch. Peers that are not installed are left out.
+One process, so that all have the same CUDA context and clocks; the peers take turns in rounds of
+launches, between which the device is waited for. Each peer is checked before it is timed: with
+n = -1 the kernel writes. A peer that kills the process is left out, and the rest measured anew.
 """
 
 from __future__ import annotations
 
-import json
-import statistics
+import gc
 import time
+import traceback
 from collections.abc import Callable
 
-KERNEL = 'extern "C" __global__ void empty(float* a, float* b, float* c, int n) {}'
-# The floor: a C++ loop over cuLaunchKernelEx with nothing else in it.
-FLOOR = r"""
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/extra/cuda/cubin_launcher.h>
-#include <tvm/ffi/function.h>
-#include <cuda.h>
-TVM_FFI_EMBED_CUBIN(image);
-void floor_loop(tvm::ffi::TensorView x, int64_t count) {
-  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(image, "empty");
-  void* p = x.data_ptr();
-  int n = 1;
-  void* args[] = {&p, &p, &p, &n};
-  CUlaunchConfig config = {};
-  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = 32, config.blockDimY = config.blockDimZ = 1;
-  for (int64_t i = 0; i < count; ++i)
-    cuLaunchKernelEx(&config, (CUfunction)kernel.GetHandle(), args, nullptr);
-}
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(floor_loop, floor_loop);
-"""
-WRAPPER = r"""
-#include <tvm/ffi/container/tensor.h>
-#include <tvm/ffi/extra/c_env_api.h>
-#include <tvm/ffi/extra/cuda/cubin_launcher.h>
-#include <tvm/ffi/function.h>
-TVM_FFI_EMBED_CUBIN(image);
-void run(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView c, int n) {
-  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(image, "empty");
-  void *pa = a.data_ptr(), *pb = b.data_ptr(), *pc = c.data_ptr();
-  void* args[] = {&pa, &pb, &pc, &n};
-  auto stream = static_cast<tvm::ffi::cuda_api::StreamHandle>(
-      TVMFFIEnvGetStream(a.device().device_type, a.device().device_id));
-  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
-      kernel.Launch(args, tvm::ffi::dim3(1), tvm::ffi::dim3(32), stream));
-}
-TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, run);
-"""
-CALLS = 500
+import launch_peers
+import tools
+from child import announce, explain
+from section import Job, Peer, Sample, Section, Settings, Skip, Task, missing
+
+TABLE = "launch of an empty kernel"
+CASE = ""
 ROUNDS = 60
+QUICK_ROUNDS = 5
+ALL = "all"
+N, WRITES = 7, -1
+
+PEERS = (
+    Peer(
+        "floor",
+        "C++ loop of cuLaunchKernelEx",
+        "a loop in C++ with nothing else in it: the floor; one Python call for all launches",
+    ),
+    Peer(
+        "tvmffi_cubin",
+        "tvmffi_cubin, no wrapper",
+        "mod.k(a, b, c, n): four arguments checked, stream and device looked up",
+    ),
+    Peer("tvmffi_cubin_brackets", "tvmffi_cubin, k[grid, block](...)", "mod.k[1, 32](a, b, c, n)"),
+    Peer(
+        "tvmffi_cubin_configured",
+        "tvmffi_cubin, k[grid, block] kept",
+        "f(a, b, c, n) with f = mod.k[1, 32] made once",
+    ),
+    Peer(
+        "tvmffi_cubin_wrapper",
+        "tvmffi_cubin, own wrapper",
+        "mod.run(a, b, c, n), the CUBIN launcher guide's wrapper over this package's header",
+    ),
+    Peer(
+        "tvm_ffi",
+        "tvm_ffi, hand-written wrapper",
+        "mod.run(a, b, c, n), the same wrapper over tvm-ffi's header, built by nvcc",
+    ),
+    Peer(
+        "cupy",
+        "CuPy RawKernel",
+        "kernel((1,), (32,), (a, b, c, n)): CuPy's arrays, n an np.int32 made once",
+    ),
+    Peer(
+        "cuda_core",
+        "cuda.core launch",
+        "launch(stream, config, kernel, a.data_ptr(), ..., n): unchecked, n a c_int made once",
+    ),
+    Peer("triton", "Triton", "kernel[(1,)](a, b, c, n, num_warps=1)"),
+    Peer(
+        "torch_kernel",
+        "torch.cuda._compile_kernel",
+        "kernel(grid=(1, 1, 1), block=(32, 1, 1), args=[a, b, c, n])",
+    ),
+)
 
 
-def peers() -> dict[str, tuple[Callable[[], None], int]]:
-    """Return what to time: a callable and how many launches one call of it is."""
-    import torch
+def jobs(settings: Settings) -> list[Job]:
+    return [Job(ALL, "", tuple((peer.name, TABLE, CASE) for peer in PEERS), few=True)]
 
-    import tvmffi_cubin as tc
 
-    major, minor = torch.cuda.get_device_capability()
-    image = tc.nvrtc.nvrtc_compile(KERNEL, arch=f"sm_{major}{minor}")
-    x = torch.zeros(16, device="cuda")
-    found: dict[str, tuple[Callable[[], None], int]] = {}
-    floor = tc.load_inline("bench_floor", FLOOR, embed_cubin={"image": image}).floor_loop
-    found["C++ loop of cuLaunchKernelEx (floor)"] = (lambda: floor(x, CALLS), 1)
-    shaped = {"empty": tc.Launch(grid=1, block=32)}
-    ours = tc.load_inline("bench_shaped", KERNEL, functions=shaped).empty
-    found["tvmffi_cubin, no wrapper"] = (lambda: ours(x, x, x, 1), CALLS)
-    configured = tc.load_inline("bench_open", KERNEL).empty[1, 32]
-    found["tvmffi_cubin, k[grid, block]"] = (lambda: configured(x, x, x, 1), CALLS)
-    wrapped = tc.load_inline("bench_wrapper", WRAPPER, embed_cubin={"image": image}).run
-    found["tvmffi_cubin, own wrapper"] = (lambda: wrapped(x, x, x, 1), CALLS)
-    try:
-        import tvm_ffi.cpp
+def measure(task: Task) -> list[Sample]:
+    """Check all peers, then time them in turns."""
+    tools.need_gpu(task.settings.gpu, "nothing can be launched")
+    a, b, c = launch_peers.arrays()
+    ready: dict[str, tuple[Callable[[], None], int]] = {}
+    samples = []
+    for peer in PEERS:
+        if peer.name in task.excluded:
+            continue
+        announce(peer.name)
+        try:
+            launches = getattr(launch_peers, peer.name)(a, b, c)
+            launch_peers.check(launches.make(WRITES), c)
+            ready[peer.name] = (launches.make(N), launches.each)
+        except Skip as skip:
+            samples += missing([(peer.name, TABLE, CASE)], str(skip), failed=False)
+        except Exception as error:
+            traceback.print_exc()
+            samples += missing([(peer.name, TABLE, CASE)], explain(error), failed=True)
+    rounds = QUICK_ROUNDS if task.settings.quick else ROUNDS
+    found = timed(ready, rounds, launch_peers.wait)
+    return samples + [Sample(peer, TABLE, CASE, tuple(values)) for peer, values in found.items()]
 
-        theirs = tvm_ffi.cpp.load_inline(
-            "bench_theirs", cuda_sources=WRAPPER, embed_cubin={"image": image}
-        ).run
-        found["tvm_ffi, hand-written wrapper"] = (lambda: theirs(x, x, x, 1), CALLS)
-    except Exception as error:
-        print(f"left out: tvm_ffi's wrapper ({type(error).__name__})")
-    try:
-        import cupy
 
-        raw = cupy.RawKernel(KERNEL, "empty")
-        y = cupy.zeros(16, dtype=cupy.float32)
-        n = cupy.int32(1)
-        found["CuPy RawKernel"] = (lambda: raw((1,), (32,), (y, y, y, n)), CALLS)
-    except ImportError:
-        print("left out: CuPy is not installed")
+def timed(
+    ready: dict[str, tuple[Callable[[], None], int]], rounds: int, wait: Callable[[], None]
+) -> dict[str, list[float]]:
+    """Return microseconds a launch, by round; each peer has what to call, and launches a call."""
+    found: dict[str, list[float]] = {peer: [] for peer in ready}
+    # As timeit does: a collection would fall on whoever's turn it is.
+    gc.disable()
+    for number in range(rounds + 1):
+        for peer, (call, each) in ready.items():
+            announce(peer)
+            repeat = range(launch_peers.CALLS // each)
+            wait()
+            start = time.perf_counter()
+            for _ in repeat:
+                call()
+            seconds = time.perf_counter() - start
+            # The first round warms up: allocators, lazily made driver state.
+            if number > 0:
+                found[peer].append(seconds / launch_peers.CALLS * 1e6)
+    wait()
+    gc.enable()
     return found
 
 
-def measure(found: dict[str, tuple[Callable[[], None], int]]) -> dict[str, float]:
-    """Return the median of the rounds; the peers take turns, so that drift meets all alike."""
-    import torch
-
-    samples: dict[str, list[float]] = {name: [] for name in found}
-    for _ in range(ROUNDS):
-        for name, (call, repeat) in found.items():
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            for _ in range(repeat):
-                call()
-            samples[name].append((time.perf_counter() - start) / CALLS * 1e6)
-    return {name: statistics.median(values) for name, values in samples.items()}
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(peers()), indent=1))
+SECTION = Section(
+    name="launch",
+    title="Launch overhead",
+    about=(
+        f"CPU time to issue an empty kernel with three pointers and an int: {ROUNDS} rounds of "
+        f"{launch_peers.CALLS} launches each, the peers in turns in one process. Arguments are "
+        "torch's tensors, but CuPy's own arrays for CuPy. All Python peers are called from the "
+        "same loop, which is part of their figure."
+    ),
+    peers=PEERS,
+    units={TABLE: "us"},
+    reference="tvmffi_cubin",
+    jobs=jobs,
+    measure=measure,
+)

@@ -1,137 +1,170 @@
-"""Measures this package and its peers side by side, prints a table, writes JSON.
+"""Measures this package and its peers side by side, prints tables, writes JSON.
 
-    python benchmarks/run.py [--output FILE] [--repeats N]
+    python benchmarks/run.py [--only launch,cold,...] [--json FILE] [--markdown]
 
-Each "source to first result" is a process of its own, with caches in a fresh folder; peers that
-are not installed are left out. See cold.py and launch.py for what is timed.
+Each measurement is a process of its own with caches of the run's; the peers take turns in several
+rounds, so that a noisy machine is noisy for all. What is not installed, or cannot run here, is left
+out with the reason. Figures are medians. docs/benchmarks.md says what is timed.
 """
 
 from __future__ import annotations
 
 import argparse
 import compileall
+import datetime
 import importlib.util
 import json
-import os
-import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
-HERE = Path(__file__).parent
+import child
+import machine
+import process
+import table
+from row import SCHEMA, Row, with_ratios
+from section import Job, Sample, Section, Settings, Task
+
+SECTIONS = ("launch", "cold", "embedding", "modules", "headers")
+OURS = "tvmffi_cubin"
 
 
 def compile_bytecode() -> None:
     """Compile the package's bytecode, as pip does when it installs one; peers have theirs."""
-    found = importlib.util.find_spec("tvmffi_cubin")
+    found = importlib.util.find_spec(OURS)
     for folder in (found and found.submodule_search_locations) or ():
         compileall.compile_dir(folder, quiet=2)
 
 
-def run(script: str, *arguments: str, folder: str) -> str | None:
-    """Run a script with all caches in `folder`; None where it fails."""
-    environment = {
-        **os.environ,
-        "TVMFFI_CUBIN_CACHE_DIR": f"{folder}/ours",
-        "TVM_FFI_CACHE_DIR": f"{folder}/tvm_ffi",
-        "CUPY_CACHE_DIR": f"{folder}/cupy",
-    }
-    done = subprocess.run(
-        [sys.executable, HERE / script, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        print(f"left out: {script} {' '.join(arguments)}: {done.stderr.strip()[-300:]}")
-        return None
-    return done.stdout
+def rounds(job: Job, settings: Settings) -> int:
+    """Return how many rounds a job takes part in."""
+    return max(1, settings.repeat // 3) if job.few else settings.repeat
 
 
-def cold(peer: str, repeats: int, *, fresh: bool = True) -> float | None:
-    """Return the median of several runs, each of a new source where `fresh`; the first is not
-    counted: it fills what a machine fills once (disk caches, the launcher's own object)."""
-    samples = []
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(repeats + 1):
-            text = run("cold.py", peer, str(number) if fresh else "same", folder=folder)
-            if text is None:
-                return None
-            samples.append(float(text.split()[-1]))
-    return statistics.median(samples[1:])
+def measure(section: Section, settings: Settings, folder: Path) -> list[Row]:
+    """Run all jobs of a section in rounds, each in a fresh process."""
+    found: dict[tuple[str, str, str], list[Sample]] = {}
+    given_up: set[tuple[str, str]] = set()
+    # Sources differ from run to run too: the driver has a disk cache that is not in the folder.
+    salt = int(time.time()) % 100_000 * 1000
+    jobs = section.jobs(settings)
+    for number in range(max(rounds(job, settings) for job in jobs)):
+        for job in jobs:
+            key = (job.name, job.argument)
+            if number >= rounds(job, settings) or key in given_up:
+                continue
+            task = Task(section.name, job.name, job.argument, salt + number, settings)
+            start = time.monotonic()
+            samples = process.run(task, job, folder)
+            for sample in samples:
+                found.setdefault((sample.peer, sample.table, sample.case), []).append(sample)
+            if all(sample.reason for sample in samples):
+                given_up.add(key)
+            report(section, job, number, samples, time.monotonic() - start)
+    return rows(section, found, settings)
 
 
-def first_ever(repeats: int) -> float | None:
-    """Return the median where the launcher's own object has to be compiled too; it is kept beside
-    the package, from where it is moved away meanwhile."""
-    found = importlib.util.find_spec("tvmffi_cubin")
-    package = Path(next(iter((found and found.submodule_search_locations) or ["."])))
-    kept, aside = package / "__pycache__" / "launcher", package / "__pycache__" / "launcher-aside"
-    samples = []
-    if kept.exists():
-        kept.rename(aside)
-    try:
-        for number in range(repeats):
-            shutil.rmtree(kept, ignore_errors=True)
-            with tempfile.TemporaryDirectory() as folder:
-                text = run("cold.py", "tvmffi_cubin", str(number), folder=folder)
-            if text is None:
-                return None
-            samples.append(float(text.split()[-1]))
-    finally:
-        if aside.exists():
-            shutil.rmtree(kept, ignore_errors=True)
-            aside.rename(kept)
-    return statistics.median(samples)
+def rows(
+    section: Section, found: dict[tuple[str, str, str], list[Sample]], settings: Settings
+) -> list[Row]:
+    """Return one row for each cell, in the order of the section's peers."""
+    order = {peer.name: number for number, peer in enumerate(section.peers)}
+    made = []
+    for (name, title, case), samples in sorted(found.items(), key=lambda item: order[item[0][0]]):
+        peer = section.peer(name)
+        reasons = [sample for sample in samples if sample.reason]
+        made.append(
+            Row(
+                section=section.name,
+                table=title,
+                peer=peer.title,
+                case=case,
+                what=peer.timed(settings.gpu),
+                unit=section.units[title],
+                samples=tuple(value for sample in samples for value in sample.values),
+                reason=reasons[0].reason if reasons else "",
+                failed=any(sample.failed for sample in reasons),
+            )
+        )
+    return made
 
 
-def empty_cache(repeats: int) -> float | None:
-    """Return the median over empty cache folders, as on a machine whose user is new."""
-    samples = []
-    for number in range(repeats):
-        with tempfile.TemporaryDirectory() as folder:
-            text = run("cold.py", "tvmffi_cubin", f"empty {number}", folder=folder)
-        if text is None:
-            return None
-        samples.append(float(text.split()[-1]))
-    return statistics.median(samples)
+def report(section: Section, job: Job, number: int, samples: list[Sample], seconds: float) -> None:
+    """Say on standard error what came of a job."""
+    what = " ".join(part for part in (section.name, job.name, job.argument) if part)
+    reasons: dict[str, list[str]] = {}
+    for sample in samples:
+        if sample.reason and sample.peer not in reasons.setdefault(sample.reason, []):
+            reasons[sample.reason].append(sample.peer)
+    left_out = [f"left out {', '.join(peers)}: {reason}" for reason, peers in reasons.items()]
+    outcome = "; ".join(left_out) or "measured"
+    print(f"[{seconds:5.1f} s] {what}, round {number + 1}: {outcome}", file=sys.stderr, flush=True)
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", default="benchmark.json")
-    parser.add_argument("--repeats", type=int, default=7)
-    options = parser.parse_args()
-    few = max(1, options.repeats // 4)
+def settings_of(options: argparse.Namespace, gpu: bool) -> Settings:
+    repeat = options.repeat or (1 if options.quick else 3)
+    return Settings(repeat=repeat, slow=options.slow, quick=options.quick, gpu=gpu)
+
+
+def run_all(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure what was asked for and return the report as JSON values."""
+    start = time.monotonic()
+    facts = machine.facts()
+    settings = settings_of(options, bool(facts["gpu"]))
     compile_bytecode()
-    seconds = {
-        "tvmffi_cubin, no wrapper, fresh source": cold("tvmffi_cubin", options.repeats),
-        "tvmffi_cubin, the same, first of an installation": first_ever(few),
-        "tvmffi_cubin, the same, an empty cache folder": empty_cache(few),
-        "tvmffi_cubin, own wrapper, fresh source": cold("tvmffi_cubin_wrapper", few),
-        "tvmffi_cubin, cache hit (load_inline alone)": cold(
-            "tvmffi_cubin_load", options.repeats, fresh=False
-        ),
-        "CuPy RawKernel, fresh source": cold("cupy", options.repeats),
-        "tvm_ffi load_inline (nvcc), fresh source": cold("tvm_ffi_nvcc", few),
-        "tvm_ffi nvrtc_compile + load_inline, fresh source": cold("tvm_ffi_cubin", few),
+    found: list[Row] = []
+    sections = [child.load(name) for name in options.only]
+    with tempfile.TemporaryDirectory(prefix="tvmffi-cubin-benchmark-") as folder:
+        for section in sections:
+            found += measure(section, settings, Path(folder))
+    reference = {section.name: section.peer(section.reference).title for section in sections}
+    return {
+        "schema": SCHEMA,
+        "date": datetime.date.today().isoformat(),
+        "seconds": round(time.monotonic() - start),
+        "settings": {"repeat": settings.repeat, "slow": settings.slow, "quick": settings.quick},
+        "machine": facts,
+        "sections": {
+            section.name: {"title": section.title, "about": section.about} for section in sections
+        },
+        "rows": [row.as_json() for row in with_ratios(found, reference)],
     }
-    with tempfile.TemporaryDirectory() as folder:
-        text = run("launch.py", folder=folder)
-    launches = json.loads(text[text.index("{") :]) if text else {}
-    result = {"seconds": seconds, "launch_us": launches}
-    Path(options.output).write_text(json.dumps(result, indent=1))
-    print(f"\n{'source to first result, fresh process':55s} ms")
-    for name, value in seconds.items():
-        print(f"{name:55s} {'-' if value is None else f'{value * 1000:.2f}'}")
-    print(f"\n{'launch of an empty kernel':55s} us")
-    for name, value in launches.items():
-        print(f"{name:55s} {value:.2f}")
+
+
+def names(text: str) -> list[str]:
+    """Return the sections of a comma-separated list, in the order of SECTIONS."""
+    asked = {name.strip() for name in text.split(",")}
+    if unknown := asked - set(SECTIONS):
+        raise argparse.ArgumentTypeError(
+            f"no section {min(unknown)!r}; there are {', '.join(SECTIONS)}"
+        )
+    return [name for name in SECTIONS if name in asked]
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", type=names, default=list(SECTIONS), metavar="SECTION,...")
+    parser.add_argument("--json", default="benchmark.json", help="where to write all samples")
+    parser.add_argument("--repeat", type=int, help="rounds (3); expensive peers take a third")
+    parser.add_argument("--slow", action="store_true", help="also what takes minutes")
+    parser.add_argument("--quick", action="store_true", help="one round of the smallest cases")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    """Measure, write, print; 1 where a peer of this package failed."""
+    options = parse()
+    result = run_all(options)
+    Path(options.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(table.markdown(result) if options.markdown else table.terminal(result))
+    broken = [row for row in result["rows"] if row["failed"] and row["peer"].startswith(OURS)]
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

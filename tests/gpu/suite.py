@@ -31,7 +31,9 @@ def run(name: str, *command: str | Path, lines: int = 1) -> tuple[str, bool, str
 def main() -> int:
     """Run all; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--benchmarks", action="store_true", help="measure, too")
+    parser.add_argument(
+        "--benchmarks", nargs="?", const="benchmark.json", metavar="FILE", help="measure, too"
+    )
     options = parser.parse_args()
     results = [
         run("tests/gpu", "-m", "pytest", "tests/gpu", "-q", "-rs", "-p", "no:cacheprovider"),
@@ -40,7 +42,8 @@ def main() -> int:
     examples = sorted((ROOT / "examples").glob("*.py"))
     results += [run(f"examples/{path.name}", path) for path in examples if path.name != "gpu.py"]
     if options.benchmarks:
-        results.append(run("benchmarks", "benchmarks/run.py", lines=30))
+        command = ("benchmarks/run.py", "--json", options.benchmarks)
+        results.append(run("benchmarks", *command, lines=80))
     print("\n==== summary")
     for name, succeeded, tail, seconds in results:
         print(f"{'ok  ' if succeeded else 'FAIL'} {name} ({seconds:.0f} s): {tail}")

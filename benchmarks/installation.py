@@ -1,0 +1,42 @@
+"""The first build of an installation: of a copy of the package that has never built anything."""
+
+from __future__ import annotations
+
+import compileall
+import dataclasses
+import shutil
+import tempfile
+from pathlib import Path
+
+import child
+import process
+from section import Skip, Task
+
+PEER = "tvmffi_cubin"
+
+
+def first_build(task: Task) -> float:
+    """Return the milliseconds of the same task of PEER, with a package and caches that are new."""
+    import tvmffi_cubin
+    from tvmffi_cubin.toolchain import include_dir
+
+    package = Path(tvmffi_cubin.__file__).parent
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "site")
+        shutil.copytree(package, place / package.name, ignore=without_launcher)
+        if package not in include_dir().parents:
+            shutil.copytree(include_dir(), place / "include")
+        compileall.compile_dir(place, quiet=2)
+        own = dataclasses.replace(task, job=PEER)
+        job = child.load(task.section).job(PEER, task.argument, task.settings)
+        found = process.run(own, job, Path(folder, "caches"), {"PYTHONPATH": str(place)})
+    if found[0].failed:
+        raise RuntimeError(found[0].reason)
+    if not found[0].values:
+        raise Skip(found[0].reason)
+    return found[0].values[0]
+
+
+def without_launcher(folder: str, names: list[str]) -> list[str]:
+    """Leave out the launcher's object, which an installation keeps beside its bytecode."""
+    return [name for name in names if Path(folder).name == "__pycache__" and "." not in name]

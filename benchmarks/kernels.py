@@ -1,0 +1,136 @@
+"""The sources that several sections share. SALT is a number that makes a text new to all caches."""
+
+from __future__ import annotations
+
+# y += 2 x. The salt is in the code, not in a comment: a cache may be keyed by what comes after the
+# preprocessor, or by PTX. No scalar but an int, which all peers pass alike.
+AXPY = r"""
+extern "C" __global__ void axpy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && i != -SALT) y[i] += 2.0f * x[i];
+}
+"""
+# The host side of AXPY for compilers that take both in one text (nvcc).
+AXPY_MIXED = (
+    AXPY
+    + r"""
+void axpy_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  int n = x.size(0);
+  cudaStream_t stream = static_cast<cudaStream_t>(
+      TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
+  axpy<<<(n + 255) / 256, 256, 0, stream>>>(static_cast<float*>(x.data_ptr()),
+                                            static_cast<float*>(y.data_ptr()), n);
+}
+"""
+)
+AXPY_TORCH = (
+    "#include <c10/cuda/CUDAStream.h>\n"
+    + AXPY
+    + r"""
+void axpy_host(torch::Tensor x, torch::Tensor y) {
+  int n = x.size(0);
+  axpy<<<(n + 255) / 256, 256, 0, c10::cuda::getCurrentCUDAStream()>>>(
+      x.data_ptr<float>(), y.data_ptr<float>(), n);
+}
+"""
+)
+# As the CUBIN launcher guide writes a wrapper; the image is called `kernels`.
+WRAPPER_HEAD = r"""
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/extra/cuda/cubin_launcher.h>
+#include <tvm/ffi/function.h>
+TVM_FFI_EMBED_CUBIN(kernels);
+"""
+WRAPPER_FUNCTION = r"""
+void NAME_host(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "NAME");
+  int n = x.size(0);
+  void *in = x.data_ptr(), *out = y.data_ptr();
+  void* args[] = {&in, &out, &n};
+  auto stream = static_cast<tvm::ffi::cuda_api::StreamHandle>(
+      TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
+  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
+      kernel.Launch(args, tvm::ffi::dim3((n + 255) / 256), tvm::ffi::dim3(256), stream));
+}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(NAME_host, NAME_host);
+"""
+# A Triton kernel is Python in a file of its own.
+AXPY_TRITON = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def axpy(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = (i < n) & (i != -SALT)
+    tl.store(y + i, tl.load(y + i, mask=mask) + 2.0 * tl.load(x + i, mask=mask), mask=mask)
+"""
+# Returns at once, but for n = -1, by which the launch is checked before it is timed.
+EMPTY = r"""
+extern "C" __global__ void empty(const float* a, const float* b, float* c, int n) {
+  if (n == -1) c[0] = a[0] + b[0];
+}
+"""
+EMPTY_TRITON = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def empty(a, b, c, n):
+    if n == -1:
+        tl.store(c, tl.load(a) + tl.load(b))
+"""
+# The floor: a C++ loop over cuLaunchKernelEx with nothing else in it.
+EMPTY_FLOOR = r"""
+#include <cuda.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/cuda/cubin_launcher.h>
+#include <tvm/ffi/function.h>
+TVM_FFI_EMBED_CUBIN(kernels);
+void floor_loop(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView c, int n,
+                int64_t count) {
+  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "empty");
+  void *pa = a.data_ptr(), *pb = b.data_ptr(), *pc = c.data_ptr();
+  void* args[] = {&pa, &pb, &pc, &n};
+  CUlaunchConfig config = {};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = 32, config.blockDimY = config.blockDimZ = 1;
+  int failed = 0;
+  for (int64_t i = 0; i < count; ++i)
+    failed |= cuLaunchKernelEx(&config, (CUfunction)kernel.GetHandle(), args, nullptr);
+  TVM_FFI_CHECK(failed == 0, RuntimeError) << "cuLaunchKernelEx failed";
+}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(floor_loop, floor_loop);
+"""
+EMPTY_WRAPPER = r"""
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/extra/cuda/cubin_launcher.h>
+#include <tvm/ffi/function.h>
+TVM_FFI_EMBED_CUBIN(kernels);
+void run(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView c, int n) {
+  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "empty");
+  void *pa = a.data_ptr(), *pb = b.data_ptr(), *pc = c.data_ptr();
+  void* args[] = {&pa, &pb, &pc, &n};
+  auto stream = static_cast<tvm::ffi::cuda_api::StreamHandle>(
+      TVMFFIEnvGetStream(a.device().device_type, a.device().device_id));
+  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
+      kernel.Launch(args, tvm::ffi::dim3(1), tvm::ffi::dim3(32), stream));
+}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, run);
+"""
+
+
+def salted(text: str, salt: int) -> str:
+    """Return a source with its salt."""
+    return text.replace("SALT", str(salt))
+
+
+def wrapper(names: list[str], salt: int) -> str:
+    """Return a hand-written wrapper of kernels with axpy's parameters."""
+    functions = "".join(WRAPPER_FUNCTION.replace("NAME", name) for name in names)
+    return f"{WRAPPER_HEAD}{functions}// {salt}\n"
