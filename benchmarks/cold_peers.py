@@ -79,6 +79,12 @@ def tvmffi_cubin_wrapper(salt: int, gpu: bool) -> Trial:
     return ours(sources, "axpy_host", gpu)
 
 
+def tvmffi_cubin_compile(salt: int, gpu: bool) -> Trial:
+    nvrtc = tools.need("tvmffi_cubin").nvrtc
+    source = kernels.salted(kernels.AXPY, salt)
+    return Trial(lambda: nvrtc.compile(source, arch=tools.DEFAULT_ARCH).image, None, is_image)
+
+
 def cupy(salt: int, gpu: bool) -> Trial:
     numpy, cupy = tools.need("numpy"), tools.need("cupy")
     tools.need_gpu(gpu, "CuPy compiles for the current device")

@@ -65,23 +65,27 @@ extern "C" __global__ void scale(int* x, int n) {
 }
 
 PEERS = (
-    Peer(
-        "tvmffi_cubin",
-        "tvmffi_cubin",
-        "nvrtc.compile to a cubin; of the wrapper build_inline to the .so, with an image that is "
-        "there",
-    ),
+    Peer("tvmffi_cubin", "tvmffi_cubin", "nvrtc.compile to the cubin"),
     Peer(
         "tvmffi_cubin_plain",
         "tvmffi_cubin, no precompiled headers",
-        "as above with TVMFFI_CUBIN_PCH=off",
+        "nvrtc.compile to the cubin with TVMFFI_CUBIN_PCH=off",
+    ),
+    Peer("tvm_ffi", "tvm_ffi", "cpp.nvrtc.nvrtc_compile to the cubin"),
+    Peer("cuda_core", "cuda.core Program", "Program.compile('cubin') with the options' defaults"),
+)
+WRAPPER_PEERS = (
+    Peer(
+        "tvmffi_cubin_wrapper",
+        "tvmffi_cubin",
+        "build_inline(cpp_sources=wrapper, embed_cubin=an image that is there) to the .so",
     ),
     Peer(
-        "tvm_ffi",
-        "tvm_ffi",
-        "cpp.nvrtc.nvrtc_compile to a cubin; of the wrapper cpp.build_inline (g++) to the .so",
+        "tvmffi_cubin_wrapper_plain",
+        "tvmffi_cubin, no precompiled headers",
+        "the same with TVMFFI_CUBIN_PCH=off",
     ),
-    Peer("cuda_core", "cuda.core Program", "Program.compile('cubin') with the options' defaults"),
+    Peer("tvm_ffi_wrapper", "tvm_ffi", "cpp.build_inline of the same by g++ to the .so"),
 )
 
 
@@ -92,14 +96,12 @@ def title(header: str) -> str:
 def jobs(settings: Settings) -> list[Job]:
     found = []
     for header in (*(QUICK if settings.quick else HEADERS), WRAPPER):
-        for peer in PEERS:
-            if header == WRAPPER and peer.name == "cuda_core":
-                continue
-            if settings.quick and not peer.name.startswith("tvmffi_cubin"):
+        for peer in WRAPPER_PEERS if header == WRAPPER else PEERS:
+            ours = peer.name.startswith("tvmffi_cubin")
+            if settings.quick and not ours:
                 continue
             cells = tuple((peer.name, title(header), case) for case in CASES)
-            few = header == WRAPPER or peer.name in ("tvm_ffi", "cuda_core")
-            found.append(Job(peer.name, header, cells, few))
+            found.append(Job(peer.name, header, cells, few=header == WRAPPER or not ours))
     return found
 
 
@@ -107,25 +109,24 @@ def measure(task: Task) -> list[Sample]:
     """Compile three times in this process, with caches of its own."""
     # Something may still be written in the background when the figures are there.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        os.environ["TVMFFI_CUBIN_CACHE_DIR"] = folder
-        os.environ["TVM_FFI_CACHE_DIR"] = folder
-        if task.job == "tvmffi_cubin_plain":
-            os.environ["TVMFFI_CUBIN_PCH"] = "off"
-        kind = "wrapper" if task.argument == WRAPPER else "image"
-        run: Callable[[str], Any] = globals()[f"{task.job}_{kind}"]()
+        os.environ["TVMFFI_CUBIN_CACHE_DIR"] = os.environ["TVM_FFI_CACHE_DIR"] = folder
+        os.environ["TVMFFI_CUBIN_PCH"] = "off" if task.job.endswith("_plain") else "on"
+        run: Callable[[str], Any] = globals()[task.job.removesuffix("_plain")]()
         samples = []
         for number, case in enumerate(CASES):
-            salt = task.salt * len(CASES) + number
-            if task.argument == WRAPPER:
-                text = kernels.wrapper(["axpy"], salt)
-            else:
-                text = kernels.salted(SOURCES[task.argument], salt)
+            text = source(task.argument, task.salt * len(CASES) + number)
             start = time.perf_counter()
             made = run(text)
             seconds = time.perf_counter() - start
             check(made)
             samples.append(Sample(task.job, title(task.argument), case, (seconds * 1e3,)))
     return samples
+
+
+def source(header: str, salt: int) -> str:
+    if header == WRAPPER:
+        return kernels.wrapper(["axpy"], salt)
+    return kernels.salted(SOURCES[header], salt)
 
 
 def check(made: Any) -> None:
@@ -151,7 +152,7 @@ def include_folders() -> list[str]:
     return [str(folder) for folder in find_cuda().include_dirs]
 
 
-def tvmffi_cubin_image() -> Callable[[str], Any]:
+def tvmffi_cubin() -> Callable[[str], Any]:
     nvrtc = tools.need("tvmffi_cubin").nvrtc
     return lambda text: nvrtc.compile(text, arch=tools.DEFAULT_ARCH).image
 
@@ -162,11 +163,7 @@ def tvmffi_cubin_wrapper() -> Callable[[str], Any]:
     return lambda text: tc.build_inline("headers", cpp_sources=text, embed_cubin={"kernels": image})
 
 
-tvmffi_cubin_plain_image = tvmffi_cubin_image
-tvmffi_cubin_plain_wrapper = tvmffi_cubin_wrapper
-
-
-def tvm_ffi_image() -> Callable[[str], Any]:
+def tvm_ffi() -> Callable[[str], Any]:
     tools.need("cuda.bindings")
     nvrtc = tools.need("tvm_ffi.cpp.nvrtc")
     options = [f"-I{folder}" for folder in include_folders()]
@@ -182,7 +179,7 @@ def tvm_ffi_wrapper() -> Callable[[str], Any]:
     )
 
 
-def cuda_core_image() -> Callable[[str], Any]:
+def cuda_core() -> Callable[[str], Any]:
     core = tools.cuda_core()
     options = core.ProgramOptions(
         std="c++17", arch=tools.DEFAULT_ARCH, include_path=include_folders()
@@ -201,9 +198,12 @@ SECTION = Section(
         "Compiled for the first time in a process, with empty caches, then edited and compiled "
         "again, twice."
     ),
-    peers=PEERS,
+    peers=(*PEERS, *WRAPPER_PEERS),
     units={title(header): "ms" for header in (*HEADERS, WRAPPER)},
-    reference="tvmffi_cubin",
+    references={
+        **{title(header): "tvmffi_cubin" for header in HEADERS},
+        WRAPPER: "tvmffi_cubin_wrapper",
+    },
     jobs=jobs,
     measure=measure,
 )

@@ -133,7 +133,7 @@ SECTION = Section(
     ),
     peers=PEERS,
     units={TABLE: "us"},
-    reference="tvmffi_cubin",
+    references={TABLE: "tvmffi_cubin"},
     jobs=jobs,
     measure=measure,
 )

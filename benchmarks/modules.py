@@ -119,7 +119,7 @@ SECTION = Section(
     ),
     peers=PEERS,
     units={TIME: "ms", SIZE: "KiB"},
-    reference="tvmffi_cubin",
+    references={TIME: "tvmffi_cubin", SIZE: "tvmffi_cubin"},
     jobs=jobs,
     measure=measure,
 )

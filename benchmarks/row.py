@@ -47,19 +47,19 @@ class Row:
         }
 
 
-def with_ratios(rows: Iterable[Row], reference: dict[str, str]) -> list[Row]:
-    """Return the rows with the ratio of their median to that of their section's reference peer.
+def with_ratios(rows: Iterable[Row], references: dict[tuple[str, str], str]) -> list[Row]:
+    """Return the rows with the ratio of their median to that of their table's reference peer.
 
     Parameters
     ----------
-    reference : dict
-        The title of the reference peer, by section.
+    references : dict
+        The title of the reference peer, by section and table.
     """
     rows = list(rows)
     base = {
         (row.section, row.table, row.case): row.median
         for row in rows
-        if row.peer == reference[row.section]
+        if row.peer == references[row.section, row.table]
     }
     compared = []
     for row in rows:

@@ -119,7 +119,11 @@ def run_all(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="tvmffi-cubin-benchmark-") as folder:
         for section in sections:
             found += measure(section, settings, Path(folder))
-    reference = {section.name: section.peer(section.reference).title for section in sections}
+    references = {
+        (section.name, title): section.peer(peer).title
+        for section in sections
+        for title, peer in section.references.items()
+    }
     return {
         "schema": SCHEMA,
         "date": datetime.date.today().isoformat(),
@@ -129,7 +133,7 @@ def run_all(options: argparse.Namespace) -> dict[str, Any]:
         "sections": {
             section.name: {"title": section.title, "about": section.about} for section in sections
         },
-        "rows": [row.as_json() for row in with_ratios(found, reference)],
+        "rows": [row.as_json() for row in with_ratios(found, references)],
     }
 
 

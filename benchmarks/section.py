@@ -88,8 +88,8 @@ class Section:
     ----------
     units : dict
         The unit of each table, by its title.
-    reference : str
-        The peer that the others are compared with.
+    references : dict
+        The peer that the others of a table are compared with, by the table's title.
     jobs : callable
         The jobs of a round.
     measure : callable
@@ -101,7 +101,7 @@ class Section:
     about: str
     peers: tuple[Peer, ...]
     units: dict[str, str]
-    reference: str
+    references: dict[str, str]
     jobs: Callable[[Settings], list[Job]]
     measure: Callable[[Task], list[Sample]]
 

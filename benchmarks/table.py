@@ -143,6 +143,7 @@ def _markdown_table(table: Table) -> str:
 
 
 def _escape(text: str) -> str:
+    text = text.replace("](", "&#93;(")  # which would make a link of it
     return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 

@@ -43,7 +43,7 @@ def report(gpu: tuple[str, ...] = ()) -> dict:
         "date": "2026-11-21",
         "machine": facts,
         "sections": {"cold": {"title": "Cold", "about": "About it."}},
-        "rows": [r.as_json() for r in with_ratios(rows, {"cold": OURS})],
+        "rows": [r.as_json() for r in with_ratios(rows, {("cold", "time | a"): OURS})],
     }
 
 
@@ -142,7 +142,10 @@ def test_every_peer_of_every_section_has_a_line_that_says_what_is_timed():
                     assert section.peer(peer).timed(settings.gpu)
                     assert title in section.units
                 assert section.job(job.name, job.argument, settings) == job
-        assert section.peer(section.reference)
+        for title, peer in section.references.items():
+            assert title in section.units
+            assert section.peer(peer)
+        assert section.references.keys() == section.units.keys()
 
 
 def test_peers_take_turns_at_launching():
@@ -185,7 +188,7 @@ def measure(task):
             samples.append(Sample(peer, table, case, (1.0, float(task.salt))))
     return samples
 
-SECTION = Section("fragile", "", "", (), {"table": "ms"}, "good",
+SECTION = Section("fragile", "", "", (), {"table": "ms"}, {"table": "good"},
     lambda settings: [Job("all", name, CELLS) for name in ("", "skips", "raises", "dies")], measure)
 """
 
@@ -227,7 +230,9 @@ def test_rounds_of_a_job_become_one_row_and_a_skip_ends_them(monkeypatch, tmp_pa
     cells = {name: ((name, "t", ""),) for name in ("ours", "theirs")}
     jobs = [Job("ours", "", cells["ours"]), Job("theirs", "", cells["theirs"])]
     few = Job("ours", "rare", (("ours", "t", "rare"),), few=True)
-    section = Section("s", "", "", peers, {"t": "ms"}, "ours", lambda _: [*jobs, few], lambda _: [])
+    section = Section(
+        "s", "", "", peers, {"t": "ms"}, {"t": "ours"}, lambda _: [*jobs, few], lambda _: []
+    )
     asked = []
 
     def answer(task: Task, job: Job, folder: Path) -> list[Sample]:
