@@ -37,7 +37,6 @@ PEERS = (
         INSTALLED,
         "tvmffi_cubin, first build of an installation",
         "as above, with an empty cache, and the launcher's own object compiled too",
-        "as above, with an empty cache, and the launcher's own object compiled too",
     ),
     Peer(
         "tvmffi_cubin_wrapper",

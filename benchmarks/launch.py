@@ -8,9 +8,11 @@ n = -1 the kernel writes. A peer that kills the process is left out, and the res
 from __future__ import annotations
 
 import gc
+import os
 import time
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import launch_peers
 import tools
@@ -23,6 +25,8 @@ ROUNDS = 60
 QUICK_ROUNDS = 5
 ALL = "all"
 N, WRITES = 7, -1
+# The exit status of a process whose CUDA context is of no more use.
+BROKEN = 70
 
 PEERS = (
     Peer(
@@ -77,7 +81,7 @@ def jobs(settings: Settings) -> list[Job]:
 def measure(task: Task) -> list[Sample]:
     """Check all peers, then time them in turns."""
     tools.need_gpu(task.settings.gpu, "nothing can be launched")
-    a, b, c = launch_peers.arrays()
+    arrays = launch_peers.arrays()
     ready: dict[str, tuple[Callable[[], None], int]] = {}
     samples = []
     for peer in PEERS:
@@ -85,17 +89,36 @@ def measure(task: Task) -> list[Sample]:
             continue
         announce(peer.name)
         try:
-            launches = getattr(launch_peers, peer.name)(a, b, c)
-            launch_peers.check(launches.make(WRITES), c)
-            ready[peer.name] = (launches.make(N), launches.each)
+            ready[peer.name] = checked(peer.name, arrays)
         except Skip as skip:
             samples += missing([(peer.name, TABLE, CASE)], str(skip), failed=False)
         except Exception as error:
             traceback.print_exc()
+            end_if_broken()
             samples += missing([(peer.name, TABLE, CASE)], explain(error), failed=True)
-    rounds = QUICK_ROUNDS if task.settings.quick else ROUNDS
-    found = timed(ready, rounds, launch_peers.wait)
+    try:
+        found = timed(ready, QUICK_ROUNDS if task.settings.quick else ROUNDS, launch_peers.wait)
+    except Exception:
+        traceback.print_exc()
+        end_if_broken()
+        raise
     return samples + [Sample(peer, TABLE, CASE, tuple(values)) for peer, values in found.items()]
+
+
+def checked(peer: str, arrays: tuple[Any, Any, Any]) -> tuple[Callable[[], None], int]:
+    """Return what to call, and how many launches a call is, once it has launched as it should."""
+    launches = getattr(launch_peers, peer)(*arrays)
+    launch_peers.check(launches.make(WRITES), arrays[-1])
+    return launches.make(N), launches.each
+
+
+def end_if_broken() -> None:
+    """End this process where an error has broken its CUDA context: it would be everybody's."""
+    try:
+        launch_peers.wait()
+    except Exception:
+        # At once: what libraries do on the way out would meet the same error.
+        os._exit(BROKEN)
 
 
 def timed(

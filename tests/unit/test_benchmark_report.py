@@ -156,6 +156,34 @@ def test_peers_take_turns_at_launching():
     assert {peer: len(values) for peer, values in found.items()} == {"a": 2, "b": 2}
 
 
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_peer_that_fails_ends_the_process_only_where_the_device_is_lost(monkeypatch, broken):
+    def wait() -> None:
+        if broken:
+            raise RuntimeError("an illegal memory access was encountered")
+
+    def end(status: int) -> None:
+        raise SystemExit(status)
+
+    def setting_up(peer: str, arrays: tuple) -> tuple:
+        if peer == "cupy":
+            raise ValueError("no such argument")
+        return list, launch.launch_peers.CALLS
+
+    monkeypatch.setattr(launch.launch_peers, "arrays", lambda: ())
+    monkeypatch.setattr(launch.launch_peers, "wait", wait)
+    monkeypatch.setattr(launch, "checked", setting_up)
+    monkeypatch.setattr(launch.os, "_exit", end)
+    task = Task("launch", launch.ALL, "", 1, Settings(gpu=True, quick=True))
+    if broken:
+        with pytest.raises(SystemExit, match=str(launch.BROKEN)):
+            launch.measure(task)
+        return
+    samples = launch.measure(task)
+    assert [s.reason for s in samples if s.failed] == ["ValueError: no such argument"]
+    assert len([s for s in samples if s.values]) == len(launch.PEERS) - 1
+
+
 def test_what_is_not_installed_is_skipped_by_its_name():
     with pytest.raises(Skip, match="^no_such_module is not installed$"):
         tools.need("json", "no_such_module")
