@@ -9,7 +9,7 @@ from typing import Any
 
 from .source import Source
 
-__all__ = ["check_unicode", "flags", "folders", "identifier", "module_name", "strings", "texts"]
+__all__ = ["check_unicode", "file_name", "flags", "folders", "identifier", "strings", "texts"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
@@ -17,15 +17,15 @@ _RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
 _MAX_NAME = 200  # file systems allow 255 bytes, temporary names and suffixes included
 
 
-def module_name(name: object) -> str:
+def file_name(what: str, name: object) -> str:
     """Return a name that a file can have; raises TypeError, ValueError."""
     if not isinstance(name, str):
-        raise TypeError(f"name is a str, got {type(name).__name__}")
+        raise TypeError(f"{what} is a str, got {type(name).__name__}")
     if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
-        raise ValueError(f"name {name!r} cannot be a file's name; give an identifier such as 'ops'")
+        raise ValueError(f"{what} {name!r} cannot be a file's name; give one such as 'ops'")
     if len(os.fsencode(name)) > _MAX_NAME:
-        raise ValueError(f"name {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
-    check_unicode("name", name)
+        raise ValueError(f"{what} {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
+    check_unicode(what, name)
     return name
 
 

@@ -57,14 +57,14 @@ def make(
     facts = job.manifest()
     files, units = job.files_and_units(facts)
     link = job.link(() if entry is None else (os.fspath(entry.so),))
-    plan = BuildPlan(request.name, units, link=link)
+    plan = BuildPlan(request.name, units, link=link, output=request.output)
     precompiled = host_build.run(
         plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
     )
     headers = job.scanned_headers()
     read = [] if entry is None else list(entry.facts["dependencies"])
     return Product(
-        so=f"{request.name}.so",
+        so=request.output,
         keep=tuple(files),
         dependencies=(
             *read,

@@ -35,7 +35,7 @@ def run(
     *,
     ninja_path: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write the files, build the plan, and return the path of the shared object.
+    """Write the files, build the plan, and return the path of what it makes.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def run(
     status, output = _run_ninja(command)
     if status != 0:
         raise _failure(plan, status, command, output, directory)
-    return directory / ninja.so_name(plan)
+    return directory / plan.product
 
 
 def load_failure(message: str, so: str | os.PathLike[str]) -> BuildError | None:
@@ -170,7 +170,7 @@ def _failure(
         shown = f"{shown[:half]}\n... ({left_out} characters left out) ...\n{shown[-half:]}"
     from .forwarders import explain_undefined, remedies
 
-    lines = [f"building {ninja.so_name(plan)} failed (ninja's exit status {status})"]
+    lines = [f"building {plan.product} failed (ninja's exit status {status})"]
     if names := explain_undefined(printed):
         lines += ["undefined symbols:", *(f"  {line}" for line in remedies(names[:_NAMED]))]
     lines += [f"command: {failed}", "output:", shown.rstrip("\n"), f"folder (kept): {directory}"]

@@ -65,30 +65,34 @@ def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOpt
 
 
 @spelled_out(FileOptions)
-def build(name: str, **options: Unpack[FileOptions]) -> str:
+def build(name: str, *, output: str | None = None, **options: Unpack[FileOptions]) -> str:
     """Build what `load` would load, without loading it.
 
     Parameters
     ----------
     name, sources, cpp_files, cuda_files, **options
         As in `load`.
+    output : str, optional
+        As in `build_inline`: with the suffix ``.o``, an object that is yet to be linked.
 
     Returns
     -------
     str
-        Path of the shared object: that of the copy where a `build_directory` is given, else its
-        place in the cache, where it never changes.
+        Path of the shared object or object: that of the copy where a `build_directory` is given,
+        else its place in the cache, where it never changes.
 
     Raises
     ------
     CompileError, BuildError, ToolchainError, OSError, TypeError, ValueError
         As in `load`.
     """
-    entry = obtain(_request("build", name, options), options.get("arch"))
+    entry = obtain(_request("build", name, options, output), options.get("arch"))
     return path_for_people(entry, options.get("build_directory"))
 
 
-def _request(function: str, name: str, options: Mapping[str, Any]) -> Request:
+def _request(
+    function: str, name: str, options: Mapping[str, Any], output: str | None = None
+) -> Request:
     rest = check(function, options, FileOptions)
     given = {what: rest.pop(what, None) for what in _FILES}
     if all(value is None for value in given.values()):
@@ -101,4 +105,4 @@ def _request(function: str, name: str, options: Mapping[str, Any]) -> Request:
     files = read_files(**given)
     if not files:
         raise ValueError(f"{function}({name!r}): sources is empty; give at least one file")
-    return make_request(name, files=files, **rest)
+    return make_request(name, files=files, output=output, **rest)

@@ -82,8 +82,8 @@ def load_inline(
     TypeError, ValueError
         An argument is wrong; the message names it and the remedy.
     """
-    request = check("load_inline", options, TextOptions)
-    entry = obtain(make_request(name, cuda_sources=cuda_sources, **request), options.get("arch"))
+    rest = check("load_inline", options, TextOptions)
+    entry = obtain(make_request(name, cuda_sources=cuda_sources, **rest), options.get("arch"))
     path_for_people(entry, options.get("build_directory"))
     from .module import load_module
 
@@ -91,25 +91,35 @@ def load_inline(
 
 
 @spelled_out(TextOptions)
-def build_inline(name: str, cuda_sources: Texts = None, **options: Unpack[TextOptions]) -> str:
+def build_inline(
+    name: str,
+    cuda_sources: Texts = None,
+    *,
+    output: str | None = None,
+    **options: Unpack[TextOptions],
+) -> str:
     """Build what `load_inline` would load, without loading it.
 
     Parameters
     ----------
     name, cuda_sources, **options
         As in `load_inline`.
+    output : str, optional
+        File name of what is made. With the suffix ``.o`` or ``.obj`` that is an object, which is
+        yet to be linked: with tvm-ffi's library, and with CUDA's where a wrapper calls them.
 
     Returns
     -------
     str
-        Path of the shared object: that of the copy where a `build_directory` is given, else its
-        place in the cache, where it never changes.
+        Path of the shared object or object: that of the copy where a `build_directory` is given,
+        else its place in the cache, where it never changes.
 
     Raises
     ------
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         As in `load_inline`.
     """
-    request = check("build_inline", options, TextOptions)
-    entry = obtain(make_request(name, cuda_sources=cuda_sources, **request), options.get("arch"))
+    rest = check("build_inline", options, TextOptions)
+    request = make_request(name, cuda_sources=cuda_sources, output=output, **rest)
+    entry = obtain(request, options.get("arch"))
     return path_for_people(entry, options.get("build_directory"))

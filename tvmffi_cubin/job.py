@@ -26,7 +26,7 @@ from .errors import ToolchainError
 from .exports import Exports
 from .file_units import file_units, library_flags
 from .image import Image, image_facts
-from .plan import Assembly, Cxx, Link, Unit
+from .plan import Assembly, Cxx, Link, Merge, Unit
 from .request import Request
 from .source import Source
 from .sources import HostSource, Sources
@@ -109,7 +109,8 @@ class Job:
             cuda_flags=self._cuda_flags(),
             include_paths=self.request.include_paths,
         )
-        if self.tools.cuda is not None:
+        # Who links an object links what it calls, too.
+        if self.tools.cuda is not None and not self.request.is_object:
             header = self.tools.cuda.include / "cuda.h"
             files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
             flags = host_unit.host_flags(self.tools, ("-O1",))
@@ -129,9 +130,12 @@ class Job:
         standard = tuple(f"-std={name}" for name in nvrtc_options.standards(given))
         return (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
 
-    def link(self, libraries: Sequence[str]) -> Link:
+    def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""
         given = self.request.files.binaries
+        if self.request.is_object:
+            objects = (*(binary.path for binary in given), *libraries)
+            return Merge(os.fspath(toolchain.find_linker()), objects)
         libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
         command = self.tools.compiler.command
         if self.sources.has_host:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from .plan import LOCAL_SYMBOLS, Assembly, BuildPlan, Cxx, Link, Unit, object_name
+from .plan import LOCAL_SYMBOLS, Assembly, BuildPlan, Cxx, Link, Merge, Unit, object_name
 
 __all__ = [
     "BUILD_FILE",
@@ -14,11 +14,11 @@ __all__ = [
     "BuildPlan",
     "Cxx",
     "Link",
+    "Merge",
     "Unit",
     "depfile_name",
     "files",
     "object_name",
-    "so_name",
     "text",
     "version_script",
 ]
@@ -28,11 +28,6 @@ BUILD_FILE = "build.ninja"
 _VERSION_SCRIPT = "exports.map"
 
 
-def so_name(plan: BuildPlan) -> str:
-    """Return the file name of the shared object."""
-    return f"{plan.name}.so"
-
-
 def depfile_name(unit: Cxx) -> str:
     """Return the file name of the compiler's list of the files that a unit read."""
     return f"{unit.stem}.d"
@@ -40,7 +35,7 @@ def depfile_name(unit: Cxx) -> str:
 
 def version_script(plan: BuildPlan) -> tuple[str, str] | None:
     """Return file name and text of the linker's version script, None where there is none."""
-    if not plan.link.local_symbols:
+    if isinstance(plan.link, Merge) or not plan.link.local_symbols:
         return None
     patterns = "".join(f"    {pattern};\n" for pattern in plan.link.local_symbols)
     return _VERSION_SCRIPT, f"{{\n  local:\n{patterns}}};\n"
@@ -63,8 +58,9 @@ def text(plan: BuildPlan) -> str:
     parts = [_HEADER]
     for unit in plan.units:
         parts.append(_cxx_edge(unit) if isinstance(unit, Cxx) else _assembly_edge(unit))
-    parts.append(_link_edge(plan))
-    parts.append(f"default {_path(so_name(plan))}\n")
+    last = _merge_edge if isinstance(plan.link, Merge) else _link_edge
+    parts.append(last(plan))
+    parts.append(f"default {_path(plan.product)}\n")
     return "\n".join(parts)
 
 
@@ -105,8 +101,21 @@ def _assembly_edge(unit: Assembly) -> str:
     return _edge("assemble", made, [unit.source], unit.images, run=_shell(command))
 
 
+def _merge_edge(plan: BuildPlan) -> str:
+    merge, made = plan.link, plan.product
+    assert isinstance(merge, Merge)
+    objects = [*(object_name(unit) for unit in plan.units), *merge.objects]
+    # ld would give a single object's sections other addresses, which not every loader takes.
+    if len(objects) == 1:
+        words = ["cp", "-f", *objects, made]
+    else:
+        words = [merge.linker, "-r", "-o", made, *objects]
+    return _edge("link", made, objects, [], run=_shell(words))
+
+
 def _link_edge(plan: BuildPlan) -> str:
-    link, made = plan.link, so_name(plan)
+    link, made = plan.link, plan.product
+    assert isinstance(link, Link)
     objects = [*(object_name(unit) for unit in plan.units), *link.objects]
     script = version_script(plan)
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes

@@ -6,7 +6,16 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-__all__ = ["LOCAL_SYMBOLS", "Assembly", "BuildPlan", "Cxx", "Link", "Unit", "object_name"]
+__all__ = [
+    "LOCAL_SYMBOLS",
+    "Assembly",
+    "BuildPlan",
+    "Cxx",
+    "Link",
+    "Merge",
+    "Unit",
+    "object_name",
+]
 
 # Two shared objects must not interpose each other's images, nor the process's own driver and
 # runtime entry points, nor share our classes: under RTLD_GLOBAL a global symbol would.
@@ -142,30 +151,54 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Merge:
+    """How the objects become one object, which is yet to be linked.
+
+    Attributes
+    ----------
+    linker : str
+        The ``ld`` to run; not used for an object alone, which is copied.
+    objects : tuple of str
+        What was compiled elsewhere, by path; merged after the units' objects.
+    """
+
+    linker: str
+    objects: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_path("linker", self.linker)
+        _check_paths("objects", self.objects)
+
+
+@dataclass(frozen=True)
 class BuildPlan:
-    """Everything that one shared object is built from.
+    """Everything that one shared object, or one object, is built from.
 
     Attributes
     ----------
     name : str
-        The shared object is ``<name>.so``.
+        The shared object is ``<name>.so``, where `output` does not say otherwise.
     units : tuple of Unit
         At least one, unless the link has objects of its own; no two may share a file name.
-    link : Link
+    link : Link or Merge
         The last step.
+    output : str
+        File name of what is made.
     """
 
     name: str
     units: tuple[Unit, ...]
-    link: Link = field(kw_only=True)
+    link: Link | Merge = field(kw_only=True)
+    output: str = ""
 
     def __post_init__(self) -> None:
-        _check_path("name", self.name)
-        if "/" in self.name or self.name in (".", ".."):
-            raise ValueError(f"name must be a plain file name, got {self.name!r}")
-        if not self.units and not self.link.objects:
+        for what, name in (("name", self.name), ("output", self.product)):
+            _check_path(what, name)
+            if "/" in name or name in (".", ".."):
+                raise ValueError(f"{what} must be a plain file name, got {name!r}")
+        if not (self.units or self.link.objects):
             raise ValueError(f"build plan {self.name!r} has no units; give at least one")
-        seen: dict[str, str] = {}
+        seen: dict[str, str] = {self.product: "output"}
         for unit in self.units:
             made = object_name(unit)
             if made in seen:
@@ -174,6 +207,11 @@ class BuildPlan:
                     "give their sources different file names"
                 )
             seen[made] = unit.source
+
+    @property
+    def product(self) -> str:
+        """File name of what is made."""
+        return self.output or f"{self.name}.so"
 
 
 def object_name(unit: Unit) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import pch, preprocessor_flags
-from .arguments import check_unicode, flags, folders, identifier, module_name, strings, texts
+from .arguments import check_unicode, file_name, flags, folders, identifier, strings, texts
 from .cubin import Cubin
 from .key import Key
 from .launch import Launch
@@ -25,6 +25,7 @@ DEVICE_IMAGE = "kernels"
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
 # What a wrapper of CUDA includes, or links.
 _CUDA_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)", re.MULTILINE)
+_OBJECTS = (".o", ".obj")
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 
 
@@ -52,6 +53,7 @@ class Request:
     ldflags: tuple[str, ...]
     include_paths: tuple[str, ...]
     images: Mapping[str, bytes]
+    output: str
     use_pch: bool = True
     files: SourceFiles = field(default_factory=SourceFiles)
 
@@ -68,11 +70,15 @@ class Request:
     @property
     def may_have_kernels(self) -> bool:
         """Whether some source may need an architecture; a wrapper alone needs none."""
-        return bool(self.kernel_sources) or any(
-            word in source.text
-            for source in (*self.cuda_sources, *self.files.cuda)
-            for word in _DEVICE_WORDS
+        # The kernels of a file may all be in the headers beside it.
+        return bool(self.kernel_sources or self.files.cuda) or any(
+            word in source.text for source in self.cuda_sources for word in _DEVICE_WORDS
         )
+
+    @property
+    def is_object(self) -> bool:
+        """Whether an object is to be made, which is yet to be linked."""
+        return self.output.endswith(_OBJECTS)
 
     def image_label(self, name: str) -> str:
         """Return how messages call an image that was given: by its file, or by its argument."""
@@ -89,6 +95,7 @@ class Request:
     def add_to(self, key: Key) -> None:
         """Add everything here to a key."""
         key.add("name", self.name)
+        key.add("output", self.output)
         key.add("cpp_sources", list(map(list, self.cpp_sources)))
         key.add("cuda_sources", list(map(list, self.cuda_sources)))
         key.add("kernel_sources", list(map(list, self.kernel_sources)))
@@ -141,6 +148,7 @@ def make_request(
     extra_include_paths: Any = None,
     embed_cubin: Any = None,
     use_pch: Any = None,
+    output: Any = None,
     files: SourceFiles | None = None,
 ) -> Request:
     """Check the arguments and bring them into one form.
@@ -151,7 +159,7 @@ def make_request(
         One is wrong; the message names it.
     """
     request = Request(
-        name=module_name(name),
+        name=file_name("name", name),
         cpp_sources=texts("cpp_sources", cpp_sources),
         cuda_sources=texts("cuda_sources", cuda_sources),
         kernel_sources=texts("kernel_sources", kernel_sources),
@@ -162,6 +170,7 @@ def make_request(
         ldflags=flags("extra_ldflags", extra_ldflags),
         include_paths=folders("extra_include_paths", extra_include_paths),
         images=_images(embed_cubin, files),
+        output=f"{name}.so" if output is None else _output(output),
         files=files or SourceFiles(),
         use_pch=pch.is_wanted(use_pch),
     )
@@ -169,8 +178,21 @@ def make_request(
     return request
 
 
+def _output(output: Any) -> str:
+    name = file_name("output", output)
+    if not name.endswith((".so", *_OBJECTS)):
+        raise ValueError(f"output {name!r}: a shared object ends in .so, an object in .o")
+    return name
+
+
 def _check_sources(request: Request) -> None:
     files = request.files
+    shared = next((binary.path for binary in files.binaries if binary.is_shared), None)
+    if shared is not None and request.is_object:
+        raise ValueError(
+            f"{shared} is a shared library, which cannot be part of the object {request.output!r}: "
+            "leave it out, and link it with the object"
+        )
     if request.cpp_sources or request.cuda_sources or request.kernel_sources:
         return
     if files.cuda or files.c or files.cxx or files.binaries:

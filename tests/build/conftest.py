@@ -18,3 +18,12 @@ def scalars(_own_environment: None) -> tc.Module:
 def ops(_own_environment: None) -> tc.Module:
     """The functions of OPS_FUNCTIONS, for the stub's devices 0 and 1."""
     return tc.load_inline("ops", OPS, functions=OPS_FUNCTIONS, arch="sm_90")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The current folder, empty."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder

@@ -6,50 +6,19 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from file_kit import ADD, EXPORT, MACRO, SCALE, compiled, include_flags, write
 from stub.cuda_array import cuda_array
 from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
-
-EXPORT = "#include <tvm/ffi/function.h>\nTVM_FFI_DLL_EXPORT_TYPED_FUNC({0}, {0});\n"
-ADD = "int add(int a, int b) { return a + b; }\n" + EXPORT.format("add")
-SCALE = """
-extern "C" __global__ void scale(float* x, float by, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) x[i] *= by;
-}
-"""
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """The current folder, empty."""
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def write(path, text):
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
-def compiled(compiler, source, *options):
-    """Compile a source outside of the package; return the object."""
-    made = Path(source).with_suffix(".o")
-    subprocess.run([compiler, "-fPIC", "-c", source, "-o", made, *options], check=True)
-    return made
-
 
 # What each kind becomes
 
 
 @pytest.mark.parametrize("suffix", [".cpp", ".cc", ".cxx", ".CPP", ".C"])
 def test_a_cpp_file_exports_what_it_says(here, suffix):
-    write(f"add{suffix}", ADD)
+    export = MACRO if suffix == ".cpp" else EXPORT
+    write(f"add{suffix}", "int add(int a, int b) { return a + b; }\n" + export.format("add"))
     assert tc.load("add", sources=f"add{suffix}").add(1, 2) == 3
 
 
@@ -119,26 +88,19 @@ def test_a_shared_library_is_found_where_it_lies(here):
     assert tc.load("ask", sources=["ask.cc", "lib/libanswer.so"]).ask() == 42
 
 
-def test_an_object_alone_may_export(here, include_flags):
+def test_an_object_alone_may_export(here):
     write("add.cc", ADD)
-    made = compiled("g++", "add.cc", "-std=c++17", *include_flags)
+    made = compiled("g++", "add.cc", "-std=c++17", *include_flags())
     assert tc.load("object", sources=made).add(1, 2) == 3
 
 
-def test_an_archive_gives_the_functions_that_are_named(here, include_flags):
+def test_an_archive_gives_the_functions_that_are_named(here):
     write("add.cc", ADD)
     subprocess.run(
-        ["ar", "rcs", "libadd.a", compiled("g++", "add.cc", "-std=c++17", *include_flags)],
+        ["ar", "rcs", "libadd.a", compiled("g++", "add.cc", "-std=c++17", *include_flags())],
         check=True,
     )
     assert tc.load("archive", sources="libadd.a", functions=["add"]).add(1, 2) == 3
-
-
-@pytest.fixture
-def include_flags():
-    from tvmffi_cubin.toolchain import tvm_ffi_paths
-
-    return [f"-I{tvm_ffi_paths().include}"]
 
 
 # Kernels

@@ -1,0 +1,101 @@
+"""`build(output="x.o")`: an object that is yet to be linked, complete with images and launchers."""
+
+import os
+from pathlib import Path
+
+import pytest
+import tvm_ffi
+from file_kit import ADD, EXPORT, SCALE, compiled, linked, write
+from stub.cuda_array import cuda_array
+from wrapper_sources import DRIVER, KERNELS
+
+import tvmffi_cubin as tc
+
+
+@pytest.mark.parametrize("names", [["add.cc"], ["add.cc", "more.c"]], ids=len)
+def test_an_object_is_yet_to_be_linked(here, names):
+    write("add.cc", ADD)
+    write("more.c", "int more(void) { return 1; }\n")
+    made = tc.build("add", sources=names, output="ops.o", build_directory="out")
+    assert made == str(here / "out" / "ops.o")
+    assert Path(made).read_bytes()[16:18] == b"\x01\x00"  # ET_REL
+    assert tvm_ffi.load_module(linked(made)).add(1, 2) == 3
+
+
+def test_without_a_build_directory_an_object_stays_in_the_cache(here):
+    write("add.cc", ADD)
+    made = tc.build("add", sources="add.cc", output="ops.obj")
+    assert os.path.basename(made) == "ops.obj"
+    assert made == tc.build("add", sources="add.cc", output="ops.obj")
+    assert made != tc.build("add", sources="add.cc", output="other.obj")
+
+
+def test_an_object_has_images_and_launchers_in_it(here, driver_stub):
+    write("scale.cu", SCALE)
+    made = tc.build("scale", sources="scale.cu", arch="sm_90", output="scale.o")
+    mod = tc.load_module(linked(made))
+    x = cuda_array(driver_stub, 8)
+    mod.scale[2, 4](x, 3.0, 8)
+    assert driver_stub.launches()[0].values("Pfi") == (x.data_ptr, 3.0, 8)
+
+
+def test_an_object_of_a_wrapper_has_its_kernels_in_it(here, driver_stub):
+    write("kernels.cu", KERNELS)
+    write("wrapper.cc", DRIVER)
+    made = tc.build("w", sources=["kernels.cu", "wrapper.cc"], arch="sm_90", output="w.o")
+    tc.load_module(linked(made)).add_one(cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
+    assert len(driver_stub.launches()) == 1
+
+
+def test_objects_given_become_part_of_the_object(here):
+    write("twice.c", "int twice(int x) { return 2 * x; }\n")
+    text = 'extern "C" int twice(int);\nint four(int x) { return twice(twice(x)); }\n'
+    write("four.cc", text + EXPORT.format("four"))
+    sources = ["four.cc", compiled("cc", "twice.c")]
+    assert (
+        tvm_ffi.load_module(linked(tc.build("four", sources=sources, output="four.o"))).four(1) == 4
+    )
+
+
+def test_an_object_becomes_a_source_of_the_next_build(here):
+    write("add.cc", ADD)
+    made = tc.build("add", sources="add.cc", output="add.o")
+    assert tc.load("again", sources=made).add(1, 2) == 3
+
+
+def test_inline_sources_become_an_object_too(here):
+    made = tc.build_inline(
+        "one", cpp_sources="int one() { return 1; }", functions="one", output="o.o"
+    )
+    assert tvm_ffi.load_module(linked(made)).one() == 1
+
+
+def test_output_names_a_shared_object_too(here):
+    write("add.cc", ADD)
+    made = tc.build("add", sources="add.cc", output="libadd.so", build_directory=here)
+    assert made == str(here / "libadd.so")
+    assert tvm_ffi.load_module(made).add(1, 2) == 3
+
+
+@pytest.mark.parametrize(
+    ("output", "error", "text"),
+    [
+        ("sub/ops.o", ValueError, "output 'sub/ops.o' cannot be a file's name"),
+        ("", ValueError, "output '' cannot be a file's name"),
+        ("ops.exe", ValueError, r"output 'ops.exe': a shared object ends in .so, an object in .o"),
+        (3, TypeError, "output is a str, got int"),
+    ],
+)
+def test_an_output_that_is_no_file_s_name_is_refused(here, output, error, text):
+    write("add.cc", ADD)
+    with pytest.raises(error, match=text):
+        tc.build("add", sources="add.cc", output=output)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'output'"):
+        tc.load("add", sources="add.cc", output="add.so")
+
+
+def test_a_shared_library_cannot_be_part_of_an_object(here):
+    write("add.cc", ADD)
+    write("lib.so", "")
+    with pytest.raises(ValueError, match=r"lib\.so is a shared library, which cannot be part of"):
+        tc.build("add", sources=["add.cc", "lib.so"], output="add.o")
