@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .cache import Cache
 from .device import compile_device
-from .entry import Product
+from .entry import Entry, Product
 from .later import Later
 from .request import Request
 from .sources import sort_sources
 from .toolset import Toolset
+
+if TYPE_CHECKING:
+    from .job import Job
 
 __all__ = ["make"]
 
@@ -37,12 +41,15 @@ def make(
 
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     launcher = Later(partial(launcher_object.obtain, cache, tools)) if generates else None
-    from . import exports, host_build
+    from . import exports
     from .image import all_images
     from .job import Job
-    from .plan import BuildPlan
 
     images = all_images(request, None if device is None else device.result())
+    if request.files.ptx:
+        from .ptx_files import assemble
+
+        images += assemble(request, archs)
     resolved = exports.resolve(
         request.functions,
         images,
@@ -53,16 +60,24 @@ def make(
     entry = None
     if resolved.functions:
         entry = launcher.result() if launcher else launcher_object.obtain(cache, tools)
-    job = Job(request, tools, sources, images, resolved)
+    return _build(Job(request, tools, sources, images, resolved), entry, cache, folder)
+
+
+def _build(job: Job, launcher: Entry | None, cache: Cache, folder: Path) -> Product:
+    """Generate, plan and build; `launcher` is the object that generated launchers link."""
+    from . import host_build
+    from .plan import BuildPlan
+
+    request, tools = job.request, job.tools
     facts = job.manifest()
     files, units = job.files_and_units(facts)
-    link = job.link(() if entry is None else (os.fspath(entry.so),))
+    link = job.link(() if launcher is None else (os.fspath(launcher.so),))
     plan = BuildPlan(request.name, units, link=link, output=request.output)
     precompiled = host_build.run(
         plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
     )
     headers = job.scanned_headers()
-    read = [] if entry is None else list(entry.facts["dependencies"])
+    read = [] if launcher is None else list(launcher.facts["dependencies"])
     return Product(
         so=request.output,
         keep=tuple(files),

@@ -42,7 +42,7 @@ def all_images(request: Request, compiled: DeviceImage | None) -> tuple[Image, .
     ]
     if compiled is None:
         return tuple(images)
-    if DEVICE_IMAGE in request.images:
+    if DEVICE_IMAGE in request.images or DEVICE_IMAGE in request.files.images:
         raise ValueError(
             f"{request.image_label(DEVICE_IMAGE)} is an image called {DEVICE_IMAGE!r}, the name "
             "that the device sources' own image has: rename it"

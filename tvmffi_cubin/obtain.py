@@ -29,6 +29,8 @@ def obtain(request: Request, arch: Any) -> Entry:
     archs = _resolve_archs(request, arch, tools)
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
+    if request.files.ptx:
+        tools = tools.using("nvjitlink")
     cache = caches.default(tools.roots)
     key = _base_key(request, archs, tools)
     entry = cache.lookup(key)

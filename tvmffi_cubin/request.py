@@ -60,9 +60,10 @@ class Request:
     @property
     def needs_cuda(self) -> bool:
         """Whether anything of CUDA's is needed; C++ sources that name nothing of it need none."""
-        if self.cuda_sources or self.kernel_sources or self.images or self.files.cuda:
+        files = self.files
+        if self.cuda_sources or self.kernel_sources or self.images or files.cuda or files.ptx:
             return True
-        sources = (*self.cpp_sources, *self.files.c, *self.files.cxx)
+        sources = (*self.cpp_sources, *files.c, *files.cxx)
         return any(flag in _CUDA_LIBRARIES for flag in self.ldflags) or any(
             _CUDA_INCLUDE.search(source.text) for source in sources
         )
@@ -71,7 +72,7 @@ class Request:
     def may_have_kernels(self) -> bool:
         """Whether some source may need an architecture; a wrapper alone needs none."""
         # The kernels of a file may all be in the headers beside it.
-        return bool(self.kernel_sources or self.files.cuda) or any(
+        return bool(self.kernel_sources or self.files.cuda or self.files.ptx) or any(
             word in source.text for source in self.cuda_sources for word in _DEVICE_WORDS
         )
 
@@ -197,9 +198,11 @@ def _check_sources(request: Request) -> None:
         return
     if files.cuda or files.c or files.cxx or files.binaries:
         return
-    if files and not request.functions:
+    if files.images and request.functions:
+        return
+    if files:
         raise ValueError(
-            f"{request.name!r} has images alone ({', '.join(request.images)}): name their "
+            f"{request.name!r} has images alone ({', '.join(files.images)}): name their "
             'kernels, as in functions={"k": Launch(params="float* x", ...)}, or add a wrapper'
         )
     if not (request.images and request.functions):
@@ -210,16 +213,16 @@ def _check_sources(request: Request) -> None:
 
 
 def _images(value: Any, files: SourceFiles | None) -> dict[str, bytes]:
-    found = {} if files is None else {name: file.data for name, file in files.images.items()}
+    given = {} if files is None else files.images
+    found = {name: file.data for name, file in given.items() if not file.is_ptx}
     if value is None:
         return found
     if not isinstance(value, Mapping):
         raise TypeError(f"embed_cubin maps names to images, got {type(value).__name__}")
     for name, image in value.items():
-        if files is not None and name in files.images:
+        if name in given:
             raise ValueError(
-                f"embed_cubin[{name!r}] and the file {files.images[name].path} have one name: "
-                "rename one"
+                f"embed_cubin[{name!r}] and the file {given[name].path} have one name: rename one"
             )
         found[identifier("embed_cubin", name)] = _image(name, image)
     return found

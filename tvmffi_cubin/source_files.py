@@ -27,6 +27,7 @@ _KINDS = {
     ".so": "binary",
     ".cubin": "image",
     ".fatbin": "image",
+    ".ptx": "image",
 }
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".ipp", ".tpp")
 # What no build file can hold.
@@ -46,10 +47,15 @@ class Binary(NamedTuple):
 
 
 class ImageFile(NamedTuple):
-    """A file to embed."""
+    """A file to embed; PTX is assembled before."""
 
     path: str
     data: bytes
+
+    @property
+    def is_ptx(self) -> bool:
+        """Whether it is PTX, by its suffix."""
+        return self.path.lower().endswith(".ptx")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +71,7 @@ class SourceFiles:
     binaries : tuple of Binary
         Files for the linker.
     images : mapping of str to ImageFile
-        Images to embed, by the name that they get.
+        Images to embed, by the name that they get, and PTX.
     """
 
     cuda: tuple[Source, ...] = ()
@@ -78,8 +84,13 @@ class SourceFiles:
         """Whether there is any file."""
         return bool(self.cuda or self.c or self.cxx or self.binaries or self.images)
 
+    @property
+    def ptx(self) -> dict[str, ImageFile]:
+        """The PTX among the images."""
+        return {name: file for name, file in self.images.items() if file.is_ptx}
+
     def add_to(self, key: Key) -> None:
-        """Add the files to a key; the images are the request's."""
+        """Add the files to a key; images that are embedded as they are belong to the request."""
         # With their paths: messages, __FILE__ and debug information have them, and headers are
         # searched from there.
         for label in ("cuda", "c", "cxx"):
@@ -87,6 +98,7 @@ class SourceFiles:
         # Of what is copied into the module the content alone matters, wherever it lies.
         binaries = [[x.path if x.is_shared else "", x.digest] for x in self.binaries]
         key.add("binaries", binaries)
+        key.add("ptx", [[name, file.data] for name, file in self.ptx.items()])
 
 
 def read_files(

@@ -244,6 +244,62 @@ def test_a_file_that_is_no_image_is_named(here):
     assert str(path) in str(caught.value)
 
 
+# PTX
+
+
+def write_ptx(path, source=SCALE, arch="compute_80"):
+    Path(path).write_bytes(tc.nvrtc.compile(source, arch=arch, target_type="ptx").image)
+
+
+def test_ptx_is_assembled_for_the_architecture(here, driver_stub):
+    write_ptx("lib.ptx")
+    launch = tc.Launch(grid=1, block=32, params="float* x, float by, int n", args={"n": "x.numel"})
+    mod = tc.load("ptx", sources="lib.ptx", functions={"scale": launch}, arch="sm_90")
+    assert mod.cubins["lib"].arch == "sm_90"
+    assert mod.cubins["lib"].image.startswith(b"\x7fELF")
+    x = cuda_array(driver_stub, 8)
+    mod.scale(x, 2.0)
+    assert driver_stub.launches()[0].values("Pfi") == (x.data_ptr, 2.0, 8)
+
+
+def test_a_wrapper_embeds_ptx_by_its_file_s_name(here, driver_stub):
+    write_ptx("kernels.ptx", KERNELS)
+    write("wrapper.cc", DRIVER)
+    mod = tc.load("ptx_wrapper", sources=["kernels.ptx", "wrapper.cc"], arch="sm_90")
+    mod.add_one(cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
+    assert len(driver_stub.launches()) == 1
+
+
+def test_ptx_is_assembled_for_several_architectures(here):
+    write_ptx("lib.ptx")
+    launch = tc.Launch(grid=1, block=1, params="float* x, float by, int n")
+    archs = ["sm_80", "sm_90", "compute_80"]
+    mod = tc.load("ptx_archs", sources="lib.ptx", functions={"scale": launch}, arch=archs)
+    assert mod.cubins["lib"].archs == ("sm_80", "sm_90", "compute_80")
+
+
+def test_ptx_for_a_newer_architecture_is_named(here):
+    write_ptx("lib.ptx", arch="compute_90")
+    with pytest.raises(ValueError, match=r"lib\.ptx is for sm_90 and .* for sm_80"):
+        tc.load("newer", sources="lib.ptx", functions=["scale"], arch="sm_80")
+
+
+def test_ptx_that_is_wrong_is_named(here):
+    write("broken.ptx", ".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n")
+    with pytest.raises(tc.CompileError, match=r"broken\.ptx"):
+        tc.load("broken", sources="broken.ptx", functions=["k"], arch="sm_90")
+    write("text.ptx", "text")
+    with pytest.raises(ValueError, match=r"text\.ptx is no PTX: it begins with"):
+        tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
+
+
+def test_without_a_gpu_ptx_needs_an_architecture(here, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(here / "none.so"))
+    write_ptx("lib.ptx")
+    with pytest.raises(tc.ToolchainError, match="no GPU to compile for"):
+        tc.load("no_gpu", sources="lib.ptx", functions=["scale"])
+
+
 # What is exported
 
 
