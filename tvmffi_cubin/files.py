@@ -33,8 +33,8 @@ def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOpt
         The files; what each becomes depends on its suffix. ``.cu`` is for NVRTC if it defines
         kernels, or device functions alone, and else for the host compiler; ``.cpp .cc .cxx`` and
         ``.c`` are for the C++ and the C compiler, each file a unit of its own; ``.o .obj .a .so``
-        are linked; ``.cubin .fatbin`` are embedded under the file's name without the suffix.
-        Relative paths start at the current folder.
+        are linked; ``.cubin .fatbin`` are embedded under the file's name without the suffix, as is
+        ``.ptx``, assembled for `arch`. Relative paths start at the current folder.
     cpp_files, cuda_files : path or sequence of path, optional
         The same as `sources`.
     keep_module_alive : bool

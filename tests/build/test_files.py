@@ -271,11 +271,13 @@ def test_a_wrapper_embeds_ptx_by_its_file_s_name(here, driver_stub):
 
 
 def test_ptx_is_assembled_for_several_architectures(here):
-    write_ptx("lib.ptx")
-    launch = tc.Launch(grid=1, block=1, params="float* x, float by, int n")
-    archs = ["sm_80", "sm_90", "compute_80"]
-    mod = tc.load("ptx_archs", sources="lib.ptx", functions={"scale": launch}, arch=archs)
-    assert mod.cubins["lib"].archs == ("sm_80", "sm_90", "compute_80")
+    write_ptx("kernels.ptx", KERNELS)
+    write("wrapper.cc", DRIVER)
+    sources = ["kernels.ptx", "wrapper.cc"]
+    path = tc.build("ptx_archs", sources=sources, arch=["sm_80", "sm_90", "compute_80"])
+    cubin = tc.load_module(path).cubins["kernels"]
+    assert cubin.image.startswith(b"\x50\xed\x55\xba")
+    assert all(name in cubin.image for name in (b"sm_80", b"add_one"))
 
 
 def test_ptx_for_a_newer_architecture_is_named(here):

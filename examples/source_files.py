@@ -1,0 +1,42 @@
+"""Source files: kernels in a .cu file, a function of your own that launches them in a .cc file."""
+
+from pathlib import Path
+
+from gpu import arch, no_launch
+
+import tvmffi_cubin as tc
+
+# [docs:build]
+folder = Path(__file__).parent / "source_files"
+mod = tc.load(
+    "squares",
+    sources=[folder / "squares.cu", folder / "fourth_powers.cc"],
+    functions={
+        "squares": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"}),
+    },
+    arch=arch(),  # [docs:skip]
+)
+# [docs:end]
+
+
+def main() -> None:
+    if reason := no_launch():
+        print(f"built, not launched: {reason}")
+        return
+    # [docs:call]
+    import torch
+
+    x = torch.rand(1000, device="cuda")
+    y = torch.empty_like(x)
+
+    mod.squares(x, y)  # as functions says
+    torch.testing.assert_close(y, x**2)
+
+    mod.fourth_powers(x, y)  # as the .cc file exports it
+    torch.testing.assert_close(y, x**4)
+    # [docs:end]
+    print("launched: the numbers are torch's")
+
+
+if __name__ == "__main__":
+    main()
