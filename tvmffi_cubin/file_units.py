@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .host_unit import host_flags
@@ -10,6 +11,11 @@ from .sources import HostFile
 from .toolset import Toolset
 
 __all__ = ["file_units", "library_flags"]
+
+# The user's flags are for C and C++; a standard of the one is an error to some compilers of the
+# other.
+_CXX_STANDARD = re.compile(r"-std=(?:c|gnu)\+\+")
+_C_STANDARD = re.compile(r"-std=(?:c|gnu|iso9899:)\d")
 
 
 def file_units(
@@ -42,7 +48,8 @@ def file_units(
             compiler = tools.c_compiler
             flags = _c_flags(tools, cflags)
         elif file.language == "c++":
-            flags = ("-x", "c++", *host_flags(tools, cflags))
+            own = [flag for flag in cflags if not _C_STANDARD.match(flag)]
+            flags = ("-x", "c++", *host_flags(tools, own))
         else:
             # As nvcc does, which calls this header its own.
             flags = ("-x", "c++", *host_flags(tools, cuda_flags), "-include", "cuda_runtime.h")
@@ -66,7 +73,8 @@ def _c_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
         # folder is there because gcc takes it for an error to ask for a next header in the last.
         own = (tools.include / "tvmffi_cubin" / "compat", tools.include)
         system += [word for folder in own for word in ("-idirafter", str(folder))]
-    return ("-x", "c", "-fPIC", "-O2", f"-I{tools.tvm_ffi.include}", *system, *cflags)
+    flags = [flag for flag in cflags if not _CXX_STANDARD.match(flag)]
+    return ("-x", "c", "-fPIC", "-O2", f"-I{tools.tvm_ffi.include}", *system, *flags)
 
 
 def library_flags(paths: Sequence[str]) -> tuple[str, ...]:

@@ -188,11 +188,11 @@ def _kind(path: str) -> str:
             "searched, extra_include_paths names others"
         )
     if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, _missing(path), path)
+        raise FileNotFoundError(errno.ENOENT, _missing(), path)
     raise ValueError(f"{path} has the suffix {suffix!r}: known are {known}")
 
 
-def _missing(path: str) -> str:
+def _missing() -> str:
     return f"there is no such source (the current folder is {os.getcwd()!r})"
 
 
@@ -210,7 +210,9 @@ def _check_is_file(path: str) -> None:
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "a source is a file, this is a folder", path)
     if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, _missing(path), path)
+        raise FileNotFoundError(errno.ENOENT, _missing(), path)
+    if not os.path.isfile(path):
+        raise ValueError(f"{path} is a device or a pipe: a source is a file that can be read twice")
 
 
 def _read_source(path: str, *, strict: bool) -> Source:

@@ -182,8 +182,13 @@ _SPLIT_FILE = "the kernels into one .cu file, the host functions into another, o
 
 def _refuse_mixed(title: str, facts: SourceFacts, wanted: set[str], split: str) -> None:
     exported = [f for f in facts.functions if f.defined and f.qualified in wanted]
-    if facts.kind == "mixed" or (facts.kind == "device" and exported):
-        uses = (Use(f"{f.qualified}, which is to be exported", f.line) for f in exported)
+    uses = [Use(f"{f.qualified}, which is to be exported", f.line) for f in exported]
+    is_mixed = facts.kind == "mixed" or (facts.kind == "device" and exported)
+    if facts.kind == "host":
+        # Its kernels are in a header, or nowhere; a host compiler knows no such launch.
+        uses = [Use(f"{x.text} in host code", x.line) for x in facts.launches if x.in_host]
+        is_mixed = bool(uses)
+    if is_mixed:
         evidence = "\n".join(f"  {use}" for use in (*facts.evidence, *uses)[:6])
         raise ValueError(
             f"{title} mixes kernels and host code, which are compiled by different compilers:\n"

@@ -58,6 +58,15 @@ def test_c_files_go_to_the_c_compiler(here, monkeypatch):
         tc.load("c", sources=["new.c", "call.cc"])
 
 
+@pytest.mark.parametrize("flags", [["-std=c++20"], ["-std=c11"], ["-std=gnu++20", "-std=gnu11"]])
+def test_a_standard_is_that_of_its_own_language(here, flags):
+    wanted = "20" if "++20" in flags[0] else "17"
+    write("ops.cc", f"static_assert(__cplusplus / 100 >= 20{wanted});\n" + ADD)
+    write("more.c", "int more(void) { return __STDC_VERSION__; }\n")
+    options = {"extra_cflags": ["-Werror", *flags]}
+    assert tc.load("std", sources=["ops.cc", "more.c"], **options).add(1, 2) == 3
+
+
 def test_c_files_see_tvm_ffi_and_cuda(here):
     write(
         "version.c",
@@ -172,6 +181,12 @@ def test_a_mixed_file_is_named(here):
     assert str(caught.value).startswith(f"{path} mixes")
     assert "line 6" in str(caught.value)
     assert ".cc file" in str(caught.value)
+
+
+def test_a_launch_that_only_nvcc_compiles_is_named(here):
+    write("run.cu", "__global__ void k(int* x);\nvoid run(int* x) { k<<<1, 1>>>(x); }\n")
+    with pytest.raises(ValueError, match=r"run\.cu mixes(.|\n)*line 2: k<<<\.\.\.>>> in host code"):
+        tc.load("run", sources="run.cu")
 
 
 # Images
@@ -416,6 +431,8 @@ def test_build_returns_what_load_loads(here):
         (".", IsADirectoryError, "a source is a file, this is a folder"),
         ("folder.cu", IsADirectoryError, "a source is a file, this is a folder"),
         ("folder.o", IsADirectoryError, "a source is a file, this is a folder"),
+        ("pipe.cu", ValueError, "pipe.cu is a device or a pipe"),
+        ("pipe.so", ValueError, "pipe.so is a device or a pipe"),
         ("notes.txt", ValueError, r"notes.txt has the suffix '.txt': known are .cu .cpp"),
         ("noname", ValueError, r"noname has the suffix '': known are"),
         ("ops.cuh", ValueError, r"ops.cuh is a header: leave it out.*extra_include_paths"),
@@ -433,6 +450,8 @@ def test_build_returns_what_load_loads(here):
 def test_what_is_no_source_is_refused_by_name(here, sources, error, text):
     for name in ("folder.cu", "folder.o"):
         (here / name).mkdir()
+    for name in ("pipe.cu", "pipe.so"):
+        os.mkfifo(name)
     for name in ("notes.txt", "noname", "ops.cuh"):
         write(name, "")
     Path("latin.cu").write_bytes(b"\n// caf\xe9\n")
