@@ -336,8 +336,13 @@ def test_an_interrupt_ends_the_compilers_too(tmp_path):
 
     ended = []
     watcher = threading.Thread(target=interrupt)
-    watcher.start()
-    with pytest.raises(KeyboardInterrupt):
-        builder.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.s": ""})
+    # A shell's background job starts with interrupts ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        watcher.start()
+        with pytest.raises(KeyboardInterrupt):
+            builder.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.s": ""})
+    finally:
+        signal.signal(signal.SIGINT, before)
     watcher.join(timeout=60)
     assert ended == [""]
