@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from .cubin import Cubin, Kernel, Parameter
+from .dispatch import Dispatch
 from .errors import (
     BuildError,
     CacheError,
@@ -36,6 +37,7 @@ __all__ = [
     "CompileError",
     "Cubin",
     "CubinError",
+    "Dispatch",
     "Function",
     "Kernel",
     "Launch",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from . import constant, expr
 from .cxx_type import Param, parse_params
 from .exported import Exported, contradicts
-from .function import BoundLaunch, Computed, Constant, Formula, Function, KernelRef
+from .function import BoundLaunch, Computed, Constant, Formula, Function, KernelRef, Requirement
 from .launch import Launch
 from .scope import Scope
 
@@ -79,7 +79,8 @@ class _Binder:
                     "tensor"
                 )
             self.exported[name] = replace(self.exported[name], strided=True)
-        return BoundLaunch(launch, ref, sources, figures)
+        when = launch.when and Requirement(launch.when, scope.resolve_condition(launch.when))
+        return BoundLaunch(launch, ref, sources, figures, when or None)
 
     def where(self, ref: KernelRef) -> str:
         return f"function {self.function!r}, kernel {ref.display!r}"

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .c_text import c_string, template
+from .dispatch_text import dispatch_text
+from .dispatched import Dispatched
 from .function import Function, KernelRef
 from .function_text import function_text
 
@@ -25,13 +27,15 @@ def image_unit(name: str, file: str, size: int, machine: str) -> str:
 
 
 def launcher_unit(
-    functions: Sequence[Function], images: Mapping[str, str], manifest: Mapping[str, Any]
+    functions: Sequence[Function | Dispatched],
+    images: Mapping[str, str],
+    manifest: Mapping[str, Any],
 ) -> str:
     """Return the C++ text of a launcher.
 
     Parameters
     ----------
-    functions : sequence of Function
+    functions : sequence of Function or Dispatched
         What it exports.
     images : mapping of str to str
         Name of each image that the functions use, to its architectures as people read them.
@@ -53,7 +57,7 @@ def launcher_unit(
         image_list=", ".join(f"&image_{name}" for name in images),
         kernels="\n".join(_kernel_row(ref) for ref in kernels.values()),
         functions="\n".join(
-            function_text(index, function, rows) for index, function in enumerate(functions)
+            _tables(index, function, rows) for index, function in enumerate(functions)
         ),
         exports="\n".join(
             template("launcher_export.cc.in").substitute(
@@ -65,6 +69,14 @@ def launcher_unit(
         ),
         manifest=c_string(json.dumps(manifest)),
     )
+
+
+def _tables(
+    index: int, function: Function | Dispatched, kernels: Mapping[tuple[str, str], int]
+) -> str:
+    if isinstance(function, Dispatched):
+        return dispatch_text(index, function, kernels)
+    return function_text(index, function, kernels)
 
 
 def _kernel_row(ref: KernelRef) -> str:

@@ -39,6 +39,16 @@ class Exported:
         """The parameter's name."""
         return self.param.name
 
+    def covers(self, other: Exported) -> bool:
+        """Whether every argument that goes with another parameter goes with this one."""
+        asks_less = (
+            (self.strided or not other.strided)
+            and (other.in_expression or not self.in_expression)
+            and self.param.ndim in (None, other.param.ndim)
+            and self.min_rank <= (other.param.ndim or other.min_rank)
+        )
+        return asks_less and _takes_all(self.param.type, other.param.type, self.size, other.size)
+
     def merged(self, param: Param, size: int) -> Exported:
         """Return what fits another launch's parameter of this name too.
 
@@ -89,6 +99,8 @@ class Exported:
 
     def with_read(self, read: expr.Name | expr.TensorField) -> Exported:
         """Return it with what an expression needs of it noted."""
+        if isinstance(read, expr.TensorField) and read.field == "data_ptr":
+            return self  # which None and addresses have too
         if isinstance(read, expr.Name) or read.index is None:
             return replace(self, in_expression=True)
         needed = -read.index if read.index < 0 else read.index + 1
@@ -118,6 +130,16 @@ def contradicts(declared: CxxType, real: CxxType) -> bool:
         return False
     one, other = set(declared.pointee.dtypes), set(real.pointee.dtypes)
     return bool(one and other and not one & other)
+
+
+def _takes_all(one: CxxType, other: CxxType, size: int, other_size: int) -> bool:
+    if one.kind != other.kind or one.scalar != other.scalar:
+        return False
+    if one.pointee is None or other.pointee is None:
+        return size == other_size or (one.kind in ("int", "uint") and size > other_size)
+    mine, theirs = set(one.pointee.dtypes), set(other.pointee.dtypes)
+    takes = not mine or (bool(theirs) and theirs <= mine)
+    return takes and one.pointee.align <= other.pointee.align
 
 
 def _common_type(one: CxxType, other: CxxType) -> CxxType | None:

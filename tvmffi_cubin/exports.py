@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from .bind import bind
 from .cxx_type import parse_params
+from .dispatched import Dispatched, dispatched
+from .export import Export
 from .function import Function, KernelRef
 from .image import Image
 from .kernel_signature import KernelSignature, select, signature_text
 from .launch import Launch
-from .request import DEVICE_IMAGE, Export
+from .request import DEVICE_IMAGE
 
 __all__ = ["Exports", "resolve"]
 
@@ -21,7 +23,7 @@ class Exports:
     """What the module exports: C++ functions by name, with docstrings, and generated functions."""
 
     host: tuple[tuple[str, str], ...]
-    functions: tuple[Function, ...]
+    functions: tuple[Function | Dispatched, ...]
 
 
 def resolve(
@@ -61,10 +63,18 @@ def resolve(
         if own or _is_host(export, images, host_functions, has_host):
             host.append((export.name, export.doc))
         else:
-            launches = export.launches or (Launch(),)
-            refs = [(launch, _find(export, launch, images)) for launch in launches]
-            bound.append(bind(export.name, refs, doc=export.doc))
+            bound.append(_bound(export, images))
     return Exports(tuple(host), tuple(bound))
+
+
+def _bound(export: Export, images: Sequence[Image]) -> Function | Dispatched:
+    def one(launches: Sequence[Launch]) -> Function:
+        refs = [(launch, _find(export, launch, images)) for launch in launches]
+        return bind(export.name, refs, doc=export.doc)
+
+    if export.dispatch is None:
+        return one(export.launches or (Launch(),))
+    return dispatched(export.name, map(one, export.dispatch.instances), doc=export.doc)
 
 
 def _all_kernels(images: Sequence[Image]) -> Iterator[Export]:

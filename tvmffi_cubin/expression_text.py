@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import expr
+from . import condition, expr
 
-__all__ = ["expression_text"]
+__all__ = ["condition_text", "expression_text"]
 
 _METHODS = {"+": "Add", "-": "Sub", "*": "Mul", "//": "FloorDiv", "%": "Mod"}
+_FIELDS = {"shape": "Shape", "stride": "Stride", "numel": "Numel", "data_ptr": "DataPtr"}
 _CALLS = {"ceil_div": "CeilDiv", "min": "Min", "max": "Max"}
 
 
@@ -27,7 +28,7 @@ def expression_text(tree: expr.Expr, numbers: Mapping[str, int]) -> str:
     if isinstance(tree, expr.Name):
         return f"e->Integer({numbers[tree.name]})" if tree.name in numbers else "e->num_sms"
     if isinstance(tree, expr.TensorField):
-        method = tree.field.capitalize()
+        method = _FIELDS[tree.field]
         index = "" if tree.index is None else f", {tree.index}"
         return f"e->{method}({numbers[tree.tensor]}{index})"
     if isinstance(tree, expr.Binary):
@@ -37,3 +38,16 @@ def expression_text(tree: expr.Expr, numbers: Mapping[str, int]) -> str:
     for arg in tree.args[1:]:
         text = f"e->{_CALLS[tree.function]}({text}, {expression_text(arg, numbers)})"
     return text
+
+
+def condition_text(tree: condition.Condition, numbers: Mapping[str, int]) -> str:
+    """Return the C++ text of a condition; for the parameters see `expression_text`."""
+    if isinstance(tree, condition.Compare):
+        left, right = expression_text(tree.left, numbers), expression_text(tree.right, numbers)
+        return f"({left} {tree.op} {right})"
+    if isinstance(tree, condition.Flag):
+        return f"({expression_text(tree.name, numbers)} != 0)"
+    if isinstance(tree, condition.Not):
+        return f"!{condition_text(tree.part, numbers)}"
+    sign = {"and": " && ", "or": " || "}[tree.op]
+    return f"({sign.join(condition_text(part, numbers) for part in tree.parts)})"

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from . import expr
+from . import condition, expr
 from .cubin import Kernel
 from .cxx_type import CxxType, Param
 from .exported import Exported
 from .launch import Launch
 
-__all__ = ["BoundLaunch", "Computed", "Constant", "Formula", "Function", "KernelRef"]
+__all__ = [
+    "BoundLaunch",
+    "Computed",
+    "Constant",
+    "Formula",
+    "Function",
+    "KernelRef",
+    "Requirement",
+]
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,14 @@ class Formula:
 
 
 @dataclass(frozen=True)
+class Requirement:
+    """A condition as it was written, and its tree over the function's parameters alone."""
+
+    text: str
+    tree: condition.Condition
+
+
+@dataclass(frozen=True)
 class Computed:
     """A kernel parameter that an expression gives."""
 
@@ -78,12 +95,15 @@ class BoundLaunch:
         For each kernel parameter in order; a str is the name of an exported parameter.
     figures : mapping of str to int or Formula
         By field, such as ``"grid.x"``.
+    when : Requirement or None
+        What must hold for the launch.
     """
 
     launch: Launch
     kernel: KernelRef
     sources: tuple[str | Computed | Constant, ...]
     figures: Mapping[str, int | Formula]
+    when: Requirement | None = None
 
 
 @dataclass(frozen=True)
@@ -98,5 +118,19 @@ class Function:
     @property
     def signature(self) -> str:
         """The function as C++ would declare it."""
-        inner = ", ".join(f"{p.param.type.text} {p.name}" for p in self.params)
-        return f"{self.name}({inner})"
+        return f"{self.name}({self.declared_params})"
+
+    @property
+    def declared_params(self) -> str:
+        """The parameters as C++ would declare them."""
+        return ", ".join(f"{p.param.type.text} {p.name}" for p in self.params)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a shared object says of the function, as JSON values."""
+        return {
+            "signature": self.signature,
+            "params": [[p.name, p.param.type.text] for p in self.params],
+            "doc": self.doc,
+            "launches": len(self.launches),
+            "kernels": [bound.kernel.kernel.name for bound in self.launches],
+        }

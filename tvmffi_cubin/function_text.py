@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from . import expr
+from . import condition, expr
 from .c_text import c_string, template
 from .cxx_type import CxxType
 from .exported import Exported
-from .expression_text import expression_text
+from .expression_text import condition_text, expression_text
 from .function import BoundLaunch, Computed, Constant, Formula, Function
 
-__all__ = ["function_text"]
+__all__ = [
+    "function_text",
+    "plan_text",
+    "positions",
+    "reads_num_sms",
+    "requirement_text",
+    "tables_text",
+]
 
 _DTYPE_NAMES = (
     "int",
@@ -49,33 +56,69 @@ def function_text(index: int, function: Function, kernels: Mapping[tuple[str, st
     kernels : mapping
         The number of each kernel in the launcher, by `KernelRef.key`.
     """
-    numbers = {p.name: number for number, p in enumerate(function.params)}
+    return template("launcher_function.cc.in").substitute(
+        signature=function.signature,
+        tables=tables_text(str(index), function, kernels),
+        index=index,
+        plan=plan_text(str(index), function),
+    )
+
+
+def tables_text(
+    label: str,
+    function: Function,
+    kernels: Mapping[tuple[str, str], int],
+    *,
+    requires: bool = True,
+) -> str:
+    """Return the tables that `plan_text` refers to; `label` tells them from others' tables.
+
+    `requires` is whether a launch's condition is checked where it is evaluated, rather than before.
+    """
+    numbers = positions(function)
     tables = []
     if function.params:
         rows = "\n".join(_param_row(p) for p in function.params)
-        tables.append(f"constexpr Param params_{index}[] = {{\n{rows}\n}};")
+        tables.append(f"constexpr Param params_{label}[] = {{\n{rows}\n}};")
     plans = []
     for number, bound in enumerate(function.launches):
-        label = f"{index}_{number}"
-        body = _evaluation(bound, numbers)
-        tables += _sources(label, bound, numbers)
+        launch = f"{label}_{number}"
+        required = requirement_text(bound, numbers) if requires else ""
+        body = required + _evaluation(bound, numbers)
+        tables += _sources(launch, bound, numbers)
         if body:
-            head = f"void evaluate_{label}(Evaluation* e, bool own_shape, bool own_smem)"
+            head = f"void evaluate_{launch}(Evaluation* e, bool own_shape, bool own_smem)"
             tables.append(f"{head} {{\n{body}}}")
-        evaluate = f"evaluate_{label}" if body else "nullptr"
-        plans.append(_plan_row(label, bound, kernels[bound.kernel.key], evaluate))
-    tables.append(f"constexpr LaunchPlan launches_{index}[] = {{\n" + "\n".join(plans) + "\n};")
-    slots = sum(max(1, len(bound.sources)) for bound in function.launches)
-    return template("launcher_function.cc.in").substitute(
-        signature=function.signature,
-        tables="\n".join(tables),
-        index=index,
-        name=function.name,
-        params=f"params_{index}" if function.params else "nullptr",
-        num_params=len(function.params),
-        num_launches=len(function.launches),
-        num_slots=slots,
+        evaluate = f"evaluate_{launch}" if body else "nullptr"
+        plans.append(_plan_row(launch, bound, kernels[bound.kernel.key], evaluate))
+    tables.append(f"constexpr LaunchPlan launches_{label}[] = {{\n" + "\n".join(plans) + "\n};")
+    return "\n".join(tables)
+
+
+def plan_text(label: str, function: Function) -> str:
+    """Return the initialiser of a function's ``FunctionPlan``."""
+    cells = (
+        c_string(function.name),
+        f"params_{label}" if function.params else "nullptr",
+        str(len(function.params)),
+        f"launches_{label}",
+        str(len(function.launches)),
+        str(sum(max(1, len(bound.sources)) for bound in function.launches)),
     )
+    return f"{{{', '.join(cells)}}}"
+
+
+def positions(function: Function) -> dict[str, int]:
+    """Return the position of each parameter."""
+    return {p.name: number for number, p in enumerate(function.params)}
+
+
+def requirement_text(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
+    """Return the statement that checks a launch's condition; empty where it has none."""
+    if bound.when is None:
+        return ""
+    holds = condition_text(bound.when.tree, numbers)
+    return f"  e->Require({c_string(bound.when.text)}, {holds});\n"
 
 
 def _param_row(exported: Exported) -> str:
@@ -132,21 +175,24 @@ def _sources(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -> Iter
         yield f"constexpr Source sources_{label}[] = {{\n" + "\n".join(rows) + "\n};"
 
 
+def reads_num_sms(read: expr.Name | expr.TensorField) -> bool:
+    """Whether a read of an expression is that of the device's number of multiprocessors."""
+    return isinstance(read, expr.Name) and read.name == "num_sms"
+
+
 def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str:
     trees = [f.tree for f in bound.figures.values() if isinstance(f, Formula)]
     trees += [source.formula.tree for source in bound.sources if isinstance(source, Computed)]
-    reads_sms = any(
-        isinstance(read, expr.Name) and read.name == "num_sms"
-        for tree in trees
-        for read in expr.names(tree)
-    )
+    reads = [read for tree in trees for read in expr.names(tree)]
+    if bound.when is not None:
+        reads += condition.reads(bound.when.tree)
     cells = (
         f"&kernels[{kernel}]",
         f"sources_{label}" if bound.sources else "nullptr",
         str(len(bound.sources)),
         str(sum(isinstance(source, Computed) for source in bound.sources)),
         _bool(bound.launch.is_shaped),
-        _bool(reads_sms),
+        _bool(any(map(reads_num_sms, reads))),
         evaluate,
     )
     return f"    {{{', '.join(cells)}}},"

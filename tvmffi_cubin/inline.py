@@ -41,7 +41,8 @@ def load_inline(
     functions : mapping, sequence of str or str, optional
         What to export. A name alone is a kernel, launched as ``mod.k[grid, block](...)``, or a
         C++ function of the sources; in a mapping a str is its docstring, a `Launch` or a list of
-        them says how a kernel is launched. Default: all kernels, where there is no host code.
+        them says how a kernel is launched, a `Dispatch` several ways of which the first that fits
+        is taken. Default: all kernels, where there is no host code.
     embed_cubin : mapping of str to bytes, Cubin or path, optional
         Images to embed, by the name that ``EMBED_CUBIN`` and ``TVM_FFI_EMBED_CUBIN`` take. The
         image of the kernels compiled here is called ``kernels``.

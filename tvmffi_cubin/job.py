@@ -53,16 +53,7 @@ class Job:
         return {
             "schema": 1,
             "name": self.request.name,
-            "functions": {
-                f.name: {
-                    "signature": f.signature,
-                    "params": [[p.name, p.param.type.text] for p in f.params],
-                    "doc": f.doc,
-                    "launches": len(f.launches),
-                    "kernels": [b.kernel.kernel.name for b in f.launches],
-                }
-                for f in self.exports.functions
-            },
+            "functions": {f.name: f.facts() for f in self.exports.functions},
             "images": {i.name: image_facts(i, f"{i.name}.cubin") for i in self.images},
         }
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import expr
+from . import condition, expr
+
+if TYPE_CHECKING:
+    from .dispatch import Dispatch
 
 __all__ = ["Constant", "Figure", "Launch"]
 
@@ -40,6 +43,9 @@ class Launch:
         Tensors that need not be contiguous, because the kernel reads their strides otherwise.
     kernel : str, optional
         The kernel, where its name is not the function's: ``"fill<float>"``, ``"ns::add"``.
+    when : str, optional
+        A condition on the arguments (see `tvmffi_cubin.condition`), ``"n % 4 == 0"``: where it does
+        not hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.
 
     Raises
     ------
@@ -54,6 +60,7 @@ class Launch:
     params: str | None = None
     strided: Any = ()
     kernel: str | None = None
+    when: str | None = None
 
     def __post_init__(self) -> None:
         if (self.grid is None) != (self.block is None):
@@ -72,6 +79,29 @@ class Launch:
                 raise TypeError(f"Launch: {name} is a str, got {type(value).__name__}")
             if value is not None and not value.strip():
                 raise ValueError(f"Launch: {name} is empty; leave it out where there is none")
+        _check_when(self.when)
+
+    def over(self, **names: Iterable[str | int | bool]) -> Dispatch:
+        """Return an instance for each combination of values of names in `kernel`.
+
+        ``Launch(kernel="scale<T, W>", when="n % W == 0", ...).over(T=["float", "__half"], W=[4,
+        1])`` has four instances, in the order of nested loops, the first name's outermost.
+
+        Parameters
+        ----------
+        **names : iterable of str, int or bool
+            What each name stands for. It is replaced in `kernel` and `params`, and, where it stands
+            for an int or a bool, in expressions and conditions.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A name is not in `kernel`, or has no values; a value is of another type, or a type's
+            name would stand in an expression.
+        """
+        from .over import instances_over
+
+        return instances_over(self, names)
 
     @property
     def is_shaped(self) -> bool:
@@ -105,6 +135,15 @@ def _check_figure(name: str, value: object, *, least: int) -> None:
         raise TypeError(f"Launch: {name} is an int or an expression, got {type(value).__name__}")
     if not least <= value < 2**32:
         raise ValueError(f"Launch: {name} is {value}, wanted {least} to {2**32 - 1}")
+
+
+def _check_when(text: str | None) -> None:
+    if text is None:
+        return
+    try:
+        condition.parse(text)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"Launch: when: {error}") from None
 
 
 def _dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:

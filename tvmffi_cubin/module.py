@@ -130,8 +130,8 @@ class Module(tvm_ffi.Module):
         return f"<tvmffi_cubin.Module {self.path}: {', '.join(self.functions) or 'C++ functions'}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show IPython the functions and their signatures, one a line."""
-        lines = [f"\n  {self.get_function(name).signature}" for name in self.functions]
+        """Show IPython the functions and their parameters, one a line."""
+        lines = [f"\n  {self.get_function(name).summary}" for name in self.functions]
         title = f"<tvmffi_cubin.Module {os.path.basename(self.path)}>"
         printer.text("".join([title, *lines]) if lines else repr(self))
 

@@ -32,13 +32,14 @@ class _PythonSignature:
             raise AttributeError("__signature__")
         import inspect
 
-        return inspect.Signature(
-            [
+        if function._common_names is None:
+            parameters = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
+        else:
+            parameters = [
                 inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=type_)
                 for name, type_ in function.params
-            ],
-            return_annotation=None,
-        )
+            ]
+        return inspect.Signature(parameters, return_annotation=None)
 
 
 class Function(tvm_ffi.Function):
@@ -75,17 +76,30 @@ class Function(tvm_ffi.Function):
 
     @property
     def params(self) -> tuple[tuple[str, str], ...]:
-        """Names and C++ types of the parameters, in order."""
+        """Names and C++ types of the parameters, in order.
+
+        Where instances have several at one position, all of them, with ``" | "`` in between.
+        """
         return tuple((name, type_) for name, type_ in self._generated()["params"])
 
     @property
     def signature(self) -> str:
-        """The function as C++ would declare it."""
+        """The function as C++ would declare it; of several instances each, one a line."""
         return str(self._generated()["signature"])
 
+    @property
+    def summary(self) -> str:
+        """The function in one line: its signature, or that of all its instances together."""
+        instances = self._generated().get("instances")
+        if instances is None:
+            return self.signature
+        inner = ", ".join(f"{type_} {name}" for name, type_ in self.params)
+        count = f"{len(instances)} instance{'' if len(instances) == 1 else 's'}"
+        return f"{self.name}({inner}), the first of {count} that fits"
+
     def __repr__(self) -> str:
-        """Name and, where it is known, signature."""
-        return f"<tvmffi_cubin.Function {self.signature if self.info else self.name}>"
+        """Name and, where they are known, parameters."""
+        return f"<tvmffi_cubin.Function {self.summary if self.info else self.name}>"
 
     def _generated(self) -> Mapping[str, Any]:
         if self.info is None:
@@ -100,20 +114,34 @@ class Function(tvm_ffi.Function):
         self._generated()
         return tvm_ffi.Module.get_function(self._module, _OPTIONS + self.name)
 
+    @cached_property
+    def _common_names(self) -> list[str] | None:
+        """The parameters' names; None where instances differ in them."""
+        info = self._generated()
+        known = [[name for name, _ in x["params"]] for x in info.get("instances", [info])]
+        return known[0] if all(names == known[0] for names in known) else None
+
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        names = [name for name, _ in self.params]
+        names = self._common_names
+        if names is None:
+            if kwargs:
+                raise TypeError(
+                    f"{self.name}: its instances name their parameters differently, pass them by "
+                    f"position:\n{self.signature}"
+                )
+            return list(args)
         if len(args) > len(names):
-            raise TypeError(f"{self.signature}: got {len(args)} arguments, wanted {len(names)}")
+            raise TypeError(f"{self.summary}: got {len(args)} arguments, wanted {len(names)}")
         given = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name not in names:
-                raise TypeError(f"{self.signature}: got an unknown argument {name!r}")
+                raise TypeError(f"{self.summary}: got an unknown argument {name!r}")
             if name in given:
-                raise TypeError(f"{self.signature}: got {name!r} twice")
+                raise TypeError(f"{self.summary}: got {name!r} twice")
             given[name] = value
         missing = [name for name in names if name not in given]
         if missing:
-            raise TypeError(f"{self.signature}: missing {', '.join(missing)}")
+            raise TypeError(f"{self.summary}: missing {', '.join(missing)}")
         return [given[name] for name in names]
 
 

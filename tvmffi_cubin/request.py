@@ -11,6 +11,8 @@ from typing import Any
 from . import pch, preprocessor_flags
 from .arguments import check_unicode, file_name, flags, folders, identifier, strings, texts
 from .cubin import Cubin
+from .dispatch import Dispatch
+from .export import Export
 from .key import Key
 from .launch import Launch
 from .source import Source
@@ -27,15 +29,6 @@ _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
 _CUDA_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)", re.MULTILINE)
 _OBJECTS = (".o", ".obj")
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
-
-
-@dataclass(frozen=True)
-class Export:
-    """A function to export; `launches` None where the sources decide what it is."""
-
-    name: str
-    doc: str = ""
-    launches: tuple[Launch, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +93,9 @@ class Request:
         key.add("cpp_sources", list(map(list, self.cpp_sources)))
         key.add("cuda_sources", list(map(list, self.cuda_sources)))
         key.add("kernel_sources", list(map(list, self.kernel_sources)))
-        key.add("functions", None if self.functions is None else _function_fields(self.functions))
+        key.add(
+            "functions", None if self.functions is None else [x.fields() for x in self.functions]
+        )
         key.add("name_expressions", self.name_expressions)
         key.add("cflags", self.cflags)
         key.add("cuda_cflags", self.cuda_cflags)
@@ -113,26 +108,6 @@ class Request:
         # It changes nothing but for a compiler's faults; who by-passes those wants a fresh build.
         key.add("use_pch", self.use_pch)
         self.files.add_to(key)
-
-
-def _function_fields(functions: Iterable[Export]) -> list[Any]:
-    return [
-        [e.name, e.doc, None if e.launches is None else [_launch_fields(x) for x in e.launches]]
-        for e in functions
-    ]
-
-
-def _launch_fields(launch: Launch) -> list[Any]:
-    # The order of args does not matter to a launch; that of everything else does.
-    return [
-        launch.grid,
-        launch.block,
-        launch.dynamic_smem_bytes,
-        dict(launch.args),
-        launch.params,
-        launch.strided,
-        launch.kernel,
-    ]
 
 
 def make_request(
@@ -270,9 +245,13 @@ def _export(name: Any, spec: Any) -> Export:
         return Export(name, doc=spec)
     if spec is None:
         return Export(name)
+    if isinstance(spec, Dispatch):
+        return Export(name, launches=spec.launches, dispatch=spec)
     launches = (spec,) if isinstance(spec, Launch) else spec
     if isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches):
         if not launches:
             raise ValueError(f"functions[{name!r}] is an empty list of launches")
         return Export(name, launches=tuple(launches))
-    raise TypeError(f"functions[{name!r}] is a docstring, a Launch or a list of them, got {spec!r}")
+    raise TypeError(
+        f"functions[{name!r}] is a docstring, a Launch, a list of them or a Dispatch, got {spec!r}"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from . import expr
+from . import condition, expr
 from .cxx_type import CxxType
 from .exported import Exported
 
@@ -58,7 +58,46 @@ class Scope:
             It reads an unknown name, or one in a way that its type does not allow; the message
             points at the name.
         """
-        tree = self._over(expr.parse(text), what, text, reading)
+        return self._checked(expr.parse(text), what, text, reading)
+
+    def resolve_condition(self, text: str) -> condition.Condition:
+        """Return a condition's tree over the function's parameters and ``num_sms`` alone.
+
+        Raises
+        ------
+        ValueError
+            As `resolve`; or a name that stands alone is no bool.
+        """
+        return self._condition(condition.parse(text), text)
+
+    def _condition(self, tree: condition.Condition, text: str) -> condition.Condition:
+        if isinstance(tree, condition.Not):
+            return replace(tree, part=self._condition(tree.part, text))
+        if isinstance(tree, condition.Joined):
+            return replace(tree, parts=tuple(self._condition(x, text) for x in tree.parts))
+        if isinstance(tree, condition.Flag):
+            read = self._operand(tree.name, text)
+            if not isinstance(read, expr.Name) or not self._is_flag(read.name):
+                name = tree.name.name
+                problem = f"{self.where}: when: {name!r} is no bool; compare it, as in {name} != 0"
+                raise expr.failure(text, tree.name.column, problem)
+            return condition.Flag(read)
+        left, right = self._operand(tree.left, text), self._operand(tree.right, text)
+        return replace(tree, left=left, right=right)
+
+    def _operand(self, tree: expr.Expr, text: str) -> expr.Expr:
+        if isinstance(tree, expr.Name) and self._is_flag(tree.name):
+            self.exported[tree.name] = self.exported[tree.name].with_read(tree)
+            return tree
+        return self._checked(tree, "when", text, ())
+
+    def _is_flag(self, name: str) -> bool:
+        return name in self.exported and self.exported[name].param.type.kind == "bool"
+
+    def _checked(
+        self, tree: expr.Expr, what: str, text: str, reading: tuple[str, ...]
+    ) -> expr.Expr:
+        tree = self._over(tree, what, text, reading)
         # Args that read each other can double at every step; the text of a launcher has an end.
         if expr.is_larger(tree, _LARGEST):
             raise ValueError(

@@ -20,6 +20,8 @@ _GENERATORS = (
     "bind.py",
     "c_text.py",
     "codegen.py",
+    "dispatch_text.py",
+    "dispatched.py",
     "file_units.py",
     "expression_text.py",
     "function.py",
@@ -30,6 +32,7 @@ _GENERATORS = (
     "templates/host.cc.in",
     "templates/image.s.in",
     "templates/launcher.cc.in",
+    "templates/launcher_dispatch.cc.in",
     "templates/launcher_export.cc.in",
     "templates/launcher_function.cc.in",
 )

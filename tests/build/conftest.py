@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
+from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 
@@ -27,3 +31,22 @@ def here(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def instances(_own_environment: None) -> tc.Module:
+    """The functions of DISPATCH_FUNCTIONS."""
+    return tc.load_inline("instances", DISPATCH, functions=DISPATCH_FUNCTIONS, arch="sm_90")
+
+
+@pytest.fixture
+def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list[str]]:
+    """The kernels of `instances` launched since the last call of this, as people write them."""
+    names = {symbol: name for name, symbol in instances.cubins["kernels"].lowered_names.items()}
+
+    def take() -> list[str]:
+        kernels = [names.get(x.kernel or "", x.kernel or "") for x in driver_stub.launches()]
+        driver_stub.reset()
+        return kernels
+
+    return take

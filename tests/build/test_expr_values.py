@@ -65,7 +65,9 @@ def value_of(tree: expr.Expr, values: dict[str, int]) -> int:
     if isinstance(tree, expr.Name):
         return values[tree.name]
     if isinstance(tree, expr.TensorField):
-        return values["x.numel"] if tree.index is None else values[tree.field][tree.index]
+        if tree.index is None:
+            return values[f"x.{tree.field}"]
+        return values[tree.field][tree.index]
     if isinstance(tree, expr.Call):
         args = [value_of(arg, values) for arg in tree.args]
         if tree.function != "ceil_div":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tvmffi_cubin import Launch, Parameter
 from tvmffi_cubin.bind import bind
 from tvmffi_cubin.cubin import Kernel
@@ -46,3 +48,9 @@ def bound(*launches: tuple[Launch, KernelRef] | str, name: str = "f", doc: str =
         for item in launches
     ]
     return bind(name, pairs, doc=doc)
+
+
+def instance(declaration: str, when: str | None = None, **options: Any) -> Function:
+    """Return a function over one launch of the kernel of a declaration, in the shape 1, 1."""
+    launch = Launch(**({"grid": 1, "block": 1} | options), when=when)
+    return bound((launch, kernel_ref(declaration)))

@@ -11,6 +11,7 @@ from kernel_refs import bound, kernel_ref
 
 from tvmffi_cubin import Launch, codegen
 from tvmffi_cubin.c_text import c_string
+from tvmffi_cubin.dispatched import dispatched
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
@@ -55,6 +56,16 @@ def test_several_functions_launches_and_images():
     images = {"kernels": "sm_90a", "extra": "sm_80, sm_90"}
     manifest = {"name": 'a "module"', "functions": {"both": {"doc": "é ?? \\ \n"}}}
     golden_file.check("several.cc", text_of(*functions, images=images, manifest=manifest))
+
+
+def test_a_function_of_several_instances_beside_one_with_a_condition():
+    vector = (Launch(grid="n // 4", block=64, when="n % 4 == 0"), kernel_ref("v(float4* x, int n)"))
+    scalar = (Launch(grid="n", block=64, when="x.data_ptr != 0"), kernel_ref("s(float* x, int n)"))
+    after = (Launch(grid=1, block=1, when="not (f or n < num_sms)"), kernel_ref("t(bool f)"))
+    nothing = (Launch(), kernel_ref("u()"))
+    instances = [bound(*launches, name="f") for launches in ([vector], [scalar, after], [nothing])]
+    functions = (dispatched("f", instances, doc="Any."), bound(vector, name="only"))
+    golden_file.check("instances.cc", text_of(*functions))
 
 
 def test_an_image_is_embedded():

@@ -72,7 +72,7 @@ def test_every_public_name_is_in_the_reference_and_has_a_docstring(name: str):
 
 def public_members() -> list[tuple[str, object]]:
     found = []
-    for owner in (tc.Module, tc.Function, tc.Launch, tc.Cubin):
+    for owner in (tc.Module, tc.Function, tc.Launch, tc.Dispatch, tc.Cubin):
         fields = {field.name for field in getattr(owner, "__dataclass_fields__", {}).values()}
         for name, member in vars(owner).items():
             if not name.startswith("_") and name not in fields:
@@ -104,6 +104,7 @@ def test_every_field_is_in_the_reference(owner: type):
         tc.build,
         tc.load_module,
         tc.Launch,
+        tc.Dispatch,
         tc.use_stream,
         tc.nvrtc.compile,
         tc.nvjitlink.link,

@@ -6,10 +6,10 @@ from tvmffi_cubin import Launch, Parameter
 from tvmffi_cubin.cubin import Kernel
 from tvmffi_cubin.cxx_type import parse_params
 from tvmffi_cubin.demangle import demangle, take_apart
+from tvmffi_cubin.export import Export
 from tvmffi_cubin.exports import resolve
 from tvmffi_cubin.image import Image
 from tvmffi_cubin.kernel_signature import KernelSignature
-from tvmffi_cubin.request import Export
 
 
 def signature(symbol: str, params: str = "float* x") -> KernelSignature:

@@ -75,6 +75,9 @@ def test_figures_are_named_by_axis():
         ({"strided": 3}, TypeError, "strided is a sequence of names, got int"),
         ({"strided": ["x y"]}, ValueError, "strided: 'x y' is not a parameter's name"),
         ({"strided": [3]}, TypeError, "strided: a name is a str, got int"),
+        ({"when": ""}, ValueError, "when: an expression is empty"),
+        ({"when": True}, TypeError, "when: an expression is a str, got bool"),
+        ({"when": "n % 4"}, ValueError, "when: wanted a condition"),
     ],
 )
 def test_a_wrong_field_is_refused_by_name(options, error, text):

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import Cubin, Launch
+from tvmffi_cubin import Cubin, Dispatch, Launch
+from tvmffi_cubin.export import Export
 from tvmffi_cubin.key import Key
-from tvmffi_cubin.request import Export, make_request
+from tvmffi_cubin.request import make_request
 from tvmffi_cubin.source import Source
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
@@ -59,6 +60,13 @@ def test_functions_come_as_a_name_a_list_or_a_mapping():
         Export("e"),
     )
     assert request(functions=[]).functions == ()
+
+
+def test_a_dispatch_brings_the_launches_of_all_its_instances():
+    dispatch = Launch(kernel="k<T>").over(T=["int", "float"])
+    made = request(functions={"k": dispatch})
+    assert made.functions == (Export("k", launches=dispatch.launches, dispatch=dispatch),)
+    assert made.wanted_expressions == ("k<int>", "k<float>")
 
 
 def test_images_are_bytes_however_they_come(tmp_path):
@@ -157,7 +165,7 @@ def test_template_instances_that_launches_name_are_asked_for_once():
         ({"functions": ["é"]}, ValueError, "is not a name that C can have"),
         ({"functions": ["k\n"]}, ValueError, "is not a name that C can have"),
         ({"functions": {"k": []}}, ValueError, r"functions\['k'\] is an empty list of launches"),
-        ({"functions": {"k": 3}}, TypeError, r"functions\['k'\] is a docstring, a Launch or"),
+        ({"functions": {"k": 3}}, TypeError, r"functions\['k'\] is a docstring, a Launch, a"),
         ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] is a docstring"),
         ({"functions": ["_tvmffi_cubin_k"]}, ValueError, "begins as .* own functions do"),
         ({"functions": ["_doc_k"]}, ValueError, "begins as .* own functions do"),
@@ -205,6 +213,13 @@ def test_every_argument_is_in_the_key(tmp_path):
         {"functions": {"k": Launch(params="int n")}},
         {"functions": {"k": Launch(strided="x")}},
         {"functions": {"k": Launch(kernel="x")}},
+        {"functions": {"k": Launch(when="n > 0")}},
+        {"functions": {"k": Launch(when="n >= 0")}},
+        {"functions": {"k": [Launch(kernel="x"), Launch(kernel="y")]}},
+        {"functions": {"k": Dispatch([Launch(kernel="x")])}},
+        {"functions": {"k": Dispatch([Launch(kernel="x"), Launch(kernel="y")])}},
+        {"functions": {"k": Dispatch([[Launch(kernel="x"), Launch(kernel="y")]])}},
+        {"functions": {"k": Dispatch([Launch(kernel="y"), Launch(kernel="x")])}},
         {"name_expressions": "k<int>"},
         {"extra_cflags": ["-O3"]},
         {"extra_cuda_cflags": ["-O3"]},

@@ -56,6 +56,7 @@ inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument*
     case Kind::kBool:
       if (any.type_index != kTVMFFIBool) return Problem::kType;
       out->storage.u8 = any.v_int64 != 0;
+      out->integer = out->storage.u8;
       return Problem::kNone;
     case Kind::kFloat:
     case Kind::kBfloat: {

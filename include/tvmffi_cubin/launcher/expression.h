@@ -10,6 +10,9 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
+/*! \brief The failure of a condition that can be evaluated and is false. */
+inline constexpr char kDoesNotHold[] = "does not hold";
+
 /*!
  * \brief One evaluation. The first thing that goes wrong is kept and reported once at the end, so
  * that the arithmetic itself has no branches out.
@@ -32,6 +35,11 @@ struct Evaluation {
   int64_t Done(const char* text, int64_t value) {
     if (__builtin_expect(failure != nullptr, 0) && where[0] == '\0') where = text;
     return value;
+  }
+  /*! \brief Ends one condition: where it does not hold, that is a failure like any other. */
+  void Require(const char* text, bool holds) {
+    if (!holds) Failed(kDoesNotHold);
+    Done(text, 0);
   }
 
   int64_t Add(int64_t a, int64_t b) {
@@ -71,6 +79,9 @@ struct Evaluation {
   int64_t Shape(int argument, int dimension) const;
   int64_t Stride(int argument, int dimension);
   int64_t Numel(int argument);
+  int64_t DataPtr(int argument) const {
+    return reinterpret_cast<int64_t>(arguments[argument].storage.pointer);
+  }
   int64_t Integer(int argument) const { return arguments[argument].integer; }
 
   /*! \brief Stores an expression's value as kernel argument `index` of the given type. */

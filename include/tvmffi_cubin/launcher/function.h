@@ -9,22 +9,11 @@
 
 #include "expression.h"
 #include "kernel.h"
+#include "options.h"
 #include "tensor.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
-
-/*! \brief What a caller sets for one call, in place of what the function says. */
-struct CallOptions {
-  bool has_stream = false;
-  bool has_shape = false;
-  bool has_smem = false;
-  CUstream stream = nullptr;
-  int64_t grid[3] = {1, 1, 1};
-  int64_t block[3] = {1, 1, 1};
-  int64_t dynamic_smem_bytes = 0;
-};
-constexpr int kNumOptions = 8;  // stream, grid x y z, block x y z, dynamic_smem_bytes
 
 /*! \brief One grid, block or shared memory figure as the driver takes it. */
 inline int CheckFigure(const FunctionPlan& function, const char* what, int64_t value, int64_t least,
@@ -66,6 +55,14 @@ inline int FillConfig(const FunctionPlan& function, const Evaluation& shape,
   return 0;
 }
 
+/*! \brief Raises what went wrong with an expression, or that a condition does not hold. */
+__attribute__((noinline, cold)) inline int FailEvaluation(const FunctionPlan& function,
+                                                          const Evaluation& evaluation) {
+  const bool is_condition = evaluation.failure == kDoesNotHold;
+  return Fail("ValueError", "%s: the %s '%s' %s", function.name,
+              is_condition ? "condition" : "expression", evaluation.where, evaluation.failure);
+}
+
 /*! \brief Evaluates one launch into its configuration and its kernel parameters. */
 inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
                          const CallOptions& options, Evaluation* evaluation, void** params,
@@ -85,8 +82,7 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
     launch.evaluate(evaluation, !options.has_shape, !options.has_smem);
   }
   if (__builtin_expect(evaluation->failure != nullptr, 0)) {
-    return Fail("ValueError", "%s: the expression '%s' %s", function.name, evaluation->where,
-                evaluation->failure);
+    return FailEvaluation(function, *evaluation);
   }
   if (FillConfig(function, *evaluation, config) != 0) return -1;
   for (int i = 0; i < launch.num_sources; ++i) {
@@ -209,19 +205,6 @@ inline int CallChecked(const FunctionPlan& function, const CallOptions& options,
     }
   }
   return LaunchAll(function, options, arguments, device.device);
-}
-
-/*! \brief One option: None leaves it as it is. */
-inline int ReadOption(const FunctionPlan& function, const char* what, const TVMFFIAny& any,
-                      int64_t* out, bool* present) {
-  *present = any.type_index != kTVMFFINone;
-  if (!*present) return 0;
-  if (any.type_index != kTVMFFIInt) {
-    return Fail("TypeError", "%s: %s: got %s, wanted an int", function.name, what,
-                DescribeArgument(any).chars);
-  }
-  *out = any.v_int64;
-  return 0;
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

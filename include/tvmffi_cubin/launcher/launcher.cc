@@ -1,6 +1,6 @@
 // What every generated launcher shares: compiled once a toolchain, linked into each shared object.
 // It must not depend on any one module, and nothing in it may throw.
-#include "function.h"
+#include "instances.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -45,31 +45,19 @@ int Call(const FunctionPlan& function, const TVMFFIAny* args, int num_args) {
 }
 
 int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num_args) {
-  if (num_args < kNumOptions) {
-    return Fail("TypeError", "%s: got %d options, wanted %d", function.name, num_args, kNumOptions);
-  }
   CallOptions options;
-  if (args[0].type_index == kTVMFFIOpaquePtr) {
-    options.has_stream = true;
-    options.stream = static_cast<CUstream>(args[0].v_ptr);
-  } else {
-    int64_t stream = 0;
-    if (ReadOption(function, "stream", args[0], &stream, &options.has_stream) != 0) return -1;
-    options.stream = reinterpret_cast<CUstream>(stream);
-  }
-  for (int i = 0; i < 3; ++i) {
-    bool has_grid = false, has_block = false;
-    if (ReadOption(function, "grid", args[1 + i], &options.grid[i], &has_grid) != 0 ||
-        ReadOption(function, "block", args[4 + i], &options.block[i], &has_block) != 0) {
-      return -1;
-    }
-    options.has_shape |= has_grid || has_block;
-  }
-  if (ReadOption(function, "dynamic_smem_bytes", args[7], &options.dynamic_smem_bytes,
-                 &options.has_smem) != 0) {
-    return -1;
-  }
+  if (ReadOptions(function.name, args, num_args, &options) != 0) return -1;
   return CallChecked(function, options, args + kNumOptions, num_args - kNumOptions);
+}
+
+int Call(const DispatchPlan& function, const TVMFFIAny* args, int num_args) {
+  return CallFitting(function, CallOptions(), args, num_args);
+}
+
+int CallWithOptions(const DispatchPlan& function, const TVMFFIAny* args, int num_args) {
+  CallOptions options;
+  if (ReadOptions(function.name, args, num_args, &options) != 0) return -1;
+  return CallFitting(function, options, args + kNumOptions, num_args - kNumOptions);
 }
 
 int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels) {

@@ -100,14 +100,32 @@ struct FunctionPlan {
   int32_t num_slots;  // computed values and kernel parameters of all launches
 };
 
+/*! \brief One of several ways to launch under one name; a row of a generated table. */
+struct Instance {
+  FunctionPlan function;  // under the name that callers know
+  const char* signature;  // "scale<float, 4>(const float* x, int n) when n % 4 == 0"
+  bool when_reads_num_sms;
+  void (*when)(struct Evaluation*);  // fails where a condition does not hold; null: always fits
+};
+
+/*! \brief An exported function of several instances: the first that fits is launched. */
+struct DispatchPlan {
+  const char* name;
+  const Instance* instances;
+  int32_t num_instances;
+  int32_t most_params;  // of any instance
+};
+
 /*! \brief What tvm-ffi calls: one positional call. Returns 0, or -1 with an error raised. */
 int Call(const FunctionPlan& function, const TVMFFIAny* args, int num_args);
+int Call(const DispatchPlan& function, const TVMFFIAny* args, int num_args);
 
 /*!
  * \brief One call with options in front of the arguments: stream, grid x y z, block x y z,
  * dynamic_smem_bytes; None leaves each as the function says.
  */
 int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num_args);
+int CallWithOptions(const DispatchPlan& function, const TVMFFIAny* args, int num_args);
 
 /*! \brief Unloads images once no launch of them is under way; a later call loads them again. */
 int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels);

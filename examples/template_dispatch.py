@@ -1,0 +1,57 @@
+"""One function over the dtypes and the widths of a template kernel: the first that fits."""
+
+from gpu import arch, no_launch
+
+import tvmffi_cubin as tc
+
+# [docs:build]
+mod = tc.load_inline(
+    "template_dispatch",
+    cuda_sources=r"""
+    #include <cuda_fp16.h>
+
+    template <class T, int W>
+    struct alignas(sizeof(T) * W) Vector { T at[W]; };
+
+    template <class T, int W>
+    __global__ void scale(const T* x, T* y, T by, int n) {  // W elements a thread, at one go
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= n / W) return;
+      Vector<T, W> v = reinterpret_cast<const Vector<T, W>*>(x)[i];
+      for (T& each : v.at) each = each * by;
+      reinterpret_cast<Vector<T, W>*>(y)[i] = v;
+    }""",
+    functions={
+        "scale": tc.Launch(
+            kernel="scale<T, W>",
+            grid="ceil_div(n, 256 * W)",
+            block=256,
+            args={"n": "x.numel"},
+            when="W == 1 or n % W == 0 and x.data_ptr % 32 == 0 and y.data_ptr % 32 == 0",
+        ).over(T=["float", "__half", "double"], W=[4, 1]),
+    },
+    arch=arch(),  # [docs:skip]
+)
+# [docs:end]
+
+
+def main() -> None:
+    print(mod.scale.signature)
+    if reason := no_launch():
+        print(f"built, not launched: {reason}")
+        return
+    import torch
+
+    # [docs:call]
+    for dtype in (torch.float32, torch.float16, torch.float64):
+        whole = torch.randn(1024, device="cuda", dtype=dtype)
+        for x in (whole, whole[:1023], whole[1:1021]):  # four at a time; one, twice
+            y = torch.empty_like(x)
+            mod.scale(x, y, 1.5)
+            torch.testing.assert_close(y, x * 1.5)
+    # [docs:end]
+    print("launched: the numbers are torch's")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+/*!
+ * \file tvmffi_cubin/launcher/instances.h
+ * \brief A function of several instances: the first that the arguments fit is launched.
+ *
+ * That one does not fit is found out in a few instructions and raises nothing; why none fits is
+ * worked out where none does.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_INSTANCES_H_
+#define TVMFFI_CUBIN_LAUNCHER_INSTANCES_H_
+
+#include "function.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief Converts all arguments; false where one does not go with its parameter. */
+inline bool ConvertAll(const FunctionPlan& function, const TVMFFIAny* args, int num_args,
+                       Argument* out) {
+  if (num_args != function.num_params) return false;
+  for (int i = 0; i < num_args; ++i) {
+    if (Convert(function.params[i], args[i], &out[i]) != Problem::kNone) return false;
+  }
+  return true;
+}
+
+/*! \brief Checks where all tensors live: that is wrong whichever instance is taken. */
+inline int CheckDevices(const FunctionPlan& function, const Argument* arguments,
+                        TensorDevice* device) {
+  for (int i = 0; i < function.num_params; ++i) {
+    const DLTensor* tensor = arguments[i].tensor;
+    if (tensor == nullptr) continue;
+    if (CheckDevice(function.name, function.params[i], i + 1, *tensor, device) != 0) return -1;
+  }
+  return 0;
+}
+
+/*! \brief Evaluates an instance's conditions; `evaluation` says whether one does not hold. */
+inline int EvaluateWhen(const Instance& instance, const Argument* arguments, int device,
+                        Evaluation* evaluation) {
+  const FunctionPlan& function = instance.function;
+  evaluation->arguments = arguments;
+  if (instance.when_reads_num_sms) {
+    const Driver* driver = OpenDriver();
+    if (driver == nullptr) return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
+    if (device < 0) device = CurrentDevice(driver);
+    const Status status = CountSms(driver, device, &evaluation->num_sms);
+    if (!status.ok()) {
+      return FailLaunch(function.name, *function.launches[0].kernel, device, nullptr, status);
+    }
+  }
+  instance.when(evaluation);
+  return 0;
+}
+
+/*! \brief An error's text, as long as some dozens of instances need. */
+struct Message {
+  char chars[8192] = "";
+  size_t used = 0;
+
+  /*! \brief Adds a text and keeps `reserve` bytes free; false, and nothing added, without room. */
+  __attribute__((noinline, cold, format(printf, 3, 4))) bool Add(size_t reserve, const char* format,
+                                                                 ...) {
+    const size_t room = sizeof(chars) - used;
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(chars + used, room, format, values);
+    va_end(values);
+    if (length < 0 || static_cast<size_t>(length) + reserve >= room) {
+      chars[used] = '\0';
+      return false;
+    }
+    used += static_cast<size_t>(length);
+    return true;
+  }
+};
+
+/*! \brief Says why an instance does not fit. */
+__attribute__((noinline, cold)) inline Text DescribeMisfit(const Instance& instance,
+                                                           const TVMFFIAny* args, int num_args,
+                                                           Argument* arguments) {
+  const FunctionPlan& function = instance.function;
+  Text text;
+  if (num_args != function.num_params) {
+    snprintf(text.chars, sizeof(text.chars), "wanted %d arguments, got %d", function.num_params,
+             num_args);
+    return text;
+  }
+  for (int i = 0; i < num_args; ++i) {
+    const Param& param = function.params[i];
+    const Problem problem = Convert(param, args[i], &arguments[i]);
+    if (problem == Problem::kNone) continue;
+    Text reason;
+    DescribeProblem(param, args[i], problem, &reason);
+    snprintf(text.chars, sizeof(text.chars), "argument %d (%.60s): %.230s", i + 1, param.name,
+             reason.chars);
+    return text;
+  }
+  TensorDevice device;
+  Evaluation evaluation{};
+  if (instance.when != nullptr && CheckDevices(function, arguments, &device) == 0 &&
+      EvaluateWhen(instance, arguments, device.device, &evaluation) == 0 &&
+      evaluation.failure != nullptr) {
+    snprintf(text.chars, sizeof(text.chars), "the condition '%.200s' %s", evaluation.where,
+             evaluation.failure);
+  }
+  return text;
+}
+
+/*! \brief Raises that no instance fits: what came, and each instance with what is in its way. */
+__attribute__((noinline, cold)) inline int FailToFit(const DispatchPlan& function,
+                                                     const TVMFFIAny* args, int num_args,
+                                                     Argument* arguments) {
+  constexpr size_t kForArguments = sizeof(Message::chars) * 3 / 4;
+  constexpr size_t kForTheRest = 64;
+  Message message;
+  message.Add(0, "%.200s: no instance fits (%s", function.name, num_args ? "" : "no arguments");
+  for (int i = 0; i < num_args; ++i) {
+    const char* comma = i == 0 ? "" : ", ";
+    if (!message.Add(kForArguments, "%s%s", comma, DescribeArgument(args[i]).chars)) {
+      message.Add(0, ", ...");
+      break;
+    }
+  }
+  message.Add(0, "):");
+  for (int i = 0; i < function.num_instances; ++i) {
+    const Instance& instance = function.instances[i];
+    const Text reason = DescribeMisfit(instance, args, num_args, arguments);
+    if (!message.Add(kForTheRest, "\n  %.400s: %s", instance.signature, reason.chars)) {
+      message.Add(0, "\n  and %d more", function.num_instances - i);
+      break;
+    }
+  }
+  TVMFFIErrorSetRaisedFromCStr("TypeError", message.chars);
+  return -1;
+}
+
+/*! \brief The whole of a call of a function of several instances. */
+inline int CallFitting(const DispatchPlan& function, const CallOptions& options,
+                       const TVMFFIAny* args, int num_args) {
+  auto* arguments =
+      static_cast<Argument*>(__builtin_alloca(sizeof(Argument) * (function.most_params + 1)));
+  for (int i = 0; i < function.num_instances; ++i) {
+    const Instance& instance = function.instances[i];
+    if (!ConvertAll(instance.function, args, num_args, arguments)) continue;
+    TensorDevice device;
+    if (CheckDevices(instance.function, arguments, &device) != 0) return -1;
+    if (instance.when != nullptr) {
+      Evaluation evaluation{};
+      if (EvaluateWhen(instance, arguments, device.device, &evaluation) != 0) return -1;
+      if (evaluation.failure != nullptr) continue;
+    }
+    return LaunchAll(instance.function, options, arguments, device.device);
+  }
+  return FailToFit(function, args, num_args, arguments);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_INSTANCES_H_

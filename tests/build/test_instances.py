@@ -1,0 +1,249 @@
+"""Functions of several instances: the first that the arguments fit is launched."""
+
+import pytest
+from stub.cuda_array import CPU, cuda_array
+from test_launch_threads import together
+
+import tvmffi_cubin as tc
+
+# Which one is launched
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"), [("float32", "float"), ("float16", "__half"), ("float64", "double")]
+)
+@pytest.mark.parametrize(("n", "width"), [(1024, 4), (1023, 1), (4, 4), (1, 1)])
+def test_dtype_and_condition_choose_the_instance(
+    dtype, name, n, width, instances, driver_stub, launched
+):
+    x, y = cuda_array(driver_stub, 8, dtype), cuda_array(driver_stub, 8, dtype)
+    instances.scale(x, y, 1.5, n)
+    (launch,) = driver_stub.launches()
+    assert launch.grid == (-(-n // (256 * width)), 1, 1)
+    scalar = {"float": "f", "__half": "e", "double": "d"}[name]
+    assert launch.values(f"PP{scalar}i") == (x.data_ptr, y.data_ptr, 1.5, n)
+    assert launched() == [f"scale<{name}, {width}>"]
+
+
+def test_tensors_of_different_dtypes_fit_none(instances, driver_stub):
+    x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, "float16")
+    with pytest.raises(TypeError, match=r"float, 1>.*: argument 2 \(y\): got .* float16, wanted"):
+        instances.scale(x, y, 1.0, 3)
+
+
+def test_unaligned_data_falls_back_by_condition(instances, driver_stub, launched):
+    even, odd = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, address_offset=4)
+    offset = cuda_array(driver_stub, 8, byte_offset=8)
+    for x, y in ((even, even), (odd, even), (even, odd), (offset, even)):
+        instances.aligned[1, 1](x, y, 1.0, 8)
+    instances.aligned[1, 1](None, even, 1.0, 8)
+    assert launched() == [f"scale<float, {width}>" for width in (4, 1, 1, 1, 4)]
+
+
+def test_unaligned_data_falls_back_by_type(instances, driver_stub, launched):
+    even, odd = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, address_offset=4)
+    instances.vector(even, 8)
+    instances.vector(odd, 8)
+    instances.vector(even, 7)
+    assert launched() == ["wide", "narrow", "narrow"]
+
+
+def test_rank_and_contiguity_choose_too(instances, driver_stub):
+    shapes = [((4,), None), ((2, 2), None), ((2, 2), (1, 2)), ((2,), (2,)), ((1, 1, 1), None)]
+    for shape, strides in shapes:
+        instances.ranks(cuda_array(driver_stub, shape, strides=strides))
+    assert [x.values("Pi")[1] for x in driver_stub.launches()] == [1, 2, 99, 99, 99]
+
+
+def test_the_range_of_a_number_chooses(instances, launched, driver_stub):
+    for value in (0, 255, 256, -1, 2**15 - 1, 2**15, 1.0, -(2**40), 2**64):
+        instances.ranges(value)
+    assert launched() == [
+        *("bytes", "bytes", "shorts", "shorts", "shorts", "floats", "floats", "floats", "floats"),
+    ]
+
+
+def test_the_number_of_arguments_chooses(instances, launched, driver_stub):
+    instances.counts(1)
+    instances.counts()
+    assert launched() == ["bytes", "none"]
+
+
+def test_overloads_make_a_function(instances, driver_stub, launched):
+    instances.overloads(cuda_array(driver_stub, 4, "int32"))
+    instances.overloads(cuda_array(driver_stub, 4))
+    instances.overloads(2**40)
+    instances.overloads(None)
+    assert launched() == ["_Z4overPKi", "_Z4overPKf", "_Z4overx", "_Z4overPKf"]
+
+
+def test_a_flag_chooses_and_arrives(instances, driver_stub, launched):
+    x = cuda_array(driver_stub, 4)
+    instances.mask(x, False, 5)
+    instances.mask(x, True, 6)
+    values = [launch.values("P?i")[1:] for launch in driver_stub.launches()]
+    assert values == [(False, 5), (True, 6)]
+    assert launched() == ["mask<false>", "mask<true>"]
+
+
+def test_an_instance_of_several_launches_runs_them_all_or_none(instances, driver_stub, launched):
+    t, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4)
+    instances.pipeline(t, 3, y)
+    assert [x.grid[0] for x in driver_stub.launches()] == [3, 4]
+    assert driver_stub.launches()[1].values("PP") == (t.data_ptr, y.data_ptr)
+    assert launched() == ["first", "second"]
+    with pytest.raises(TypeError, match="the condition 'n > 0' does not hold"):
+        instances.pipeline(t, 0, y)
+    wide = cuda_array(driver_stub, 4, "float64")
+    instances.pipeline(wide, 0, wide)
+    assert launched() == ["whole"]
+
+
+def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    instances.guarded(x, 6, 3)
+    instances.guarded(x, 1001, 10)
+    assert len(driver_stub.launches()) == 2
+    with pytest.raises(TypeError) as error:
+        instances.guarded(x, 2**20, 0)
+    _, one, two, three = str(error.value).split("\n")
+    assert one.endswith(": the condition 'm != 0 and n % m == 0' does not hold")
+    assert two.endswith(": the condition 'n // m > 100' divides by zero")
+    assert three.endswith(": the condition 'n * n * 4000000000 > 0' overflows 64 bits")
+
+
+def test_the_multiprocessors_of_the_tensors_device_are_read(instances, driver_stub):
+    driver_stub.set_attribute(0, 16, 132)
+    driver_stub.set_attribute(1, 16, 64)
+    for device in (0, 1):
+        instances.devices(cuda_array(driver_stub, 4, device=device), 1)
+    assert [(x.device, x.grid[0]) for x in driver_stub.launches()] == [(0, 1), (1, 2)]
+    instances.devices(None, 1)
+    assert driver_stub.launches()[-1].device == 0
+
+
+# What is not a matter of fitting
+
+
+def test_the_chosen_instance_s_figures_are_not_tried_elsewhere(instances, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with pytest.raises(ValueError, match=r"^figures: the expression '64 // n' divides by zero$"):
+        instances.figures(x, 0)
+    instances.figures(x, 9)
+    assert [launch.grid[0] for launch in driver_stub.launches()] == [9]
+
+
+def test_a_tensor_in_the_wrong_place_is_a_value_error(instances, driver_stub):
+    x, host = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, device_type=CPU)
+    with pytest.raises(ValueError, match=r"^scale: argument 2 \(y: float\*\): got a tensor on cpu"):
+        instances.scale(x, host, 1.0, 8)
+    with pytest.raises(ValueError, match=r"^scale: argument 2 \(y: double\*\) is on cuda:1 and x"):
+        instances.scale(
+            cuda_array(driver_stub, 8, "float64"),
+            cuda_array(driver_stub, 8, "float64", device=1),
+            *(1.0, 8),
+        )
+    assert not driver_stub.launches()
+
+
+def test_a_limit_of_the_device_is_the_launch_s_own_error(instances, driver_stub):
+    with pytest.raises(tc.LaunchLimitError, match="block.x is 2048, device 0 allows 1024"):
+        instances.vector[1, 2048](cuda_array(driver_stub, 4), 4)
+
+
+# Options and keywords
+
+
+def test_options_are_for_the_instance_that_is_launched(instances, driver_stub, launched):
+    x = cuda_array(driver_stub, 8, "float16")
+    with driver_stub.stream() as stream:
+        instances.scale[(3, 2), 64, 128].on(stream)(x, x, 1.0, 8)
+        instances.scale.on(stream)(x, x, 1.0, 7)
+    first, second = driver_stub.launches()
+    assert (first.grid, first.block, first.dynamic_smem_bytes) == ((3, 2, 1), (64, 1, 1), 128)
+    assert (first.stream, second.stream) == (stream, stream)
+    assert (second.grid, second.block) == ((1, 1, 1), (256, 1, 1))
+    assert launched() == ["scale<__half, 4>", "scale<__half, 1>"]
+
+
+def test_a_shape_that_is_given_is_not_evaluated(instances, driver_stub):
+    instances.figures[5, 1](cuda_array(driver_stub, 4), 0)
+    assert driver_stub.launches()[0].grid == (5, 1, 1)
+
+
+def test_instances_without_a_shape_ask_for_one(instances, driver_stub):
+    x = cuda_array(driver_stub, 8)
+    with pytest.raises(TypeError, match=r"^aligned: the launch has no shape: call aligned\[grid"):
+        instances.aligned(x, x, 1.0, 8)
+
+
+def test_an_instance_of_several_launches_takes_no_shape(instances, driver_stub):
+    with pytest.raises(TypeError, match="pipeline has several launches, each with its own shape"):
+        instances.pipeline[1, 1]
+
+
+def test_keywords_go_by_the_names_that_all_instances_have(instances, driver_stub, launched):
+    x, y = cuda_array(driver_stub, 8, "float64"), cuda_array(driver_stub, 8, "float64")
+    instances.scale.call(n=8, by=2, y=y, x=x)
+    instances.scale[2, 2].call(x, y, n=7, by=0.5)
+    values = [launch.values("PPdi") for launch in driver_stub.launches()]
+    assert values == [(x.data_ptr, y.data_ptr, 2.0, 8), (x.data_ptr, y.data_ptr, 0.5, 7)]
+    assert launched() == ["scale<double, 4>", "scale<double, 1>"]
+    with pytest.raises(TypeError, match=r"double by, int n\), the first of 6 .*: missing by"):
+        instances.scale.call(x, y, n=8)
+
+
+def test_keywords_are_refused_where_names_differ(instances, driver_stub, launched):
+    with pytest.raises(TypeError) as error:
+        instances.counts.call(v=1)
+    assert str(error.value) == (
+        "counts: its instances name their parameters differently, pass them by position:\n"
+        "none()\nbytes(unsigned char v)"
+    )
+    instances.counts.call(1)
+    instances.counts.call()
+    assert launched() == ["bytes", "none"]
+
+
+# Threads, images
+
+
+def test_threads_launch_their_own_instances(instances, driver_stub):
+    arrays = {t: cuda_array(driver_stub, 8, t) for t in ("float32", "float16", "float64")}
+    together(12, lambda i: instances.scale(*[[*arrays.values()][i % 3]] * 2, 1.0, 8 + i % 2))
+    counts = [launch.kernel for launch in driver_stub.launches()]
+    assert sorted(map(counts.count, set(counts))) == [2] * 6
+
+
+def test_unloading_and_calling_again(instances, driver_stub, launched):
+    x = cuda_array(driver_stub, 8)
+    instances.scale(x, x, 1.0, 8)
+    instances.unload()
+    instances.scale(x, x, 1.0, 8)
+    assert launched() == ["scale<float, 4>"] * 2
+
+
+# Conditions of functions that are no dispatch
+
+
+def test_a_condition_of_a_single_launch_is_a_value_error(instances, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    instances.alone(x, 8)
+    for n in (0, 9, -1):
+        with pytest.raises(ValueError, match=r"^alone: the condition '0 < n < 9' does not hold$"):
+            instances.alone(x, n)
+        with pytest.raises(ValueError, match="does not hold"):
+            instances.alone[1, 1](x, n)
+    assert [launch.grid[0] for launch in driver_stub.launches()] == [1]
+
+
+def test_the_conditions_of_several_launches_are_checked_before_any_is_launched(
+    instances, driver_stub
+):
+    x = cuda_array(driver_stub, 4)
+    instances.both(x, 2, x)
+    assert len(driver_stub.launches()) == 2
+    for n, text in ((7, "n != 7"), (5, "n % 2 == 0")):
+        with pytest.raises(ValueError, match=f"both: the condition '{text}' does not hold"):
+            instances.both(x, n, x)
+    assert len(driver_stub.launches()) == 2

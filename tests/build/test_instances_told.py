@@ -1,0 +1,151 @@
+"""What functions of several instances say: why none fits, and what there is."""
+
+import inspect
+
+import pytest
+from dispatch_kernels import ONE
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+MANY = 60
+
+
+# None fits
+
+
+def test_where_none_fits_every_instance_says_why(instances, driver_stub):
+    x = cuda_array(driver_stub, (2, 3), "int32")
+    with pytest.raises(TypeError) as error:
+        instances.scale(x, x, 1.5, 7)
+    tensor = "a tensor of dtype int32 and rank 2 on cuda:0"
+    wanted = {"float": "float32", "__half": "float16", "double": "float64"}
+    lines = [
+        f"  scale<{t}, {w}>(const {t}* x, {t}* y, {t} by, int n) when n % {w} == 0: "
+        f"argument 1 (x): got a tensor of dtype int32, wanted {dtype}"
+        for t, dtype in wanted.items()
+        for w in (4, 1)
+    ]
+    assert str(error.value).split("\n") == [
+        f"scale: no instance fits ({tensor}, {tensor}, the float 1.5, the int 7):",
+        *lines,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "reasons"),
+    [
+        ("vector", ("x", 4), ["argument 1 (x): got a str, wanted a tensor, None (a null"] * 2),
+        ("vector", (None, 2.0), ["argument 2 (n): got the float 2, wanted an int"] * 2),
+        ("mask", (None, True, "n"), ["argument 3 (n): got a str, wanted an int"] * 2),
+        ("ranks", (3,), ["argument 1 (x): got the int 3, wanted a tensor"] * 3),
+        (
+            "ranges",
+            ("1",),
+            ["(v): got a str, wanted an int", "wanted an int", "got a str, wanted a number"],
+        ),
+        (
+            "ranges",
+            (1e39,),
+            [
+                "got the float 9.9999999999999994e+38, wanted an int",
+                "wanted an int",
+                "(v): the float 9.9999999999999994e+38 is out of range: it would become inf",
+            ],
+        ),
+        ("counts", (1, 2), ["wanted 0 arguments, got 2", "wanted 1 arguments, got 2"]),
+        ("counts", (256,), ["wanted 0 arguments", "(v): the int 256 is out of range 0 to 255"]),
+        ("mask", (None, 1, 2), ["argument 2 (causal): got the int 1, wanted a bool"] * 2),
+    ],
+)
+def test_each_reason_is_the_one_that_a_single_instance_would_give(
+    function, args, reasons, instances, driver_stub
+):
+    with pytest.raises(TypeError) as error:
+        instances[function](*args)
+    _, *lines = str(error.value).split("\n")
+    for line, reason in zip(lines, reasons, strict=True):
+        assert reason in line
+
+
+def test_without_arguments_that_is_said(instances, driver_stub):
+    with pytest.raises(TypeError, match=r"^scale: no instance fits \(no arguments\):\n"):
+        instances.scale()
+
+
+def test_a_list_of_many_instances_and_arguments_is_cut(driver_stub):
+    launches = [
+        tc.Launch(kernel=f"k<{i}>", when=f"n == {i} and {'n == n and ' * 12}n == n", **ONE)
+        for i in range(MANY)
+    ]
+    source = "template <int I> __global__ void k(const float* x, int n) {}"
+    mod = tc.load_inline("many", source, functions={"k": tc.Dispatch(launches)}, arch="sm_90")
+    mod.k(None, MANY - 1)
+    assert driver_stub.launches()[0].kernel == "_Z1kILi59EEvPKfi"
+    for args in ((None, MANY), (1,) * 100_000, ("x" * 10_000, 1)):
+        with pytest.raises(TypeError) as error:
+            mod.k(*args)
+        text = str(error.value)
+        assert 1000 < len(text) < 8192
+        *_, before, last = text.split("\n")
+        shown = text.count("\n") - 1
+        assert last == f"  and {MANY - shown} more"
+        assert before.startswith(f"  k<{shown - 1}>(const float* x, int n) when n == {shown - 1}")
+
+
+def test_nothing_is_launched_where_none_fits(instances, driver_stub):
+    for _ in range(3):
+        with pytest.raises(TypeError):
+            instances.scale(1, 2, 3, 4)
+    assert not driver_stub.launches()
+
+
+# What is said of them
+
+
+def test_a_function_shows_its_instances(instances):
+    scale = instances.scale
+    lines = scale.signature.split("\n")
+    assert len(lines) == 6
+    assert lines[3] == (
+        "scale<__half, 1>(const __half* x, __half* y, __half by, int n) when n % 1 == 0"
+    )
+    assert scale.__doc__ == scale.signature
+    assert scale.params[2:] == (("by", "float | __half | double"), ("n", "int"))
+    assert scale.summary in repr(scale)
+    assert repr(instances.overloads) == (
+        "<tvmffi_cubin.Function overloads(const float* | const int* | long long x), "
+        "the first of 3 instances that fits>"
+    )
+    assert list(inspect.signature(scale).parameters) == ["x", "y", "by", "n"]
+    assert str(inspect.signature(instances.counts)) == "(*args) -> None"
+    assert "scale" in instances.functions
+
+
+def test_the_manifest_has_every_instance(instances):
+    facts = instances.manifest["functions"]["vector"]
+    assert facts["launches"] == 1
+    assert facts["kernels"] == ["wide", "narrow"]
+    assert [x["params"] for x in facts["instances"]] == [
+        [["x", "const float4*"], ["n", "int"]],
+        [["x", "const float*"], ["n", "int"]],
+    ]
+    assert facts["signature"] == instances.vector.signature
+    assert "instances" not in instances.manifest["functions"]["alone"]
+
+
+# Building
+
+
+def test_an_instance_that_is_never_launched_is_an_error():
+    launch = tc.Launch(kernel="k<W>", **ONE).over(W=[4, 1])
+    source = "template <int W> __global__ void k(float* x) {}"
+    with pytest.raises(ValueError, match=r"function 'f': instance 2 is never launched:\n  k<1>"):
+        tc.load_inline("never", source, functions={"f": launch}, arch="sm_90")
+
+
+def test_an_instance_that_does_not_compile_is_the_compiler_s_error():
+    launch = tc.Launch(kernel="k<T>", **ONE).over(T=["float", "Unknown"])
+    source = "template <class T> __global__ void k(T* x) {}"
+    with pytest.raises((tc.CompileError, ValueError), match="Unknown"):
+        tc.load_inline("unknown", source, functions={"f": launch}, arch="sm_90")

@@ -1,0 +1,202 @@
+"""Functions of several instances, bound: what each takes, what is said of them, what is refused."""
+
+import pytest
+from kernel_refs import bound, instance, kernel_ref
+
+from tvmffi_cubin import Launch
+from tvmffi_cubin.condition import Compare, Flag, Joined
+from tvmffi_cubin.dispatched import dispatched
+from tvmffi_cubin.expr import Binary, Name, Number, TensorField
+
+SHAPE = {"grid": 1, "block": 1}
+
+
+# Conditions, bound
+
+
+def test_a_condition_is_bound_over_the_function_s_parameters():
+    function = instance("k(const float* x, int n, bool f)", "n == x.numel and (f or f == 1)")
+    (launch,) = function.launches
+    assert launch.when is not None
+    assert launch.when.text == "n == x.numel and (f or f == 1)"
+    flag = Name("f", 18)
+    either = Joined("or", (Flag(flag), Compare("==", Name("f", 23), Number(1))))
+    same = Compare("==", Name("n", 0), TensorField("x", "numel", None, 5))
+    assert launch.when.tree == Joined("and", (same, either))
+    assert [p.in_expression for p in function.params] == [True, True, True]
+
+
+def test_a_condition_reads_what_args_give():
+    function = instance("k(const float* x, int n)", "n % 4 == 0", args={"n": "x.numel * 2"})
+    numel = TensorField("x", "numel", None, 0)
+    doubled = Binary("*", numel, Number(2))
+    assert function.launches[0].when.tree == Compare(
+        "==", Binary("%", doubled, Number(4)), Number(0)
+    )
+
+
+def test_a_condition_needs_of_a_tensor_what_it_reads():
+    function = instance("k(const float* x, const float* y, int n)", "x.shape[1] > y.stride[0]")
+    x, y, _ = function.params
+    assert (x.min_rank, x.strided, y.min_rank, y.strided) == (2, False, 1, True)
+
+
+def test_an_address_needs_no_tensor():
+    function = instance("k(const float* x)", "x.data_ptr % 16 == 0")
+    assert not function.params[0].in_expression
+
+
+@pytest.mark.parametrize(
+    ("when", "text", "caret_at"),
+    [
+        ("m == 0", "unknown name 'm'; there are x, n, a, f, num_sms", 0),
+        ("n == 0 or not n", "'n' is no bool; compare it, as in n != 0", 14),
+        ("n == 0 or not x", "'x' is a tensor; wanted one of its .shape", 14),
+        ("n", "'n' is no bool; compare it, as in n != 0", 0),
+        ("num_sms", "'num_sms' is no bool", 0),
+        ("n > a", "'a' is 'float'; expressions are integer arithmetic", 4),
+        ("f + 1 == 2", "'f' is 'bool'; expressions are integer arithmetic", 0),
+        ("x == 0", "'x' is a tensor; wanted one of its .shape", 0),
+        ("n.data_ptr == 0", "'n' is 'int', not a tensor", 0),
+    ],
+)
+def test_a_condition_s_wrong_name_is_pointed_at(when, text, caret_at):
+    with pytest.raises(ValueError) as error:
+        instance("k(const float* x, int n, float a, bool f)", when)
+    message, _, caret = str(error.value).rsplit("\n", 2)
+    assert "function 'f', kernel 'k': when: " in message
+    assert text in message
+    assert caret == " " * (2 + caret_at) + "^"
+
+
+# Several instances
+
+
+def test_each_instance_takes_what_its_own_kernels_take():
+    function = dispatched(
+        "scale",
+        [
+            instance("s<float>(const float* x, float by, int n)", "n % 4 == 0"),
+            instance("s<double>(const double* x, double by)", args={"by": 2.0}),
+            bound("one(int* x, int n)", "two(int* x)"),
+        ],
+    )
+    assert function.signatures == (
+        "s<float>(const float* x, float by, int n) when n % 4 == 0",
+        "s<double>(const double* x)",
+        "one + two(int* x, int n)",
+    )
+    assert function.signature == "\n".join(function.signatures)
+    assert [launch.kernel.display for launch in function.launches] == [
+        *("s<float>", "s<double>", "one", "two"),
+    ]
+
+
+def test_the_conditions_of_an_instance_s_launches_are_all_shown():
+    launches = [
+        (Launch(**SHAPE, when=when), kernel_ref(f"k{i}(int n)"))
+        for i, when in enumerate(("n > 0 or n < -9", "n != 7"))
+    ]
+    function = dispatched("f", [bound(*launches)])
+    assert function.signature == "k0 + k1(int n) when (n > 0 or n < -9) and (n != 7)"
+
+
+def test_the_facts_have_the_instances_together_and_each_by_itself():
+    function = dispatched(
+        "f",
+        [instance("a(const float* x, int n)"), instance("b(const int* x, long m, bool c)", "c")],
+        doc="Either.",
+    )
+    assert function.facts() == {
+        "signature": "a(const float* x, int n)\nb(const int* x, long m, bool c) when c",
+        "params": [["x", "const float* | const int*"], ["n | m", "int | long"], ["c", "bool"]],
+        "doc": "Either.",
+        "launches": 1,
+        "kernels": ["a", "b"],
+        "instances": [
+            {
+                "signature": "a(const float* x, int n)",
+                "params": [["x", "const float*"], ["n", "int"]],
+                "launches": 1,
+                "kernels": ["a"],
+            },
+            {
+                "signature": "b(const int* x, long m, bool c) when c",
+                "params": [["x", "const int*"], ["m", "long"], ["c", "bool"]],
+                "launches": 1,
+                "kernels": ["b"],
+            },
+        ],
+    }
+
+
+# Instances that are never launched
+
+
+def test_an_instance_behind_one_that_fits_whatever_it_fits_is_an_error():
+    instances = [
+        instance("k<4>(const float* x, int n)", "n % 4 == 0"),
+        instance("k<1>(const float* x, int n)"),
+        instance("k<2>(const float* y, int n)", "n % 2 == 0"),
+    ]
+    with pytest.raises(ValueError) as error:
+        dispatched("f", instances)
+    assert str(error.value) == (
+        "function 'f': instance 3 is never launched:\n"
+        "  k<2>(const float* y, int n) when n % 2 == 0\n"
+        "instance 2 fits whatever it fits:\n"
+        "  k<1>(const float* x, int n)\n"
+        "give the latter a when=, put it last, or leave one out"
+    )
+
+
+def declared(params: str):
+    return instance(f"k({params.partition(':')[0]})", params=params)
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("void* x", "float* x"),
+        ("float* x", "float4* x"),
+        ("char* x", "unsigned char* x"),
+        ("long n", "int n"),
+        ("float* x", "float* x: ndim=2"),
+    ],
+)
+def test_what_takes_less_comes_first(more, less):
+    dispatched("f", [declared(less), declared(more)])
+    with pytest.raises(ValueError, match="instance 2 is never launched"):
+        dispatched("f", [declared(more), declared(less)])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("float* x", "const float* x"), ("float a", "float b"), ("A a", "B b")]
+)
+def test_what_takes_the_same_comes_once(one, other):
+    instances = [
+        bound((Launch(**SHAPE), kernel_ref(f"k({text})", sizes={"a": 8, "b": 8})))
+        for text in (one, other)
+    ]
+    for pair in (instances, instances[::-1]):
+        with pytest.raises(ValueError, match="instance 2 is never launched"):
+            dispatched("f", pair)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (instance("a(float* x)"), instance("b(double* x)")),
+        (instance("a(float* x)"), instance("b(void* x)")),
+        (instance("a(float* x)"), instance("b(float* x, int n)")),
+        (instance("a(float* x)"), instance("b(float* x)", strided="x")),
+        (instance("a(float* x)", grid="x.shape[1]"), instance("b(float* x)")),
+        (instance("a(float* x)", grid="x.numel"), instance("b(float* x)")),
+        (instance("a(int n)"), instance("b(unsigned n)")),
+        (instance("a(float n)"), instance("b(__half n)")),
+        (instance("a(int n)"), instance("b(bool n)")),
+        (instance("a(float* x)", "x.data_ptr % 8 == 0"), instance("b(float* x)")),
+    ],
+)
+def test_instances_that_differ_in_what_they_take_may_follow_each_other(first, second):
+    assert len(dispatched("f", [first, second]).instances) == 2

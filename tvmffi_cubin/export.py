@@ -1,0 +1,39 @@
+"""`Export`: a function to export, as it was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
+from typing import Any
+
+from .dispatch import Dispatch
+from .launch import Launch
+
+__all__ = ["Export"]
+
+
+@dataclass(frozen=True)
+class Export:
+    """A function to export; `launches` None where the sources decide what it is.
+
+    Of a `dispatch`, `launches` are those of all its instances.
+    """
+
+    name: str
+    doc: str = ""
+    launches: tuple[Launch, ...] | None = None
+    dispatch: Dispatch | None = None
+
+    def fields(self) -> list[Any]:
+        """Return everything here as values for a key."""
+        launches = None if self.launches is None else [_fields(x) for x in self.launches]
+        # Which launches belong together; their fields are there already.
+        sizes = None if self.dispatch is None else [len(x) for x in self.dispatch.instances]
+        return [self.name, self.doc, launches, sizes]
+
+
+def _fields(launch: Launch) -> list[Any]:
+    # The order of args does not matter to a launch; that of everything else does.
+    values = [getattr(launch, field.name) for field in dataclass_fields(launch)]
+    return [dict(value) if isinstance(value, Mapping) else value for value in values]

@@ -1,0 +1,112 @@
+"""`Launch.over`: the product of the values of names in a launch, as a `Dispatch`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from .dispatch import Dispatch
+from .launch import Launch
+
+__all__ = ["instances_over"]
+
+Value = str | int | bool
+
+_IDENTIFIER = re.compile(r"(?<!\w)[^\W\d]\w*")
+# In an expression, what follows a dot is no name of its own: x.shape.
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+
+
+def instances_over(launch: Launch, names: Mapping[str, Iterable[Value]]) -> Dispatch:
+    """Return what `Launch.over` documents.
+
+    Raises
+    ------
+    TypeError, ValueError
+        See there.
+    """
+    if not names:
+        raise ValueError("over: there is no name; give some, as in over(T=['float', 'double'])")
+    if launch.kernel is None:
+        raise ValueError("over: names are replaced in the Launch's kernel=, which is not given")
+    values = {name: _values(name, given) for name, given in names.items()}
+    known = _IDENTIFIER.findall(launch.kernel)
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"over: the kernel {launch.kernel!r} does not contain the name {name!r}; it has "
+                f"{', '.join(dict.fromkeys(known)) or 'none'}"
+            )
+    return Dispatch(
+        [
+            _instance(launch, dict(zip(values, chosen, strict=True)))
+            for chosen in product(*values.values())
+        ]
+    )
+
+
+def _values(name: str, given: object) -> tuple[Value, ...]:
+    if isinstance(given, str | bytes | Mapping | Set) or not isinstance(given, Iterable):
+        raise TypeError(
+            f"over: {name} is a sequence of values, got {type(given).__name__} {given!r}"
+        )
+    values = tuple(given)
+    if not values:
+        raise ValueError(f"over: {name} has no values")
+    for value in values:
+        if not isinstance(value, str | int):
+            raise TypeError(
+                f"over: {name} holds str, int and bool, got {type(value).__name__} {value!r}"
+            )
+        if isinstance(value, str) and not value.strip():
+            raise ValueError(f"over: {name} holds an empty str")
+    return values
+
+
+def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:
+    def in_source(text: str | None) -> str | None:
+        if text is None:
+            return None
+        return _IDENTIFIER.sub(lambda match: _source_text(chosen.get(match[0], match[0])), text)
+
+    def in_expression(what: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return _NAME.sub(
+            lambda match: (
+                _constant(what, match[0], chosen[match[0]]) if match[0] in chosen else match[0]
+            ),
+            value,
+        )
+
+    def figures(name: str) -> tuple[Any, ...] | None:
+        given = getattr(launch, name)
+        return None if given is None else tuple(in_expression(name, figure) for figure in given)
+
+    return replace(
+        launch,
+        kernel=in_source(launch.kernel),
+        params=in_source(launch.params),
+        grid=figures("grid"),
+        block=figures("block"),
+        dynamic_smem_bytes=in_expression("dynamic_smem_bytes", launch.dynamic_smem_bytes),
+        args={name: in_expression(f"args[{name!r}]", x) for name, x in launch.args.items()},
+        when=in_expression("when", launch.when),
+    )
+
+
+def _source_text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _constant(what: str, name: str, value: Value) -> str:
+    if isinstance(value, str):
+        raise ValueError(
+            f"over: {what} reads {name}, which stands for {value!r}; an expression can only read "
+            "what stands for an int"
+        )
+    # As it would be written: -1 might follow another operator.
+    return str(int(value)) if value >= 0 else f"({value})"
