@@ -1,13 +1,14 @@
-"""The images that the stand-in is tried with, and the fatbin container around such images."""
+"""The images that the stand-in is tried with."""
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
+
+from fatbin_builder import Row, fatbin
 
 from tvmffi_cubin import nvrtc
 
-__all__ = ["SOURCE", "fatbin", "write_images"]
+__all__ = ["SOURCE", "write_images"]
 
 SOURCE = r"""
 struct Pair { float a; double b; };
@@ -42,16 +43,7 @@ def write_images(folder: Path) -> Path:
     for number, image in images.items():
         (folder / f"sm_{number}.cubin").write_bytes(image)
     (folder / "sm_90a.cubin").write_bytes(nvrtc.compile(SOURCE, arch="sm_90a").image)
-    (folder / "both.fatbin").write_bytes(fatbin({80: images[80], 90: images[90]}))
-    (folder / "other.fatbin").write_bytes(fatbin({80: images[80], 100: images[100]}))
+    for name, numbers in (("both", (80, 90)), ("other", (80, 100))):
+        rows = [Row(number, images[number]) for number in numbers]
+        (folder / f"{name}.fatbin").write_bytes(fatbin(*rows))
     return folder
-
-
-def fatbin(images: dict[int, bytes]) -> bytes:
-    """Return a fatbin that holds ELF images as they are, by number (90 for sm_90)."""
-    entries = b""
-    for number, image in images.items():
-        padded = image + bytes(-len(image) % 8)
-        entries += struct.pack("<HHIQIIHHIIIQQQ", 2, 0x101, 64, len(padded), 0, 0, 7, 1, number,
-                               0, 0, 0x11, 0, 0) + padded  # fmt: skip
-    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries

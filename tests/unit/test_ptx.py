@@ -1,0 +1,123 @@
+"""What PTX text says of itself."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tvmffi_cubin import ptx
+from tvmffi_cubin.cubin import Cubin, Parameter
+
+HEAD = "//\n// Compiler Build ID: CL-1\n//\n.version 8.8\n.target sm_90\n.address_size 64\n"
+TEXT = (
+    HEAD
+    + """
+.extern .shared .align 16 .b8 dynamic[];
+.shared .align 4 .b8 everyones[100];  // .entry comment( {
+.global .align 1 .b8 text[8] = {1, 2, 3};
+.visible .func (.param .b32 r) helper(.param .b64 a)
+{
+  .shared .b32 counter;
+  ret;
+}
+.visible .entry declared_only(.param .u64 p);
+	// .globl	_Z4fillIfEvPT_S0_
+.visible .entry _Z4fillIfEvPT_S0_(
+	.param .u8 a,
+	.param .u64 .ptr .global .align 4 b,
+	.param .align 4 .b8 c[12],
+	.param .align 64 .b8 d[128],
+	.param .f16x2 e,
+	.param .b128 f
+)
+.maxntid 16, 8
+.minnctapersm 2
+{
+  .reg .b32 %r<3>;
+  .shared .align 8 .b64 own[4];
+  { .reg .b32 %r1; mov.b64 {%r1, %r2}, %rd1; }
+  ret;
+}
+.entry $fixed.1
+.reqntid 64, 1, 1
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+{ ret; }
+"""
+)
+
+
+def test_version_and_target():
+    parsed = ptx.parse(TEXT.encode())
+    assert (parsed.version, parsed.target) == ((8, 8), "sm_90")
+
+
+def test_kernels_have_their_parameters_where_the_text_puts_them():
+    fill, fixed = ptx.parse(TEXT.encode()).kernels
+    assert (fill.name, fixed.name) == ("_Z4fillIfEvPT_S0_", "$fixed.1")
+    assert [(p.offset, p.size) for p in fill.params] == [
+        *((0, 1), (8, 8), (16, 12), (64, 128), (192, 4), (208, 16))
+    ]
+    assert fill.params[2] == Parameter(2, 16, 12)
+    assert fixed.params == ()
+
+
+def test_kernels_have_the_shape_that_the_text_gives_them():
+    fill, fixed = ptx.parse(TEXT.encode()).kernels
+    assert (fill.max_threads, fill.required_block, fill.cluster) == (128, None, None)
+    assert (fixed.max_threads, fixed.required_block, fixed.cluster) == (64, (64, 1, 1), (2, 1, 1))
+
+
+def test_shared_memory_outside_of_kernels_counts_for_each():
+    fill, fixed = ptx.parse(TEXT.encode()).kernels
+    assert (fill.static_smem_bytes, fixed.static_smem_bytes) == (100 + 4 + 32, 100 + 4)
+
+
+def test_what_the_driver_decides_counts_as_0():
+    kernel = ptx.parse(TEXT.encode()).kernels[0]
+    assert (kernel.registers, kernel.local_bytes) == (0, 0)
+
+
+def test_a_text_that_ends_in_0_for_the_driver_is_read_up_to_there():
+    assert ptx.parse(TEXT.encode() + b"\0garbage {") == ptx.parse(TEXT.encode())
+
+
+def test_kernels_of_a_cubin_of_that_kind():
+    assert len(Cubin(TEXT.encode(), "compute_90", kind="ptx").kernels) == 2
+
+
+@pytest.mark.parametrize("text", ["", "hello", ".version 8.8", "\x7fELF", "// .version 8.8\n"])
+def test_other_text_is_a_value_error(text):
+    assert ptx.looks_like_ptx(text.encode()) == (text == ".version 8.8")
+    with pytest.raises(ValueError, match="not PTX"):
+        ptx.parse(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("tail", "message"),
+    [(".entry k(.param .what x) { ret; }", "no known type"), (".entry k() {", "does not end")],
+)
+def test_text_that_cannot_be_is_a_value_error(tail, message):
+    with pytest.raises(ValueError, match=f"corrupt PTX: .*{message}"):
+        ptx.parse((HEAD + tail).encode())
+
+
+PIECES = [".entry ", ".shared ", ".b8 ", "k", "(", ")", "{", "}", "[8]", ";", "/*", '"', ".param "]
+PIECES += [".align 4 ", ".u64 ", ",", " ", "\n", ".reqntid 1", "//", "9" * 30, ".maxntid 0,0"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=60))
+def test_any_text_is_parsed_or_a_value_error(pieces):
+    try:
+        kernels = ptx.parse((HEAD + "".join(pieces)).encode()).kernels
+    except ValueError:
+        return
+    assert all(0 < kernel.max_threads <= 1024 for kernel in kernels)
+
+
+@pytest.mark.parametrize("piece", [*PIECES, ".entry k", ".shared .b8", ".entry k(){} "])
+def test_long_text_is_parsed_in_proportion_to_its_length(piece):
+    # Where every piece looked at every other, each of these would take minutes.
+    with contextlib.suppress(ValueError):
+        ptx.parse((HEAD + piece * 50_000).encode())
