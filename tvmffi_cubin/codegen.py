@@ -19,16 +19,37 @@ _SMALL_SMEM = 48 * 1024
 _LARGE = 1 << 30
 
 
-def image_unit(name: str, file: str, size: int, machine: str) -> str:
-    """Return the assembly text that embeds the file `file` of `size` bytes as image `name`."""
+def image_unit(
+    name: str, file: str, size: int, machine: str, *, arches: str = "", cuda_version: str = ""
+) -> str:
+    """Return the assembly text that embeds a file as an image.
+
+    Parameters
+    ----------
+    name : str
+        The image's name.
+    file : str
+        The file.
+    size : int
+        Its size in bytes.
+    machine : str
+        The processor that the text is for, as `platform.machine` names it.
+    arches, cuda_version : str
+        What messages say of the image, see `Cubin`.
+    """
     large = size > _LARGE and machine == "x86_64"
-    section = '.lrodata,"al",%progbits' if large else '.rodata,"a",%progbits'
-    return template("image.s.in").substitute(name=name, file=file, section=section)
+    return template("image.s.in").substitute(
+        name=name,
+        file=file,
+        section='.lrodata,"al",%progbits' if large else '.rodata,"a",%progbits',
+        arches=arches,
+        cuda_version=cuda_version,
+    )
 
 
 def launcher_unit(
     functions: Sequence[Function | Dispatched],
-    images: Mapping[str, str],
+    images: Sequence[str],
     manifest: Mapping[str, Any],
 ) -> str:
     """Return the C++ text of a launcher.
@@ -37,8 +58,8 @@ def launcher_unit(
     ----------
     functions : sequence of Function or Dispatched
         What it exports.
-    images : mapping of str to str
-        Name of each image that the functions use, to its architectures as people read them.
+    images : sequence of str
+        Names of the images that the functions use.
     manifest : mapping
         What the shared object says of itself; kept in it as JSON.
     """
@@ -50,9 +71,8 @@ def launcher_unit(
     return template("launcher.cc.in").substitute(
         embeds="\n".join(f"EMBED_CUBIN({name});" for name in images),
         images="\n".join(
-            f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}, "
-            f"{c_string(arches)}}};"
-            for name, arches in images.items()
+            f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}}};"
+            for name in images
         ),
         image_list=", ".join(f"&image_{name}" for name in images),
         kernels="\n".join(_kernel_row(ref) for ref in kernels.values()),
@@ -81,5 +101,6 @@ def _tables(
 
 def _kernel_row(ref: KernelRef) -> str:
     allowed = max(0, _SMALL_SMEM - ref.kernel.static_smem_bytes)
-    symbol, display = c_string(ref.kernel.name), c_string(ref.display)
-    return f"    {{&image_{ref.image}, {symbol}, {display}, {{{allowed}u}}}},"
+    arches = c_string(", ".join(ref.archs)) if ref.archs else "nullptr"
+    cells = (f"&image_{ref.image}", c_string(ref.kernel.name), c_string(ref.display), arches)
+    return f"    {{{', '.join(cells)}, {{{allowed}u}}}},"

@@ -100,14 +100,23 @@ class Cubin:
         """The architectures, one by one."""
         return tuple(self.arch.split(", "))
 
-    @cached_property
+    @property
     def members(self) -> tuple[Cubin, ...]:
         """A fatbin's images that can be read here, in its order; none of any other image."""
+        return self._read_members[0]
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        """Why members of a fatbin cannot be read here, one text for each."""
+        return self._read_members[1]
+
+    @cached_property
+    def _read_members(self) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
         if self.kind != "fatbin":
-            return ()
+            return (), ()
         from .fatbin import readable
 
-        return readable(self.image)[0]
+        return readable(self.image)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:

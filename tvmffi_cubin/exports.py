@@ -147,8 +147,7 @@ def _find(export: Export, launch: Launch, images: Sequence[Image]) -> KernelRef:
     everything = tuple(_signatures(images))
     lowered: dict[str, str] = {}
     for image in images:
-        if image.cubin is not None:
-            lowered.update(image.cubin.lowered_names)
+        lowered.update(image.cubin.lowered_names)
     declared = None
     if launch.params is not None:
         try:
@@ -158,12 +157,14 @@ def _find(export: Export, launch: Launch, images: Sequence[Image]) -> KernelRef:
     try:
         found = select(everything, wanted, declared=declared, lowered_names=lowered, checked=False)
     except ValueError as error:
-        raise ValueError(f"function {export.name!r}: {error}") from None
-    home = next(image.name for image in images if found in image.signatures)
+        unread = "".join(f"; image {i.name!r}: {i.problem}" for i in images if i.problem)
+        raise ValueError(f"function {export.name!r}: {error}{unread}") from None
+    home = next(image for image in images if found in image.signatures)
     return KernelRef(
-        home,
+        home.name,
         found.kernel,
         found.display,
         None if found.problem else found.params,
         found.names_known,
+        home.archs_with(found.symbol),
     )

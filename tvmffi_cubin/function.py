@@ -39,6 +39,8 @@ class KernelRef:
         Names and types, None where they have to be declared.
     names_known : bool
         Whether the names are the source's own; else they are ``arg0``, ``arg1``, ...
+    archs : tuple of str
+        The architectures of the image that have this kernel, empty where all do.
     """
 
     image: str
@@ -46,6 +48,7 @@ class KernelRef:
     display: str
     params: tuple[Param, ...] | None
     names_known: bool = True
+    archs: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from . import elf
-from .cubin import Cubin
+from . import elf, fatbin, ptx
+from .cubin import Cubin, Kernel
 from .demangle import demangle, take_apart
 from .device import DeviceImage
 from .image_kind import describe
@@ -15,17 +15,45 @@ from .request import DEVICE_IMAGE, Request
 
 __all__ = ["Image", "all_images", "image_facts", "read_image"]
 
-_FATBIN = (b"\x50\xed\x55\xba",)
+_SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image to embed; `cubin` is None for one that is not parsed (a fatbin for a wrapper)."""
+    """An image to embed.
+
+    Attributes
+    ----------
+    name : str
+        The name under which it is embedded.
+    cubin : Cubin
+        The image itself.
+    signatures : tuple of KernelSignature
+        One for each kernel that can be read.
+    problem : str
+        Why there may be more kernels than these, empty where there are not.
+    """
 
     name: str
-    data: bytes
-    cubin: Cubin | None
+    cubin: Cubin
     signatures: tuple[KernelSignature, ...]
+    problem: str = ""
+
+    @property
+    def data(self) -> bytes:
+        """The bytes to embed."""
+        return self.cubin.image
+
+    @property
+    def file(self) -> str:
+        """Name of the file that holds them, in a module's folder."""
+        return self.name + _SUFFIXES.get(self.cubin.kind, ".cubin")
+
+    def archs_with(self, symbol: str) -> tuple[str, ...]:
+        """Return a fatbin's architectures that have a kernel, none where all of them do."""
+        members = self.cubin.members
+        have = [m.arch for m in members if any(k.name == symbol for k in m.kernels)]
+        return tuple(have) if not self.problem and len(have) < len(members) else ()
 
 
 def all_images(request: Request, compiled: DeviceImage | None) -> tuple[Image, ...]:
@@ -47,12 +75,12 @@ def all_images(request: Request, compiled: DeviceImage | None) -> tuple[Image, .
             f"{request.image_label(DEVICE_IMAGE)} is an image called {DEVICE_IMAGE!r}, the name "
             "that the device sources' own image has: rename it"
         )
-    own = Image(DEVICE_IMAGE, compiled.cubin.image, compiled.cubin, compiled.signatures)
+    own = Image(DEVICE_IMAGE, compiled.cubin, compiled.signatures)
     return (own, *images)
 
 
 def read_image(name: str, data: bytes, *, label: str) -> Image:
-    """Return the image of given bytes: a cubin, or a fatbin, which only a wrapper can use.
+    """Return the image of given bytes: a cubin, PTX, or a fatbin.
 
     Parameters
     ----------
@@ -66,18 +94,30 @@ def read_image(name: str, data: bytes, *, label: str) -> Image:
     Raises
     ------
     ValueError
-        It is neither; the message says what it looks like.
+        It is none of these; the message says what it looks like.
     """
-    if data.startswith(_FATBIN):
-        return Image(name, data, None, ())
-    if problem := describe(data):
-        raise ValueError(f"{label} is no cubin: {problem}")
     try:
-        parsed = elf.parse(data)
+        if data.startswith(fatbin.MAGIC):
+            return _read_fatbin(name, data)
+        if ptx.looks_like_ptx(data):
+            cubin = Cubin(data, f"compute_{ptx.parse(data).target.removeprefix('sm_')}", kind="ptx")
+        elif problem := describe(data):
+            raise ValueError(f"no cubin, no PTX, no fatbin: {problem}")
+        else:
+            cubin = Cubin(data, elf.parse(data).arch)
+        return Image(name, cubin, opaque_signatures(cubin))
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
-    cubin = Cubin(data, parsed.arch)
-    return Image(name, data, cubin, opaque_signatures(cubin))
+
+
+def _read_fatbin(name: str, data: bytes) -> Image:
+    """Return a fatbin as an image; what of it cannot be read, a wrapper can still launch."""
+    cubin = fatbin.read_cubin(data)
+    try:
+        signatures = opaque_signatures(cubin)
+    except ValueError as error:
+        return Image(name, cubin, (), str(error))
+    return Image(name, cubin, signatures, "; ".join(cubin.unreadable))
 
 
 def opaque_signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
@@ -102,26 +142,36 @@ def opaque_signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
     return tuple(found)
 
 
-def image_facts(image: Image, file: str) -> Mapping[str, object]:
+def image_facts(image: Image) -> Mapping[str, object]:
     """Return what the manifest says of an image, as JSON values."""
-    if image.cubin is None:
-        return {"file": file, "arch": "fatbin", "lowered_names": {}, "log": "", "kernels": {}}
+    cubin = image.cubin
     return {
-        "file": file,
-        "arch": image.cubin.arch,
-        "kind": image.cubin.kind,
-        "cuda_version": image.cubin.cuda_version,
-        "lowered_names": dict(image.cubin.lowered_names),
-        "log": image.cubin.log,
-        "kernels": {
-            s.symbol: {
-                "name": s.display,
-                "registers": s.kernel.registers,
-                "static_smem_bytes": s.kernel.static_smem_bytes,
-                "local_bytes": s.kernel.local_bytes,
-                "max_threads": s.kernel.max_threads,
-                "params": [p.size for p in s.kernel.params],
-            }
-            for s in image.signatures
-        },
+        "file": image.file,
+        "arch": cubin.arch,
+        "kind": cubin.kind,
+        "cuda_version": cubin.cuda_version,
+        "bytes": len(cubin.image),
+        "lowered_names": dict(cubin.lowered_names),
+        "log": cubin.log,
+        "kernels": {s.symbol: {"name": s.display, **_usage(s.kernel)} for s in image.signatures},
+        "members": [] if image.problem else [_member_facts(member) for member in cubin.members],
+    }
+
+
+def _member_facts(member: Cubin) -> Mapping[str, object]:
+    return {
+        "arch": member.arch,
+        "kind": member.kind,
+        "bytes": len(member.image),
+        "kernels": {kernel.name: _usage(kernel) for kernel in member.kernels},
+    }
+
+
+def _usage(kernel: Kernel) -> dict[str, object]:
+    return {
+        "registers": kernel.registers,
+        "static_smem_bytes": kernel.static_smem_bytes,
+        "local_bytes": kernel.local_bytes,
+        "max_threads": kernel.max_threads,
+        "params": [p.size for p in kernel.params],
     }

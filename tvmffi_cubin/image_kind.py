@@ -14,7 +14,10 @@ _HEAD_SIZE = 8192
 
 _MAGICS = (
     (b"\x50\xed\x55\xba", "it is a fatbin: take out one architecture's image first"),
-    (b"\xb1\x43\x62\x46", "it is a fatbin wrapper: take out one architecture's image first"),
+    (
+        b"\xb1\x43\x62\x46",
+        "it is a fatbin wrapper, which points to a fatbin in memory: take that one",
+    ),
     (b"\xed\x43\x4e\x7f", "it is LTO-IR: link it with nvJitLink first, or compile without -dlto"),
     (b"BC\xc0\xde", "it is LLVM bitcode: compile it to a cubin first"),
     (b"\x1f\x8b", "it is gzip-compressed: decompress it first"),

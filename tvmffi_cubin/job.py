@@ -54,7 +54,7 @@ class Job:
             "schema": 1,
             "name": self.request.name,
             "functions": {f.name: f.facts() for f in self.exports.functions},
-            "images": {i.name: image_facts(i, f"{i.name}.cubin") for i in self.images},
+            "images": {i.name: image_facts(i) for i in self.images},
         }
 
     def files_and_units(
@@ -64,16 +64,21 @@ class Job:
         files: dict[str, bytes | str] = {}
         units: list[Unit] = []
         for image in self.images:
-            files[f"{image.name}.cubin"] = image.data
+            files[image.file] = image.data
             files[f"{image.name}.s"] = codegen.image_unit(
-                image.name, f"{image.name}.cubin", len(image.data), platform.machine()
+                image.name,
+                image.file,
+                len(image.data),
+                platform.machine(),
+                arches=image.cubin.arch,
+                cuda_version=image.cubin.cuda_version,
             )
             assembler = (os.fspath(toolchain.find_assembler()),)
-            units.append(Assembly(f"{image.name}.s", assembler, (f"{image.name}.cubin",)))
+            units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
         if self.exports.functions:
             used = {b.kernel.image for f in self.exports.functions for b in f.launches}
-            arches = {i.name: i.cubin.arch for i in self.images if i.cubin and i.name in used}
-            files[LAUNCHER] = codegen.launcher_unit(self.exports.functions, arches, manifest)
+            names = [image.name for image in self.images if image.name in used]
+            files[LAUNCHER] = codegen.launcher_unit(self.exports.functions, names, manifest)
             flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
         self._add_host(files, units)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import compile_log
-from .arch import is_ptx
+from .arch import is_ptx, number_of
 from .cubin import Cubin
 from .cuda_wheels import Cuda
 from .errors import CompileError, CubinError
@@ -51,7 +51,9 @@ class Unit:
         """
         target_type = "ptx" if is_ptx(arch) else target_type
         command = compile_options(
-            arch=arch,
+            # PTX is assembled along the way: what its base architecture lacks comes to light now
+            # and not on some newer device.
+            arch=f"sm_{number_of(arch)}" if is_ptx(arch) else arch,
             options=self.options,
             shims=shim_dir(),
             include_paths=self.include_paths,

@@ -9,7 +9,8 @@
 
 #include <string>
 
-#include "driver.h"
+#include "device_scope.h"
+#include "image_refusal.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -26,6 +27,22 @@ inline std::string StatusText(const Status& status) {
                                                                 const std::string& what = "") {
   TVM_FFI_THROW(LaunchError) << what << (what.empty() ? "" : ": ") << StatusText(status);
   __builtin_unreachable();
+}
+
+/*!
+ * \brief Throws a LaunchError that says why the driver refuses an image: for which architectures it
+ * is, or which CUDA made it; `otherwise` where its answer is about something else.
+ */
+[[noreturn]] __attribute__((cold)) inline void ThrowImageError(const Status& status,
+                                                               const ImageFacts& facts,
+                                                               const std::string& otherwise) {
+  char text[640];
+  const Driver* driver = OpenDriver();
+  const int device = driver != nullptr ? CurrentDevice(driver) : 0;
+  if (DescribeRefusal(driver, status.result, facts, device, text, sizeof(text))) {
+    ThrowLaunchError(status, "the image " + std::string(text));
+  }
+  ThrowLaunchError(status, otherwise);
 }
 
 /*! \brief Throws a LaunchError unless the call succeeded. */

@@ -8,13 +8,14 @@
 /*!
  * \brief Declares the image `name`; used at namespace scope.
  *
- * A generated assembly unit holds the bytes and a table of two addresses. Code goes through the
- * table, because an image of several GiB may lie further away than a relative reference reaches.
+ * A generated assembly unit holds the bytes and a table of addresses: of the first byte, of the one
+ * past the last, of a text with the architectures, of one with the CUDA version that made it. Code
+ * goes through the table, because an image of several GiB may lie further away than a relative
+ * reference reaches.
  */
 #define EMBED_CUBIN(name)                                                                         \
   extern "C" const unsigned char __tvm_ffi__cubin_##name[] __attribute__((visibility("hidden"))); \
-  extern "C" const void* const __tvmffi_cubin_image_##name[2] __attribute__((visibility("hidde"   \
-                                                                                        "n")))
+  extern "C" __attribute__((visibility("hidden"))) const void* const __tvmffi_cubin_image_##name[4]
 
 /*! \brief The first byte of an image that EMBED_CUBIN declared. */
 #define EMBEDDED_CUBIN_DATA(name) (__tvmffi_cubin_image_##name[0])

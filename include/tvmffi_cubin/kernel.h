@@ -51,16 +51,18 @@ class __attribute__((visibility("default"))) CubinKernel {
    * \param library A loaded image.
    * \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
    * \param keep What keeps the image loaded, if anything.
+   * \param facts What is known of the image, for messages.
    * \throws LaunchError The image has no such kernel; the message lists those that it has.
    */
-  CubinKernel(CUlibrary library, const char* name, std::shared_ptr<const void> keep = nullptr)
+  CubinKernel(CUlibrary library, const char* name, std::shared_ptr<const void> keep = nullptr,
+              const ImageFacts& facts = ImageFacts())
       : driver_(RequireDriver()), keep_(std::move(keep)) {
     const CUresult result = driver_->cuLibraryGetKernel(&handle_, library, name);
     if (result != CUDA_SUCCESS) {
       const std::string names = KernelNames(library);
-      ThrowLaunchError({result, "cuLibraryGetKernel"},
-                       "the image has no kernel '" + std::string(name) + "'" +
-                           (names.empty() ? "" : "; it has " + names));
+      ThrowImageError({result, "cuLibraryGetKernel"}, facts,
+                      "the image has no kernel '" + std::string(name) + "'" +
+                          (names.empty() ? "" : "; it has " + names));
     }
     WatchExitAgain();
   }

@@ -19,6 +19,7 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief What a module and its kernels share. */
 struct __attribute__((visibility("default"))) LoadedImage {
   Library library{};
+  ImageFacts facts;
   tvm::ffi::Bytes bytes;  // owns an image that was handed over
 
   LoadedImage() = default;
@@ -70,6 +71,11 @@ class __attribute__((visibility("default"))) CubinModule {
     WatchExitAgain();
   }
 
+  /*! \param table What EMBED_CUBIN declares, or null where nothing embeds the image. */
+  CubinModule(const void* image, const void* const* table) : CubinModule(image) {
+    if (table != nullptr) image_->facts = ImageFacts(table);
+  }
+
   /*!
    * \brief Loads the image now, unless it is loaded.
    * \throws LaunchError There is no driver, or it refuses the image.
@@ -85,7 +91,7 @@ class __attribute__((visibility("default"))) CubinModule {
                        "the image is neither a cubin, a fatbin nor PTX");
     }
     const Status status = image_->library.Load(driver);
-    if (!status.ok()) ThrowLaunchError(status, "the image cannot be loaded");
+    if (!status.ok()) ThrowImageError(status, image_->facts, "the image cannot be loaded");
     WatchExit();
   }
 
@@ -95,7 +101,7 @@ class __attribute__((visibility("default"))) CubinModule {
    */
   CubinKernel GetKernel(const char* name) const {
     Load();
-    return CubinKernel(image_->library.handle, name, image_);
+    return CubinKernel(image_->library.handle, name, image_, image_->facts);
   }
   CubinKernel operator[](const char* name) const { return GetKernel(name); }
 
@@ -113,9 +119,9 @@ class __attribute__((visibility("default"))) CubinModule {
  * \brief The module of an image that EMBED_CUBIN declared, one in a shared object. It is never
  * destroyed: kernels kept in static variables use it to the process's end.
  */
-template <const void* const (&kImage)[2]>
+template <const void* const (&kImage)[4]>
 CubinModule& EmbeddedModule() {
-  static CubinModule* const module = new CubinModule(kImage[0]);
+  static CubinModule* const module = new CubinModule(kImage[0], kImage);
   return *module;
 }
 

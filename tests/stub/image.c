@@ -3,6 +3,7 @@
  * \brief Reads an ELF image of CUDA's: its architecture, its kernels, what they take and use.
  */
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,5 +177,23 @@ void StubFreeImage(StubImage* image) {
 bool StubImageFits(const StubImage* image, int device) {
   int capability = stub.devices[device].capability;
   if (image->specific) return image->arch == capability;
-  return image->arch / 10 == capability / 10 && image->arch <= capability;
+  bool same_major = image->arch / 10 == capability / 10;
+  bool older = image->arch <= capability;
+  // PTX is compiled for whatever is newer; not where it is a family's.
+  return older && (same_major || (image->ptx_version > 0 && !image->family));
+}
+
+/* Cubins before PTX, then the newest, then the most specific. */
+static int Rank(const StubImage* image) {
+  int specific = image->specific ? 2 : image->family ? 1 : 0;
+  return (image->ptx_version == 0 ? 100000 : 0) + 10 * image->arch + specific;
+}
+
+bool StubImageIsBetter(const StubImage* image, const StubImage* other) {
+  return other == NULL || Rank(image) > Rank(other);
+}
+
+void StubImageName(const StubImage* image, char name[32]) {
+  snprintf(name, 32, "%s_%d%s", image->ptx_version > 0 ? "compute" : "sm", image->arch,
+           image->specific ? "a" : image->family ? "f" : "");
 }

@@ -94,7 +94,13 @@ static CUresult Resolve(const CUlaunchConfig* config, CUfunction handle, Target*
   target->settings = function ? &function->settings : &kernel->settings[context->device];
   StubLogMore(",'launched_on':%d,'handle':'%s'", context->device,
               function ? "function" : "kernel");
-  return StubKernelOn(kernel, context->device, &target->info, NULL);
+  const StubImage* image = NULL;
+  result = StubKernelOn(kernel, context->device, &target->info, &image);
+  if (result != CUDA_SUCCESS) return result;
+  char name[32];
+  StubImageName(image, name);
+  StubLogMore(",'image':'%s'", name);
+  return CUDA_SUCCESS;
 }
 
 static CUresult Launch(const CUlaunchConfig* config, CUfunction handle, void** params,

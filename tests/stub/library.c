@@ -38,15 +38,12 @@ static const StubKernelInfo* FindInfo(const StubImage* image, const char* name) 
   return NULL;
 }
 
-/* The image that the driver would take there: its own before the family's, then the newest. */
+/* The image that the driver would take there. */
 static const StubImage* ImageFor(const StubLibrary* library, int device) {
   const StubImage* best = NULL;
   for (int i = 0; i < library->image_count; ++i) {
     const StubImage* image = &library->images[i];
-    if (!StubImageFits(image, device)) continue;
-    bool better = best == NULL || image->arch > best->arch ||
-                  (image->arch == best->arch && image->specific);
-    if (better) best = image;
+    if (StubImageFits(image, device) && StubImageIsBetter(image, best)) best = image;
   }
   return best;
 }
@@ -55,6 +52,7 @@ CUresult StubKernelOn(const StubKernel* kernel, int device, const StubKernelInfo
                       const StubImage** image) {
   const StubImage* found = ImageFor(kernel->library, device);
   if (found == NULL) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (!StubDriverCompiles(found)) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   *info = FindInfo(found, kernel->name);
   if (*info == NULL) return CUDA_ERROR_NOT_FOUND;
   if (image != NULL) *image = found;
@@ -112,7 +110,8 @@ static StubKernel* MakeKernel(StubLibrary* library, const char* name) {
 static CUresult AnyImage(const StubLibrary* library, const StubImage** image) {
   for (int device = 0; device < stub.device_count; ++device) {
     *image = ImageFor(library, device);
-    if (*image != NULL) return CUDA_SUCCESS;
+    if (*image == NULL) continue;
+    return StubDriverCompiles(*image) ? CUDA_SUCCESS : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   }
   return library->image_count > 0 ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_ERROR_INVALID_IMAGE;
 }

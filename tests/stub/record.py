@@ -48,6 +48,8 @@ class Launch:
         ``"cuLaunchKernelEx"``, ``"cuLaunchKernel"`` or ``"cuLaunchCooperativeKernel"``.
     kernel : str or None
         Symbol in the image; None where the handle was no kernel.
+    image : str or None
+        Architecture of the image that was taken, such as ``"sm_90a"``.
     grid, block : tuple of int
         As given: in blocks, in threads.
     cluster : tuple of int or None
@@ -68,6 +70,7 @@ class Launch:
 
     function: str
     kernel: str | None
+    image: str | None
     grid: Dim3
     block: Dim3
     cluster: Dim3 | None
@@ -96,6 +99,7 @@ class Launch:
         return cls(
             function=call.function,
             kernel=args.get("kernel"),
+            image=args.get("image"),
             grid=tuple(args.get("grid", (0, 0, 0))),
             block=tuple(args.get("block", (0, 0, 0))),
             cluster=struct.unpack_from("<3I", cluster) if cluster else None,

@@ -24,7 +24,7 @@
 enum {
   kMaxDevices = 16,
   kMaxContexts = 64, /* the first kMaxDevices are the primary ones */
-  kMaxImages = 8,
+  kMaxImages = 16,
   kMaxAttributes = 160,
   kMaxStack = 64
 };
@@ -55,7 +55,7 @@ StubContext* StubFindContext(CUcontext handle);
 CUresult StubActiveContext(StubContext** context);
 void StubForgetStacks(void);
 
-/* ---- Images (image.c, fatbin.c) ---- */
+/* ---- Images (image.c, ptx.c, fatbin.c) ---- */
 
 typedef struct {
   int ordinal, offset, size;
@@ -71,18 +71,28 @@ typedef struct {
 } StubKernelInfo;
 
 typedef struct {
-  int arch;      /* 90 for sm_90 */
-  bool specific; /* sm_90a: runs on 9.0 alone */
+  int arch;        /* 90 for sm_90 */
+  bool specific;   /* sm_90a: runs on 9.0 alone */
+  bool family;     /* sm_100f: runs on 10.0 and 10.3 */
+  int ptx_version; /* 88 for 8.8; 0 where it is a cubin */
   StubKernelInfo* kernels;
   int kernel_count;
 } StubImage;
 
 /*! \brief Reads an ELF image; false where it is none of CUDA's. */
 bool StubReadElf(const uint8_t* data, StubImage* image);
-/*! \brief Reads an ELF image, or each one in a fatbin that is stored uncompressed. */
+/*! \brief Reads PTX text; false where it is none. */
+bool StubReadPtx(const char* text, StubImage* image);
+/*! \brief Reads an ELF image, PTX, or each of them in a fatbin that is stored uncompressed. */
 int StubReadImages(const void* code, StubImage images[kMaxImages]);
 void StubFreeImage(StubImage* image);
 bool StubImageFits(const StubImage* image, int device);
+/*! \brief Whether the driver takes an image rather than another one that fits, too. */
+bool StubImageIsBetter(const StubImage* image, const StubImage* other);
+/*! \brief Writes "sm_90a" or "compute_90". */
+void StubImageName(const StubImage* image, char name[32]);
+/*! \brief Whether the driver is new enough for an image's PTX, if it is any. */
+bool StubDriverCompiles(const StubImage* image);
 
 /* ---- Libraries and kernels (library.c) ---- */
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tvmffi_cubin import Launch, Parameter
+from tvmffi_cubin import Cubin, Launch, Parameter
 from tvmffi_cubin.cubin import Kernel
 from tvmffi_cubin.cxx_type import parse_params
 from tvmffi_cubin.demangle import demangle, take_apart
@@ -28,8 +28,8 @@ def signature(symbol: str, params: str = "float* x") -> KernelSignature:
     )
 
 
-def image(*signatures: KernelSignature, name: str = "kernels") -> Image:
-    return Image(name, b"", None, signatures)
+def image(*signatures: KernelSignature, name: str = "kernels", problem: str = "") -> Image:
+    return Image(name, Cubin(b"", "sm_90"), signatures, problem)
 
 
 KERNELS = image(signature("saxpy"), signature("_ZN2ns3addEPf"))
@@ -95,6 +95,14 @@ def test_a_kernel_is_taken_from_the_image_that_has_it():
     extra = image(signature("other"), name="extra")
     exports = resolved((Export("saxpy"), Export("other")), images=(KERNELS, extra))
     assert [f.launches[0].kernel.image for f in exports.functions] == ["kernels", "extra"]
+
+
+def test_a_name_that_may_be_where_nothing_can_be_read_says_why():
+    packed = image(name="packed", problem="the member for sm_80: it is compressed by zstd")
+    with pytest.raises(
+        ValueError, match="no kernel 'nope'.*; image 'packed': the member for sm_80"
+    ):
+        resolved((Export("nope"),), images=(KERNELS, packed))
 
 
 def test_a_docstring_stays_with_its_function():

@@ -105,7 +105,3 @@ def test_an_option_with_a_nul_is_a_value_error():
 def test_the_callers_architectures_give_way_to_the_one_compiled_for(given):
     assert options(*given) == options()
     assert without_archs(["-lineinfo", *given, "-DA"]) == ("-lineinfo", "-DA")
-
-
-def test_ptx_is_compiled_for_its_own_kind_of_architecture():
-    assert options(arch="compute_90", target_type="ptx")[0] == "-arch=compute_90"

@@ -6,6 +6,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 #define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 
+#include "../image_refusal.h"
 #include "../library.h"
 #include "error.h"
 #include "plan.h"
@@ -18,7 +19,7 @@ inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel*
   *out = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST);
   if (__builtin_expect(*out != nullptr, 1)) return {};
   EmbeddedImage* image = kernel->image;
-  __atomic_store_n(&image->library.image, image->bytes[0], __ATOMIC_RELAXED);
+  __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
   const Status status = image->library.Load(driver);
   if (!status.ok()) return status;
   const CUresult result = driver->cuLibraryGetKernel(out, image->library.handle, kernel->symbol);
@@ -46,14 +47,6 @@ class ImageUse {
  private:
   EmbeddedImage* image_;
 };
-
-/*! \brief A device attribute; -1 where the driver does not say. */
-inline int DeviceAttribute(const Driver* driver, int device, CUdevice_attribute attribute) {
-  CUdevice handle = 0;
-  int value = -1;
-  if (driver->cuDeviceGet(&handle, device) != CUDA_SUCCESS) return -1;
-  return driver->cuDeviceGetAttribute(&value, attribute, handle) == CUDA_SUCCESS ? value : -1;
-}
 
 /*! \brief Finds the limit that a refused launch goes over; false where it goes over none. */
 __attribute__((noinline, cold)) inline bool FindLimit(const Driver* driver, int device,
@@ -92,33 +85,41 @@ __attribute__((noinline, cold)) inline bool FindLimit(const Driver* driver, int 
   return true;
 }
 
+/*! \brief Whether a driver that has no such kernel for a device may answer this. */
+inline bool MayLackKernel(CUresult result) {
+  return result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_HANDLE;
+}
+
 /*! \brief Raises what a failed load or launch means: limits and architectures by name. */
 __attribute__((noinline, cold)) inline int FailLaunch(const char* function,
                                                       const EmbeddedKernel& kernel, int device,
                                                       const CUlaunchConfig* config,
                                                       const Status& status) {
   const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
+  const EmbeddedImage& image = *kernel.image;
   Text text;
   DescribeStatus(status, text.chars, sizeof(text.chars));
   if (driver != nullptr && !InForkedChild()) {
+    char meaning[640];
     if (config != nullptr && kernel.handle != nullptr &&
         FindLimit(driver, device, kernel.handle, *config, &text)) {
       return Fail("LaunchLimitError", "%s: launch of %s: %s", function, kernel.display, text.chars);
     }
-    if (status.result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-      const int major =
-          DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-      const int minor =
-          DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    if (kernel.arches != nullptr && MayLackKernel(status.result)) {
       return Fail("LaunchError",
-                  "%s: the image %s is for %s, device %d is sm_%d%d: compile it for "
-                  "that arch (%s)",
-                  function, kernel.image->name, kernel.image->arches, device, major, minor,
+                  "%s: kernel %s is in the image %s for %s alone, device %d is %s: a condition "
+                  "on the architecture leaves it out for others (%s)",
+                  function, kernel.display, image.name, kernel.arches, device,
+                  DescribeArch(driver, device).chars, text.chars);
+    }
+    if (DescribeRefusal(driver, status.result, ImageFacts(image.table), device, meaning,
+                        sizeof(meaning))) {
+      return Fail("LaunchError", "%s: the image %s %s (%s)", function, image.name, meaning,
                   text.chars);
     }
   }
   return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s", function, kernel.display,
-              kernel.image->name, device, text.chars);
+              image.name, device, text.chars);
 }
 
 /*! \brief Launches; the device is current already. */

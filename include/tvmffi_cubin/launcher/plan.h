@@ -51,11 +51,10 @@ struct Argument {
   } storage;
 };
 
-/*! \brief An image that is embedded in this shared object, with its name and architectures. */
+/*! \brief An image that is embedded in this shared object, with its name. */
 struct EmbeddedImage {
-  const void* const* bytes;  // EMBED_CUBIN's table: read late, so that this is constant-initialised
+  const void* const* table;  // EMBED_CUBIN's: read late, so that this is constant-initialised
   const char* name;
-  const char* arches;
   Library library{};
   int32_t launching = 0;  // launches under way
   int32_t unloading = 0;  // while set, launches wait before they begin
@@ -66,6 +65,7 @@ struct EmbeddedKernel {
   EmbeddedImage* image;
   const char* symbol;
   const char* display;     // as people write it
+  const char* arches;      // those of the image's that have it; null: all
   DynamicSmemLimits smem;  // `everywhere` is filled in by the generator
   CUkern_st* handle = nullptr;
 };

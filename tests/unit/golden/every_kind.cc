@@ -6,11 +6,11 @@ EMBED_CUBIN(kernels);
 namespace {
 using namespace tvmffi_cubin;
 
-EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels", "sm_90a"};
+EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "ns_all", "ns::all", {48128u}},
+    {&image_kernels, "ns_all", "ns::all", nullptr, {48128u}},
 };
 
 // all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)

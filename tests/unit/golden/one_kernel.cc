@@ -6,11 +6,11 @@ EMBED_CUBIN(kernels);
 namespace {
 using namespace tvmffi_cubin;
 
-EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels", "sm_90a"};
+EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "saxpy", "saxpy", {49152u}},
+    {&image_kernels, "saxpy", "saxpy", nullptr, {49152u}},
 };
 
 // saxpy(float a, const float* x, float* y, int n)

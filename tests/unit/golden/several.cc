@@ -7,14 +7,14 @@ EMBED_CUBIN(extra);
 namespace {
 using namespace tvmffi_cubin;
 
-EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels", "sm_90a"};
-EmbeddedImage image_extra = {__tvmffi_cubin_image_extra, "extra", "sm_80, sm_90"};
+EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
+EmbeddedImage image_extra = {__tvmffi_cubin_image_extra, "extra"};
 EmbeddedImage* const images[] = {&image_kernels, &image_extra};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "one", "one", {49152u}},
-    {&image_extra, "two", "two", {49152u}},
-    {&image_kernels, "tick", "tick", {49152u}},
+    {&image_kernels, "one", "one", nullptr, {49152u}},
+    {&image_extra, "two", "two", "sm_90a, compute_90", {49152u}},
+    {&image_kernels, "tick", "tick", nullptr, {49152u}},
 };
 
 // both(const float* x, float* t, float* y)

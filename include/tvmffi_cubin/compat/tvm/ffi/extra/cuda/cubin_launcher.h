@@ -21,10 +21,10 @@
 
 // Never destroyed, since kernels in static variables use it to the process's end. The address is
 // kept in a volatile: an image of several GiB may lie further away than code can reach directly.
-#define TVMFFI_CUBIN_COMPAT_MODULE(Struct, image)                                 \
+#define TVMFFI_CUBIN_COMPAT_MODULE(Struct, image, table)                          \
   namespace {                                                                     \
   struct Struct {                                                                 \
-    tvm::ffi::CubinModule mod{Image()};                                           \
+    tvm::ffi::CubinModule mod{Image(), table};                                    \
     static const unsigned char* Image() {                                         \
       static const void* volatile address = (image);                              \
       return static_cast<const unsigned char*>(const_cast<const void*>(address)); \
@@ -40,11 +40,14 @@
 #define TVM_FFI_EMBED_CUBIN(name)                                                              \
   extern "C" __attribute__((visibility("hidden"))) const char __tvm_ffi__cubin_##name[];       \
   extern "C" __attribute__((visibility("hidden"))) const char __tvm_ffi__cubin_##name##_end[]; \
-  TVMFFI_CUBIN_COMPAT_MODULE(EmbedCubinModule_##name, __tvm_ffi__cubin_##name)
+  extern "C" __attribute__((visibility("hidden"), weak)) const void* const                     \
+      __tvmffi_cubin_image_##name[4];                                                          \
+  TVMFFI_CUBIN_COMPAT_MODULE(EmbedCubinModule_##name, __tvm_ffi__cubin_##name,                 \
+                             __tvmffi_cubin_image_##name)
 
 /*! \brief The same over an array of bytes of one's own. */
 #define TVM_FFI_EMBED_CUBIN_FROM_BYTES(name, imageBytes) \
-  TVMFFI_CUBIN_COMPAT_MODULE(EmbedCubinModule_##name, imageBytes)
+  TVMFFI_CUBIN_COMPAT_MODULE(EmbedCubinModule_##name, imageBytes, nullptr)
 
 /*! \brief A kernel of an image so declared, best kept in a function-local `static auto`. */
 #define TVM_FFI_EMBED_CUBIN_GET_KERNEL(name, kernel_name) \
@@ -114,7 +117,10 @@ class __attribute__((visibility("default"))) CubinModule {
   /*! \brief Loads an image at once; where there is no driver, at the first GetKernel. */
   explicit CubinModule(const Bytes& bytes) : module_(bytes) { LoadIfDriver(); }
   explicit CubinModule(const char* code) : module_(code) { LoadIfDriver(); }
-  explicit CubinModule(const unsigned char* code) : module_(code) { LoadIfDriver(); }
+  explicit CubinModule(const unsigned char* code, const void* const* table = nullptr)
+      : module_(code, table) {
+    LoadIfDriver();
+  }
 
   CubinKernel GetKernel(const char* name) { return CubinKernel(module_.GetKernel(name)); }
   CubinKernel operator[](const char* name) { return GetKernel(name); }
