@@ -96,13 +96,14 @@ def read_image(name: str, data: bytes, *, label: str) -> Image:
     ValueError
         It is none of these; the message says what it looks like.
     """
+    is_fatbin, is_ptx = data.startswith(fatbin.MAGIC), ptx.looks_like_ptx(data)
+    if not is_fatbin and not is_ptx and (problem := describe(data)):
+        raise ValueError(f"{label} is no cubin: {problem}")
     try:
-        if data.startswith(fatbin.MAGIC):
+        if is_fatbin:
             return _read_fatbin(name, data)
-        if ptx.looks_like_ptx(data):
+        if is_ptx:
             cubin = Cubin(data, f"compute_{ptx.parse(data).target.removeprefix('sm_')}", kind="ptx")
-        elif problem := describe(data):
-            raise ValueError(f"no cubin, no PTX, no fatbin: {problem}")
         else:
             cubin = Cubin(data, elf.parse(data).arch)
         return Image(name, cubin, opaque_signatures(cubin))

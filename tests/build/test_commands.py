@@ -5,13 +5,18 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
+import shutil
 import struct
 from pathlib import Path
 
 import pytest
+from fatbin_builder import LTOIR, LZ4, Row, fatbin
 from stub.driver_stub import DriverStub
 from stub.record import Launch
 
+import tvmffi_cubin as tc
+from tvmffi_cubin import cuda_wheels, toolchain
 from tvmffi_cubin.__main__ import main
 
 SOURCE = r"""
@@ -22,6 +27,11 @@ extern "C" __global__ void __launch_bounds__(64) add(float* x, int n) {
   if (threadIdx.x < n) x[threadIdx.x] = tile[63 - threadIdx.x];
 }
 template <class T> __global__ void fill(T* x, T value) { x[threadIdx.x] = value; }
+"""
+WRAPPER = """
+#include <tvm/ffi/function.h>
+int {name}() {{ return 1; }}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC({name}, {name});
 """
 
 
@@ -90,6 +100,15 @@ def test_demo_reports_wrong_numbers_as_a_failure(driver_stub: DriverStub, capsys
 
 
 @pytest.mark.usefixtures("no_driver")
+def test_demo_takes_several_architectures(monkeypatch, capsys):
+    assert main(["demo", "--arch", "sm_80,sm_89"]) == 0
+    assert "Kernels for sm_80, sm_89:" in capsys.readouterr().out
+    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_75")
+    assert main(["demo"]) == 0
+    assert "Kernels for sm_75:" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("no_driver")
 def test_demo_leaves_the_cache_setting_as_it_was(monkeypatch, capsys):
     monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR")
     assert main(["demo", "--arch", "sm_80"]) == 0
@@ -118,6 +137,101 @@ def test_inspect_as_json(source: Path, tmp_path: Path, capsys):
     assert (facts["arch"], facts["bytes"]) == ("sm_80", output.stat().st_size)
     assert (kernel["name"], kernel["static_smem_bytes"], kernel["max_threads"]) == ("add", 256, 64)
     assert [param["size"] for param in kernel["params"]] == [8, 4]
+
+
+@pytest.mark.parametrize("arches", [["sm_90a,compute_80", "sm_80"], ["sm_80,compute_80,sm_90a"]])
+def test_several_architectures_give_a_fatbin_that_inspect_reads(source: Path, arches, capsys):
+    options = [f"--arch={arch}" for arch in arches]
+    assert main(["compile", str(source), "-e", "fill<float>", *options]) == 0
+    image = source.with_suffix(".fatbin")
+    assert (
+        f"{image.stat().st_size} bytes for sm_80, sm_90a, compute_80\n" in capsys.readouterr().out
+    )
+    assert main(["inspect", str(image)]) == 0
+    title, *members = capsys.readouterr().out.split("\n\n")
+    assert title.endswith(f"{image.stat().st_size} bytes, a fatbin for sm_80, sm_90a, compute_80")
+    starts = ["sm_80: cubin, ", "sm_90a: cubin, ", "compute_80: ptx, "]
+    for member, start in zip(members, starts, strict=True):
+        assert member.startswith(start)
+        rows = {line.split()[0]: line.split() for line in member.splitlines()[2:]}
+        assert rows["add"][-5:] == ["B", "64", "8,", "4", "bytes"]
+        assert rows["fill<float>"][-2:] == ["float*,", "float"]
+
+
+def test_inspect_of_a_fatbin_as_json(source: Path, capsys):
+    assert main(["compile", str(source), "--arch=sm_80,compute_80"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", "--json", str(source.with_suffix(".fatbin"))]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["arch"]) == ("fatbin", "sm_80, compute_80")
+    cubin, ptx = facts["members"]
+    assert (cubin["kind"], cubin["arch"], cubin["compression"]) == ("cubin", "sm_80", "")
+    assert cubin["bytes"] == cubin["stored_bytes"] > 1000
+    assert (ptx["kind"], ptx["arch"]) == ("ptx", "compute_80")
+    assert re.fullmatch(r"\d+\.\d+", ptx["ptx_version"])
+    for member in (cubin, ptx):
+        (kernel,) = member["kernels"]
+        assert (kernel["name"], kernel["static_smem_bytes"]) == ("add", 256)
+
+
+def test_inspect_shows_members_that_it_cannot_read_with_the_reason(tmp_path: Path, capsys):
+    file = tmp_path / "packed.fatbin"
+    file.write_bytes(fatbin(Row(90, b"12345678", LTOIR), Row(80, b"\x10x", flags=LZ4, full=7)))
+    assert main(["inspect", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "lto_90: ltoir, 8 bytes\nthe member for lto_90 is ltoir, which is not read here" in text
+    assert "sm_80: cubin, 7 bytes, 2 in lz4\nthe member for sm_80: damaged LZ4 data" in text
+    assert main(["inspect", "--json", str(file)]) == 0
+    members = json.loads(capsys.readouterr().out)["members"]
+    assert all("problem" in member for member in members)
+
+
+def test_ptx_is_compiled_to_text_that_inspect_reads(source: Path, capsys):
+    assert main(["compile", str(source), "--arch", "compute_90"]) == 0
+    text = source.with_suffix(".ptx")
+    assert text.read_text().rstrip().endswith("}")
+    capsys.readouterr()
+    assert main(["inspect", str(text)]) == 0
+    assert re.search(r" bytes of PTX \d\.\d for sm_90 and newer\n", capsys.readouterr().out)
+    assert main(["inspect", "--json", str(text)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["arch"]) == ("ptx", "compute_90")
+    assert [kernel["name"] for kernel in facts["kernels"]] == ["add"]
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80,sm_90a,compute_80"])
+def test_inspect_of_a_module_shows_its_images(arch: str, source: Path, tmp_path: Path, capsys):
+    archs = arch.split(",")
+    path = tc.build_inline("shown", source.read_text(), arch=archs)
+    copy = shutil.copy(path, tmp_path / "elsewhere.so")
+    assert main(["inspect", str(copy)]) == 0
+    title, *images = capsys.readouterr().out.split("\n\n")
+    assert title.endswith("1 embedded\n  add(float* x, int n)")
+    assert [image.split(":")[0] for image in images] == [f"image kernels, {x}" for x in archs]
+    assert all(" 256 B " in image for image in images)
+    assert main(["inspect", "--json", str(copy)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["functions"]) == ("module", {"add": "add(float* x, int n)"})
+    assert [(image["name"], image["arch"]) for image in facts["images"]] == [
+        ("kernels", arch) for arch in archs
+    ]
+
+
+def test_inspect_of_a_wrapper_reads_what_lies_beside_it(tmp_path: Path, capsys):
+    wrapper = WRAPPER.format(name="shown")
+    path = tc.build_inline("wrapper", [SOURCE, wrapper], arch="sm_90")
+    assert main(["inspect", path]) == 0
+    assert "image kernels, sm_90: cubin, " in capsys.readouterr().out
+    copy = shutil.copy(path, tmp_path / "alone.so")
+    assert main(["inspect", str(copy)]) == 1
+    assert "a wrapper's images are written down beside it" in capsys.readouterr().err
+
+
+def test_inspect_of_another_library_does_not_load_it(capsys):
+    assert main(["inspect", tc.__file__.replace("__init__.py", "none.so")]) == 1
+    capsys.readouterr()
+    assert main(["inspect", str(toolchain.tvm_ffi_paths().library)]) == 1
+    assert "no module of this package" in capsys.readouterr().err
 
 
 def test_compile_passes_options_and_include_folders(tmp_path: Path, capsys):
@@ -168,9 +282,30 @@ def test_doctor_without_a_gpu_finds_all_that_builds_need(capsys):
     assert main(["doctor"]) == 0
     output = capsys.readouterr().out
     assert "Everything needed to build is here." in output
-    for what in ("tvm-ffi", "ninja", "C++ compiler", "linker", "NVRTC", "cache"):
+    wanted = (
+        "tvm-ffi",
+        "ninja",
+        "C++ compiler",
+        "linker",
+        "NVRTC",
+        "nvFatbin",
+        "nvJitLink",
+        "cache",
+    )
+    for what in wanted:
         assert f"ok       {what} " in output
     assert "note     driver " in output
+
+
+@pytest.mark.usefixtures("no_driver")
+def test_doctor_names_the_wheels_of_libraries_that_only_some_builds_need(monkeypatch, capsys):
+    cuda = cuda_wheels.find_cuda()
+    bare = cuda_wheels.Cuda(**{**vars(cuda), "nvfatbin": None, "nvjitlink": None})
+    monkeypatch.setattr(toolchain, "find_cuda", lambda: bare)
+    assert main(["doctor"]) == 0
+    output = capsys.readouterr().out
+    for part in ("nvfatbin", "nvjitlink"):
+        assert f"pip install {cuda.wheels[part]} brings it" in output
 
 
 def test_doctor_lists_devices(driver_stub: DriverStub, capsys):

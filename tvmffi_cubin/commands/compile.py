@@ -1,4 +1,4 @@
-"""``tvmffi-cubin compile``: a CUDA source file to a cubin."""
+"""``tvmffi-cubin compile``: a CUDA source file to a cubin, PTX or a fatbin."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from ..arch import split
 from .kernel_table import kernel_table
 
 __all__ = ["add_to"]
@@ -13,13 +14,22 @@ __all__ = ["add_to"]
 
 def add_to(commands: Any) -> None:
     """Add the command to the parser's subcommands."""
-    text = "compile a CUDA source to a cubin with NVRTC"
+    text = "compile a CUDA source to a cubin, PTX or a fatbin with NVRTC"
     parser = commands.add_parser("compile", help=text, description=text)
     parser.add_argument("file", type=Path, metavar="FILE", help="the CUDA source")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="CUBIN", help="default: FILE with .cubin as its suffix"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="IMAGE",
+        help="default: FILE with .cubin, .ptx or .fatbin as its suffix",
     )
-    parser.add_argument("--arch", help="such as sm_90a; default: that of the current device")
+    parser.add_argument(
+        "--arch",
+        action="append",
+        help="such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
+        "give a fatbin; default: that of the current device",
+    )
     parser.add_argument(
         "-I",
         dest="include_paths",
@@ -57,13 +67,13 @@ def _run(options: argparse.Namespace) -> int:
     cubin = nvrtc.compile(
         source,
         name=str(options.file),
-        arch=options.arch,
+        arch=None if options.arch is None else split(",".join(options.arch)),
         options=options.options,
         name_expressions=options.name_expressions,
         include_paths=options.include_paths,
         source_include=True,
     )
-    output = options.output or options.file.with_suffix(".cubin")
+    output = options.output or options.file.with_suffix(f".{cubin.kind}")
     if not output.parent.is_dir():
         raise ValueError(f"{output}: its folder does not exist; make it first")
     write_atomically(str(output), cubin.image)

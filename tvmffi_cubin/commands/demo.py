@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__, driver, toolchain
+from .. import __version__, config, driver, toolchain
+from ..arch import split
 from ..errors import CubinError
 from ..inline import load_inline
 from ..launch import Launch
@@ -59,13 +60,16 @@ def add_to(commands: Any) -> None:
     """Add the command to the parser's subcommands."""
     text = "compile, embed, build and load two kernels; launch them where there is a GPU"
     parser = commands.add_parser("demo", help=text, description=text)
-    parser.add_argument("--arch", help="default: the GPU's; without one, " + _WITHOUT_GPU)
+    parser.add_argument(
+        "--arch", help="several separated by commas; default: the GPU's, else " + _WITHOUT_GPU
+    )
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> int:
     reason = _why_no_launch()
-    arch = options.arch or (_WITHOUT_GPU if reason else None)
+    named = split(options.arch or config.get("TVMFFI_CUBIN_ARCH") or "")
+    archs = named or ([_WITHOUT_GPU] if reason else None)
     toolchain.tvm_ffi_paths()
     # Before the clock starts: it imports numpy and torch, where they are installed.
     import tvm_ffi
@@ -75,8 +79,8 @@ def _run(options: argparse.Namespace) -> int:
         modules: dict[str, Module] = {}
         for name in _KERNELS:
             label = "with the launcher, once a cache" if not modules else "as every new source"
-            modules[name] = _timed(label, name, arch)
-        _timed("unchanged, from the cache", "saxpy", arch)
+            modules[name] = _timed(label, name, archs)
+        _timed("unchanged, from the cache", "saxpy", archs)
         print(f"\n{_table(modules)}\n")
     if reason:
         print(f"Not launched: {reason}.")
@@ -108,10 +112,10 @@ def _empty_cache() -> Iterator[None]:
                 os.environ["TVMFFI_CUBIN_CACHE_DIR"] = before
 
 
-def _timed(label: str, name: str, arch: str | None) -> Module:
+def _timed(label: str, name: str, archs: list[str] | None) -> Module:
     source, launch = _KERNELS[name]
     start = time.perf_counter()
-    module = load_inline(name, cuda_sources=source, functions={name: launch}, arch=arch)
+    module = load_inline(name, cuda_sources=source, functions={name: launch}, arch=archs)
     milliseconds = (time.perf_counter() - start) * 1000
     print(f"{name:<9}  compiled, embedded, built, loaded  {milliseconds:8.1f} ms  ({label})")
     return module

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from .. import __version__, config, driver, toolchain
@@ -104,7 +105,30 @@ def _cuda() -> Iterator[Finding]:
         wheel = cuda.wheels["cccl"]
         text = f"cuda/std, cub and thrust headers are missing; pip install {wheel} brings them"
         yield Finding("CCCL", text, "note")
+    yield from _library(cuda, "nvfatbin", "several architectures in one image need it")
+    yield from _library(cuda, "nvjitlink", "linking device code needs it")
     yield from _driver(cuda)
+
+
+def _library(cuda: Cuda, part: str, use: str) -> Iterator[Finding]:
+    what = {"nvfatbin": "nvFatbin", "nvjitlink": "nvJitLink"}[part]
+    if getattr(cuda, part) is None:
+        wheel = cuda.wheels[part]
+        yield Finding(what, f"missing, and {use}; pip install {wheel} brings it", "note")
+    else:
+        yield from _checked(what, lambda: _library_text(part, cuda.require(part)))
+
+
+def _library_text(part: str, path: Path) -> str:
+    if part == "nvfatbin":
+        from ..nvfatbin import NvFatbinLibrary
+
+        version = NvFatbinLibrary.load(path).version()
+    else:
+        from ..nvjitlink_library import NvJitLinkLibrary
+
+        version = NvJitLinkLibrary.load(path).version()
+    return f"{'.'.join(map(str, version))}, {path}"
 
 
 def _nvrtc() -> str:

@@ -41,7 +41,8 @@ def _row(kernel: Kernel, params: str | None) -> tuple[str, ...]:
     name = take_apart(demangle(kernel.name))
     return (
         name.display,
-        str(kernel.registers),
+        # Of PTX it is not known: the driver decides when it compiles.
+        str(kernel.registers or "-"),
         f"{kernel.static_smem_bytes} B",
         f"{kernel.local_bytes} B",
         threads,
