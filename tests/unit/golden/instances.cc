@@ -6,14 +6,14 @@ EMBED_CUBIN(kernels);
 namespace {
 using namespace tvmffi_cubin;
 
-EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels", "sm_90a"};
+EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "v", "v", {49152u}},
-    {&image_kernels, "s", "s", {49152u}},
-    {&image_kernels, "t", "t", {49152u}},
-    {&image_kernels, "u", "u", {49152u}},
+    {&image_kernels, "v", "v", nullptr, {49152u}},
+    {&image_kernels, "s", "s", nullptr, {49152u}},
+    {&image_kernels, "t", "t", nullptr, {49152u}},
+    {&image_kernels, "u", "u", nullptr, {49152u}},
 };
 
 // f: the first that fits
