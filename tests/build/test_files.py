@@ -208,6 +208,15 @@ def test_a_cubin_s_kernels_are_launched_by_declared_parameters(here, driver_stub
     assert driver_stub.launches()[0].values("PPq") == (x.data_ptr, y.data_ptr, 8)
 
 
+def test_a_fatbin_s_kernels_are_launched(here, driver_stub):
+    fatbin = tc.nvrtc.compile(SCALE, arch=["sm_80", "sm_90"])
+    Path("lib.fatbin").write_bytes(fatbin.image)
+    launch = tc.Launch(grid=1, block=1, params="float* x, float by, int n")
+    mod = tc.load("fatbin", sources="lib.fatbin", functions={"scale": launch})
+    mod.scale(cuda_array(driver_stub, 4), 2.0, 4)
+    assert len(driver_stub.launches()) == 1
+
+
 @pytest.mark.parametrize("suffix", [".cubin", ".fatbin"])
 def test_a_wrapper_embeds_an_image_by_its_file_s_name(here, driver_stub, image, suffix):
     Path(f"kernels{suffix}").write_bytes(image)
@@ -285,14 +294,25 @@ def test_a_wrapper_embeds_ptx_by_its_file_s_name(here, driver_stub):
     assert len(driver_stub.launches()) == 1
 
 
-def test_ptx_is_assembled_for_several_architectures(here):
-    write_ptx("kernels.ptx", KERNELS)
-    write("wrapper.cc", DRIVER)
-    sources = ["kernels.ptx", "wrapper.cc"]
-    path = tc.build("ptx_archs", sources=sources, arch=["sm_80", "sm_90", "compute_80"])
-    cubin = tc.load_module(path).cubins["kernels"]
-    assert cubin.image.startswith(b"\x50\xed\x55\xba")
-    assert all(name in cubin.image for name in (b"sm_80", b"add_one"))
+def test_ptx_is_assembled_for_several_architectures(here, driver_stub):
+    write_ptx("lib.ptx")
+    launch = tc.Launch(grid=1, block=1, params="float* x, float by, int n")
+    archs = ["sm_80", "sm_90", "compute_80"]
+    mod = tc.load("ptx_archs", sources="lib.ptx", functions={"scale": launch}, arch=archs)
+    assert mod.cubins["lib"].archs == ("sm_80", "sm_90", "compute_80")
+    mod.scale(cuda_array(driver_stub, 4), 2.0, 4)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_ptx_stays_text_where_ptx_is_asked_for(here, driver_stub):
+    write_ptx("lib.ptx")
+    launch = tc.Launch(grid=1, block=1, params="float* x, float by, int n")
+    options = {"sources": "lib.ptx", "functions": {"scale": launch}, "arch": "compute_80"}
+    assert tc.load("ptx_text", **options).cubins["lib"].kind == "ptx"
+    text = Path("lib.ptx").read_text()
+    write("lib.ptx", text.replace(".target sm_80", ".target sm_90a").rstrip("\0"))
+    with pytest.raises(ValueError, match=r"lib\.ptx is for sm_90a alone, and PTX is wanted"):
+        tc.load("ptx_text", **options)
 
 
 def test_ptx_for_a_newer_architecture_is_named(here):

@@ -34,11 +34,11 @@ def files(tmp_path: Path) -> list[Path]:
         'extern "C" int three();\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(three, three);\n'
     )
     made = {
-        "scale.ptx": tc.nvrtc.compile(
-            BY.format(name="scale", operator="*"), arch="compute_80", target_type="ptx"
-        ),
+        "scale.ptx": tc.nvrtc.compile(BY.format(name="scale", operator="*"), arch="compute_80"),
         "shift.cubin": tc.nvrtc.compile(BY.format(name="shift", operator="+")),
-        "divide.fatbin": tc.nvrtc.compile(BY.format(name="divide", operator="/")),
+        "divide.fatbin": tc.nvrtc.compile(
+            BY.format(name="divide", operator="/"), arch=["sm_80", tc.nvrtc.resolve_arch()]
+        ),
     }
     for name, cubin in made.items():
         (tmp_path / name).write_bytes(cubin.image)
