@@ -73,6 +73,7 @@ def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> De
             **_place(request, sources),
             arch=arch,
             options=without_archs(request.cuda_cflags),
+            use_pch=request.use_pch,
         ),
         wanted=request.wanted_expressions,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .dependencies import first_missing
 
-__all__ = ["Scan", "scan"]
+__all__ = ["Scan", "names", "scan"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,13 @@ def scan(
         scanner.read(_parse(source.encode("utf-8", "surrogateescape")), own)
     scanner.finish()
     return Scan(tuple(scanner.files), tuple(scanner.absent))
+
+
+def names(sources: Iterable[str], files: Iterable[str] = ()) -> set[str]:
+    """Return the names in the include directives of sources and files, as they are written."""
+    parts = [_parse(source.encode("utf-8", "surrogateescape")) for source in sources]
+    parts += [directives for path in files if (directives := _parse_file(path))]
+    return {os.fsdecode(operand.text) for part in parts for operand in part.includes}
 
 
 @dataclass(frozen=True)

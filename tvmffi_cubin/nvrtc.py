@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import nvrtc_archs
+from . import nvrtc_archs, pch
 from .arch import Archs
 from .cubin import KINDS, Cubin
 from .cuda_wheels import find_cuda
@@ -36,6 +36,7 @@ def compile(  # noqa: A001
     epilogue: str = "",
     source_include: bool = False,
     target_type: str = "cubin",
+    use_pch: bool | None = None,
 ) -> Cubin:
     """Compile CUDA C++ source to an image.
 
@@ -70,6 +71,8 @@ def compile(  # noqa: A001
         that is also optimised when it is linked (both may refer to functions and variables of
         other units); ``"ptx"`` for text that the driver compiles. Only cubins are made for
         several architectures at once.
+    use_pch : bool, optional
+        False: make and use no precompiled headers. Default: as ``TVMFFI_CUBIN_PCH`` says.
 
     Returns
     -------
@@ -110,6 +113,7 @@ def compile(  # noqa: A001
         name_expressions=tuple(name_expressions),
         include_paths=tuple(_folders(include_paths)),
         source_include=source_include,
+        use_pch=pch.is_wanted(use_pch),
     )
     if len(archs) == 1:
         return unit.compile(library, cuda, archs[0], target_type)

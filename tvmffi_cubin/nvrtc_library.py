@@ -15,6 +15,8 @@ __all__ = ["NvrtcLibrary", "Program"]
 
 SUCCESS = 0
 INVALID_OPTION = 5
+COMPILATION = 6
+PCH_HEAP_EXHAUSTED = 14
 
 _Handle = ctypes.c_void_p
 _Strings = ctypes.POINTER(ctypes.c_char_p)
@@ -91,6 +93,21 @@ class NvrtcLibrary:
         self.call("nvrtcGetSupportedArchs", numbers)
         return tuple(numbers)
 
+    @property
+    def has_pch(self) -> bool:
+        """Whether it can precompile headers, as NVRTC can from 12.8 on."""
+        return hasattr(self.library, "nvrtcGetPCHCreateStatus")
+
+    def grow_pch_heap(self, size: int) -> None:
+        """Make the memory of precompiled headers larger; they are all made anew afterwards.
+
+        Parameters
+        ----------
+        size : int
+            In bytes. Nothing may be compiled with precompiled headers meanwhile.
+        """
+        self.call("nvrtcSetPCHHeapSize", ctypes.c_size_t(size))
+
     def call(self, function: str, *arguments: object) -> None:
         """Call a function that is not expected to fail."""
         result = getattr(self.library, function)(*arguments)
@@ -136,6 +153,14 @@ class Program:
         text = ctypes.c_char_p()
         self.owner.call("nvrtcGetLoweredName", self.handle, expression, ctypes.byref(text))
         return (text.value or b"").decode()
+
+    def missing_pch_heap(self) -> int:
+        """Return the bytes that a precompiled header takes that did not fit; 0 where none did."""
+        if self.owner.library.nvrtcGetPCHCreateStatus(self.handle) != PCH_HEAP_EXHAUSTED:
+            return 0
+        size = ctypes.c_size_t()
+        self.owner.call("nvrtcGetPCHHeapSizeRequired", self.handle, ctypes.byref(size))
+        return size.value
 
     def log(self) -> str:
         """Return the log, empty where there is none."""

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import compile_log
 from .arch import is_ptx, number_of
 from .cubin import Cubin
 from .cuda_wheels import Cuda
 from .errors import CompileError, CubinError
-from .nvrtc_library import INVALID_OPTION, SUCCESS, NvrtcLibrary, Program
+from .nvrtc_library import INVALID_OPTION, SUCCESS, NvrtcLibrary
 from .nvrtc_options import compile_options
 from .toolchain import include_dir
+
+if TYPE_CHECKING:
+    from .nvrtc_pch import Headers
 
 __all__ = ["Unit", "shim_dir"]
 
@@ -23,6 +29,15 @@ __all__ = ["Unit", "shim_dir"]
 _NOWHERE = "/dev/null/kernel.cu"
 
 _logger = logging.getLogger("tvmffi_cubin")
+
+
+class _Outcome(NamedTuple):
+    """What came out of one compilation; no image where it failed."""
+
+    result: int
+    log: str
+    image: bytes = b""
+    lowered_names: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -36,6 +51,7 @@ class Unit:
     name_expressions: tuple[str, ...]
     include_paths: tuple[Path, ...]
     source_include: bool
+    use_pch: bool = False
 
     def compile(
         self, library: NvrtcLibrary, cuda: Cuda, arch: str, target_type: str = "cubin"
@@ -60,32 +76,74 @@ class Unit:
             cuda_includes=cuda.include_dirs,
             target_type=target_type,
         )
-        text = f"{self.source}\n{self.epilogue}" if self.epilogue else self.source
-        alias = self.name
-        if not self.source_include:
-            text = f'#line 1 "{_escaped(self.name)}"\n{text}'
-            alias = _NOWHERE
-        with library.program(text.encode(), alias.encode()) as program:
-            for expression in self.name_expressions:
-                program.add_name_expression(expression.encode())
-            result = program.compile([os.fsencode(option) for option in command])
-            log = program.log().replace(_NOWHERE, self.name)
-            if result != SUCCESS:
-                raise self._failure(library, cuda, result, log, arch, command)
-            image = _image(program, command, target_type)
-            lowered = {item: program.lowered_name(item.encode()) for item in self.name_expressions}
+        done = self._compile_with_headers(library, cuda, command, target_type)
+        log = done.log.replace(_NOWHERE, self.name)
+        if done.result != SUCCESS:
+            raise self._failure(library, cuda, done.result, log, arch, command)
+        if not done.image:
+            raise ValueError(
+                "NVRTC made no image: one of the options asks for another kind of output "
+                f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
+            )
         if log:
             own = [str(folder) for folder in cuda.include_dirs]
             level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO
             _logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
         return Cubin(
-            image=image,
+            image=done.image.rstrip(b"\0") if target_type == "ptx" else done.image,
             arch=arch,
-            lowered_names=lowered,
+            lowered_names=done.lowered_names,
             log=log,
             kind=target_type,
             cuda_version=".".join(map(str, library.version())),
         )
+
+    def _compile_with_headers(
+        self, library: NvrtcLibrary, cuda: Cuda, command: tuple[str, ...], target_type: str
+    ) -> _Outcome:
+        if not self.use_pch or "include" not in self.source:
+            return self._run(library, command, target_type)
+        from .nvrtc_pch import headers
+
+        folder = os.path.dirname(os.path.abspath(self.name)) if self.source_include else None
+        packages = [os.fspath(path) for path in (shim_dir(), *cuda.include_dirs)]
+        with headers(
+            library, self.source, command, alias=self._alias, packages=packages, folder=folder
+        ) as found:
+            done = self._run(library, command, target_type, found)
+        if found is not None and (found.is_stale or found.may_be_blamed(done.result, done.log)):
+            return self._run(library, command, target_type)
+        return done
+
+    @property
+    def _alias(self) -> str:
+        return self.name if self.source_include else _NOWHERE
+
+    def _run(
+        self,
+        library: NvrtcLibrary,
+        command: tuple[str, ...],
+        target_type: str,
+        headers: Headers | None = None,
+    ) -> _Outcome:
+        text = f"{self.source}\n{self.epilogue}" if self.epilogue else self.source
+        name = None if self.source_include else _escaped(self.name)
+        if headers is not None:
+            text = headers.text(text, name)
+            command = (*command, *headers.options)
+        elif name is not None:
+            text = f'#line 1 "{name}"\n{text}'
+        with library.program(text.encode(), self._alias.encode()) as program:
+            for expression in self.name_expressions:
+                program.add_name_expression(expression.encode())
+            result = program.compile([os.fsencode(option) for option in command])
+            log = program.log()
+            if headers is not None:
+                log = headers.note(program, log, self.name)
+            if result != SUCCESS:
+                return _Outcome(result, log)
+            lowered = {item: program.lowered_name(item.encode()) for item in self.name_expressions}
+            return _Outcome(result, log, program.output(target_type), lowered)
 
     def _failure(
         self,
@@ -119,16 +177,6 @@ class Unit:
 def shim_dir() -> Path:
     """Return the folder of the headers that stand in for those that NVRTC lacks."""
     return include_dir() / "tvmffi_cubin" / "nvrtc"
-
-
-def _image(program: Program, command: tuple[str, ...], target_type: str) -> bytes:
-    image = program.output(target_type)
-    if not image:
-        raise ValueError(
-            "NVRTC made no image: one of the options asks for another kind of output "
-            f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
-        )
-    return image.rstrip(b"\0") if target_type == "ptx" else image
 
 
 def _escaped(name: str) -> str:

@@ -1,0 +1,179 @@
+"""Headers of device sources, precompiled by NVRTC and used again while the process lives.
+
+NVRTC's precompiled headers are images of its memory: no other process can use them. It looks at
+the options and the first directives of a source, and not at the headers themselves, whether they
+have changed; that is done here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from . import include_scan, preprocessor_flags
+from .dependency_set import DependencySet, youngest_ns
+from .key import Key
+from .later import Later
+from .nvrtc_library import COMPILATION, SUCCESS, NvrtcLibrary, Program
+from .nvrtc_pch_store import Kept, Seen, Store
+from .nvrtc_prefix import Prefix, find_prefix
+from .observer import Observer
+
+__all__ = ["Headers", "headers"]
+
+# Where a source includes one of these, reading headers takes most of its compile time.
+_HEAVY = re.compile(r"(?:cub|cuda|thrust)/|cooperative_groups")
+_LIGHT = re.compile(r"cuda/(?:std/)?(?:version|cstdint|cstddef|climits|cfloat|limits|ptx)\Z")
+
+# Two thirds of the time that cuda/std takes are lists of types of up to this length, which CCCL
+# spells out one by one: 16 for NVRTC, 10 for nvcc. It makes no difference to what they mean.
+_UNROLL = "_CCCL_META_UNROLL_LIMIT"
+
+# That none could be made, for want of memory or else: the source is compiled all the same.
+_QUIET = ("-pch-verbose=false", "-diag-suppress=639,20283")
+_MESSAGE = re.compile(r'^"[^\n]*": (creating|using) precompiled header file "[^\n]*"\n*', re.M)
+_BLAMED = re.compile(r"precompiled|\bPCH\b", re.IGNORECASE)
+
+_logger = logging.getLogger("tvmffi_cubin")
+
+
+@dataclass(frozen=True)
+class Headers:
+    """How one compilation uses precompiled headers, or makes them.
+
+    Attributes
+    ----------
+    options : tuple of str
+        Further options for NVRTC.
+    prefix : Prefix or None
+        What is precompiled; None where nothing can be.
+    """
+
+    options: tuple[str, ...]
+    prefix: Prefix | None = None
+    store: Store | None = None
+    kept: Kept | None = None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a compilation used headers that have changed; known when it has ended."""
+        return self.kept is not None and self.kept.is_stale
+
+    def text(self, source: str, name: str | None) -> str:
+        """Return a source for NVRTC, with the lines after the prefix under a name, if there is one.
+
+        NVRTC precompiles nothing where a ``#line`` comes before the end of the prefix, which is the
+        first token that is no directive: hence the semicolon.
+        """
+        given = "" if name is None else f' "{name}"'
+        if self.prefix is None:
+            return source if name is None else f"#line 1{given}\n{source}"
+        first, rest = source[: self.prefix.end], source[self.prefix.end :]
+        return f"{first}\n;\n#line {self.prefix.lines + 1}{given}\n{rest}"
+
+    def note(self, program: Program, log: str, name: str) -> str:
+        """Learn from a compilation; return its log without what it says of precompiled headers."""
+        if self.store is not None:
+            self.store.note_heap(program.missing_pch_heap())
+        for message in _MESSAGE.finditer(log):
+            verb = "made" if message[1] == "creating" else "used"
+            _logger.debug("NVRTC %s a precompiled header for %s", verb, name)
+        return _MESSAGE.sub("", log).strip("\n")
+
+    def may_be_blamed(self, result: int, log: str) -> bool:
+        """Whether a compilation may have failed for the headers and not for the source."""
+        if self.prefix is None or result == SUCCESS:
+            return False
+        return result != COMPILATION or _BLAMED.search(log) is not None
+
+
+@contextlib.contextmanager
+def headers(
+    library: NvrtcLibrary,
+    source: str,
+    command: Sequence[str],
+    *,
+    alias: str,
+    packages: Sequence[str],
+    folder: str | None,
+) -> Iterator[Headers | None]:
+    """Decide for one compilation; None where headers are not worth it.
+
+    Parameters
+    ----------
+    library : NvrtcLibrary
+        What compiles.
+    source : str
+        The source, as the user gave it.
+    command : sequence of str
+        The options without those of precompiled headers.
+    alias : str
+        The name that NVRTC gets.
+    packages : sequence of str
+        The header folders of this package and of NVIDIA's.
+    folder : str, optional
+        Where the source looks for headers first.
+    """
+    search = _Search(preprocessor_flags.parse(command), tuple(packages), folder)
+    prefix = find_prefix(source)
+    if prefix is None or not search.is_heavy(source[: prefix.end]):
+        yield None
+        return
+    unroll = () if _UNROLL in search.flags.macros else (f"-D{_UNROLL}=10",)
+    asked = any(re.match(r"--?(?:pch|create-pch|use-pch)\b", option) for option in command)
+    key = Key("headers of NVRTC").add("command", command).add("directives", prefix.directives)
+    key.add("flags", search.flags.words).add("alias", alias).add("folder", folder)
+    store = Store.of(library)
+    kept = store.take(key.hexdigest()) if library.has_pch and not asked else None
+    if kept is None:
+        yield Headers(unroll)
+        return
+    # Beside NVRTC: to look at a thousand headers takes long enough, and they rarely change.
+    seen = Later(partial(search.observe, source[: prefix.end], kept.seen, time.time_ns()))
+    try:
+        yield Headers((*unroll, "-pch", f"-pch-dir={kept.folder}", *_QUIET), prefix, store, kept)
+    finally:
+        store.give_back(kept, seen.result())
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Where the headers of a source are."""
+
+    flags: preprocessor_flags.PreprocessorFlags
+    packages: tuple[str, ...]
+    folder: str | None
+
+    def is_heavy(self, prefix: str) -> bool:
+        """Whether the source, or a header of the user's, includes what takes long to read."""
+        # Of this package's own headers some stand for such ones: <tuple> for <cuda/std/tuple>.
+        scan = self._scan(prefix, self.packages[:1])
+        names = include_scan.names((prefix,), scan.files)
+        return any(_HEAVY.match(name) and not _LIGHT.match(name) for name in names)
+
+    def observe(self, prefix: str, before: Seen | None, started_ns: int) -> Seen | None:
+        """Return the headers as they are; None where one has changed since `before`, or a time."""
+        if before is not None:
+            return before.check_packages()
+        scan = self._scan(prefix, self.packages)
+        roots = tuple(f"{folder}/" for folder in self.packages)
+        packages = [path for path in scan.files if path.startswith(roots)]
+        own = [path for path in (*scan.files, *scan.absent) if not path.startswith(roots)]
+        with Observer({}) as observer:
+            made = Seen(*(DependencySet.observe(part, "", observer) for part in (own, packages)))
+            return made if youngest_ns((*own, *packages), observer) < started_ns else None
+
+    def _scan(self, prefix: str, packages: Sequence[str]) -> include_scan.Scan:
+        first = "".join(f'#include "{header}"\n' for header in self.flags.first_headers)
+        return include_scan.scan(
+            (first, prefix),
+            [path for path in self.flags.folders if path not in self.packages],
+            system_dirs=packages,
+            directory=self.folder,
+            defines=self.flags.macros,
+        )
