@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
 
 from .c_text import c_string
+from .leading_includes import leading_includes
 from .sources import HostSource
 from .toolset import Toolset
 
@@ -21,6 +23,7 @@ _HEADERS = (
     "tvm/ffi/extra/c_env_api.h",
     "tvm/ffi/function.h",
 )
+_PACKAGES = re.compile(r"(tvm/ffi|dlpack|tvmffi_cubin)/|cuda(_runtime(_api)?|_fp16|_bf16)?\.h\Z")
 _METADATA = """\
 #ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1
@@ -34,16 +37,20 @@ def _template() -> Template:
     return Template(path.read_text(encoding="utf-8"))
 
 
-def prefix(exports: Sequence[tuple[str, str]], *, is_cuda: bool) -> str:
-    """Return what `host_unit` puts before the sources: the same for most units.
+def prefix(
+    sources: Sequence[HostSource], exports: Sequence[tuple[str, str]], *, is_cuda: bool
+) -> str:
+    """Return headers that a unit of `host_unit` begins with: the same for most units.
 
-    Parameters
-    ----------
-    exports : sequence of (str, str)
-        Function names and docstrings.
-    is_cuda : bool
-        Whether the unit holds CUDA sources, where nvcc would include ``cuda_runtime.h``.
+    Those that the first source begins with are among them where they are of the packages that
+    wrappers build on, for those are slow to compile and may be included any number of times.
     """
+    names = leading_includes(sources[0].source.text)
+    more = [name for name in dict.fromkeys(names) if _PACKAGES.match(name)]
+    return "\n".join((_own_includes(exports, is_cuda=is_cuda), *map("#include <{}>".format, more)))
+
+
+def _own_includes(exports: Sequence[tuple[str, str]], *, is_cuda: bool) -> str:
     # Docstrings are part of tvm-ffi's metadata, which costs compile time and is off by default.
     metadata = _METADATA if any(doc for _, doc in exports) else ""
     headers = (*_HEADERS, "cuda_runtime.h") if is_cuda else _HEADERS
@@ -62,7 +69,7 @@ def host_unit(
     exports : sequence of (str, str)
         Function names and docstrings.
     is_cuda : bool
-        Whether they were given as CUDA sources.
+        Whether they were given as CUDA sources, where nvcc would include ``cuda_runtime.h``.
     """
     lines = []
     for name, doc in exports:
@@ -70,7 +77,7 @@ def host_unit(
         if doc:
             lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({name}, {c_string(doc)});")
     return _template().substitute(
-        includes=prefix(exports, is_cuda=is_cuda),
+        includes=_own_includes(exports, is_cuda=is_cuda),
         sources="\n".join(f'#include "{source.file}"' for source in sources),
         exports="\n".join(lines),
     )

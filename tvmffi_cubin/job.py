@@ -96,7 +96,7 @@ class Job:
             files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=is_cuda)
             flags = host_unit.host_flags(self.tools, own)
             command = self.tools.compiler.command
-            prefix = host_unit.prefix(exported, is_cuda=is_cuda)
+            prefix = host_unit.prefix(group, exported, is_cuda=is_cuda)
             units.append(Cxx(f"{name}.cc", command, flags, self.request.include_paths, prefix))
         units += file_units(
             self.sources.files,

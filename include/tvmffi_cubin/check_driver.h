@@ -16,7 +16,7 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief What DescribeStatus writes, as a string. */
-inline std::string StatusText(const Status& status) {
+__attribute__((noinline, cold)) inline std::string StatusText(const Status& status) {
   char text[1024];
   DescribeStatus(status, text, sizeof(text));
   return text;

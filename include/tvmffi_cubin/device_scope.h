@@ -16,7 +16,8 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 inline CUcontext primary_contexts[kMaxDevices];
 
 /*! \brief The primary context of a device, retained at first use. */
-inline Status PrimaryContext(const Driver* driver, int device, CUcontext* context) {
+__attribute__((noinline, cold)) inline Status PrimaryContext(const Driver* driver, int device,
+                                                             CUcontext* context) {
   if (device < 0 || device >= kMaxDevices) return {CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"};
   *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
   if (*context != nullptr) return {};

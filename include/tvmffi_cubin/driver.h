@@ -75,7 +75,8 @@ constexpr const char kForkRemedy[] =
     "support: start it with the multiprocessing method 'spawn' (or 'forkserver')";
 
 /*! \brief Looks a symbol up by its CUDA base name; null where this driver has none. */
-inline void* FindDriverSymbol(void* library, const char* name, int version = 12000) {
+__attribute__((noinline, cold)) inline void* FindDriverSymbol(void* library, const char* name,
+                                                              int version = 12000) {
   using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, void*);
   auto get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
   void* symbol = nullptr;
@@ -84,7 +85,7 @@ inline void* FindDriverSymbol(void* library, const char* name, int version = 120
 }
 
 /*! \brief Fills the table; returns false with `problem` set. The mutex is held. */
-inline bool FillDriverTable(DriverState* state) {
+__attribute__((noinline, cold)) inline bool FillDriverTable(DriverState* state) {
   const char* path = getenv("TVMFFI_CUBIN_DRIVER");
   if (path == nullptr || path[0] == '\0') path = "libcuda.so.1";
   state->shared_object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -155,7 +156,8 @@ inline const Driver* OpenDriver() {
 inline const char* DriverProblem() { return driver_state.problem; }
 
 /*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text" and, in a forked child, the remedy. */
-inline void DescribeStatus(const Status& status, char* text, size_t size) {
+__attribute__((noinline, cold)) inline void DescribeStatus(const Status& status, char* text,
+                                                           size_t size) {
   const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
   if (driver == nullptr) {
     snprintf(text, size, "%s", DriverProblem());

@@ -54,8 +54,9 @@ class __attribute__((visibility("default"))) CubinKernel {
    * \param facts What is known of the image, for messages.
    * \throws LaunchError The image has no such kernel; the message lists those that it has.
    */
-  CubinKernel(CUlibrary library, const char* name, std::shared_ptr<const void> keep = nullptr,
-              const ImageFacts& facts = ImageFacts())
+  __attribute__((noinline, cold)) CubinKernel(CUlibrary library, const char* name,
+                                              std::shared_ptr<const void> keep = nullptr,
+                                              const ImageFacts& facts = ImageFacts())
       : driver_(RequireDriver()), keep_(std::move(keep)) {
     const CUresult result = driver_->cuLibraryGetKernel(&handle_, library, name);
     if (result != CUDA_SUCCESS) {

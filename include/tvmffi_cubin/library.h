@@ -25,7 +25,7 @@ class SpinLock {
   int32_t* lock_;
 };
 
-inline Status Library::Load(const Driver* driver) {
+__attribute__((noinline, cold)) inline Status Library::Load(const Driver* driver) {
   if (__atomic_load_n(&handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   SpinLock hold(&lock);
   if (handle != nullptr) return {};
@@ -36,7 +36,7 @@ inline Status Library::Load(const Driver* driver) {
   return {result, "cuLibraryLoadData"};
 }
 
-inline Status Library::Unload() {
+__attribute__((noinline, cold)) inline Status Library::Unload() {
   SpinLock hold(&lock);
   CUlibrary loaded = handle;
   __atomic_store_n(&handle, nullptr, __ATOMIC_RELEASE);
@@ -45,8 +45,9 @@ inline Status Library::Unload() {
   return {driver->cuLibraryUnload(loaded), "cuLibraryUnload"};
 }
 
-inline Status DynamicSmemLimits::Raise(const Driver* driver, CUkernel kernel, int device,
-                                       int* most) {
+__attribute__((noinline, cold)) inline Status DynamicSmemLimits::Raise(const Driver* driver,
+                                                                       CUkernel kernel, int device,
+                                                                       int* most) {
   CUdevice handle = 0;
   int optin = 0, fixed = 0;
   CUresult result = driver->cuDeviceGet(&handle, device);

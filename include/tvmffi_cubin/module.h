@@ -35,7 +35,7 @@ struct __attribute__((visibility("default"))) LoadedImage {
  * \brief Whether the first bytes are those of something that the driver loads. Under lazy loading
  * cuLibraryLoadData takes anything, and what is wrong comes to light far from where it was given.
  */
-inline bool LooksLikeImage(const void* image) {
+__attribute__((noinline, cold)) inline bool LooksLikeImage(const void* image) {
   const char* text = static_cast<const char*>(image);
   const auto starts = [text](const char* magic) { return strncmp(text, magic, 4) == 0; };
   if (starts("\177ELF") || starts("\x50\xED\x55\xBA")) return true;  // cubin, fatbin
@@ -80,7 +80,7 @@ class __attribute__((visibility("default"))) CubinModule {
    * \brief Loads the image now, unless it is loaded.
    * \throws LaunchError There is no driver, or it refuses the image.
    */
-  void Load() const {
+  __attribute__((noinline, cold)) void Load() const {
     if (image_ == nullptr || image_->library.image == nullptr) {
       TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
     }

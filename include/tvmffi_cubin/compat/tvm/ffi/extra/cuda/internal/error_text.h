@@ -38,7 +38,7 @@ inline const char* ErrorName(cudaError_t error) { return cudaGetErrorName(error)
 
 /*! \brief "name (number): meaning", with the remedy in a forked child. */
 template <typename Error>
-std::string DescribeError(Error error) {
+__attribute__((noinline, cold)) std::string DescribeError(Error error) {
   std::string text = ErrorName(error);
   text += " (" + std::to_string(static_cast<int>(error)) + "): ";
   text += cudaGetErrorString(static_cast<cudaError_t>(static_cast<int>(error)));
