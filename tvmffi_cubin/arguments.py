@@ -42,10 +42,12 @@ def check_unicode(what: str, text: str) -> None:
 
 def texts(what: str, value: Any) -> tuple[Source, ...]:
     """Return the sources that are not blank, without the mark that some editors put first."""
-    sources = tuple(source.removeprefix("\ufeff") for source in strings(what, value))
-    for source in sources:
-        check_unicode(what, source)
-    return tuple(Source(source) for source in sources if source.strip())
+    found = tuple(text.removeprefix("\ufeff") for text in strings(what, value))
+    for text in found:
+        check_unicode(what, text)
+    labels = [what] if isinstance(value, str) else [f"{what}[{i}]" for i in range(len(found))]
+    sources = zip(found, labels, strict=True)
+    return tuple(Source(text, label=label) for text, label in sources if text.strip())
 
 
 def strings(what: str, value: Any) -> tuple[str, ...]:

@@ -66,11 +66,16 @@ def compile_device(
 
 def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> DeviceImage:
     """Compile for one architecture."""
+    if len(sources) > 1 or request.device_libraries:
+        from .device_link import compile_and_link
+
+        return DeviceImage(*compile_and_link(request, sources, arch))
+    (source,) = sources
     cubin, signatures = signature.compile_with_signatures(
-        "\n".join(source.text for source in sources),
+        source.text,
         compile=partial(
             nvrtc.compile,
-            **_place(request, sources),
+            **_place(request, source),
             arch=arch,
             options=without_archs(request.cuda_cflags),
             use_pch=request.use_pch,
@@ -109,11 +114,9 @@ def _types(known: KernelSignature) -> list[str]:
     return [param.type.text for param in known.params]
 
 
-def _place(request: Request, sources: tuple[Source, ...]) -> dict[str, Any]:
-    """Return what messages call the sources, and where their headers are searched."""
-    first = sources[0]
-    if len(sources) == 1 and first.path is not None:
-        further = (*request.include_paths, *first.further_folders)
-        return {"name": first.path, "include_paths": further, "source_include": True}
-    own = [x for s in sources for x in (s.folder, *s.further_folders) if x is not None]
-    return {"name": f"{request.name}.cu", "include_paths": (*own, *request.include_paths)}
+def _place(request: Request, source: Source) -> dict[str, Any]:
+    """Return what messages call a source, and where its headers are searched."""
+    if source.path is None:
+        return {"name": f"{request.name}.cu", "include_paths": request.include_paths}
+    further = (*request.include_paths, *source.further_folders)
+    return {"name": source.path, "include_paths": further, "source_include": True}

@@ -1,14 +1,15 @@
-"""The functions and variables of a relocatable cubin: those it defines, those it refers to."""
+"""The functions and variables of code that is yet to be linked: defined, or referred to."""
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import NamedTuple
 
 from .elf_file import ElfFile
 from .image_kind import describe
 
-__all__ = ["DeviceSymbol", "device_symbols"]
+__all__ = ["DeviceSymbol", "device_symbols", "ptx_symbols"]
 
 _STB_GLOBAL, _STB_WEAK = 1, 2
 # 13 is NVIDIA's own, for variables of an image that is not linked yet.
@@ -16,6 +17,20 @@ _STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT = 1, 2, 13
 _STO_CUDA_ENTRY = 0x10
 _SPACE = 0xE0
 _SPACES = {0x20: "__device__", 0x40: "__shared__", 0x80: "__constant__"}
+
+_PTX_CODE = re.compile(
+    r"^[ \t]*\.(visible|weak|extern)\s+\.(func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)", re.MULTILINE
+)
+_PTX_VARIABLE = re.compile(
+    r"^[ \t]*\.(visible|weak|extern)\s+\.(global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=]",
+    re.MULTILINE,
+)
+_PTX_WHAT = {
+    "func": "function",
+    "entry": "kernel",
+    "global": "__device__",
+    "const": "__constant__",
+}
 
 
 class DeviceSymbol(NamedTuple):
@@ -72,4 +87,15 @@ def _read(file: ElfFile) -> tuple[DeviceSymbol, ...]:
             what = _SPACES.get(row.other & _SPACE, "variable")
         name = file.string(strings, row.name)
         found.append(DeviceSymbol(name, row.section != 0, linkage, what, row.size))
+    return tuple(found)
+
+
+def ptx_symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
+    """Return the functions and variables of PTX that other units see."""
+    text = data.decode("utf-8", "replace")
+    found = []
+    for pattern in (_PTX_CODE, _PTX_VARIABLE):
+        for linkage, what, name in pattern.findall(text):
+            link = "weak" if linkage == "weak" else "shared"
+            found.append(DeviceSymbol(name, linkage != "extern", link, _PTX_WHAT[what], 0))
     return tuple(found)

@@ -78,7 +78,8 @@ def _bound(export: Export, images: Sequence[Image]) -> Function | Dispatched:
 
 
 def _all_kernels(images: Sequence[Image]) -> Iterator[Export]:
-    signatures = [s for image in images if image.name == DEVICE_IMAGE for s in image.signatures]
+    found = [s for image in images if image.name == DEVICE_IMAGE for s in image.signatures]
+    signatures = [signature for signature in found if not signature.from_library]
     if not signatures:
         raise ValueError(
             "the device sources define no kernel that is in the image: templates are instantiated "

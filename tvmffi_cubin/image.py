@@ -105,7 +105,13 @@ def read_image(name: str, data: bytes, *, label: str) -> Image:
         if is_ptx:
             cubin = Cubin(data, f"compute_{ptx.parse(data).target.removeprefix('sm_')}", kind="ptx")
         else:
-            cubin = Cubin(data, elf.parse(data).arch)
+            parsed = elf.parse(data)
+            if parsed.relocatable:
+                raise ValueError(
+                    "it is a relocatable cubin, yet to be linked: link it with nvjitlink.link, or "
+                    "give it as device_libraries"
+                )
+            cubin = Cubin(data, parsed.arch)
         return Image(name, cubin, opaque_signatures(cubin))
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None

@@ -18,7 +18,10 @@ _MAGICS = (
         b"\xb1\x43\x62\x46",
         "it is a fatbin wrapper, which points to a fatbin in memory: take that one",
     ),
-    (b"\xed\x43\x4e\x7f", "it is LTO-IR: link it with nvJitLink first, or compile without -dlto"),
+    (
+        b"\xed\x43\x4e\x7f",
+        "it is LTO-IR: link it with nvjitlink.link, or compile without -dlto",
+    ),
     (b"BC\xc0\xde", "it is LLVM bitcode: compile it to a cubin first"),
     (b"\x1f\x8b", "it is gzip-compressed: decompress it first"),
     (b"\x28\xb5\x2f\xfd", "it is zstd-compressed: decompress it first"),

@@ -32,8 +32,9 @@ def load_inline(
         Name of the module; the shared object is ``<name>.so``.
     cuda_sources : str or sequence of str, optional
         CUDA sources. Those that define kernels, or device functions alone, are compiled by NVRTC,
-        together; others are C++ for the host compiler (a wrapper of your own around
-        ``EMBED_CUBIN``).
+        each as a unit of its own, and linked to one image; others are C++ for the host compiler (a
+        wrapper of your own around ``EMBED_CUBIN``). What has includes, macros, types and inline
+        functions alone is a header for those after it.
     cpp_sources : str or sequence of str, optional
         C++ sources for the host compiler.
     kernel_sources : str or sequence of str, optional
@@ -46,6 +47,11 @@ def load_inline(
     embed_cubin : mapping of str to bytes, Cubin or path, optional
         Images to embed, by the name that ``EMBED_CUBIN`` and ``TVM_FFI_EMBED_CUBIN`` take. The
         image of the kernels compiled here is called ``kernels``.
+    device_libraries : sequence of path, bytes or Cubin, optional
+        What is linked into the image: relocatable cubins, LTO-IR, PTX, fatbins, static libraries
+        and host objects with device code; ``"cudadevrt"`` for kernels that launch kernels.
+    lto : bool, optional
+        Optimise the device code across units. A library of LTO-IR turns it on.
     arch : str or sequence of str, optional
         Architecture such as ``"sm_90a"``, or ``"compute_90"`` for PTX that devices of that and of
         newer architectures compile. Several make one fatbin, of which each device takes the image
@@ -75,7 +81,7 @@ def load_inline(
     Raises
     ------
     CompileError
-        A device source does not compile.
+        A device source does not compile, or several do not link.
     BuildError
         A host source does not compile or link.
     ToolchainError

@@ -36,6 +36,8 @@ class KernelSignature:
         The image's own account of it.
     problem : str
         Why the parameters are not known, and what to declare; empty where they are known.
+    from_library : bool
+        Whether it came with a device library: then it is exported only where it is named.
     """
 
     symbol: str
@@ -47,6 +49,7 @@ class KernelSignature:
     line: int | None
     kernel: Kernel
     problem: str = ""
+    from_library: bool = False
 
     def require(self) -> KernelSignature:
         """Return itself where the parameters are known.

@@ -7,10 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .demangle import demangle
-from .device_symbols import DeviceSymbol
+from .device_symbols import DeviceSymbol, ptx_symbols
 from .link_input import LinkInput
 
-__all__ = ["LinkFault", "find_faults", "find_undefined", "read_faults", "where_defined"]
+__all__ = [
+    "LinkFault",
+    "dropped_hints",
+    "find_faults",
+    "find_undefined",
+    "find_undefined_in_ptx",
+    "read_faults",
+    "where_defined",
+]
 
 _UNDEFINED = re.compile(r"Undefined reference to '([^']+)' in '([^']+)'")
 # Of these nvJitLink knows no unit: they are found once all units are one.
@@ -122,6 +130,12 @@ def find_undefined(inputs: Sequence[LinkInput]) -> tuple[LinkFault, ...]:
     return tuple(LinkFault("undefined", name, tuple(units)) for name, units in users.items())
 
 
+def find_undefined_in_ptx(text: bytes) -> tuple[LinkFault, ...]:
+    """Return what PTX refers to and does not define."""
+    names = (symbol.name for symbol in ptx_symbols(text) if not symbol.defined)
+    return tuple(LinkFault("undefined", name, ()) for name in names if name not in _SYSTEM)
+
+
 def _difference(definition: DeviceSymbol, use: DeviceSymbol) -> tuple[str, ...]:
     code = ("kernel", "function")
     if definition.what in code or use.what in code:
@@ -167,6 +181,19 @@ def read_faults(log: str, names: Mapping[str, str]) -> tuple[LinkFault, ...]:
 def _named(units: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
     units = dict.fromkeys(units)
     return tuple(names.get(unit, unit) for unit in units if unit != _ALL_LTOIR)
+
+
+def dropped_hints(faults: Iterable[LinkFault], inputs: Sequence[LinkInput]) -> tuple[str, ...]:
+    """Return what nvJitLink may have dropped: of LTO-IR it keeps what the LTO-IR itself uses."""
+    merged = [item.name for item in inputs if item.kind == "ltoir"]
+    users = [unit for fault in faults for unit in fault.units if fault.kind == "undefined"]
+    if not merged or not users:
+        return ()
+    it = "it" if len(merged) == 1 else "them"
+    return (
+        f"{_join(merged)}: of LTO-IR nvJitLink may keep no more than its own kernels use; compile "
+        f"{_join(tuple(dict.fromkeys(users)))} to LTO-IR, too, or {it} to relocatable code",
+    )
 
 
 def where_defined(fault: LinkFault, inputs: Iterable[LinkInput]) -> tuple[str, ...]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from . import elf
+from . import elf, ptx
 from .arch import number_of
 from .cubin import Cubin
-from .device_symbols import DeviceSymbol, device_symbols
+from .device_symbols import DeviceSymbol, device_symbols, ptx_symbols
 from .image_kind import describe
 
 __all__ = ["LinkInput", "Linkable", "read_input"]
@@ -25,9 +24,6 @@ _MAGICS = (
 )
 _ELF = b"\x7fELF"
 _EM_CUDA, _ET_REL, _HEADER_SIZE = 190, 1, 64
-_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_TARGET = re.compile(rb"^\s*\.target\s+(sm_\d+[af]?)", re.MULTILINE)
-_HEAD_SIZE = 8192
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,10 @@ class LinkInput:
 
     @cached_property
     def symbols(self) -> tuple[DeviceSymbol, ...]:
-        """What a relocatable cubin defines and refers to; nothing is known of other kinds."""
-        return device_symbols(self.data) if self.kind == "relocatable" else ()
+        """What relocatable code or PTX defines and refers to; of other kinds nothing is known."""
+        if self.kind == "relocatable":
+            return device_symbols(self.data)
+        return ptx_symbols(self.data) if self.kind == "ptx" else ()
 
     def check_arch(self, target: str) -> None:
         """Check that it can be linked into an image for an architecture.
@@ -137,9 +135,11 @@ def classify(data: bytes, name: str, *, arch: str | None = None) -> LinkInput:
             return LinkInput(name, kind, data, arch if kind == "ltoir" else None)
     if data.startswith(_ELF) and len(data) >= _HEADER_SIZE:
         return _classify_elf(data, name)
-    if _COMMENT.sub(b"", data[:_HEAD_SIZE]).lstrip().startswith(b".version"):
-        target = _TARGET.search(data)
-        return LinkInput(name, "ptx", data, target[1].decode() if target else arch)
+    if ptx.looks_like_ptx(data):
+        try:
+            return LinkInput(name, "ptx", data, ptx.parse(data).target)
+        except ValueError as error:
+            raise ValueError(f"{name} cannot be linked: {error}") from None
     raise ValueError(
         f"{name} cannot be linked: {describe(data)}; wanted is a relocatable cubin, LTO-IR, PTX, "
         "a fatbin, or a static library or object with device code"

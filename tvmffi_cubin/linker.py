@@ -6,10 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .arch import number_of
+from .arch import is_ptx, number_of
 from .cuda_wheels import Cuda, find_cuda
 from .errors import CompileError, CubinError, ToolchainError
-from .link_faults import LinkFault, find_faults, find_undefined, read_faults
+from .link_faults import (
+    LinkFault,
+    find_faults,
+    find_undefined,
+    find_undefined_in_ptx,
+    read_faults,
+)
 from .link_input import LinkInput
 from .nvjitlink_library import SUCCESS, NvJitLinkLibrary
 from .nvrtc_library import NvrtcLibrary
@@ -64,7 +70,7 @@ def link_inputs(
     inputs : sequence of LinkInput
         In order.
     arch : str
-        Such as ``"sm_90a"``.
+        Such as ``"sm_90a"``; for ``"compute_90"`` PTX is made, of LTO-IR alone.
     lto : bool
         Whether there may be LTO-IR that does not show, in a fatbin or a library.
     options : sequence of str
@@ -84,8 +90,10 @@ def link_inputs(
     _check_supported(library, cuda, arch)
     for item in inputs:
         item.check_arch(arch)
-    lto = lto or any(item.kind == "ltoir" for item in inputs)
-    command = (f"-arch={arch}", *(("-lto",) if lto else ()), *options)
+    as_ptx = is_ptx(arch)
+    _check_kinds(inputs, arch)
+    lto = lto or as_ptx or any(item.kind == "ltoir" for item in inputs)
+    command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
     if faults := find_faults(inputs):
         raise LinkFailure(faults, "", command)
     # Not the names themselves: they may hold anything, and the log is to be read.
@@ -96,15 +104,28 @@ def link_inputs(
                 raise _refusal(library, cuda, item, arch, _readable(link.error_log(), names))
         result = link.complete()
         errors, remarks = link.error_log(), link.info_log()
+        image = b"" if result != SUCCESS else link.ptx() if as_ptx else link.image()
         # A variable that is defined nowhere, or something that is defined twice, is no error to
         # nvJitLink where LTO-IR is linked: the image would have a variable of its own.
         faults = read_faults(f"{errors}\n{remarks}", names)
+        faults += find_undefined_in_ptx(image) if as_ptx else ()
         if result != SUCCESS or faults:
             # nvJitLink 12.6 says what is undefined on the process's error stream alone.
             faults = faults or find_undefined(inputs)
             log = _readable("\n".join(filter(None, (errors, remarks))), names)
             raise LinkFailure(faults, log or f"error {result}", command)
-        return Linked(link.image(), _readable(remarks, names))
+        return Linked(image, _readable(remarks, names))
+
+
+def _check_kinds(inputs: Sequence[LinkInput], arch: str) -> None:
+    if not is_ptx(arch):
+        return
+    for item in inputs:
+        if item.kind in ("relocatable", "ptx"):
+            raise ValueError(
+                f"{item.name} cannot be linked for {arch}: PTX is made of LTO-IR alone; compile it "
+                'with target_type="ltoir", or leave out the PTX'
+            )
 
 
 def _readable(log: str, names: dict[str, str]) -> str:

@@ -6,10 +6,10 @@ import logging
 import os
 from collections.abc import Iterable, Sequence
 
-from .arch import resolve_arch
+from .arch import check_arch, is_ptx, resolve_arch
 from .cubin import Cubin
 from .cuda_wheels import find_cuda
-from .link_faults import where_defined
+from .link_faults import dropped_hints, where_defined
 from .link_input import Linkable, LinkInput, read_input
 from .linker import LinkFailure, link_inputs
 from .nvjitlink_library import NvJitLinkLibrary
@@ -36,7 +36,8 @@ def link(
         device code. What one is, its content tells.
     arch : str, optional
         What the image is for, such as ``"sm_90a"``. Default: what the inputs were compiled for,
-        where they agree; else the current device's.
+        where they agree; else the current device's. ``"compute_90"`` and the like give PTX, of
+        LTO-IR alone.
     lto : bool
         Optimise across units. LTO-IR among the inputs turns it on; it must be said where that is
         inside fatbins or libraries.
@@ -65,11 +66,12 @@ def link(
     read = [read_input(value, f"inputs[{index}]") for index, value in enumerate(given)]
     if not read:
         raise ValueError("inputs is empty: there is nothing to link")
-    target = resolve_arch(arch or _common_arch(read))
+    target = check_arch(arch) if arch is not None else resolve_arch(_common_arch(read))
     try:
         linked = link_inputs(read, arch=target, lto=lto, options=options)
     except LinkFailure as failure:
         hints = [x for fault in failure.faults for x in where_defined(fault, read)]
+        hints += dropped_hints(failure.faults, read)
         raise failure.error(f"the inputs do not link for {target}", hints) from None
     if linked.log:
         level = logging.WARNING if "warning" in linked.log.lower() else logging.INFO
@@ -83,6 +85,7 @@ def link(
         arch=target,
         lowered_names=names,
         log=linked.log,
+        kind="ptx" if is_ptx(target) else "cubin",
         cuda_version=".".join(map(str, version())),
     )
 

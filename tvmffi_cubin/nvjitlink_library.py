@@ -38,6 +38,8 @@ _PROTOTYPES: dict[str, list[type]] = {
     "nvJitLinkGetInfoLog": [_Handle, ctypes.c_char_p],
     "nvJitLinkGetLinkedCubinSize": [_Handle, ctypes.c_void_p],
     "nvJitLinkGetLinkedCubin": [_Handle, ctypes.c_char_p],
+    "nvJitLinkGetLinkedPtxSize": [_Handle, ctypes.c_void_p],
+    "nvJitLinkGetLinkedPtx": [_Handle, ctypes.c_char_p],
 }
 
 
@@ -156,6 +158,10 @@ class Linking:
     def image(self) -> bytes:
         """Return the linked cubin; after a `complete` that worked."""
         return self._get("nvJitLinkGetLinkedCubin")
+
+    def ptx(self) -> bytes:
+        """Return the linked PTX; after a `complete` that worked and was asked for it."""
+        return self._get("nvJitLinkGetLinkedPtx").rstrip(b"\0")
 
     def _text(self, function: str) -> str:
         return self._get(function).rstrip(b"\0").decode("utf-8", "replace").strip("\n")

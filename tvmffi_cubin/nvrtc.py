@@ -33,6 +33,7 @@ def compile(  # noqa: A001
     options: Sequence[str] = (),
     name_expressions: Sequence[str] = (),
     include_paths: Sequence[str | os.PathLike[str]] = (),
+    prologue: str = "",
     epilogue: str = "",
     source_include: bool = False,
     target_type: str = "cubin",
@@ -61,8 +62,8 @@ def compile(  # noqa: A001
         in `Cubin.lowered_names`.
     include_paths : sequence of path
         Folders searched for headers, before CUDA's own.
-    epilogue : str
-        Text that is compiled after the source and is not part of it in messages.
+    prologue, epilogue : str
+        Text that is compiled before and after the source and is not part of it in messages.
     source_include : bool
         Whether headers are also searched in the folder of `name`, or in the current folder where
         it has none.
@@ -90,6 +91,7 @@ def compile(  # noqa: A001
     """
     _check_text("source", source)
     _check_text("name", name)
+    _check_text("prologue", prologue, empty=True)
     _check_text("epilogue", epilogue, empty=True)
     if isinstance(name_expressions, (str, bytes)):
         raise TypeError(
@@ -108,6 +110,7 @@ def compile(  # noqa: A001
     unit = Unit(
         source=source.removeprefix("\ufeff"),  # the mark that some editors put first
         name=name,
+        prologue=prologue,
         epilogue=epilogue,
         options=given,
         name_expressions=tuple(name_expressions),

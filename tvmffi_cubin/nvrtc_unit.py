@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,14 @@ from .toolchain import include_dir
 if TYPE_CHECKING:
     from .nvrtc_pch import Headers
 
-__all__ = ["Unit", "shim_dir"]
+__all__ = ["Unit", "line_directive", "shim_dir"]
 
 # NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
 # decide what a source means. -no-source-include would stop headers from finding each other, too.
 _NOWHERE = "/dev/null/kernel.cu"
+
+# What `line_directive` returns.
+_LINE = re.compile(r'#line 1 "((?:[^"\\]|\\.)*)"\n')
 
 _logger = logging.getLogger("tvmffi_cubin")
 
@@ -46,6 +50,7 @@ class Unit:
 
     source: str
     name: str
+    prologue: str
     epilogue: str
     options: tuple[str, ...]
     name_expressions: tuple[str, ...]
@@ -101,19 +106,35 @@ class Unit:
     def _compile_with_headers(
         self, library: NvrtcLibrary, cuda: Cuda, command: tuple[str, ...], target_type: str
     ) -> _Outcome:
-        if not self.use_pch or "include" not in self.source:
+        text, _ = self._text
+        if not self.use_pch or "include" not in text:
             return self._run(library, command, target_type)
         from .nvrtc_pch import headers
 
         folder = os.path.dirname(os.path.abspath(self.name)) if self.source_include else None
         packages = [os.fspath(path) for path in (shim_dir(), *cuda.include_dirs)]
         with headers(
-            library, self.source, command, alias=self._alias, packages=packages, folder=folder
+            library, text, command, alias=self._alias, packages=packages, folder=folder
         ) as found:
             done = self._run(library, command, target_type, found)
         if found is not None and (found.is_stale or found.may_be_blamed(done.result, done.log)):
             return self._run(library, command, target_type)
         return done
+
+    @property
+    def _text(self) -> tuple[str, str | None]:
+        """What is compiled before the epilogue, and the name of its first lines, if they need one.
+
+        What is precompiled must not begin with a ``#line``.
+        """
+        name = None if self.source_include else _escaped(self.name)
+        if not self.prologue:
+            return self.source, name
+        rest = f"{line_directive(self.name)}{self.source}"
+        first = _LINE.match(self.prologue)
+        if first is None:
+            return f"{self.prologue}\n{rest}", name
+        return f"{self.prologue[first.end() :]}\n{rest}", first[1]
 
     @property
     def _alias(self) -> str:
@@ -126,8 +147,8 @@ class Unit:
         target_type: str,
         headers: Headers | None = None,
     ) -> _Outcome:
-        text = f"{self.source}\n{self.epilogue}" if self.epilogue else self.source
-        name = None if self.source_include else _escaped(self.name)
+        text, name = self._text
+        text = f"{text}\n{self.epilogue}" if self.epilogue else text
         if headers is not None:
             text = headers.text(text, name)
             command = (*command, *headers.options)
@@ -177,6 +198,11 @@ class Unit:
 def shim_dir() -> Path:
     """Return the folder of the headers that stand in for those that NVRTC lacks."""
     return include_dir() / "tvmffi_cubin" / "nvrtc"
+
+
+def line_directive(name: str) -> str:
+    """Return the directive after which the compiler takes lines for those of a source."""
+    return f'#line 1 "{_escaped(name)}"\n'
 
 
 def _escaped(name: str) -> str:

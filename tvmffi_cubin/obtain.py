@@ -29,7 +29,8 @@ def obtain(request: Request, arch: Any) -> Entry:
     archs = _resolve_archs(request, arch, tools)
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
-    if request.files.ptx:
+    can_link = tools.cuda is not None and tools.cuda.nvjitlink is not None
+    if request.files.ptx or (request.may_link and can_link):
         tools = tools.using("nvjitlink")
     cache = caches.default(tools.roots)
     key = _base_key(request, archs, tools)

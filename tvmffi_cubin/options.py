@@ -35,6 +35,8 @@ class BuildOptions(TypedDict, total=False):
 
     functions: Functions
     embed_cubin: Mapping[str, Any] | None
+    device_libraries: Sequence[Any] | None
+    lto: bool | None
     arch: Archs
     name_expressions: Sequence[str] | None
     extra_cflags: Sequence[str] | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +9,9 @@ from typing import Any
 
 from . import pch, preprocessor_flags
 from .arguments import check_unicode, file_name, flags, folders, identifier, strings, texts
-from .cubin import Cubin
 from .dispatch import Dispatch
 from .export import Export
+from .given_image import GivenImage, read_given, read_libraries
 from .key import Key
 from .launch import Launch
 from .source import Source
@@ -49,6 +48,8 @@ class Request:
     output: str
     use_pch: bool = True
     files: SourceFiles = field(default_factory=SourceFiles)
+    device_libraries: tuple[GivenImage, ...] = ()
+    lto: bool = False
 
     @property
     def needs_cuda(self) -> bool:
@@ -66,7 +67,7 @@ class Request:
         """Whether some source may need an architecture; a wrapper alone needs none."""
         # The kernels of a file may all be in the headers beside it.
         return bool(self.kernel_sources or self.files.cuda or self.files.ptx) or any(
-            word in source.text for source in self.cuda_sources for word in _DEVICE_WORDS
+            map(_may_be_device, self.cuda_sources)
         )
 
     @property
@@ -80,6 +81,14 @@ class Request:
         return f"embed_cubin[{name!r}]" if file is None else file.path
 
     @property
+    def may_link(self) -> bool:
+        """Whether there may be several units of device code."""
+        if self.device_libraries:
+            return True
+        unsure = filter(_may_be_device, self.cuda_sources)
+        return len((*self.kernel_sources, *self.files.cuda, *unsure)) > 1
+
+    @property
     def wanted_expressions(self) -> tuple[str, ...]:
         """The template instances that are asked for; they exist only then."""
         launches = [x for export in self.functions or () for x in export.launches or ()]
@@ -90,9 +99,8 @@ class Request:
         """Add everything here to a key."""
         key.add("name", self.name)
         key.add("output", self.output)
-        key.add("cpp_sources", list(map(list, self.cpp_sources)))
-        key.add("cuda_sources", list(map(list, self.cuda_sources)))
-        key.add("kernel_sources", list(map(list, self.kernel_sources)))
+        for what in ("cpp_sources", "cuda_sources", "kernel_sources"):
+            key.add(what, [source.text for source in getattr(self, what)])
         key.add(
             "functions", None if self.functions is None else [x.fields() for x in self.functions]
         )
@@ -108,6 +116,12 @@ class Request:
         # It changes nothing but for a compiler's faults; who by-passes those wants a fresh build.
         key.add("use_pch", self.use_pch)
         self.files.add_to(key)
+        key.add("device_libraries", [[x.data, x.arch] for x in self.device_libraries])
+        key.add("lto", self.lto)
+
+
+def _may_be_device(source: Source) -> bool:
+    return any(word in source.text for word in _DEVICE_WORDS)
 
 
 def make_request(
@@ -123,6 +137,8 @@ def make_request(
     extra_ldflags: Any = None,
     extra_include_paths: Any = None,
     embed_cubin: Any = None,
+    device_libraries: Any = None,
+    lto: Any = None,
     use_pch: Any = None,
     output: Any = None,
     files: SourceFiles | None = None,
@@ -134,6 +150,14 @@ def make_request(
     TypeError, ValueError
         One is wrong; the message names it.
     """
+    cuda_cflags = flags("extra_cuda_cflags", extra_cuda_cflags)
+    if cuda_cflags:
+        from .link_options import take_out
+
+        cuda_cflags, asked = take_out(cuda_cflags)
+        lto = asked if lto is None else lto
+    if not isinstance(lto, bool | None):
+        raise TypeError(f"lto is True or False, got {lto!r}")
     request = Request(
         name=file_name("name", name),
         cpp_sources=texts("cpp_sources", cpp_sources),
@@ -142,10 +166,12 @@ def make_request(
         functions=_functions(functions),
         name_expressions=strings("name_expressions", name_expressions),
         cflags=flags("extra_cflags", extra_cflags),
-        cuda_cflags=flags("extra_cuda_cflags", extra_cuda_cflags),
+        cuda_cflags=cuda_cflags,
         ldflags=flags("extra_ldflags", extra_ldflags),
         include_paths=folders("extra_include_paths", extra_include_paths),
         images=_images(embed_cubin, files),
+        device_libraries=read_libraries(device_libraries),
+        lto=bool(lto),
         output=f"{name}.so" if output is None else _output(output),
         files=files or SourceFiles(),
         use_pch=pch.is_wanted(use_pch),
@@ -199,25 +225,9 @@ def _images(value: Any, files: SourceFiles | None) -> dict[str, bytes]:
             raise ValueError(
                 f"embed_cubin[{name!r}] and the file {given[name].path} have one name: rename one"
             )
-        found[identifier("embed_cubin", name)] = _image(name, image)
+        what = f"embed_cubin[{name!r}]"
+        found[identifier("embed_cubin", name)] = read_given(what, image).data
     return found
-
-
-def _image(name: str, image: Any) -> bytes:
-    if isinstance(image, Cubin):
-        return image.image
-    if isinstance(image, bytes | bytearray | memoryview):
-        return bytes(image)
-    if isinstance(image, str | os.PathLike):
-        try:
-            with open(image, "rb") as file:
-                return file.read()
-        except OSError as error:
-            problem = f"embed_cubin[{name!r}]: {error.strerror}"
-            raise OSError(error.errno, problem, error.filename) from None
-    raise TypeError(
-        f"embed_cubin[{name!r}] is bytes, a Cubin or a path, got {type(image).__name__}"
-    )
 
 
 def _functions(value: Any) -> tuple[Export, ...] | None:

@@ -6,7 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .source_facts import HostFunction, KernelFact, LaunchSite, ParamFact, SourceFacts, Use
+from .scan_definitions import definitions
+from .source_facts import (
+    Definition,
+    HostFunction,
+    KernelFact,
+    LaunchSite,
+    ParamFact,
+    SourceFacts,
+    Use,
+)
 from .source_text import Include, prepare
 
 if TYPE_CHECKING:
@@ -58,6 +67,8 @@ def scan(source: str) -> SourceFacts:
         host_uses=host_uses,
         kind=kind,
         evidence=tuple([*evidence, *host] if kind == "mixed" else evidence),
+        definitions=tuple(scanner.definitions),
+        readable=scanner.readable,
     )
 
 
@@ -115,9 +126,12 @@ class _Scanner:
         self.functions: list[HostFunction] = []
         self.launches: list[LaunchSite] = []
         self.lines: set[int] = set()
+        self.definitions: list[Definition] = []
+        self.readable = True
 
     def run(self) -> None:
         root = _parse(self.code)
+        self.readable = not root.has_error
         self._walk(root, _Scope())
         self._launches(root)
         self._unread()
@@ -148,6 +162,14 @@ class _Scanner:
     def _function(self, node: Node, scope: _Scope) -> None:
         is_kernel = _has(node, "__global__")
         declarator = _function_declarator(node)
+        if not is_kernel:
+            self.definitions += definitions(
+                node,
+                namespaces=scope.namespaces,
+                extern_c=scope.extern_c,
+                is_template=bool(scope.template),
+                function=declarator,
+            )
         if declarator is None:
             return
         name_node = declarator.child_by_field_name("declarator")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .cubin import Cubin, Kernel
 from .cxx_type import CxxType, Param, parse_type
@@ -24,12 +24,15 @@ __all__ = [
     "Probe",
     "SourceFacts",
     "compile_with_signatures",
+    "not_instances",
+    "open_targets",
     "plan",
     "resolve",
     "resolve_declared",
     "scan",
     "select",
     "suggestion",
+    "try_probe",
 ]
 
 # In the name of a template instance these stand for types that its arguments decide.
@@ -84,19 +87,23 @@ def compile_with_signatures(
 
     planned = plan(facts, wanted)
     try:
-        cubin, probe = _attempt(attempt, planned)
+        cubin, probe = try_probe(attempt, planned)
     except CompileError as error:
         if wanted:
             compile(source, epilogue="", name_expressions=())
-            raise ValueError(_not_instances(wanted, facts, error)) from None
+            raise ValueError(not_instances(wanted, facts, error)) from None
         raise
-    cubin, probe = _again(attempt, cubin, probe, _open_targets(cubin, facts, probe, planned))
-    signatures = resolve(facts, cubin, probe, trust_source=True)
+    found = resolve(facts, cubin, probe.types(cubin.lowered_names))
+    more = open_targets(found, facts, planned.targets)
+    cubin, probe = _again(attempt, cubin, probe, more)
+    types = probe.types(cubin.lowered_names)
+    signatures = resolve(facts, cubin, types, trust_source=True)
     lowered = probe.without(cubin.lowered_names)
     return dataclasses.replace(cubin, lowered_names=lowered), signatures
 
 
-def _not_instances(wanted: Sequence[str], facts: SourceFacts, error: CompileError) -> str:
+def not_instances(wanted: Sequence[str], facts: SourceFacts, error: CompileError) -> str:
+    """Return the words for instances that the kernels of the source do not have."""
     declared = ", ".join(dict.fromkeys(kernel.qualified for kernel in facts.kernels)) or "none"
     asked = ", ".join(map(repr, wanted))
     return (
@@ -119,8 +126,14 @@ def _again(
     return cubin, probe
 
 
-def _attempt(attempt: Callable[[Probe], Cubin], probe: Probe) -> tuple[Cubin, Probe]:
-    """Compile with a probe, else with what of it compiles, else without; return what was used."""
+def try_probe(attempt: Callable[[Probe], Cubin], probe: Probe) -> tuple[Cubin, Probe]:
+    """Compile with a probe, else with what of it compiles, else without; return what was used.
+
+    Raises
+    ------
+    CompileError
+        The source itself does not compile.
+    """
     try:
         return attempt(probe), probe
     except CompileError as error:
@@ -136,12 +149,14 @@ def _attempt(attempt: Callable[[Probe], Cubin], probe: Probe) -> tuple[Cubin, Pr
     return attempt(Probe()), Probe()
 
 
-def _open_targets(cubin: Cubin, facts: SourceFacts, probe: Probe, planned: Probe) -> list[Target]:
+def open_targets(
+    signatures: Iterable[KernelSignature], facts: SourceFacts, tried: Iterable[Target]
+) -> list[Target]:
     """Return probes for kernels of the image whose types are still open."""
     qualified = {kernel.name: kernel.qualified for kernel in facts.kernels if kernel.extern_c}
-    tried = {squeeze(target.expression) for target in planned.targets}
+    known = {squeeze(target.expression) for target in tried}
     targets = []
-    for signature in resolve(facts, cubin, probe):
+    for signature in signatures:
         if not signature.problem:
             continue
         if signature.symbol.startswith("_Z"):
@@ -149,13 +164,17 @@ def _open_targets(cubin: Cubin, facts: SourceFacts, probe: Probe, planned: Probe
         else:
             expression = qualified.get(signature.symbol, signature.symbol)
             target = Target(expression, signature.symbol)
-        if squeeze(target.expression) not in tried:
+        if squeeze(target.expression) not in known:
             targets.append(target)
     return targets
 
 
 def resolve(
-    facts: SourceFacts, cubin: Cubin, probe: Probe, *, trust_source: bool = False
+    facts: SourceFacts,
+    cubin: Cubin,
+    types: Mapping[str, tuple[str, ...]],
+    *,
+    trust_source: bool = False,
 ) -> tuple[KernelSignature, ...]:
     """Return the signature of every kernel in an image.
 
@@ -164,18 +183,17 @@ def resolve(
     facts : SourceFacts
         Of the source that it was compiled from.
     cubin : Cubin
-        The image, with the probes' lowered names.
-    probe : Probe
-        What the compilation had added.
+        The image.
+    types : mapping of str to tuple of str
+        What the probes told, from `Probe.types`.
     trust_source : bool
         Whether, where nothing better is known, the types are read from the source's text.
     """
-    types = probe.types(cubin.lowered_names)
     return tuple(_resolve(kernel, facts, types, trust_source) for kernel in cubin.kernels)
 
 
 def _resolve(
-    kernel: Kernel, facts: SourceFacts, types: dict[str, tuple[str, ...]], trust_source: bool
+    kernel: Kernel, facts: SourceFacts, types: Mapping[str, tuple[str, ...]], trust_source: bool
 ) -> KernelSignature:
     name = take_apart(demangle(kernel.name))
     texts = types.get(kernel.name, types.get(squeeze(name.display), _mangled_types(name)))

@@ -19,11 +19,19 @@ class Source(NamedTuple):
         The file that it was read from, absolute; None for text that came as an argument.
     real_folder : str or None
         Where that file is a symbolic link: the folder that it leads to.
+    label : str
+        What messages call it where it has no path, such as ``"cuda_sources[1]"``.
     """
 
     text: str
     path: str | None = None
     real_folder: str | None = None
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.path or self.label
 
     @property
     def folder(self) -> str | None:

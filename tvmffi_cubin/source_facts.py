@@ -8,7 +8,16 @@ from .source_text import Include
 
 # Named tuples: making one costs an import a seventh of what a frozen dataclass costs it.
 
-__all__ = ["HostFunction", "Include", "KernelFact", "LaunchSite", "ParamFact", "SourceFacts", "Use"]
+__all__ = [
+    "Definition",
+    "HostFunction",
+    "Include",
+    "KernelFact",
+    "LaunchSite",
+    "ParamFact",
+    "SourceFacts",
+    "Use",
+]
 
 
 class ParamFact(NamedTuple):
@@ -76,6 +85,30 @@ class HostFunction(NamedTuple):
     defined: bool
 
 
+class Definition(NamedTuple):
+    """A function or variable that the source defines at namespace scope, kernels aside.
+
+    Attributes
+    ----------
+    qualified : str
+        The name as code at global scope would write it.
+    line : int
+        From 1.
+    linkage : str
+        ``"external"``: other sources can refer to it, and must not define it too.
+        ``"internal"`` (static, const, or in an unnamed namespace) or ``"inline"`` (inline,
+        constexpr, a template): each source that uses it has its own.
+    declaration : str
+        What another source would have to say in order to refer to it; empty where that is not
+        possible.
+    """
+
+    qualified: str
+    line: int
+    linkage: str
+    declaration: str
+
+
 class LaunchSite(NamedTuple):
     """A ``<<<...>>>`` launch; `in_host`: the function around it is no device function."""
 
@@ -108,6 +141,10 @@ class SourceFacts(NamedTuple):
         if there is one.
     host_uses : tuple of Use
         Uses of tvm-ffi, torch, pybind11 or Python.
+    definitions : tuple of Definition
+        What it defines beside kernels.
+    readable : bool
+        Whether the parse made sense of all of it.
     """
 
     kernels: tuple[KernelFact, ...]
@@ -117,3 +154,5 @@ class SourceFacts(NamedTuple):
     host_uses: tuple[Use, ...]
     kind: str
     evidence: tuple[Use, ...]
+    definitions: tuple[Definition, ...] = ()
+    readable: bool = True

@@ -63,7 +63,7 @@ _WITH_ARGUMENTS = (
 )
 _ATTRIBUTE = re.compile(
     rf"\b(?:(?P<call>{_WITH_ARGUMENTS})|__restrict__|__restrict|__grid_constant__"
-    r"|__forceinline__|__forceinline|__noinline__|__inline_hint__|__inline__|__inline"
+    r"|(?P<inline>__forceinline__|__forceinline|__inline__|__inline)|__noinline__|__inline_hint__"
     r"|__nv_pure__|__extension__)\b"
 )
 _OPENING = re.compile(r"\s*\(")
@@ -201,7 +201,10 @@ def _blank_attributes(text: str) -> str:
             opening = _OPENING.match(text, end)
             closing = _closing(text, opening.end() - 1) if opening else -1
             end = closing if closing > 0 else end
-        pieces += [text[position : match.start()], _blank(text[match.start() : end])]
+        blank = _blank(text[match.start() : end])
+        # It decides who else can refer to a function.
+        blank = "inline".ljust(len(blank)) if match["inline"] else blank
+        pieces += [text[position : match.start()], blank]
         position = end
     return "".join([*pieces, text[position:]])
 

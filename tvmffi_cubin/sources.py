@@ -12,7 +12,7 @@ from .source import Source
 from .source_facts import SourceFacts, Use
 from .source_text import prepare
 
-__all__ = ["HostFile", "HostSource", "Sources", "sort_sources"]
+__all__ = ["HostFile", "HostSource", "Sources", "includes_kernels", "sort_sources"]
 
 # What exports a function; the macro's first argument is its name.
 _EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(\w+)")
@@ -121,8 +121,14 @@ def sort_sources(request: Request) -> Sources:
     for source in request.cpp_sources:
         functions += [f.qualified for f in scan(source.text).functions]
     device_files, host_files = _sort_files(request, wanted)
+    device += device_files
+    if request.device_libraries and not device:
+        raise ValueError(
+            "device_libraries are linked with the device sources, and there are none: link them "
+            "with nvjitlink.link and give the image as embed_cubin"
+        )
     return Sources(
-        device=(*device, *device_files),
+        device=tuple(device),
         cuda_host=tuple(host),
         cpp=tuple(cpp),
         files=host_files,
@@ -138,7 +144,7 @@ def _sort_files(
     for source in request.files.cuda:
         facts = scan(source.text)
         _refuse_mixed(str(source.path), facts, wanted, _SPLIT_FILE)
-        if facts.kind == "device" or (_is_preamble(facts) and _includes_kernels(source, request)):
+        if facts.kind == "device" or (_is_preamble(facts) and includes_kernels(source, request)):
             device.append(source)
         elif _is_preamble(facts):
             empty.append(source)
@@ -153,8 +159,8 @@ def _sort_files(
     return tuple(device), tuple(host)
 
 
-def _includes_kernels(source: Source, request: Request) -> bool:
-    """Whether a file that defines nothing itself includes the user's headers with kernels."""
+def includes_kernels(source: Source, request: Request) -> bool:
+    """Whether a source includes the user's headers with kernels."""
     headers = include_scan.scan(
         (source.text,),
         (*request.include_paths, *source.further_folders),

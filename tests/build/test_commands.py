@@ -16,7 +16,7 @@ from stub.driver_stub import DriverStub
 from stub.record import Launch
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, toolchain
+from tvmffi_cubin import cuda_wheels, nvjitlink, toolchain
 from tvmffi_cubin.__main__ import main
 
 SOURCE = r"""
@@ -232,6 +232,26 @@ def test_inspect_of_another_library_does_not_load_it(capsys):
     capsys.readouterr()
     assert main(["inspect", str(toolchain.tvm_ffi_paths().library)]) == 1
     assert "no module of this package" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target_type", "suffix", "said"),
+    [
+        ("relocatable", ".cubin", "add "),
+        ("ltoir", ".ltoir", "It is LTO-IR, yet to be linked."),
+        ("ptx", ".ptx", "add "),
+    ],
+)
+def test_compile_makes_what_is_to_be_linked_too(
+    source: Path, target_type: str, suffix: str, said: str, capsys
+):
+    assert main(["compile", str(source), "--arch", "sm_90", "--target-type", target_type]) == 0
+    assert said in capsys.readouterr().out
+    data = source.with_suffix(suffix).read_bytes()
+    if target_type == "ptx":
+        assert b".target sm_90" in data
+    else:
+        assert nvjitlink.link([data], arch="sm_90").kind == "cubin"
 
 
 def test_compile_passes_options_and_include_folders(tmp_path: Path, capsys):

@@ -67,7 +67,9 @@ def test_a_blank_source_is_no_host_code(sources):
 
 def test_device_functions_may_be_a_source_of_their_own():
     helper = "__device__ float twice(float x) { return 2 * x; }"
-    kernel = 'extern "C" __global__ void k(float* x) { x[0] = twice(x[0]); }'
+    kernel = """
+    __device__ float twice(float x);
+    extern "C" __global__ void k(float* x) { x[0] = twice(x[0]); }"""
     assert tc.load_inline("helper", [helper, kernel], arch="sm_90").functions == ("k",)
 
 

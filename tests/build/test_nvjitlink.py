@@ -131,6 +131,23 @@ def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capf
     assert capfd.readouterr().err == ""
 
 
+def test_a_symbol_that_ptx_defines_too_is_an_error(capfd):
+    source = LIBRARY + USER.replace("use(", "other(")
+    ptx = unit(source, "ptx", "compute_90", options=["-rdc=true"])
+    message = refusal(unit(LIBRARY), ptx, unit(USER))
+    assert "add_one(float) is defined twice, in inputs[0] and inputs[1]" in message
+    assert "counter is defined twice, in inputs[0] and inputs[1]" in message
+    assert "other is" not in message
+    assert capfd.readouterr().err == ""
+
+
+def test_what_is_dropped_of_ltoir_is_pointed_out():
+    kernel = 'extern "C" __global__ void other(int* x) { x[0] = 1; }'
+    message = refusal(unit(LIBRARY + kernel, "ltoir"), unit(USER))
+    assert "add_one(float) is used in inputs[1] and defined nowhere" in message
+    assert "Hint: inputs[0]: of LTO-IR nvJitLink may keep no more than its own kernels" in message
+
+
 def test_a_kernel_that_is_defined_twice_names_both_units():
     message = refusal(unit(LIBRARY), unit(LIBRARY), unit(LIBRARY), unit(USER))
     assert "counter is defined 3 times, in inputs[0], inputs[1] and inputs[2]" in message

@@ -6,7 +6,7 @@ import pytest
 
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.signature import compile_with_signatures, plan, resolve, scan, select
+from tvmffi_cubin.signature import compile_with_signatures, resolve, scan, select
 
 
 class Compiler:
@@ -216,8 +216,7 @@ def test_a_source_that_does_not_match_the_image_names_both_sizes():
     source = 'extern "C" __global__ void k(float* x, int n) {}'
     facts = scan('extern "C" __global__ void k(float* x, double n) {}')
     cubin = nvrtc.compile(source, arch="sm_90a")
-    probe = plan(scan(""), ())
-    (found,) = resolve(facts, cubin, probe, trust_source=True)
+    (found,) = resolve(facts, cubin, {}, trust_source=True)
     assert "parameter 1 ('n') is declared 'double', which has 8 bytes" in found.problem
     assert "but the image's has 4" in found.problem
     with pytest.raises(ValueError, match="has 8 bytes"):

@@ -28,15 +28,17 @@ def digest(**options) -> str:
 
 def test_sources_are_tuples_in_order():
     made = request(cuda_sources=["a", "b"], cpp_sources="c", kernel_sources=iter(["d"]))
-    assert made.cuda_sources == (Source("a"), Source("b"))
-    assert made.cpp_sources == (Source("c"),)
-    assert made.kernel_sources == (Source("d"),)
+    first, second = (Source(text, label=f"cuda_sources[{i}]") for i, text in enumerate("ab"))
+    assert made.cuda_sources == (first, second)
+    assert made.cpp_sources == (Source("c", label="cpp_sources"),)
+    assert made.kernel_sources == (Source("d", label="kernel_sources[0]"),)
 
 
 def test_blank_sources_and_byte_order_marks_are_left_out():
     made = request(cuda_sources=["", "\ufeffa", " \n"], cpp_sources="\t", kernel_sources="b\ufeff")
-    assert (made.cuda_sources, made.cpp_sources) == ((Source("a"),), ())
-    assert made.kernel_sources == (Source("b\ufeff"),)
+    assert [(x.text, x.label) for x in made.cuda_sources] == [("a", "cuda_sources[1]")]
+    assert made.cpp_sources == ()
+    assert [x.text for x in made.kernel_sources] == ["b\ufeff"]
 
 
 def test_nothing_given_is_nothing():

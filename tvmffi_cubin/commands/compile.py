@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arch import split
+from ..cubin import KINDS
 from .kernel_table import kernel_table
 
 __all__ = ["add_to"]
@@ -22,7 +23,7 @@ def add_to(commands: Any) -> None:
         "--output",
         type=Path,
         metavar="IMAGE",
-        help="default: FILE with .cubin, .ptx or .fatbin as its suffix",
+        help="default: FILE with the suffix of what is made: .cubin, .ltoir, .ptx or .fatbin",
     )
     parser.add_argument(
         "--arch",
@@ -55,6 +56,12 @@ def add_to(commands: Any) -> None:
         metavar="OPTION",
         help="an option for NVRTC, as in --option=-use_fast_math; may be repeated",
     )
+    parser.add_argument(
+        "--target-type",
+        default="cubin",
+        choices=KINDS,
+        help="what is made; relocatable cubins and LTO-IR are yet to be linked (default: cubin)",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -72,11 +79,16 @@ def _run(options: argparse.Namespace) -> int:
         name_expressions=options.name_expressions,
         include_paths=options.include_paths,
         source_include=True,
+        target_type=options.target_type,
     )
-    output = options.output or options.file.with_suffix(f".{cubin.kind}")
+    suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
+    output = options.output or options.file.with_suffix(f".{suffix}")
     if not output.parent.is_dir():
         raise ValueError(f"{output}: its folder does not exist; make it first")
     write_atomically(str(output), cubin.image)
     print(f"{output}: {len(cubin.image)} bytes for {cubin.arch}")
-    print(kernel_table(cubin.kernels) if cubin.kernels else "It has no kernels.")
+    if cubin.kind == "ltoir":
+        print("It is LTO-IR, yet to be linked.")
+    else:
+        print(kernel_table(cubin.kernels) if cubin.kernels else "It has no kernels.")
     return 0

@@ -1,0 +1,122 @@
+"""Device code that was compiled separately, on a real device, against torch's results."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import cuda_wheels
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+DEFINITIONS = r"""
+__device__ int total;
+__constant__ float offsets[4] = {0.5f, 1.5f, 2.5f, 3.5f};
+__device__ float shifted(float x, int which) { return x + offsets[which]; }
+static __device__ int own() { return 1; }
+extern "C" __global__ void add_one() { atomicAdd(&total, own()); }
+"""
+USES = r"""
+extern __device__ int total;
+extern __constant__ float offsets[4];
+__device__ float shifted(float x, int which);
+static __device__ int own() { return 100; }
+extern "C" __global__ void shift(const float* x, float* y, int which, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    y[i] = shifted(x[i], which) * offsets[3];
+}
+extern "C" __global__ void add_hundred(int* out) { out[0] = atomicAdd(&total, own()) + own(); }
+template <class T> __global__ void fill(T* x, T value) { x[threadIdx.x] = value; }
+"""
+SHIFT = tc.Launch(grid=4, block=128, args={"n": "x.numel"})
+
+
+def check_shift(mod: tc.Module) -> None:
+    x = torch.randn(1000, device="cuda")
+    y = torch.empty_like(x)
+    for which in range(4):
+        mod.shift(x, y, which)
+        torch.testing.assert_close(y, (x + (which + 0.5)) * 3.5)
+
+
+@pytest.mark.parametrize("lto", [False, True])
+def test_units_share_functions_and_variables(lto):
+    functions = {
+        "shift": SHIFT,
+        "count": [
+            tc.Launch(kernel="add_one", grid=3, block=32),
+            tc.Launch(kernel="add_hundred", grid=1, block=1),
+        ],
+        "fill": tc.Launch(kernel="fill<double>", grid=1, block="x.numel"),
+    }
+    mod = tc.load_inline("gpu_units", [DEFINITIONS, USES], functions=functions, lto=lto)
+    check_shift(mod)
+    out = torch.zeros(1, dtype=torch.int32, device="cuda")
+    mod.count(out)
+    assert out.item() == 3 * 32 + 100
+    mod.count(out)
+    assert out.item() == 2 * 3 * 32 + 100 + 100
+    x = torch.zeros(64, dtype=torch.float64, device="cuda")
+    mod.fill(x, 2.5)
+    torch.testing.assert_close(x, torch.full_like(x, 2.5))
+
+
+@pytest.mark.parametrize("lto", [False, True])
+@pytest.mark.parametrize("kind", ["relocatable", "ltoir", "ptx"])
+def test_a_library_is_linked_into_a_source(kind, lto):
+    arch = tc.nvrtc.resolve_arch()
+    options = ["-rdc=true"] if kind == "ptx" else []
+    if kind == "ptx":
+        arch = f"compute_{arch.removeprefix('sm_').rstrip('af')}"
+    library = tc.nvrtc.compile(DEFINITIONS, target_type=kind, arch=arch, options=options)
+    mod = tc.load_inline(
+        "gpu_library", USES, functions={"shift": SHIFT}, device_libraries=[library], lto=lto
+    )
+    check_shift(mod)
+
+
+def test_ltoir_for_an_older_architecture_is_linked_for_this_one():
+    library = tc.nvrtc.compile(DEFINITIONS, target_type="ltoir", arch="sm_80")
+    mod = tc.load_inline(
+        "gpu_older", USES, functions={"shift": SHIFT}, device_libraries=[library], lto=True
+    )
+    check_shift(mod)
+
+
+def test_ptx_of_several_units_is_compiled_by_the_driver():
+    number = tc.nvrtc.resolve_arch().removeprefix("sm_").rstrip("af")
+    mod = tc.load_inline(
+        "gpu_ptx", [DEFINITIONS, USES], functions={"shift": SHIFT}, arch=f"compute_{number}"
+    )
+    check_shift(mod)
+
+
+@pytest.mark.parametrize("kind", ["relocatable", "ltoir"])
+def test_an_image_linked_by_hand_is_embedded(kind):
+    arch = tc.nvrtc.resolve_arch()
+    units = [
+        tc.nvrtc.compile(source, target_type=kind, arch=arch) for source in (DEFINITIONS, USES)
+    ]
+    params = "const float* x, float* y, int which, int n"
+    shift = tc.Launch(grid=4, block=128, params=params, args={"n": "x.numel"})
+    image = tc.nvjitlink.link(units)
+    check_shift(
+        tc.load_inline("gpu_by_hand", embed_cubin={"image": image}, functions={"shift": shift})
+    )
+
+
+def test_kernels_launch_kernels_with_the_device_runtime():
+    cudart = cuda_wheels.find_cuda().cudart
+    if cudart is None or not cudart.with_name("libcudadevrt.a").exists():
+        pytest.skip("the CUDA runtime's wheel has no libcudadevrt.a")
+    source = r"""
+    __global__ void child(int* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = threadIdx.x; }
+    __global__ void parent(int* x, int n) { child<<<1, n>>>(x, n); }"""
+    launch = tc.Launch(grid=1, block=1, args={"n": "x.numel"})
+    mod = tc.load_inline(
+        "gpu_nested", source, functions={"parent": launch}, device_libraries=["cudadevrt"]
+    )
+    x = torch.zeros(64, dtype=torch.int32, device="cuda")
+    mod.parent(x)
+    torch.cuda.synchronize()
+    torch.testing.assert_close(x, torch.arange(64, dtype=torch.int32, device="cuda"))

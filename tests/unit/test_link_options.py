@@ -1,0 +1,41 @@
+"""nvcc's options for separate compilation and linking."""
+
+from __future__ import annotations
+
+import pytest
+
+from tvmffi_cubin.link_options import link_options, take_out
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "lto"),
+    [
+        (["-O3", "-lineinfo"], ["-O3", "-lineinfo"], False),
+        (["-rdc=true", "-lineinfo"], ["-lineinfo"], False),
+        (["-rdc", "true", "-DX"], ["-DX"], False),
+        (["--relocatable-device-code=false"], [], False),
+        (["--relocatable-device-code", "true", "-DX"], ["-DX"], False),
+        (["-dc", "-dlto"], [], True),
+        (["--dlink-time-opt", "-DX"], ["-DX"], True),
+    ],
+)
+def test_what_asks_for_separate_compilation_is_taken_out(given, kept, lto):
+    assert take_out(given) == (tuple(kept), lto)
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        (["-DX", "-I/a", "-std=c++20"], []),
+        (["-G"], ["-g"]),
+        (["--generate-line-info"], ["-lineinfo"]),
+        (["-maxrregcount=32"], ["-maxrregcount=32"]),
+        (["--maxrregcount", "32", "-lineinfo"], ["-maxrregcount=32", "-lineinfo"]),
+        (["--use_fast_math"], ["-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1"]),
+        (["-ftz=true", "--prec-div=false", "-fmad", "false"], ["-ftz=1", "-prec-div=0", "-fma=0"]),
+        (["-Xptxas", "-v,-O2"], ["-Xptxas=-v", "-Xptxas=-O2"]),
+        (["--ptxas-options=-v"], ["-Xptxas=-v"]),
+    ],
+)
+def test_what_matters_to_a_link_is_said_in_nvjitlink_s_words(given, passed):
+    assert link_options(given) == tuple(passed)

@@ -1,0 +1,182 @@
+"""From several device sources, or from device libraries too, to one image with signatures."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+
+from .arch import is_ptx, number_of
+from .cubin import Cubin
+from .errors import CompileError
+from .kernel_signature import KernelSignature
+from .link_faults import dropped_hints, where_defined
+from .link_input import LinkInput, classify
+from .link_options import link_options
+from .linker import Linked, LinkFailure, link_inputs
+from .nvrtc_options import caller_options
+from .request import Request
+from .signature import open_targets, resolve
+from .source import Source
+from .unit_compiler import CompiledUnit, UnitCompiler
+from .unit_hints import own_copy_hints
+from .units import make_units
+
+__all__ = ["compile_and_link"]
+
+_logger = logging.getLogger("tvmffi_cubin")
+
+
+def compile_and_link(
+    request: Request, sources: Sequence[Source], arch: str
+) -> tuple[Cubin, tuple[KernelSignature, ...]]:
+    """Compile sources separately and link them.
+
+    A source that is alone, but for headers before it, is compiled to an image at once.
+
+    Parameters
+    ----------
+    request : Request
+        Options, header folders, libraries, and the template instances that are wanted.
+    sources : sequence of Source
+        The device sources, in order.
+    arch : str
+        Such as ``"sm_90a"``; for ``"compute_90"`` the units are LTO-IR until they are PTX.
+
+    Returns
+    -------
+    cubin : Cubin
+        The image to embed.
+    signatures : tuple of KernelSignature
+        One for each kernel of it.
+
+    Raises
+    ------
+    CompileError
+        A source does not compile, or they do not fit together.
+    ToolchainError, TypeError, ValueError
+        See `tvmffi_cubin.load_inline`.
+    """
+    units = make_units(sources, request)
+    libraries = [classify(x.data, x.name, arch=x.arch or None) for x in request.device_libraries]
+    if len(units) == 1 and not libraries:
+        compiler = UnitCompiler(request, units, arch, "ptx" if is_ptx(arch) else "cubin")
+        (done,) = compiler.compile_all()
+        return _finish(compiler, [done], done.cubin, ())
+    # What LTO-IR defines is only there for what is LTO-IR, too.
+    lto = request.lto or is_ptx(arch) or any(x.kind == "ltoir" for x in libraries)
+    code_arch = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
+    compiler = UnitCompiler(request, units, code_arch, "ltoir" if lto else "relocatable")
+    for library in libraries:
+        library.check_arch(arch)
+    compiled = compiler.compile_all()
+    _check_static_kernels(compiled, arch)
+    options = link_options(caller_options(request.cuda_cflags))
+    linked = _link(compiler, compiled, libraries, arch, options)
+    if linked.log:
+        level = logging.WARNING if "warning" in linked.log.lower() else logging.INFO
+        _logger.log(level, "nvJitLink on %s for %s:\n%s", request.name, arch, linked.log)
+    image = Cubin(
+        image=linked.image,
+        arch=arch,
+        log="\n".join(filter(None, (*(done.cubin.log for done in compiled), linked.log))),
+        kind="ptx" if is_ptx(arch) else "cubin",
+        cuda_version=compiled[0].cubin.cuda_version,
+    )
+    return _finish(compiler, compiled, image, libraries)
+
+
+def _link(
+    compiler: UnitCompiler,
+    compiled: Sequence[CompiledUnit],
+    libraries: Sequence[LinkInput],
+    arch: str,
+    options: Sequence[str],
+) -> Linked:
+    inputs = [*map(_input, compiled), *libraries]
+    try:
+        return link_inputs(inputs, arch=arch, lto=compiler.request.lto, options=options)
+    except LinkFailure as error:
+        failure = error
+    if compiler.target_type == "ltoir" and all(x.kind != "ltoir" for x in libraries):
+        # Of LTO-IR nvJitLink names one symbol and no unit. Relocatable code tells all.
+        again = dataclasses.replace(compiler, target_type="relocatable")
+        relocatable = [*map(_input, again.compile_all()), *libraries]
+        try:
+            link_inputs(relocatable, arch=again.arch, options=options)
+        except LinkFailure as error:
+            inputs = relocatable
+            failure = LinkFailure(error.faults, failure.log or error.log, failure.options)
+    hints = [*dropped_hints(failure.faults, inputs)]
+    hints += [
+        hint
+        for fault in failure.faults
+        for hint in (*where_defined(fault, inputs), *own_copy_hints(fault, compiler.units))
+    ]
+    title = f"the device sources do not link for {arch}"
+    raise failure.error(title, tuple(dict.fromkeys(hints)))
+
+
+def _input(done: CompiledUnit) -> LinkInput:
+    return LinkInput(done.unit.name, done.cubin.kind, done.cubin.image, done.cubin.arch)
+
+
+def _check_static_kernels(compiled: Sequence[CompiledUnit], arch: str) -> None:
+    """Refuse static kernels of one name: an image has one kernel of each."""
+    homes: dict[str, CompiledUnit] = {}
+    for done in compiled:
+        for kernel in done.unit.facts.kernels:
+            symbol = done.cubin.lowered_names.get(kernel.qualified)
+            if not kernel.internal or symbol is None:
+                continue
+            other = homes.setdefault(symbol, done)
+            if other is not done:
+                raise CompileError(
+                    f"the device sources do not link for {arch}:\n{kernel.qualified} is a static "
+                    f"kernel in {other.unit.name} and in {done.unit.name}: an image has one kernel "
+                    "of a name; rename one",
+                    options=(),
+                )
+
+
+def _finish(
+    compiler: UnitCompiler,
+    compiled: Sequence[CompiledUnit],
+    image: Cubin,
+    libraries: Sequence[LinkInput],
+) -> tuple[Cubin, tuple[KernelSignature, ...]]:
+    """Return the image with its lowered names, and the signatures of its kernels."""
+    facts = compiler.facts
+    foreign = {symbol.name for library in libraries for symbol in library.symbols}
+    signatures = resolve(facts, image, _types(compiled))
+    open_ones = [s for s in signatures if s.problem and s.symbol not in foreign]
+    tried = [target for done in compiled for target in done.tried]
+    more = open_targets(open_ones, facts, tried)
+    asked = [compiler.ask_again(done, more) for done in compiled] if more else compiled
+    found = resolve(facts, image, _types(asked), trust_source=True)
+    lowered = _lowered(compiled)
+    if libraries:
+        own = {*lowered.values(), *(x.name for done in compiled for x in _input(done).symbols)}
+        found = tuple(
+            s
+            if s.line is not None or s.symbol in own
+            else dataclasses.replace(s, from_library=True)
+            for s in found
+        )
+    return dataclasses.replace(image, lowered_names=lowered), found
+
+
+def _types(compiled: Sequence[CompiledUnit]) -> dict[str, tuple[str, ...]]:
+    types: dict[str, tuple[str, ...]] = {}
+    for done in compiled:
+        types.update(done.probe.types(done.cubin.lowered_names))
+    return types
+
+
+def _lowered(compiled: Sequence[CompiledUnit]) -> dict[str, str]:
+    """Return the lowered names of all units, without those that are not the same in each."""
+    symbols: dict[str, set[str]] = {}
+    for done in compiled:
+        for name, symbol in done.probe.without(done.cubin.lowered_names).items():
+            symbols.setdefault(name, set()).add(symbol)
+    return {name: found.pop() for name, found in symbols.items() if len(found) == 1}

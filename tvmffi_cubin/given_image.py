@@ -1,0 +1,91 @@
+"""`GivenImage`: device code that a caller hands over; `embed_cubin` and `device_libraries` read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .cubin import Cubin
+from .errors import ToolchainError
+
+__all__ = ["GivenImage", "read_given", "read_libraries"]
+
+_RUNTIME = "cudadevrt"
+
+
+class GivenImage(NamedTuple):
+    """Device code that was compiled elsewhere, whatever it is.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it: its path, or the argument that it was.
+    data : bytes
+        Its content.
+    arch : str
+        What it was compiled for, where the caller's `Cubin` says so; else empty.
+    """
+
+    name: str
+    data: bytes
+    arch: str = ""
+
+
+def read_given(what: str, value: Any) -> GivenImage:
+    """Return what a caller gave as bytes, a Cubin or the path of a file.
+
+    Raises
+    ------
+    TypeError, OSError
+        It is of another type, or the file cannot be read; the message says `what`.
+    """
+    if isinstance(value, Cubin):
+        return GivenImage(what, value.image, value.arch)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return GivenImage(what, bytes(value))
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
+    try:
+        with open(value, "rb") as file:
+            return GivenImage(os.fspath(value), file.read())
+    except OSError as error:
+        raise OSError(error.errno, f"{what}: {error.strerror}", error.filename) from None
+
+
+def read_libraries(value: Any) -> tuple[GivenImage, ...]:
+    """Return the argument ``device_libraries`` in one form.
+
+    Raises
+    ------
+    TypeError, OSError
+        One is of a wrong type or cannot be read.
+    ToolchainError
+        ``"cudadevrt"`` is asked for and is not there.
+    """
+    what = "device_libraries"
+    if value is None:
+        return ()
+    if isinstance(value, str | bytes | os.PathLike | Cubin) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"{what} is a sequence of paths, bytes or Cubins, got one {type(value).__name__}"
+        )
+    return tuple(
+        read_given(f"{what}[{index}]", _runtime() if item == _RUNTIME else item)
+        for index, item in enumerate(value)
+    )
+
+
+def _runtime() -> str:
+    """Return the path of the device runtime, which kernels that launch kernels need."""
+    from .cuda_wheels import find_cuda
+
+    cuda = find_cuda()
+    path = None if cuda.cudart is None else cuda.cudart.with_name(f"lib{_RUNTIME}.a")
+    if path is None or not path.is_file():
+        wheel = cuda.wheels["cudart"]
+        raise ToolchainError(
+            f"the Python path has no lib{_RUNTIME}.a of CUDA {cuda.major}; "
+            f"run: pip install --upgrade {wheel}"
+        )
+    return os.fspath(path)

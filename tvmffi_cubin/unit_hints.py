@@ -1,0 +1,79 @@
+"""What may help where a unit lacks what another has: sources of a list are compiled separately."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from .demangle import demangle
+from .link_faults import LinkFault
+from .units import DeviceUnit
+
+__all__ = ["other_units_hints", "own_copy_hints"]
+
+_UNKNOWN = re.compile(
+    r'(?:identifier|name) "(\w+)" is undefined'
+    r'|"(\w+)" is not a (?:template|type name|class or namespace name)'
+    r'|has no (?:\w+ )*"(\w+)"'
+)
+_MOST = 3
+
+
+def other_units_hints(log: str, unit: DeviceUnit, units: Sequence[DeviceUnit]) -> tuple[str, ...]:
+    """Return where the names that a unit lacks are to be had.
+
+    Parameters
+    ----------
+    log : str
+        NVRTC's log.
+    unit : DeviceUnit
+        The unit that does not compile.
+    units : sequence of DeviceUnit
+        All units.
+    """
+    names = dict.fromkeys(
+        filter(None, (name for m in _UNKNOWN.finditer(log) for name in m.groups()))
+    )
+    found: list[str] = []
+    for name in names:
+        found += _other_places(name, [other for other in units if other is not unit])
+    return tuple(dict.fromkeys(found))[:_MOST]
+
+
+def _other_places(name: str, others: Iterable[DeviceUnit]) -> Iterator[str]:
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    for other in others:
+        defined = next((d for d in other.facts.definitions if _last(d.qualified) == name), None)
+        if defined is not None and defined.declaration:
+            yield (
+                f"{other.name} defines {name}, but sources of a list are compiled separately: "
+                f"declare it here as well, {defined.declaration!r}, or join the sources with "
+                '"\\n".join(...)'
+            )
+            return
+        if word.search(other.source.text):
+            yield (
+                f"{other.name} has {name}, but sources of a list are compiled separately: put it "
+                "into a source of its own before both (types, macros, inline functions and "
+                'templates are seen by all that follow), or join the sources with "\\n".join(...)'
+            )
+            return
+
+
+def own_copy_hints(fault: LinkFault, units: Iterable[DeviceUnit]) -> tuple[str, ...]:
+    """Return which units define an undefined symbol for themselves alone."""
+    if fault.kind != "undefined":
+        return ()
+    name = demangle(fault.symbol).split("(", 1)[0].split("<", 1)[0]
+    return tuple(
+        f"{unit.name} defines {name} as "
+        + ("static" if found.linkage == "internal" else "inline")
+        + ", for itself alone"
+        for unit in units
+        for found in unit.facts.definitions
+        if found.qualified == name and found.linkage != "external"
+    )
+
+
+def _last(qualified: str) -> str:
+    return qualified.rpartition("::")[2]
