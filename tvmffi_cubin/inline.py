@@ -45,8 +45,8 @@ def load_inline(
         them says how a kernel is launched, a `Dispatch` several ways of which the first that fits
         is taken. Default: all kernels, where there is no host code.
     embed_cubin : mapping of str to bytes, Cubin or path, optional
-        Images to embed, by the name that ``EMBED_CUBIN`` and ``TVM_FFI_EMBED_CUBIN`` take. The
-        image of the kernels compiled here is called ``kernels``.
+        Images to embed (cubins, fatbins, PTX), by the name that ``EMBED_CUBIN`` and
+        ``TVM_FFI_EMBED_CUBIN`` take. That of the kernels compiled here is called ``kernels``.
     device_libraries : sequence of path, bytes or Cubin, optional
         What is linked into the image: relocatable cubins, LTO-IR, PTX, fatbins, static libraries
         and host objects with device code; ``"cudadevrt"`` for kernels that launch kernels.

@@ -123,6 +123,7 @@ def compile(  # noqa: A001
     from .nvfatbin import join
     from .parallel import in_parallel
 
+    cuda.require("nvfatbin")
     return join(in_parallel(partial(unit.compile, library, cuda), archs), cuda=cuda)
 
 

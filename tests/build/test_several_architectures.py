@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
+import sys
 
 import pytest
 from fatbin_builder import PTX, SPECIFIC, Row, fatbin
@@ -137,6 +139,13 @@ def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_bui
     with pytest.raises(ToolchainError, match=f"pip install {cuda.wheels['nvfatbin']}"):
         load(["sm_80", "sm_89"])
     assert load("sm_89").functions
+
+
+def test_another_nvfatbin_makes_only_fatbins_anew(monkeypatch):
+    several, one = load(THREE).path, load("sm_90").path
+    monkeypatch.setattr(obtain.toolset, "library_identity", lambda *_: "another build")
+    assert load("sm_90").path == one
+    assert load(THREE).path != several
 
 
 # What is wrong with the source
@@ -304,6 +313,26 @@ def test_a_device_that_nvrtc_does_not_know_is_launched_on_all_the_same(
     assert launched(driver_stub) == [(0, image)]
     assert load(arch, name="too_new").path == mod.path
     assert f"does not know the current device's sm_{capability}" in caplog.text
+
+
+@pytest.mark.usefixtures("driver_stub")
+def test_what_nvrtc_knows_is_remembered_between_processes(tmp_path):
+    code = """
+import sys
+import tvmffi_cubin as tc
+print(tc.nvrtc.resolve_archs())
+print("libnvrtc" in open("/proc/self/maps").read())
+"""
+    environment = {**os.environ, "STUB_DEVICES": "100", "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path)}
+    for loads in ("True", "False"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.split("\n")[:2] == ["('sm_100a',)", loads]
 
 
 # Wrappers

@@ -151,7 +151,7 @@ def _module_report(path: Path, data: bytes) -> Report:
 
 def _image_parts(name: str, facts: Mapping[str, Any]) -> list[Part]:
     """Return an embedded image, member by member where it has several."""
-    rows = facts["members"] or [facts]
+    rows = facts.get("members") or [facts]
     return [
         Part(
             f"image {name}, {row['arch']}: {row['kind']}, {row['bytes']} bytes",

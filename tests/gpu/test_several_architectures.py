@@ -1,0 +1,193 @@
+"""Fatbins and PTX on a real device: which image it takes, and what it says where none will do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import nvfatbin, nvrtc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+TESTS = Path(__file__).parents[1]
+
+# Beside the sum, what it was compiled for; 1 more than a multiple of 10 with features of its own.
+SOURCE = r"""
+extern "C" __global__ void add(const float* x, float* y, int* compiled_for, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += x[i];
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__CUDA_ARCH_FEAT_SM100_ALL)
+  if (i == 0) *compiled_for = __CUDA_ARCH__ + 1;
+#else
+  if (i == 0) *compiled_for = __CUDA_ARCH__;
+#endif
+}
+#if __CUDA_ARCH__ >= 900
+extern "C" __global__ void newer(float* y) { y[threadIdx.x] = 9; }
+#else
+extern "C" __global__ void older(float* y) { y[threadIdx.x] = 8; }
+#endif
+"""
+FUNCTIONS = {
+    "add": tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"}),
+}
+
+
+@pytest.fixture(autouse=True)
+def _hopper() -> None:
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("these tests know what a device of 9.0 takes")
+
+
+@pytest.fixture(scope="module")
+def newest() -> str:
+    """The newest other architecture that the NVRTC in use compiles for."""
+    return "sm_100a" if nvrtc.version() >= (12, 8) else "sm_89"
+
+
+def compiled_for(mod: tc.Module) -> int:
+    """Launch, check the sums, and return what the kernel says that it was compiled for."""
+    x, y = torch.randn(1000, device="cuda"), torch.randn(1000, device="cuda")
+    expected, answer = x + y, torch.zeros(1, dtype=torch.int32, device="cuda")
+    mod.add(x, y, answer)
+    torch.testing.assert_close(y, expected)
+    return int(answer.item())
+
+
+def load(arch, **options) -> tc.Module:
+    options = {"functions": FUNCTIONS, **options}
+    return tc.load_inline("gpu_several", SOURCE, arch=arch, **options)
+
+
+def test_of_three_architectures_the_devices_own_is_launched(newest):
+    mod = load(["sm_80", "sm_90a", newest])
+    assert mod.cubins["kernels"].kind == "fatbin"
+    assert compiled_for(mod) == 901
+
+
+def test_a_module_built_without_a_gpu_launches_here(newest, tmp_path):
+    code = """
+import sys
+import tvmffi_cubin as tc
+from test_several_architectures import FUNCTIONS, SOURCE
+arch = sys.argv[1].split(",")
+tc.build_inline("shipped", SOURCE, functions=FUNCTIONS, arch=arch, build_directory=sys.argv[2])
+"""
+    environment = {
+        **os.environ,
+        "TVMFFI_CUBIN_DRIVER": "/nonexistent/libcuda.so.1",
+        "CUDA_VISIBLE_DEVICES": "",
+        "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(TESTS / "gpu"), str(TESTS), *filter(None, sys.path)]),
+    }
+    command = [sys.executable, "-c", code, f"sm_80,sm_90a,{newest}", str(tmp_path)]
+    subprocess.run(command, env=environment, check=True)
+    assert compiled_for(tc.load_module(tmp_path / "shipped.so")) == 901
+
+
+@pytest.mark.parametrize(
+    ("arch", "expected"),
+    [
+        (["sm_90", "sm_90a"], 901),
+        (["sm_80", "sm_90", "compute_90"], 900),
+        (["sm_80", "compute_80"], 800),
+        ("compute_80", 800),
+        ("compute_90", 900),
+        (["sm_80", "sm_89", "compute_75", "compute_80"], 800),
+    ],
+)
+def test_the_best_match_is_launched(arch, expected):
+    assert compiled_for(load(arch)) == expected
+
+
+def test_where_none_fits_the_error_lists_what_is_there(newest):
+    archs = nvrtc.resolve_archs(["sm_80", newest])
+    with pytest.raises(tc.LaunchError) as error:
+        compiled_for(load(archs))
+    assert f"the image kernels is for {', '.join(archs)}, device 0 is sm_90: " in str(error.value)
+    assert "NO_BINARY_FOR_GPU" in str(error.value)
+
+
+def test_ptx_for_a_newer_device_does_not_fit():
+    if nvrtc.version() < (12, 8):
+        pytest.skip("compute_100 needs NVRTC 12.8")
+    with pytest.raises(tc.LaunchError, match="kernels"):
+        compiled_for(load("compute_100"))
+    assert compiled_for(load("sm_90")) == 900  # the next launch works
+
+
+def test_a_kernel_that_the_devices_member_lacks_says_which_have_it():
+    shape = tc.Launch(grid=1, block=32)
+    mod = load(["sm_80", "sm_90a"], functions={"newer": shape, "older": shape})
+    y = torch.zeros(32, device="cuda")
+    mod.newer(y)
+    assert y.tolist() == [9.0] * 32
+    with pytest.raises(tc.LaunchError, match="older is in the image kernels for sm_80 alone"):
+        mod.older(y)
+    mod.newer(y)
+
+
+def test_the_devices_own_architecture_is_the_default():
+    assert load(None).cubins["kernels"].arch == "sm_90a"
+
+
+@pytest.mark.parametrize("options", [(b"-compress=false",), (b"-compress-all",)])
+@pytest.mark.parametrize("arch", [["sm_80", "sm_90a"], ["sm_80", "compute_80"], "compute_80"])
+def test_given_images_launch_by_declared_parameters(arch, options, monkeypatch):
+    monkeypatch.setattr(nvfatbin, "_OPTIONS", options)
+    given = nvrtc.compile(SOURCE, arch=arch)
+    launch = tc.Launch(
+        grid="ceil_div(x.numel, 256)",
+        block=256,
+        args={"n": "x.numel"},
+        params="const float* x, float* y, int* compiled_for, int n",
+    )
+    if given.unreadable:
+        pytest.skip(given.unreadable[0])
+    mod = tc.load_inline("gpu_given", embed_cubin={"given": given}, functions={"add": launch})
+    assert compiled_for(mod) == (901 if "sm_90a" in given.archs else 800)
+
+
+def test_a_wrappers_fatbin_launches_and_says_where_it_does_not_fit():
+    wrapper = r"""
+    #include <tvm/ffi/container/tensor.h>
+    #include <tvm/ffi/function.h>
+    #include <tvmffi_cubin/tvmffi_cubin.h>
+    EMBED_CUBIN(kernels);
+    void add(tvm::ffi::TensorView x, tvm::ffi::TensorView y, tvm::ffi::TensorView compiled_for) {
+      auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add");
+      void *in = x.data_ptr(), *out = y.data_ptr(), *answer = compiled_for.data_ptr();
+      int n = x.size(0);
+      void* args[] = {&in, &out, &answer, &n};
+      tvmffi_cubin::LaunchConfig config((n + 255) / 256, 256);
+      config.SetStream(static_cast<CUstream>(
+          TVMFFIEnvGetStream(x.device().device_type, x.device().device_id)));
+      tvmffi_cubin::CheckDriver(kernel.Launch(args, config, x.device().device_id));
+    }
+    TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, add);
+    """
+
+    def wrapped(arch):
+        return tc.load_inline("gpu_wrapped", [SOURCE, wrapper], arch=arch)
+
+    assert compiled_for(wrapped(["sm_80", "sm_90a"])) == 901
+    with pytest.raises(tc.LaunchError, match="the image is for sm_80, sm_89, device 0 is sm_90"):
+        compiled_for(wrapped(["sm_80", "sm_89"]))
+
+
+def test_a_fatbin_can_be_captured_in_a_graph():
+    mod = load(["sm_80", "sm_90a"])
+    x, y = torch.ones(1000, device="cuda"), torch.zeros(1000, device="cuda")
+    answer = torch.zeros(1, dtype=torch.int32, device="cuda")
+    mod.unload()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):  # its image is loaded inside of the capture
+        mod.add(x, y, answer)
+    graph.replay()
+    graph.replay()
+    torch.testing.assert_close(y, 2 * x)
