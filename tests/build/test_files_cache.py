@@ -67,6 +67,20 @@ def test_a_changed_header_beside_a_file_builds_anew(ops, source):
     assert built(source) == first
 
 
+def test_each_of_several_cu_files_counts_with_its_own_headers(here):
+    for folder in ("a", "b"):
+        write(f"{folder}/answer.h", "#define ANSWER 1\n")
+        write(f"{folder}/k.cu", KERNEL.replace(" k(", f" {folder}("))
+    sources = ["a/k.cu", "b/k.cu"]
+    first = built(sources)
+    assert tc.load("ops", sources=sources, arch="sm_90").functions == ("a", "b")
+    for folder in ("a", "b"):
+        write(f"{folder}/answer.h", "#define ANSWER 2\n")
+        assert built(sources) != first
+        write(f"{folder}/answer.h", "#define ANSWER 1\n")
+        assert built(sources) == first
+
+
 @pytest.mark.parametrize("source", ["src/ops.cc", "src/ops.cu"])
 def test_a_header_that_appears_beside_a_file_builds_anew(here, source):
     write("include/answer.h", "#define ANSWER 1\n")
