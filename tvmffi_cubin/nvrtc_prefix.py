@@ -35,7 +35,7 @@ class Prefix:
 
 
 def find_prefix(source: str) -> Prefix | None:
-    """Return the prefix of a source; None where it has none, or one that moves line numbers."""
+    """Return the prefix of a source, which a ``#line`` ends as well; None where it has none."""
     place, end, depth = 0, 0, 0
     found: list[str] = []
     kept: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ def find_prefix(source: str) -> Prefix | None:
         name = _NAME.match(directive[0])
         word = name[1] if name else ""
         if word == "line" or word.isdigit():
-            return None
+            break
         found.append(directive[0].rstrip())
         place = directive.end()
         depth += word in ("if", "ifdef", "ifndef")

@@ -119,6 +119,7 @@ class UnitCompiler:
             prologue=unit.prologue,
             epilogue=epilogue,
             target_type=self.target_type,
+            use_pch=self.request.use_pch,
         )
 
     def _check(self, unit: DeviceUnit) -> None:

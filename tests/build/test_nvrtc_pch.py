@@ -117,6 +117,21 @@ def test_load_inline_uses_it(caplog):
         assert os.path.isfile(path)
 
 
+def test_sources_that_are_linked_use_it_for_what_they_share(caplog):
+    def built(value: int, **options) -> str:
+        kernels = [
+            f'extern "C" __global__ void {name}(int* y) {{ y[0] = {value}; }}' for name in "ab"
+        ]
+        return tc.build_inline("linked", [INCLUDE, *kernels], arch="sm_90", **options)
+
+    built(1)
+    assert said(caplog) == ["made", "used"]
+    built(2)
+    assert said(caplog) == ["used", "used"]
+    built(3, use_pch=False)
+    assert said(caplog) == []
+
+
 def test_another_option_architecture_or_include_has_its_own(caplog):
     assert stored(source("MACRO"), options=["-DMACRO=1"]) == 1
     assert stored(source("MACRO"), options=["-DMACRO=2"]) == 2

@@ -55,8 +55,9 @@ def test_there_may_be_none(source):
 
 
 @pytest.mark.parametrize("directive", ["#line 7", '# 7 "x.cu"', "#  line 7"])
-def test_a_source_that_numbers_its_lines_has_none(directive):
-    assert find_prefix(f"#include <a>\n{directive}\n#include <b>\nint x;") is None
+def test_it_ends_where_lines_are_numbered_anew(directive):
+    assert first_part(f"#include <a>\n{directive}\n#include <b>\nint x;") == "#include <a>\n"
+    assert first_part(f"{directive}\n#include <b>\nint x;") == ""
 
 
 def test_comments_make_no_difference_to_the_directives():
