@@ -10,6 +10,7 @@ import sys
 import pytest
 from fatbin_builder import PTX, SPECIFIC, Row, fatbin
 from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import cuda_wheels, nvfatbin, nvrtc, obtain
@@ -56,6 +57,14 @@ def load(arch, source: str = SOURCE, name: str = "several", **options) -> tc.Mod
 def _new_enough() -> None:
     if nvrtc.version() < (12, 8):
         pytest.skip("sm_100a needs NVRTC 12.8")
+
+
+@pytest.fixture
+def driver_stub(driver_stub: DriverStub) -> DriverStub:
+    """A driver that is as new as NVRTC, which older ones compile no PTX of."""
+    major, minor = nvrtc.version()
+    driver_stub.set_driver_version(max(12090, 1000 * major + 10 * minor))
+    return driver_stub
 
 
 def launched(driver_stub) -> list[tuple[int, str | None]]:
