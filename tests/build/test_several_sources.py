@@ -123,6 +123,9 @@ def test_files_are_units_with_their_own_folders(tmp_path: Path):
         (tmp_path / name / f"{name}.cu").write_text(f'#include "own.h"\n{text}')
     files = [tmp_path / "a" / "a.cu", tmp_path / "b" / "b.cu"]
     assert tc.load("files", sources=files, arch="sm_90a").functions == ("first", "second", "third")
+    made = library(source=SCALE.replace("Real", "float").replace("half_of(x)", "x"))
+    with_library = tc.load("files", sources=files[1], arch="sm_90a", device_libraries=[made])
+    assert with_library.functions == ("second", "third")
     files[1].write_text(files[1].read_text() + "nonsense")
     with pytest.raises(CompileError, match=r"b/b\.cu does not compile") as caught:
         tc.load("files", sources=files, arch="sm_90a")
@@ -399,6 +402,20 @@ def test_a_missing_nvjitlink_names_its_wheel(monkeypatch):
     message = refusal(*SOURCES, error=ToolchainError, name="missing")
     assert f"pip install {wheel}" in message
     assert load(SCALE.replace("half_of(x)", "x").replace("Real", "float"), name="missing").functions
+
+
+def test_another_nvjitlink_is_another_key_only_where_there_may_be_a_link(monkeypatch):
+    def build(sources, name):
+        return tc.build_inline(name, sources, arch="sm_90a")
+
+    alone = build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone")
+    build(SOURCES, "key_several")
+    cuda = cuda_wheels.find_cuda()
+    other = dataclasses.replace(cuda, nvjitlink=cuda.nvrtc)
+    monkeypatch.setattr(cuda_wheels, "_find", lambda *_: other)
+    assert build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone") == alone
+    with pytest.raises(ToolchainError, match="nvJitLink could not be loaded"):
+        build(SOURCES, "key_several")
 
 
 def test_warnings_name_the_unit(caplog):
