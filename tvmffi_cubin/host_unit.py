@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from string import Template
 
@@ -24,6 +25,12 @@ _HEADERS = (
     "tvm/ffi/function.h",
 )
 _PACKAGES = re.compile(r"(tvm/ffi|dlpack|tvmffi_cubin)/|cuda(_runtime(_api)?|_fp16|_bf16)?\.h\Z")
+# Define no macro that those look at, as any other header may.
+_STANDARD = re.compile(
+    "(algorithm|array|atomic|functional|iostream|limits|map|memory|mutex|optional|set|sstream"
+    "|stdexcept|string|string_view|tuple|type_traits|unordered_map|unordered_set|utility|variant"
+    r"|vector|c(assert|math|stddef|stdint|stdio|stdlib|string))\Z"
+)
 _METADATA = """\
 #ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1
@@ -43,11 +50,16 @@ def prefix(
     """Return headers that a unit of `host_unit` begins with: the same for most units.
 
     Those that the first source begins with are among them where they are of the packages that
-    wrappers build on, for those are slow to compile and may be included any number of times.
+    wrappers build on, for those are slow to compile and may be included any number of times. A
+    header of anybody else ends them: what follows it may depend on its macros.
     """
-    names = leading_includes(sources[0].source.text)
+    names = takewhile(_changes_nothing, leading_includes(sources[0].source.text))
     more = [name for name in dict.fromkeys(names) if _PACKAGES.match(name)]
     return "\n".join((_own_includes(exports, is_cuda=is_cuda), *map("#include <{}>".format, more)))
+
+
+def _changes_nothing(name: str) -> bool:
+    return bool(_PACKAGES.match(name) or _STANDARD.match(name))
 
 
 def _own_includes(exports: Sequence[tuple[str, str]], *, is_cuda: bool) -> str:

@@ -137,6 +137,27 @@ def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, mo
     assert not (tmp_path / "without" / "headers").exists()
 
 
+def test_a_header_of_the_users_still_decides_what_those_after_it_are(
+    shadow, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    (shadow / "config.h").write_text("#define TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API 1\n")
+    source = """#include <config.h>
+    #include <tvm/ffi/extra/cuda/cubin_launcher.h>
+    #include <type_traits>
+    bool is_driver() { return std::is_same_v<tvm::ffi::cuda_api::ResultType, CUresult>; }
+    """
+    for suffix in ("", "//"):
+        mod = tc.load_inline(
+            "config",
+            cpp_sources=source + suffix,
+            functions="is_driver",
+            extra_include_paths=[shadow],
+        )
+        assert mod.is_driver()
+        host_pch.settle()
+
+
 def test_messages_show_the_users_own_lines(build, caplog):
     build.settled()
     with pytest.raises(BuildError, match=r"mine\.cc:2:1: error:"):

@@ -40,3 +40,8 @@ def test_headers_of_known_packages_are_precompiled_with_those_that_every_wrapper
 def test_headers_behind_a_macro_of_the_users_are_not():
     text = "#define USE_IT\n#include <tvm/ffi/extra/cuda/cubin_launcher.h>\n"
     assert prefix(text) == prefix("")
+
+
+def test_headers_behind_a_header_of_somebody_else_are_not():
+    text = "#include <config.h>\n#include <tvm/ffi/extra/cuda/cubin_launcher.h>\n"
+    assert prefix(text) == prefix("")
