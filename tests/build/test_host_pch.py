@@ -137,9 +137,7 @@ def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, mo
     assert not (tmp_path / "without" / "headers").exists()
 
 
-def test_a_header_of_the_users_still_decides_what_those_after_it_are(
-    shadow, tmp_path, monkeypatch
-):
+def test_a_header_of_the_users_still_decides_what_follows_it(shadow, tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     (shadow / "config.h").write_text("#define TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API 1\n")
     source = """#include <config.h>
