@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import dataclasses
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -29,7 +30,8 @@ def first_build(task: Task) -> float:
         compileall.compile_dir(place, quiet=2)
         own = dataclasses.replace(task, job=PEER)
         job = child.load(task.section).job(PEER, task.argument, task.settings)
-        found = process.run(own, job, Path(folder, "caches"), {"PYTHONPATH": str(place)})
+        path = os.pathsep.join(filter(None, (str(place), os.environ.get("PYTHONPATH"))))
+        found = process.run(own, job, Path(folder, "caches"), {"PYTHONPATH": path})
     if found[0].failed:
         raise RuntimeError(found[0].reason)
     if not found[0].values:
