@@ -37,7 +37,7 @@ def read_given(what: str, value: Any) -> GivenImage:
 
     Raises
     ------
-    TypeError, OSError
+    TypeError, ValueError, OSError
         It is of another type, or the file cannot be read; the message says `what`.
     """
     if isinstance(value, Cubin):
@@ -51,6 +51,8 @@ def read_given(what: str, value: Any) -> GivenImage:
             return GivenImage(os.fspath(value), file.read())
     except OSError as error:
         raise OSError(error.errno, f"{what}: {error.strerror}", error.filename) from None
+    except ValueError as error:
+        raise ValueError(f"{what}: {value!r} cannot be a path: {error}") from None
 
 
 def read_libraries(value: Any) -> tuple[GivenImage, ...]:
@@ -58,7 +60,7 @@ def read_libraries(value: Any) -> tuple[GivenImage, ...]:
 
     Raises
     ------
-    TypeError, OSError
+    TypeError, ValueError, OSError
         One is of a wrong type or cannot be read.
     ToolchainError
         ``"cudadevrt"`` is asked for and is not there.
@@ -71,7 +73,9 @@ def read_libraries(value: Any) -> tuple[GivenImage, ...]:
             f"{what} is a sequence of paths, bytes or Cubins, got one {type(value).__name__}"
         )
     return tuple(
-        read_given(f"{what}[{index}]", _runtime() if item == _RUNTIME else item)
+        read_given(
+            f"{what}[{index}]", _runtime() if isinstance(item, str) and item == _RUNTIME else item
+        )
         for index, item in enumerate(value)
     )
 

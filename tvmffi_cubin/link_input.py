@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from . import elf, ptx
+from . import elf, fatbin, ptx
 from .arch import number_of
 from .cubin import Cubin
 from .device_symbols import DeviceSymbol, device_symbols, ptx_symbols
@@ -24,6 +24,9 @@ _MAGICS = (
 )
 _ELF = b"\x7fELF"
 _EM_CUDA, _ET_REL, _HEADER_SIZE = 190, 1, 64
+_ARCHIVE_MAGIC = 8
+# What precedes each member of an archive: its size in decimal digits, then two bytes of its own.
+_ARCHIVE_HEADER, _ARCHIVE_SIZE, _ARCHIVE_END = 60, slice(48, 58), b"`\n"
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,12 @@ def read_input(value: object, name: str) -> LinkInput:
         raise TypeError(f"{name} is a Cubin, bytes or a path, got {type(value).__name__}")
     try:
         with open(value, "rb") as file:
-            return classify(file.read(), os.fspath(value))
+            data = file.read()
     except OSError as error:
         raise OSError(error.errno, f"{name}: {error.strerror}", error.filename) from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {value!r} cannot be a path: {error}") from None
+    return classify(data, os.fspath(value))
 
 
 def classify(data: bytes, name: str, *, arch: str | None = None) -> LinkInput:
@@ -132,6 +138,7 @@ def classify(data: bytes, name: str, *, arch: str | None = None) -> LinkInput:
     """
     for magic, kind in _MAGICS:
         if data.startswith(magic):
+            _check_whole(data, name, kind)
             return LinkInput(name, kind, data, arch if kind == "ltoir" else None)
     if data.startswith(_ELF) and len(data) >= _HEADER_SIZE:
         return _classify_elf(data, name)
@@ -146,6 +153,42 @@ def classify(data: bytes, name: str, *, arch: str | None = None) -> LinkInput:
     )
 
 
+def _check_whole(data: bytes, name: str, kind: str) -> None:
+    """Refuse what is truncated: nvJitLink reads on where it ends, crashes, or never returns."""
+    try:
+        if kind == "fatbin":
+            _check_fatbin(data)
+        elif kind == "library":
+            _check_archive(data)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be linked: {error}") from None
+
+
+def _check_fatbin(data: bytes) -> None:
+    members, unreadable = fatbin.readable(data)
+    if members and not unreadable and all(member.kind == "cubin" for member in members):
+        raise ValueError(
+            "its cubins are linked already, and of those nothing can be used elsewhere; compile "
+            'them with target_type="relocatable" (nvcc: -rdc=true -fatbin)'
+        )
+
+
+def _check_archive(data: bytes) -> None:
+    position = _ARCHIVE_MAGIC
+    while position < len(data):
+        header = data[position : position + _ARCHIVE_HEADER]
+        size = header[_ARCHIVE_SIZE].strip()
+        if not header.endswith(_ARCHIVE_END) or not size.isdigit():
+            raise ValueError(f"corrupt library: the member at byte {position} has no header")
+        end = position + _ARCHIVE_HEADER + int(size)
+        if end > len(data):
+            raise ValueError(
+                f"corrupt library: the member at byte {position} ends at byte {end}, but the "
+                f"library has {len(data)}: it is truncated or damaged"
+            )
+        position = end + end % 2
+
+
 def _classify_elf(data: bytes, name: str) -> LinkInput:
     file_type, machine = (int.from_bytes(data[at : at + 2], "little") for at in (16, 18))
     if machine != _EM_CUDA:
@@ -154,6 +197,7 @@ def _classify_elf(data: bytes, name: str) -> LinkInput:
                 f"{name} cannot be linked: it is a shared object or a program of the host; "
                 "give the static library or the object files that it was made from"
             )
+        _check_sections(data, name)
         return LinkInput(name, "object", data)
     try:
         image = elf.parse(data)
@@ -165,3 +209,15 @@ def _classify_elf(data: bytes, name: str) -> LinkInput:
             'be used elsewhere; compile it with target_type="relocatable" (nvcc: -rdc=true -cubin)'
         )
     return LinkInput(name, "relocatable", data, image.arch)
+
+
+def _check_sections(data: bytes, name: str) -> None:
+    # Compilers write the table of sections last.
+    start, entry, count = (
+        int.from_bytes(data[at : at + size], "little") for at, size in ((40, 8), (58, 2), (60, 2))
+    )
+    if (end := start + entry * count) > len(data):
+        raise ValueError(
+            f"{name} cannot be linked: corrupt object: the section table ends at byte {end}, but "
+            f"the file has {len(data)}: it is truncated or damaged"
+        )

@@ -13,6 +13,7 @@ from .link_faults import dropped_hints, where_defined
 from .link_input import Linkable, LinkInput, read_input
 from .linker import LinkFailure, link_inputs
 from .nvjitlink_library import NvJitLinkLibrary
+from .nvrtc_options import check_options
 
 __all__ = ["link", "version"]
 
@@ -58,10 +59,12 @@ def link(
     TypeError, ValueError, OSError
         Something is nothing to link, or for another architecture; an option is unknown.
     """
-    if isinstance(inputs, (str, bytes, bytearray, memoryview, os.PathLike, Cubin)):
+    single = isinstance(inputs, str | bytes | bytearray | memoryview | os.PathLike | Cubin)
+    if single or not isinstance(inputs, Iterable):
         raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")
-    if isinstance(options, (str, bytes)):
-        raise TypeError(f"options must be a sequence of strings, got {options!r}; pass a list")
+    if not isinstance(lto, bool):
+        raise TypeError(f"lto is True or False, got {lto!r}")
+    options = check_options(options)
     given = list(inputs)
     read = [read_input(value, f"inputs[{index}]") for index, value in enumerate(given)]
     if not read:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -91,7 +92,7 @@ class NvJitLinkLibrary:
             An option is unknown.
         """
         handle = ctypes.c_void_p()
-        encoded = [option.encode() for option in options]
+        encoded = [os.fsencode(option) for option in options]
         array = (ctypes.c_char_p * len(encoded))(*encoded)
         result = self.library.nvJitLinkCreate(ctypes.byref(handle), len(encoded), array)
         link = Linking(self, handle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -93,10 +93,11 @@ def compile(  # noqa: A001
     _check_text("name", name)
     _check_text("prologue", prologue, empty=True)
     _check_text("epilogue", epilogue, empty=True)
-    if isinstance(name_expressions, (str, bytes)):
+    if isinstance(name_expressions, str | bytes) or not isinstance(name_expressions, Iterable):
         raise TypeError(
             f"name_expressions must be a sequence of strings, got {name_expressions!r}; pass a list"
         )
+    name_expressions = tuple(name_expressions)
     for expression in name_expressions:
         _check_text("a name expression", expression)
     _check_target_type(target_type)
@@ -113,7 +114,7 @@ def compile(  # noqa: A001
         prologue=prologue,
         epilogue=epilogue,
         options=given,
-        name_expressions=tuple(name_expressions),
+        name_expressions=name_expressions,
         include_paths=tuple(_folders(include_paths)),
         source_include=source_include,
         use_pch=pch.is_wanted(use_pch),
@@ -236,6 +237,14 @@ def _check_text(what: str, text: object, *, empty: bool = False) -> None:
             f"{what} holds a NUL character at offset {text.index(chr(0))}, where NVRTC would stop "
             "reading; remove it"
         )
+    try:
+        # A file may have a name that is no UTF-8.
+        os.fsencode(text) if what == "name" else text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{what} holds {text[error.start]!r} at offset {error.start}, which is no Unicode "
+            "text: a file was read in another encoding than its own"
+        ) from None
 
 
 def _check_target_type(target_type: object) -> None:
@@ -244,7 +253,12 @@ def _check_target_type(target_type: object) -> None:
         raise ValueError(f"target_type={target_type!r}: there are {known}")
 
 
-def _folders(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    if isinstance(paths, (str, bytes, os.PathLike)):
+def _folders(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
+    if isinstance(paths, str | bytes | os.PathLike) or not isinstance(paths, Iterable):
         raise TypeError(f"include_paths must be a sequence of paths, got {paths!r}; pass a list")
-    return [Path(path) for path in paths]
+    for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"include_paths must hold paths, got {type(path).__name__} {path!r}")
+        if "\0" in os.fspath(path):
+            raise ValueError(f"include_paths holds {path!r}, which has a NUL character")
+        yield Path(path)

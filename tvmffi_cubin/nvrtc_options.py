@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from .arch import check_archs
 __all__ = [
     "PRELUDE",
     "caller_options",
+    "check_options",
     "compile_options",
     "named_archs",
     "standards",
@@ -52,7 +54,20 @@ def caller_options(options: object) -> tuple[str, ...]:
     TypeError
         The options are no sequence of strings.
     ValueError
-        An option asks for what NVRTC cannot give.
+        An option asks for what NVRTC cannot give, or is no text.
+    """
+    return tuple(_for_nvrtc(iter(check_options(options))))
+
+
+def check_options(options: object) -> tuple[str, ...]:
+    """Return a caller's options, if a compiler can be given them.
+
+    Raises
+    ------
+    TypeError
+        They are no sequence of strings.
+    ValueError
+        One is no text.
     """
     if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
         raise TypeError(
@@ -64,7 +79,11 @@ def caller_options(options: object) -> tuple[str, ...]:
             raise TypeError(f"options must hold strings, got {type(option).__name__} {option!r}")
         if "\0" in option:
             raise ValueError(f"the option {option!r} holds a NUL character")
-    return tuple(_for_nvrtc(iter(options)))
+        try:
+            os.fsencode(option)  # folders may have names that are no UTF-8
+        except UnicodeEncodeError:
+            raise ValueError(f"the option {option!r} is no Unicode text") from None
+    return tuple(options)
 
 
 def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:

@@ -154,7 +154,9 @@ class Unit:
             command = (*command, *headers.options)
         elif name is not None:
             text = f'#line 1 "{name}"\n{text}'
-        with library.program(text.encode(), self._alias.encode()) as program:
+        # The name of a file may be no UTF-8.
+        data = text.encode("utf-8", "surrogateescape")
+        with library.program(data, os.fsencode(self._alias)) as program:
             for expression in self.name_expressions:
                 program.add_name_expression(expression.encode())
             result = program.compile([os.fsencode(option) for option in command])

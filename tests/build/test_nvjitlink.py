@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -238,6 +239,35 @@ def test_a_linked_cubin_and_a_damaged_one_are_refused():
     assert "truncated or damaged" in refusal(unit(LIBRARY).image[:2000], error=ValueError)
 
 
+@pytest.mark.parametrize("left", [8, 20, 70, 2000, -1])
+def test_a_truncated_fatbin_is_refused(left: int):
+    fatbin = nvrtc.compile(LIBRARY, arch=["sm_80", "sm_90"])
+    said = refusal(fatbin.image[:left], error=ValueError, arch="sm_90")
+    assert "inputs[0] cannot be linked" in said
+    assert "truncated or damaged" in said or "not a fatbin" in said
+
+
+def test_a_fatbin_of_linked_cubins_is_refused():
+    fatbin = nvrtc.compile("__global__ void k() {}", arch=["sm_80", "sm_90"])
+    assert "linked already" in refusal(fatbin, error=ValueError, arch="sm_90")
+
+
+@pytest.mark.parametrize("left", [9, 100, 5000, -8])
+def test_a_truncated_library_is_refused(left: int):
+    library = cuda_wheels.find_cuda().cudart.with_name("libcudadevrt.a").read_bytes()
+    said = refusal(library[:left], error=ValueError, arch="sm_90")
+    assert "inputs[0] cannot be linked: corrupt library" in said
+
+
+def test_a_truncated_object_is_refused(tmp_path: Path):
+    (tmp_path / "o.c").write_text("int f() { return 1; }")
+    subprocess.run(["cc", "-c", "o.c", "-o", "o.o"], cwd=tmp_path, check=True)
+    image = (tmp_path / "o.o").read_bytes()
+    assert nvjitlink.link([image], arch="sm_90").image
+    said = refusal(image[:-1], error=ValueError, arch="sm_90")
+    assert "corrupt object" in said
+
+
 def test_a_shared_object_is_refused():
     cudart = cuda_wheels.find_cuda().cudart
     assert "a shared object" in refusal(cudart, error=ValueError, arch="sm_90")
@@ -250,6 +280,18 @@ def test_wrong_arguments_are_named():
         nvjitlink.link(unit(LIBRARY))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="options must be a sequence"):
         nvjitlink.link([unit(LIBRARY)], options="-g")
+    for wrong in (None, 3):
+        with pytest.raises(TypeError, match=f"inputs is a sequence.*{type(wrong).__name__}"):
+            nvjitlink.link(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="options must hold strings"):
+            nvjitlink.link([unit(LIBRARY)], options=[wrong])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="options must be a sequence"):
+        nvjitlink.link([unit(LIBRARY)], options=None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="lto is True or False, got 'yes'"):
+        nvjitlink.link([unit(LIBRARY)], lto="yes")  # type: ignore[arg-type]
+    for path in ("a\0b", "\ud800"):
+        with pytest.raises(ValueError, match=r"inputs\[0\]: .* cannot be a path"):
+            nvjitlink.link([path])
     assert "refuses an option" in refusal(unit(LIBRARY), error=ValueError, options=["-nothing"])
     assert "arch='sm_150'" in refusal(unit(LIBRARY), error=ValueError, arch="sm_150")
     with pytest.raises(FileNotFoundError, match=r"inputs\[0\]: No such file"):
