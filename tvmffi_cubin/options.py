@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from .arch import Archs
 
 if TYPE_CHECKING:
+    from .dispatch import Dispatch
     from .launch import Launch
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 
 Texts = Sequence[str] | str | None
 Paths = Sequence[str | os.PathLike[str]] | str | os.PathLike[str] | None
-Functions = Mapping[str, "str | Launch | Sequence[Launch]"] | Sequence[str] | str | None
+Functions = Mapping[str, "str | Launch | Sequence[Launch] | Dispatch"] | Sequence[str] | str | None
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
