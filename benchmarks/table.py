@@ -5,7 +5,8 @@
     python benchmarks/table.py benchmark.json --update docs/benchmarks.md [--place h200]
 
 The last replaces what stands between `<!-- h200:begin -->` and `<!-- h200:end -->`; the place is
-called after the GPU, and `cpu` where there was none.
+called after the GPU, and `cpu` where there was none. Of several reports each section is the last's
+that has it: sections that were measured anew stand under a line of their own.
 """
 
 from __future__ import annotations
@@ -172,23 +173,37 @@ def updated(page: str, place: str, text: str) -> str:
     return f"{before}{begin}\n\n{text.strip()}\n\n{end}{rest.split(end)[1]}"
 
 
+def latest(reports: list[Report]) -> list[Report]:
+    """Return reports without the sections that a later one has, and none that has nothing left."""
+    kept: list[Report] = []
+    newer: set[str] = set()
+    for report in reversed(reports):
+        sections = {name: s for name, s in report["sections"].items() if name not in newer}
+        rows = [row for row in report["rows"] if row["section"] in sections]
+        if sections:
+            kept.insert(0, {**report, "sections": sections, "rows": rows})
+        newer |= sections.keys()
+    return kept
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("report", type=Path)
+    parser.add_argument("reports", type=Path, nargs="+", metavar="report")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--update", type=Path, metavar="PAGE")
     parser.add_argument("--place", help="the markers' name; default: of the report's machine")
     options = parser.parse_args()
-    report = json.loads(options.report.read_text(encoding="utf-8"))
+    reports = latest([json.loads(path.read_text(encoding="utf-8")) for path in options.reports])
+    show: Callable[[Report], str] = markdown if options.markdown or options.update else terminal
+    text = "\n\n".join(show(report) for report in reports)
     if options.update:
         page = options.update.read_text(encoding="utf-8")
-        place = options.place or place_of(report)
-        options.update.write_text(updated(page, place, markdown(report)), encoding="utf-8")
+        place = options.place or place_of(reports[-1])
+        options.update.write_text(updated(page, place, text), encoding="utf-8")
         return
-    show: Callable[[Report], str] = markdown if options.markdown else terminal
-    print(show(report))
+    print(text)
 
 
 if __name__ == "__main__":

@@ -115,6 +115,17 @@ def test_a_page_without_the_place_is_an_error_that_says_which_it_has():
         table.updated("<!-- cpu:begin -->\n<!-- cpu:end -->", "h200", "new")
 
 
+def test_a_section_that_was_measured_anew_replaces_the_earlier_one():
+    old, new = report(), {**report(), "date": "2026-11-22"}
+    old["sections"]["launch"] = {"title": "Launch", "about": ""}
+    old["rows"] = [*old["rows"], {**old["rows"][0], "section": "launch"}]
+    first, second = table.latest([old, new])
+    assert list(first["sections"]) == ["launch"]
+    assert [r["section"] for r in first["rows"]] == ["launch"]
+    assert second == new
+    assert table.latest([report(), new]) == [new]
+
+
 @pytest.mark.parametrize("place", ["h200", "cpu"])
 def test_the_page_has_the_places(place: str):
     assert "new" in table.updated(PAGE.read_text(encoding="utf-8"), place, "new")
