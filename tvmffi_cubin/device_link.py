@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections import Counter
 from collections.abc import Sequence
 
 from .arch import is_ptx, number_of
@@ -15,6 +16,7 @@ from .link_input import LinkInput, classify
 from .link_options import link_options
 from .linker import Linked, LinkFailure, link_inputs
 from .nvrtc_options import caller_options
+from .probe import squeeze
 from .request import Request
 from .signature import open_targets, resolve
 from .source import Source
@@ -167,10 +169,14 @@ def _finish(
 
 
 def _types(compiled: Sequence[CompiledUnit]) -> dict[str, tuple[str, ...]]:
-    types: dict[str, tuple[str, ...]] = {}
+    """Return what the units' compilers told; not by a name that stands for several kernels."""
+    kernels = (kernel for done in compiled for kernel in done.unit.facts.kernels)
+    homes = Counter(squeeze(kernel.qualified) for kernel in kernels if kernel.defined)
+    told: dict[str, set[tuple[str, ...]]] = {}
     for done in compiled:
-        types.update(done.probe.types(done.cubin.lowered_names))
-    return types
+        for name, types in done.probe.types(done.cubin.lowered_names).items():
+            told.setdefault(name, set()).add(types)
+    return {name: x.pop() for name, x in told.items() if len(x) == 1 and homes[name] < 2}
 
 
 def _lowered(compiled: Sequence[CompiledUnit]) -> dict[str, str]:

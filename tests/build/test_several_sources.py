@@ -100,6 +100,16 @@ def test_what_is_static_may_have_one_name_in_several_units(lto):
     assert mod.functions == ("k1", "k2")
 
 
+@pytest.mark.parametrize("more", ["", "__global__ void put(short* c) {}"])
+@BOTH
+def test_overloads_in_several_units_keep_their_own_types(lto, more):
+    one, other = (f"__global__ void put({type_} p) {{ p[0] = 1; }}" for type_ in ("float*", "int*"))
+    kernels = {"f": "_Z3putPf", "i": "_Z3putPi"}
+    functions = {name: tc.Launch(kernel=symbol) for name, symbol in kernels.items()}
+    mod = load([one, f"{other}\n{more}"], functions, lto=lto)
+    assert [mod[name].signature for name in mod.functions] == ["f(float* p)", "i(int* p)"]
+
+
 @BOTH
 def test_two_static_kernels_of_one_name_are_an_error_that_names_both(lto):
     unit = "static __global__ void same(int* x) { x[0] = %d; }"
