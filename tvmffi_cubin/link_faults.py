@@ -120,12 +120,12 @@ def find_undefined(inputs: Sequence[LinkInput]) -> tuple[LinkFault, ...]:
 
     Only where a link has failed and its log tells nothing: libraries may define it, or the system.
     """
-    defined = {symbol.name for item in inputs for symbol in item.symbols if symbol.defined}
+    known = {symbol.name for item in inputs for symbol in item.symbols if symbol.defined} | _SYSTEM
     users: dict[str, list[str]] = {}
     for item in inputs:
         for symbol in item.symbols:
             is_open = symbol.linkage == "shared" and symbol.what != "__shared__"
-            if is_open and symbol.name not in defined | _SYSTEM:
+            if is_open and symbol.name not in known:
                 users.setdefault(symbol.name, []).append(item.name)
     return tuple(LinkFault("undefined", name, tuple(units)) for name, units in users.items())
 

@@ -43,6 +43,9 @@ _IGNORED = re.compile(
 )
 # nvcc's, which has no meaning of its own where nothing warns about headers.
 _SYSTEM_INCLUDE = re.compile(r"(?:-isystem|--system-include)=?(.*)", re.DOTALL)
+_PTXAS = ("-Xptxas", "--ptxas-options")
+# NVRTC ends the process where one of these has no value.
+_NO_VALUE = re.compile(r"(?:-Xptxas|--ptxas-options|--?dopt)=\s*")
 _IGNORED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "--threads", "--optimize")
 
 
@@ -56,7 +59,11 @@ def caller_options(options: object) -> tuple[str, ...]:
     ValueError
         An option asks for what NVRTC cannot give, or is no text.
     """
-    return tuple(_for_nvrtc(iter(check_options(options))))
+    given = check_options(options)
+    for option in given:
+        if _NO_VALUE.fullmatch(option):
+            raise ValueError(f"the option {option!r} has no value: give it one, or leave it out")
+    return tuple(_for_nvrtc(iter(given)))
 
 
 def check_options(options: object) -> tuple[str, ...]:
@@ -92,6 +99,9 @@ def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
             next(options, None)
         elif system := _SYSTEM_INCLUDE.fullmatch(option):
             yield f"-I{system[1] or next(options, '')}"
+        elif option in _PTXAS:
+            # Its value may look like an option that is left out: -Xptxas -O3.
+            yield from (option, next(options, ""))
         elif words := _GENCODE_WORDS.fullmatch(option):
             yield f"{words[1]}={words[2]}"
         elif not _IGNORED.fullmatch(option):

@@ -77,6 +77,20 @@ def test_other_options_keep_their_order_and_spelling():
     assert list(made[start : start + len(given)]) == given
 
 
+@pytest.mark.parametrize("name", ["-Xptxas", "--ptxas-options"])
+def test_what_is_left_out_is_kept_where_it_is_the_assemblers(name):
+    given = (name, "-O3", "-lineinfo")
+    made = options(*given)
+    start = made.index(name)
+    assert made[start : start + len(given)] == given
+
+
+@pytest.mark.parametrize("option", ["-Xptxas=", "--ptxas-options= ", "-dopt=", "--dopt="])
+def test_an_option_without_a_value_that_nvrtc_ends_the_process_for_is_a_value_error(option):
+    with pytest.raises(ValueError, match=rf"the option '{option}' has no value"):
+        caller_options(["-lineinfo", option])
+
+
 @pytest.mark.parametrize("given", ["-O3", b"-O3", 3, {"-O3"}, None])
 def test_options_that_are_no_sequence_are_a_type_error(given):
     with pytest.raises(TypeError, match="options must be a sequence of strings"):
