@@ -133,12 +133,15 @@ def headers(
     if kept is None:
         yield Headers(unroll)
         return
-    # Beside NVRTC: to look at a thousand headers takes long enough, and they rarely change.
-    seen = Later(partial(search.observe, source[: prefix.end], kept.seen, time.time_ns()))
+    seen = None
     try:
+        # Beside NVRTC: to look at a thousand headers takes long enough, and they rarely change.
+        look = Later(partial(search.observe, source[: prefix.end], kept.seen, time.time_ns()))
         yield Headers((*unroll, "-pch", f"-pch-dir={kept.folder}", *_QUIET), prefix, store, kept)
+        seen = look.result()
     finally:
-        store.give_back(kept, seen.result())
+        # Whatever happened: others may wait for it.
+        store.give_back(kept, seen)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,11 @@ __all__ = ["Prefix", "find_prefix"]
 
 # Blanks, comments and continued lines: what may stand before a directive.
 _GAP = re.compile(r"(?:\s|\\\n|//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/)*", re.DOTALL)
-# A directive to the end of its line; a comment may run on over further lines, and so may it.
-_DIRECTIVE = re.compile(r"#(?:/\*.*?\*/|//(?:[^\n\\]|\\.|\\\n)*|\\\n|[^\n])*", re.DOTALL)
+# A directive to the end of its line; a comment may run on over further lines, and so may it. In a
+# string no comment begins: "src/*.h".
+_DIRECTIVE = re.compile(
+    r'#(?:"(?:[^"\\\n]|\\.)*"|/\*.*?\*/|//(?:[^\n\\]|\\.|\\\n)*|\\\n|[^\n])*', re.DOTALL
+)
 _NAME = re.compile(r"#(?:[ \t]|\\\n|/\*.*?\*/)*(\w*)", re.DOTALL)
 
 

@@ -342,6 +342,22 @@ def test_threads_make_one_and_share_it(caplog):
     assert [results[i] for i in range(4)] == [ptx(source(i + 10), use_pch=False) for i in range(4)]
 
 
+def test_nobody_waits_for_a_compilation_that_could_not_begin(monkeypatch, caplog):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as context:
+        context.setattr("tvmffi_cubin.nvrtc_pch.Later", refuse)
+        with pytest.raises(RuntimeError, match="can't start"):
+            ptx(source(1))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(stored(source(2))), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert results == [2]
+    assert said(caplog) == ["made"]
+
+
 def test_a_forked_child_has_a_folder_of_its_own():
     assert stored(source(1)) == 1
     (mine,) = folders()

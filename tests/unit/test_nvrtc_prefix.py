@@ -30,6 +30,8 @@ def first_part(source: str) -> str:
         ("#/**/include <a>\n", "/* no end"),
         ("#include <a>\n", "#pragma once\nint x;"),
         ("#include <a>\n", "\\\nint x;"),
+        ('#define GLOB "src/*.h"\n#include <a>\n', "int x = 1 /* one */ +\n 2;"),
+        ('#include "a/*b.h"\n', "int x; /* c */\n"),
     ],
 )
 def test_it_ends_after_the_last_include_before_anything_else(before, after):
