@@ -120,6 +120,13 @@ def read_image(name: str, data: bytes, *, label: str) -> Image:
 def _read_fatbin(name: str, data: bytes) -> Image:
     """Return a fatbin as an image; what of it cannot be read, a wrapper can still launch."""
     cubin = fatbin.read_cubin(data)
+    kinds = [member.kind for member in fatbin.read(data)]
+    unlinked = [member for member in cubin.members if member.kind == "relocatable"]
+    if len(unlinked) + kinds.count("ltoir") == len(kinds):
+        raise ValueError(
+            "all code in the fatbin is yet to be linked: link it with nvjitlink.link, or give it "
+            "as device_libraries"
+        )
     try:
         signatures = opaque_signatures(cubin)
     except ValueError as error:

@@ -455,6 +455,14 @@ def test_a_damaged_image_is_named(data, message):
         embedded(data, k="float* x")
 
 
+@pytest.mark.parametrize("kinds", [("relocatable",), ("ltoir",), ("relocatable", "ltoir")])
+def test_a_fatbin_of_code_that_is_yet_to_be_linked_is_refused(kinds):
+    made = [nvrtc.compile(SOURCE, arch="sm_90", target_type=kind).image for kind in kinds]
+    rows = [Row(90, x, kind=8 if x.startswith(b"\xed") else 2) for x in made]
+    with pytest.raises(ValueError, match="embed_cubin.*yet to be linked.*device_libraries"):
+        embedded(fatbin(*rows), add="float* x, int n")
+
+
 # nvFatbin itself
 
 
