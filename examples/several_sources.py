@@ -1,4 +1,4 @@
-"""Device code in several sources: compiled separately, linked to one image; a library of LTO-IR"""
+"""Device code in several sources: compiled separately, linked to one image; a library of LTO-IR."""
 
 from gpu import arch, no_launch
 

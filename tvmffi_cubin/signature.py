@@ -24,7 +24,7 @@ __all__ = [
     "Probe",
     "SourceFacts",
     "compile_with_signatures",
-    "not_instances",
+    "instance_failure",
     "open_targets",
     "plan",
     "resolve",
@@ -74,7 +74,7 @@ def compile_with_signatures(
     Raises
     ------
     CompileError
-        The source itself does not compile.
+        The source itself does not compile, or a wanted instance of one of its kernels.
     ValueError
         It does, but a wanted instance is none of its kernels.
     """
@@ -91,7 +91,7 @@ def compile_with_signatures(
     except CompileError as error:
         if wanted:
             compile(source, epilogue="", name_expressions=())
-            raise ValueError(not_instances(wanted, facts, error)) from None
+            raise instance_failure(wanted, facts, error) from None
         raise
     found = resolve(facts, cubin, probe.types(cubin.lowered_names))
     more = open_targets(found, facts, planned.targets)
@@ -102,13 +102,16 @@ def compile_with_signatures(
     return dataclasses.replace(cubin, lowered_names=lowered), signatures
 
 
-def not_instances(wanted: Sequence[str], facts: SourceFacts, error: CompileError) -> str:
-    """Return the words for instances that the kernels of the source do not have."""
+def instance_failure(
+    wanted: Sequence[str], facts: SourceFacts, error: CompileError
+) -> CompileError | ValueError:
+    """Return the error for instances of which one does not compile, or is of no kernel there."""
+    if "detected during" in error.log:
+        return error  # NVRTC found the template, and something wrong in its body
     declared = ", ".join(dict.fromkeys(kernel.qualified for kernel in facts.kernels)) or "none"
-    asked = ", ".join(map(repr, wanted))
-    return (
-        f"one of the kernels asked for, {asked}, is no instance of the source's kernels, which "
-        f"are: {declared}. NVRTC says:\n{error.log}"
+    return ValueError(
+        f"one of the kernels asked for, {', '.join(map(repr, wanted))}, is no instance of the "
+        f"source's kernels, which are: {declared}. NVRTC says:\n{error.log}"
     )
 
 

@@ -14,7 +14,7 @@ from .nvrtc_options import without_archs
 from .parallel import in_parallel
 from .probe import Probe, Target, plan, plan_targets, squeeze
 from .request import Request
-from .signature import not_instances, try_probe
+from .signature import instance_failure, try_probe
 from .source_facts import SourceFacts
 from .unit_hints import other_units_hints
 from .units import DeviceUnit
@@ -97,7 +97,7 @@ class UnitCompiler:
             if not wanted:
                 raise self._with_hints(unit, error) from None
             self._check(unit)
-            raise ValueError(not_instances(wanted, self.facts, error)) from None
+            raise instance_failure(wanted, self.facts, error) from None
         return CompiledUnit(unit, cubin, probe, planned.targets)
 
     def _attempt(self, unit: DeviceUnit, probe: Probe, wanted: Sequence[str] = ()) -> Cubin:
@@ -163,4 +163,4 @@ class UnitCompiler:
         for unit in self.units:
             self._check(unit)
         assert failure is not None
-        raise ValueError(not_instances((expression,), self.facts, failure))
+        raise instance_failure((expression,), self.facts, failure)

@@ -187,6 +187,16 @@ def test_an_instance_of_a_header_s_template_is_found_by_trying(tmp_path: Path):
     assert mod["f"].signature == "f(int* arg0)"
 
 
+def test_an_instance_whose_body_does_not_compile_is_reported_with_its_unit():
+    template = "template <class T> __global__ void one(T* x) { *x = T::one; }"
+    with pytest.raises(tc.CompileError, match=r"cuda_sources\[1\].*does not compile"):
+        load(
+            ["__global__ void k(int* x) {}", template],
+            {"f": tc.Launch(kernel="one<int>")},
+            name="body",
+        )
+
+
 def test_an_instance_of_nothing_lists_the_kernels_of_all_units():
     functions = {"f": tc.Launch(kernel="full<float>")}
     message = refusal(*SOURCES, functions=functions, error=ValueError)

@@ -201,6 +201,13 @@ def test_an_unknown_instance_lists_the_kernels_there_are():
     assert "tvmffi_cubin_" not in str(error.value)
 
 
+def test_an_instance_whose_body_does_not_compile_fails_as_such():
+    template = "template <class T> __global__ void fill(T* x) { *x = T::one; }"
+    with pytest.raises(CompileError, match=r'instantiation of "void fill\(T \*\)') as error:
+        compile_with_signatures(template, compile=Compiler(), wanted=["fill<float>"])
+    assert "tvmffi_cubin_" not in str(error.value)
+
+
 def test_a_source_that_fails_by_itself_fails_as_such_whatever_is_wanted():
     with pytest.raises(CompileError, match="nonsense"):
         compile_with_signatures(
