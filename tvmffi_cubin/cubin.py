@@ -127,7 +127,7 @@ class Cubin:
         if self.kind == "fatbin":
             from .fatbin import merged_kernels
 
-            return merged_kernels(member for member in self.members if member.kind != "ltoir")
+            return merged_kernels(self.members)
         if self.kind == "ptx":
             from . import ptx
 
