@@ -65,7 +65,7 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     """Return the precompiled headers of a unit; where there are none, begin to make them.
 
     Whoever begins does not wait. Who finds them under way in this process does: what is left of
-    that, and a build with them, take no longer than a build without.
+    that, and a build with them, take about as long as a build without.
 
     Parameters
     ----------
