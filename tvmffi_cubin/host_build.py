@@ -69,8 +69,10 @@ def run(
             found[unit].apply(unit) if isinstance(unit, Cxx) and unit in found else unit
             for unit in plan.units
         ]
+        more = dict.fromkeys(path for headers in found.values() for path in headers.objects)
+        link = replace(plan.link, objects=(*plan.link.objects, *more))
         try:
-            builder.run(replace(plan, units=tuple(units)), directory, files)
+            builder.run(replace(plan, units=tuple(units), link=link), directory, files)
         except BuildError as error:
             if not _BLAMED.search(error.output):
                 raise

@@ -46,6 +46,8 @@ class Precompiled:
     ----------
     flags : tuple of str
         What makes the compiler use them, before its other flags.
+    objects : tuple of str
+        What is to be linked with a unit that uses them.
     dependencies : tuple of str
         The files that were read to make them, of which gcc then tells no more.
     hold : Hold
@@ -53,6 +55,7 @@ class Precompiled:
     """
 
     flags: tuple[str, ...]
+    objects: tuple[str, ...]
     dependencies: tuple[str, ...]
     hold: Hold
 
@@ -95,7 +98,12 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     hold = Hold.take(entry.path)
     if hold is None:
         return None
-    return Precompiled(pch_maker.flags_for(entry), tuple(entry.facts["dependencies"]), hold)
+    return Precompiled(
+        pch_maker.flags_for(entry),
+        pch_maker.objects_of(entry),
+        tuple(entry.facts["dependencies"]),
+        hold,
+    )
 
 
 def settle() -> None:

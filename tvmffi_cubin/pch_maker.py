@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from .errors import BuildError
 from .plan import Cxx
 from .toolset import Toolset
 
-__all__ = ["HEADER", "Make", "flags_for", "is_used", "knows", "make"]
+__all__ = ["HEADER", "Make", "flags_for", "is_used", "knows", "make", "objects_of"]
 
 HEADER = "tvmffi_cubin_precompiled.h"
 """The file that stands for the headers on gcc's command line."""
@@ -25,7 +26,13 @@ Make = Callable[[Path], Product]
 _GCC = f"{HEADER}.gch"
 _CLANG = f"{HEADER}.pch"
 _DEPFILE = "headers.d"
+_COLD = "cold.o"
+_COLD_DEPFILE = "cold.d"
 _TRIAL = "trial.cc"
+
+# Headers with functions of this package that are as well compiled once: see cold.h.
+_HAS_COLD = re.compile(r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|tvmffi_cubin/)")
+_ONLY_DECLARED = "#define TVMFFI_CUBIN_COLD_COMPILED\n"
 
 
 def knows(tools: Toolset) -> bool:
@@ -39,6 +46,11 @@ def flags_for(entry: Entry) -> tuple[str, ...]:
         return ("-include-pch", os.fspath(entry.so))
     # Where gcc cannot use what lies beside it, it reads the header itself.
     return ("-include", os.fspath(entry.path / HEADER))
+
+
+def objects_of(entry: Entry) -> tuple[str, ...]:
+    """Return what is to be linked with a unit that uses an entry."""
+    return (os.fspath(entry.path / _COLD),) if entry.facts["has_cold"] else ()
 
 
 def is_used(depfile: Path) -> bool:
@@ -61,7 +73,9 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
     """
     made = _made(tools)
     assert made is not None
-    (folder / HEADER).write_text(unit.prefix)
+    has_cold = bool(_HAS_COLD.search(unit.prefix))
+    text = f"{_ONLY_DECLARED if has_cold else ''}{unit.prefix}"
+    (folder / HEADER).write_text(text)
     command = [*unit.command, *unit.flags]
     for path in unit.include_dirs:
         command += ["-I", path]
@@ -69,7 +83,7 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
     if made == _CLANG:
         # Read from standard input: clang would look for a file again where it was, and this folder
         # is about to be renamed. What changed is known from digests, so that times do not matter.
-        _run([*making, "-Xclang", "-fno-pch-timestamp", "-"], folder, unit.prefix)
+        _run([*making, "-Xclang", "-fno-pch-timestamp", "-"], folder, text)
     else:
         _run([*making, HEADER], folder)
     entry = Entry(folder, folder / made, {})
@@ -79,15 +93,19 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
     if not is_used(folder / f"{_TRIAL}.d"):
         raise _refusal(command, "the compiler does not use what it made", output, folder)
     read = parse_depfile((folder / _DEPFILE).read_text(errors="surrogateescape"))
-    dependencies = tuple(path for path in read if path != HEADER)
+    if has_cold:
+        source = os.path.join(tools.include, "tvmffi_cubin", "cold.cc")
+        _run([*command, "-MD", "-MF", _COLD_DEPFILE, "-c", "-o", _COLD, source], folder)
+        read += parse_depfile((folder / _COLD_DEPFILE).read_text(errors="surrogateescape"))
+    dependencies = tuple(dict.fromkeys(path for path in read if path != HEADER))
     if not all(map(os.path.isabs, dependencies)):
         raise _refusal(command, "a header is found relative to the build folder", "", folder)
     return Product(
         so=made,
-        keep=(HEADER,),
+        keep=(HEADER, _COLD) if has_cold else (HEADER,),
         dependencies=dependencies,
         absent=_absent(tools, unit),
-        facts={"dependencies": dependencies},
+        facts={"dependencies": dependencies, "has_cold": has_cold},
         versions=tools.versions,
     )
 

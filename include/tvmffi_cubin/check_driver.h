@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "cold.h"
 #include "device_scope.h"
 #include "image_refusal.h"
 
@@ -16,34 +17,17 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief What DescribeStatus writes, as a string. */
-__attribute__((noinline, cold)) inline std::string StatusText(const Status& status) {
-  char text[1024];
-  DescribeStatus(status, text, sizeof(text));
-  return text;
-}
+std::string StatusText(const Status& status);
 
 /*! \brief Throws a LaunchError with `what` before the driver's own words. */
-[[noreturn]] __attribute__((cold)) inline void ThrowLaunchError(const Status& status,
-                                                                const std::string& what = "") {
-  TVM_FFI_THROW(LaunchError) << what << (what.empty() ? "" : ": ") << StatusText(status);
-  __builtin_unreachable();
-}
+[[noreturn]] void ThrowLaunchError(const Status& status, const std::string& what = "");
 
 /*!
  * \brief Throws a LaunchError that says why the driver refuses an image: for which architectures it
  * is, or which CUDA made it; `otherwise` where its answer is about something else.
  */
-[[noreturn]] __attribute__((cold)) inline void ThrowImageError(const Status& status,
-                                                               const ImageFacts& facts,
-                                                               const std::string& otherwise) {
-  char text[640];
-  const Driver* driver = OpenDriver();
-  const int device = driver != nullptr ? CurrentDevice(driver) : 0;
-  if (DescribeRefusal(driver, status.result, facts, device, text, sizeof(text))) {
-    ThrowLaunchError(status, "the image " + std::string(text));
-  }
-  ThrowLaunchError(status, otherwise);
-}
+[[noreturn]] void ThrowImageError(const Status& status, const ImageFacts& facts,
+                                  const std::string& otherwise);
 
 /*! \brief Throws a LaunchError unless the call succeeded. */
 inline void CheckDriver(const Status& status) {
@@ -65,6 +49,33 @@ inline const Driver* RequireDriver() {
   if (__builtin_expect(driver == nullptr, 0)) TVM_FFI_THROW(LaunchError) << DriverProblem();
   return driver;
 }
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
+  char text[1024];
+  DescribeStatus(status, text, sizeof(text));
+  return text;
+}
+
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status,
+                                                     const std::string& what) {
+  TVM_FFI_THROW(LaunchError) << what << (what.empty() ? "" : ": ") << StatusText(status);
+  __builtin_unreachable();
+}
+
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowImageError(const Status& status, const ImageFacts& facts,
+                                                    const std::string& otherwise) {
+  char text[640];
+  const Driver* driver = OpenDriver();
+  const int device = driver != nullptr ? CurrentDevice(driver) : 0;
+  if (DescribeRefusal(driver, status.result, facts, device, text, sizeof(text))) {
+    ThrowLaunchError(status, "the image " + std::string(text));
+  }
+  ThrowLaunchError(status, otherwise);
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

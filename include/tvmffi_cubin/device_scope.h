@@ -6,6 +6,7 @@
 #ifndef TVMFFI_CUBIN_DEVICE_SCOPE_H_
 #define TVMFFI_CUBIN_DEVICE_SCOPE_H_
 
+#include "cold.h"
 #include "driver.h"
 #include "library_state.h"
 
@@ -16,24 +17,7 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 inline CUcontext primary_contexts[kMaxDevices];
 
 /*! \brief The primary context of a device, retained at first use. */
-__attribute__((noinline, cold)) inline Status PrimaryContext(const Driver* driver, int device,
-                                                             CUcontext* context) {
-  if (device < 0 || device >= kMaxDevices) return {CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"};
-  *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
-  if (*context != nullptr) return {};
-  CUdevice handle = 0;
-  CUresult result = driver->cuDeviceGet(&handle, device);
-  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
-  result = driver->cuDevicePrimaryCtxRetain(context, handle);
-  if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
-  CUcontext none = nullptr;
-  // Two threads may retain at once: one reference is enough, the loser's goes back.
-  if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
-                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    driver->cuDevicePrimaryCtxRelease(handle);
-  }
-  return {};
-}
+Status PrimaryContext(const Driver* driver, int device, CUcontext* context);
 
 /*! \brief The device of the calling thread's context; 0 where it has none. */
 inline int CurrentDevice(const Driver* driver) {
@@ -73,6 +57,28 @@ class DeviceScope {
  private:
   const Driver* pushed_on_ = nullptr;
 };
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD Status PrimaryContext(const Driver* driver, int device, CUcontext* context) {
+  if (device < 0 || device >= kMaxDevices) return {CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"};
+  *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
+  if (*context != nullptr) return {};
+  CUdevice handle = 0;
+  CUresult result = driver->cuDeviceGet(&handle, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
+  result = driver->cuDevicePrimaryCtxRetain(context, handle);
+  if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
+  CUcontext none = nullptr;
+  // Two threads may retain at once: one reference is enough, the loser's goes back.
+  if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    driver->cuDevicePrimaryCtxRelease(handle);
+  }
+  return {};
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_DISPATCH_H_
 #define TVMFFI_CUBIN_DISPATCH_H_
 
+#include "cold.h"
 #include "driver_entry.h"
 #include "library.h"
 
@@ -37,25 +38,8 @@ struct DispatchTarget {
 };
 
 /*! \brief Launches again in the context that the launch belongs to, unless that is current. */
-__attribute__((noinline, cold)) inline Status DispatchElsewhere(const DispatchTarget& target,
-                                                                const CUlaunchConfig& config,
-                                                                void** args, const Status& first) {
-  const Driver* driver = target.driver;
-  CUcontext wanted = nullptr, current = nullptr;
-  driver->cuCtxGetCurrent(&current);
-  if (IsCreatedStream(config.hStream)) {
-    if (entry::cuStreamGetCtx(config.hStream, &wanted) != CUDA_SUCCESS) return first;
-  } else if (current == nullptr) {
-    const Status status = PrimaryContext(driver, 0, &wanted);
-    if (!status.ok()) return status;
-  }
-  if (wanted == nullptr || wanted == current) return first;
-  const CUresult result = driver->cuCtxPushCurrent(wanted);
-  if (result != CUDA_SUCCESS) return {result, "cuCtxPushCurrent"};
-  const Status status = target.LaunchHere(config, args, CurrentDevice(driver));
-  driver->cuCtxPopCurrent(&current);
-  return status;
-}
+Status DispatchElsewhere(const DispatchTarget& target, const CUlaunchConfig& config, void** args,
+                         const Status& first);
 
 /*!
  * \brief Launches on a device, the driver's own answer being returned.
@@ -81,6 +65,30 @@ inline Status Dispatch(const DispatchTarget& target, const CUlaunchConfig& confi
       return status;
   }
 }
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD Status DispatchElsewhere(const DispatchTarget& target,
+                                           const CUlaunchConfig& config, void** args,
+                                           const Status& first) {
+  const Driver* driver = target.driver;
+  CUcontext wanted = nullptr, current = nullptr;
+  driver->cuCtxGetCurrent(&current);
+  if (IsCreatedStream(config.hStream)) {
+    if (entry::cuStreamGetCtx(config.hStream, &wanted) != CUDA_SUCCESS) return first;
+  } else if (current == nullptr) {
+    const Status status = PrimaryContext(driver, 0, &wanted);
+    if (!status.ok()) return status;
+  }
+  if (wanted == nullptr || wanted == current) return first;
+  const CUresult result = driver->cuCtxPushCurrent(wanted);
+  if (result != CUDA_SUCCESS) return {result, "cuCtxPushCurrent"};
+  const Status status = target.LaunchHere(config, args, CurrentDevice(driver));
+  driver->cuCtxPopCurrent(&current);
+  return status;
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cold.h"
 #include "namespace.h"
 
 /*! \brief The entry points that every driver from 12.0 on has; one is called by its CUDA name. */
@@ -75,48 +76,10 @@ constexpr const char kForkRemedy[] =
     "support: start it with the multiprocessing method 'spawn' (or 'forkserver')";
 
 /*! \brief Looks a symbol up by its CUDA base name; null where this driver has none. */
-__attribute__((noinline, cold)) inline void* FindDriverSymbol(void* library, const char* name,
-                                                              int version = 12000) {
-  using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, void*);
-  auto get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
-  void* symbol = nullptr;
-  if (get == nullptr || get(name, &symbol, version, 0, nullptr) != CUDA_SUCCESS) return nullptr;
-  return symbol;
-}
+void* FindDriverSymbol(void* library, const char* name, int version = 12000);
 
 /*! \brief Fills the table; returns false with `problem` set. The mutex is held. */
-__attribute__((noinline, cold)) inline bool FillDriverTable(DriverState* state) {
-  const char* path = getenv("TVMFFI_CUBIN_DRIVER");
-  if (path == nullptr || path[0] == '\0') path = "libcuda.so.1";
-  state->shared_object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (state->shared_object == nullptr) {
-    snprintf(state->problem, sizeof(state->problem),
-             "no CUDA driver: %s. Install NVIDIA's driver, or run where there is one", dlerror());
-    return false;
-  }
-#define TVMFFI_CUBIN_FIND_ENTRY(name)                                                         \
-  state->table.name =                                                                         \
-      reinterpret_cast<decltype(&::name)>(FindDriverSymbol(state->shared_object, #name));     \
-  if (state->table.name == nullptr) {                                                         \
-    snprintf(state->problem, sizeof(state->problem),                                          \
-             "the CUDA driver %s has no " #name ": a driver of CUDA 12.0 or newer is needed", \
-             path);                                                                           \
-    return false;                                                                             \
-  }
-  TVMFFI_CUBIN_DRIVER_ENTRIES(TVMFFI_CUBIN_FIND_ENTRY)
-#undef TVMFFI_CUBIN_FIND_ENTRY
-  CUresult result = state->table.cuInit(0);
-  if (result == CUDA_SUCCESS) return true;
-  const char* name = "?";
-  state->table.cuGetErrorName(result, &name);
-  snprintf(state->problem, sizeof(state->problem), "cuInit of the CUDA driver %s failed: %s (%d)%s",
-           path, name, static_cast<int>(result),
-           // Only a process that is not the first to call cuInit gets the second of these.
-           result == CUDA_ERROR_NO_DEVICE         ? ": no GPU is visible to this process"
-           : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
-                                                  : "");
-  return false;
-}
+bool FillDriverTable(DriverState* state);
 
 /*!
  * \brief Whether this process is a fork of the one that opened the driver. The driver refuses every
@@ -156,8 +119,52 @@ inline const Driver* OpenDriver() {
 inline const char* DriverProblem() { return driver_state.problem; }
 
 /*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text" and, in a forked child, the remedy. */
-__attribute__((noinline, cold)) inline void DescribeStatus(const Status& status, char* text,
-                                                           size_t size) {
+void DescribeStatus(const Status& status, char* text, size_t size);
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD void* FindDriverSymbol(void* library, const char* name, int version) {
+  using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, void*);
+  auto get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
+  void* symbol = nullptr;
+  if (get == nullptr || get(name, &symbol, version, 0, nullptr) != CUDA_SUCCESS) return nullptr;
+  return symbol;
+}
+
+TVMFFI_CUBIN_COLD bool FillDriverTable(DriverState* state) {
+  const char* path = getenv("TVMFFI_CUBIN_DRIVER");
+  if (path == nullptr || path[0] == '\0') path = "libcuda.so.1";
+  state->shared_object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (state->shared_object == nullptr) {
+    snprintf(state->problem, sizeof(state->problem),
+             "no CUDA driver: %s. Install NVIDIA's driver, or run where there is one", dlerror());
+    return false;
+  }
+#define TVMFFI_CUBIN_FIND_ENTRY(name)                                                         \
+  state->table.name =                                                                         \
+      reinterpret_cast<decltype(&::name)>(FindDriverSymbol(state->shared_object, #name));     \
+  if (state->table.name == nullptr) {                                                         \
+    snprintf(state->problem, sizeof(state->problem),                                          \
+             "the CUDA driver %s has no " #name ": a driver of CUDA 12.0 or newer is needed", \
+             path);                                                                           \
+    return false;                                                                             \
+  }
+  TVMFFI_CUBIN_DRIVER_ENTRIES(TVMFFI_CUBIN_FIND_ENTRY)
+#undef TVMFFI_CUBIN_FIND_ENTRY
+  CUresult result = state->table.cuInit(0);
+  if (result == CUDA_SUCCESS) return true;
+  const char* name = "?";
+  state->table.cuGetErrorName(result, &name);
+  snprintf(state->problem, sizeof(state->problem), "cuInit of the CUDA driver %s failed: %s (%d)%s",
+           path, name, static_cast<int>(result),
+           // Only a process that is not the first to call cuInit gets the second of these.
+           result == CUDA_ERROR_NO_DEVICE         ? ": no GPU is visible to this process"
+           : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
+                                                  : "");
+  return false;
+}
+
+TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t size) {
   const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
   if (driver == nullptr) {
     snprintf(text, size, "%s", DriverProblem());
@@ -170,6 +177,8 @@ __attribute__((noinline, cold)) inline void DescribeStatus(const Status& status,
            static_cast<int>(status.result), meaning ? meaning : "",
            InForkedChild() ? kForkRemedy : "");
 }
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_IMAGE_REFUSAL_H_
 #define TVMFFI_CUBIN_IMAGE_REFUSAL_H_
 
+#include "cold.h"
 #include "driver.h"
 
 namespace tvmffi_cubin {
@@ -92,9 +93,14 @@ inline bool DescribeVersions(const Driver* driver, CUresult result, const ImageF
  * \brief Writes what is wrong with an image, to follow "the image ": "is for sm_80, device 0 is
  * sm_90: ...". False where the driver's answer is about something else.
  */
-__attribute__((noinline, cold)) inline bool DescribeRefusal(const Driver* driver, CUresult result,
-                                                            const ImageFacts& facts, int device,
-                                                            char* text, size_t size) {
+bool DescribeRefusal(const Driver* driver, CUresult result, const ImageFacts& facts, int device,
+                     char* text, size_t size);
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD bool DescribeRefusal(const Driver* driver, CUresult result,
+                                       const ImageFacts& facts, int device, char* text,
+                                       size_t size) {
   if (driver == nullptr || InForkedChild()) return false;
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && facts.arches[0] != '\0') {
     snprintf(text, size, "is for %s, device %d is %s: compile it for that arch", facts.arches,
@@ -103,6 +109,8 @@ __attribute__((noinline, cold)) inline bool DescribeRefusal(const Driver* driver
   }
   return MayBeTooNew(result) && DescribeVersions(driver, result, facts, text, size);
 }
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

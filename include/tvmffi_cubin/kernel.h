@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "check_driver.h"
+#include "cold.h"
 #include "dispatch.h"
 #include "exit_watch.h"
 #include "launch_config.h"
@@ -22,19 +23,7 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryEnumerateKernels, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
 
 /*! \brief "a, b, c": the kernels of an image; empty where the driver is too old to say. */
-__attribute__((noinline, cold)) inline std::string KernelNames(CUlibrary library) {
-  unsigned count = 0;
-  if (entry::cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || count == 0) return "";
-  std::unique_ptr<CUkernel[]> kernels(new CUkernel[count]());
-  if (entry::cuLibraryEnumerateKernels(kernels.get(), count, library) != CUDA_SUCCESS) return "";
-  std::string names;
-  for (unsigned i = 0; i < count; ++i) {
-    const char* name = nullptr;
-    if (entry::cuKernelGetName(&name, kernels[i]) != CUDA_SUCCESS || name == nullptr) continue;
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  return names;
-}
+std::string KernelNames(CUlibrary library);
 
 /*!
  * \brief One kernel; movable. It keeps its image loaded, so it may outlive the CubinModule.
@@ -54,19 +43,8 @@ class __attribute__((visibility("default"))) CubinKernel {
    * \param facts What is known of the image, for messages.
    * \throws LaunchError The image has no such kernel; the message lists those that it has.
    */
-  __attribute__((noinline, cold)) CubinKernel(CUlibrary library, const char* name,
-                                              std::shared_ptr<const void> keep = nullptr,
-                                              const ImageFacts& facts = ImageFacts())
-      : driver_(RequireDriver()), keep_(std::move(keep)) {
-    const CUresult result = driver_->cuLibraryGetKernel(&handle_, library, name);
-    if (result != CUDA_SUCCESS) {
-      const std::string names = KernelNames(library);
-      ThrowImageError({result, "cuLibraryGetKernel"}, facts,
-                      "the image has no kernel '" + std::string(name) + "'" +
-                          (names.empty() ? "" : "; it has " + names));
-    }
-    WatchExitAgain();
-  }
+  CubinKernel(CUlibrary library, const char* name, std::shared_ptr<const void> keep = nullptr,
+              const ImageFacts& facts = ImageFacts());
 
   CubinKernel(const CubinKernel&) = delete;
   CubinKernel& operator=(const CubinKernel&) = delete;
@@ -124,6 +102,38 @@ class __attribute__((visibility("default"))) CubinKernel {
   DynamicSmemLimits smem_;
   std::shared_ptr<const void> keep_;
 };
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD std::string KernelNames(CUlibrary library) {
+  unsigned count = 0;
+  if (entry::cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || count == 0) return "";
+  std::unique_ptr<CUkernel[]> kernels(new CUkernel[count]());
+  if (entry::cuLibraryEnumerateKernels(kernels.get(), count, library) != CUDA_SUCCESS) return "";
+  std::string names;
+  for (unsigned i = 0; i < count; ++i) {
+    const char* name = nullptr;
+    if (entry::cuKernelGetName(&name, kernels[i]) != CUDA_SUCCESS || name == nullptr) continue;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
+TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
+                                           std::shared_ptr<const void> keep,
+                                           const ImageFacts& facts)
+    : driver_(RequireDriver()), keep_(std::move(keep)) {
+  const CUresult result = driver_->cuLibraryGetKernel(&handle_, library, name);
+  if (result != CUDA_SUCCESS) {
+    const std::string names = KernelNames(library);
+    ThrowImageError({result, "cuLibraryGetKernel"}, facts,
+                    "the image has no kernel '" + std::string(name) + "'" +
+                        (names.empty() ? "" : "; it has " + names));
+  }
+  WatchExitAgain();
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_LIBRARY_H_
 #define TVMFFI_CUBIN_LIBRARY_H_
 
+#include "cold.h"
 #include "device_scope.h"
 #include "library_state.h"
 
@@ -25,7 +26,9 @@ class SpinLock {
   int32_t* lock_;
 };
 
-__attribute__((noinline, cold)) inline Status Library::Load(const Driver* driver) {
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD Status Library::Load(const Driver* driver) {
   if (__atomic_load_n(&handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   SpinLock hold(&lock);
   if (handle != nullptr) return {};
@@ -36,7 +39,7 @@ __attribute__((noinline, cold)) inline Status Library::Load(const Driver* driver
   return {result, "cuLibraryLoadData"};
 }
 
-__attribute__((noinline, cold)) inline Status Library::Unload() {
+TVMFFI_CUBIN_COLD Status Library::Unload() {
   SpinLock hold(&lock);
   CUlibrary loaded = handle;
   __atomic_store_n(&handle, nullptr, __ATOMIC_RELEASE);
@@ -45,9 +48,8 @@ __attribute__((noinline, cold)) inline Status Library::Unload() {
   return {driver->cuLibraryUnload(loaded), "cuLibraryUnload"};
 }
 
-__attribute__((noinline, cold)) inline Status DynamicSmemLimits::Raise(const Driver* driver,
-                                                                       CUkernel kernel, int device,
-                                                                       int* most) {
+TVMFFI_CUBIN_COLD Status DynamicSmemLimits::Raise(const Driver* driver, CUkernel kernel, int device,
+                                                  int* most) {
   CUdevice handle = 0;
   int optin = 0, fixed = 0;
   CUresult result = driver->cuDeviceGet(&handle, device);
@@ -67,6 +69,8 @@ __attribute__((noinline, cold)) inline Status DynamicSmemLimits::Raise(const Dri
   }
   return {};
 }
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

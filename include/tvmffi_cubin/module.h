@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "cold.h"
 #include "kernel.h"
 
 namespace tvmffi_cubin {
@@ -35,13 +36,7 @@ struct __attribute__((visibility("default"))) LoadedImage {
  * \brief Whether the first bytes are those of something that the driver loads. Under lazy loading
  * cuLibraryLoadData takes anything, and what is wrong comes to light far from where it was given.
  */
-__attribute__((noinline, cold)) inline bool LooksLikeImage(const void* image) {
-  const char* text = static_cast<const char*>(image);
-  const auto starts = [text](const char* magic) { return strncmp(text, magic, 4) == 0; };
-  if (starts("\177ELF") || starts("\x50\xED\x55\xBA")) return true;  // cubin, fatbin
-  if (starts("\xB1\x43\x62\x46")) return true;                       // a fatbin's wrapper
-  return strstr(text, ".version") != nullptr;                        // PTX, a text that ends in 0
-}
+bool LooksLikeImage(const void* image);
 
 /*! \brief Fewer bytes than these, an ELF header, are no image: the driver would read beyond them.
  */
@@ -80,20 +75,7 @@ class __attribute__((visibility("default"))) CubinModule {
    * \brief Loads the image now, unless it is loaded.
    * \throws LaunchError There is no driver, or it refuses the image.
    */
-  __attribute__((noinline, cold)) void Load() const {
-    if (image_ == nullptr || image_->library.image == nullptr) {
-      TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
-    }
-    const Driver* driver = RequireDriver();
-    const size_t size = image_->bytes.size();  // 0 where the memory is another's
-    if ((size != 0 && size < kLeastImageBytes) || !LooksLikeImage(image_->library.image)) {
-      ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
-                       "the image is neither a cubin, a fatbin nor PTX");
-    }
-    const Status status = image_->library.Load(driver);
-    if (!status.ok()) ThrowImageError(status, image_->facts, "the image cannot be loaded");
-    WatchExit();
-  }
+  void Load() const;
 
   /*!
    * \param name The kernel's symbol: its name where it is `extern "C"`, else the mangled one.
@@ -124,6 +106,33 @@ CubinModule& EmbeddedModule() {
   static CubinModule* const module = new CubinModule(kImage[0], kImage);
   return *module;
 }
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD bool LooksLikeImage(const void* image) {
+  const char* text = static_cast<const char*>(image);
+  const auto starts = [text](const char* magic) { return strncmp(text, magic, 4) == 0; };
+  if (starts("\177ELF") || starts("\x50\xED\x55\xBA")) return true;  // cubin, fatbin
+  if (starts("\xB1\x43\x62\x46")) return true;                       // a fatbin's wrapper
+  return strstr(text, ".version") != nullptr;                        // PTX, a text that ends in 0
+}
+
+TVMFFI_CUBIN_COLD void CubinModule::Load() const {
+  if (image_ == nullptr || image_->library.image == nullptr) {
+    TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
+  }
+  const Driver* driver = RequireDriver();
+  const size_t size = image_->bytes.size();  // 0 where the memory is another's
+  if ((size != 0 && size < kLeastImageBytes) || !LooksLikeImage(image_->library.image)) {
+    ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
+                     "the image is neither a cubin, a fatbin nor PTX");
+  }
+  const Status status = image_->library.Load(driver);
+  if (!status.ok()) ThrowImageError(status, image_->facts, "the image cannot be loaded");
+  WatchExit();
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -12,6 +12,8 @@ import threading
 from pathlib import Path
 
 import pytest
+import wrapper_sources
+from stub.cuda_array import cuda_array
 from test_fork_and_isolation import in_fork
 
 import tvmffi_cubin as tc
@@ -135,6 +137,32 @@ def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, mo
     assert "$TVM_FFI/tvm/ffi/function.h" in first
     assert "$TVM_FFI/tvm/ffi/any.h" in first
     assert not (tmp_path / "without" / "headers").exists()
+
+
+@pytest.mark.parametrize("dialect", ["DRIVER", "RUNTIME"])
+def test_what_is_compiled_beside_them_works_as_what_a_wrapper_compiles(
+    dialect, driver_stub, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
+    source = getattr(wrapper_sources, dialect)
+    x, y = cuda_array(driver_stub, (1000,)), cuda_array(driver_stub, (1000,))
+    errors = []
+    for suffix, kernel in itertools.product(("", "//"), ("add_one", "absent")):
+        text = source.replace('"add_one"', f'"{kernel}"') + suffix
+        mod = tc.load_inline(f"{dialect}_{kernel}", text, embed_cubin={"kernels": image})
+        if kernel == "absent":
+            with pytest.raises(
+                tc.LaunchError, match="no kernel .absent.; it has .*mul_two"
+            ) as caught:
+                mod.add_one(x, y)
+            errors.append(str(caught.value))
+        else:
+            mod.add_one(x, y)
+        host_pch.settle()
+    assert [launch.kernel for launch in driver_stub.launches()] == ["add_one"] * 2
+    assert errors[0] == errors[1]
+    assert uses(caplog)[-2:] == ["used"] * 2
 
 
 def test_a_header_of_the_users_still_decides_what_follows_it(shadow, tmp_path, monkeypatch):

@@ -1,0 +1,3 @@
+// What cold.h speaks of, compiled beside the precompiled headers that only declare it.
+#define TVMFFI_CUBIN_COLD_KEPT
+#include "tvmffi_cubin.h"

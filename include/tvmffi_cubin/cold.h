@@ -1,0 +1,18 @@
+/*!
+ * \file tvmffi_cubin/cold.h
+ * \brief How functions are defined that run once a process, or after a failure.
+ *
+ * They are compiled for size and never inlined. Where TVMFFI_CUBIN_COLD_COMPILED is defined they
+ * are only declared, and an object that is linked has them: the file tvmffi_cubin/cold.cc, compiled
+ * once and not with every wrapper.
+ */
+#ifndef TVMFFI_CUBIN_COLD_H_
+#define TVMFFI_CUBIN_COLD_H_
+
+#ifdef TVMFFI_CUBIN_COLD_KEPT
+#define TVMFFI_CUBIN_COLD __attribute__((noinline, cold, used)) inline
+#else
+#define TVMFFI_CUBIN_COLD __attribute__((noinline, cold)) inline
+#endif
+
+#endif  // TVMFFI_CUBIN_COLD_H_
