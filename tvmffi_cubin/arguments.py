@@ -9,7 +9,16 @@ from typing import Any
 
 from .source import Source
 
-__all__ = ["check_unicode", "file_name", "flags", "folders", "identifier", "strings", "texts"]
+__all__ = [
+    "check_path",
+    "check_unicode",
+    "file_name",
+    "flags",
+    "folders",
+    "identifier",
+    "strings",
+    "texts",
+]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
@@ -23,9 +32,9 @@ def file_name(what: str, name: object) -> str:
         raise TypeError(f"{what} is a str, got {type(name).__name__}")
     if not name or name.startswith((".", "-")) or any(c in name for c in "/\0\n\r"):
         raise ValueError(f"{what} {name!r} cannot be a file's name; give one such as 'ops'")
+    check_unicode(what, name)
     if len(os.fsencode(name)) > _MAX_NAME:
         raise ValueError(f"{what} {name[:40]!r}... has {len(name)} characters, at most {_MAX_NAME}")
-    check_unicode(what, name)
     return name
 
 
@@ -70,11 +79,25 @@ def flags(what: str, value: Any) -> tuple[str, ...]:
     """Return flags, trimmed, without empty ones; raises TypeError, ValueError."""
     if isinstance(value, str):
         raise TypeError(f"{what} is a sequence of flags, got the str {value!r}; write [{value!r}]")
-    return tuple(filter(None, (flag.strip() for flag in strings(what, value))))
+    items = tuple(filter(None, (flag.strip() for flag in strings(what, value))))
+    for item in items:
+        check_path(what, item)  # a flag may hold one
+    return items
+
+
+def check_path(what: str, path: str | os.PathLike[str]) -> None:
+    """Refuse what no file can be called; raises ValueError."""
+    text = os.fspath(path)
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} holds {text!r}, which is no Unicode text") from None
+    if "\0" in text:
+        raise ValueError(f"{what} holds {text!r}, which has a NUL character")
 
 
 def folders(what: str, value: Any) -> tuple[str, ...]:
-    """Return one path or several as absolute paths; raises TypeError."""
+    """Return one path or several as absolute paths; raises TypeError, ValueError."""
     if value is None:
         return ()
     items = (value,) if isinstance(value, str | os.PathLike) else value
@@ -84,6 +107,7 @@ def folders(what: str, value: Any) -> tuple[str, ...]:
     for item in items:
         if not isinstance(item, str | os.PathLike):
             raise TypeError(f"{what} holds paths, got {type(item).__name__}")
+        check_path(what, item)
         paths.append(os.path.abspath(os.fspath(item)))
     return tuple(paths)
 

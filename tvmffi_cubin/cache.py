@@ -41,8 +41,8 @@ _LEAST_ROOM = 16 << 20
 # How long to wait for another builder of the same key before building too, in seconds.
 _PATIENCE = 120.0
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_FULL_TEXTS = ("No space left on device", "Disk quota exceeded")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
 def default(roots: Mapping[str, str] | None = None) -> Cache:

@@ -157,14 +157,19 @@ def load_module(path: str | os.PathLike[str], *, keep_module_alive: bool = True)
         It refers to a symbol that nothing defines.
     ToolchainError
         The installed tvm-ffi is too old.
+    TypeError, OSError
+        It is no path, or there is no such file.
     """
     _check_tvm_ffi()
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path is a str or a path of a shared object, got {type(path).__name__}")
     name = os.path.abspath(path)
     try:
         raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
         from .builder import load_failure
 
+        os.stat(name)  # a file that is not there says so best itself
         raise (load_failure(str(error), name) or error) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)

@@ -37,7 +37,8 @@ _UNROLL = "_CCCL_META_UNROLL_LIMIT"
 # That none could be made, for want of memory or else: the source is compiled all the same.
 _QUIET = ("-pch-verbose=false", "-diag-suppress=639,20283")
 _MESSAGE = re.compile(r'^"[^\n]*": (creating|using) precompiled header file "[^\n]*"\n*', re.M)
-_BLAMED = re.compile(r"precompiled|\bPCH\b", re.IGNORECASE)
+# NVRTC maps a file of its own size for them, which a limit or a quota may not let it have.
+_BLAMED = re.compile(r"precompiled|\bPCH\b|unable to obtain mapped memory", re.IGNORECASE)
 
 _logger = logging.getLogger("tvmffi_cubin")
 

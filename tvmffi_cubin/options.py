@@ -8,6 +8,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from .arch import Archs
+from .arguments import check_path
 
 if TYPE_CHECKING:
     from .dispatch import Dispatch
@@ -102,5 +103,7 @@ def check(function: str, options: Mapping[str, Any], known: type) -> dict[str, A
         raise ValueError(f"backend={backend!r}: this package builds for CUDA only")
     if not isinstance(directory, str | os.PathLike | None):
         raise TypeError(f"build_directory is a str or a path, got {type(directory).__name__}")
+    if directory is not None:
+        check_path("build_directory", directory)
     apart = ("arch", "backend", "build_directory")
     return {name: value for name, value in options.items() if name not in apart}

@@ -97,6 +97,12 @@ def test_a_build_directory_that_is_no_path_is_refused_before_anything_is_built(f
             call("mod", "no source", build_directory=folder)
 
 
+@pytest.mark.parametrize("folder", ["a\0b", "\ud800"])
+def test_a_build_directory_that_is_no_name_is_named(folder):
+    with pytest.raises(ValueError, match="build_directory holds"):
+        tc.build_inline("mod", "no source", build_directory=folder)
+
+
 # Modules and functions
 
 
@@ -360,6 +366,16 @@ def test_a_tvm_ffi_that_is_too_old_says_what_is_needed(ops, monkeypatch):
     monkeypatch.setattr(tvm_ffi, "__version__", "0.1.9")
     with pytest.raises(tc.ToolchainError, match=r"tvm-ffi 0\.1\.9 is too old, 0\.1\.15 or newer"):
         tc.load_module(ops.path)
+
+
+def test_what_is_no_module_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"gone\.so"):
+        tc.load_module(tmp_path / "gone.so")
+    with pytest.raises(FileNotFoundError, match="gone"):
+        tc.load_module(tmp_path / "gone")
+    for wrong in (None, b"ops.so", 3):
+        with pytest.raises(TypeError, match=f"path is a str .*{type(wrong).__name__}"):
+            tc.load_module(wrong)
 
 
 def test_threads_that_ask_for_the_same_module_get_one_path():

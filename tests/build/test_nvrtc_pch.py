@@ -281,6 +281,17 @@ def test_it_is_done_without_where_it_cannot_be(problem, tmp_path, monkeypatch, c
     assert said(caplog) == []
 
 
+def test_it_is_done_without_where_files_may_not_be_large():
+    code = f"""
+import resource
+from tvmffi_cubin import nvrtc
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+print(nvrtc.compile({source(1)!r}, arch="sm_90").kind)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("cubin\n", 0), done.stderr
+
+
 def test_a_folder_that_is_gone_is_no_error():
     assert stored(source(1)) == 1
     for folder in folders():

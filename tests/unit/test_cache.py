@@ -478,12 +478,14 @@ def test_a_disk_that_fills_up_when_publishing_is_replaced(cache, monkeypatch, ca
     assert list((cache.root / "tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize("way", ["ours", "compiler"])
+@pytest.mark.parametrize("way", ["ours", "limit", "compiler"])
 def test_a_disk_that_fills_up_while_building_is_replaced(cache, way):
     def make(directory):
         if directory.is_relative_to(cache.root):
             if way == "ours":
                 full()
+            if way == "limit":
+                raise OSError(errno.EFBIG, "File too large")
             raise BuildError("no", output="as: No space left on device", directory=str(directory))
         return Builder()(directory)
 

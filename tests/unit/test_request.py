@@ -246,3 +246,24 @@ def test_any_constant_has_a_place_in_the_key(value):
     assert digest(functions={"k": Launch(args={"n": value})}) == digest(
         functions={"k": Launch(args={"n": value})}
     )
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths"],
+)
+def test_what_is_no_text_is_named(argument):
+    with pytest.raises(ValueError, match=f"{argument} holds .*ud800.*no Unicode text"):
+        request(**{argument: ["-Da\ud800"]})
+    with pytest.raises(ValueError, match=f"{argument} holds .*NUL"):
+        request(**{argument: ["-Da\0"]})
+
+
+def test_bytes_that_are_no_unicode_may_be_in_flags_and_folders():
+    assert request(extra_cflags=["-I/caf\udce9"]).cflags == ("-I/caf\udce9",)
+    assert request(extra_include_paths=["/caf\udce9"]).include_paths == ("/caf\udce9",)
+
+
+def test_a_name_that_is_no_text_is_named():
+    with pytest.raises(ValueError, match="name holds .*no Unicode text"):
+        request(name="\ud800")
