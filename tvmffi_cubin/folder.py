@@ -20,6 +20,7 @@ _UNWRITABLE = frozenset(
         errno.EROFS,
         errno.ENOSPC,
         errno.EDQUOT,
+        errno.EFBIG,
         errno.ENOTDIR,
         errno.EEXIST,
     }
