@@ -28,8 +28,12 @@ __all__ = ["Precompiled", "find", "settle"]
 
 _MOST = 4
 
-# What puts text of its own before the headers, or may: then they do not come first any more.
-_FIRST_TEXT = ("-include", "--include", "-imacros", "--imacros", "-x", "-Wp,", "-Xpreproc", "@")
+# What puts text of its own before the headers, or may: then they do not come first any more. And
+# what has an object write files where it was compiled, as the one beside the headers would.
+_UNSUITED = (
+    *("-include", "--include", "-imacros", "--imacros", "-x", "-Wp,", "-Xpreproc", "@"),
+    *("--coverage", "-fprofile", "-ftest-coverage"),
+)
 
 _logger = logging.getLogger("tvmffi_cubin")
 _guard = threading.Lock()
@@ -82,7 +86,7 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     words = (*unit.command[1:], *unit.flags)
     if not unit.prefix or not pch_maker.knows(tools):
         return None
-    if any(word.startswith(_FIRST_TEXT) for word in words):
+    if any(word.startswith(_UNSUITED) for word in words):
         return None
     kept = Cache(cache.root / HEADERS, roots=tools.roots)
     key = Key("precompiled headers").add("tools", tools.versions).add("text", unit.prefix)

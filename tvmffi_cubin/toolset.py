@@ -31,6 +31,7 @@ _GENERATORS = (
     "job.py",
     "ninja.py",
     "nvfatbin.py",
+    "pch_maker.py",
     "templates/host.cc.in",
     "templates/image.s.in",
     "templates/launcher.cc.in",

@@ -281,6 +281,23 @@ def test_a_wrapper_can_do_without(option, tmp_path, monkeypatch):
     assert not (tmp_path / "headers").exists()
 
 
+def test_coverage_rules_them_out(build):
+    assert build.settled(flags=("-ftest-coverage",)) == 42
+    assert not build.kept
+
+
+def test_an_object_that_is_yet_to_be_linked_has_all_in_it(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
+    image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
+    for edit in ("", "// edited"):
+        source = wrapper_sources.DRIVER + edit
+        path = tc.build_inline("o", source, embed_cubin={"kernels": image}, output="o.o")
+        host_pch.settle()
+        done = subprocess.run(["nm", "-C", path], check=True, capture_output=True, text=True)
+        assert " U tvmffi_cubin::" not in done.stdout
+    assert uses(caplog) == ["used"]
+
+
 def test_a_header_that_comes_before_all_others_rules_them_out(build, shadow, caplog):
     (shadow / "first.h").write_text("#define VALUE 7\n")
     flags = ("-include", os.fspath(shadow / "first.h"))

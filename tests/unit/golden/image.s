@@ -16,7 +16,8 @@ __tvm_ffi__cubin_kernels:
 __tvm_ffi__cubin_kernels_end:
     .byte 0
     .section .data.rel.ro,"aw"
-    .balign 8
+    # As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
+    .balign 16
     .globl __tvmffi_cubin_image_kernels
     .hidden __tvmffi_cubin_image_kernels
     .type __tvmffi_cubin_image_kernels, %object
