@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .arch import is_ptx, number_of
+from .cuda_library import SUCCESS
 from .cuda_wheels import Cuda, find_cuda
 from .errors import CompileError, CubinError, ToolchainError
 from .link_faults import (
@@ -17,7 +18,7 @@ from .link_faults import (
     read_faults,
 )
 from .link_input import LinkInput
-from .nvjitlink_library import SUCCESS, NvJitLinkLibrary
+from .nvjitlink_library import NvJitLinkLibrary
 from .nvrtc_library import NvrtcLibrary
 
 __all__ = ["LinkFailure", "Linked", "link_inputs"]

@@ -5,19 +5,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 from . import elf, ptx
 from .arch import check_archs, number_of
 from .cubin import Cubin
+from .cuda_library import CudaLibrary
 from .cuda_wheels import Cuda
-from .errors import CubinError, ToolchainError
 
 __all__ = ["NvFatbinLibrary", "join"]
 
-_SUCCESS = 0
 _Handle = ctypes.c_void_p
 _PROTOTYPES: dict[str, list[type]] = {
     "nvFatbinVersion": [ctypes.c_void_p, ctypes.c_void_p],
@@ -45,47 +41,12 @@ _PROTOTYPES: dict[str, list[type]] = {
 _OPTIONS = (b"-compress=false",)
 
 
-@dataclass(frozen=True)
-class NvFatbinLibrary:
-    """A loaded libnvfatbin.
+class NvFatbinLibrary(CudaLibrary):
+    """A loaded libnvfatbin."""
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    library : ctypes.CDLL
-        Its handle.
-    """
-
-    path: Path
-    library: ctypes.CDLL
-
-    @staticmethod
-    def load(path: Path) -> NvFatbinLibrary:
-        """Load the library of a path, once a process.
-
-        Raises
-        ------
-        ToolchainError
-            It cannot be loaded.
-        """
-        return _load(path)
-
-    def version(self) -> tuple[int, int]:
-        """Return the library's version, major and minor."""
-        major, minor = ctypes.c_uint(), ctypes.c_uint()
-        self.call("nvFatbinVersion", ctypes.byref(major), ctypes.byref(minor))
-        return major.value, minor.value
-
-    def call(self, function: str, *arguments: object) -> None:
-        """Call a function; raises CubinError with the library's own text where it fails."""
-        result = getattr(self.library, function)(*arguments)
-        if result != _SUCCESS:
-            get_text = self.library.nvFatbinGetErrorString
-            get_text.restype = ctypes.c_char_p
-            text = get_text(result)
-            reason = text.decode() if text else f"error {result}"
-            raise CubinError(f"{function} of {self.path} failed: {reason}")
+    title = "nvFatbin"
+    prefix = "nvFatbin"
+    prototypes = _PROTOTYPES
 
     @contextmanager
     def container(self) -> Iterator[ctypes.c_void_p]:
@@ -97,20 +58,6 @@ class NvFatbinLibrary:
             yield handle
         finally:
             self.library.nvFatbinDestroy(ctypes.byref(handle))
-
-
-@lru_cache(maxsize=8)
-def _load(path: Path) -> NvFatbinLibrary:
-    try:
-        library = ctypes.CDLL(str(path))
-        for function, types in _PROTOTYPES.items():
-            getattr(library, function).argtypes = types
-    except (OSError, AttributeError) as error:
-        raise ToolchainError(
-            f"nvFatbin could not be loaded from {path}: {error}; reinstall its wheel, run: "
-            "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
-        ) from error
-    return NvFatbinLibrary(path, library)
 
 
 def join(cubins: Sequence[Cubin], *, cuda: Cuda) -> Cubin:

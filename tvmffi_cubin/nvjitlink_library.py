@@ -1,4 +1,4 @@
-"""libnvJitLink through ctypes: loaded by path, calls checked, a link freed on every way out."""
+"""libnvJitLink through ctypes: a link is freed on every way out."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
 
-from .errors import CubinError, ToolchainError
+from .cuda_library import SUCCESS, CudaLibrary
+from .errors import CubinError
 
-__all__ = ["INPUT_TYPES", "SUCCESS", "UNKNOWN_OPTION", "Linking", "NvJitLinkLibrary"]
+__all__ = ["INPUT_TYPES", "UNKNOWN_OPTION", "Linking", "NvJitLinkLibrary"]
 
-SUCCESS = 0
 UNKNOWN_OPTION = 1
 INPUT_TYPES = {"relocatable": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
 """nvJitLinkInputType, by our name of the kind."""
@@ -44,43 +42,12 @@ _PROTOTYPES: dict[str, list[type]] = {
 }
 
 
-@dataclass(frozen=True)
-class NvJitLinkLibrary:
-    """A loaded libnvJitLink.
+class NvJitLinkLibrary(CudaLibrary):
+    """A loaded libnvJitLink."""
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    library : ctypes.CDLL
-        Its handle. ctypes releases the GIL in every call.
-    """
-
-    path: Path
-    library: ctypes.CDLL
-
-    @staticmethod
-    def load(path: Path) -> NvJitLinkLibrary:
-        """Load the library of a path, once a process.
-
-        Raises
-        ------
-        ToolchainError
-            It cannot be loaded.
-        """
-        return _load(path)
-
-    def version(self) -> tuple[int, int]:
-        """Return the library's version, major and minor."""
-        major, minor = ctypes.c_uint(), ctypes.c_uint()
-        self.call("nvJitLinkVersion", ctypes.byref(major), ctypes.byref(minor))
-        return major.value, minor.value
-
-    def call(self, function: str, *arguments: object) -> None:
-        """Call a function that is not expected to fail."""
-        result = getattr(self.library, function)(*arguments)
-        if result != SUCCESS:
-            raise CubinError(f"{function} of {self.path} failed with error {result}")
+    title = "nvJitLink"
+    prefix = "nvJitLink"
+    prototypes = _PROTOTYPES
 
     @contextmanager
     def linking(self, options: Sequence[str]) -> Iterator[Linking]:
@@ -158,33 +125,14 @@ class Linking:
 
     def image(self) -> bytes:
         """Return the linked cubin; after a `complete` that worked."""
-        return self._get("nvJitLinkGetLinkedCubin")
+        return self._read("nvJitLinkGetLinkedCubin")
 
     def ptx(self) -> bytes:
         """Return the linked PTX; after a `complete` that worked and was asked for it."""
-        return self._get("nvJitLinkGetLinkedPtx").rstrip(b"\0")
+        return self._read("nvJitLinkGetLinkedPtx").rstrip(b"\0")
 
     def _text(self, function: str) -> str:
-        return self._get(function).rstrip(b"\0").decode("utf-8", "replace").strip("\n")
+        return self._read(function).rstrip(b"\0").decode("utf-8", "replace").strip("\n")
 
-    def _get(self, function: str) -> bytes:
-        size = ctypes.c_size_t()
-        self.owner.call(function + "Size", self.handle, ctypes.byref(size))
-        buffer = ctypes.create_string_buffer(max(size.value, 1))
-        if size.value:
-            self.owner.call(function, self.handle, buffer)
-        return buffer.raw[: size.value]
-
-
-@lru_cache(maxsize=8)
-def _load(path: Path) -> NvJitLinkLibrary:
-    try:
-        library = ctypes.CDLL(str(path))
-        for function, types in _PROTOTYPES.items():
-            getattr(library, function).argtypes = types
-    except (OSError, AttributeError) as error:
-        raise ToolchainError(
-            f"nvJitLink could not be loaded from {path}: {error}; reinstall its wheel, run: "
-            "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
-        ) from error
-    return NvJitLinkLibrary(path, library)
+    def _read(self, function: str) -> bytes:
+        return self.owner.read(function, self.handle)

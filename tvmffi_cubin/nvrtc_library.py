@@ -1,4 +1,4 @@
-"""libnvrtc through ctypes: loaded by path, every call checked, a program freed on every way out."""
+"""libnvrtc through ctypes: a program is freed on every way out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
-from .errors import CubinError, ToolchainError
+from .cuda_library import CudaLibrary
 
 __all__ = ["NvrtcLibrary", "Program"]
 
-SUCCESS = 0
 INVALID_OPTION = 5
 COMPILATION = 6
 PCH_HEAP_EXHAUSTED = 14
@@ -53,37 +50,19 @@ _GETTERS = {
 }
 
 
-@dataclass(frozen=True)
-class NvrtcLibrary:
-    """A loaded libnvrtc.
+class NvrtcLibrary(CudaLibrary):
+    """A loaded libnvrtc."""
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    library : ctypes.CDLL
-        Its handle. ctypes releases the GIL in every call.
-    """
+    title = "NVRTC"
+    prefix = "nvrtc"
+    prototypes = _PROTOTYPES
 
-    path: Path
-    library: ctypes.CDLL
-
-    @staticmethod
-    def load(path: Path) -> NvrtcLibrary:
-        """Load the library of a path, once a process.
-
-        Raises
-        ------
-        ToolchainError
-            It cannot be loaded.
-        """
-        return _load(path)
-
-    def version(self) -> tuple[int, int]:
-        """Return the library's version, major and minor."""
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        self.call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
-        return major.value, minor.value
+    def open_parts(self) -> None:
+        """Load what NVRTC opens by name: some wheels' (13.0) does not look beside itself."""
+        release = ".".join(map(str, self.version()))
+        builtins = self.path.with_name(f"libnvrtc-builtins.so.{release}")
+        if builtins.is_file():
+            ctypes.CDLL(str(builtins))
 
     def supported_archs(self) -> tuple[int, ...]:
         """Return the architecture numbers that it compiles for, in order."""
@@ -107,19 +86,6 @@ class NvrtcLibrary:
             In bytes. Nothing may be compiled with precompiled headers meanwhile.
         """
         self.call("nvrtcSetPCHHeapSize", ctypes.c_size_t(size))
-
-    def call(self, function: str, *arguments: object) -> None:
-        """Call a function that is not expected to fail."""
-        result = getattr(self.library, function)(*arguments)
-        if result != SUCCESS:
-            raise CubinError(f"{function} of {self.path} failed: {self.error_text(result)}")
-
-    def error_text(self, result: int) -> str:
-        """Return NVRTC's name of a result."""
-        get_text = self.library.nvrtcGetErrorString
-        get_text.restype = ctypes.c_char_p
-        text = get_text(result)
-        return text.decode() if text else f"error {result}"
 
     @contextmanager
     def program(self, source: bytes, name: bytes) -> Iterator[Program]:
@@ -164,36 +130,11 @@ class Program:
 
     def log(self) -> str:
         """Return the log, empty where there is none."""
-        return self._get("nvrtcGetProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip("\n")
+        return self._read("nvrtcGetProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip("\n")
 
     def output(self, kind: str) -> bytes:
         """Return what was made, empty where the options asked for another kind of output."""
-        return self._get(_GETTERS[kind])
+        return self._read(_GETTERS[kind])
 
-    def _get(self, function: str) -> bytes:
-        size = ctypes.c_size_t()
-        self.owner.call(function + "Size", self.handle, ctypes.byref(size))
-        buffer = ctypes.create_string_buffer(max(size.value, 1))
-        if size.value:
-            self.owner.call(function, self.handle, buffer)
-        return buffer.raw[: size.value]
-
-
-@lru_cache(maxsize=8)
-def _load(path: Path) -> NvrtcLibrary:
-    try:
-        library = ctypes.CDLL(str(path))
-        for function, types in _PROTOTYPES.items():
-            getattr(library, function).argtypes = types
-    except (OSError, AttributeError) as error:
-        raise ToolchainError(
-            f"NVRTC could not be loaded from {path}: {error}; reinstall its wheel, run: "
-            "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
-        ) from error
-    found = NvrtcLibrary(path, library)
-    # Some wheels' NVRTC (13.0) does not look beside itself for the library that it opens by name.
-    release = ".".join(map(str, found.version()))
-    builtins = path.with_name(f"libnvrtc-builtins.so.{release}")
-    if builtins.is_file():
-        ctypes.CDLL(str(builtins))
-    return found
+    def _read(self, function: str) -> bytes:
+        return self.owner.read(function, self.handle)

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import include_scan, preprocessor_flags
+from .cuda_library import SUCCESS
 from .dependency_set import DependencySet, youngest_ns
 from .key import Key
 from .later import Later
-from .nvrtc_library import COMPILATION, SUCCESS, NvrtcLibrary, Program
+from .nvrtc_library import COMPILATION, NvrtcLibrary, Program
 from .nvrtc_pch_store import Kept, Seen, Store
 from .nvrtc_prefix import Prefix, find_prefix
 from .observer import Observer

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import compile_log
 from .arch import is_ptx, number_of
 from .cubin import Cubin
+from .cuda_library import SUCCESS
 from .cuda_wheels import Cuda
 from .errors import CompileError, CubinError
-from .nvrtc_library import INVALID_OPTION, SUCCESS, NvrtcLibrary
+from .nvrtc_library import INVALID_OPTION, NvrtcLibrary
 from .nvrtc_options import compile_options
 from .toolchain import include_dir
 
