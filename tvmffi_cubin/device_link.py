@@ -12,7 +12,7 @@ from .cubin import Cubin
 from .errors import CompileError
 from .kernel_signature import KernelSignature
 from .link_faults import dropped_hints, where_defined
-from .link_input import LinkInput, classify
+from .link_input import LinkInput, as_input
 from .link_options import link_options
 from .linker import Linked, LinkFailure, link_inputs
 from .nvrtc_options import caller_options
@@ -60,7 +60,7 @@ def compile_and_link(
         See `tvmffi_cubin.load_inline`.
     """
     units = make_units(sources, request)
-    libraries = [classify(x.data, x.name, arch=x.arch or None) for x in request.device_libraries]
+    libraries = [as_input(given) for given in request.device_libraries]
     if len(units) == 1 and not libraries:
         compiler = UnitCompiler(request, units, arch, "ptx" if is_ptx(arch) else "cubin")
         (done,) = compiler.compile_all()

@@ -1,4 +1,4 @@
-"""`GivenImage`: device code that a caller hands over; `embed_cubin` and `device_libraries` read."""
+"""`GivenImage`: device code that a caller hands over, as bytes, as a `Cubin` or in a file."""
 
 from __future__ import annotations
 
@@ -32,8 +32,17 @@ class GivenImage(NamedTuple):
     arch: str = ""
 
 
-def read_given(what: str, value: Any) -> GivenImage:
+def read_given(what: str, value: Any, *, wanted: str = "bytes, a Cubin or a path") -> GivenImage:
     """Return what a caller gave as bytes, a Cubin or the path of a file.
+
+    Parameters
+    ----------
+    what : str
+        What messages call it; a file is called by its path.
+    value : bytes, Cubin or path
+        What was given.
+    wanted : str
+        What it has to be, in the words of the caller's documentation.
 
     Raises
     ------
@@ -45,7 +54,7 @@ def read_given(what: str, value: Any) -> GivenImage:
     if isinstance(value, bytes | bytearray | memoryview):
         return GivenImage(what, bytes(value))
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
+        raise TypeError(f"{what} is {wanted}, got {type(value).__name__}")
     try:
         with open(value, "rb") as file:
             return GivenImage(os.fspath(value), file.read())

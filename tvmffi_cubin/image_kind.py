@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from .ptx import looks_like_ptx
 
 __all__ = ["describe"]
 
 _EM_CUDA = 190
 _HEADER_SIZE = 64
-_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# Enough for the banner that compilers write before the first directive.
+# Enough for the includes and the types that come before the first kernel.
 _HEAD_SIZE = 8192
 
 _MAGICS = (
@@ -39,9 +38,9 @@ def describe(data: bytes) -> str:
             return text
     if data.startswith(b"\x7fELF"):
         return _describe_elf(data)
-    head = data[:_HEAD_SIZE]
-    if _COMMENT.sub(b"", head).lstrip().startswith(b".version"):
+    if looks_like_ptx(data):
         return "it is PTX text: compile with a real architecture such as sm_90, not compute_90"
+    head = data[:_HEAD_SIZE]
     if b"\0" not in head and b"__global__" in head:
         return "it is CUDA source: compile it first"
     return f"it begins with {data[:8].hex(' ')}, an ELF image with 7f 45 4c 46"

@@ -10,9 +10,10 @@ from . import elf, fatbin, ptx
 from .arch import number_of
 from .cubin import Cubin
 from .device_symbols import DeviceSymbol, device_symbols, ptx_symbols
+from .given_image import GivenImage, read_given
 from .image_kind import describe
 
-__all__ = ["LinkInput", "Linkable", "read_input"]
+__all__ = ["LinkInput", "Linkable", "as_input", "read_input"]
 
 Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
 """What can be linked: an image, its bytes, or the path of its file."""
@@ -103,43 +104,24 @@ def read_input(value: object, name: str) -> LinkInput:
     TypeError, ValueError, OSError
         It is none of these; the message says what it looks like.
     """
-    if isinstance(value, Cubin):
-        return classify(value.image, name, arch=value.arch)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return classify(bytes(value), name)
-    if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"{name} is a Cubin, bytes or a path, got {type(value).__name__}")
-    try:
-        with open(value, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise OSError(error.errno, f"{name}: {error.strerror}", error.filename) from None
-    except ValueError as error:
-        raise ValueError(f"{name}: {value!r} cannot be a path: {error}") from None
-    return classify(data, os.fspath(value))
+    return as_input(read_given(name, value, wanted="a Cubin, bytes or a path"))
 
 
-def classify(data: bytes, name: str, *, arch: str | None = None) -> LinkInput:
-    """Return an input from its content.
-
-    Parameters
-    ----------
-    data : bytes
-        The content.
-    name : str
-        What messages call it.
-    arch : str, optional
-        What it was compiled for, where the content does not say.
+def as_input(given: GivenImage) -> LinkInput:
+    """Return an input from what was read.
 
     Raises
     ------
     ValueError
         It cannot be linked; the message says what it looks like.
     """
+    data, name = given.data, given.name
     for magic, kind in _MAGICS:
         if data.startswith(magic):
             _check_whole(data, name, kind)
-            return LinkInput(name, kind, data, arch if kind == "ltoir" else None)
+            # LTO-IR does not say what it was compiled for.
+            arch = given.arch if kind == "ltoir" else ""
+            return LinkInput(name, kind, data, arch or None)
     if data.startswith(_ELF) and len(data) >= _HEADER_SIZE:
         return _classify_elf(data, name)
     if ptx.looks_like_ptx(data):
