@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections import Counter
 from collections.abc import Sequence
 
@@ -25,8 +24,6 @@ from .unit_hints import own_copy_hints
 from .units import make_units
 
 __all__ = ["compile_and_link"]
-
-_logger = logging.getLogger("tvmffi_cubin")
 
 
 def compile_and_link(
@@ -75,9 +72,7 @@ def compile_and_link(
     _check_static_kernels(compiled, arch)
     options = link_options(caller_options(request.cuda_cflags))
     linked = _link(compiler, compiled, libraries, arch, options)
-    if linked.log:
-        level = logging.WARNING if "warning" in linked.log.lower() else logging.INFO
-        _logger.log(level, "nvJitLink on %s for %s:\n%s", request.name, arch, linked.log)
+    linked.report(f"on {request.name} for {arch}")
     image = Cubin(
         image=linked.image,
         arch=arch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ __all__ = ["LinkFailure", "Linked", "link_inputs"]
 _NEWER_ARCH = re.compile(r"ERROR (\d+) in LTOIR arch newer than target arch")
 _NEWER_IR = "may need newer version of nvJitLink"
 
+_logger = logging.getLogger("tvmffi_cubin")
+
 
 @dataclass(frozen=True)
 class Linked:
@@ -33,6 +36,18 @@ class Linked:
 
     image: bytes
     log: str
+
+    def report(self, what: str) -> None:
+        """Log what nvJitLink said, if anything; as a warning where there is one in it.
+
+        Parameters
+        ----------
+        what : str
+            Such as ``"for sm_90a"``.
+        """
+        if self.log:
+            level = logging.WARNING if "warning" in self.log.lower() else logging.INFO
+            _logger.log(level, "nvJitLink %s:\n%s", what, self.log)
 
 
 class LinkFailure(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Sequence
 
@@ -16,8 +15,6 @@ from .nvjitlink_library import NvJitLinkLibrary
 from .nvrtc_options import check_options
 
 __all__ = ["link", "version"]
-
-_logger = logging.getLogger("tvmffi_cubin")
 
 
 def link(
@@ -76,9 +73,7 @@ def link(
         hints = [x for fault in failure.faults for x in where_defined(fault, read)]
         hints += dropped_hints(failure.faults, read)
         raise failure.error(f"the inputs do not link for {target}", hints) from None
-    if linked.log:
-        level = logging.WARNING if "warning" in linked.log.lower() else logging.INFO
-        _logger.log(level, "nvJitLink for %s:\n%s", target, linked.log)
+    linked.report(f"for {target}")
     names: dict[str, str] = {}
     for value in given:
         if isinstance(value, Cubin):
