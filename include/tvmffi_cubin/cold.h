@@ -10,7 +10,8 @@
 #define TVMFFI_CUBIN_COLD_H_
 
 #ifdef TVMFFI_CUBIN_COLD_KEPT
-#define TVMFFI_CUBIN_COLD __attribute__((noinline, cold, used)) inline
+// Not "used" and inline: of a constructor clang would then make one of the two that callers need.
+#define TVMFFI_CUBIN_COLD __attribute__((noinline, cold, weak))
 #else
 #define TVMFFI_CUBIN_COLD __attribute__((noinline, cold)) inline
 #endif

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -139,10 +140,15 @@ def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, mo
     assert not (tmp_path / "without" / "headers").exists()
 
 
+@pytest.mark.parametrize("compiler", ["", "clang++"])
 @pytest.mark.parametrize("dialect", ["DRIVER", "RUNTIME"])
 def test_what_is_compiled_beside_them_works_as_what_a_wrapper_compiles(
-    dialect, driver_stub, tmp_path, monkeypatch, caplog
+    dialect, compiler, driver_stub, tmp_path, monkeypatch, caplog
 ):
+    if compiler:
+        if shutil.which(compiler) is None:
+            pytest.skip(f"needs {compiler}")
+        monkeypatch.setenv("CXX", compiler)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
     source = getattr(wrapper_sources, dialect)
