@@ -93,13 +93,7 @@ def compile(  # noqa: A001
     _check_text("name", name)
     _check_text("prologue", prologue, empty=True)
     _check_text("epilogue", epilogue, empty=True)
-    if isinstance(name_expressions, str | bytes) or not isinstance(name_expressions, Iterable):
-        raise TypeError(
-            f"name_expressions must be a sequence of strings, got {name_expressions!r}; pass a list"
-        )
-    name_expressions = tuple(name_expressions)
-    for expression in name_expressions:
-        _check_text("a name expression", expression)
+    expressions = _expressions(name_expressions)
     _check_target_type(target_type)
     given = caller_options(options)
     named = named_archs(given, arch)
@@ -114,7 +108,7 @@ def compile(  # noqa: A001
         prologue=prologue,
         epilogue=epilogue,
         options=given,
-        name_expressions=name_expressions,
+        name_expressions=expressions,
         include_paths=tuple(_folders(include_paths)),
         source_include=source_include,
         use_pch=pch.is_wanted(use_pch),
@@ -245,6 +239,17 @@ def _check_text(what: str, text: object, *, empty: bool = False) -> None:
             f"{what} holds {text[error.start]!r} at offset {error.start}, which is no Unicode "
             "text: a file was read in another encoding than its own"
         ) from None
+
+
+def _expressions(given: object) -> tuple[str, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(
+            f"name_expressions must be a sequence of strings, got {given!r}; pass a list"
+        )
+    expressions = tuple(given)
+    for expression in expressions:
+        _check_text("a name expression", expression)
+    return expressions
 
 
 def _check_target_type(target_type: object) -> None:
