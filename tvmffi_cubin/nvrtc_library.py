@@ -77,6 +77,11 @@ class NvrtcLibrary(CudaLibrary):
         """Whether it can precompile headers, as NVRTC can from 12.8 on."""
         return hasattr(self.library, "nvrtcGetPCHCreateStatus")
 
+    @property
+    def has_random_seed(self) -> bool:
+        """Whether it knows ``-frandom-seed``, as NVRTC does from 12.9 on."""
+        return self.version() >= (12, 9)
+
     def grow_pch_heap(self, size: int) -> None:
         """Make the memory of precompiled headers larger; they are all made anew afterwards.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ __all__ = [
     "check_options",
     "compile_options",
     "named_archs",
+    "random_seed",
     "standards",
     "without_archs",
 ]
@@ -34,6 +36,7 @@ _KIND_OPTIONS = {
     "ltoir": ("-dlto",),
     "ptx": (),
 }
+_RANDOM_SEED = ("-frandom-seed", "--frandom-seed")
 _DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
 # Options of nvcc that set what NVRTC does anyway, or the host compiler that it does not have.
 _IGNORED = re.compile(
@@ -215,6 +218,28 @@ def compile_options(
     ]
     folders = [f"-I{folder}" for folder in (*include_paths, *cuda_includes)]
     return (*ours, *kept, *folders)
+
+
+def random_seed(options: Sequence[str], texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the option by which a unit's own symbols are called alike whenever it is compiled.
+
+    Where nothing of a unit can be seen from outside, NVRTC calls what is static or in an unnamed
+    namespace after the time and the process, unless it is given a seed.
+
+    Parameters
+    ----------
+    options : sequence of str
+        The caller's, from `caller_options`; a seed among them is left to count.
+    texts : iterable of str
+        What tells the unit from others that it may be linked with. The architecture must not be
+        in it: a kernel has one symbol in all members of a fatbin.
+    """
+    items = _items(options)
+    if any(name in _RANDOM_SEED for name, _, _ in items):
+        return ()
+    same = [p for name, _, parts in items if name not in (*_ARCH, *_GENCODE) for p in parts]
+    text = "\0".join((*texts, *same))
+    return (f"-frandom-seed={zlib.crc32(text.encode('utf-8', 'surrogateescape')):08x}",)
 
 
 def _items(options: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:

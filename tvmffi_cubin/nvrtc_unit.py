@@ -18,7 +18,7 @@ from .cuda_library import SUCCESS
 from .cuda_wheels import Cuda
 from .errors import CompileError, CubinError
 from .nvrtc_library import INVALID_OPTION, NvrtcLibrary
-from .nvrtc_options import compile_options
+from .nvrtc_options import compile_options, random_seed
 from .toolchain import include_dir
 
 if TYPE_CHECKING:
@@ -155,6 +155,10 @@ class Unit:
             command = (*command, *headers.options)
         elif name is not None:
             text = f'#line 1 "{name}"\n{text}'
+        if library.has_random_seed:
+            # Only now: units with one set of precompiled headers have different seeds.
+            given = (self.name, self.prologue, self.source)
+            command = (*command, *random_seed(self.options, given))
         # The name of a file may be no UTF-8.
         data = text.encode("utf-8", "surrogateescape")
         with library.program(data, os.fsencode(self._alias)) as program:

@@ -2,6 +2,8 @@
 
 import logging
 import pickle
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -27,6 +29,50 @@ def test_an_image_is_made():
 
 def test_the_same_source_gives_the_same_bytes():
     assert compile_it().image == compile_it().image
+
+
+HIDDEN = """
+namespace { __global__ void k(float* x) { x[threadIdx.x] = 1; } }
+static __global__ void s(float* x) { x[threadIdx.x] = 2; }
+"""
+
+needs_random_seed = pytest.mark.skipif(
+    not NvrtcLibrary.load(cuda_wheels.find_cuda().nvrtc).has_random_seed,
+    reason="needs NVRTC 12.9 or newer",
+)
+
+
+@needs_random_seed
+@pytest.mark.parametrize("include", ["", "#include <cuda/std/array>\n"])
+@pytest.mark.parametrize("target_type", ["cubin", "relocatable", "ptx"])
+def test_another_process_makes_the_same_bytes_with_and_without_pch(include, target_type):
+    made = {compile_hidden(include + HIDDEN, target_type=target_type).image}
+    made.add(compile_hidden(include + HIDDEN, target_type=target_type, use_pch=False).image)
+    script = f"""
+import sys
+from tvmffi_cubin import nvrtc
+image = nvrtc.compile({include + HIDDEN!r}, arch="sm_80", name_expressions=["k", "s"],
+                      target_type={target_type!r}).image
+sys.stdout.buffer.write(image)
+"""
+    made.add(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True).stdout)
+    assert len(made) == 1
+
+
+@needs_random_seed
+def test_a_hidden_kernel_has_one_symbol_for_every_architecture_and_another_in_another_unit():
+    symbols = {compile_hidden(arch=arch).lowered_names["k"] for arch in ("sm_80", "sm_90a")}
+    assert len(symbols) == 1
+    others = [
+        compile_hidden(name="other.cu"),
+        compile_hidden("\n" + HIDDEN),
+        compile_hidden(options=["-DX"]),
+    ]
+    assert len({*symbols, *(other.lowered_names["k"] for other in others)}) == 4
+
+
+def compile_hidden(source=HIDDEN, **arguments):
+    return compile_it(source, name_expressions=["k", "s"], **arguments)
 
 
 def test_a_byte_order_mark_is_passed_over():

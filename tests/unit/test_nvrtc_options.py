@@ -1,10 +1,16 @@
 """What NVRTC is told: the caller's options and ours, in order."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.nvrtc_options import caller_options, compile_options, without_archs
+from tvmffi_cubin.nvrtc_options import (
+    caller_options,
+    compile_options,
+    random_seed,
+    without_archs,
+)
 
 
 def options(*given, **changes):
@@ -119,3 +125,24 @@ def test_an_option_with_a_nul_is_a_value_error():
 def test_the_callers_architectures_give_way_to_the_one_compiled_for(given):
     assert options(*given) == options()
     assert without_archs(["-lineinfo", *given, "-DA"]) == ("-lineinfo", "-DA")
+
+
+def seed(*given, texts=("a.cu", "int x;")):
+    return random_seed(caller_options(given), texts)
+
+
+def test_the_seed_of_a_unit_is_the_same_for_every_architecture():
+    (made,) = seed("-DA")
+    assert re.fullmatch("-frandom-seed=[0-9a-f]{8}", made)
+    assert seed("-DA", "-arch=sm_80") == seed("-DA", "-arch", "sm_90") == (made,)
+
+
+def test_the_seeds_of_units_differ_with_their_texts_and_options():
+    made = {seed(), seed("-DA"), seed(texts=("b.cu", "int x;")), seed(texts=("a.cu", "int y;"))}
+    assert len(made) == 4
+
+
+@pytest.mark.parametrize("given", [["-frandom-seed=mine"], ["--frandom-seed=mine"]])
+def test_the_callers_seed_is_the_only_one(given):
+    assert seed(*given) == ()
+    assert given[0] in options(*given)
