@@ -71,8 +71,7 @@ class Precompiled:
 def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     """Return the precompiled headers of a unit; where there are none, begin to make them.
 
-    Whoever begins does not wait. Who finds them under way in this process does: what is left of
-    that, and a build with them, take about as long as a build without.
+    Nobody waits for them: making them takes longer than a whole unit does.
 
     Parameters
     ----------
@@ -93,7 +92,9 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     key.add("command", unit.command).add("flags", unit.flags).add("folders", unit.include_dirs)
     name = key.hexdigest()
     begun = _begun.get((os.getpid(), name))
-    worked = begun.result() if begun else True
+    if begun is not None and not begun.is_done:
+        return None
+    worked = begun is None or begun.result()
     entry = kept.lookup(name)
     if entry is None:
         if worked and has_room(kept.root):

@@ -97,9 +97,20 @@ def test_the_first_build_has_them_made_and_the_next_uses_them(build, caplog):
     assert len(build.kept) == 1
 
 
-def test_a_build_that_finds_them_under_way_waits_for_them(build, caplog):
-    build()
+def test_a_build_that_finds_them_under_way_does_not_wait(build, caplog, monkeypatch):
+    may_go_on = threading.Event()
+    make = pch_maker.make
+
+    def make_later(*args, **options):
+        assert may_go_on.wait(60)
+        return make(*args, **options)
+
+    monkeypatch.setattr(pch_maker, "make", make_later)
+    assert build() == 42
     assert build(ANSWER.replace("42", "43")) == 43
+    may_go_on.set()
+    host_pch.settle()
+    assert build(ANSWER.replace("42", "44")) == 44
     assert uses(caplog) == ["used"]
 
 
