@@ -18,6 +18,7 @@ from tvmffi_cubin.errors import LaunchError, ToolchainError
 from tvmffi_cubin.nvrtc_library import NvrtcLibrary
 
 NOT_SUPPORTED_PTX, INVALID_IMAGE, INVALID_PTX = 222, 200, 218
+INVALID_HANDLE = 400
 
 SOURCE = r"""
 extern "C" __global__ void add(float* x, int n) {
@@ -250,6 +251,31 @@ def test_a_kernel_that_its_device_lacks_says_which_have_it(driver_stub):
         "sm_90: a condition on the architecture leaves it out for others "
         "(cuLibraryGetKernel failed: CUDA_ERROR_NOT_FOUND (500)"
     )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "capability", "lacks"),
+    [
+        ("newer", 90, False),  # sm_90a
+        ("newer", 80, True),
+        ("older", 80, False),
+        ("older", 89, False),  # takes sm_80
+        ("older", 90, True),
+        ("older", 120, False),  # takes compute_80
+        ("newer", 120, True),
+    ],
+)
+def test_an_invalid_handle_is_for_want_of_the_kernel_only_where_the_device_lacks_it(
+    kernel, capability, lacks, driver_stub
+):
+    driver_stub.set_devices(capability)
+    mod = load(EVERYTHING, name="invalid_handle")
+    mod.unload()
+    x = cuda_array(driver_stub, 4)
+    driver_stub.fail("cuLibraryGetKernel" if lacks else "cuLaunchKernelEx", INVALID_HANDLE)
+    with pytest.raises(LaunchError, match=r"CUDA_ERROR_INVALID_HANDLE \(400\)") as error:
+        mod[kernel](x)
+    assert ("a condition on the architecture" in str(error.value)) == lacks
 
 
 def test_shared_memory_counts_as_in_the_member_that_uses_most(driver_stub):

@@ -85,9 +85,43 @@ __attribute__((noinline, cold)) inline bool FindLimit(const Driver* driver, int 
   return true;
 }
 
-/*! \brief Whether a driver that has no such kernel for a device may answer this. */
-inline bool MayLackKernel(CUresult result) {
-  return result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_HANDLE;
+/*! \brief How well code for "sm_90a" and the like goes with a device, which is 90; 0: not. */
+inline int ArchFit(const char* arch, size_t length, int device) {
+  int number = 0;
+  for (size_t i = 0; i < length; ++i) {
+    if (arch[i] >= '0' && arch[i] <= '9') number = 10 * number + (arch[i] - '0');
+  }
+  if (number > device || length == 0) return 0;
+  if (arch[0] == 'c') return number;  // PTX, "compute_80": after all cubins
+  const char last = arch[length - 1];
+  if (number / 10 != device / 10 || (last == 'a' && number != device)) return 0;
+  return 10000 + 3 * number + (last == 'a' ? 2 : last == 'f' ? 1 : 0);
+}
+
+/*! \brief How well the best of "sm_80, sm_90a, compute_90" goes with a device; each differently. */
+inline int BestFit(const char* arches, int device) {
+  int best = 0;
+  while (*arches != '\0') {
+    size_t length = 0;
+    while (arches[length] != '\0' && arches[length] != ',') ++length;
+    const int fit = ArchFit(arches, length, device);
+    if (fit > best) best = fit;
+    arches += length;
+    while (*arches == ',' || *arches == ' ') ++arches;
+  }
+  return best;
+}
+
+/*! \brief Whether a refusal means that what a device takes of an image lacks a kernel. */
+inline bool LacksKernel(const Driver* driver, const EmbeddedKernel& kernel, int device,
+                        CUresult result) {
+  if (kernel.arches == nullptr || result == CUDA_ERROR_NOT_FOUND) return kernel.arches != nullptr;
+  // The driver says this of dead streams, too.
+  if (result != CUDA_ERROR_INVALID_HANDLE) return false;
+  const int arch =
+      10 * DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  return BestFit(kernel.arches, arch) != BestFit(ImageFacts(kernel.image->table).arches, arch);
 }
 
 /*! \brief Raises what a failed load or launch means: limits and architectures by name. */
@@ -105,7 +139,7 @@ __attribute__((noinline, cold)) inline int FailLaunch(const char* function,
         FindLimit(driver, device, kernel.handle, *config, &text)) {
       return Fail("LaunchLimitError", "%s: launch of %s: %s", function, kernel.display, text.chars);
     }
-    if (kernel.arches != nullptr && MayLackKernel(status.result)) {
+    if (LacksKernel(driver, kernel, device, status.result)) {
       return Fail("LaunchError",
                   "%s: kernel %s is in the image %s for %s alone, device %d is %s: a condition "
                   "on the architecture leaves it out for others (%s)",
