@@ -96,8 +96,7 @@ def compile_with_signatures(
     found = resolve(facts, cubin, probe.types(cubin.lowered_names))
     more = open_targets(found, facts, planned.targets)
     cubin, probe = _again(attempt, cubin, probe, more)
-    types = probe.types(cubin.lowered_names)
-    signatures = resolve(facts, cubin, types, trust_source=True)
+    signatures = resolve(facts, cubin, probe.types(cubin.lowered_names), trust_source=True)
     lowered = probe.without(cubin.lowered_names)
     return dataclasses.replace(cubin, lowered_names=lowered), signatures
 
@@ -252,7 +251,7 @@ def _fit(names: Sequence[str], count: int) -> list[str]:
 def _fact(
     kernel: Kernel, name: FunctionName, texts: tuple[str, ...] | None, facts: SourceFacts
 ) -> KernelFact | None:
-    """Return the declaration of a kernel of the image, the one that names the most parameters."""
+    """Return the declaration of a kernel of the image: its definition, if that has all names."""
     found = []
     for fact in facts.kernels:
         if fact.extern_c:
@@ -263,8 +262,9 @@ def _fact(
         if matches and fact.params is not None and len(fact.params) == len(kernel.params):
             found.append(fact)
     named = [fact for fact in found if _is_named(fact)]
-    if texts is not None and len(_name_lists(named)) > 1:
-        named = [fact for fact in named if _same_types(fact, texts)]
+    if len(_name_lists(named)) > 1:
+        named = [fact for fact in named if texts and _same_types(fact, texts)] or named
+        named = [fact for fact in named if fact.defined] or named
     if len(_name_lists(named)) > 1:
         # Overloads that only their types tell apart, in a spelling that we cannot follow.
         return None

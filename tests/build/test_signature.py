@@ -115,6 +115,39 @@ template __global__ void ns::dependent<short>(short*, int);
     assert not pack.names_known
 
 
+def test_a_definition_names_parameters_and_not_what_declares_them_before():
+    source = """
+typedef float real;
+extern "C" __global__ void c(real* input, int length);
+namespace ns { __global__ void k(real* input, int length); }
+extern "C" __global__ void c(real* x, int n) {}
+__global__ void ns::k(real* x, int n) {}
+extern "C" __global__ void c(real* again, int count);
+"""
+    found = signatures(source)
+    for name in ("c", "ns::k"):
+        assert declared(found[name]) == [("float*", "x"), ("int", "n")]
+        assert found[name].names_known
+
+
+def test_a_declaration_names_what_the_definition_does_not():
+    source = """
+extern "C" __global__ void c(float* x, int n);
+extern "C" __global__ void c(float* x, int) {}
+"""
+    assert declared(signatures(source)["c"]) == [("float*", "x"), ("int", "n")]
+
+
+def test_overloads_keep_the_names_of_their_own():
+    source = """
+__global__ void k(float* a) {}
+__global__ void k(int* b) {}
+"""
+    _, found = compile_with_signatures(source, compile=Compiler())
+    made = {tuple(declared(signature)) for signature in found}
+    assert made == {(("float*", "a"),), (("int*", "b"),)}
+
+
 def test_kernels_that_macros_make():
     source = """
 #define DEF(n, T) extern "C" __global__ void n##_k(const T* x, int size) {}
