@@ -48,7 +48,9 @@ _IGNORED = re.compile(
 _SYSTEM_INCLUDE = re.compile(r"(?:-isystem|--system-include)=?(.*)", re.DOTALL)
 _PTXAS = ("-Xptxas", "--ptxas-options")
 # NVRTC ends the process where one of these has no value.
-_NO_VALUE = re.compile(r"(?:-Xptxas|--ptxas-options|--?dopt)=\s*")
+_NO_VALUE = re.compile(r"(?:-Xptxas|--ptxas-options)=[\s,]*|--?dopt=\s*")
+# What is the assembler's in one option, as nvcc splits it; a comma may be escaped.
+_COMMA = re.compile(r"(?<!\\),")
 _IGNORED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "--threads", "--optimize")
 
 
@@ -104,11 +106,20 @@ def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
             yield f"-I{system[1] or next(options, '')}"
         elif option in _PTXAS:
             # Its value may look like an option that is left out: -Xptxas -O3.
-            yield from (option, next(options, ""))
+            value = next(options, "")
+            for part in _split(value) or [value]:
+                yield from (option, part)
+        elif option.startswith(tuple(f"{name}=" for name in _PTXAS)):
+            name, _, value = option.partition("=")
+            yield from (f"{name}={part}" for part in _split(value))
         elif words := _GENCODE_WORDS.fullmatch(option):
             yield f"{words[1]}={words[2]}"
         elif not _IGNORED.fullmatch(option):
             yield option
+
+
+def _split(value: str) -> list[str]:
+    return [part for part in _COMMA.split(value) if part]
 
 
 def named_archs(options: Sequence[str], archs: object = None) -> tuple[str, ...]:

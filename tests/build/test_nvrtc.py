@@ -88,6 +88,11 @@ def test_the_current_device_is_compiled_for(driver_stub):
     assert nvrtc.compile(KERNEL).arch == "sm_90a"
 
 
+def test_options_of_the_assembler_may_be_in_one():
+    assert "ptxas info" in compile_it(options=["-Xptxas=-v,-dlcm=ca"]).log
+    assert "ptxas info" in compile_it(options=["-Xptxas", "-dlcm=ca,-v"]).log
+
+
 def test_options_may_name_the_architecture():
     assert nvrtc.compile(KERNEL, options=["-arch=sm_75"]).arch == "sm_75"
 

@@ -91,7 +91,17 @@ def test_what_is_left_out_is_kept_where_it_is_the_assemblers(name):
     assert made[start : start + len(given)] == given
 
 
-@pytest.mark.parametrize("option", ["-Xptxas=", "--ptxas-options= ", "-dopt=", "--dopt="])
+@pytest.mark.parametrize("name", ["-Xptxas", "--ptxas-options"])
+def test_the_assemblers_options_are_split_at_commas_as_nvcc_does(name):
+    together = options(f"{name}=-v,-dlcm=ca,", "-lineinfo")
+    assert together == options(f"{name}=-v", f"{name}=-dlcm=ca", "-lineinfo")
+    in_words = options(name, "-v,-O3", "-lineinfo")
+    assert in_words == options(name, "-v", name, "-O3", "-lineinfo")
+
+
+@pytest.mark.parametrize(
+    "option", ["-Xptxas=", "-Xptxas=,", "--ptxas-options= ", "-dopt=", "--dopt="]
+)
 def test_an_option_without_a_value_that_nvrtc_ends_the_process_for_is_a_value_error(option):
     with pytest.raises(ValueError, match=rf"the option '{option}' has no value"):
         caller_options(["-lineinfo", option])
