@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -12,10 +13,22 @@ __all__ = ["in_parallel"]
 _Input = TypeVar("_Input")
 _Output = TypeVar("_Output")
 
+# How many threads work that runs in one of these threads may have, itself included.
+_share = threading.local()
+
 
 def in_parallel(work: Callable[[_Input], _Output], inputs: Sequence[_Input]) -> list[_Output]:
-    """Return `work` of each input, in order; of several failures the first input's is raised."""
-    if len(inputs) < 2:
+    """Return `work` of each input, in order; of several failures the first input's is raised.
+
+    There are no more threads than processors, where `work` does its own in parallel, too.
+    """
+    available = getattr(_share, "threads", None) or os.cpu_count() or 1
+    width = min(len(inputs), available)
+    if width < 2:
         return [work(item) for item in inputs]
-    with ThreadPoolExecutor(min(len(inputs), os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(width, initializer=_take, initargs=(available // width,)) as pool:
         return list(pool.map(work, inputs))
+
+
+def _take(threads: int) -> None:
+    _share.threads = threads
