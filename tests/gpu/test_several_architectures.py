@@ -70,6 +70,19 @@ def test_of_three_architectures_the_devices_own_is_launched(newest):
     assert compiled_for(mod) == 901
 
 
+@pytest.mark.skipif(nvrtc.version() < (12, 9), reason="NVRTC names hidden kernels by the clock")
+def test_a_kernel_in_an_unnamed_namespace_is_one_kernel_for_all_architectures(newest):
+    mod = tc.load_inline(
+        "gpu_hidden",
+        "namespace { __global__ void hidden(float* y) { y[threadIdx.x] = 7; } }",
+        functions={"hidden": tc.Launch(grid=1, block=4)},
+        arch=["sm_80", "sm_90a", newest],
+    )
+    y = torch.zeros(4, device="cuda")
+    mod.hidden(y)
+    assert y.tolist() == [7, 7, 7, 7]
+
+
 def test_a_module_built_without_a_gpu_launches_here(newest, tmp_path):
     code = """
 import sys
