@@ -1,13 +1,16 @@
-"""Modules that several files of launch tests share: built once a session."""
+"""Modules and wrappers that several files of tests share: built once a session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+import tvm_ffi
 from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
 from stub.driver_stub import DriverStub
+from wrapper_workshop import Workshop
 
 import tvmffi_cubin as tc
 
@@ -50,3 +53,46 @@ def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list
         return kernels
 
     return take
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(tmp_path_factory.mktemp("wrappers"))
+
+
+@pytest.fixture(scope="session")
+def guide_so(workshop: Workshop) -> Path:
+    return workshop.build("guide_wrapper.cc")
+
+
+@pytest.fixture(scope="session")
+def own_so(workshop: Workshop) -> Path:
+    return workshop.build("own_wrapper.cc")
+
+
+@pytest.fixture(scope="session")
+def raw_so(workshop: Workshop) -> Path:
+    return workshop.build("raw_calls.cc")
+
+
+@pytest.fixture
+def guide(guide_so: Path, driver_stub: DriverStub) -> tvm_ffi.Module:
+    return tvm_ffi.load_module(guide_so)
+
+
+@pytest.fixture
+def own(own_so: Path, driver_stub: DriverStub) -> tvm_ffi.Module:
+    return tvm_ffi.load_module(own_so)
+
+
+@pytest.fixture
+def raw(raw_so: Path, driver_stub: DriverStub) -> tvm_ffi.Module:
+    return tvm_ffi.load_module(raw_so)
+
+
+@pytest.fixture
+def shadow(tmp_path) -> Path:
+    """A folder of the user's in which headers may appear before others."""
+    folder = tmp_path / "include"
+    folder.mkdir()
+    return folder

@@ -1,30 +1,15 @@
 """`load_inline` without a wrapper: what is exported, under which name, with which parameters."""
 
-import inspect
 import shutil
-import traceback
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tvm_ffi
+from inline_source import SAXPY, load
 from stub.cuda_array import cuda_array, cuda_copy
 
 import tvmffi_cubin as tc
-
-SAXPY = r"""
-extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = a * x[i] + y[i];
-}
-"""
-
-
-def load(source, functions=None, *, name="mod", **options):
-    return tc.load_inline(name, source, functions=functions, arch="sm_90", **options)
-
 
 # The quick start, as the design has it
 
@@ -101,105 +86,6 @@ def test_a_build_directory_that_is_no_path_is_refused_before_anything_is_built(f
 def test_a_build_directory_that_is_no_name_is_named(folder):
     with pytest.raises(ValueError, match="build_directory holds"):
         tc.build_inline("mod", "no source", build_directory=folder)
-
-
-# Modules and functions
-
-
-def test_a_function_is_tvm_ffi_s_and_says_what_it_takes(ops):
-    assert isinstance(ops, tvm_ffi.Module)
-    function = ops.saxpy
-    assert isinstance(function, tvm_ffi.Function)
-    assert function is ops.saxpy
-    assert function.params == (("a", "float"), ("x", "const float*"), ("y", "float*"))
-    assert function.signature == "saxpy(float a, const float* x, float* y)"
-    assert repr(function) == f"<tvmffi_cubin.Function {function.signature}>"
-    assert "saxpy" in repr(ops)
-
-
-def test_a_positional_call_runs_no_python_of_ours(ops):
-    assert "__call__" not in vars(tc.Function)
-    assert type(ops.saxpy).__call__ is tvm_ffi.Function.__call__
-
-
-def test_a_docstring_follows_the_signature():
-    mod = load(SAXPY, {"saxpy": 'Adds a times x to y.\n\nIn place. Ünïcode " \\ ?? too.'})
-    signature, _, doc = mod.saxpy.__doc__.partition("\n\n")
-    assert signature == "saxpy(float a, const float* x, float* y, int n)"
-    assert doc == 'Adds a times x to y.\n\nIn place. Ünïcode " \\ ?? too.'
-    assert inspect.getdoc(mod.saxpy).startswith("saxpy(float a")
-
-
-def test_python_s_tools_know_what_it_takes(ops):
-    parameters = inspect.signature(ops.saxpy).parameters.values()
-    assert [(p.name, p.annotation) for p in parameters] == list(ops.saxpy.params)
-    assert {p.kind for p in parameters} == {inspect.Parameter.POSITIONAL_ONLY}
-    assert tc.Function.__signature__ is None
-    mod = tc.load_inline("cpp", "int one() { return 1; }", functions=["one"])
-    assert not hasattr(mod.one, "__signature__")
-
-
-def test_parameters_called_as_python_s_keywords_have_a_signature():
-    mod = load("__global__ void k(const float* in, float* lambda) {}")
-    assert str(inspect.signature(mod.k)) == "(in: 'const float*', lambda: 'float*', /) -> None"
-
-
-def test_options_that_are_set_show():
-    scale = load(SAXPY).saxpy
-    assert repr(scale[2, (32, 4)]) == "<tvmffi_cubin.Function saxpy[(2, 1, 1), (32, 4, 1)]>"
-    assert repr(scale[2, 4, 99].on(16)).endswith(" saxpy[(2, 1, 1), (4, 1, 1), 99].on(0x10)>")
-    assert repr(scale.on(None)).endswith(" saxpy.on(0x0)>")
-
-
-def test_ipython_shows_and_completes_functions(ops):
-    shown = []
-    ops._repr_pretty_(SimpleNamespace(text=shown.append), False)
-    title, *lines = "".join(shown).splitlines()
-    assert title == "<tvmffi_cubin.Module ops.so>"
-    assert lines == [f"  {ops[name].signature}" for name in ops.functions]
-    assert ops._ipython_key_completions_() == list(ops.functions)
-
-
-@pytest.mark.parametrize(
-    ("source", "error"),
-    [(SAXPY.replace("int i", "int"), tc.CompileError), ("int one() { return }", tc.BuildError)],
-)
-def test_an_error_in_a_source_shows_no_inner_frames(source, error):
-    with pytest.raises(error) as caught:
-        tc.load_inline("typo", source, arch="sm_90")
-    package = Path(tc.__file__).parent
-    frames = [
-        f.name for f in traceback.extract_tb(caught.tb) if package in Path(f.filename).parents
-    ]
-    assert frames == ["load_inline", "obtain"]
-
-
-def test_an_unknown_function_lists_those_there_are(ops):
-    with pytest.raises(AttributeError, match="no function 'nope'; there are saxpy, free, pipeline"):
-        _ = ops.nope
-    with pytest.raises(AttributeError, match="no function 'nope'"):
-        ops["nope"]
-    assert not hasattr(ops, "nope")
-    assert "saxpy" in dir(ops)
-    assert "saxpy" in list(ops)
-
-
-def test_an_item_is_always_the_function(driver_stub):
-    names = ["unload", "path", "functions", "manifest", "cubins", "get_function", "__init__"]
-    source = "".join(f'extern "C" __global__ void {name}(int n) {{}}\n' for name in names)
-    mod = load(source, {name: tc.Launch(grid=1, block=1) for name in names})
-    for name in names:
-        mod[name](7)
-    assert [launch.kernel for launch in driver_stub.launches()] == names
-    assert mod.path.endswith("mod.so")
-
-
-def test_the_module_tells_of_its_kernels(ops):
-    kernels = {kernel.name: kernel for kernel in ops.cubins["kernels"].kernels}
-    assert ops.cubins["kernels"].arch == "sm_90"
-    assert kernels["partly"].static_smem_bytes == 8192
-    assert kernels["bounded"].max_threads == 128
-    assert kernels["saxpy"].registers > 0
 
 
 # Templates, overloads, namespaces, macros

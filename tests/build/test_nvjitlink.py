@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from alive import Alive
 
 from tvmffi_cubin import Cubin, cuda_wheels, elf, nvjitlink, nvrtc
 from tvmffi_cubin.errors import CompileError, ToolchainError
@@ -308,24 +309,12 @@ def test_warnings_are_logged_and_kept(caplog):
 
 def test_a_link_that_fails_is_freed(monkeypatch):
     library = NvJitLinkLibrary.load(cuda_wheels.find_cuda().require("nvjitlink"))
-    alive = 0
-    create, destroy = library.library.nvJitLinkCreate, library.library.nvJitLinkDestroy
-
-    def counted(function, step):
-        def call(*arguments):
-            nonlocal alive
-            alive += step
-            return function(*arguments)
-
-        return call
-
-    monkeypatch.setattr(library.library, "nvJitLinkCreate", counted(create, 1))
-    monkeypatch.setattr(library.library, "nvJitLinkDestroy", counted(destroy, -1))
+    alive = Alive(monkeypatch, library.library, "nvJitLinkCreate", "nvJitLinkDestroy")
     nvjitlink.link([unit(LIBRARY), unit(USER)])
     refusal(unit(USER))
     refusal(unit(LIBRARY), error=ValueError, options=["-nothing"])
     refusal(unit(LIBRARY, "ltoir").image, error=ValueError, arch="sm_80")
-    assert alive == 0
+    assert alive.count == 0
 
 
 def test_an_older_nvjitlink_names_both_versions_and_the_remedy(monkeypatch):

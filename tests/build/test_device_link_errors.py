@@ -1,0 +1,112 @@
+"""Device sources of which one does not compile, or that do not link: what is said of which."""
+
+from __future__ import annotations
+
+import pytest
+from several_units import BOTH, HEADER, SCALE, SOURCES, USE, load, refusal
+
+from tvmffi_cubin.errors import CompileError
+
+# Units that do not compile
+
+
+@BOTH
+def test_of_a_broken_unit_only_its_own_log_is_shown(lto):
+    with pytest.raises(CompileError) as caught:
+        load([*SOURCES, "__global__ void k() {\n  nonsense;\n}"], lto=lto)
+    message = str(caught.value)
+    assert message.startswith("cuda_sources[3] does not compile for sm_90a:\n")
+    assert 'cuda_sources[3](2): error: identifier "nonsense" is undefined' in message
+    assert "> 2 |   nonsense;" in message
+    assert not any(f"cuda_sources[{index}]" in message for index in (0, 1, 2))
+    assert caught.value.source == "__global__ void k() {\n  nonsense;\n}"
+
+
+def test_of_two_broken_units_the_first_is_reported():
+    for _ in range(3):
+        message = refusal("__global__ void a() { one; }", "__global__ void b() { two; }")
+        assert '"one" is undefined' in message
+        assert "two" not in message
+
+
+def test_an_error_in_a_header_names_the_header():
+    header = '#define OK\n#error "wrong"'
+    assert "cuda_sources[0](2): catastrophic error: #error" in refusal(header, SCALE, USE)
+
+
+def test_a_unit_that_needs_a_declaration_is_told_which():
+    message = refusal(HEADER, SCALE, USE.replace("__device__ Real scaled(Real x);", ""))
+    assert 'identifier "scaled" is undefined' in message
+    assert (
+        "Hint: cuda_sources[1] defines scaled, but sources of a list are compiled separately: "
+        "declare it here as well, '__device__ Real scaled(Real x);', or join the sources"
+    ) in message
+
+
+# Units that do not link
+
+
+@BOTH
+def test_all_undefined_symbols_are_named_with_their_unit(lto):
+    user = """
+    __device__ int missing(int, const char*);
+    extern __device__ int variable;
+    extern "C" __global__ void k(int* x) { x[0] = missing(1, "") + variable; }"""
+    with pytest.raises(CompileError) as caught:
+        load([*SOURCES, user], lto=lto)
+    message = str(caught.value)
+    assert message.startswith("the device sources do not link for sm_90a:\n")
+    assert "missing(int, char const*) is used in cuda_sources[3] and defined nowhere" in message
+    assert "variable is used in cuda_sources[3] and defined nowhere" in message
+    assert caught.value.log
+    assert caught.value.source == ""
+    assert "-arch=sm_90a" in caught.value.options
+
+
+def test_an_undefined_symbol_in_ptx_names_its_unit():
+    user = 'extern __device__ int v; extern "C" __global__ void k(int* x) { x[0] = v; }'
+    message = refusal("__device__ int other;", user, arch="compute_90")
+    assert "v is used in cuda_sources[1] and defined nowhere" in message
+
+
+@pytest.mark.parametrize(
+    ("definition", "hint"),
+    [
+        ("static __device__ int f(int x) { return x; }", "cuda_sources[0] defines f as static"),
+        ("inline __device__ int f(int x) { return x; }", "cuda_sources[0] defines f as inline"),
+        ("__device__ int f(float x) { return 1; }", "cuda_sources[0] defines f(float)"),
+        (
+            'extern "C" __device__ int f(int x) { return x; }',
+            'cuda_sources[0] defines f as extern "C", cuda_sources[1] declares it without',
+        ),
+    ],
+)
+def test_what_is_almost_the_undefined_function_is_pointed_out(definition, hint):
+    first = definition + "\n__global__ void other(int* x) { x[0] = f(x[1]); }"
+    second = "__device__ int f(int);\n__global__ void k(int* x) { x[0] = f(x[1]); }"
+    message = refusal(first, second)
+    assert "f(int) is used in cuda_sources[1] and defined nowhere" in message
+    assert f"Hint: {hint}" in message
+
+
+@BOTH
+def test_all_that_is_defined_twice_is_named_with_both_units(lto, capfd):
+    unit = """
+    __device__ int helper(int x) { return x; }
+    __device__ int counter;
+    extern "C" __global__ void k(int* x) { x[0] = helper(counter); }"""
+    message = refusal(unit, unit, lto=lto)
+    places = "is defined twice, in cuda_sources[0] and cuda_sources[1]"
+    assert f"helper(int) {places}: make it static or inline, or keep one" in message
+    assert f"counter {places}" in message
+    assert f"k {places}: rename one, or keep one" in message
+    assert capfd.readouterr().err == ""
+
+
+def test_a_variable_of_two_sizes_is_an_error(capfd):
+    message = refusal(
+        "__constant__ int table[4];",
+        "extern __constant__ int table[8]; __global__ void k(int* x) { x[0] = table[x[1]]; }",
+    )
+    assert "16 bytes in cuda_sources[0] and 32 bytes in cuda_sources[1]" in message
+    assert capfd.readouterr().err == ""

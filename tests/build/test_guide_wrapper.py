@@ -1,0 +1,133 @@
+"""A wrapper of tvm-ffi's CUBIN launcher guide links, loads and launches."""
+
+from __future__ import annotations
+
+import pytest
+import tvm_ffi
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+from wrapper_workshop import DRIVER_DIALECT, RUNTIME_DIALECT, Workshop
+
+import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
+from tvmffi_cubin import LaunchError
+
+
+class TestGuideWrapper:
+    def test_launches_with_the_shape_and_parameters_that_it_gives(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x, y = cuda_array(driver_stub, 1000), cuda_array(driver_stub, 1000)
+        guide.add_one(x, y)
+        (launch,) = driver_stub.launches()
+        assert (launch.kernel, launch.grid, launch.block) == ("add_one", (4, 1, 1), (256, 1, 1))
+        assert launch.values("PPq") == (x.data_ptr, y.data_ptr, 1000)
+        assert launch.dynamic_smem_bytes == 0
+
+    def test_embeds_an_array_of_bytes_and_passes_dummy_arguments(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x, y = cuda_array(driver_stub, 5), cuda_array(driver_stub, 5)
+        guide.square(x, y)
+        (launch,) = driver_stub.launches()
+        assert (launch.kernel, launch.grid, launch.block) == ("square", (2, 3, 4), (8, 4, 1))
+        assert launch.values("PPiPP") == (x.data_ptr, y.data_ptr, 5, 0, 0)
+
+    def test_a_device_guard_leads_the_launch_and_leaves_no_context_behind(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        y = cuda_array(driver_stub, 8, device=1)
+        with driver_stub.current_device(0):
+            guide.guarded(y, 200 * 1024)
+            assert driver_stub.object_counts().pushed_contexts == 1
+        (launch,) = driver_stub.launches()
+        assert (launch.device, launch.dynamic_smem_bytes) == (1, 200 * 1024)
+        assert driver_stub.object_counts().pushed_contexts == 0
+
+    def test_a_stream_decides_the_device_whichever_is_current(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x, y = (cuda_array(driver_stub, 8, device=1) for _ in range(2))
+        with (
+            driver_stub.stream(device=1) as stream,
+            driver_stub.current_device(0),
+            tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 1), stream),
+        ):
+            guide.add_one(x, y)
+        (launch,) = driver_stub.launches()
+        assert (launch.device, launch.stream) == (1, stream)
+
+    def test_a_thread_without_a_context_launches_on_device_0(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8)
+        guide.add_one(x, y)
+        (launch,) = driver_stub.launches()
+        assert launch.device == 0
+        assert driver_stub.object_counts().pushed_contexts == 0
+
+    def test_loads_an_image_at_run_time_and_launches_a_cluster(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub, workshop: Workshop
+    ) -> None:
+        x, y = cuda_array(driver_stub, 64), cuda_array(driver_stub, 64)
+        before = driver_stub.object_counts().libraries
+        guide.load(workshop.image)
+        assert driver_stub.object_counts().libraries == before + 1
+        guide.loaded_clustered(x, y, 2)
+        guide.loaded_clustered(x, y, 1)
+        clustered, plain = driver_stub.launches()
+        assert (clustered.grid, clustered.block) == ((4, 1, 1), (64, 1, 1))
+        assert clustered.cluster == (2, 1, 1)
+        assert clustered.values("PPq") == (x.data_ptr, y.data_ptr, 64)
+        assert plain.attributes == {}
+        guide.unload()
+        assert driver_stub.object_counts().libraries == before
+
+    def test_a_bad_image_is_refused_at_once(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        with pytest.raises(
+            LaunchError, match=r"neither a cubin, a fatbin nor PTX: cuLibraryLoadData"
+        ):
+            guide.load(b"no image at all, but long enough to be looked into")
+
+    def test_a_missing_kernel_is_named_beside_those_that_there_are(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        with pytest.raises(LaunchError, match=r"no kernel 'no_such_kernel'; it has .*add_one"):
+            guide.missing()
+
+    def test_the_largest_dynamic_shared_memory_is_the_opt_in_limit(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        guide.limit_smem(-1)
+        calls = driver_stub.calls("cuKernelSetAttribute")
+        values = {call.args["device"]: call.args["value"] for call in calls}
+        assert values.keys() == {0, 1}, "device 2 is of another architecture than the image"
+        assert min(values.values()) > 200 * 1024
+
+    def test_a_limit_that_no_device_allows_is_an_error(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        with pytest.raises(LaunchError, match="no device allows the kernel 1000000 bytes"):
+            guide.limit_smem(1_000_000)
+
+    def test_a_refused_launch_reaches_macro_and_last_error(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        with pytest.raises(RuntimeError, match=r"CUDA Error: \w+ \(1\): invalid argument"):
+            guide.over_limit(cuda_array(driver_stub, 1))
+
+    @pytest.mark.parametrize("dialect", [DRIVER_DIALECT, RUNTIME_DIALECT, "-UNONE"])
+    def test_a_wrapper_may_ask_which_dialect_it_has(
+        self, workshop: Workshop, driver_stub: DriverStub, dialect: str
+    ) -> None:
+        library = workshop.build("two_dialects.cc", dialect, name=f"dialect{dialect[-1]}")
+        x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8)
+        assert tvm_ffi.load_module(library).add_one(x, y) == 3
+        first, second, *rest = driver_stub.launches()
+        assert (first.grid, first.block, first.cluster) == ((6, 1, 1), (32, 1, 1), (2, 1, 1))
+        assert (second.grid, second.block, second.cluster) == ((1, 1, 1), (1, 1, 1), None)
+        by_runtime = [((3, 1, 1), (4, 1, 1))]
+        wanted = {DRIVER_DIALECT: [[]], RUNTIME_DIALECT: [by_runtime]}
+        # Unnamed, it is the runtime's from CUDA 12.8 on.
+        assert [(one.grid, one.block) for one in rest] in wanted.get(dialect, [[], by_runtime])

@@ -1,0 +1,267 @@
+"""Modules for several architectures: each device takes what fits it, or says what there is."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+
+import pytest
+from several_architectures import EVERYTHING, SOURCE, as_new_as_nvrtc, launched, load, needs_sm_100a
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.errors import LaunchError
+from tvmffi_cubin.nvrtc_library import NvrtcLibrary
+
+NOT_SUPPORTED_PTX, INVALID_IMAGE, INVALID_PTX = 222, 200, 218
+INVALID_HANDLE = 400
+
+pytestmark = needs_sm_100a
+
+
+@pytest.fixture
+def driver_stub(driver_stub: DriverStub) -> DriverStub:
+    return as_new_as_nvrtc(driver_stub)
+
+
+# What is launched
+
+
+def test_each_device_takes_its_own_image(driver_stub):
+    mod = load(EVERYTHING)
+    driver_stub.set_devices(90, 80, 86, 100, 89, 120, 103)
+    for device in range(7):
+        mod.add(cuda_array(driver_stub, 4, device=device), device)
+    assert launched(driver_stub) == [
+        *((0, "sm_90a"), (1, "sm_80"), (2, "sm_80"), (3, "sm_100a"), (4, "sm_80")),
+        *((5, "compute_80"), (6, "compute_80")),
+    ]
+    assert [struct.unpack("<i", launch.params[1])[0] for launch in driver_stub.launches()] == [
+        *range(7)
+    ]
+
+
+def test_the_most_specific_of_those_that_fit_is_taken(driver_stub):
+    mod = load(["sm_90", "sm_90a", "compute_90", "sm_100", "sm_100f"], name="specific")
+    driver_stub.set_devices(90, 100, 103)
+    for device in range(3):
+        mod.add(cuda_array(driver_stub, 4, device=device), 0)
+    assert [image for _, image in launched(driver_stub)] == ["sm_90a", "sm_100f", "sm_100f"]
+
+
+def test_where_none_fits_the_error_lists_what_is_there(driver_stub):
+    mod = load(["sm_80", "sm_100a"], name="none_fits")
+    with pytest.raises(LaunchError) as error:
+        mod.add(cuda_array(driver_stub, 4), 0)
+    assert str(error.value).startswith(
+        "add: the image kernels is for sm_80, sm_100a, device 0 is sm_90: compile it for that arch "
+        "(cuLaunchKernelEx failed: CUDA_ERROR_NO_BINARY_FOR_GPU (209)"
+    )
+
+
+def test_ptx_alone_is_launched_on_what_is_no_older(driver_stub):
+    mod = load("compute_90")
+    mod.add(cuda_array(driver_stub, 4), 7)
+    assert launched(driver_stub) == [(0, "compute_90")]
+    with pytest.raises(LaunchError, match="is for compute_90, device 2 is sm_80"):
+        mod.add(cuda_array(driver_stub, 4, device=2), 7)
+
+
+def test_a_kernel_that_its_device_lacks_says_which_have_it(driver_stub):
+    mod = load(EVERYTHING)
+    mod.newer(cuda_array(driver_stub, 4))
+    with pytest.raises(LaunchError) as error:
+        mod.older(cuda_array(driver_stub, 4))
+    assert str(error.value).startswith(
+        "older: kernel older is in the image kernels for sm_80, compute_80 alone, device 0 is "
+        "sm_90: a condition on the architecture leaves it out for others "
+        "(cuLibraryGetKernel failed: CUDA_ERROR_NOT_FOUND (500)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernel", "capability", "lacks"),
+    [
+        ("newer", 90, False),  # sm_90a
+        ("newer", 80, True),
+        ("older", 80, False),
+        ("older", 89, False),  # takes sm_80
+        ("older", 90, True),
+        ("older", 120, False),  # takes compute_80
+        ("newer", 120, True),
+    ],
+)
+def test_an_invalid_handle_is_for_want_of_the_kernel_only_where_the_device_lacks_it(
+    kernel, capability, lacks, driver_stub
+):
+    driver_stub.set_devices(capability)
+    mod = load(EVERYTHING, name="invalid_handle")
+    mod.unload()
+    x = cuda_array(driver_stub, 4)
+    driver_stub.fail("cuLibraryGetKernel" if lacks else "cuLaunchKernelEx", INVALID_HANDLE)
+    with pytest.raises(LaunchError, match=r"CUDA_ERROR_INVALID_HANDLE \(400\)") as error:
+        mod[kernel](x)
+    assert ("a condition on the architecture" in str(error.value)) == lacks
+
+
+def test_shared_memory_counts_as_in_the_member_that_uses_most(driver_stub):
+    shape = tc.Launch(grid=1, block=32, dynamic_smem_bytes=48 * 1024 - 2048)
+    mod = load(["sm_80", "sm_90"], name="smem", functions={"dynamic": shape})
+    mod.dynamic(cuda_array(driver_stub, 4))  # beside 4 KB of its own it has to be asked for
+    assert len(driver_stub.calls("cuKernelSetAttribute")) == 1
+    assert len(driver_stub.launches()) == 1
+
+
+# Drivers that are too old
+
+
+def test_ptx_that_is_too_new_for_the_driver_names_both_versions(driver_stub):
+    mod = load("compute_90")
+    made_by = ".".join(map(str, nvrtc.version()))
+    driver_stub.set_driver_version(12040)
+    with pytest.raises(LaunchError) as error:
+        mod.add(cuda_array(driver_stub, 4), 0)
+    assert f"the image kernels was made by CUDA {made_by}, the driver supports CUDA 12.4: " in str(
+        error.value
+    )
+    assert "UNSUPPORTED_PTX_VERSION (222)" in str(error.value)
+
+
+@pytest.mark.parametrize("result", [NOT_SUPPORTED_PTX, INVALID_IMAGE, INVALID_PTX])
+@pytest.mark.parametrize("function", ["cuLibraryLoadData", "cuLibraryGetKernel"])
+def test_an_image_of_a_newer_cuda_names_the_remedy(result, function, driver_stub, monkeypatch):
+    monkeypatch.setattr(NvrtcLibrary, "version", lambda self: (14, 1))
+    mod = load("sm_90", name="newer_cuda")
+    mod.unload()
+    driver_stub.fail(function, result, nth=0)
+    driver_stub.set_driver_version(13000)
+    with pytest.raises(LaunchError) as error:
+        mod.add(cuda_array(driver_stub, 4), 0)
+    assert (
+        "add: the image kernels was made by CUDA 14.1, the driver supports CUDA 13.0: update the "
+        "driver, or compile with its CUDA: pip install 'tvmffi-cubin[cu13]' and set "
+        f"TVMFFI_CUBIN_CUDA=13 ({function} failed: "
+    ) in str(error.value)
+
+
+def test_a_damaged_image_is_no_matter_of_versions(driver_stub):
+    mod = load("sm_90", name="damaged")
+    mod.unload()
+    driver_stub.fail("cuLibraryLoadData", INVALID_IMAGE)
+    with pytest.raises(LaunchError) as error:
+        mod.add(cuda_array(driver_stub, 4), 0)
+    assert str(error.value).startswith(
+        "add: kernel add of image kernels on device 0: cuLibraryLoad"
+    )
+
+
+# Devices that are too new
+
+
+@pytest.mark.parametrize(
+    ("capability", "arch", "image"),
+    [(104, "sm_103", "sm_103"), (130, "compute_121", "compute_121")],
+)
+def test_a_device_that_nvrtc_does_not_know_is_launched_on_all_the_same(
+    capability, arch, image, driver_stub, caplog
+):
+    if nvrtc.version() < (12, 9):
+        pytest.skip("sm_103 and sm_121 need NVRTC 12.9")
+    driver_stub.set_devices(capability)
+    mod = load(None, name="too_new")
+    assert mod.cubins["kernels"].arch == arch
+    mod.add(cuda_array(driver_stub, 4), 0)
+    assert launched(driver_stub) == [(0, image)]
+    assert load(arch, name="too_new").path == mod.path
+    assert f"does not know the current device's sm_{capability}" in caplog.text
+
+
+@pytest.mark.usefixtures("driver_stub")
+def test_what_nvrtc_knows_is_remembered_between_processes(tmp_path):
+    code = """
+import sys
+import tvmffi_cubin as tc
+print(tc.nvrtc.resolve_archs())
+print("libnvrtc" in open("/proc/self/maps").read())
+"""
+    environment = {**os.environ, "STUB_DEVICES": "100", "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path)}
+    for loads in ("True", "False"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.split("\n")[:2] == ["('sm_100a',)", loads]
+
+
+# Wrappers
+
+
+WRAPPER = r"""
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+#include <tvmffi_cubin/tvmffi_cubin.h>
+
+EMBED_CUBIN(kernels);
+
+void Run(tvm::ffi::TensorView x, tvm::ffi::String name) {
+  auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, name.c_str());
+  void* data = x.data_ptr();
+  int n = 5;
+  void* args[] = {&data, &n};
+  tvmffi_cubin::LaunchConfig config(1, 32);
+  tvmffi_cubin::CheckDriver(kernel.Launch(args, config, x.device().device_id));
+}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
+"""
+GUIDE_WRAPPER = r"""
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/cuda/cubin_launcher.h>
+#include <tvm/ffi/function.h>
+
+TVM_FFI_EMBED_CUBIN(kernels);
+
+void Run(tvm::ffi::TensorView x, tvm::ffi::String name) {
+  auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, name.c_str());
+  void* data = x.data_ptr();
+  int n = 5;
+  void* args[] = {&data, &n};
+  tvm::ffi::dim3 grid(1), block(32);
+  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.Launch(args, grid, block, nullptr));
+}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
+"""
+
+
+@pytest.fixture(params=[WRAPPER, GUIDE_WRAPPER], ids=["own", "guide"])
+def wrapped(request, driver_stub):
+    def make(arch):
+        return tc.load_inline(
+            "wrapped", [SOURCE, request.param], arch=arch, keep_module_alive=False
+        )
+
+    return make
+
+
+def test_a_wrapper_launches_what_fits(wrapped, driver_stub):
+    wrapped(EVERYTHING).run(cuda_array(driver_stub, 4), "add")
+    assert launched(driver_stub) == [(0, "sm_90a")]
+
+
+def test_a_wrappers_image_that_does_not_fit_lists_what_is_there(wrapped, driver_stub):
+    mod = wrapped(["sm_75", "sm_100a"])
+    with pytest.raises(LaunchError, match="the image is for sm_75, sm_100a, device 0 is sm_90: "):
+        mod.run(cuda_array(driver_stub, 4), "add")
+
+
+def test_a_wrappers_image_that_is_too_new_names_both_versions(wrapped, driver_stub):
+    mod = wrapped("compute_90")
+    driver_stub.set_driver_version(12040)
+    with pytest.raises(LaunchError, match=r"was made by CUDA .*, the driver supports CUDA 12\.4: "):
+        mod.run(cuda_array(driver_stub, 4), "add")

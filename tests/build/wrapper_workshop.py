@@ -1,0 +1,78 @@
+"""Builds wrappers as the build stage does, with plain compiler calls."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
+from tvmffi_cubin import codegen, forwarders, nvrtc
+from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.toolchain import find_host_compiler, include_dir, tvm_ffi_paths
+
+CPP = Path(__file__).parent.parent / "cpp"
+INCLUDE = include_dir()
+# Unused parameters are tvm-ffi's own: its export macro has one.
+WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
+DRIVER_DIALECT = "-DTVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=1"
+RUNTIME_DIALECT = "-DTVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=0"
+
+
+def include_flags() -> list[str]:
+    system = [tvm_ffi_paths().include, *find_cuda().include_dirs]
+    ours = [INCLUDE / "tvmffi_cubin" / "compat", INCLUDE]
+    return [f"-I{folder}" for folder in ours] + [
+        word for folder in system for word in ("-isystem", str(folder))
+    ]
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> None:
+    done = subprocess.run(
+        [str(word) for word in command], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+class Workshop:
+    """Builds wrappers as the build stage does, with plain compiler calls."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.image = nvrtc.compile((CPP / "kernels.cu").read_text(), arch="sm_90").image
+        (folder / "kernels.cubin").write_bytes(self.image)
+        (folder / "kernel_bytes.inc").write_text(",".join(map(str, self.image)))
+        unit = codegen.image_unit("kernels", "kernels.cubin", len(self.image), os.uname().machine)
+        (folder / "kernels.s").write_text(unit)
+        cuda_h = (find_cuda().include / "cuda.h").read_text()
+        (folder / "forwarders.cc").write_text(forwarders.forwarder_unit(cuda_h))
+        (folder / "exports.map").write_text(
+            "{ local: cu[A-Z]*; cuda[A-Z]*; __tvm_ffi__cubin_*; __tvmffi_cubin_*; "
+            "_Z*tvmffi_cubin*; };\n"
+        )
+        self.compiler = find_host_compiler().command
+        self._compile("kernels.s")
+        self._compile("forwarders.cc")
+
+    def _compile(self, source: str | Path, *flags: str, name: str | None = None) -> str:
+        made = f"{name or Path(source).name}.o"
+        run(
+            *self.compiler, "-c", "-std=c++17", "-O1", "-fPIC", *flags, *include_flags(),
+            f"-I{self.folder}", source, "-o", made, cwd=self.folder,
+        )  # fmt: skip
+        return made
+
+    def link(self, name: str, objects: Sequence[str], extra: Sequence[str] = ()) -> Path:
+        paths = tvm_ffi_paths()
+        run(
+            *self.compiler, "-shared", "-o", f"{name}.so", *objects, "kernels.s.o",
+            "forwarders.cc.o", "-Wl,-z,now", "-Wl,-z,defs", "-Wl,--version-script=exports.map",
+            paths.library, *forwarders.link_flags(extra, find_cuda().cudart), cwd=self.folder,
+        )  # fmt: skip
+        return self.folder / f"{name}.so"
+
+    def build(self, source: str, *flags: str, name: str | None = None) -> Path:
+        name = name or Path(source).stem
+        made = self._compile(CPP / source, *WARNINGS, *flags, name=name)
+        return self.link(name, [made])

@@ -1,0 +1,159 @@
+"""The cache: what is built again because a file that a build read, or missed, has changed."""
+
+import json
+import os
+import time
+
+import pytest
+from cache_builder import BASE, Builder, deps_file
+
+from tvmffi_cubin import dependency_set
+from tvmffi_cubin.cache import Cache
+
+
+@pytest.fixture
+def header(tmp_path):
+    path = tmp_path / "x.h"
+    path.write_text("one")
+    return path
+
+
+@pytest.fixture
+def settled(monkeypatch):
+    """Trust stamps at once, as if the files of the test were old."""
+    monkeypatch.setattr(dependency_set, "_SETTLED_NS", -(10**18))
+
+
+# Dependencies
+
+
+def test_a_changed_header_builds_again_and_the_old_content_is_still_known(cache, header):
+    builder = Builder(dependencies=(str(header),))
+    first = cache.obtain(BASE, builder)
+    header.write_text("other")
+    assert cache.lookup(BASE) is None
+    second = cache.obtain(BASE, builder)
+    assert second.path != first.path
+    header.write_text("one")
+    assert cache.obtain(BASE, builder).path == first.path
+    assert builder.runs == 2
+
+
+def test_a_header_that_was_only_touched_is_a_hit_and_is_hashed_once(
+    cache, header, settled, monkeypatch
+):
+    builder = Builder(dependencies=(str(header),))
+    cache.obtain(BASE, builder)
+    os.utime(header, ns=(1, 1))
+    assert cache.lookup(BASE)
+    monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
+    assert cache.lookup(BASE)
+
+
+def test_an_unchanged_header_is_not_read(cache, header, settled, monkeypatch):
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
+    assert cache.lookup(BASE)
+
+
+def test_a_header_too_young_for_its_stamp_to_mean_anything_is_read(cache, header):
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    (data,) = json.loads(deps_file(cache).read_text())["sets"]
+    assert data["stamps"] == ["?"]
+    assert cache.lookup(BASE)
+
+
+@pytest.mark.parametrize("text", ["two", "longer"])
+def test_a_header_changed_with_its_time_kept_builds_again(cache, header, settled, text):
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    info = os.stat(header)
+    header.write_text(text)
+    os.utime(header, ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert cache.lookup(BASE) is None
+
+
+def test_a_header_that_is_gone_builds_again(cache, header):
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    header.unlink()
+    assert cache.lookup(BASE) is None
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_path_that_appears_builds_again(cache, tmp_path, kind):
+    early = tmp_path / "early"
+    cache.obtain(BASE, Builder(absent=(str(early),)))
+    assert cache.lookup(BASE)
+    early.write_text("") if kind == "file" else early.mkdir()
+    assert cache.lookup(BASE) is None
+
+
+def test_files_of_the_build_folder_are_no_dependencies(cache):
+    def make(directory):
+        product = Builder(dependencies=("vec.cc", f"{directory}/generated.h"))(directory)
+        (directory / "generated.h").write_text("")
+        return product
+
+    cache.obtain(BASE, make)
+    (data,) = json.loads(deps_file(cache).read_text())["sets"]
+    assert data["names"] == []
+
+
+def test_files_under_a_root_may_lie_elsewhere(tmp_path):
+    for place in ("here", "there"):
+        folder = tmp_path / place / "cuda" / "include"
+        folder.mkdir(parents=True)
+        (folder / "x.h").write_text("same")
+    here, there = (
+        Cache(
+            tmp_path / "cache",
+            roots={"$CUDA": f"{tmp_path}/{place}/cuda", "$OUTER": f"{tmp_path}/{place}"},
+        )
+        for place in ("here", "there")
+    )
+    builder = Builder(dependencies=(f"{tmp_path}/here/cuda/include/x.h",))
+    made = here.obtain(BASE, builder)
+    (data,) = json.loads(deps_file(here).read_text())["sets"]
+    assert data["names"] == ["$CUDA/include/x.h"]
+    assert there.lookup(BASE).path == made.path
+    (tmp_path / "there/cuda/include/x.h").write_text("else")
+    assert there.lookup(BASE) is None
+    assert Cache(tmp_path / "cache").lookup(BASE) is None
+
+
+def test_a_dependency_through_a_link_and_back_is_the_file_that_was_read(tmp_path, cache):
+    (tmp_path / "far/inner").mkdir(parents=True)
+    (tmp_path / "far/x.h").write_text("read")
+    (tmp_path / "x.h").write_text("not read")
+    (tmp_path / "link").symlink_to(tmp_path / "far/inner")
+    cache.obtain(BASE, Builder(dependencies=(f"{tmp_path}/link/../x.h",)))
+    (tmp_path / "x.h").write_text("changed")
+    assert cache.lookup(BASE)
+    (tmp_path / "far/x.h").write_text("changed")
+    assert cache.lookup(BASE) is None
+
+
+def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, header):
+    def make(directory):
+        header.write_text("changed while the compiler ran")
+        future = time.time_ns() + 10**9
+        os.utime(header, ns=(future, future))
+        return Builder(dependencies=(str(header),))(directory)
+
+    assert cache.obtain(BASE, make).so.read_bytes() == b"so"
+    assert cache.lookup(BASE) is None
+
+
+def test_ever_new_contents_do_not_grow_the_record_for_ever(cache, header):
+    for number in range(20):
+        header.write_text(str(number))
+        cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    assert len(json.loads(deps_file(cache).read_text())["sets"]) == 16
+    assert cache.lookup(BASE)
+
+
+@pytest.mark.parametrize(
+    "roots", [{"CUDA": "/x"}, {"$A/b": "/x"}, {"$A": "relative"}], ids=["name", "slash", "relative"]
+)
+def test_roots_that_would_be_ambiguous_are_refused(tmp_path, roots):
+    with pytest.raises(ValueError, match="roots must map"):
+        Cache(tmp_path, roots=roots)

@@ -1,0 +1,188 @@
+"""The cache: where its folder is, and what happens when it cannot take files."""
+
+import errno
+import json
+import logging
+import os
+import shutil
+
+import pytest
+from cache_builder import BASE, Builder
+
+from tvmffi_cubin import cache as cache_module
+from tvmffi_cubin import entry, fallback
+from tvmffi_cubin.cache import Cache, default
+from tvmffi_cubin.errors import BuildError, CacheError
+from tvmffi_cubin.folder import cache_folder
+
+
+@pytest.fixture(autouse=True)
+def no_fallbacks():
+    yield
+    for folder in fallback._folders.values():
+        shutil.rmtree(folder, ignore_errors=True)
+    fallback._folders.clear()
+
+
+# A folder that cannot take files
+
+
+@pytest.fixture
+def unwritable(tmp_path):
+    # Permissions do not stop root; a path below a plain file stops everybody.
+    (tmp_path / "file").write_text("")
+    return Cache(tmp_path / "file" / "cache")
+
+
+def test_an_unwritable_folder_is_replaced_for_this_process_with_one_warning(unwritable, caplog):
+    builder = Builder()
+    with caplog.at_level(logging.WARNING, "tvmffi_cubin"):
+        made = unwritable.obtain(BASE, builder)
+        again = Cache(unwritable.root).obtain(BASE, builder)
+        unwritable.obtain("cd" * 32, Builder())
+    assert made.so.read_bytes() == b"so"
+    assert again.path == made.path
+    assert builder.runs == 1
+    (record,) = caplog.records
+    assert str(unwritable.root) in record.getMessage()
+    assert "TVMFFI_CUBIN_CACHE_DIR" in record.getMessage()
+
+
+def test_a_read_only_folder_still_serves_what_it_has(cache, monkeypatch):
+    made = cache.obtain(BASE, Builder())
+
+    def refuse(*args, **kwargs):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for name in ("mkdir", "makedirs", "rename", "replace"):
+        monkeypatch.setattr(cache_module.os, name, refuse)
+    assert cache.obtain(BASE, Builder(b"not built")).path == made.path
+
+
+def full(*args, **kwargs):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_disk_that_fills_up_when_publishing_is_replaced(cache, monkeypatch, caplog):
+    real = cache_module.write_manifest
+
+    def write(directory, product, *, base_key):
+        if directory.startswith(str(cache.root)):
+            full()
+        real(directory, product, base_key=base_key)
+
+    monkeypatch.setattr(cache_module, "write_manifest", write)
+    builder = Builder()
+    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
+    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
+    assert builder.runs == 1
+    assert len(caplog.records) == 1
+    assert list((cache.root / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["ours", "limit", "compiler"])
+def test_a_disk_that_fills_up_while_building_is_replaced(cache, way):
+    def make(directory):
+        if directory.is_relative_to(cache.root):
+            if way == "ours":
+                full()
+            if way == "limit":
+                raise OSError(errno.EFBIG, "File too large")
+            raise BuildError("no", output="as: No space left on device", directory=str(directory))
+        return Builder()(directory)
+
+    assert cache.obtain(BASE, make).so.read_bytes() == b"so"
+    assert list((cache.root / "tmp").iterdir()) == []
+
+
+def test_a_disk_with_hardly_any_room_is_replaced_before_the_build(cache, monkeypatch):
+    class Space:
+        f_blocks, f_bavail, f_frsize = 1000, 1, 4096
+
+    seen = []
+    real = os.statvfs
+
+    def statvfs(path):
+        return Space if str(path).startswith(str(cache.root)) else real(path)
+
+    def make(directory):
+        seen.append(directory)
+        return Builder()(directory)
+
+    monkeypatch.setattr(cache_module.os, "statvfs", statvfs)
+    cache.obtain(BASE, make)
+    assert not seen[0].is_relative_to(cache.root)
+
+
+def test_without_any_room_the_error_names_both_folders_and_the_remedy(unwritable, monkeypatch):
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    with pytest.raises(CacheError, match="TVMFFI_CUBIN_CACHE_DIR") as caught:
+        unwritable.obtain(BASE, Builder())
+    assert str(unwritable.root) in str(caught.value)
+    assert "No space left" in str(caught.value)
+
+
+def test_a_failing_disk_is_an_error_that_names_the_folder(cache, monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(cache_module, "write_manifest", fail)
+    with pytest.raises(CacheError, match="Input/output error") as caught:
+        cache.obtain(BASE, Builder())
+    assert str(cache.root) in str(caught.value)
+
+
+def test_a_disk_that_fills_up_when_recording_is_replaced(cache, monkeypatch):
+    real = cache_module.write_sets
+
+    def write(path, newest, others):
+        if path.startswith(str(cache.root)):
+            full()
+        real(path, newest, others)
+
+    monkeypatch.setattr(cache_module, "write_sets", write)
+    builder = Builder()
+    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
+    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
+    assert builder.runs == 1
+
+
+# Where it is
+
+
+def test_the_variable_names_the_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "mine"))
+    assert default().root == tmp_path / "mine"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "~/mine")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default().root == tmp_path / "mine"
+
+
+def test_a_folder_that_nothing_could_be_loaded_from_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", f"{tmp_path}/\udcff")
+    with pytest.raises(CacheError, match=r"udcff.* is no Unicode text.*TVMFFI_CUBIN_CACHE_DIR"):
+        cache_folder()
+
+
+@pytest.mark.parametrize("variable", ["", "  ", "/somewhere/cache"])
+def test_the_default_is_the_users_cache_folder(tmp_path, monkeypatch, variable):
+    platformdirs = pytest.importorskip("platformdirs")
+    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", variable)
+    assert cache_folder() == str(platformdirs.user_cache_path("tvmffi_cubin"))
+
+
+def test_without_a_home_the_error_names_the_variable(monkeypatch):
+    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    with pytest.raises(CacheError, match="TVMFFI_CUBIN_CACHE_DIR"):
+        default()
+
+
+def test_an_entry_of_another_schema_is_no_entry(cache):
+    made = cache.obtain(BASE, Builder())
+    manifest = json.loads((made.path / "manifest.json").read_text())
+    (made.path / "manifest.json").write_text(json.dumps({**manifest, "schema": 2}))
+    assert entry.read_entry(str(made.path)) is None
