@@ -14,7 +14,7 @@ from .environment import build_environment
 from .errors import BuildError, ToolchainError
 from .plan import BuildPlan
 
-__all__ = ["load_failure", "run"]
+__all__ = ["jobs", "load_failure", "run"]
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
@@ -59,7 +59,7 @@ def run(
     OSError
         If the files cannot be written.
     """
-    command = [os.fspath(ninja_path or _find_ninja()), "-C", os.fspath(directory), *_jobs()]
+    command = [os.fspath(ninja_path or _find_ninja()), "-C", os.fspath(directory), *jobs()]
     for name, content in {**files, **ninja.files(plan)}.items():
         _write(directory, name, content)
     status, output = _run_ninja(command)
@@ -100,7 +100,8 @@ def _find_ninja() -> str:
     return os.fspath(toolchain.find_ninja())
 
 
-def _jobs() -> list[str]:
+def jobs() -> list[str]:
+    """Return ninja's options for ``MAX_JOBS``; raises ValueError where that is no number."""
     wanted = config.get("MAX_JOBS")
     if wanted is None:
         return []

@@ -13,7 +13,7 @@ from . import arguments, identity
 from .key import Key, file_digest
 from .source import Source
 
-__all__ = ["Binary", "ImageFile", "SourceFiles", "read_files"]
+__all__ = ["Binary", "ImageFile", "SourceFiles", "read_files", "source_text"]
 
 _KINDS = {
     ".cu": "cuda",
@@ -141,6 +141,28 @@ def read_files(
     )
 
 
+def source_text(path: str, data: bytes) -> str:
+    """Return a CUDA file's text.
+
+    Raises
+    ------
+    ValueError
+        It is no UTF-8 or holds a NUL; the message has the file, the line and the remedy.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path} is no UTF-8 text: line {line} holds the byte {data[error.start]:#04x}; "
+            f"convert it, for example: iconv -f latin1 -t utf-8"
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ValueError(f"{path} holds a NUL character in line {line}: it is no source text")
+    return text
+
+
 def _paths(what: str, value: Any) -> list[str]:
     if value is None:
         return []
@@ -221,18 +243,7 @@ def _read_source(path: str, *, strict: bool) -> Source:
     if not strict:
         # The compiler reads the file itself; what encodings it takes is its own affair.
         return Source(data.decode("utf-8", "surrogateescape"), path, real_folder)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{path} is no UTF-8 text: line {line} holds the byte {data[error.start]:#04x}; "
-            f"convert it, for example: iconv -f latin1 -t utf-8"
-        ) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise ValueError(f"{path} holds a NUL character in line {line}: it is no source text")
-    return Source(text.removeprefix("\ufeff"), path, real_folder)
+    return Source(source_text(path, data).removeprefix("\ufeff"), path, real_folder)
 
 
 def _add_image(images: dict[str, ImageFile], path: str) -> None:

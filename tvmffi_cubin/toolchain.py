@@ -161,8 +161,8 @@ def identify_host_compiler(compiler: HostCompiler) -> str:
     text = done.stdout.decode("utf-8", "replace")
     if done.returncode != 0:
         raise ToolchainError(
-            f"{' '.join(command)!r} failed with status {done.returncode}: {text.strip()}; "
-            f"set {compiler.variable} to a compiler"
+            f"{' '.join(command)!r} failed with status {done.returncode}: "
+            f"{text.strip() or 'it printed nothing'}; set {compiler.variable} to a compiler"
         )
     lines = text.splitlines()
     kept = [line for line in lines if line.startswith("Target:") or " version " in line]

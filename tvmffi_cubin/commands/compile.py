@@ -68,9 +68,11 @@ def add_to(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     # Here, not above: the other commands work where NVRTC does not.
     from .. import nvrtc
-    from ..atomic import write_atomically
+    from ..source_files import source_text
 
-    source = options.file.read_text(encoding="utf-8")
+    source = source_text(str(options.file), options.file.read_bytes())
+    if not source.strip():
+        raise ValueError(f"{options.file} is empty; write CUDA C++ in it")
     cubin = nvrtc.compile(
         source,
         name=str(options.file),
@@ -83,12 +85,31 @@ def _run(options: argparse.Namespace) -> int:
     )
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
     output = options.output or options.file.with_suffix(f".{suffix}")
-    if not output.parent.is_dir():
-        raise ValueError(f"{output}: its folder does not exist; make it first")
-    write_atomically(str(output), cubin.image)
+    _write(output, cubin.image, source=options.file)
     print(f"{output}: {len(cubin.image)} bytes for {cubin.arch}")
     if cubin.kind == "ltoir":
         print("It is LTO-IR, yet to be linked.")
     else:
         print(kernel_table(cubin.kernels) if cubin.kernels else "It has no kernels.")
     return 0
+
+
+def _write(output: Path, image: bytes, *, source: Path) -> None:
+    from ..atomic import write_atomically
+
+    if output.is_dir():
+        example = output / source.with_suffix(".cubin").name
+        raise ValueError(f"{output} is a folder; name the file to write, such as {example}")
+    if not output.parent.is_dir():
+        raise ValueError(f"{output}: its folder does not exist; make it first")
+    try:
+        if output.exists() and output.samefile(source):
+            raise ValueError(f"{output} is the source itself; name another file with -o")
+        if output.exists() and not output.is_file():
+            # Renaming a file over /dev/null or a pipe would remove that.
+            output.write_bytes(image)
+        else:
+            write_atomically(str(output), image)
+    except OSError as error:
+        # The name in it may be that of a temporary file.
+        raise OSError(error.errno, error.strerror, str(output)) from None

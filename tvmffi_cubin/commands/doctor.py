@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, config, driver, toolchain
-from ..arch import number_of
+from .. import __version__, builder, config, driver, pch, toolchain
+from ..arch import check_archs, number_of, split
 from ..errors import CubinError
 from ..folder import cache_folder
 from ..toolchain import Cuda
@@ -66,6 +66,7 @@ def _findings() -> Iterator[Finding]:
     for name in config.VARIABLES:
         if os.environ.get(name):
             yield Finding("environment", f"{name}={os.environ[name]}", "set")
+            yield from _wrong_value(name, os.environ[name])
 
 
 def _checked(what: str, find: Callable[[], str]) -> Iterator[Finding]:
@@ -73,6 +74,19 @@ def _checked(what: str, find: Callable[[], str]) -> Iterator[Finding]:
         yield Finding(what, find())
     except (CubinError, ValueError, OSError, ImportError) as error:
         yield Finding(what, str(error), "problem")
+
+
+def _wrong_value(name: str, value: str) -> Iterator[Finding]:
+    """Report a value that builds refuse and that no other finding is about."""
+    checks: dict[str, Callable[[], object]] = {
+        "TVMFFI_CUBIN_ARCH": lambda: check_archs(split(value), what=name),
+        "TVMFFI_CUBIN_PCH": lambda: pch.is_wanted(None),
+        "MAX_JOBS": builder.jobs,
+    }
+    try:
+        checks.get(name, bool)()
+    except ValueError as error:
+        yield Finding("environment", str(error), "problem")
 
 
 def _tvm_ffi() -> str:
