@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -20,6 +21,29 @@ __all__ = ["OBJECT", "home", "launcher_flags", "obtain", "own_headers"]
 
 OBJECT = "launcher.o"
 _DEPFILE = "launcher.d"
+
+# What a compiler's words mean, the first that is found. Of those that it says where it refuses the
+# source, the language is too old for it; all else has causes of its own: limits, memory, disk.
+_REMEDIES = (
+    (
+        re.compile(r"cannot execute|error trying to exec"),
+        "the C++ compiler is not installed in full: apt install g++ (or: conda install -c "
+        "conda-forge gxx), or set CXX to another",
+    ),
+    (
+        re.compile(r"fatal error: .*(No such file|file not found)"),
+        "a header is missing: install the package that has it (the C library's: apt install "
+        "libc6-dev; or: conda install -c conda-forge gxx)",
+    ),
+    (
+        re.compile(r"c\+\+17|:\d+:\d+: error: ", re.IGNORECASE),
+        "a C++17 compiler is needed: set CXX to one",
+    ),
+)
+_NOT_THE_SOURCE = (
+    "the compiler itself failed, for the reason that it gives above: look at this process's limits "
+    "(ulimit -a), at memory and at the disk's room, or set CXX to another compiler"
+)
 
 
 def launcher_flags(tools: Toolset, *, optimize: str) -> tuple[str, ...]:
@@ -96,9 +120,10 @@ def _compile(folder: Path, tools: Toolset) -> Product:
     )
     output = done.stdout.decode("utf-8", "replace")
     if done.returncode != 0 or not os.path.exists(folder / OBJECT):
+        said = output.strip() or "it printed nothing"
         raise BuildError(
-            f"the launcher does not compile with {' '.join(tools.compiler.command)}:\n{output}\n"
-            "a C++17 compiler is needed: set CXX to one",
+            f"the launcher does not compile with {' '.join(tools.compiler.command)} (exit status "
+            f"{done.returncode}):\n{said}\n{_remedy(output)}",
             command=shlex.join(command),
             output=output,
             directory=os.fspath(folder),
@@ -110,3 +135,7 @@ def _compile(folder: Path, tools: Toolset) -> Product:
         facts={"dependencies": dependencies},
         versions=tools.versions,
     )
+
+
+def _remedy(output: str) -> str:
+    return next((text for words, text in _REMEDIES if words.search(output)), _NOT_THE_SOURCE)

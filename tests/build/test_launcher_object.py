@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 import tvmffi_cubin
 from tvmffi_cubin import launcher_object, toolset
 from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.toolchain import HostCompiler
 
 BESIDE = Path(tvmffi_cubin.__file__).parent / "__pycache__" / "launcher"
 
@@ -43,3 +47,60 @@ def test_it_depends_on_no_header_of_the_system(tools, tmp_path):
     assert any(path.endswith("launcher/plan.h") for path in read)
     assert any(path.endswith("tvm/ffi/c_api.h") for path in read)
     assert not [path for path in read if path.startswith("/usr/include/stdio")]
+
+
+@pytest.fixture
+def beside_nothing(monkeypatch):
+    """The package's own folder cannot be written."""
+    monkeypatch.setattr(launcher_object, "home", lambda cache, tools: cache)
+
+
+def refusal(folder: Path, tools, said: str) -> str:
+    """Return the error of a compiler that fails with these words."""
+    compiler = folder / "compiler"
+    compiler.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\nexit 1\n")
+    compiler.chmod(0o755)
+    tools = dataclasses.replace(tools, compiler=HostCompiler(compiler))
+    with pytest.raises(BuildError) as caught:
+        launcher_object.obtain(Cache(folder / "cache"), tools)
+    return str(caught.value)
+
+
+@pytest.mark.usefixtures("beside_nothing")
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("c++: error: unrecognized command line option '-std=c++17'", "a C++17 compiler is needed"),
+        ("launcher.cc:3:10: error: 'string_view' is not in std", "a C++17 compiler is needed"),
+        ("launcher.cc:1:10: fatal error: string.h: No such file or directory", "libc6-dev"),
+        ("launcher.cc:1:10: fatal error: 'string.h' file not found", "libc6-dev"),
+        ("g++: error trying to exec 'cc1plus': execvp: No such file or directory", "apt install g"),
+        (
+            "c++: fatal error: Killed signal terminated program cc1plus",
+            "the compiler itself failed",
+        ),
+        (
+            "x.cc:9:1: fatal error: error writing to /tmp/x.s: No space",
+            "the compiler itself failed",
+        ),
+        ("", "the compiler itself failed"),
+    ],
+)
+def test_a_compiler_that_fails_is_quoted_with_the_remedy_for_what_it_said(
+    said, remedy, tools, tmp_path
+):
+    message = refusal(tmp_path, tools, said)
+    assert f"(exit status 1):\n{said or 'it printed nothing'}\n" in message
+    assert remedy in message.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("beside_nothing")
+def test_a_limit_of_file_sizes_is_no_want_of_a_compiler(tools, tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(BuildError, match=r"File size limit(.|\n)*\(ulimit -a\)") as caught:
+            launcher_object.obtain(Cache(tmp_path), tools)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "C++17" not in str(caught.value)
