@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any
@@ -34,6 +33,5 @@ class Export:
 
 
 def _fields(launch: Launch) -> list[Any]:
-    # The order of args does not matter to a launch; that of everything else does.
-    values = [getattr(launch, field.name) for field in dataclass_fields(launch)]
-    return [dict(value) if isinstance(value, Mapping) else value for value in values]
+    # A key takes no account of the order of args, which does not matter to a launch.
+    return [getattr(launch, field.name) for field in dataclass_fields(launch)]

@@ -15,17 +15,16 @@ from .key import Key
 
 __all__ = ["forget", "remember"]
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 # A file changed again within one tick of its file system's clock keeps its timestamps. An answer
 # about a file this young, in nanoseconds, is not written down.
 _SETTLED_NS = 2_000_000_000
 
-_FileStamp = tuple[str, int, int, int, int]
-_Stamp = tuple[_FileStamp, ...]
 _Path = str | os.PathLike[str]
 
-_answers: dict[tuple[str, tuple[str, ...]], tuple[_Stamp, str]] = {}
+# The stamp, and the answer, by question and files.
+_answers: dict[tuple[str, str], tuple[str, str]] = {}
 
 
 def remember(files: _Path | Sequence[_Path], compute: Callable[[], str], *, what: str = "") -> str:
@@ -49,8 +48,8 @@ def remember(files: _Path | Sequence[_Path], compute: Callable[[], str], *, what
         If a file does not exist.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
-    names = tuple(map(os.path.abspath, paths))
-    stamp = tuple(map(_stamp, names))
+    names = "\0".join(map(_absolute, paths))
+    stamp = _stamp(names)
     known = _answers.get((what, names))
     if known is not None and known[0] == stamp:
         return known[1]
@@ -60,7 +59,7 @@ def remember(files: _Path | Sequence[_Path], compute: Callable[[], str], *, what
         text = compute()
         if not isinstance(text, str):
             raise TypeError(f"an identity must be str, got {type(text).__name__}")
-        if tuple(map(_stamp, names)) != stamp:
+        if _stamp(names) != stamp:
             return text
         if memo and _settled(stamp):
             _write(memo, stamp, text)
@@ -73,19 +72,28 @@ def forget() -> None:
     _answers.clear()
 
 
-def _stamp(name: str) -> _FileStamp:
+def _absolute(path: _Path) -> str:
+    name = os.fspath(path)
+    return name if name.startswith("/") else os.path.abspath(name)
+
+
+# One text for all files: every look-up in the cache makes one of thirty files and compares it.
+def _stamp(names: str) -> str:
     # The file behind all links: its inode and change time say which it is, and cost a tenth of
     # what its real path does.
-    info = os.stat(name)
-    return name, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+    found = map(os.stat, names.split("\0"))
+    return "\n".join(
+        f"{info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}" for info in found
+    )
 
 
-def _settled(stamp: _Stamp) -> bool:
+def _settled(stamp: str) -> bool:
     limit = time.time_ns() - _SETTLED_NS
-    return all(max(modified, changed) < limit for *_, modified, changed in stamp)
+    times = (line.split(" ")[2:] for line in stamp.split("\n"))
+    return all(int(moment) < limit for pair in times for moment in pair)
 
 
-def _memo_path(what: str, names: tuple[str, ...]) -> str | None:
+def _memo_path(what: str, names: str) -> str | None:
     try:
         folder = cache_folder()
     except CacheError:
@@ -94,18 +102,18 @@ def _memo_path(what: str, names: tuple[str, ...]) -> str | None:
     return os.path.join(folder, "identity", f"{key.hexdigest()}.json")
 
 
-def _read(memo: str, stamp: _Stamp) -> str | None:
+def _read(memo: str, stamp: str) -> str | None:
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         with open(memo, "rb") as file:
             data = json.loads(file.read())
-        known = data["schema"] == _SCHEMA and tuple(map(tuple, data["files"])) == stamp
+        known = data["schema"] == _SCHEMA and data["stamp"] == stamp
         if known and isinstance(data["text"], str):
             return str(data["text"])
     return None
 
 
-def _write(memo: str, stamp: _Stamp, text: str) -> None:
+def _write(memo: str, stamp: str, text: str) -> None:
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(memo), exist_ok=True)
-        data = {"schema": _SCHEMA, "files": stamp, "text": text}
+        data = {"schema": _SCHEMA, "stamp": stamp, "text": text}
         write_atomically(memo, json.dumps(data).encode())

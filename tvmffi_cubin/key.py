@@ -33,9 +33,11 @@ class Key:
     def __init__(self, purpose: str) -> None:
         # SHA-256 and not BLAKE2: OpenSSL's uses the CPU's own instructions and is twice as fast.
         self._hash = hashlib.sha256()
-        self._put("tvmffi_cubin")
-        self._put(SCHEMA)
-        self._put(purpose)
+        parts: list[bytes | memoryview] = []
+        for value in ("tvmffi_cubin", SCHEMA, purpose):
+            _encode(value, parts)
+        for part in parts:
+            self._hash.update(part)
 
     def add(self, label: str, value: Value) -> Key:
         """Append one field and return this key.
@@ -47,57 +49,67 @@ class Key:
         """
         if not isinstance(label, str):
             raise TypeError(f"a key's label must be str, got {type(label).__name__}")
-        copy = self._hash.copy()
+        parts: list[bytes | memoryview] = []
         try:
-            self._put(label)
-            self._put(value)
+            _encode(label, parts)
+            _encode(value, parts)
         except TypeError as error:
-            self._hash = copy
             raise TypeError(f"key field {label!r}: {error}") from None
+        for part in parts:
+            self._hash.update(part)
         return self
 
     def hexdigest(self) -> str:
         """Return the digest of the fields so far: 64 hexadecimal digits."""
         return self._hash.hexdigest()
 
-    def _frame(self, tag: bytes, payload: bytes | bytearray | memoryview) -> None:
-        self._hash.update(b"%c%d:" % (tag, len(payload)))
-        self._hash.update(payload)
 
-    def _put(self, value: Value) -> None:
-        if isinstance(value, str):
-            # File names may hold lone surrogates, which plain UTF-8 refuses.
-            self._frame(b"s", value.encode("utf-8", "surrogatepass"))
-        elif value is None:
-            self._frame(b"n", b"")
-        elif isinstance(value, bool):
-            self._frame(b"b", b"1" if value else b"0")
-        elif isinstance(value, int):
-            self._frame(b"i", b"%x" % value)
-        elif isinstance(value, float):
-            self._frame(b"f", struct.pack("<d", value))
-        elif isinstance(value, (bytes, bytearray, memoryview)):
-            self._frame(b"y", memoryview(value).cast("B"))
-        elif isinstance(value, Mapping):
-            self._put_mapping(value)
-        elif isinstance(value, Sequence):
-            self._hash.update(b"l%d:" % len(value))
-            for item in value:
-                self._put(item)
-        else:
-            raise TypeError(
-                f"cannot hash a {type(value).__name__}; pass None, bool, int, float, str, bytes, "
-                "or a sequence or mapping of those"
-            )
+def _encode(value: Value, parts: list[bytes | memoryview]) -> None:
+    if isinstance(value, str):
+        # File names may hold lone surrogates, which plain UTF-8 refuses.
+        payload = value.encode("utf-8", "surrogatepass")
+        parts.append(b"s%d:%b" % (len(payload), payload))
+    elif value is None:
+        parts.append(b"n0:")
+    elif isinstance(value, bool):
+        parts.append(b"b1:1" if value else b"b0:")
+    elif isinstance(value, int):
+        number = b"%x" % value
+        parts.append(b"i%d:%b" % (len(number), number))
+    elif isinstance(value, float):
+        parts.append(b"f8:" + struct.pack("<d", value))
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        # An image may have several GiB: it is not copied.
+        view = memoryview(value).cast("B")
+        parts += (b"y%d:" % len(view), view)
+    # The plain types first: to ask an abstract class about a type takes long.
+    elif isinstance(value, (list, tuple)):
+        _encode_items(value, parts)
+    elif isinstance(value, (dict, Mapping)):
+        _encode_mapping(value, parts)
+    elif isinstance(value, Sequence):
+        _encode_items(value, parts)
+    else:
+        raise TypeError(
+            f"cannot hash a {type(value).__name__}; pass None, bool, int, float, str, bytes, "
+            "or a sequence or mapping of those"
+        )
 
-    def _put_mapping(self, value: Mapping[str, Value]) -> None:
-        for name in value:
-            if not isinstance(name, str):
-                raise TypeError(f"a mapping's keys must be str, got {type(name).__name__}")
-        self._hash.update(b"m%d:" % len(value))
-        for name in sorted(value):
-            self._put(name)
-            self._put(value[name])
+
+def _encode_items(value: Sequence[Value], parts: list[bytes | memoryview]) -> None:
+    parts.append(b"l%d:" % len(value))
+    for item in value:
+        _encode(item, parts)
+
+
+def _encode_mapping(value: Mapping[str, Value], parts: list[bytes | memoryview]) -> None:
+    for name in value:
+        if not isinstance(name, str):
+            raise TypeError(f"a mapping's keys must be str, got {type(name).__name__}")
+    parts.append(b"m%d:" % len(value))
+    for name in sorted(value):
+        _encode(name, parts)
+        _encode(value[name], parts)
 
 
 def file_digest(path: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import condition, expr
+from . import expr
 
 if TYPE_CHECKING:
     from .dispatch import Dispatch
@@ -140,6 +140,8 @@ def _check_figure(name: str, value: object, *, least: int) -> None:
 def _check_when(text: str | None) -> None:
     if text is None:
         return
+    from . import condition
+
     try:
         condition.parse(text)
     except (TypeError, ValueError) as error:

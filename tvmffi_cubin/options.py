@@ -101,9 +101,9 @@ def check(function: str, options: Mapping[str, Any], known: type) -> dict[str, A
     backend, directory = options.get("backend"), options.get("build_directory")
     if backend not in (None, "cuda"):
         raise ValueError(f"backend={backend!r}: this package builds for CUDA only")
-    if not isinstance(directory, str | os.PathLike | None):
-        raise TypeError(f"build_directory is a str or a path, got {type(directory).__name__}")
     if directory is not None:
+        if not isinstance(directory, str | os.PathLike):
+            raise TypeError(f"build_directory is a str or a path, got {type(directory).__name__}")
         check_path("build_directory", directory)
     apart = ("arch", "backend", "build_directory")
     return {name: value for name, value in options.items() if name not in apart}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import pch, preprocessor_flags
+from . import pch
 from .arguments import check_unicode, file_name, flags, folders, identifier, strings, texts
 from .dispatch import Dispatch
 from .export import Export
@@ -108,6 +108,8 @@ class Request:
         key.add("cflags", self.cflags)
         key.add("cuda_cflags", self.cuda_cflags)
         if self.cuda_cflags:
+            from . import preprocessor_flags
+
             # Relative paths in them are other paths in another current folder.
             key.add("cuda_preprocessor", preprocessor_flags.parse(self.cuda_cflags).words)
         key.add("ldflags", self.ldflags)

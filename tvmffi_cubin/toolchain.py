@@ -216,8 +216,9 @@ def tvm_ffi_paths() -> TvmFfiPaths:
     package = _package_dir("tvm_ffi")
     if package is None:
         raise ToolchainError("tvm-ffi is missing; run: pip install apache-tvm-ffi")
-    paths = TvmFfiPaths(package / "include", package / "lib", package / "lib" / "libtvm_ffi.so")
-    if paths.library.is_file() and (paths.include / "tvm").is_dir():
+    library_dir = package / "lib"
+    paths = TvmFfiPaths(package / "include", library_dir, library_dir / "libtvm_ffi.so")
+    if os.path.isfile(paths.library) and os.path.isdir(f"{paths.include}/tvm"):
         return paths
     # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
     from tvm_ffi import libinfo
@@ -234,10 +235,10 @@ def tvm_ffi_paths() -> TvmFfiPaths:
 
 def include_dir() -> Path:
     """Return the folder of this package's C++ headers, in a wheel or in a checkout."""
-    package = Path(os.path.dirname(os.path.abspath(__file__)))
-    for folder in (package / "include", package.parent / "include"):
-        if (folder / "tvmffi_cubin").is_dir():
-            return folder
+    package = os.path.dirname(os.path.abspath(__file__))
+    for folder in (f"{package}/include", f"{os.path.dirname(package)}/include"):
+        if os.path.isdir(f"{folder}/tvmffi_cubin"):
+            return Path(folder)
     raise ToolchainError(
         f"tvmffi_cubin's C++ headers are missing beside and inside {package}; "
         "run: pip install --force-reinstall tvmffi-cubin"
@@ -277,7 +278,8 @@ def _on_path(name: str) -> Path | None:
 
 
 def _is_program(path: str | Path) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    # In this order: access says that there is nothing without raising an error inside.
+    return os.access(path, os.X_OK) and os.path.isfile(path)
 
 
 def _is_binary(path: Path) -> bool:

@@ -243,7 +243,7 @@ print("tvmffi_cubin" in sys.modules)
 def test_a_changed_generator_builds_anew(monkeypatch):
     before = toolset.find(needs_cuda=True).versions
     identity.forget()
-    monkeypatch.setattr(toolset, "_GENERATORS", toolset._GENERATORS[:-1])
+    monkeypatch.setattr(toolset, "GENERATORS", toolset.GENERATORS[:-1])
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/nowhere")
     after = toolset.find(needs_cuda=True).versions
     assert {name for name in before if before[name] != after[name]} == {"generator"}

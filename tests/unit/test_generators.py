@@ -1,0 +1,50 @@
+"""Every file of the package either shapes generated text, and is in the key, or is known not to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tvmffi_cubin
+from tvmffi_cubin import toolset
+
+PACKAGE = Path(tvmffi_cubin.__file__).parent
+
+# What a build does with these is in the key by itself, or changes nothing of what it makes. A new
+# module belongs here or into `toolset.GENERATORS`: there, if generated text depends on it.
+ARGUMENTS = "arguments dispatch export files given_image inline options over request source"
+ARGUMENTS += " source_files preprocessor_flags pch link_options"
+TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
+COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
+COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix nvrtc_unit parallel"
+COMPILERS += " pch_shelf ptx_files unit_compiler unit_hints compile_log device device_link linker"
+COMPILERS += " link_faults link_input"
+READERS = "cubin cxx_parser cxx_table cxx_type demangle device_symbols elf elf_file fatbin"
+READERS += " image_kind include_scan lz4 ptx scan scan_definitions source_facts source_text sources"
+CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback folder key lock"
+CACHE += " observer private_folder"
+LOADED = "__init__ __main__ assemble module module_function obtain stream"
+OTHERS = {
+    f"{name}.py" for name in f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED}".split()
+}
+
+
+def test_a_new_module_is_put_among_the_generators_or_the_others():
+    found = {path.name for path in PACKAGE.glob("*.py")}
+    generators = {name for name in toolset.GENERATORS if "/" not in name}
+    assert found - generators - OTHERS == set()
+    assert generators - found == set()
+    assert OTHERS - found == set()
+    assert generators & OTHERS == set()
+
+
+def test_every_template_is_a_generator():
+    templates = {f"templates/{path.name}" for path in PACKAGE.glob("templates/*.in")}
+    assert {name for name in toolset.GENERATORS if "/" in name} == templates
+
+
+def test_what_uses_a_template_or_writes_c_is_a_generator():
+    signs = ('/ "templates" /', "from .c_text import")
+    texts = {path.name: path.read_text() for path in PACKAGE.glob("*.py")}
+    writers = {name for name, text in texts.items() if any(sign in text for sign in signs)}
+    assert "codegen.py" in writers
+    assert writers <= set(toolset.GENERATORS)
