@@ -54,9 +54,18 @@ class LinkInput:
 
     @cached_property
     def symbols(self) -> tuple[DeviceSymbol, ...]:
-        """What relocatable code or PTX defines and refers to; of other kinds nothing is known."""
+        """What relocatable code or PTX defines and refers to; of other kinds nothing is known.
+
+        Raises
+        ------
+        ValueError
+            It is damaged.
+        """
         if self.kind == "relocatable":
-            return device_symbols(self.data)
+            try:
+                return device_symbols(self.data)
+            except ValueError as error:
+                raise ValueError(f"{self.name} cannot be linked: {error}") from None
         return ptx_symbols(self.data) if self.kind == "ptx" else ()
 
     def check_arch(self, target: str) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .arch import is_ptx, number_of
-from .cuda_library import SUCCESS
 from .cuda_wheels import Cuda, find_cuda
 from .errors import CompileError, CubinError, ToolchainError
 from .link_faults import (
@@ -19,7 +18,10 @@ from .link_faults import (
     read_faults,
 )
 from .link_input import LinkInput
-from .nvjitlink_library import NvJitLinkLibrary
+from .link_process import LinkCrash, run_apart
+from .link_run import LinkOutcome, LinkRun
+from .made_here import is_made_here
+from .nvjitlink_library import UNKNOWN_OPTION, NvJitLinkLibrary
 from .nvrtc_library import NvrtcLibrary
 
 __all__ = ["LinkFailure", "Linked", "link_inputs"]
@@ -61,17 +63,28 @@ class LinkFailure(Exception):
         nvJitLink's own log.
     options : tuple of str
         The options that it was given.
+    given : tuple of str
+        The inputs that were not compiled in this process.
     """
 
-    def __init__(self, faults: tuple[LinkFault, ...], log: str, options: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        faults: tuple[LinkFault, ...],
+        log: str,
+        options: tuple[str, ...],
+        given: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(log)
         self.faults = faults
         self.log = log
         self.options = options
+        self.given = given
 
     def error(self, title: str, hints: Sequence[str] = ()) -> CompileError:
         """Return it as what callers get."""
         lines = [f"{title}:", *(map(str, self.faults) if self.faults else (self.log,))]
+        if self.given and not self.faults:
+            hints = (*hints, f"{_blame(self.given)}: compile it again")
         lines += [f"Hint: {hint}" for hint in hints]
         return CompileError("\n".join(lines), log=self.log, options=self.options)
 
@@ -114,23 +127,69 @@ def link_inputs(
         raise LinkFailure(faults, "", command)
     # Not the names themselves: they may hold anything, and the log is to be read.
     names = {f"input{index}": item.name for index, item in enumerate(inputs)}
-    with library.linking(command) as link:
-        for name, item in zip(names, inputs, strict=True):
-            if link.add(item.kind, item.data, name) != SUCCESS:
-                raise _refusal(library, cuda, item, arch, _readable(link.error_log(), names))
-        result = link.complete()
-        errors, remarks = link.error_log(), link.info_log()
-        image = b"" if result != SUCCESS else link.ptx() if as_ptx else link.image()
-        # A variable that is defined nowhere, or something that is defined twice, is no error to
-        # nvJitLink where LTO-IR is linked: the image would have a variable of its own.
-        faults = read_faults(f"{errors}\n{remarks}", names)
-        faults += find_undefined_in_ptx(image) if as_ptx else ()
-        if result != SUCCESS or faults:
-            # nvJitLink 12.6 says what is undefined on the process's error stream alone.
-            faults = faults or find_undefined(inputs)
-            log = _readable("\n".join(filter(None, (errors, remarks))), names)
-            raise LinkFailure(faults, log or f"error {result}", command)
-        return Linked(image, _readable(remarks, names))
+    outcome = _run(
+        library,
+        inputs,
+        LinkRun(command, as_ptx, tuple(x.kind for x in inputs), tuple(x.data for x in inputs)),
+        arch,
+    )
+    errors, remarks = outcome.errors, outcome.remarks
+    if outcome.refused == "options":
+        raise _option_refusal(library, outcome, command)
+    if outcome.refused == "input":
+        item = inputs[outcome.position]
+        raise _refusal(library, cuda, item, arch, _readable(errors, names))
+    # A variable that is defined nowhere, or something that is defined twice, is no error to
+    # nvJitLink where LTO-IR is linked: the image would have a variable of its own.
+    faults = read_faults(f"{errors}\n{remarks}", names)
+    faults += find_undefined_in_ptx(outcome.image) if as_ptx else ()
+    if outcome.refused or faults:
+        # nvJitLink 12.6 says what is undefined on the process's error stream alone.
+        faults = faults or find_undefined(inputs)
+        log = _readable("\n".join(filter(None, (errors, remarks))), names)
+        raise LinkFailure(faults, log or f"error {outcome.result}", command, _given(inputs))
+    return Linked(outcome.image, _readable(remarks, names))
+
+
+def _run(
+    library: NvJitLinkLibrary, inputs: Sequence[LinkInput], run: LinkRun, arch: str
+) -> LinkOutcome:
+    given = _given(inputs)
+    if not given:
+        return library.run(run)
+    try:
+        return run_apart(library.path, run)
+    except LinkCrash as crash:
+        text = (
+            f"nvJitLink {_release(library)} {crash.what} when it linked for {arch}: "
+            f"{_blame(given)}; compile it again"
+        )
+        raise CompileError(
+            "\n".join(filter(None, (text, crash.output))), log=crash.output, options=run.options
+        ) from None
+
+
+def _given(inputs: Sequence[LinkInput]) -> tuple[str, ...]:
+    return tuple(item.name for item in inputs if not is_made_here(item.data))
+
+
+def _blame(given: Sequence[str]) -> str:
+    which = f"one of {', '.join(given)}" if len(given) > 1 else given[0]
+    return f"{which} may be damaged, or come from another release of the compiler"
+
+
+def _release(library: NvJitLinkLibrary) -> str:
+    return ".".join(map(str, library.version()))
+
+
+def _option_refusal(
+    library: NvJitLinkLibrary, outcome: LinkOutcome, options: Sequence[str]
+) -> CubinError | ValueError:
+    text = (
+        f"nvJitLink {_release(library)} refuses an option: "
+        f"{outcome.errors or f'error {outcome.result}'}; the options were: {' '.join(options)}"
+    )
+    return ValueError(text) if outcome.result == UNKNOWN_OPTION else CubinError(text)
 
 
 def _check_kinds(inputs: Sequence[LinkInput], arch: str) -> None:
@@ -168,7 +227,7 @@ def _check_supported(library: NvJitLinkLibrary, cuda: Cuda, arch: str) -> None:
 def _refusal(
     library: NvJitLinkLibrary, cuda: Cuda, item: LinkInput, arch: str, log: str
 ) -> CubinError | ValueError:
-    release = ".".join(map(str, library.version()))
+    release = _release(library)
     if newer := _NEWER_ARCH.search(log):
         return ValueError(
             f"{item.name} is for sm_{newer[1]} and cannot be linked into an image for {arch}: "

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .cuda_library import SUCCESS, CudaLibrary
-from .errors import CubinError
+from .link_run import LinkOutcome, LinkRun
 
-__all__ = ["INPUT_TYPES", "UNKNOWN_OPTION", "Linking", "NvJitLinkLibrary"]
+__all__ = ["INPUT_TYPES", "UNKNOWN_OPTION", "NvJitLinkLibrary"]
 
 UNKNOWN_OPTION = 1
 INPUT_TYPES = {"relocatable": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
@@ -49,45 +49,40 @@ class NvJitLinkLibrary(CudaLibrary):
     prefix = "nvJitLink"
     prototypes = _PROTOTYPES
 
-    @contextmanager
-    def linking(self, options: Sequence[str]) -> Iterator[Linking]:
-        """Begin a link for the duration of a with statement.
+    def run(self, run: LinkRun) -> LinkOutcome:
+        """Link."""
+        with self._linking(run.options) as (created, link):
+            if created != SUCCESS:
+                log = link.error_log() if link.handle.value else ""
+                return LinkOutcome("options", created, 0, log, "", b"")
+            for position, (kind, data) in enumerate(zip(run.kinds, run.inputs, strict=True)):
+                result = link.add(kind, data, f"input{position}")
+                if result != SUCCESS:
+                    return LinkOutcome("input", result, position, link.error_log(), "", b"")
+            result = link.complete()
+            logs = link.error_log(), link.info_log()
+            if result != SUCCESS:
+                return LinkOutcome("link", result, 0, *logs, b"")
+            return LinkOutcome("", result, 0, *logs, link.ptx() if run.as_ptx else link.image())
 
-        Raises
-        ------
-        ValueError
-            An option is unknown.
-        """
+    @contextmanager
+    def _linking(self, options: Sequence[str]) -> Iterator[tuple[int, _Linking]]:
+        """Begin a link for the duration of a with statement; the result may be a refusal."""
         handle = ctypes.c_void_p()
         encoded = [os.fsencode(option) for option in options]
         array = (ctypes.c_char_p * len(encoded))(*encoded)
-        result = self.library.nvJitLinkCreate(ctypes.byref(handle), len(encoded), array)
-        link = Linking(self, handle)
+        created = self.library.nvJitLinkCreate(ctypes.byref(handle), len(encoded), array)
         try:
-            if result != SUCCESS:
-                raise _refusal(self, result, link, options)
-            yield link
+            yield int(created), _Linking(self, handle)
         finally:
             # A link that could not begin has a handle too: it holds the log.
             if handle.value:
                 self.library.nvJitLinkDestroy(ctypes.byref(handle))
 
 
-def _refusal(
-    library: NvJitLinkLibrary, result: int, link: Linking, options: Sequence[str]
-) -> Exception:
-    log = link.error_log() if link.handle.value else ""
-    release = ".".join(map(str, library.version()))
-    text = (
-        f"nvJitLink {release} refuses an option: {log or f'error {result}'}; "
-        f"the options were: {' '.join(options)}"
-    )
-    return ValueError(text) if result == UNKNOWN_OPTION else CubinError(text)
-
-
 @dataclass(frozen=True)
-class Linking:
-    """A link under way, alive inside `NvJitLinkLibrary.linking` only."""
+class _Linking:
+    """A link under way, alive inside `NvJitLinkLibrary.run` only."""
 
     owner: NvJitLinkLibrary
     handle: ctypes.c_void_p

@@ -17,6 +17,7 @@ from .cubin import Cubin
 from .cuda_library import SUCCESS
 from .cuda_wheels import Cuda
 from .errors import CompileError, CubinError
+from .made_here import note_made_here
 from .nvrtc_library import INVALID_OPTION, NvrtcLibrary
 from .nvrtc_options import compile_options, random_seed
 from .toolchain import include_dir
@@ -95,8 +96,11 @@ class Unit:
             own = [str(folder) for folder in cuda.include_dirs]
             level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO
             _logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
+        image = done.image.rstrip(b"\0") if target_type == "ptx" else done.image
+        if target_type != "cubin":
+            note_made_here(image)
         return Cubin(
-            image=done.image.rstrip(b"\0") if target_type == "ptx" else done.image,
+            image=image,
             arch=arch,
             lowered_names=done.lowered_names,
             log=log,
