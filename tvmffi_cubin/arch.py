@@ -152,9 +152,9 @@ def resolve_archs(
         found = driver.device_arch(driver.current_device())
     except (ToolchainError, ValueError) as error:
         raise ToolchainError(
-            f"no GPU to compile for: {error}; without one, say which architecture you want, "
-            f'for example arch="sm_90a" or {_VARIABLE}=sm_90a'
-        ) from error
+            f"no GPU to compile for: {error}; building works without one: say which architecture "
+            f'you want, for example arch="sm_90a" or {_VARIABLE}=sm_90a'
+        ) from None
     number = number_of(found)
     own = _most_specific(number)
     if number <= _KNOWN_TO_ALL or known is None:

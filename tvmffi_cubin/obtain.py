@@ -25,6 +25,14 @@ def obtain(request: Request, arch: Any) -> Entry:
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         See `tvmffi_cubin.load_inline`.
     """
+    try:
+        return _obtain(request, arch)
+    except (BuildError, CompileError, ToolchainError) as error:
+        # The message says all; a screen of this package's frames would bury it in a notebook.
+        raise error.with_traceback(None) from error.__cause__
+
+
+def _obtain(request: Request, arch: Any) -> Entry:
     tools = toolset.find(needs_cuda=request.needs_cuda, needs_c=bool(request.files.c))
     archs = _resolve_archs(request, arch, tools)
     if len(archs) > 1 and request.may_have_kernels:
@@ -40,11 +48,7 @@ def obtain(request: Request, arch: Any) -> Entry:
     # Compilers and generators are imported on a miss only.
     from .assemble import make
 
-    try:
-        return cache.obtain(key, lambda folder: make(request, archs, tools, cache, folder))
-    except (BuildError, CompileError) as error:
-        # The message says all; a screen of this package's frames would bury it in a notebook.
-        raise error.with_traceback(None) from error.__cause__
+    return cache.obtain(key, lambda folder: make(request, archs, tools, cache, folder))
 
 
 def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset) -> tuple[str, ...]:

@@ -82,6 +82,18 @@ def test_an_error_in_a_source_shows_no_inner_frames(source, error):
     assert frames == ["load_inline", "obtain"]
 
 
+def test_where_there_is_no_gpu_to_compile_for_the_error_stands_alone(monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
+    with pytest.raises(tc.ToolchainError) as caught:
+        tc.load_inline("no_gpu", SAXPY)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert shown.count("Traceback (most recent call last)") == 1
+    assert len(shown.splitlines()) < 15
+    last = shown.splitlines()[-1]
+    assert "no GPU to compile for: the CUDA driver could not be opened: /nonexistent/" in last
+    assert last.endswith('for example arch="sm_90a" or TVMFFI_CUBIN_ARCH=sm_90a')
+
+
 def test_an_unknown_function_lists_those_there_are(ops):
     with pytest.raises(AttributeError, match="no function 'nope'; there are saxpy, free, pipeline"):
         _ = ops.nope
