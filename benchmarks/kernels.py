@@ -73,6 +73,13 @@ extern "C" __global__ void empty(const float* a, const float* b, float* c, int n
   if (n == -1) c[0] = a[0] + b[0];
 }
 """
+# The same, of which one function is made over several types; float is the last.
+EMPTY_OF_TYPES = r"""
+template <class T> __global__ void empty(const T* a, const T* b, T* c, int n) {
+  if (n == -1) c[0] = a[0] + b[0];
+}
+"""
+TYPES = ("double", "int", "int64_t", "int16_t", "int8_t", "uint8_t", "uint16_t", "float")
 EMPTY_TRITON = """
 import triton
 import triton.language as tl

@@ -39,6 +39,14 @@ PEERS = (
         "tvmffi_cubin, no wrapper",
         "mod.k(a, b, c, n): four arguments checked, stream and device looked up",
     ),
+    *(
+        Peer(
+            f"tvmffi_cubin_of_{count}",
+            f"tvmffi_cubin, the last of {count} instances",
+            f"mod.k(a, b, c, n): one function over {count} dtypes, of which the last fits",
+        )
+        for count in (2, 4, 8)
+    ),
     Peer("tvmffi_cubin_brackets", "tvmffi_cubin, k[grid, block](...)", "mod.k[1, 32](a, b, c, n)"),
     Peer(
         "tvmffi_cubin_configured",

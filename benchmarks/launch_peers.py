@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import kernels
@@ -59,6 +60,20 @@ def tvmffi_cubin(a: Any, b: Any, c: Any) -> Launches:
     shape = {"empty": tc.Launch(grid=1, block=32)}
     empty = tc.load_inline("shaped", kernels.EMPTY, functions=shape).empty
     return Launches(lambda n: lambda: empty(a, b, c, n))
+
+
+def of_instances(count: int, a: Any, b: Any, c: Any) -> Launches:
+    """One function over so many types, of which the arguments fit the last alone."""
+    tc = tools.need("tvmffi_cubin")
+    over = tc.Launch(kernel="empty<T>", grid=1, block=32).over(T=kernels.TYPES[-count:])
+    functions = {"empty": over}
+    empty = tc.load_inline(f"of_{count}", kernels.EMPTY_OF_TYPES, functions=functions).empty
+    return Launches(lambda n: lambda: empty(a, b, c, n))
+
+
+tvmffi_cubin_of_2 = partial(of_instances, 2)
+tvmffi_cubin_of_4 = partial(of_instances, 4)
+tvmffi_cubin_of_8 = partial(of_instances, 8)
 
 
 def tvmffi_cubin_brackets(a: Any, b: Any, c: Any) -> Launches:
