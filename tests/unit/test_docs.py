@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib.util
 import inspect
@@ -116,6 +117,55 @@ def test_every_parameter_is_in_the_reference_and_in_the_docstring(function):
         assert re.search(rf"\b{name}\b", REFERENCE)
         shared = name in TextOptions.__annotations__ and "**options" in function.__doc__
         assert shared or re.search(rf"\b{name}\b", function.__doc__)
+
+
+PUBLIC_FUNCTIONS = {
+    **{
+        f"tc.{name}": getattr(tc, name)
+        for name in ("load_inline", "build_inline", "load", "build", "load_module", "use_stream")
+    },
+    **{
+        f"{module.__name__.rpartition('.')[2]}.{name}": getattr(module, name)
+        for module in (tc.nvrtc, tc.nvjitlink)
+        for name in module.__all__
+    },
+    "tc.Launch": tc.Launch,
+    "tc.Dispatch": tc.Dispatch,
+}
+
+
+def written_signature(name: str) -> tuple[dict[str, str], bool]:
+    """Return parameters and defaults as the reference has them, and whether `**options` follow."""
+    found = re.search(rf"\b{re.escape(name)}(\((?:[^()]|\(\))*\))", REFERENCE)
+    assert found is not None
+    arguments = ast.parse(f"def f{found[1]}: pass").body[0].args  # type: ignore[attr-defined]
+    required = len(arguments.args) - len(arguments.defaults)
+    defaults = [*[None] * required, *arguments.defaults, *arguments.kw_defaults]
+    names = [each.arg for each in (*arguments.args, *arguments.kwonlyargs)]
+    texts = ["" if each is None else ast.unparse(each) for each in defaults]
+    return dict(zip(names, texts, strict=True)), arguments.kwarg is not None
+
+
+@pytest.mark.parametrize("name", PUBLIC_FUNCTIONS)
+def test_signatures_in_the_reference_are_those_of_the_code(name: str):
+    written, has_options = written_signature(name)
+    parameters = inspect.signature(PUBLIC_FUNCTIONS[name]).parameters
+    actual = {
+        each.name: "" if each.default is each.empty else repr(each.default)
+        for each in parameters.values()
+    }
+    if name == "tc.Launch":
+        actual["args"] = "{}"  # made anew for each
+    assert written.items() <= actual.items()
+    if has_options:
+        assert actual.keys() - written.keys() <= written_signature("tc.load_inline")[0].keys()
+    else:
+        assert written.keys() == actual.keys()
+
+
+def test_every_environment_variable_is_in_the_reference():
+    _, _, section = REFERENCE.partition("## Environment variables")
+    assert set(re.findall(r"`([A-Z_]+)`", section)) == set(config.VARIABLES)
 
 
 def test_the_contents_of_the_guide_are_its_sections_in_order():
