@@ -163,6 +163,26 @@ def test_signatures_in_the_reference_are_those_of_the_code(name: str):
         assert written.keys() == actual.keys()
 
 
+def cxx_names(pattern: str, *headers: str) -> set[str]:
+    folder = ROOT / "include" / "tvmffi_cubin"
+    text = "".join((folder / header).read_text(encoding="utf-8") for header in headers)
+    return set(re.findall(pattern, text, re.MULTILINE))
+
+
+CXX_NAMES = {
+    *cxx_names(r"^#define (EMBED\w+)\(", "embed.h", "tvmffi_cubin.h"),
+    *cxx_names(
+        r"^  (?:\[\[nodiscard\]\] )?[\w&]+ ((?:Get|Set|Load|Launch)\w*)\(",
+        *("module.h", "kernel.h", "launch_config.h"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CXX_NAMES))
+def test_every_public_cxx_name_is_in_the_guide(name: str):
+    assert re.search(rf"\b{name}\b", GUIDE)
+
+
 def test_every_environment_variable_is_in_the_reference():
     _, _, section = REFERENCE.partition("## Environment variables")
     assert set(re.findall(r"`([A-Z_]+)`", section)) == set(config.VARIABLES)
