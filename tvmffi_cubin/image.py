@@ -103,7 +103,7 @@ def read_image(name: str, data: bytes, *, label: str) -> Image:
         if is_fatbin:
             return _read_fatbin(name, data)
         if is_ptx:
-            cubin = Cubin(data, f"compute_{ptx.parse(data).target.removeprefix('sm_')}", kind="ptx")
+            cubin = _read_ptx(data)
         else:
             parsed = elf.parse(data)
             if parsed.relocatable:
@@ -115,6 +115,14 @@ def read_image(name: str, data: bytes, *, label: str) -> Image:
         return Image(name, cubin, opaque_signatures(cubin))
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
+
+
+def _read_ptx(data: bytes) -> Cubin:
+    """Return PTX as an image; the driver assembles it, and only then the whole text is checked."""
+    parsed = ptx.parse(data)
+    if not parsed.kernels:
+        raise ValueError("the PTX has no kernel (.entry): it is cut off, or no PTX but its header")
+    return Cubin(data, f"compute_{parsed.target.removeprefix('sm_')}", kind="ptx")
 
 
 def _read_fatbin(name: str, data: bytes) -> Image:
