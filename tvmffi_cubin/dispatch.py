@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Any
 
 from .launch import Launch
 
-__all__ = ["Dispatch"]
+__all__ = ["MAX_INSTANCES", "TOO_MANY", "Dispatch"]
+
+MAX_INSTANCES = 1024
+"""How many instances one function may have."""
+
+TOO_MANY = (
+    f"{MAX_INSTANCES} instances, the most that one function may have: each of them is compiled, "
+    "and a call tries them in order; leave values out, or make several functions"
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,8 @@ class Dispatch:
     Raises
     ------
     TypeError, ValueError
-        An instance is something else, is empty, or repeats an earlier one, which would come first.
+        An instance is something else, is empty, or repeats an earlier one, which would come first;
+        there are more than 1024.
     """
 
     instances: Any
@@ -38,11 +48,15 @@ class Dispatch:
             given, Iterable
         ):
             raise TypeError(f"Dispatch: instances is a sequence, got {type(given).__name__}")
-        instances = tuple(x for position, item in enumerate(given) for x in _each(position, item))
+        each = (x for position, item in enumerate(given) for x in _each(position, item))
+        instances = tuple(islice(each, MAX_INSTANCES + 1))
         if not instances:
             raise ValueError("Dispatch: there is no instance; give at least one Launch")
+        if len(instances) > MAX_INSTANCES:
+            raise ValueError(f"Dispatch: there are more than {TOO_MANY}")
+        homes: dict[Any, int] = {}
         for position, instance in enumerate(instances):
-            first = instances.index(instance)
+            first = homes.setdefault(tuple(map(_hashable, instance)), position)
             if first != position:
                 raise ValueError(
                     f"Dispatch: instance {position + 1} repeats instance {first + 1}, which always "
@@ -54,6 +68,11 @@ class Dispatch:
     def launches(self) -> tuple[Launch, ...]:
         """The launches of all instances, in order."""
         return tuple(launch for instance in self.instances for launch in instance)
+
+
+def _hashable(launch: Launch) -> tuple[object, ...]:
+    values = (getattr(launch, field.name) for field in fields(launch))
+    return tuple(frozenset(x.items()) if isinstance(x, Mapping) else x for x in values)
 
 
 def _each(position: int, item: object) -> Iterator[tuple[Launch, ...]]:

@@ -90,14 +90,15 @@ class Launch:
         Parameters
         ----------
         **names : iterable of str, int or bool
-            What each name stands for. It is replaced in `kernel` and `params`, and, where it stands
-            for an int or a bool, in expressions and conditions.
+            What each name stands for; numpy's integers and bools count as such. It is replaced in
+            `kernel` and `params`, and, where it stands for an int or a bool, in expressions and
+            conditions.
 
         Raises
         ------
         TypeError, ValueError
             A name is not in `kernel`, or has no values; a value is of another type, or a type's
-            name would stand in an expression.
+            name would stand in an expression; there are more than 1024 combinations.
         """
         from .over import instances_over
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set, Sized
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
+from math import prod
 from typing import Any
 
-from .dispatch import Dispatch
+from .dispatch import MAX_INSTANCES, TOO_MANY, Dispatch
 from .launch import Launch
 
 __all__ = ["instances_over"]
@@ -40,6 +42,10 @@ def instances_over(launch: Launch, names: Mapping[str, Iterable[Value]]) -> Disp
                 f"over: the kernel {launch.kernel!r} does not contain the name {name!r}; it has "
                 f"{', '.join(dict.fromkeys(known)) or 'none'}"
             )
+    count = prod(map(len, values.values()))
+    if count > MAX_INSTANCES:
+        each = " x ".join(f"{len(given)} of {name}" for name, given in values.items())
+        raise ValueError(f"over: {count} instances ({each}) are more than {TOO_MANY}")
     return Dispatch(
         [
             _instance(launch, dict(zip(values, chosen, strict=True)))
@@ -53,17 +59,34 @@ def _values(name: str, given: object) -> tuple[Value, ...]:
         raise TypeError(
             f"over: {name} is a sequence of values, got {type(given).__name__} {given!r}"
         )
-    values = tuple(given)
+    # What has no end, such as itertools.count(), is not read to it.
+    values = tuple(_value(name, value) for value in islice(given, MAX_INSTANCES + 1))
     if not values:
         raise ValueError(f"over: {name} has no values")
-    for value in values:
-        if not isinstance(value, str | int):
-            raise TypeError(
-                f"over: {name} holds str, int and bool, got {type(value).__name__} {value!r}"
-            )
-        if isinstance(value, str) and not value.strip():
-            raise ValueError(f"over: {name} holds an empty str")
+    if len(values) > MAX_INSTANCES:
+        number = len(given) if isinstance(given, Sized) else f"{MAX_INSTANCES + 1} or more"
+        raise ValueError(f"over: {number} values of {name} are more than {TOO_MANY}")
     return values
+
+
+def _value(name: str, value: object) -> Value:
+    if isinstance(value, str):
+        if not value.strip():
+            raise ValueError(f"over: {name} holds an empty str")
+        return str(value)
+    if isinstance(value, bool) or _is_numpy_bool(value):
+        return bool(value)
+    try:
+        # An IntEnum and a number of numpy's are spelled as the int that they are.
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"over: {name} holds str, int and bool, got {type(value).__name__} {value!r}"
+        ) from None
+
+
+def _is_numpy_bool(value: object) -> bool:
+    return type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
 
 
 def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:

@@ -1,8 +1,11 @@
 """`Dispatch` and `Launch.over`: instances in order, names replaced, slips refused by name."""
 
 import dataclasses
+import enum
+import itertools
 import pickle
 
+import numpy as np
 import pytest
 
 from tvmffi_cubin import Dispatch, Launch
@@ -120,6 +123,39 @@ def test_bools_are_c_s_in_the_source_and_numbers_in_expressions():
 def test_negative_numbers_stay_one_operand():
     (made,) = Launch(kernel="k<W>", grid="n - W", block=1).over(W=[-4]).launches
     assert (made.kernel, made.grid) == ("k<-4>", ("n - (-4)",))
+
+
+def test_numbers_of_any_kind_are_spelled_as_numbers():
+    class Width(enum.IntEnum):
+        WIDE = 4
+
+    launch = Launch(kernel="k<W>", grid="n // W", block=1)
+    made = launch.over(W=[np.int64(8), Width.WIDE, np.uint8(2), np.bool_(True), False])
+    assert [x.kernel for x in made.launches] == ["k<8>", "k<4>", "k<2>", "k<true>", "k<false>"]
+    assert [x.grid for x in made.launches][:4] == [
+        ("n // 8",),
+        ("n // 4",),
+        ("n // 2",),
+        ("n // 1",),
+    ]
+    assert Launch(kernel="k<W>").over(W=np.arange(3)).launches[2].kernel == "k<2>"
+    assert Launch(kernel="k<T>").over(T=np.array(["int"])).launches[0].kernel == "k<int>"
+
+
+def test_more_instances_than_can_be_compiled_are_refused_at_once():
+    launch = Launch(kernel="k<A, B, C>")
+    with pytest.raises(
+        ValueError, match=r"over: 1000000 instances \(1000 of A x 1000 of B\)"
+    ) as caught:
+        Launch(kernel="k<A, B>").over(A=range(1000), B=range(1000))
+    assert "1024 instances, the most that one function may have" in str(caught.value)
+    with pytest.raises(ValueError, match="1025 or more values of A are more than 1024"):
+        launch.over(A=itertools.count(), B=[1], C=[1])
+    with pytest.raises(ValueError, match="over: 5000 values of A are more than 1024 instances"):
+        launch.over(A=range(5000), B=[1], C=[1])
+    assert len(launch.over(A=range(32), B=range(32), C=[1]).instances) == 1024
+    with pytest.raises(ValueError, match="Dispatch: there are more than 1024 instances"):
+        Dispatch(Launch(kernel=f"k<{i}>") for i in itertools.count())
 
 
 def test_a_launch_without_a_shape_has_instances_without_one():
