@@ -68,8 +68,8 @@ def run(
     return directory / plan.product
 
 
-def load_failure(message: str, so: str | os.PathLike[str]) -> BuildError | None:
-    """Return the error for a shared object that does not load for want of a symbol, else None.
+def load_failure(message: str, so: str | os.PathLike[str]) -> BuildError:
+    """Return the error for a shared object that does not load, for want of a symbol or otherwise.
 
     Parameters
     ----------
@@ -79,15 +79,19 @@ def load_failure(message: str, so: str | os.PathLike[str]) -> BuildError | None:
         The shared object.
     """
     names = list(dict.fromkeys(_UNDEFINED_AT_LOAD.findall(message)))
-    if not names:
-        return None
-    from .demangle import demangle
-    from .forwarders import remedies
-
     path = os.fspath(so)
+    if names:
+        from .demangle import demangle
+        from .forwarders import remedies
+
+        lines = remedies(list(map(demangle, names[:_NAMED])))
+        why = "undefined symbols:\n" + "\n".join(f"  {line}" for line in lines)
+    else:
+        why = (
+            f"{message}\nIt is damaged, or not a shared object, or lacks a library: build it again"
+        )
     return BuildError(
-        f"{path} does not load: undefined symbols:\n"
-        + "\n".join(f"  {line}" for line in remedies(list(map(demangle, names[:_NAMED])))),
+        f"{path} does not load: {why}",
         command=f"dlopen {path}",
         output=message,
         directory=os.path.dirname(path),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from .arch import is_ptx, number_of
+from .demangle import demangle
 
 __all__ = ["annotate", "hints", "warns"]
 
@@ -20,6 +21,7 @@ _PART_OF = (
     ("crt/", "crt"),
     ("curand", "curand"),
 )
+_UNRESOLVED = re.compile(r"(Unresolved extern (?:function|variable)) '([^']+)'")
 _HOST_ONLY = re.compile(r"[a-z_]+\Z")
 
 
@@ -38,6 +40,8 @@ def annotate(log: str, *, name: str, source: str) -> str:
     # A #line directive moves the numbers away from the text at hand.
     moved = re.search(r"^\s*#\s*(line\b|\d)", source, re.MULTILINE)
     lines = [] if moved else source.split("\n")
+    # The assembler knows symbols alone.
+    log = _UNRESOLVED.sub(lambda match: f"{match[1]} '{demangle(match[2])}'", log)
     return "\n".join(_annotated(log.split("\n"), name, lines))
 
 
@@ -100,6 +104,11 @@ def hints(log: str, *, arch: str, wheels: Mapping[str, str]) -> tuple[str, ...]:
             f"an instruction needs more than PTX for {arch} may use; leave that out of arch="
             if is_ptx(arch)
             else f'an instruction needs more than {arch}; try arch="{arch}a"'
+        )
+    for name in dict.fromkeys(match[2] for match in _UNRESOLVED.finditer(log)):
+        found.append(
+            f"{demangle(name)} is declared and not defined: define it in this source, or link what "
+            "defines it (another of cuda_sources, device_libraries=, nvjitlink.link)"
         )
     return tuple(found)
 

@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 from . import lz4
 from .cubin import Cubin, Kernel
+from .image_kind import FATBIN
 
-__all__ = ["MAGIC", "Member", "merged_kernels", "read", "read_cubin", "readable"]
-
-MAGIC = b"\x50\xed\x55\xba"
-"""The first bytes of a fatbin."""
+__all__ = ["Member", "merged_kernels", "read", "read_cubin", "readable"]
 
 # magic, version, size of this header, size of all that follows
 _HEADER = struct.Struct("<4sHHQ")
@@ -133,7 +131,7 @@ def read(data: bytes) -> tuple[Member, ...]:
     ValueError
         It is none, or truncated, or damaged.
     """
-    if len(data) < _HEADER.size or not data.startswith(MAGIC):
+    if len(data) < _HEADER.size or not data.startswith(FATBIN):
         raise ValueError(f"not a fatbin: it begins with {data[:8].hex(' ') or 'nothing'}")
     _, _, header_size, size = _HEADER.unpack_from(data)
     end = header_size + size

@@ -32,7 +32,7 @@ class GivenImage(NamedTuple):
     arch: str = ""
 
 
-def read_given(what: str, value: Any, *, wanted: str = "bytes, a Cubin or a path") -> GivenImage:
+def read_given(what: str, value: Any) -> GivenImage:
     """Return what a caller gave as bytes, a Cubin or the path of a file.
 
     Parameters
@@ -41,8 +41,6 @@ def read_given(what: str, value: Any, *, wanted: str = "bytes, a Cubin or a path
         What messages call it; a file is called by its path.
     value : bytes, Cubin or path
         What was given.
-    wanted : str
-        What it has to be, in the words of the caller's documentation.
 
     Raises
     ------
@@ -54,7 +52,7 @@ def read_given(what: str, value: Any, *, wanted: str = "bytes, a Cubin or a path
     if isinstance(value, bytes | bytearray | memoryview):
         return GivenImage(what, bytes(value))
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{what} is {wanted}, got {type(value).__name__}")
+        raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
     try:
         with open(value, "rb") as file:
             return GivenImage(os.fspath(value), file.read())

@@ -9,7 +9,7 @@ from . import elf, fatbin, ptx
 from .cubin import Cubin, Kernel
 from .demangle import demangle, take_apart
 from .device import DeviceImage
-from .image_kind import describe
+from .image_kind import FATBIN, describe
 from .kernel_signature import KernelSignature, suggestion
 from .request import DEVICE_IMAGE, Request
 
@@ -96,7 +96,7 @@ def read_image(name: str, data: bytes, *, label: str) -> Image:
     ValueError
         It is none of these; the message says what it looks like.
     """
-    is_fatbin, is_ptx = data.startswith(fatbin.MAGIC), ptx.looks_like_ptx(data)
+    is_fatbin, is_ptx = data.startswith(FATBIN), ptx.looks_like_ptx(data)
     if not is_fatbin and not is_ptx and (problem := describe(data)):
         raise ValueError(f"{label} is no cubin: {problem}")
     try:

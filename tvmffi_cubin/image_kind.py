@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from .ptx import looks_like_ptx
 
-__all__ = ["describe"]
+__all__ = ["ARCHIVE", "ELF", "FATBIN", "LTOIR", "describe"]
+
+# The first bytes of each.
+ELF = b"\x7fELF"
+FATBIN = b"\x50\xed\x55\xba"
+LTOIR = b"\xed\x43\x4e\x7f"
+ARCHIVE = b"!<arch>\n"
 
 _EM_CUDA = 190
 _HEADER_SIZE = 64
@@ -12,20 +18,20 @@ _HEADER_SIZE = 64
 _HEAD_SIZE = 8192
 
 _MAGICS = (
-    (b"\x50\xed\x55\xba", "it is a fatbin: take out one architecture's image first"),
+    (FATBIN, "it is a fatbin: take out one architecture's image first"),
     (
         b"\xb1\x43\x62\x46",
         "it is a fatbin wrapper, which points to a fatbin in memory: take that one",
     ),
     (
-        b"\xed\x43\x4e\x7f",
+        LTOIR,
         "it is LTO-IR: link it with nvjitlink.link, or compile without -dlto",
     ),
     (b"BC\xc0\xde", "it is LLVM bitcode: compile it to a cubin first"),
     (b"\x1f\x8b", "it is gzip-compressed: decompress it first"),
     (b"\x28\xb5\x2f\xfd", "it is zstd-compressed: decompress it first"),
     (b"PK\x03\x04", "it is a zip archive"),
-    (b"!<arch>\n", "it is a static library: take out one object first"),
+    (ARCHIVE, "it is a static library: take out one object first"),
 )
 
 
@@ -36,7 +42,7 @@ def describe(data: bytes) -> str:
     for magic, text in _MAGICS:
         if data.startswith(magic):
             return text
-    if data.startswith(b"\x7fELF"):
+    if data.startswith(ELF):
         return _describe_elf(data)
     if looks_like_ptx(data):
         return "it is PTX text: compile with a real architecture such as sm_90, not compute_90"

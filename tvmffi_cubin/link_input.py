@@ -11,21 +11,15 @@ from .arch import number_of
 from .cubin import Cubin
 from .device_symbols import DeviceSymbol, device_symbols, ptx_symbols
 from .given_image import GivenImage, read_given
-from .image_kind import describe
+from .image_kind import ARCHIVE, ELF, FATBIN, LTOIR, describe
 
 __all__ = ["LinkInput", "Linkable", "as_input", "read_input"]
 
 Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
 """What can be linked: an image, its bytes, or the path of its file."""
 
-_MAGICS = (
-    (b"\x50\xed\x55\xba", "fatbin"),
-    (b"\xed\x43\x4e\x7f", "ltoir"),
-    (b"!<arch>\n", "library"),
-)
-_ELF = b"\x7fELF"
+_MAGICS = ((FATBIN, "fatbin"), (LTOIR, "ltoir"), (ARCHIVE, "library"))
 _EM_CUDA, _ET_REL, _HEADER_SIZE = 190, 1, 64
-_ARCHIVE_MAGIC = 8
 # What precedes each member of an archive: its size in decimal digits, then two bytes of its own.
 _ARCHIVE_HEADER, _ARCHIVE_SIZE, _ARCHIVE_END = 60, slice(48, 58), b"`\n"
 
@@ -113,7 +107,7 @@ def read_input(value: object, name: str) -> LinkInput:
     TypeError, ValueError, OSError
         It is none of these; the message says what it looks like.
     """
-    return as_input(read_given(name, value, wanted="a Cubin, bytes or a path"))
+    return as_input(read_given(name, value))
 
 
 def as_input(given: GivenImage) -> LinkInput:
@@ -131,7 +125,7 @@ def as_input(given: GivenImage) -> LinkInput:
             # LTO-IR does not say what it was compiled for.
             arch = given.arch if kind == "ltoir" else ""
             return LinkInput(name, kind, data, arch or None)
-    if data.startswith(_ELF) and len(data) >= _HEADER_SIZE:
+    if data.startswith(ELF) and len(data) >= _HEADER_SIZE:
         return _classify_elf(data, name)
     if ptx.looks_like_ptx(data):
         try:
@@ -165,7 +159,7 @@ def _check_fatbin(data: bytes) -> None:
 
 
 def _check_archive(data: bytes) -> None:
-    position = _ARCHIVE_MAGIC
+    position = len(ARCHIVE)
     while position < len(data):
         header = data[position : position + _ARCHIVE_HEADER]
         size = header[_ARCHIVE_SIZE].strip()

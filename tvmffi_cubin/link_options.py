@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["link_options", "take_out"]
+from .nvrtc_options import check_options, split_at_commas
+
+__all__ = ["check_link_options", "link_options", "take_out"]
 
 _LTO = re.compile(r"-dlto|--dlink-time-opt")
 # What nvcc has to be told, and follows from the sources here.
@@ -19,6 +21,12 @@ _DEBUG = re.compile(r"-G|--device-debug")
 _LINE_INFO = re.compile(r"-lineinfo|--generate-line-info")
 _REGISTERS = re.compile(r"--?maxrregcount(?:=(\d+))?")
 _SWITCH = re.compile(r"--?(ftz|prec-div|prec-sqrt|fmad)(?:=(true|false))?")
+# Options of nvJitLink's, or in its place of nvcc's, that `nvjitlink.link` has arguments for.
+_ARGUMENTS = (
+    (re.compile(r"--?(?:arch|gpu-architecture|gencode|generate-code)(?:[= ].*)?"), 'arch="sm_90a"'),
+    (re.compile(r"--?(?:lto|dlto|dlink-time-opt)"), "lto=True"),
+    (re.compile(r"--?ptx"), 'arch="compute_90", and LTO-IR'),
+)
 _PTXAS = re.compile(r"(?:-Xptxas|--ptxas-options)(?:=(.*))?", re.DOTALL)
 
 
@@ -35,6 +43,24 @@ def take_out(options: Iterable[str]) -> tuple[tuple[str, ...], bool]:
         elif not _SEPARATE.fullmatch(option):
             kept.append(option)
     return tuple(kept), lto
+
+
+def check_link_options(options: object) -> tuple[str, ...]:
+    """Return a caller's options for nvJitLink.
+
+    Raises
+    ------
+    TypeError
+        They are no sequence of strings.
+    ValueError
+        One is no text, or says what an argument of `tvmffi_cubin.nvjitlink.link` is for.
+    """
+    checked = check_options(options)
+    for option in checked:
+        for pattern, argument in _ARGUMENTS:
+            if pattern.fullmatch(option):
+                raise ValueError(f"the option {option!r} is said by an argument: {argument}")
+    return checked
 
 
 def link_options(options: Sequence[str]) -> tuple[str, ...]:
@@ -57,4 +83,4 @@ def _translated(options: Iterator[str]) -> Iterator[str]:
             yield f"-{name}={int((match[2] or next(options, '')) == 'true')}"
         elif match := _PTXAS.fullmatch(option):
             value = match[1] if match[1] is not None else next(options, "")
-            yield from (f"-Xptxas={part}" for part in value.split(","))
+            yield from (f"-Xptxas={part}" for part in split_at_commas(value))

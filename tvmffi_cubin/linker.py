@@ -27,6 +27,7 @@ from .nvrtc_library import NvrtcLibrary
 __all__ = ["LinkFailure", "Linked", "link_inputs"]
 
 _NEWER_ARCH = re.compile(r"ERROR (\d+) in LTOIR arch newer than target arch")
+_NO_LTOIR = "NVVM_ERROR_NO_MODULE_IN_PROGRAM"
 _NEWER_IR = "may need newer version of nvJitLink"
 
 _logger = logging.getLogger("tvmffi_cubin")
@@ -83,7 +84,10 @@ class LinkFailure(Exception):
     def error(self, title: str, hints: Sequence[str] = ()) -> CompileError:
         """Return it as what callers get."""
         lines = [f"{title}:", *(map(str, self.faults) if self.faults else (self.log,))]
-        if self.given and not self.faults:
+        if _NO_LTOIR in self.log:
+            hint = 'no input has LTO-IR: compile them with target_type="ltoir", or leave out lto'
+            hints = (*hints, hint)
+        elif self.given and not self.faults:
             hints = (*hints, f"{_blame(self.given)}: compile it again")
         lines += [f"Hint: {hint}" for hint in hints]
         return CompileError("\n".join(lines), log=self.log, options=self.options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -154,23 +155,27 @@ def load_module(path: str | os.PathLike[str], *, keep_module_alive: bool = True)
     Raises
     ------
     BuildError
-        It refers to a symbol that nothing defines.
+        It refers to a symbol that nothing defines, or is no shared object.
     ToolchainError
         The installed tvm-ffi is too old.
-    TypeError, OSError
-        It is no path, or there is no such file.
+    TypeError, ValueError, OSError
+        It is no path, or there is no such file, or it is a folder.
     """
     _check_tvm_ffi()
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path is a str or a path of a shared object, got {type(path).__name__}")
+    if not os.fspath(path):
+        raise ValueError("path is empty; give the path of a shared object, as build_inline returns")
     name = os.path.abspath(path)
+    if os.path.isdir(name):
+        raise IsADirectoryError(errno.EISDIR, "a module is a shared object, this is a folder", name)
     try:
         raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
         from .builder import load_failure
 
         os.stat(name)  # a file that is not there says so best itself
-        raise (load_failure(str(error), name) or error) from None
+        raise load_failure(str(error), name) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name

@@ -10,9 +10,9 @@ from .cubin import Cubin
 from .cuda_wheels import find_cuda
 from .link_faults import dropped_hints, where_defined
 from .link_input import Linkable, LinkInput, read_input
+from .link_options import check_link_options
 from .linker import LinkFailure, link_inputs
 from .nvjitlink_library import NvJitLinkLibrary
-from .nvrtc_options import check_options
 
 __all__ = ["link", "version"]
 
@@ -40,7 +40,7 @@ def link(
         Optimise across units. LTO-IR among the inputs turns it on; it must be said where that is
         inside fatbins or libraries.
     options : sequence of str
-        Options for nvJitLink, such as ``"-lineinfo"``.
+        Further options for nvJitLink, such as ``"-lineinfo"``.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def link(
         raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")
     if not isinstance(lto, bool):
         raise TypeError(f"lto is True or False, got {lto!r}")
-    options = check_options(options)
+    options = check_link_options(options)
     given = list(inputs)
     read = [read_input(value, f"inputs[{index}]") for index, value in enumerate(given)]
     if not read:

@@ -17,6 +17,7 @@ __all__ = [
     "compile_options",
     "named_archs",
     "random_seed",
+    "split_at_commas",
     "standards",
     "without_archs",
 ]
@@ -107,18 +108,19 @@ def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
         elif option in _PTXAS:
             # Its value may look like an option that is left out: -Xptxas -O3.
             value = next(options, "")
-            for part in _split(value) or [value]:
+            for part in split_at_commas(value) or [value]:
                 yield from (option, part)
         elif option.startswith(tuple(f"{name}=" for name in _PTXAS)):
             name, _, value = option.partition("=")
-            yield from (f"{name}={part}" for part in _split(value))
+            yield from (f"{name}={part}" for part in split_at_commas(value))
         elif words := _GENCODE_WORDS.fullmatch(option):
             yield f"{words[1]}={words[2]}"
         elif not _IGNORED.fullmatch(option):
             yield option
 
 
-def _split(value: str) -> list[str]:
+def split_at_commas(value: str) -> list[str]:
+    """Return the options that the value of ``-Xptxas`` holds, without empty ones."""
     return [part for part in _COMMA.split(value) if part]
 
 

@@ -145,6 +145,8 @@ def test_ptx_that_is_wrong_is_named(here):
     write("broken.ptx", ".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n")
     with pytest.raises(tc.CompileError, match=r"broken\.ptx"):
         tc.load("broken", sources="broken.ptx", functions=["k"], arch="sm_90")
+    with pytest.raises(ValueError, match=r"broken\.ptx: the PTX has no kernel"):
+        tc.load("broken", sources="broken.ptx", functions=["k"], arch="compute_80")
     write("text.ptx", "text")
     with pytest.raises(ValueError, match=r"text\.ptx is no PTX: it begins with"):
         tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")

@@ -68,6 +68,7 @@ def test_a_kernel_that_cannot_be_read_says_why():
         (fatbin(), "the fatbin is empty"),
         (fatbin(Row(80, bytes(64)))[:-9], "it is truncated"),
         (b".version 8.8\n.entry k", "not PTX"),
+        (b".version 8.8\n.target sm_90\nnonsense", "the PTX has no kernel"),
     ],
 )
 def test_a_damaged_image_is_named(data, message):

@@ -275,7 +275,7 @@ def test_a_shared_object_is_refused():
 
 
 def test_wrong_arguments_are_named():
-    assert "inputs[0] is a Cubin, bytes or a path, got int" in refusal(3, error=TypeError)
+    assert "inputs[0] is bytes, a Cubin or a path, got int" in refusal(3, error=TypeError)
     assert "inputs is empty" in refusal(error=ValueError)
     with pytest.raises(TypeError, match="got one Cubin"):
         nvjitlink.link(unit(LIBRARY))  # type: ignore[arg-type]
@@ -297,6 +297,17 @@ def test_wrong_arguments_are_named():
     assert "arch='sm_150'" in refusal(unit(LIBRARY), error=ValueError, arch="sm_150")
     with pytest.raises(FileNotFoundError, match=r"inputs\[0\]: No such file"):
         nvjitlink.link(["/nowhere/library.a"])
+
+
+def test_what_an_argument_says_is_refused_as_an_option():
+    for option, argument in (("-arch=sm_80", "arch="), ("-lto", "lto=True")):
+        message = refusal(unit(LIBRARY), error=ValueError, options=[option])
+        assert f"the option {option!r} is said by an argument: {argument}" in message
+
+
+def test_optimising_across_units_without_ltoir_says_what_is_missing():
+    message = refusal(unit(LIBRARY), unit(USER), lto=True)
+    assert 'no input has LTO-IR: compile them with target_type="ltoir", or leave out' in message
 
 
 def test_warnings_are_logged_and_kept(caplog):

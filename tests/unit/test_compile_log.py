@@ -76,3 +76,11 @@ def test_only_warnings_outside_nvidias_headers_count():
     assert not compile_log.warns("ptxas info    : Used 8 registers", headers=own)
     assert not compile_log.warns(theirs, headers=own)
     assert compile_log.warns(theirs + "\nk.cu(3): warning #177-D: unused", headers=own)
+
+
+def test_an_undefined_symbol_is_spelled_as_in_the_source():
+    log = "ptxas fatal   : Unresolved extern function '_Z7missingi'"
+    shown = compile_log.annotate(log, name="k.cu", source=SOURCE)
+    assert shown == "ptxas fatal   : Unresolved extern function 'missing(int)'"
+    assert "missing(int) is declared and not defined: define it in this source" in hints(log)
+    assert "v is declared" in hints("ptxas fatal   : Unresolved extern variable 'v'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.link_options import link_options, take_out
+from tvmffi_cubin.link_options import check_link_options, link_options, take_out
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,25 @@ def test_what_asks_for_separate_compilation_is_taken_out(given, kept, lto):
         (["-ftz=true", "--prec-div=false", "-fmad", "false"], ["-ftz=1", "-prec-div=0", "-fma=0"]),
         (["-Xptxas", "-v,-O2"], ["-Xptxas=-v", "-Xptxas=-O2"]),
         (["--ptxas-options=-v"], ["-Xptxas=-v"]),
+        ([r"-Xptxas=-a\,b,-c"], [r"-Xptxas=-a\,b", "-Xptxas=-c"]),
     ],
 )
 def test_what_matters_to_a_link_is_said_in_nvjitlink_s_words(given, passed):
     assert link_options(given) == tuple(passed)
+
+
+@pytest.mark.parametrize(
+    ("option", "argument"),
+    [
+        ("-arch=sm_80", 'arch="sm_90a"'),
+        ("-arch", 'arch="sm_90a"'),
+        ("--gpu-architecture=sm_80", 'arch="sm_90a"'),
+        ("-gencode=arch=compute_80,code=sm_80", 'arch="sm_90a"'),
+        ("-lto", "lto=True"),
+        ("-dlto", "lto=True"),
+        ("-ptx", 'arch="compute_90"'),
+    ],
+)
+def test_what_an_argument_says_is_no_option(option, argument):
+    with pytest.raises(ValueError, match=f"'{option}' is said by an argument: {argument}"):
+        check_link_options(["-g", option])

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import elf, fatbin, ptx
 from ..cubin import Cubin, Kernel, Parameter
+from ..image_kind import ELF, FATBIN
 from .kernel_table import kernel_facts, kernel_table
 
 __all__ = ["Part", "Report", "report"]
@@ -72,11 +73,11 @@ def report(path: Path) -> Report:
     """
     data = path.read_bytes()
     try:
-        if data.startswith(fatbin.MAGIC):
+        if data.startswith(FATBIN):
             return _fatbin_report(path, data)
         if ptx.looks_like_ptx(data):
             return _ptx_report(path, data)
-        is_host_elf = data.startswith(b"\x7fELF") and data[18:20] != bytes([_EM_CUDA, 0])
+        is_host_elf = data.startswith(ELF) and data[18:20] != bytes([_EM_CUDA, 0])
         if is_host_elf and path.suffix == ".so":
             return _module_report(path, data)
         parsed = elf.parse(data)

@@ -1,0 +1,34 @@
+"""What `load_module` says of paths that are no module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tvmffi_cubin as tc
+
+
+def test_an_empty_path_is_refused():
+    with pytest.raises(ValueError, match="path is empty; give the path of a shared object"):
+        tc.load_module("")
+
+
+def test_a_folder_is_refused(tmp_path: Path):
+    with pytest.raises(IsADirectoryError, match="a module is a shared object, this is a folder"):
+        tc.load_module(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["module.so", "module", "module.txt"])
+def test_a_file_that_is_no_shared_object_is_a_build_error(tmp_path: Path, name: str):
+    path = tmp_path / name
+    path.write_text("no shared object")
+    with pytest.raises(tc.BuildError) as caught:
+        tc.load_module(path)
+    assert f"{path} does not load" in str(caught.value)
+    assert "build it again" in str(caught.value)
+
+
+def test_a_file_that_is_not_there_says_so(tmp_path: Path):
+    with pytest.raises(FileNotFoundError):
+        tc.load_module(tmp_path / "module.so")
