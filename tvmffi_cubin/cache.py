@@ -24,7 +24,14 @@ from pathlib import Path
 
 from . import private_folder
 from .atomic import temporary_name
-from .dependency_set import DependencySet, read_sets, refresh_sets, write_sets, youngest_ns
+from .dependency_set import (
+    DependencySet,
+    read_sets,
+    refresh_sets,
+    start_ns,
+    write_sets,
+    youngest_ns,
+)
 from .entry import MANIFEST, Entry, Product, read_entry, write_manifest
 from .errors import BuildError, CacheError
 from .fallback import fallback_folder, known_fallback
@@ -90,6 +97,7 @@ class Cache:
         make: Callable[[Path], Product],
         *,
         patience: float = _PATIENCE,
+        asked_ns: int | None = None,
     ) -> Entry:
         """Return the entry of a key, building and publishing it where there is none.
 
@@ -104,18 +112,21 @@ class Cache:
             Builds in the empty folder that it is given. What it raises is passed on.
         patience : float
             How long to wait for another builder, in seconds, before building all the same.
+        asked_ns : int, optional
+            Until when (`time.time_ns`) the caller may have written what is read. Default: now.
 
         Raises
         ------
         CacheError
             If neither folder can be used.
         """
+        asked_ns = time.time_ns() if asked_ns is None else asked_ns
         entry = self.lookup(base_key)
         if entry is not None:
             return entry
         lock = os.path.join(self._root, "locks", f"{base_key}.lock")
         with builder_lock(lock, patience=patience):
-            return self.lookup(base_key) or self._build(base_key, make)
+            return self.lookup(base_key) or self._build(base_key, make, asked_ns)
 
     @contextlib.contextmanager
     def private_directory(self) -> Iterator[Path]:
@@ -153,8 +164,8 @@ class Cache:
         directory : Path
             From `private_directory`.
         started_ns : int, optional
-            When the build began (`time.time_ns`). A dependency that changed later may not be what
-            the build read: the entry then serves this call and is not found again.
+            When the build began (`dependency_set.start_ns`). A dependency that changed since may
+            not be what the build read: the entry then serves this call and is not found again.
 
         Raises
         ------
@@ -193,8 +204,8 @@ class Cache:
                     return entry
         return None
 
-    def _build(self, base_key: str, make: Callable[[Path], Product]) -> Entry:
-        started_ns = time.time_ns()
+    def _build(self, base_key: str, make: Callable[[Path], Product], asked_ns: int) -> Entry:
+        started_ns = start_ns(asked_ns)
         try:
             with self.private_directory() as directory:
                 product = make(directory)
@@ -205,7 +216,7 @@ class Cache:
             if isinstance(error, BuildError):
                 private_folder.remove(error.directory)
             fallback = self._fallback(error)
-        return fallback._build(base_key, make)
+        return fallback._build(base_key, make, asked_ns)
 
     def _publish_copy(
         self, base_key: str, product: Product, source: Path, started_ns: int | None

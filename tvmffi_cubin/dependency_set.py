@@ -13,7 +13,14 @@ from .atomic import write_atomically
 from .key import Key
 from .observer import ABSENT, Observer
 
-__all__ = ["DependencySet", "read_sets", "refresh_sets", "write_sets", "youngest_ns"]
+__all__ = [
+    "DependencySet",
+    "read_sets",
+    "refresh_sets",
+    "start_ns",
+    "write_sets",
+    "youngest_ns",
+]
 
 _SCHEMA = 1
 
@@ -24,6 +31,10 @@ _MOST_SETS = 16
 # file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
 _SETTLED_NS = 2_000_000_000
 _UNSETTLED = "?"
+
+# CLOCK_REALTIME_COARSE, for which Python has no name: the least that the kernel stamps files with.
+_FILE_CLOCK = 5
+_MOST_PAUSES = 250
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,27 @@ class DependencySet:
         if any(observer.digest(name) != digest for name, digest, _ in moved):
             return None
         return replace(self, stamps=tuple(map(_trusted, now)))
+
+
+def start_ns(asked_ns: int) -> int:
+    """Return a time now that tells what is written from now on by its stamp; waits for it.
+
+    Files get the time of the kernel's last tick, or a later one: so what is written now may look
+    up to 20 ms older than it is, and no older than the time that is returned.
+
+    Parameters
+    ----------
+    asked_ns : int
+        An earlier `time.time_ns`. What was written before it is older than what is returned.
+    """
+    now = time.clock_gettime_ns(_FILE_CLOCK)
+    # Not for ever: somebody may set the clock back.
+    for _ in range(_MOST_PAUSES):
+        if now > asked_ns:
+            break
+        time.sleep(0.0002)
+        now = time.clock_gettime_ns(_FILE_CLOCK)
+    return now
 
 
 def youngest_ns(names: Iterable[str], observer: Observer) -> int:

@@ -17,7 +17,7 @@ from functools import partial
 
 from . import include_scan, preprocessor_flags
 from .cuda_library import SUCCESS
-from .dependency_set import DependencySet, youngest_ns
+from .dependency_set import DependencySet, start_ns, youngest_ns
 from .key import Key
 from .later import Later
 from .nvrtc_library import COMPILATION, NvrtcLibrary, Program
@@ -138,7 +138,8 @@ def headers(
     seen = None
     try:
         # Beside NVRTC: to look at a thousand headers takes long enough, and they rarely change.
-        look = Later(partial(search.observe, source[: prefix.end], kept.seen, time.time_ns()))
+        started_ns = start_ns(time.time_ns()) if kept.seen is None else 0
+        look = Later(partial(search.observe, source[: prefix.end], kept.seen, started_ns))
         yield Headers((*unroll, "-pch", f"-pch-dir={kept.folder}", *_QUIET), prefix, store, kept)
         seen = look.result()
     finally:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import fcntl
 import os
+import sys
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from .dependency_set import DependencySet
 from .errors import CubinError
 from .nvrtc_library import NvrtcLibrary
 from .observer import Observer
-from .pch_shelf import has_room
+from .pch_shelf import Hold, has_room
 
 __all__ = ["Kept", "Store"]
 
@@ -23,6 +25,9 @@ __all__ = ["Kept", "Store"]
 _MOST = 4
 
 _PREFIX = "tvmffi_cubin-nvrtc-"
+
+# How often another process may take a new folder for abandoned.
+_TRIES = 3
 
 _guard = threading.Lock()
 _stores: dict[str, Store] = {}
@@ -188,13 +193,24 @@ def _make_folder() -> str:
 
     parent = tempfile.gettempdir()
     _remove_abandoned(parent)
-    folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-    # Held for as long as this process lives, however it ends.
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    with contextlib.suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    for _ in range(_TRIES):
+        folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+        # Until it is held, another process may take it for abandoned. It is never released: so it
+        # is held for as long as this process lives, however it ends.
+        if Hold.take(Path(folder)) is not None:
+            _remove_at_exit(folder)
+            return folder
+    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), parent)
+
+
+def _remove_at_exit(folder: str) -> None:
     atexit.register(_remove, folder, os.getpid())
-    return folder
+    # A worker of multiprocessing ends without these.
+    multiprocessing = sys.modules.get("multiprocessing")
+    if multiprocessing is not None and multiprocessing.parent_process() is not None:
+        from multiprocessing.util import Finalize
+
+        Finalize(None, _remove, args=(folder, os.getpid()), exitpriority=0)
 
 
 def _remove_abandoned(parent: str) -> None:

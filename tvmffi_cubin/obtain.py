@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection
 from typing import Any
 
@@ -33,6 +34,7 @@ def obtain(request: Request, arch: Any) -> Entry:
 
 
 def _obtain(request: Request, arch: Any) -> Entry:
+    asked_ns = time.time_ns()
     tools = toolset.find(needs_cuda=request.needs_cuda, needs_c=bool(request.files.c))
     archs = _resolve_archs(request, arch, tools)
     if len(archs) > 1 and request.may_have_kernels:
@@ -48,7 +50,11 @@ def _obtain(request: Request, arch: Any) -> Entry:
     # Compilers and generators are imported on a miss only.
     from .assemble import make
 
-    return cache.obtain(key, lambda folder: make(request, archs, tools, cache, folder))
+    return cache.obtain(
+        key,
+        lambda folder: make(request, archs, tools, cache, folder),
+        asked_ns=asked_ns if request.may_include else 0,
+    )
 
 
 def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset) -> tuple[str, ...]:

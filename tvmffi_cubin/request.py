@@ -71,6 +71,14 @@ class Request:
         )
 
     @property
+    def may_include(self) -> bool:
+        """Whether the build may read files of the user's."""
+        if self.files or self.cflags or self.cuda_cflags:
+            return True
+        sources = (*self.cpp_sources, *self.cuda_sources, *self.kernel_sources)
+        return any("include" in source.text for source in sources)
+
+    @property
     def is_object(self) -> bool:
         """Whether an object is to be made, which is yet to be linked."""
         return self.output.endswith(_OBJECTS)

@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from test_fork_and_isolation import in_fork
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvrtc, nvrtc_pch_store
+from tvmffi_cubin import nvrtc, nvrtc_pch, nvrtc_pch_store
 from tvmffi_cubin.cuda_wheels import find_cuda
 from tvmffi_cubin.errors import CompileError
 from tvmffi_cubin.nvrtc_library import NvrtcLibrary
@@ -58,8 +59,13 @@ def _log(caplog):
 
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch):
-    """No test finds what another has left."""
-    monkeypatch.setattr(nvrtc_pch_store, "_stores", {})
+    """No test finds what another has left, nor does it fill the disk for the others."""
+    stores: dict[str, nvrtc_pch_store.Store] = {}
+    monkeypatch.setattr(nvrtc_pch_store, "_stores", stores)
+    yield
+    for store in stores.values():
+        if store._folder is not None:
+            shutil.rmtree(store._folder)
 
 
 def said(caplog) -> list[str]:
@@ -212,6 +218,25 @@ def test_headers_beside_the_source_are_found_and_watched(tmp_path):
     for value in (1, 2):
         write(tmp_path / "own.h", value)
         assert stored(text, name=name, source_include=True) == value
+
+
+def test_a_header_that_changes_as_soon_as_the_compilation_has_begun_is_not_trusted(
+    tmp_path, monkeypatch, caplog
+):
+    header = tmp_path / "own.h"
+    write(header, 1)
+    observe = nvrtc_pch._Search.observe
+
+    def change_it(*args):
+        write(header, 2)
+        return observe(*args)
+
+    text = source("OWN", include='#include "own.h"\n')
+    with monkeypatch.context() as context:
+        context.setattr(nvrtc_pch._Search, "observe", change_it)
+        assert stored(text, include_paths=[tmp_path]) in (1, 2)
+    assert stored(text, include_paths=[tmp_path]) == 2
+    assert said(caplog) == ["made", "made"]
 
 
 # What is said
@@ -397,6 +422,63 @@ def test_the_folder_goes_with_the_process(temporary):
     process = in_new_process("compile_it(1)")
     assert process.returncode == 0
     assert not list(temporary.iterdir())
+
+
+def test_another_process_that_takes_the_new_folder_for_abandoned_is_survived(
+    temporary, monkeypatch, caplog
+):
+    make = tempfile.mkdtemp
+    made = []
+
+    def make_and_lose(**options):
+        made.append(make(**options))
+        if len(made) == 1:
+            nvrtc_pch_store._remove_abandoned(options["dir"])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(tempfile, "mkdtemp", make_and_lose)
+    assert [stored(source(value)) for value in (1, 2)] == [1, 2]
+    assert said(caplog) == ["made", "used"]
+    assert len(made) == 2
+    nvrtc_pch_store._remove_abandoned(str(temporary))
+    assert folders()[0].parent == Path(made[1])
+    assert os.listdir(temporary) == [os.path.basename(made[1])]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_of_multiprocessing_leaves_nothing(method, temporary):
+    (temporary / "worker.py").write_text(f"{PROCESS}\n{WORKERS}")
+    folder = temporary / "temporary"
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, temporary / "worker.py", method],
+        env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("NVRTC made") == 2
+    assert os.listdir(folder) == []
+
+
+WORKERS = """
+import multiprocessing
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    workers = [context.Process(target=compile_it, args=(value,)) for value in range(2)]
+    for worker in workers: worker.start()
+    for worker in workers: worker.join()
+"""
+
+
+def test_what_ends_without_any_clean_up_is_removed_by_the_next_process(temporary):
+    ended = in_new_process("compile_it(1)\nimport os\nos._exit(0)")
+    assert ended.returncode == 0
+    assert len(os.listdir(temporary)) == 1
+    assert in_new_process("compile_it(1)").returncode == 0
+    assert os.listdir(temporary) == []
 
 
 def test_what_a_killed_process_has_left_is_removed_by_the_next(temporary):

@@ -143,6 +143,36 @@ def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, hea
     assert cache.lookup(BASE) is None
 
 
+def test_a_header_that_changes_as_soon_as_the_build_has_begun_serves_this_call_only(cache, header):
+    def make(directory):
+        header.write_text("changed")
+        return Builder(dependencies=(str(header),))(directory)
+
+    for number in range(5):
+        base = f"{number:02x}" * 32
+        cache.obtain(base, make)
+        assert cache.lookup(base) is None
+
+
+def test_a_build_starts_in_a_later_tick_of_the_clock_that_stamps_files(monkeypatch):
+    ticks = iter([10, 10, 14, 18])
+    monkeypatch.setattr(time, "clock_gettime_ns", lambda clock: next(ticks))
+    assert dependency_set.start_ns(15) == 18
+
+
+def test_a_clock_that_is_set_back_keeps_no_build_waiting(monkeypatch):
+    monkeypatch.setattr(time, "clock_gettime_ns", lambda clock: 5)
+    assert dependency_set.start_ns(15) == 5
+
+
+def test_a_header_that_the_caller_has_just_written_is_no_change(cache, header):
+    for number in range(5):
+        base = f"{number:02x}" * 32
+        header.write_text(str(number))
+        made = cache.obtain(base, Builder(dependencies=(str(header),)))
+        assert cache.lookup(base).path == made.path
+
+
 def test_ever_new_contents_do_not_grow_the_record_for_ever(cache, header):
     for number in range(20):
         header.write_text(str(number))
