@@ -175,9 +175,9 @@ def make_request(
         kernel_sources=texts("kernel_sources", kernel_sources),
         functions=_functions(functions),
         name_expressions=strings("name_expressions", name_expressions),
-        cflags=flags("extra_cflags", extra_cflags),
+        cflags=_host_flags("extra_cflags", extra_cflags),
         cuda_cflags=cuda_cflags,
-        ldflags=flags("extra_ldflags", extra_ldflags),
+        ldflags=_host_flags("extra_ldflags", extra_ldflags),
         include_paths=folders("extra_include_paths", extra_include_paths),
         images=_images(embed_cubin, files),
         device_libraries=read_libraries(device_libraries),
@@ -188,6 +188,15 @@ def make_request(
     )
     _check_sources(request)
     return request
+
+
+def _host_flags(what: str, value: Any) -> tuple[str, ...]:
+    given = flags(what, value)
+    if given:
+        from .flag_paths import absolute
+
+        given = absolute(given)
+    return given
 
 
 def _output(output: Any) -> str:

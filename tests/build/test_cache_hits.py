@@ -172,6 +172,35 @@ def test_a_relative_path_in_the_flags_is_another_one_in_another_folder(
     assert images_of(built(source, functions=None, extra_cuda_cflags=flags)) == images[1]
 
 
+@pytest.mark.parametrize(
+    "flags", [["-Iinc"], ["-isystem", "inc"], ["-include", "inc/answer.h"]], ids=" ".join
+)
+def test_a_relative_path_in_a_wrappers_flags_starts_at_the_current_folder(
+    flags, tmp_path, monkeypatch
+):
+    include = "" if "-include" in flags else "#include <answer.h>\n"
+    source = f"{include}int answer() {{ return ANSWER; }}"
+    for answer in (1, 2):
+        header = tmp_path / str(answer) / "inc" / "answer.h"
+        header.parent.mkdir(parents=True)
+        header.write_text(f"#define ANSWER {answer}\n")
+        monkeypatch.chdir(header.parent.parent)
+        mod = tc.load_inline("here", cpp_sources=source, functions="answer", extra_cflags=flags)
+        assert mod.answer() == answer
+
+
+@pytest.mark.parametrize("flags", [["-Llib", "-lpart"], ["lib/libpart.a"]], ids=" ".join)
+def test_a_relative_path_to_a_library_starts_at_the_current_folder(flags, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "part.c").write_text("int part(void) { return 42; }")
+    subprocess.run(["cc", "-c", "-fPIC", "part.c"], check=True)
+    subprocess.run(["ar", "rc", "lib/libpart.a", "part.o"], check=True)
+    source = 'extern "C" int part();\nint answer() { return part(); }'
+    mod = tc.load_inline("part", cpp_sources=source, functions="answer", extra_ldflags=flags)
+    assert mod.answer() == 42
+
+
 def test_every_word_of_cxx_counts(monkeypatch):
     paths = set()
     for value in (1, 2):

@@ -11,7 +11,9 @@ PACKAGE = Path(tvmffi_cubin.__file__).parent
 
 # What a build does with these is in the key by itself, or changes nothing of what it makes. A new
 # module belongs here or into `toolset.GENERATORS`: there, if generated text depends on it.
-ARGUMENTS = "arguments dispatch export files given_image inline options over request source"
+ARGUMENTS = (
+    "arguments dispatch export files flag_paths given_image inline options over request source"
+)
 ARGUMENTS += " source_files preprocessor_flags pch link_options"
 TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
