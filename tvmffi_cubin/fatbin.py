@@ -5,13 +5,12 @@ As elf, it takes untrusted input: whatever the bytes are, the answer is members 
 
 from __future__ import annotations
 
-import importlib
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from . import lz4
+from . import lz4, zstd
 from .cubin import Cubin, Kernel
 from .image_kind import FATBIN
 
@@ -98,29 +97,8 @@ def _decompressed(member: Member) -> bytes:
     if member.compression == "lz4":
         return lz4.decompress(member.stored, member.size)
     if member.compression == "zstd":
-        return _zstd(member.stored, member.size)
+        return zstd.decompress(member.stored, member.size)
     raise ValueError("it is compressed in a way that is not known here")
-
-
-def _zstd(data: bytes, size: int) -> bytes:
-    """Decompress with Python's own module, from 3.14 on, else with the package of that name."""
-    for name in ("compression.zstd", "zstandard"):
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            continue
-        try:
-            if name == "zstandard":
-                with module.ZstdDecompressor().stream_reader(data) as reader:
-                    found = reader.read(size + 1)
-            else:
-                found = module.ZstdDecompressor().decompress(data, size + 1)
-        except module.ZstdError as error:
-            raise ValueError(f"damaged zstd data: {error}") from None
-        if len(found) != size:
-            raise ValueError(f"damaged zstd data: it holds {len(found)} bytes, not {size}")
-        return bytes(found)
-    raise ValueError("it is compressed by zstd: Python 3.14 reads it, or pip install zstandard")
 
 
 def read(data: bytes) -> tuple[Member, ...]:

@@ -123,6 +123,12 @@ class Request:
         key.add("ldflags", self.ldflags)
         key.add("include_paths", self.include_paths)
         key.add("images", list(self.images.items()))
+        if self.images:
+            from . import zstd
+
+            if any(map(zstd.may_be_in, self.images.values())):
+                # What is told of the kernels of such members depends on it.
+                key.add("zstd", zstd.is_readable())
         # It changes nothing but for a compiler's faults; who by-passes those wants a fresh build.
         key.add("use_pch", self.use_pch)
         self.files.add_to(key)

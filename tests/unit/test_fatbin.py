@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from test_lz4 import compress
 
 from tvmffi_cubin import fatbin as fatbins
+from tvmffi_cubin import zstd
 from tvmffi_cubin.cubin import Cubin
 
 TEXT = b".version 8.8\n.target sm_90\n.entry k(.param .u64 a) { ret; }\n"
@@ -71,7 +72,7 @@ def test_a_member_in_zstd_is_decompressed_by_what_there_is(name, monkeypatch):
             raise ImportError
         return stand_in
 
-    monkeypatch.setattr(fatbins.importlib, "import_module", imported)
+    monkeypatch.setattr(zstd.importlib, "import_module", imported)
     (member,) = fatbins.read(fatbin(Row(80, elf[::-1], flags=ZSTD, full=len(elf))))
     assert member.data() == elf
     (short,) = fatbins.read(fatbin(Row(80, elf[::-1], flags=ZSTD, full=len(elf) - 1)))
@@ -103,7 +104,7 @@ def test_without_zstd_the_other_members_are_read_and_the_reason_is_given(monkeyp
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(fatbins.importlib, "import_module", missing)
+    monkeypatch.setattr(zstd.importlib, "import_module", missing)
     data = fatbin(Row(80, b"\x28\xb5\x2f\xfd", flags=ZSTD, full=9), Row(90, image()))
     cubins, problems = fatbins.readable(data)
     assert [cubin.arch for cubin in cubins] == ["sm_90"]

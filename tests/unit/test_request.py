@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from fatbin_builder import ZSTD, Row, fatbin
 
 from tvmffi_cubin import Cubin, Dispatch, Launch
 from tvmffi_cubin.export import Export
@@ -239,6 +240,19 @@ def test_the_order_of_args_is_not_in_the_key_and_that_of_functions_is():
     one = digest(functions={"k": Launch(args={"a": 1, "b": 2})})
     assert one == digest(functions={"k": Launch(args={"b": 2, "a": 1})})
     assert digest(functions=["k", "l"]) != digest(functions=["l", "k"])
+
+
+def test_what_reads_compressed_members_is_in_the_key_of_those_who_have_any(monkeypatch):
+    packed = fatbin(Row(90, b"\x28\xb5\x2f\xfd and more", flags=ZSTD, full=99))
+    images = {"packed": packed, "plain": fatbin(Row(90, b"\x7fELF")), "cubin": b"\x7fELF(\xb5/\xfd"}
+
+    def digests(installed: str) -> dict[str, str]:
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: name == installed)
+        return {name: digest(embed_cubin={"image": image}) for name, image in images.items()}
+
+    without, package, pythons_own = map(digests, ("", "zstandard", "_zstd"))
+    assert package == pythons_own
+    assert {name for name in images if without[name] != package[name]} == {"packed"}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.0, 10**30])
