@@ -11,6 +11,7 @@ from .arch import check_archs, number_of
 from .cubin import Cubin
 from .cuda_library import CudaLibrary
 from .cuda_wheels import Cuda
+from .fork_guard import not_forking
 
 __all__ = ["NvFatbinLibrary", "join"]
 
@@ -85,7 +86,7 @@ def join(cubins: Sequence[Cubin], *, cuda: Cuda) -> Cubin:
     for cubin in ordered:
         _check_member(cubin)
     library = NvFatbinLibrary.load(cuda.require("nvfatbin"))
-    with library.container() as handle:
+    with not_forking(), library.container() as handle:
         for cubin in ordered:
             _add(library, handle, cubin)
         size = ctypes.c_size_t()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from .cuda_library import SUCCESS, CudaLibrary
+from .fork_guard import not_forking
 from .link_run import LinkOutcome, LinkRun
 
 __all__ = ["INPUT_TYPES", "UNKNOWN_OPTION", "NvJitLinkLibrary"]
@@ -51,7 +52,7 @@ class NvJitLinkLibrary(CudaLibrary):
 
     def run(self, run: LinkRun) -> LinkOutcome:
         """Link."""
-        with self._linking(run.options) as (created, link):
+        with not_forking(), self._linking(run.options) as (created, link):
             if created != SUCCESS:
                 log = link.error_log() if link.handle.value else ""
                 return LinkOutcome("options", created, 0, log, "", b"")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .cuda_library import CudaLibrary
+from .fork_guard import not_forking
 
 __all__ = ["NvrtcLibrary", "Program"]
 
@@ -96,11 +97,13 @@ class NvrtcLibrary(CudaLibrary):
     def program(self, source: bytes, name: bytes) -> Iterator[Program]:
         """Create a program for the duration of a with statement."""
         handle = ctypes.c_void_p()
-        self.call("nvrtcCreateProgram", ctypes.byref(handle), source, name, 0, None, None)
+        with not_forking():
+            self.call("nvrtcCreateProgram", ctypes.byref(handle), source, name, 0, None, None)
         try:
             yield Program(self, handle)
         finally:
-            self.library.nvrtcDestroyProgram(ctypes.byref(handle))
+            with not_forking():
+                self.library.nvrtcDestroyProgram(ctypes.byref(handle))
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,8 @@ class Program:
     def compile(self, options: Sequence[bytes]) -> int:
         """Compile and return NVRTC's result."""
         array = (ctypes.c_char_p * len(options))(*options)
-        return int(self.owner.library.nvrtcCompileProgram(self.handle, len(options), array))
+        with not_forking():
+            return int(self.owner.library.nvrtcCompileProgram(self.handle, len(options), array))
 
     def add_name_expression(self, expression: bytes) -> None:
         """Ask for the instance and the lowered name of an expression; before `compile`."""
