@@ -14,6 +14,8 @@ from .errors import CubinError
 __all__ = ["main"]
 
 _COMMANDS = (demo, doctor, compile, inspect, cache)
+# What shells report of a program that SIGINT has ended.
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader went away, as `head` does; Python must not complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print(f"{parser.prog}: interrupted", file=sys.stderr)
+        return _INTERRUPTED
     except (CubinError, ValueError, TypeError, OSError) as error:
         print(f"{parser.prog}: error: {_text(error)}", file=sys.stderr)
         return 1

@@ -61,3 +61,12 @@ def test_a_reader_that_went_away_is_no_traceback():
     )
     os.close(write)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_an_interrupted_command_is_no_traceback(monkeypatch, capsys):
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tvmffi_cubin.commands.cache.cache_folder", interrupted)
+    assert main(["cache", "path"]) == 130
+    assert capsys.readouterr().err == "tvmffi-cubin: interrupted\n"
