@@ -129,7 +129,8 @@ class Request:
             if any(map(zstd.may_be_in, self.images.values())):
                 # What is told of the kernels of such members depends on it.
                 key.add("zstd", zstd.is_readable())
-        # It changes nothing but for a compiler's faults; who by-passes those wants a fresh build.
+        # Images are the same either way, but for a compiler's faults: who by-passes those wants no
+        # entry that was built with them. (A wrapper's functions are the same, its bytes are not.)
         key.add("use_pch", self.use_pch)
         self.files.add_to(key)
         key.add("device_libraries", [[x.data, x.arch] for x in self.device_libraries])

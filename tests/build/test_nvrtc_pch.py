@@ -286,6 +286,13 @@ def test_it_can_be_turned_off(option, monkeypatch, caplog):
     assert not nvrtc_pch_store._stores
 
 
+def test_who_turns_it_off_gets_a_build_of_their_own_with_the_same_bytes():
+    # Else a by-pass could not get around what a compiler's fault has left in the cache.
+    paths = [tc.build_inline("own", source(1), arch="sm_90", use_pch=on) for on in (None, False)]
+    assert paths[0] != paths[1]
+    assert len({Path(path).read_bytes() for path in paths}) == 1
+
+
 def test_a_source_with_options_of_its_own_for_it_is_left_alone(tmp_path, caplog):
     options = ["-pch", f"-pch-dir={tmp_path}"]
     for _ in range(2):
