@@ -11,6 +11,8 @@ from .arch import check_archs, number_of
 from .cubin import Cubin
 from .cuda_library import CudaLibrary
 from .cuda_wheels import Cuda
+from .demangle import demangle
+from .errors import CompileError
 from .fork_guard import not_forking
 
 __all__ = ["NvFatbinLibrary", "join"]
@@ -38,6 +40,8 @@ _PROTOTYPES: dict[str, list[type]] = {
     "nvFatbinSize": [_Handle, ctypes.c_void_p],
     "nvFatbinGet": [_Handle, ctypes.c_char_p],
 }
+# In the symbol of what is in an unnamed namespace.
+_HIDDEN = b"_GLOBAL__N_"
 # What is compressed can neither be inspected everywhere nor loaded without the time it takes.
 _OPTIONS = (b"-compress=false",)
 
@@ -73,6 +77,8 @@ def join(cubins: Sequence[Cubin], *, cuda: Cuda) -> Cubin:
 
     Raises
     ------
+    CompileError
+        A kernel in an unnamed namespace has another symbol in one than in another.
     ToolchainError
         nvFatbin is not installed, or cannot be loaded.
     ValueError
@@ -85,6 +91,7 @@ def join(cubins: Sequence[Cubin], *, cuda: Cuda) -> Cubin:
     ordered = [by_arch[arch] for arch in check_archs(list(by_arch))]
     for cubin in ordered:
         _check_member(cubin)
+    _check_hidden_names(ordered, cuda)
     library = NvFatbinLibrary.load(cuda.require("nvfatbin"))
     with not_forking(), library.container() as handle:
         for cubin in ordered:
@@ -120,6 +127,31 @@ def _check_member(cubin: Cubin) -> None:
         raise ValueError(f"a fatbin holds cubins and PTX, not {cubin.kind!r}")
     if not fits:
         raise ValueError(f"the image for {cubin.arch} is one for {made_for}: the driver would err")
+
+
+def _check_hidden_names(cubins: Sequence[Cubin], cuda: Cuda) -> None:
+    """Refuse a kernel that would be a different one for each architecture.
+
+    NVRTC before 12.9 puts the time into the symbols of unnamed namespaces.
+    """
+    homes: dict[str, tuple[Cubin, set[str]]] = {}
+    for cubin in cubins:
+        if _HIDDEN not in cubin.image:
+            continue
+        found: dict[str, set[str]] = {}
+        for kernel in cubin.kernels:
+            if _HIDDEN.decode() in kernel.name:
+                found.setdefault(demangle(kernel.name), set()).add(kernel.name)
+        for name, symbols in found.items():
+            home, known = homes.setdefault(name, (cubin, symbols))
+            if known.isdisjoint(symbols):
+                release = f"NVRTC {cubin.cuda_version}" if cubin.cuda_version else "the compiler"
+                raise CompileError(
+                    f"{release} gave kernel {name} one symbol for {home.arch} and another for "
+                    f'{cubin.arch}: name the namespace, make the kernel extern "C", or build for '
+                    "one architecture. NVRTC 12.9 and newer give it the same symbol, run: "
+                    f"pip install --upgrade '{cuda.wheels['nvrtc']}>=12.9'"
+                )
 
 
 def _add(library: NvFatbinLibrary, handle: ctypes.c_void_p, cubin: Cubin) -> None:

@@ -21,7 +21,7 @@ from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import cuda_wheels, nvfatbin, nvrtc
-from tvmffi_cubin.errors import ToolchainError
+from tvmffi_cubin.errors import CompileError, ToolchainError
 
 pytestmark = needs_sm_100a
 
@@ -125,6 +125,25 @@ def test_two_images_for_one_architecture_are_not_joined():
     cubin = nvrtc.compile(SOURCE, arch="sm_80")
     with pytest.raises(ValueError, match="two images are for sm_80"):
         join(cubin, nvrtc.compile(SOURCE, arch="sm_80"))
+
+
+@pytest.mark.skipif(nvrtc.version() < (12, 9), reason="needs NVRTC 12.9 for its seed")
+def test_a_kernel_of_an_unnamed_namespace_is_one_kernel_in_all_members():
+    source = "namespace { __global__ void hidden(int* x) { x[0] = 1; } }"
+
+    def made(arch, seed):
+        options = [f"-frandom-seed={seed}"]
+        return nvrtc.compile(source, arch=arch, options=options, name_expressions=["hidden"])
+
+    assert len(join(made("sm_80", 1), made("compute_90", 1)).kernels) == 1
+    # As NVRTC before 12.9 names them, a second apart.
+    with pytest.raises(CompileError) as caught:
+        join(made("sm_80", 1), made("sm_90", 2))
+    assert "gave kernel (anonymous namespace)::hidden(int*) one symbol for sm_80 and" in (
+        str(caught.value)
+    )
+    assert "sm_90: name the namespace, make the kernel extern" in str(caught.value)
+    assert "pip install --upgrade 'nvidia-cuda-nvrtc" in str(caught.value)
 
 
 def test_containers_are_freed_on_every_way_out(monkeypatch):
