@@ -40,7 +40,7 @@ class LinkCrash(Exception):
 
 
 def run_apart(library: Path, run: LinkRun) -> LinkOutcome:
-    """Run nvJitLink in a process of its own.
+    """Run nvJitLink in a process of its own; what it prints there is among its remarks.
 
     Where no Python can be started (a program in which Python is embedded, a sandbox), it runs in
     this one.
@@ -73,11 +73,11 @@ def run_apart(library: Path, run: LinkRun) -> LinkOutcome:
         return NvJitLinkLibrary.load(library).run(run)
     # Not by the exit status, which is lost where the program ignores SIGCHLD.
     outcome = LinkOutcome.unpack(done.stdout[len(_READY) :])
+    printed = done.stderr.decode("utf-8", "replace").strip()
     if outcome is None:
-        raise LinkCrash(
-            _end(done.returncode, limit), done.stderr.decode("utf-8", "replace").strip()
-        )
-    return outcome
+        raise LinkCrash(_end(done.returncode, limit), printed)
+    # Of what is in fatbins and objects it prints alone that something is defined twice.
+    return outcome._replace(remarks="\n".join(filter(None, (outcome.remarks, printed))))
 
 
 def _python() -> str | None:

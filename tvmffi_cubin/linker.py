@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .arch import is_ptx, number_of
@@ -131,27 +131,31 @@ def link_inputs(
         raise LinkFailure(faults, "", command)
     # Not the names themselves: they may hold anything, and the log is to be read.
     names = {f"input{index}": item.name for index, item in enumerate(inputs)}
-    outcome = _run(
-        library,
-        inputs,
-        LinkRun(command, as_ptx, tuple(x.kind for x in inputs), tuple(x.data for x in inputs)),
-        arch,
-    )
-    errors, remarks = outcome.errors, outcome.remarks
+    data = tuple(item.data for item in inputs)
+    run = LinkRun(command, as_ptx, tuple(item.kind for item in inputs), data)
+    outcome = _run(library, inputs, run, arch)
     if outcome.refused == "options":
         raise _option_refusal(library, outcome, command)
     if outcome.refused == "input":
         item = inputs[outcome.position]
-        raise _refusal(library, cuda, item, arch, _readable(errors, names))
+        raise _refusal(library, cuda, item, arch, _readable(outcome.errors, names))
+    return _checked(outcome, inputs, run, names)
+
+
+def _checked(
+    outcome: LinkOutcome, inputs: Sequence[LinkInput], run: LinkRun, names: Mapping[str, str]
+) -> Linked:
+    """Return what was linked, or raise LinkFailure."""
+    errors, remarks = outcome.errors, outcome.remarks
     # A variable that is defined nowhere, or something that is defined twice, is no error to
     # nvJitLink where LTO-IR is linked: the image would have a variable of its own.
     faults = read_faults(f"{errors}\n{remarks}", names)
-    faults += find_undefined_in_ptx(outcome.image) if as_ptx else ()
+    faults += find_undefined_in_ptx(outcome.image) if run.as_ptx else ()
     if outcome.refused or faults:
         # nvJitLink 12.6 says what is undefined on the process's error stream alone.
         faults = faults or find_undefined(inputs)
         log = _readable("\n".join(filter(None, (errors, remarks))), names)
-        raise LinkFailure(faults, log or f"error {outcome.result}", command, _given(inputs))
+        raise LinkFailure(faults, log or f"error {outcome.result}", run.options, _given(inputs))
     return Linked(outcome.image, _readable(remarks, names))
 
 
@@ -207,7 +211,7 @@ def _check_kinds(inputs: Sequence[LinkInput], arch: str) -> None:
             )
 
 
-def _readable(log: str, names: dict[str, str]) -> str:
+def _readable(log: str, names: Mapping[str, str]) -> str:
     return re.sub(r"\binput\d+\b", lambda match: names.get(match[0], match[0]), log)
 
 

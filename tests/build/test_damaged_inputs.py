@@ -136,6 +136,13 @@ def test_what_was_compiled_here_is_linked_here(python):
     assert nvjitlink.link([unit(LIBRARY), unit(USER).image]).kernels
 
 
+def test_what_two_fatbins_define_is_an_error(capfd):
+    # nvJitLink tells of it on the error stream of its process, and links.
+    with pytest.raises(CompileError, match=r"counter is defined twice, in inputs\[0\] and inputs"):
+        nvjitlink.link([library("fatbin"), library("fatbin"), unit(USER)], arch="sm_90a")
+    assert capfd.readouterr().err == ""
+
+
 def test_the_environment_does_not_reach_the_link(tmp_path: Path, monkeypatch):
     expected = nvjitlink.link([unit(LIBRARY), unit(USER)]).image
     for name in ("json", "ctypes", "sitecustomize"):
