@@ -258,8 +258,9 @@ def test_a_symbol_that_is_missing_at_load_is_named(tmp_path):
     assert "extra_ldflags" in str(error)
 
 
-def test_another_failure_to_load_is_not_ours_to_explain():
-    assert builder.load_failure("vec.so: file too short", "vec.so") is None
+def test_another_failure_to_load_is_told_in_the_loader_s_words():
+    error = builder.load_failure("vec.so: file too short", "vec.so")
+    assert "vec.so does not load: vec.so: file too short\nIt is damaged" in str(error)
 
 
 def test_the_users_flags_can_allow_undefined_symbols(tmp_path):
