@@ -68,8 +68,8 @@ PEERS = (
     Peer("tvmffi_cubin", "tvmffi_cubin", "nvrtc.compile to the cubin"),
     Peer(
         "tvmffi_cubin_plain",
-        "tvmffi_cubin, no precompiled headers",
-        "nvrtc.compile to the cubin with TVMFFI_CUBIN_PCH=off",
+        "tvmffi_cubin, neither precompiled headers nor CCCL's shorter lists",
+        "nvrtc.compile to the cubin with TVMFFI_CUBIN_PCH=off, which turns both off",
     ),
     Peer("tvm_ffi", "tvm_ffi", "cpp.nvrtc.nvrtc_compile to the cubin"),
     Peer("cuda_core", "cuda.core Program", "Program.compile('cubin') with the options' defaults"),

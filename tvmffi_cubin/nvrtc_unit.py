@@ -34,6 +34,11 @@ _NOWHERE = "/dev/null/kernel.cu"
 # What `line_directive` returns.
 _LINE = re.compile(r'#line 1 "((?:[^"\\]|\\.)*)"\n')
 
+# Headers that read fast, which NVIDIA's wheels have: where a source includes no others, nothing is
+# gained by precompiling, nor by importing what decides on it.
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b(.*)", re.MULTILINE)
+_FAST = re.compile(r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]")
+
 _logger = logging.getLogger("tvmffi_cubin")
 
 
@@ -111,20 +116,27 @@ class Unit:
     def _compile_with_headers(
         self, library: NvrtcLibrary, cuda: Cuda, command: tuple[str, ...], target_type: str
     ) -> _Outcome:
-        text, _ = self._text
-        if not self.use_pch or "include" not in text:
+        if not self.use_pch or not self._may_be_heavy:
             return self._run(library, command, target_type)
         from .nvrtc_pch import headers
 
         folder = os.path.dirname(os.path.abspath(self.name)) if self.source_include else None
         packages = [os.fspath(path) for path in (shim_dir(), *cuda.include_dirs)]
         with headers(
-            library, text, command, alias=self._alias, packages=packages, folder=folder
+            library, self._text[0], command, alias=self._alias, packages=packages, folder=folder
         ) as found:
             done = self._run(library, command, target_type, found)
         if found is not None and (found.is_stale or found.may_be_blamed(done.result, done.log)):
             return self._run(library, command, target_type)
         return done
+
+    @property
+    def _may_be_heavy(self) -> bool:
+        """Whether something is included that may take long to read."""
+        text, _ = self._text
+        if any("include" in option for option in self.options):
+            return True
+        return "include" in text and not all(map(_FAST.match, _INCLUDE.findall(text)))
 
     @property
     def _text(self) -> tuple[str, str | None]:

@@ -156,10 +156,29 @@ def test_what_reads_fast_is_not_precompiled(caplog):
     assert not nvrtc_pch_store._stores
 
 
+def test_where_all_that_is_included_reads_fast_nothing_is_imported_for_it():
+    code = f"""
+import sys
+from tvmffi_cubin import nvrtc
+for include in ("#include <cuda_fp16.h>", "#include <cuda_fp16.h>\\n#include <tuple>"):
+    nvrtc.compile(include + "\\n#define VALUE 1\\n" + {KERNEL!r}, arch="sm_90")
+    print("tvmffi_cubin.nvrtc_pch" in sys.modules)
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\nTrue\n"
+
+
 def test_a_header_of_ones_own_may_be_what_takes_long(tmp_path, caplog):
     (tmp_path / "mine.h").write_text(INCLUDE)
     for _ in range(2):
         ptx(source(1, include='#include "mine.h"\n'), include_paths=[tmp_path])
+    assert said(caplog) == ["made", "used"]
+
+
+def test_so_may_one_that_an_option_includes(tmp_path, caplog):
+    (tmp_path / "mine.h").write_text(INCLUDE)
+    text = source(1, include="#include <cuda_fp16.h>\n")
+    for _ in range(2):
+        ptx(text, options=[f"--pre-include={tmp_path}/mine.h"])
     assert said(caplog) == ["made", "used"]
 
 
