@@ -269,10 +269,10 @@ print("tvmffi_cubin" in sys.modules)
     ]
 
 
-def test_a_changed_generator_builds_anew(monkeypatch):
+def test_a_changed_generator_builds_anew(monkeypatch, tmp_path):
     before = toolset.find(needs_cuda=True).versions
     identity.forget()
     monkeypatch.setattr(toolset, "GENERATORS", toolset.GENERATORS[:-1])
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/nowhere")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
     after = toolset.find(needs_cuda=True).versions
     assert {name for name in before if before[name] != after[name]} == {"generator"}
