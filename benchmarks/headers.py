@@ -17,10 +17,11 @@ from section import Job, Peer, Sample, Section, Settings, Task
 
 CASES = ("first", "edited", "edited again")
 FP16, GROUPS = "cuda_fp16.h", "cooperative_groups.h"
-STD, CUB = "cuda/std/optional", "cub/block/block_scan.cuh"
+STD = "cuda/std/optional"
+SCAN, REDUCE = "cub/block/block_scan.cuh", "cub/block/block_reduce.cuh"
 WRAPPER = "a wrapper with tvm-ffi's headers"
 QUICK = (FP16,)
-HEADERS = (FP16, GROUPS, STD, CUB)
+HEADERS = (FP16, GROUPS, STD, SCAN, REDUCE)
 
 SOURCES = {
     FP16: r"""
@@ -51,7 +52,7 @@ extern "C" __global__ void scale(float* x, int n) {
   if (found) x[i] = *found * cuda::std::get<0>(by);
 }
 """,
-    CUB: r"""
+    SCAN: r"""
 #include <cub/block/block_scan.cuh>
 extern "C" __global__ void scale(int* x, int n) {
   using Scan = cub::BlockScan<int, 256>;
@@ -60,6 +61,17 @@ extern "C" __global__ void scale(int* x, int n) {
   int value = i < n && i != -SALT ? x[i] : 0;
   Scan(storage).InclusiveSum(value, value);
   if (i < n) x[i] = value;
+}
+""",
+    REDUCE: r"""
+#include <cub/block/block_reduce.cuh>
+extern "C" __global__ void scale(int* x, int n) {
+  using Reduce = cub::BlockReduce<int, 256>;
+  __shared__ typename Reduce::TempStorage storage;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int value = i < n && i != -SALT ? x[i] : 0;
+  int sum = Reduce(storage).Sum(value);
+  if (threadIdx.x == 0 && i < n) x[i] = sum;
 }
 """,
 }
