@@ -43,6 +43,18 @@ def rounds(job: Job, settings: Settings) -> int:
     return max(1, settings.repeat // 3) if job.few else settings.repeat
 
 
+def turns(jobs: list[Job], number: int) -> list[Job]:
+    """Return the jobs in the order of a round.
+
+    Peers take turns back and forth: none always runs after the same other one. A peer's own jobs
+    keep their order: one may find what another has left on disk.
+    """
+    if number % 2 == 0:
+        return jobs
+    own = {job.name: iter([other for other in jobs if other.name == job.name]) for job in jobs}
+    return [next(own[job.name]) for job in reversed(jobs)]
+
+
 def measure(section: Section, settings: Settings, folder: Path) -> list[Row]:
     """Run all jobs of a section in rounds, each in a fresh process."""
     found: dict[tuple[str, str, str], list[Sample]] = {}
@@ -50,13 +62,15 @@ def measure(section: Section, settings: Settings, folder: Path) -> list[Row]:
     # Sources differ from run to run too: the driver has a disk cache that is not in the folder.
     salt = int(time.time()) % 100_000 * 1000
     jobs = section.jobs(settings)
+    # And from peer to peer: NVRTC's own disk cache would give one what another has compiled.
+    names = list(dict.fromkeys(job.name for job in jobs))
     for number in range(max(rounds(job, settings) for job in jobs)):
-        # Back and forth: no peer always runs after the same other one.
-        for job in jobs if number % 2 == 0 else reversed(jobs):
+        for job in turns(jobs, number):
             key = (job.name, job.argument)
             if number >= rounds(job, settings) or key in given_up:
                 continue
-            task = Task(section.name, job.name, job.argument, salt + number, settings)
+            own = salt + number * len(names) + names.index(job.name)
+            task = Task(section.name, job.name, job.argument, own, settings)
             start = time.monotonic()
             samples = process.run(task, job, folder)
             for sample in samples:

@@ -55,6 +55,42 @@ def test_a_row_has_median_minimum_and_ratio_to_ours():
     assert rows[0]["samples"] == [20.0, 10.0, 30.0]
 
 
+def test_peers_take_turns_back_and_forth_and_share_no_source(monkeypatch, tmp_path):
+    taken: list[tuple[str, str, int]] = []
+
+    def run_nothing(task: Task, job: Job, folder: Path) -> list[Sample]:
+        taken.append((task.job, task.argument, task.salt))
+        return [Sample(*cell, (1.0,)) for cell in job.cells]
+
+    monkeypatch.setattr(process, "run", run_nothing)
+    monkeypatch.setattr(run.time, "time", lambda: 1.0)
+    section = Section(
+        name="cold",
+        title="Cold",
+        about="",
+        peers=(Peer(OURS, OURS, ""), Peer("b", "b", "")),
+        units={"time": "ms"},
+        references={"time": OURS},
+        jobs=lambda settings: [
+            Job(name, argument, ((name, "time", argument),))
+            for name in (OURS, "b")
+            for argument in ("new", "restarted")
+        ],
+        measure=lambda task: [],
+    )
+    run.measure(section, Settings(repeat=2), tmp_path)
+    assert taken == [
+        (OURS, "new", 1000),
+        (OURS, "restarted", 1000),
+        ("b", "new", 1001),
+        ("b", "restarted", 1001),
+        ("b", "new", 1003),
+        ("b", "restarted", 1003),
+        (OURS, "new", 1002),
+        (OURS, "restarted", 1002),
+    ]
+
+
 def test_a_report_is_json():
     assert json.loads(json.dumps(report())) == report()
 
