@@ -113,7 +113,7 @@ def jobs(settings: Settings) -> list[Job]:
             if settings.quick and not ours:
                 continue
             cells = tuple((peer.name, title(header), case) for case in CASES)
-            found.append(Job(peer.name, header, cells, few=header == WRAPPER or not ours))
+            found.append(Job(peer.name, header, cells, few=not ours))
     return found
 
 
