@@ -173,7 +173,7 @@ def reset() -> None:
 def _find(override: str | None, _driver: str | None, paths: tuple[str, ...]) -> Cuda:
     # sys.path and not nvidia.__path__: several wheels put an __init__.py into nvidia/, which then
     # hides the same package in every later folder of the path.
-    sites = [path for path in map(os.path.abspath, paths) if _exists(path + "/nvidia")]
+    sites = [path for path in map(_absolute, paths) if path and _exists(path + "/nvidia")]
     if override is not None:
         major = _parse_override(override)
         return _complete(_locate(sites, major), major, f"TVMFFI_CUBIN_CUDA={override} asks for it")
@@ -184,6 +184,14 @@ def _find(override: str | None, _driver: str | None, paths: tuple[str, ...]) -> 
         return _complete(located[started[0]], started[0], "no CUDA family is completely installed")
     major = ready[0] if len(ready) == 1 else _choose(ready)
     return _complete(_locate(sites, major), major, "")
+
+
+def _absolute(path: str) -> str:
+    """Return an absolute path; empty where the current folder it is relative to is deleted."""
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        return ""
 
 
 def _exists(path: str) -> bool:

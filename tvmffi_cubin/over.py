@@ -73,7 +73,8 @@ def _value(name: str, value: object) -> Value:
     if isinstance(value, str):
         if not value.strip():
             raise ValueError(f"over: {name} holds an empty str")
-        return str(value)
+        # Not str(value), which a member of an Enum answers with its own name.
+        return str.__str__(value)
     if isinstance(value, bool) or _is_numpy_bool(value):
         return bool(value)
     try:

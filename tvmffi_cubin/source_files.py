@@ -142,7 +142,7 @@ def read_files(
 
 
 def source_text(path: str, data: bytes) -> str:
-    """Return a CUDA file's text.
+    """Return a CUDA file's text, without the mark (BOM) that editors may put before it.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def source_text(path: str, data: bytes) -> str:
         It is no UTF-8 or holds a NUL; the message has the file, the line and the remedy.
     """
     try:
-        text = data.decode()
+        text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(
@@ -243,7 +243,7 @@ def _read_source(path: str, *, strict: bool) -> Source:
     if not strict:
         # The compiler reads the file itself; what encodings it takes is its own affair.
         return Source(data.decode("utf-8", "surrogateescape"), path, real_folder)
-    return Source(source_text(path, data).removeprefix("\ufeff"), path, real_folder)
+    return Source(source_text(path, data), path, real_folder)
 
 
 def _add_image(images: dict[str, ImageFile], path: str) -> None:

@@ -11,6 +11,7 @@ import importlib.util
 __all__ = ["decompress", "is_readable", "may_be_in"]
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
+# As in image_kind, which would import a reader of PTX here: a cache hit asks `may_be_in`.
 _FATBIN = b"\x50\xed\x55\xba"
 
 

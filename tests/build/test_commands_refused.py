@@ -19,6 +19,7 @@ def _files(here: Path) -> None:
     Path("latin.cu").write_bytes(b"// caf\xe9\n" + SOURCE.encode())
     Path("nul.cu").write_text("\n\0")
     Path("empty.cu").write_text("\n")
+    Path("mark.cu").write_bytes(b"\xef\xbb\xbf")
     Path("folder").mkdir()
     Path("short.cubin").write_bytes(b"\x7fELF")
 
@@ -31,6 +32,7 @@ def _files(here: Path) -> None:
         ("latin.cu", "latin.cu is no UTF-8 text: line 1 holds the byte 0xe9; convert it, for "),
         ("nul.cu", "nul.cu holds a NUL character in line 2"),
         ("empty.cu", "empty.cu is empty; write CUDA C++ in it"),
+        ("mark.cu", "mark.cu is empty; write CUDA C++ in it"),
         ("k.cu --arch sm_77", "arch='sm_77': NVRTC 1"),
         ("k.cu --arch nonsense", 'wanted is "sm_" with a number, such as'),
         ("k.cu --arch compute_90a", 'pass "compute_90" for PTX'),

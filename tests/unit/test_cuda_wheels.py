@@ -174,6 +174,16 @@ def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path)
     assert "nvrtc_cu12-12.6.77" not in cuda.version
 
 
+@pytest.mark.parametrize("relative", ["", "lib"])
+def test_a_current_folder_that_is_deleted_has_no_wheels(site, tmp_path, monkeypatch, relative):
+    install(site, 12)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    sys.path.insert(0, relative)
+    assert site in find_cuda().nvrtc.parents
+
+
 def test_the_version_tells_releases_apart_with_and_without_metadata(site, tmp_path):
     versions = set()
     for number, (release, metadata, content) in enumerate(

@@ -142,6 +142,14 @@ def test_numbers_of_any_kind_are_spelled_as_numbers():
     assert Launch(kernel="k<T>").over(T=np.array(["int"])).launches[0].kernel == "k<int>"
 
 
+def test_a_member_of_an_enum_of_str_is_spelled_as_its_value():
+    class Type(str, enum.Enum):
+        SINGLE = "float"
+
+    (made,) = Launch(kernel="k<T>").over(T=[Type.SINGLE]).launches
+    assert made.kernel == "k<float>"
+
+
 def test_more_instances_than_can_be_compiled_are_refused_at_once():
     launch = Launch(kernel="k<A, B, C>")
     with pytest.raises(
