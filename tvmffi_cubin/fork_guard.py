@@ -13,37 +13,44 @@ from contextlib import contextmanager
 
 __all__ = ["not_forking"]
 
+# Seconds for which a thread stays out while another forks. Longer than a fork takes; it is all that
+# passes where the forking thread waits, in another hook, for a lock that this thread holds.
+_PATIENCE = 1.0
+
 
 class _Guard:
-    """How many threads are inside a library, and how many wait for none to be, in order to fork."""
+    """Which threads are inside a library, and which fork or wait for the others to be out."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.inside = 0
-        self.forking = 0
+        self.inside: list[int] = []
+        self.forking: set[int] = set()
 
     def enter(self) -> None:
+        me = threading.get_ident()
         with self.changed:
-            # Or threads that compile one thing after another would keep a fork waiting for ever.
-            while self.forking:
-                self.changed.wait()
-            self.inside += 1
+            # Inside already: a signal's handler compiles, and who forks waits for this thread.
+            if me not in self.inside:
+                self.changed.wait_for(lambda: not self.forking - {me}, timeout=_PATIENCE)
+            self.inside.append(me)
 
     def leave(self) -> None:
         with self.changed:
-            self.inside -= 1
+            self.inside.remove(threading.get_ident())
             self.changed.notify_all()
 
     def before_fork(self) -> None:
-        self.changed.acquire()
-        self.forking += 1
-        while self.inside:
-            self.changed.wait()
+        me = threading.get_ident()
+        with self.changed:
+            self.forking.add(me)
+            # Not for itself: a signal's handler may fork amid a compilation.
+            self.changed.wait_for(lambda: not set(self.inside) - {me})
 
     def after_fork(self) -> None:
-        self.forking -= 1
-        self.changed.notify_all()
-        self.changed.release()
+        # Python forks all the same where Ctrl-C ends the wait, or comes before it.
+        with self.changed:
+            self.forking.discard(threading.get_ident())
+            self.changed.notify_all()
 
 
 _guard = _Guard()
@@ -59,7 +66,7 @@ def _after_in_parent() -> None:
 
 def _after_in_child() -> None:
     global _guard
-    # The lock of the old one may be held for other threads of the parent.
+    # Threads that the child does not have may hold the old one's lock, or be inside.
     _guard = _Guard()
 
 
@@ -72,8 +79,7 @@ os.register_at_fork(
 def not_forking() -> Iterator[None]:
     """Have `os.fork` in other threads wait while a with statement lasts.
 
-    Nothing in it may wait for another lock, such as logging's, or enter it again: the thread that
-    forks may hold that lock already.
+    Nothing in it may wait for another lock, such as logging's: the thread that forks may hold that.
     """
     guard = _guard
     guard.enter()

@@ -1,0 +1,105 @@
+"""Forks beside compilers and linkers: who waits for whom, and that nobody waits for ever."""
+
+import subprocess
+import sys
+
+import pytest
+
+START = """
+import os, signal, threading
+lock = threading.Lock()
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+from tvmffi_cubin import fork_guard
+from tvmffi_cubin.fork_guard import not_forking
+
+def fork():
+    child = os.fork()
+    if child == 0:
+        with not_forking():
+            os._exit(7)
+    print("child:", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+ITSELF = """
+with not_forking():
+    fork()
+"""
+
+# What a handler of a signal may do.
+TWICE = """
+with not_forking():
+    with not_forking():
+        fork()
+"""
+
+OTHER = """
+inside, left = threading.Event(), []
+def work():
+    with not_forking():
+        inside.set()
+        while not fork_guard._guard.forking:
+            pass
+        left.append(True)
+thread = threading.Thread(target=work)
+thread.start()
+inside.wait()
+fork()
+thread.join()
+print(left)
+"""
+
+LOCK = """
+locked = threading.Event()
+def work():
+    with lock:
+        locked.set()
+        while not fork_guard._guard.forking:
+            pass
+        with not_forking():
+            pass
+thread = threading.Thread(target=work)
+thread.start()
+locked.wait()
+fork()
+thread.join()
+"""
+
+INTERRUPTED = """
+inside, forked = threading.Event(), threading.Event()
+def work():
+    with not_forking():
+        inside.set()
+        while not fork_guard._guard.forking:
+            pass
+        os.kill(os.getpid(), signal.SIGINT)
+        forked.wait()
+thread = threading.Thread(target=work)
+thread.start()
+inside.wait()
+fork()
+forked.set()
+thread.join()
+with not_forking():
+    fork()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        pytest.param(ITSELF, "child: 7", id="the thread that is inside"),
+        pytest.param(TWICE, "child: 7", id="the thread that is inside twice"),
+        pytest.param(OTHER, "child: 7\n[True]", id="another thread, when all have left"),
+        pytest.param(LOCK, "child: 7", id="another thread, that another hook waits for"),
+        pytest.param(INTERRUPTED, "child: 7\nchild: 7", id="another thread, interrupted"),
+    ],
+)
+def test_a_fork_goes_on(code, printed):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", START + code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, printed), done.stderr
