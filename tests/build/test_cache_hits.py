@@ -2,10 +2,10 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -17,15 +17,6 @@ FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
 
 def built(source=SOURCE, *, name="hits", **options) -> str:
     return tc.build_inline(name, source, **{"arch": "sm_90", "functions": FUNCTIONS} | options)
-
-
-def in_new_process(code: str, *args: str) -> str:
-    """Run Python code in a process of its own; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 # Hits

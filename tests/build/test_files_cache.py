@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from file_kit import ADD, EXPORT, SCALE, compiled, write
+from processes import in_new_process
 
 import tvmffi_cubin as tc
 
@@ -26,15 +27,6 @@ def ops(here):
 
 def built(sources, **options):
     return tc.build("ops", sources=sources, **{"arch": "sm_90"} | options)
-
-
-def in_new_process(code, *args):
-    """Run Python code in a process of its own; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def test_the_same_files_give_the_same_path(ops):

@@ -3,43 +3,21 @@
 import ctypes
 import multiprocessing
 import os
-import pickle
 import signal
 import subprocess
 import sys
 import threading
-import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
+from processes import in_fork
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 
 SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
 FUNCTIONS = {"k": tc.Launch(grid=1, block=1)}
-
-
-def in_fork(work):
-    """Run `work` in a forked child; return what it returns, or its error."""
-    read, write = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the process may have threads
-        child = os.fork()
-    if child == 0:
-        try:
-            result = work()
-        except BaseException as error:
-            result = error
-        with os.fdopen(write, "wb") as pipe:
-            pickle.dump(result, pipe)
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        result = pickle.load(pipe)
-    os.waitpid(child, 0)
-    return result
 
 
 # Forks

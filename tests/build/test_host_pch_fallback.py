@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import wrapper_sources
 from host_pch_builder import ANSWER, VALUE, Builder, uses
-from test_fork_and_isolation import in_fork
+from processes import in_fork
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import host_pch, pch_maker, toolset
