@@ -132,6 +132,9 @@ def measure(task: Task) -> list[Sample]:
             seconds = time.perf_counter() - start
             check(made)
             samples.append(Sample(task.job, title(task.argument), case, (seconds * 1e3,)))
+            if task.job == "tvmffi_cubin_wrapper":
+                # Who edits a source takes longer than the precompiled header, made beside, does.
+                tools.need("tvmffi_cubin.host_pch").settle()
     return samples
 
 
@@ -208,7 +211,8 @@ SECTION = Section(
     title="Sources that include much",
     about=(
         "Compiled for the first time in a process, with empty caches, then edited and compiled "
-        "again, twice."
+        "again, twice. A wrapper's precompiled header is made in the background; it is there when "
+        "the wrapper is edited."
     ),
     peers=(*PEERS, *WRAPPER_PEERS),
     units={title(header): "ms" for header in (*HEADERS, WRAPPER)},
