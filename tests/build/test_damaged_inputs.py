@@ -64,7 +64,8 @@ def python(tmp_path: Path, monkeypatch) -> Callable[[str, str], None]:
 
 @pytest.mark.parametrize("kind", ["relocatable", "ltoir", "ptx", "fatbin"])
 def test_damage_gives_an_image_or_a_typed_error(kind: str, monkeypatch):
-    monkeypatch.setattr(link_process, "_TO_LINK", 5)
+    for limit in ("_TO_LINK", "_TO_COMPILE"):
+        monkeypatch.setattr(link_process, limit, 20)
     whole, user = library(kind), unit(USER, "ltoir" if kind == "ltoir" else "relocatable")
     assert [kernel.name for kernel in nvjitlink.link([whole, user], arch="sm_90a").kernels]
     for seed in SEEDS:
