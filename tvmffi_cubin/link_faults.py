@@ -17,6 +17,7 @@ __all__ = [
     "find_undefined",
     "find_undefined_in_ptx",
     "read_faults",
+    "tells_error",
     "where_defined",
 ]
 
@@ -29,6 +30,12 @@ _DEFINED_TWICE = re.compile(
 _MERGED_TWICE = re.compile(
     r"(\S+): link error: .*Linking globals named '([^']+)'.*multiply defined"
 )
+_DIFFERS = re.compile(
+    r"(Size|Memory space|Managed attribute|Prototype) doesn't match for '([^']+)' in '([^']+)', "
+    r"first (?:specified|defined) in '([^']*)'"
+)
+# nvJitLink's own way to begin a line: others print "ERROR: " or "error: " into the same stream.
+_ERROR = re.compile(r"^(?:error   |error\*  |fatal   ): ", re.MULTILINE)
 # What nvJitLink calls the unit that it makes of all LTO-IR.
 _ALL_LTOIR = "ltoPtx"
 
@@ -52,7 +59,7 @@ class LinkFault(NamedTuple):
         Undefined: who uses it. Otherwise: who defines or declares it. Empty where that is not
         known.
     detail : tuple of str
-        Of a mismatch: what it is in each unit.
+        Of a mismatch: what it is in each unit; where that is not known, what of it differs alone.
     is_kernel : bool
         Of a duplicate: whether it is known to be a kernel.
     """
@@ -69,6 +76,9 @@ class LinkFault(NamedTuple):
         if self.kind == "undefined":
             used = f"used in {units}" if units else "used"
             return f"{name} is {used} and defined nowhere"
+        if self.kind == "mismatch" and len(self.detail) == 1:
+            places = f", in {units}" if units else ""
+            return f"{name} is not the same everywhere: its {self.detail[0]} differs{places}"
         if self.kind == "mismatch":
             pairs = zip(self.detail, self.units, strict=True)
             parts = tuple(f"{what} in {unit}" for what, unit in pairs)
@@ -164,6 +174,7 @@ def read_faults(log: str, names: Mapping[str, str]) -> tuple[LinkFault, ...]:
     """
     users: dict[str, list[str]] = {}
     homes: dict[str, list[str]] = {}
+    differing: dict[tuple[str, str], list[str]] = {}
     for line in log.split("\n"):
         if match := _UNDEFINED.search(line):
             users.setdefault(match[1], []).append(match[2])
@@ -173,9 +184,21 @@ def read_faults(log: str, names: Mapping[str, str]) -> tuple[LinkFault, ...]:
             homes.setdefault(match[1], []).extend((match[3], match[2]))
         elif match := _MERGED_TWICE.search(line):
             homes.setdefault(match[2], []).append(match[1])
+        elif (match := _DIFFERS.search(line)) and tells_error(line):
+            differing.setdefault((match[2], match[1].lower()), []).extend((match[4], match[3]))
     found = [("undefined", *item) for item in users.items()]
     found += [("duplicate", *item) for item in homes.items()]
-    return tuple(LinkFault(kind, name, _named(units, names)) for kind, name, units in found)
+    faults = [LinkFault(kind, name, _named(units, names)) for kind, name, units in found]
+    faults += [
+        LinkFault("mismatch", name, _named(units, names), (what,))
+        for (name, what), units in differing.items()
+    ]
+    return tuple(faults)
+
+
+def tells_error(log: str) -> bool:
+    """Return whether nvJitLink's logs, or what it printed, have an error, of whatever kind."""
+    return _ERROR.search(log) is not None
 
 
 def _named(units: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from .link_faults import (
     find_undefined,
     find_undefined_in_ptx,
     read_faults,
+    tells_error,
 )
 from .link_input import LinkInput
 from .link_process import LinkCrash, run_apart
@@ -148,12 +149,13 @@ def _checked(
     """Return what was linked, or raise LinkFailure."""
     errors, remarks = outcome.errors, outcome.remarks
     # A variable that is defined nowhere, or something that is defined twice, is no error to
-    # nvJitLink where LTO-IR is linked: the image would have a variable of its own.
+    # nvJitLink where LTO-IR is linked: the image would have a variable of its own. Of fatbins and
+    # libraries it prints what does not fit, and links.
     faults = read_faults(f"{errors}\n{remarks}", names)
     faults += find_undefined_in_ptx(outcome.image) if run.as_ptx else ()
-    if outcome.refused or faults:
+    if outcome.refused or faults or tells_error(remarks):
         # nvJitLink 12.6 says what is undefined on the process's error stream alone.
-        faults = faults or find_undefined(inputs)
+        faults = faults or (find_undefined(inputs) if outcome.refused else ())
         log = _readable("\n".join(filter(None, (errors, remarks))), names)
         raise LinkFailure(faults, log or f"error {outcome.result}", run.options, _given(inputs))
     return Linked(outcome.image, _readable(remarks, names))
