@@ -2,7 +2,7 @@
 
 ``n % 4 == 0``, ``x.data_ptr % 16 == 0 and 0 < n <= 1024``, ``not causal``. What is compared are
 expressions (see `tvmffi_cubin.expr`), in which a tensor's address can be read too; a parameter of
-type bool is a condition by itself, and may be compared.
+type bool is a condition by itself, and may be compared, as are ``True`` and ``False``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from . import expr
 
-__all__ = ["Compare", "Condition", "Flag", "Joined", "Not", "parse", "reads"]
+__all__ = ["Compare", "Condition", "Flag", "Joined", "Not", "Truth", "parse", "reads"]
 
 _COMPARISONS: dict[type, str] = {
     ast.Eq: "==",
@@ -44,6 +44,13 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class Truth:
+    """``True`` or ``False``, which `Launch.over` puts in the place of a name."""
+
+    value: bool
+
+
+@dataclass(frozen=True)
 class Not:
     """What holds where `part` does not."""
 
@@ -58,7 +65,7 @@ class Joined:
     parts: tuple[Condition, ...]
 
 
-Condition = Compare | Flag | Not | Joined
+Condition = Compare | Flag | Truth | Not | Joined
 
 
 def parse(text: str) -> Condition:
@@ -81,7 +88,7 @@ def reads(condition: Condition) -> Iterator[expr.Name | expr.TensorField]:
         yield from expr.names(condition.right)
     elif isinstance(condition, Flag):
         yield condition.name
-    else:
+    elif not isinstance(condition, Truth):
         for part in (condition.part,) if isinstance(condition, Not) else condition.parts:
             yield from reads(part)
 
@@ -100,6 +107,8 @@ class _Reader:
             return self.comparison(node)
         if isinstance(node, ast.Name):
             return Flag(expr.Name(node.id, self.operand.column(node)))
+        if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            return Truth(node.value)
         # What is not even arithmetic gets the reason why it is not.
         self.operand(node)
         raise self.operand.fail(node, _WANTED)

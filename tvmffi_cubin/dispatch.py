@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .launch import Launch
 
@@ -63,6 +63,14 @@ class Dispatch:
                     "comes first"
                 )
         object.__setattr__(self, "instances", instances)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = "; Launch.over takes all names at once: over(T=[...], W=[...])"
+            raise AttributeError(
+                f"'Dispatch' object has no attribute {name!r}{hint if name == 'over' else ''}"
+            )
 
     @property
     def launches(self) -> tuple[Launch, ...]:

@@ -221,6 +221,8 @@ class Reader:
         raise self.fail(node, _NOT_ARITHMETIC)
 
     def _number(self, node: ast.Constant) -> Expr:
+        if self.is_condition and isinstance(node.value, bool):
+            return Number(int(node.value))
         if type(node.value) is not int:
             raise self.fail(node, f"{node.value!r} is not an integer")
         if node.value > _INT64_MAX:

@@ -47,6 +47,8 @@ def condition_text(tree: condition.Condition, numbers: Mapping[str, int]) -> str
         return f"({left} {tree.op} {right})"
     if isinstance(tree, condition.Flag):
         return f"({expression_text(tree.name, numbers)} != 0)"
+    if isinstance(tree, condition.Truth):
+        return "true" if tree.value else "false"
     if isinstance(tree, condition.Not):
         return f"!{condition_text(tree.part, numbers)}"
     sign = {"and": " && ", "or": " || "}[tree.op]

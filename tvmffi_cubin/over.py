@@ -132,5 +132,7 @@ def _constant(what: str, name: str, value: Value) -> str:
             f"over: {what} reads {name}, which stands for {value!r}; an expression can only read "
             "what stands for an int"
         )
+    if isinstance(value, bool) and what == "when":
+        return str(value)
     # As it would be written: -1 might follow another operator.
     return str(int(value)) if value >= 0 else f"({value})"

@@ -71,6 +71,8 @@ class Scope:
         return self._condition(condition.parse(text), text)
 
     def _condition(self, tree: condition.Condition, text: str) -> condition.Condition:
+        if isinstance(tree, condition.Truth):
+            return tree
         if isinstance(tree, condition.Not):
             return replace(tree, part=self._condition(tree.part, text))
         if isinstance(tree, condition.Joined):

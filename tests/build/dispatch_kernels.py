@@ -18,6 +18,7 @@ __global__ void over(const float* x) {}
 __global__ void over(const int* x) {}
 __global__ void over(long long x) {}
 template <bool kCausal> __global__ void mask(float* x, bool causal, int n) {}
+template <bool kWide> __global__ void widths(float* x, int n) {}
 extern "C" __global__ void bytes(unsigned char v) {}
 extern "C" __global__ void shorts(short v) {}
 extern "C" __global__ void floats(float v) {}
@@ -39,6 +40,9 @@ DISPATCH_FUNCTIONS = {
     "vector": tc.Dispatch(
         [tc.Launch(kernel="wide", when="n % 4 == 0", **ONE), tc.Launch(kernel="narrow", **ONE)]
     ),
+    "widths": tc.Launch(
+        kernel="widths<B>", when="not B or (n % 4 == 0 and B == True and n * B == n)", **ONE
+    ).over(B=[True, False]),
     "pipeline": tc.Dispatch(
         [
             [

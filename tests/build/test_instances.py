@@ -86,6 +86,13 @@ def test_a_flag_chooses_and_arrives(instances, driver_stub, launched):
     assert launched() == ["mask<false>", "mask<true>"]
 
 
+def test_a_bool_of_the_template_is_a_condition(instances, driver_stub, launched):
+    x = cuda_array(driver_stub, 8)
+    instances.widths(x, 8)
+    instances.widths(x, 7)
+    assert launched() == ["widths<true>", "widths<false>"]
+
+
 def test_an_instance_of_several_launches_runs_them_all_or_none(instances, driver_stub, launched):
     t, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4)
     instances.pipeline(t, 3, y)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvmffi_cubin import condition
-from tvmffi_cubin.condition import Compare, Flag, Joined, Not, parse
+from tvmffi_cubin.condition import Compare, Flag, Joined, Not, Truth, parse
 from tvmffi_cubin.expr import Binary, Name, Number, TensorField
 
 
@@ -28,6 +28,12 @@ A_IS_0 = Compare("==", Name("a", 0), Number(0))
         ("a > 2", Compare(">", Name("a", 0), Number(2))),
         ("a >= 2", Compare(">=", Name("a", 0), Number(2))),
         ("flag", Flag(Name("flag", 0))),
+        ("flag == True", Compare("==", Name("flag", 0), Number(1))),
+        ("False", Truth(False)),
+        (
+            "not True or a == 0",
+            Joined("or", (Not(Truth(True)), Compare("==", Name("a", 12), Number(0)))),
+        ),
         ("not flag", Not(Flag(Name("flag", 4)))),
         ("not not a == 0", Not(Not(Compare("==", Name("a", 8), Number(0))))),
         (
@@ -74,7 +80,6 @@ def test_what_a_condition_reads_is_listed_from_left_to_right():
         ("x.numel", "x.numel", "wanted a condition"),
         ("ceil_div(n, 4)", "ceil_div(n, 4)", "wanted a condition"),
         ("4", "4", "wanted a condition"),
-        ("True", "True", "True is not an integer"),
         ("a in b", "b", "wanted one of == != < <= > >="),
         ("a is not b", "b", "wanted one of"),
         ("a == 1.5", "1.5", "1.5 is not an integer"),

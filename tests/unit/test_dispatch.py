@@ -112,11 +112,11 @@ def test_only_whole_names_are_replaced():
     assert (made.grid, made.block) == (("7",), ("x.shape[0] + x.numel",))
 
 
-def test_bools_are_c_s_in_the_source_and_numbers_in_expressions():
+def test_bools_are_c_s_in_the_source_and_python_s_in_conditions():
     made = Launch(kernel="k<C>", when="causal == C").over(C=[True, False])
     assert [(x.kernel, x.when) for x in made.launches] == [
-        ("k<true>", "causal == 1"),
-        ("k<false>", "causal == 0"),
+        ("k<true>", "causal == True"),
+        ("k<false>", "causal == False"),
     ]
 
 
@@ -197,3 +197,12 @@ def test_a_launch_without_a_shape_has_instances_without_one():
 def test_a_slip_in_over_is_refused_by_name(launch, names, error, text):
     with pytest.raises(error, match=text):
         Launch(**({"kernel": "k<T>"} | launch)).over(**names)
+
+
+def test_instances_have_no_over_of_their_own():
+    made = Launch(kernel="k<T, W>").over(T=["int"])
+    with pytest.raises(AttributeError, match="takes all names at once"):
+        made.over(W=[1])
+    assert not hasattr(made, "over")
+    with pytest.raises(AttributeError, match="no attribute 'launch'$"):
+        made.launch  # noqa: B018
