@@ -154,14 +154,20 @@ def opaque_signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
                 qualified=name.qualified,
                 display=name.display,
                 params=(),
-                names_known=False,
+                # Where there is none, nothing is left to declare.
+                names_known=not kernel.params,
                 line=None,
                 kernel=kernel,
-                problem=f"the image came without a source; declare its parameters, such as "
-                f"{suggestion(kernel)}",
+                problem=_undeclared(kernel),
             )
         )
     return tuple(found)
+
+
+def _undeclared(kernel: Kernel) -> str:
+    if not kernel.params:
+        return ""
+    return f"the image came without a source; declare its parameters, such as {suggestion(kernel)}"
 
 
 def image_facts(image: Image) -> Mapping[str, object]:

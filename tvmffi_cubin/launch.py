@@ -38,7 +38,8 @@ class Launch:
         constants. Expressions may read them as they read what callers pass.
     params : str, optional
         The parameters as C++ declares them, ``"const float* x, int64_t n"``: where they cannot be
-        known from the source, or to export others. May name parameters that only expressions use.
+        known from the source, or to export others. May name parameters that only expressions use;
+        ``""`` where there is none.
     strided : str or sequence of str
         Tensors that need not be contiguous, because the kernel reads their strides otherwise.
     kernel : str, optional
@@ -77,8 +78,10 @@ class Launch:
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"Launch: {name} is a str, got {type(value).__name__}")
-            if value is not None and not value.strip():
-                raise ValueError(f"Launch: {name} is empty; leave it out where there is none")
+        if self.kernel is not None and not self.kernel.strip():
+            raise ValueError(
+                "Launch: kernel is empty; leave it out where it is the function's name"
+            )
         _check_when(self.when)
 
     def over(self, **names: Iterable[str | int | bool]) -> Dispatch:

@@ -28,6 +28,34 @@ def test_a_cubin_s_kernels_are_launched_by_declared_parameters(here, driver_stub
     assert driver_stub.launches()[0].values("PPq") == (x.data_ptr, y.data_ptr, 8)
 
 
+def test_parameters_that_a_kernel_does_not_have_need_no_declaration(here, driver_stub):
+    source = "__device__ int done; __global__ void mark() { done = 1; }"
+    for suffix, arch in (("cubin", "sm_90"), ("fatbin", ["sm_80", "sm_90"]), ("ptx", "compute_80")):
+        Path(f"lib.{suffix}").write_bytes(tc.nvrtc.nvrtc_compile(source, arch=arch))
+        functions = {
+            "bare": tc.Launch(grid=1, block=1, kernel="mark"),
+            "declared": tc.Launch(grid=1, block=1, kernel="mark", params=""),
+            "shaped": tc.Launch(grid="n", block=1, kernel="mark", params="int n"),
+        }
+        mod = tc.load("bare", sources=f"lib.{suffix}", functions=functions, arch="sm_90")
+        mod.bare()
+        mod.declared()
+        mod.shaped(3)
+        assert [x.grid for x in driver_stub.launches()] == [(1, 1, 1), (1, 1, 1), (3, 1, 1)]
+        driver_stub.reset()
+
+
+def test_parameters_that_a_kernel_has_are_declared(here, image):
+    Path("lib.cubin").write_bytes(image)
+    for params, problem in (
+        (None, "declare its parameters"),
+        ("", "declares 0 parameters, the kernel has"),
+    ):
+        launch = tc.Launch(kernel="add_one", params=params)
+        with pytest.raises(ValueError, match=problem):
+            tc.load("cubin", sources="lib.cubin", functions={"add_one": launch})
+
+
 def test_a_fatbin_s_kernels_are_launched(here, driver_stub):
     fatbin = tc.nvrtc.compile(SCALE, arch=["sm_80", "sm_90"])
     Path("lib.fatbin").write_bytes(fatbin.image)

@@ -69,7 +69,6 @@ def test_figures_are_named_by_axis():
         ({"args": {"n": [1]}}, TypeError, r"args\['n'\] is an expression, .* got list"),
         ({"args": {"n": "1 +"}}, ValueError, r"args\['n'\]: not an expression"),
         ({"params": 3}, TypeError, "params is a str, got int"),
-        ({"params": " "}, ValueError, "params is empty"),
         ({"kernel": b"k"}, TypeError, "kernel is a str, got bytes"),
         ({"kernel": ""}, ValueError, "kernel is empty"),
         ({"strided": 3}, TypeError, "strided is a sequence of names, got int"),
