@@ -59,7 +59,7 @@ def run(
     found: dict[Cxx, Precompiled] = {}
     with contextlib.ExitStack() as stack:
         for unit in plan.units if use_pch else ():
-            if isinstance(unit, Cxx) and (headers := host_pch.find(cache, tools, unit)):
+            if isinstance(unit, Cxx) and (headers := _find(cache, tools, unit)):
                 stack.callback(headers.hold.release)
                 found[unit] = headers
         if not found:
@@ -82,6 +82,14 @@ def run(
                 headers.hold.discard()
             return []
         return _report(found, directory)
+
+
+def _find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
+    try:
+        return host_pch.find(cache, tools, unit)
+    except (OSError, RuntimeError) as error:  # the latter where no thread can be started
+        _logger.debug("%s: no precompiled headers: %s", unit.source, error)
+        return None
 
 
 def _report(found: Mapping[Cxx, Precompiled], directory: Path) -> list[str]:

@@ -59,7 +59,8 @@ class Hold:
 
 def has_room(folder: Path) -> bool:
     """Whether files of this size may be written to a folder, which need not exist yet."""
-    while not folder.is_dir() and folder != folder.parent:
+    # Not Path.is_dir, which raises where a folder above cannot be searched.
+    while not os.path.isdir(folder) and folder != folder.parent:
         folder = folder.parent
     try:
         space = os.statvfs(folder)

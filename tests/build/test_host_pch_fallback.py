@@ -50,6 +50,17 @@ def test_a_wrapper_can_do_without(option, tmp_path, monkeypatch):
     assert not (tmp_path / "headers").exists()
 
 
+@pytest.mark.parametrize(
+    "error", [PermissionError(13, "Permission denied"), RuntimeError("thread")]
+)
+def test_a_failure_to_look_for_them_or_to_begin_is_no_error(error, build, monkeypatch):
+    def refuse(*_, **__):
+        raise error
+
+    monkeypatch.setattr(host_pch, "_begin", refuse)
+    assert build() == 42
+
+
 def test_coverage_rules_them_out(build):
     assert build.settled(flags=("-ftest-coverage",)) == 42
     assert not build.kept

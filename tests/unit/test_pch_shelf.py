@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from processes import in_fork
 
 from tvmffi_cubin import pch
 from tvmffi_cubin.pch_shelf import Hold, has_room, trim
@@ -97,6 +98,20 @@ def test_a_full_disk_has_no_room(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_has_no_room(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert not has_room(tmp_path)
+
+
+def test_a_folder_in_one_that_cannot_be_searched_has_no_room(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+
+    def ask() -> bool:
+        if os.getuid() == 0:  # whom permissions do not stop
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+        return has_room(closed / "cache" / "headers")
+
+    assert in_fork(ask) is False
 
 
 # The switch
