@@ -72,7 +72,7 @@ def _encode(value: Value, parts: list[bytes | memoryview]) -> None:
     elif value is None:
         parts.append(b"n0:")
     elif isinstance(value, bool):
-        parts.append(b"b1:1" if value else b"b0:")
+        parts.append(b"b1:1" if value else b"b1:0")
     elif isinstance(value, int):
         number = b"%x" % value
         parts.append(b"i%d:%b" % (len(number), number))

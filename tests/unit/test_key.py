@@ -87,6 +87,13 @@ def test_the_digest_is_stable_between_releases():
     assert digest(pairs) == "fbadd8f2a935061d282cfdcdf7e34eb7c1f33a21deebc318094c669897f0ef08"
 
 
+def test_the_digest_of_truth_values_is_stable_between_releases():
+    assert (
+        digest([("yes", True), ("no", False)])
+        == "ef79a4a2883066a67f841bc66d6ece7c47b8161be13d2cc9bdfb4e7adcdc8221"
+    )
+
+
 @pytest.mark.parametrize("value", [{1, 2}, object(), [object()], {"a": {1: 2}}, 1j])
 def test_a_value_without_an_unambiguous_encoding_is_refused_by_name(value):
     key = Key("test").add("a", 1)
