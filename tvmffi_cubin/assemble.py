@@ -77,6 +77,7 @@ def _build(job: Job, launcher: Entry | None, cache: Cache, folder: Path) -> Prod
         plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
     )
     headers = job.scanned_headers()
+    named, missed = _named_by_flags(request, tools)
     read = [] if launcher is None else list(launcher.facts["dependencies"])
     return Product(
         so=request.output,
@@ -86,9 +87,21 @@ def _build(job: Job, launcher: Entry | None, cache: Cache, folder: Path) -> Prod
             *precompiled,
             *job.host_headers(folder),
             *headers.files,
+            *named,
             *(binary.path for binary in request.files.binaries),
         ),
-        absent=headers.absent,
+        absent=(*headers.absent, *missed),
         facts=facts,
         versions={**tools.versions, **tools.library_versions},
     )
+
+
+def _named_by_flags(request: Request, tools: Toolset) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what no depfile has: files that flags name, and those that might come before them."""
+    flags = (*tools.compiler.arguments, *request.cflags, *request.ldflags)
+    if not flags:
+        return (), ()
+    from . import flag_files
+
+    found = flag_files.find(flags, folders=os.environ.get("LIBRARY_PATH", "").split(":"))
+    return found.files, found.absent

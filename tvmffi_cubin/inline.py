@@ -59,7 +59,8 @@ def load_inline(
     name_expressions : sequence of str, optional
         Template instances to compile beside those that `functions` names.
     extra_cflags, extra_ldflags : sequence of str, optional
-        Flags for the host compiler and the linker. Relative paths start at the current folder.
+        Flags for the host compiler and the linker. Relative paths of header and library folders,
+        headers, objects and libraries start at the current folder; others have to be absolute.
     extra_cuda_cflags : sequence of str, optional
         Options for NVRTC.
     extra_include_paths : sequence of path, optional

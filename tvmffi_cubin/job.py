@@ -26,7 +26,7 @@ from .errors import ToolchainError
 from .exports import Exports
 from .file_units import file_units, library_flags
 from .image import Image, image_facts
-from .plan import Assembly, Cxx, Link, Merge, Unit
+from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit
 from .request import Request
 from .source import Source
 from .sources import HostSource, Sources
@@ -134,6 +134,9 @@ class Job:
             return Merge(os.fspath(toolchain.find_linker()), objects)
         libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
         command = self.tools.compiler.command
+        # A linker takes one script without names for its versions, and refuses ours beside another.
+        is_scripted = any("version-script" in flag for flag in self.request.ldflags)
+        local_symbols = () if is_scripted else LOCAL_SYMBOLS
         if self.sources.has_host:
             cuda = self.tools.cuda
             flags = self.request.ldflags
@@ -142,12 +145,22 @@ class Job:
             flags = (*library_flags([x.path for x in given if x.is_shared]), *flags)
             objects = tuple(binary.path for binary in given)
             required = self._required()
-            return Link(command, libraries, flags, objects=objects, required=required)
+            return Link(
+                command,
+                libraries,
+                flags,
+                objects=objects,
+                required=required,
+                local_symbols=local_symbols,
+            )
         try:
             linker = os.fspath(toolchain.find_linker())
         except ToolchainError:
             linker = None
-        return Link(command, libraries, self.request.ldflags, bare=True, linker=linker)
+        flags = self.request.ldflags
+        return Link(
+            command, libraries, flags, bare=True, linker=linker, local_symbols=local_symbols
+        )
 
     def _required(self) -> tuple[str, ...]:
         """Return the symbols of the functions that files are said to export."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 
+from . import identity
 from .key import file_digest
 
 __all__ = ["ABSENT", "Observer"]
@@ -14,6 +15,9 @@ __all__ = ["ABSENT", "Observer"]
 ABSENT = "-"
 
 _NOT_A_FILE = "not a file"
+
+# To hash a library of a GiB takes a second: from this many bytes on, digests are remembered.
+_LARGE = 64 << 20
 
 
 class Observer:
@@ -96,7 +100,9 @@ class Observer:
             token, _, rest = name.partition("/")
             path = os.path.join(self._roots.get(token, os.devnull), rest)
         try:
-            return file_digest(path)
+            if os.stat(path).st_size < _LARGE:
+                return file_digest(path)
+            return identity.remember(path, lambda: file_digest(path), what="digest")
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT
         except OSError:

@@ -63,6 +63,18 @@ def test_a_header_too_young_for_its_stamp_to_mean_anything_is_read(cache, header
     assert cache.lookup(BASE)
 
 
+def test_a_large_file_is_hashed_once_for_all_that_depend_on_it(cache, header, monkeypatch):
+    monkeypatch.setattr("tvmffi_cubin.observer._LARGE", 4)
+    header.write_text("large")
+    os.utime(header, ns=(1, 1))
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
+    cache.obtain(BASE[::-1], Builder(dependencies=(str(header),)))
+    monkeypatch.undo()
+    header.write_text("grown large")
+    assert cache.lookup(BASE) is None
+
+
 @pytest.mark.parametrize("text", ["two", "longer"])
 def test_a_header_changed_with_its_time_kept_builds_again(cache, header, settled, text):
     cache.obtain(BASE, Builder(dependencies=(str(header),)))

@@ -11,17 +11,15 @@ PACKAGE = Path(tvmffi_cubin.__file__).parent
 
 # What a build does with these is in the key by itself, or changes nothing of what it makes. A new
 # module belongs here or into `toolset.GENERATORS`: there, if generated text depends on it.
-ARGUMENTS = (
-    "arguments dispatch export files flag_paths given_image inline options over request source"
-)
-ARGUMENTS += " source_files preprocessor_flags pch link_options"
+ARGUMENTS = "arguments dispatch export files flag_files flag_paths given_image inline link_options"
+ARGUMENTS += " options over pch preprocessor_flags request source source_files"
 TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
 COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix nvrtc_unit parallel"
 COMPILERS += " pch_shelf ptx_files unit_compiler unit_hints compile_log device device_link linker"
 COMPILERS += " link_child link_faults link_input link_process link_run made_here fork_guard"
-READERS = "cubin cxx_parser cxx_table cxx_type demangle device_symbols elf elf_file fatbin zstd"
-READERS += " image_kind include_scan lz4 ptx scan scan_definitions source_facts source_text sources"
+READERS = "cubin device_symbols elf elf_file fatbin zstd"
+READERS += " image_kind include_scan lz4 ptx sources"
 CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback folder key lock"
 CACHE += " observer private_folder"
 LOADED = "__init__ __main__ assemble module module_function obtain stream"

@@ -1,0 +1,101 @@
+"""What `extra_ldflags` names is part of what is built: it counts by its content."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import tvmffi_cubin as tc
+
+KERNEL = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
+SOURCE = 'extern "C" int part();\nint answer() { return part(); }'
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def make_part(answer, *, archive=None, shared=None):
+    Path("part.c").write_text(f"int part(void) {{ return {answer}; }}")
+    kind = ["-shared", "-o", shared] if shared else ["-c", "-o", "part.o"]
+    Path(shared or archive or "part.o").parent.mkdir(exist_ok=True)
+    subprocess.run(["cc", "-fPIC", *kind, "part.c"], check=True)
+    if archive:
+        Path(archive).unlink(missing_ok=True)
+        subprocess.run(["ar", "rc", archive, "part.o"], check=True)
+
+
+def answer(flags):
+    options = {"functions": "answer", "extra_ldflags": flags}
+    return tc.load_inline("linked", cpp_sources=SOURCE, **options).answer()
+
+
+def built(flags):
+    return tc.build_inline("linked", KERNEL, arch="sm_90", extra_ldflags=flags)
+
+
+def test_a_new_object_is_linked_anew(here):
+    for value in (1, 2, 1):
+        make_part(value)
+        assert answer(["part.o"]) == value
+
+
+def test_a_new_library_is_linked_anew_and_an_earlier_one_in_its_place(here):
+    flags = ["-Learly", "-Llib", "-lpart", f"-Wl,-rpath,{here}/early"]
+    Path("early").mkdir()
+    for value in (1, 2):
+        make_part(value, archive="lib/libpart.a")
+        assert answer(flags) == value
+    make_part(3, archive="early/libpart.a")
+    assert answer(flags) == 3
+    make_part(4, shared="early/libpart.so")
+    assert answer(flags) == 4
+
+
+@pytest.mark.parametrize(
+    ("flags", "archive"),
+    [
+        (["part.o"], None),
+        (["-Wl,part.o"], None),
+        (["-Llib", "-l:odd.name"], "lib/odd.name"),
+        (["-Wl,--library-path=lib,--library=part"], "lib/libpart.a"),
+        (["@flags.rsp"], None),
+    ],
+    ids=str,
+)
+def test_the_same_content_is_found_again_however_it_is_named(flags, archive, here):
+    Path("flags.rsp").write_text(f"{here}/part.o")
+    paths = []
+    for value in (1, 2, 1):
+        make_part(value, archive=archive)
+        paths.append(built(flags))
+    assert paths[0] == paths[2] != paths[1]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["-Wl,--version-script=part.map"], ["-Wl,-T,part.map"], ["-T", "part.map"]],
+    ids=" ".join,
+)
+def test_a_script_of_the_linker_counts_by_its_content(flags, here):
+    script = (
+        "INSERT AFTER .data;\n" if "-script" not in flags[0] else "V1 { global: __tvm_ffi_*; };\n"
+    )
+    paths = []
+    for text in (script, f"/* new */ {script}", script):
+        Path("part.map").write_text(text)
+        paths.append(built(flags))
+    assert paths[0] == paths[2] != paths[1]
+
+
+def test_a_library_in_a_folder_of_the_environment_counts(here, monkeypatch):
+    monkeypatch.setenv("LIBRARY_PATH", str(here / "lib"))
+    paths = []
+    for value in (1, 2):
+        make_part(value, archive="lib/libpart.a")
+        paths.append(built(["-lpart"]))
+    assert paths[0] != paths[1]
