@@ -26,6 +26,9 @@ DEVICE_IMAGE = "kernels"
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
 # What a wrapper of CUDA includes, or links.
 _CUDA_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)", re.MULTILINE)
+# What makes a compiler or an assembler read a file, wherever it stands.
+_READS = re.compile(r"include|embed|incbin|\bimport\b")
+_CONTINUED = re.compile(r"\\\s*\n")
 _OBJECTS = (".o", ".obj")
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 
@@ -72,11 +75,12 @@ class Request:
 
     @property
     def may_include(self) -> bool:
-        """Whether the build may read files of the user's."""
-        if self.files or self.cflags or self.cuda_cflags:
+        """Whether the build may read files of the user's beside the sources themselves."""
+        if self.files or self.cflags or self.cuda_cflags or self.ldflags:
             return True
         sources = (*self.cpp_sources, *self.cuda_sources, *self.kernel_sources)
-        return any("include" in source.text for source in sources)
+        # A word may be continued on the next line.
+        return any(_READS.search(_CONTINUED.sub("", source.text)) for source in sources)
 
     @property
     def is_object(self) -> bool:
