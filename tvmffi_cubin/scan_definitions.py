@@ -54,9 +54,13 @@ def definitions(
         if node.type == "function_definition" and body is not None and name is not None:
             text = prefix + _between(node, node.start_byte, body.start_byte)
             yield _made(name, namespaces, linkage, text)
-        return
-    if node.type != "declaration" or not words & _DEVICE_VARIABLE:
-        return
+    elif node.type == "declaration" and words & _DEVICE_VARIABLE:
+        yield from _variables(node, words, namespaces, linkage, prefix)
+
+
+def _variables(
+    node: Node, words: set[str], namespaces: Sequence[str], linkage: str, prefix: str
+) -> Iterator[Definition]:
     # Without braces around it, extern "C" declares a variable, as extern does.
     alone = node.parent is not None and node.parent.type == "linkage_specification"
     if "extern" in words or alone:
