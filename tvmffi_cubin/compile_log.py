@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from .arch import is_ptx, number_of
 from .demangle import demangle
@@ -11,18 +11,8 @@ from .demangle import demangle
 __all__ = ["annotate", "hints", "warns"]
 
 _LOCATED = re.compile(r"(?P<name>.+?)\((?P<line>\d+)\): ")
-_MISSING_HEADER = re.compile(r"(?:cannot|could not) open source file \"([^\"]+)\"")
 _WRONG_TARGET = re.compile(r"(?:not supported on|requires) \.target '?(sm_\d+[af]?)")
-_PART_OF = (
-    ("cub/", "cccl"),
-    ("cuda/", "cccl"),
-    ("thrust/", "cccl"),
-    ("nv/", "cccl"),
-    ("crt/", "crt"),
-    ("curand", "curand"),
-)
 _UNRESOLVED = re.compile(r"(Unresolved extern (?:function|variable)) '([^']+)'")
-_HOST_ONLY = re.compile(r"[a-z_]+\Z")
 
 
 def annotate(log: str, *, name: str, source: str) -> str:
@@ -82,7 +72,7 @@ def _context(source: list[str], number: int, caret: int | None) -> Iterator[str]
         yield f"  {'':>{width}} | {indent}{' ' * caret}^"
 
 
-def hints(log: str, *, arch: str, wheels: Mapping[str, str]) -> tuple[str, ...]:
+def hints(log: str, *, arch: str) -> tuple[str, ...]:
     """Return what a log's errors suggest to do.
 
     Parameters
@@ -91,13 +81,8 @@ def hints(log: str, *, arch: str, wheels: Mapping[str, str]) -> tuple[str, ...]:
         NVRTC's log.
     arch : str
         The architecture compiled for.
-    wheels : mapping of str to str
-        The names of NVIDIA's wheels by part, as `Cuda.wheels` has them.
     """
     found = []
-    header = _MISSING_HEADER.search(log)
-    if header is not None:
-        found.append(_header_hint(header[1], wheels))
     target = _WRONG_TARGET.search(log)
     if target is not None and number_of(arch) >= 90 and arch[-1].isdigit():
         found.append(
@@ -111,18 +96,6 @@ def hints(log: str, *, arch: str, wheels: Mapping[str, str]) -> tuple[str, ...]:
             "defines it (another of cuda_sources, device_libraries=, nvjitlink.link)"
         )
     return tuple(found)
-
-
-def _header_hint(header: str, wheels: Mapping[str, str]) -> str:
-    part = next((part for start, part in _PART_OF if header.startswith(start)), None)
-    if part is not None and part in wheels:
-        return f"{header} comes with NVIDIA's wheel {wheels[part]}; run: pip install {wheels[part]}"
-    if _HOST_ONLY.match(header):
-        return (
-            f"<{header}> belongs to the host's C++ library, which device code does not have here; "
-            f"include <cuda/std/{header}> where CCCL provides it, or move host code to cpp_sources"
-        )
-    return f"{header} was found in no include folder; name its folder in the include paths"
 
 
 def warns(log: str, *, headers: Iterable[str]) -> bool:

@@ -17,6 +17,7 @@ from .cubin import Cubin
 from .cuda_library import SUCCESS
 from .cuda_wheels import Cuda
 from .errors import CompileError, CubinError
+from .header_hints import host_header_problem, missing_header_hint
 from .made_here import note_made_here
 from .nvrtc_library import INVALID_OPTION, NvrtcLibrary
 from .nvrtc_options import compile_options, random_seed
@@ -204,14 +205,16 @@ class Unit:
                 f"NVRTC {release} refuses an option: {log or library.error_text(result)}; "
                 f"the options were: {' '.join(command)}"
             )
-        text = compile_log.annotate(log, name=self.name, source=self.source) or library.error_text(
-            result
-        )
-        advice = compile_log.hints(log, arch=arch, wheels=cuda.wheels)
+        if problem := host_header_problem(log, self.source, cuda):
+            lines = f"(NVRTC's {log.count(chr(10))} lines about it are in the error's log.)"
+            text = f"{problem}.\n{lines}"
+        else:
+            text = compile_log.annotate(log, name=self.name, source=self.source)
+            text = text or library.error_text(result)
+            advice = (*missing_header_hint(log, cuda), *compile_log.hints(log, arch=arch))
+            text = "\n".join((text, *(f"Hint: {hint}" for hint in advice)))
         return CompileError(
-            "\n".join(
-                (f"{self.name} does not compile for {arch}:", text, *(f"Hint: {x}" for x in advice))
-            ),
+            f"{self.name} does not compile for {arch}:\n{text}",
             log=log,
             source=self.source,
             options=command,
