@@ -140,7 +140,7 @@ def headers(
         # Beside NVRTC: to look at a thousand headers takes long enough, and they rarely change.
         started_ns = start_ns(time.time_ns()) if kept.seen is None else 0
         look = Later(partial(search.observe, source[: prefix.end], kept.seen, started_ns))
-        yield Headers((*unroll, "-pch", f"-pch-dir={kept.folder}", *_QUIET), prefix, store, kept)
+        yield Headers((*unroll, "-pch", f"-pch-dir={kept.path}", *_QUIET), prefix, store, kept)
         seen = look.result()
     finally:
         # Whatever happened: others may wait for it.

@@ -11,6 +11,7 @@ import sys
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from . import private_folder
 from .dependency_set import DependencySet
@@ -60,7 +61,9 @@ class Kept:
     Attributes
     ----------
     folder : str
-        Where NVRTC writes, and looks.
+        Where it is.
+    path : str
+        What NVRTC is to call it, to write there and to look: see `_Shelf`.
     seen : Seen or None
         The headers as they were when they were precompiled; None while that is under way, and then
         there is one user.
@@ -71,6 +74,7 @@ class Kept:
     """
 
     folder: str
+    path: str
     seen: Seen | None = None
     users: int = 0
     is_stale: bool = False
@@ -84,7 +88,7 @@ class Store:
     _lock: threading.Condition = field(default_factory=threading.Condition)
     _kept: dict[str, Kept] = field(default_factory=dict)
     _retired: list[Kept] = field(default_factory=list)
-    _folder: str | None = None
+    _shelf: _Shelf | None = None
     _made: int = 0
     _heap: int = 0
 
@@ -149,6 +153,12 @@ class Store:
         with self._lock:
             self._heap = max(self._heap, missing)
 
+    def abandon(self) -> None:
+        """Leave the folder to the process that made it; in a forked child, which has no locks."""
+        if self._shelf is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._shelf.descriptor)
+
     def _grow_heap(self) -> None:
         # The addresses change with the memory, so nobody may be using it, and all are made anew.
         if self._heap and not any(kept.users for kept in (*self._kept.values(), *self._retired)):
@@ -162,16 +172,18 @@ class Store:
 
     def _new(self) -> Kept | None:
         try:
-            if self._folder is None:
-                self._folder = _make_folder()
-            if not has_room(Path(self._folder)):
+            if self._shelf is None:
+                self._shelf = _make_shelf()
+            if not has_room(Path(self._shelf.folder)):
                 return None
             self._made += 1
-            folder = os.path.join(self._folder, str(self._made))
-            os.mkdir(folder)
+            # Never a name of the parent's: its path may lead here by the same descriptor.
+            name = f"{os.getpid()}-{self._made}"
+            kept = Kept(f"{self._shelf.folder}/{name}", f"{self._shelf.path}/{name}")
+            os.mkdir(kept.folder)
         except OSError:
             return None
-        return Kept(folder)
+        return kept
 
     def _trim(self) -> None:
         for key, kept in list(self._kept.items())[:-_MOST]:
@@ -188,7 +200,19 @@ class Store:
             private_folder.remove(kept.folder)
 
 
-def _make_folder() -> str:
+class _Shelf(NamedTuple):
+    """The folder of a store, and the path for NVRTC.
+
+    At the end of a process NVRTC removes what it has made, by its path, and a forked child inherits
+    the list of that. So the path goes by way of a descriptor that a forked child closes.
+    """
+
+    folder: str
+    path: str
+    descriptor: int
+
+
+def _make_shelf() -> _Shelf:
     import tempfile
 
     parent = tempfile.gettempdir()
@@ -197,9 +221,12 @@ def _make_folder() -> str:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
         # Until it is held, another process may take it for abandoned. It is never released: so it
         # is held for as long as this process lives, however it ends.
-        if Hold.take(Path(folder)) is not None:
+        hold = Hold.take(Path(folder))
+        if hold is not None:
             _remove_at_exit(folder)
-            return folder
+            path = f"/proc/self/fd/{hold.descriptor}"
+            is_mounted = os.path.isdir(path)
+            return _Shelf(folder, path if is_mounted else folder, hold.descriptor)
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), parent)
 
 
@@ -234,6 +261,8 @@ def _forget() -> None:
     """In a forked child: what the parent keeps is the parent's, and its locks may be held."""
     global _guard
     _guard = threading.Lock()
+    for store in _stores.values():
+        store.abandon()
     _stores.clear()
 
 

@@ -64,8 +64,9 @@ def _nothing_kept(monkeypatch):
     monkeypatch.setattr(nvrtc_pch_store, "_stores", stores)
     yield
     for store in stores.values():
-        if store._folder is not None:
-            shutil.rmtree(store._folder)
+        if store._shelf is not None:
+            shutil.rmtree(store._shelf.folder)
+            os.close(store._shelf.descriptor)
 
 
 def said(caplog) -> list[str]:
@@ -428,6 +429,23 @@ def test_a_forked_child_has_a_folder_of_its_own():
     assert theirs[0].parent != mine.parent
     assert list(mine.iterdir())
     assert stored(source(3)) == 3
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+def test_a_forked_child_that_ends_leaves_the_parents_alone(compiles, temporary):
+    work = "compile_it(2)" if compiles else "pass"
+    process = in_new_process(
+        "import os\n"
+        "compile_it(1)\n"
+        "sys.stdout.flush()\n"
+        f"if os.fork() == 0: {work}; sys.exit()\n"
+        "os.wait()\n"
+        "compile_it(3)"
+    )
+    assert process.stdout is not None
+    said = [line.split()[1] for line in process.stdout]
+    assert said == ["made", "made", "used"] if compiles else said == ["made", "used"]
+    assert not list(temporary.iterdir())
 
 
 def test_there_are_never_more_than_a_few():
