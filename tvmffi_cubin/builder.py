@@ -51,7 +51,7 @@ def run(
     Raises
     ------
     BuildError
-        If a command fails; its text has the command and what that printed.
+        If a command fails or makes no file; its text has the command and what that printed.
     ToolchainError
         If there is no ninja.
     ValueError
@@ -65,6 +65,10 @@ def run(
     status, output = _run_ninja(command)
     if status != 0:
         raise _failure(plan, status, command, output, directory)
+    for made, line in ninja.commands(plan).items():
+        # ninja does not look.
+        if not os.path.exists(directory / made):
+            raise _nothing_made(made, line, output, directory)
     return directory / plan.product
 
 
@@ -181,6 +185,18 @@ def _failure(
     lines += [f"command: {failed}", "output:", shown.rstrip("\n"), f"folder (kept): {directory}"]
     return BuildError(
         "\n".join(lines), command=failed, output=printed, directory=os.fspath(directory)
+    )
+
+
+def _nothing_made(made: str, command: str, output: str, directory: Path) -> BuildError:
+    tool = command.split(" ", 1)[0]
+    return BuildError(
+        f"{tool} ended without an error and made no {made}: it is no compiler, or not told to be "
+        "one; set CXX and CC to compilers, and look at the flags\n"
+        f"command: {command}\noutput:\n{output.strip() or 'nothing'}\nfolder (kept): {directory}",
+        command=command,
+        output=output,
+        directory=os.fspath(directory),
     )
 
 

@@ -31,6 +31,8 @@ def compiler_environment() -> dict[str, str]:
 def build_environment() -> dict[str, str]:
     """Return the environment for ninja: this process's, with messages in English."""
     environment = {name: value for name, value in os.environ.items() if name not in _REMOVED}
+    # Where it is unset, programs are started from these folders; gcc finds no linker there itself.
+    environment.setdefault("PATH", os.defpath)
     environment["LC_ALL"] = "C"
     # gcc would add to, or write, these files beside the depfile that it is asked for.
     environment.pop("DEPENDENCIES_OUTPUT", None)

@@ -16,6 +16,7 @@ __all__ = [
     "Link",
     "Merge",
     "Unit",
+    "commands",
     "depfile_name",
     "files",
     "object_name",
@@ -49,17 +50,31 @@ def files(plan: BuildPlan) -> dict[str, str]:
     return made
 
 
+def commands(plan: BuildPlan) -> dict[str, str]:
+    """Return the shell command that makes each object, and the product last, by file name."""
+    run = {}
+    for unit in plan.units:
+        run[object_name(unit)] = _cxx(unit) if isinstance(unit, Cxx) else _assembly(unit)
+    run[plan.product] = _merge(plan) if isinstance(plan.link, Merge) else _link(plan)
+    return run
+
+
 def text(plan: BuildPlan) -> str:
     """Return the ninja file of a plan; paths in it are relative to the build folder.
 
     Commands are written out whole rather than with ninja's ``$in``: ninja rewrites paths there
     (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
     """
+    run = commands(plan)
     parts = [_HEADER]
     for unit in plan.units:
-        parts.append(_cxx_edge(unit) if isinstance(unit, Cxx) else _assembly_edge(unit))
+        line = run[object_name(unit)]
+        if isinstance(unit, Cxx):
+            parts.append(_cxx_edge(unit, line))
+        else:
+            parts.append(_assembly_edge(unit, line))
     last = _merge_edge if isinstance(plan.link, Merge) else _link_edge
-    parts.append(last(plan))
+    parts.append(last(plan, run[plan.product]))
     parts.append(f"default {_path(plan.product)}\n")
     return "\n".join(parts)
 
@@ -83,40 +98,49 @@ rule link
 """
 
 
-def _cxx_edge(unit: Cxx) -> str:
-    made, depfile = object_name(unit), depfile_name(unit)
+def _cxx(unit: Cxx) -> str:
     command = [*unit.command, *unit.flags]
     for folder in unit.include_dirs:
         command += ["-I", folder]
     # ninja is not asked to keep the dependencies itself (deps = gcc): it would delete the depfile,
     # which the cache reads.
-    command += ["-MD", "-MF", depfile, "-c", "-o", made, unit.source]
-    edge = _edge("cxx", made, [unit.source], [], run=_shell(command))
-    return f"{edge}  depfile = {_value(depfile)}\n"
+    command += ["-MD", "-MF", depfile_name(unit), "-c", "-o", object_name(unit), unit.source]
+    return _shell(command)
 
 
-def _assembly_edge(unit: Assembly) -> str:
-    made = object_name(unit)
-    command = [*unit.command, *unit.flags, "-o", made, unit.source]
-    return _edge("assemble", made, [unit.source], unit.images, run=_shell(command))
+def _cxx_edge(unit: Cxx, run: str) -> str:
+    edge = _edge("cxx", object_name(unit), [unit.source], [], run=run)
+    return f"{edge}  depfile = {_value(depfile_name(unit))}\n"
 
 
-def _merge_edge(plan: BuildPlan) -> str:
-    merge, made = plan.link, plan.product
+def _assembly(unit: Assembly) -> str:
+    return _shell([*unit.command, *unit.flags, "-o", object_name(unit), unit.source])
+
+
+def _assembly_edge(unit: Assembly, run: str) -> str:
+    return _edge("assemble", object_name(unit), [unit.source], unit.images, run=run)
+
+
+def _objects(plan: BuildPlan) -> list[str]:
+    return [*(object_name(unit) for unit in plan.units), *plan.link.objects]
+
+
+def _merge(plan: BuildPlan) -> str:
+    merge, objects = plan.link, _objects(plan)
     assert isinstance(merge, Merge)
-    objects = [*(object_name(unit) for unit in plan.units), *merge.objects]
     # ld would give a single object's sections other addresses, which not every loader takes.
     if len(objects) == 1:
-        words = ["cp", "-f", *objects, made]
-    else:
-        words = [merge.linker, "-r", "-o", made, *objects]
-    return _edge("link", made, objects, [], run=_shell(words))
+        return _shell(["cp", "-f", *objects, plan.product])
+    return _shell([merge.linker, "-r", "-o", plan.product, *objects])
 
 
-def _link_edge(plan: BuildPlan) -> str:
-    link, made = plan.link, plan.product
+def _merge_edge(plan: BuildPlan, run: str) -> str:
+    return _edge("link", plan.product, _objects(plan), [], run=run)
+
+
+def _link(plan: BuildPlan) -> str:
+    link, objects = plan.link, _objects(plan)
     assert isinstance(link, Link)
-    objects = [*(object_name(unit) for unit in plan.units), *link.objects]
     script = version_script(plan)
     # Lazy binding would end the process at the first call of a symbol that is missing; "now" makes
     # it an error at load.
@@ -126,18 +150,25 @@ def _link_edge(plan: BuildPlan) -> str:
     if link.no_undefined and not link.bare:
         options.append("-z,defs")
     options += [f"--require-defined={symbol}" for symbol in link.required]
-    command = [*link.command, "-shared", *(["-nostdlib"] if link.bare else []), "-o", made]
-    command += [*objects, *[f"-Wl,{option}" for option in options], *link.libraries]
+    command = [*link.command, "-shared", *(["-nostdlib"] if link.bare else [])]
+    command += ["-o", plan.product, *objects, *[f"-Wl,{option}" for option in options]]
+    command += link.libraries
     if link.bare:
         # Some compilers call their own small functions for atomics; those are no part of libc.
         command.append("-lgcc")
     run = _shell([*command, *link.flags])
     if link.linker and not link.flags:
         separate = [word for option in options for word in option.split(",")]
-        direct = [link.linker, "-shared", "-o", made, *objects, *separate, *link.libraries]
+        direct = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]
         run = f"{_shell(direct)} 2>/dev/null || {run}"
-    inputs = [*link.libraries, *([script[0]] if script else [])]
-    return _edge("link", made, objects, inputs, run=run)
+    return run
+
+
+def _link_edge(plan: BuildPlan, run: str) -> str:
+    assert isinstance(plan.link, Link)
+    script = version_script(plan)
+    inputs = [*plan.link.libraries, *([script[0]] if script else [])]
+    return _edge("link", plan.product, _objects(plan), inputs, run=run)
 
 
 def _edge(rule: str, made: str, sources: Sequence[str], inputs: Sequence[str], *, run: str) -> str:

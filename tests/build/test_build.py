@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tvmffi_cubin import builder, ninja
+from tvmffi_cubin import builder, ninja, toolset
 from tvmffi_cubin.dependencies import parse_depfile
 from tvmffi_cubin.errors import BuildError, ToolchainError
 from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, Link
@@ -273,6 +273,27 @@ def test_a_missing_compiler_is_named(tmp_path):
     units = (Cxx("a.cc", ("/no/such/compiler",)),)
     with pytest.raises(BuildError, match="/no/such/compiler"):
         builder.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.cc": ""})
+
+
+@pytest.mark.parametrize("flags", [("-O1",), ("-fsyntax-only",)])
+def test_a_compiler_that_makes_nothing_is_named_with_its_command(tmp_path, flags):
+    command = ("g++",) if "-fsyntax-only" in flags else ("/bin/true",)
+    unit = Cxx("a.cc", command, flags)
+    with pytest.raises(BuildError, match=r" ended .* made no a.cc.o: .*CXX") as caught:
+        builder.run(BuildPlan("o", (unit,), link=Link(("/bin/true",))), tmp_path, {"a.cc": ""})
+    line = f"{command[0]} {flags[0]} -MD -MF a.cc.d -c -o a.cc.o a.cc"
+    assert caught.value.command == line
+    assert f"command: {line}\n" in str(caught.value)
+    assert caught.value.directory == str(tmp_path)
+
+
+def test_without_any_path_programs_are_found_in_the_systems_folders(tmp_path, monkeypatch):
+    monkeypatch.delenv("PATH")
+    tools = toolset.find(needs_cuda=False)
+    unit = Cxx("a.cc", tools.compiler.command, ("-fPIC",))
+    plan = BuildPlan("a", (unit,), link=Link(tools.compiler.command))
+    so = builder.run(plan, tmp_path, {"a.cc": 'extern "C" int answer() { return 42; }'})
+    assert answer(so) == 42
 
 
 @pytest.mark.parametrize("path", ["/no/such/ninja", __file__])
