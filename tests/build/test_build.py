@@ -313,9 +313,10 @@ def test_a_file_outside_the_folder_is_refused(tmp_path, name):
 
 def test_max_jobs_is_passed_on(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(builder, "_run_ninja", lambda command: seen.append(command) or (0, ""))
+    monkeypatch.setattr(builder, "_run_ninja", lambda command: seen.append(command) or (1, ""))
     monkeypatch.setenv("MAX_JOBS", "3")
-    builder.run(plan(), tmp_path, {})
+    with pytest.raises(BuildError):
+        builder.run(plan(), tmp_path, {})
     assert seen[0][-2:] == ["-j", "3"]
 
 
