@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from .bind import bind
 from .cxx_type import parse_params
+from .demangle import demangle
 from .dispatched import Dispatched, dispatched
 from .export import Export
 from .function import Function, KernelRef
@@ -143,6 +144,25 @@ def _signatures(images: Sequence[Image]) -> Iterator[KernelSignature]:
         yield from image.signatures
 
 
+def _refuse_twins(
+    name: str, wanted: str, images: Sequence[Image], lowered_names: Mapping[str, str]
+) -> None:
+    """Refuse a kernel that several images have: no way of writing its name tells them apart."""
+    # Whether its parameters are known does not matter here.
+    by_symbol = {s.symbol: replace(s, problem="") for s in _signatures(images)}
+    try:
+        found = select(by_symbol.values(), wanted, lowered_names=lowered_names)
+    except ValueError:
+        return
+    homes = [i.name for i in images if any(s.symbol == found.symbol for s in i.signatures)]
+    if len(homes) > 1:
+        raise ValueError(
+            f"function {name!r}: kernel {demangle(found.symbol)} is in {len(homes)} images, "
+            f"{', '.join(map(repr, homes))}: rename it in one of them, or give the images to "
+            "different modules"
+        )
+
+
 def _find(export: Export, launch: Launch, images: Sequence[Image]) -> KernelRef:
     wanted = launch.kernel or export.name
     everything = tuple(_signatures(images))
@@ -158,6 +178,7 @@ def _find(export: Export, launch: Launch, images: Sequence[Image]) -> KernelRef:
     try:
         found = select(everything, wanted, declared=declared, lowered_names=lowered, checked=False)
     except ValueError as error:
+        _refuse_twins(export.name, wanted, images, lowered)
         unread = "".join(f"; image {i.name!r}: {i.problem}" for i in images if i.problem)
         raise ValueError(f"function {export.name!r}: {error}{unread}") from None
     home = next(image for image in images if found in image.signatures)

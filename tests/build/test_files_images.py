@@ -96,6 +96,13 @@ def test_images_of_one_name_are_refused(here, image):
         tc.load("twice", sources="a/lib.cubin", embed_cubin={"lib": image}, functions=["add_one"])
 
 
+def test_a_kernel_of_two_images_is_named_with_both(here, image):
+    for name in ("a", "b"):
+        Path(f"{name}.cubin").write_bytes(image)
+    with pytest.raises(ValueError, match="add_one is in 2 images, 'a', 'b': rename it in one"):
+        tc.load("twins", sources=["a.cubin", "b.cubin"], functions=["add_one"])
+
+
 def test_an_image_called_as_that_of_the_kernels_is_refused(here, image):
     Path("kernels.cubin").write_bytes(image)
     write("scale.cu", SCALE)

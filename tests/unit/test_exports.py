@@ -1,5 +1,7 @@
 """Which exports are kernels and which are C++ functions."""
 
+import dataclasses
+
 import pytest
 
 from tvmffi_cubin import Cubin, Launch, Parameter
@@ -118,3 +120,13 @@ def test_kernels_of_one_name_have_to_be_told_apart():
     twice = image(signature("_ZN1a3addEPf"), signature("_ZN1b3addEPf"))
     with pytest.raises(ValueError, match=r"2 kernels are called 'add':\n  a::add\(.*\n  b::add\("):
         resolved(None, images=(twice,))
+
+
+def test_a_kernel_that_two_images_have_is_named_with_both():
+    kernel = signature("_Z1kPfi", "float* x, int n")
+    opaque = dataclasses.replace(kernel, params=(), problem="declare its parameters")
+    images = (image(kernel), image(opaque, name="j"))
+    for wanted in ("k", "_Z1kPfi"):
+        export = Export("f", launches=(Launch(kernel=wanted),))
+        with pytest.raises(ValueError, match=r"k\(float\*, int\) is in 2 images, 'kernels', 'j'"):
+            resolved((export,), images=images)
