@@ -14,24 +14,21 @@ from .cubin import Cubin, Kernel
 from .cxx_type import CxxType, Param, parse_type
 from .demangle import FunctionName, demangle, take_apart
 from .errors import CompileError
-from .kernel_signature import KernelSignature, check, resolve_declared, select, suggestion
+from .kernel_signature import KernelSignature, check, select, suggestion
 from .probe import Probe, Target, plan, plan_targets, squeeze
 from .scan import scan
 from .source_facts import KernelFact, SourceFacts
 
 __all__ = [
     "KernelSignature",
-    "Probe",
     "SourceFacts",
     "compile_with_signatures",
     "instance_failure",
     "open_targets",
     "plan",
     "resolve",
-    "resolve_declared",
     "scan",
     "select",
-    "suggestion",
     "try_probe",
 ]
 
@@ -108,9 +105,12 @@ def instance_failure(
     if "detected during" in error.log:
         return error  # NVRTC found the template, and something wrong in its body
     declared = ", ".join(dict.fromkeys(kernel.qualified for kernel in facts.kernels)) or "none"
+    # NVRTC quotes what it cannot read, and not what it can.
+    failed = [name for name in wanted if f"nv_mangled_name {name}\n" in error.log] or wanted
+    listed = ", ".join(map(repr, failed[:8])) + (", ..." if len(failed) > 8 else "")
     return ValueError(
-        f"one of the kernels asked for, {', '.join(map(repr, wanted))}, is no instance of the "
-        f"source's kernels, which are: {declared}. NVRTC says:\n{error.log}"
+        f"{listed}: no instance of the source's kernels, which are: {declared}. "
+        f"NVRTC says:\n{error.log}"
     )
 
 

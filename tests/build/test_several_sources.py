@@ -171,7 +171,7 @@ def test_an_instance_whose_body_does_not_compile_is_reported_with_its_unit():
 def test_an_instance_of_nothing_lists_the_kernels_of_all_units():
     functions = {"f": tc.Launch(kernel="full<float>")}
     message = refusal(*SOURCES, functions=functions, error=ValueError)
-    assert "'full<float>', is no instance of the source's kernels" in message
+    assert message.startswith("'full<float>': no instance of the source's kernels")
     assert "first, fill, second, third" in message
 
 
