@@ -23,6 +23,9 @@ __all__ = [
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 # tvm-ffi and this package put these between "__tvm_ffi_" and a name for symbols of their own.
 _RESERVED = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
+_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".hpp", ".h", ".cubin", ".fatbin", ".ptx")
+# What some line of code has, and hardly a path.
+_CODE = '\n{}();#<>"*\\'
 _MAX_NAME = 200  # file systems allow 255 bytes, temporary names and suffixes included
 
 
@@ -54,9 +57,18 @@ def texts(what: str, value: Any) -> tuple[Source, ...]:
     found = tuple(text.removeprefix("\ufeff") for text in strings(what, value))
     for text in found:
         check_unicode(what, text)
+        if _is_path(text.strip()):
+            raise ValueError(
+                f"{what} holds {text!r}, the path of a file and not its text: files are for "
+                f"load(name, sources=[{text.strip()!r}])"
+            )
     labels = [what] if isinstance(value, str) else [f"{what}[{i}]" for i in range(len(found))]
     sources = zip(found, labels, strict=True)
     return tuple(Source(text, label=label) for text, label in sources if text.strip())
+
+
+def _is_path(text: str) -> bool:
+    return text.endswith(_SUFFIXES) and "//" not in text and not any(c in text for c in _CODE)
 
 
 def strings(what: str, value: Any) -> tuple[str, ...]:

@@ -57,6 +57,11 @@ def resolve(
     """
     if functions is None:
         functions = () if has_host else tuple(_all_kernels(images))
+    elif not functions and not has_host:
+        raise ValueError(
+            "functions is empty, so that nothing would be exported: leave it out to export all "
+            "kernels of the sources, or name some"
+        )
     host: list[tuple[str, str]] = []
     bound = []
     for export in functions:

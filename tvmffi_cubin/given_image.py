@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .cubin import Cubin
@@ -75,9 +75,15 @@ def read_libraries(value: Any) -> tuple[GivenImage, ...]:
     what = "device_libraries"
     if value is None:
         return ()
-    if isinstance(value, str | bytes | os.PathLike | Cubin) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes | os.PathLike | Cubin):
+        shown = repr(value) if isinstance(value, str | os.PathLike) else "it"
         raise TypeError(
-            f"{what} is a sequence of paths, bytes or Cubins, got one {type(value).__name__}"
+            f"{what} is a sequence of paths, bytes or Cubins, got one {type(value).__name__}; "
+            f"write [{shown}]"
+        )
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"{what} is a sequence of paths, bytes or Cubins, got {type(value).__name__}"
         )
     return tuple(
         read_given(

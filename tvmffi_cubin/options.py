@@ -105,5 +105,7 @@ def check(function: str, options: Mapping[str, Any], known: type) -> dict[str, A
         if not isinstance(directory, str | os.PathLike):
             raise TypeError(f"build_directory is a str or a path, got {type(directory).__name__}")
         check_path("build_directory", directory)
+        if not os.fspath(directory):
+            raise ValueError("build_directory is empty: leave it out, or give a folder such as '.'")
     apart = ("arch", "backend", "build_directory")
     return {name: value for name, value in options.items() if name not in apart}

@@ -88,6 +88,11 @@ def test_a_build_directory_that_is_no_name_is_named(folder):
         tc.build_inline("mod", "no source", build_directory=folder)
 
 
+def test_a_build_directory_without_a_name_is_refused():
+    with pytest.raises(ValueError, match="build_directory is empty: leave it out"):
+        tc.build_inline("mod", "no source", build_directory="")
+
+
 # Templates, overloads, namespaces, macros
 
 

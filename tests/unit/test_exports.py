@@ -130,3 +130,9 @@ def test_a_kernel_that_two_images_have_is_named_with_both():
         export = Export("f", launches=(Launch(kernel=wanted),))
         with pytest.raises(ValueError, match=r"k\(float\*, int\) is in 2 images, 'kernels', 'j'"):
             resolved((export,), images=images)
+
+
+def test_a_module_that_would_export_nothing_is_refused():
+    with pytest.raises(ValueError, match="functions is empty, .* leave it out"):
+        resolved(())
+    assert names(resolved((), has_host=True)) == ([], [])

@@ -142,6 +142,16 @@ def test_template_instances_that_launches_name_are_asked_for_once():
         ({"cuda_sources": {"a": "b"}}, TypeError, "cuda_sources is a str or a sequence"),
         ({"cuda_sources": [b"x"]}, TypeError, "cuda_sources holds str, got bytes"),
         ({"cuda_sources": 3}, TypeError, "cuda_sources is a str or a sequence of str, got int"),
+        (
+            {"cuda_sources": "my ops/x.cu"},
+            ValueError,
+            r"path of a file .*sources=\['my ops/x.cu'\]",
+        ),
+        ({"cpp_sources": [SOURCE, "x.cpp\n"]}, ValueError, "cpp_sources holds 'x.cpp.n', the path"),
+        ({"device_libraries": {"a": b"i"}}, TypeError, "device_libraries is a seq.*, got dict"),
+        ({"device_libraries": "cudadevrt"}, TypeError, r"got one str; write \['cudadevrt'\]"),
+        ({"device_libraries": Path("x.a")}, TypeError, r"write \[PosixPath\('x.a'\)\]"),
+        ({"device_libraries": b"x"}, TypeError, r"got one bytes; write \[it\]"),
         ({"cpp_sources": "a\0b"}, ValueError, "cpp_sources holds a NUL character"),
         ({"cpp_sources": "a\udce4"}, ValueError, r"cpp_sources holds '\\udce4' at character 2"),
         ({"name": "\udce4"}, ValueError, r"name holds '\\udce4'"),
@@ -178,6 +188,13 @@ def test_template_instances_that_launches_name_are_asked_for_once():
 def test_a_wrong_argument_is_refused_by_name(options, error, text):
     with pytest.raises(error, match=text):
         request(**options)
+
+
+@pytest.mark.parametrize(
+    "text", ["// see x.cu", '#include "x.cu"', "int x; // in x.cpp", "K(x).cu", "int a;\nx.cu"]
+)
+def test_a_line_of_code_is_no_path(text):
+    assert request(cuda_sources=text).cuda_sources[0].text == text
 
 
 def test_a_missing_image_file_is_named(tmp_path):
