@@ -35,8 +35,16 @@ _MAGICS = (
 )
 
 
-def describe(data: bytes) -> str:
-    """Return what `data` is instead of a 64-bit CUDA ELF image; empty where it is one."""
+def describe(data: bytes, *, wanted: str = "an ELF image with 7f 45 4c 46") -> str:
+    """Return what `data` is instead of a 64-bit CUDA ELF image; empty where it is one.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of a file.
+    wanted : str
+        What begins otherwise than bytes of which nothing is known.
+    """
     if not data:
         return "it is empty"
     for magic, text in _MAGICS:
@@ -49,7 +57,7 @@ def describe(data: bytes) -> str:
     head = data[:_HEAD_SIZE]
     if b"\0" not in head and b"__global__" in head:
         return "it is CUDA source: compile it first"
-    return f"it begins with {data[:8].hex(' ')}, an ELF image with 7f 45 4c 46"
+    return f"it begins with {data[:8].hex(' ')}, {wanted}"
 
 
 def _describe_elf(data: bytes) -> str:

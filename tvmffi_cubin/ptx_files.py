@@ -7,7 +7,7 @@ from .arch import is_ptx, number_of
 from .cubin import Cubin
 from .cuda_wheels import find_cuda
 from .image import Image, read_image
-from .image_kind import describe
+from .image_kind import FATBIN, describe
 from .link_input import LinkInput
 from .linker import LinkFailure, link_inputs
 from .nvfatbin import join
@@ -45,7 +45,7 @@ def assemble(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
 
 def _assemble(file: ImageFile, archs: tuple[str, ...]) -> bytes:
     if not ptx.looks_like_ptx(file.data):
-        raise ValueError(f"{file.path} is no PTX: {describe(file.data)}")
+        raise ValueError(f"{file.path} is no PTX: {_problem(file.data)}")
     try:
         target = ptx.parse(file.data).target
     except ValueError as error:
@@ -54,6 +54,15 @@ def _assemble(file: ImageFile, archs: tuple[str, ...]) -> bytes:
     if len(cubins) < len(archs):
         cubins.append(_kept(file, target))
     return cubins[0].image if len(cubins) == 1 else join(cubins, cuda=find_cuda()).image
+
+
+def _problem(data: bytes) -> str:
+    if data.startswith(FATBIN):
+        return "it is a fatbin: give the file the suffix .fatbin"
+    # Of a cubin nothing is wrong but that it is no PTX.
+    return describe(data, wanted="PTX with .version") or (
+        "it is a cubin: give the file the suffix .cubin"
+    )
 
 
 def _assembled(file: ImageFile, target: str, arch: str) -> Cubin:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -128,6 +130,8 @@ def read_files(
             _add_image(images, path)
         elif kind == "binary":
             _check_is_file(path)
+            if not os.path.getsize(path):
+                raise ValueError(f"{path} is empty: there is nothing to link")
             digest = identity.remember(path, partial(file_digest, path), what="digest")
             found[kind].append(Binary(path, digest))
         else:
@@ -153,9 +157,13 @@ def source_text(path: str, data: bytes) -> str:
         text = data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        problem = f"line {line} holds the byte {data[error.start]:#04x}"
+        encoding = "latin1"
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            problem, encoding = "it begins as UTF-16 does", "utf-16"
         raise ValueError(
-            f"{path} is no UTF-8 text: line {line} holds the byte {data[error.start]:#04x}; "
-            f"convert it, for example: iconv -f latin1 -t utf-8"
+            f"{path} is no UTF-8 text: {problem}; convert it, for example: "
+            f"iconv -f {encoding} -t utf-8"
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -209,8 +217,7 @@ def _kind(path: str) -> str:
             f"{path} is a header: leave it out, sources include it; the folder of each source is "
             "searched, extra_include_paths names others"
         )
-    if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, _missing(), path)
+    _mode(path)
     raise ValueError(f"{path} has the suffix {suffix!r}: known are {known}")
 
 
@@ -224,16 +231,29 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        problem = f"the source cannot be read: {error.strerror}"
-        raise OSError(error.errno, problem, path) from None
+        raise _unreadable(error, path) from None
+
+
+def _unreadable(error: OSError, path: str) -> OSError:
+    return OSError(error.errno, f"the source cannot be read: {error.strerror}", path)
+
+
+def _mode(path: str) -> int:
+    """Return what kind of file a path leads to; raises OSError."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, _missing(), path) from None
+    except OSError as error:
+        # A folder that may not be entered, links that lead to each other.
+        raise _unreadable(error, path) from None
 
 
 def _check_is_file(path: str) -> None:
-    if os.path.isdir(path):
+    mode = _mode(path)
+    if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "a source is a file, this is a folder", path)
-    if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, _missing(), path)
-    if not os.path.isfile(path):
+    if not stat.S_ISREG(mode):
         raise ValueError(f"{path} is a device or a pipe: a source is a file that can be read twice")
 
 

@@ -183,8 +183,16 @@ def test_ptx_that_is_wrong_is_named(here):
     with pytest.raises(ValueError, match=r"broken\.ptx: the PTX has no kernel"):
         tc.load("broken", sources="broken.ptx", functions=["k"], arch="compute_80")
     write("text.ptx", "text")
-    with pytest.raises(ValueError, match=r"text\.ptx is no PTX: it begins with"):
+    with pytest.raises(ValueError, match=r"text\.ptx is no PTX: it begins with .*, PTX with \.ve"):
         tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
+
+
+def test_another_image_that_is_called_ptx_is_named(here, image):
+    fatbin = tc.nvrtc.compile(SCALE, arch=["sm_80", "sm_90"]).image
+    for data, problem in ((image, "a cubin: .* suffix .cubin"), (fatbin, "a fatbin: .* .fatbin")):
+        Path("lib.ptx").write_bytes(data)
+        with pytest.raises(ValueError, match=rf"lib\.ptx is no PTX: it is {problem}"):
+            tc.load("named", sources="lib.ptx", functions=["k"], arch="sm_90")
 
 
 def test_without_a_gpu_ptx_needs_an_architecture(here, monkeypatch):

@@ -1,6 +1,7 @@
 """`load` and `build`: paths and messages, and what is said of files that cannot be sources."""
 
 import ctypes
+import errno
 import os
 from pathlib import Path
 
@@ -106,7 +107,14 @@ def test_build_returns_what_load_loads(here):
         ("noname", ValueError, r"noname has the suffix '': known are"),
         ("ops.cuh", ValueError, r"ops.cuh is a header: leave it out.*extra_include_paths"),
         ("latin.cu", ValueError, r"latin.cu is no UTF-8 text: line 2 holds the byte 0xe9; convert"),
-        ("wide.cu", ValueError, r"wide.cu (is no UTF-8|holds a NUL)"),
+        ("wide.cu", ValueError, r"wide.cu is no UTF-8 text: .*iconv -f utf-16 -t utf-8"),
+        ("loop.cu", OSError, r"cannot be read: Too many levels of symbolic links.*loop.cu"),
+        ("loop.o", OSError, r"cannot be read: Too many levels of symbolic links.*loop.o"),
+        ("loop.what", OSError, r"cannot be read: Too many levels of symbolic links"),
+        ("noname/x.cu", NotADirectoryError, r"cannot be read: Not a directory.*noname/x.cu"),
+        ("dangling.cu", FileNotFoundError, r"there is no such source.*dangling.cu"),
+        ("empty.o", ValueError, "empty.o is empty: there is nothing to link"),
+        ("empty.so", ValueError, "empty.so is empty"),
         (3, TypeError, "sources is a path or a sequence of paths, got int"),
         (b"a.cc", TypeError, "sources is a path or a sequence of paths, got bytes"),
         ([3], TypeError, "sources holds paths, got int"),
@@ -121,12 +129,28 @@ def test_what_is_no_source_is_refused_by_name(here, sources, error, text):
         (here / name).mkdir()
     for name in ("pipe.cu", "pipe.so"):
         os.mkfifo(name)
-    for name in ("notes.txt", "noname", "ops.cuh"):
+    for name in ("loop.cu", "loop.o", "loop.what"):
+        os.symlink(name, name)
+    os.symlink("nothing.cu", "dangling.cu")
+    for name in ("notes.txt", "noname", "ops.cuh", "empty.o", "empty.so"):
         write(name, "")
     Path("latin.cu").write_bytes(b"\n// caf\xe9\n")
     Path("wide.cu").write_bytes(SCALE.encode("utf-16"))
     with pytest.raises(error, match=text):
         tc.load("refused", sources=sources)
+
+
+def test_a_folder_that_may_not_be_entered_is_no_missing_file(here, monkeypatch):
+    real = os.stat
+
+    def stat(path, *args, **options):
+        if isinstance(path, str) and "closed" in path:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(os, "stat", stat)
+    with pytest.raises(PermissionError, match=r"cannot be read: Permission denied.*closed/k\.cu"):
+        tc.load("closed", sources="closed/k.cu")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
