@@ -67,7 +67,10 @@ _LINKER_PATHS.update(dict.fromkeys(_SCRIPTS, FILE), library=LIBRARY)
 # After these comes no value.
 _LINKER_SWITCHES = {
     *("whole-archive", "no-whole-archive", "as-needed", "no-as-needed", "start-group", "end-group"),
-    *("(", ")", "Bstatic", "Bdynamic", "push-state", "pop-state"),
+    *("(", ")", "Bstatic", "Bdynamic", "Bsymbolic", "Bsymbolic-functions", "dn", "dy", "static"),
+    *("push-state", "pop-state", "gc-sections", "no-gc-sections", "no-undefined", "export-dynamic"),
+    *("E", "O1", "O2", "S", "X", "s", "x", "strip-all", "strip-debug", "relax", "no-relax"),
+    *("enable-new-dtags", "disable-new-dtags", "no-allow-shlib-undefined", "allow-shlib-undefined"),
 }
 _LINKED = re.compile(r"\.(?:l?o|obj|a|lds?|so(?:\.\d+)*)\Z")
 
@@ -137,7 +140,7 @@ def _linker_word(word: str, before: str) -> Word:
         return Word(option + equals, value, _LINKER_PATHS[option.lstrip("-")])
     if word.startswith("@"):
         return Word("@", word[1:], FILE)
-    is_value = bool(name) and name not in _LINKER_SWITCHES
+    is_value = bool(name) and "=" not in name and name not in _LINKER_SWITCHES
     return Word("", word, FILE if _is_input(word) and not is_value else _OTHER)
 
 

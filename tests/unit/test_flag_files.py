@@ -32,6 +32,7 @@ def found(flags, here, **options):
     [
         (["{}/part.o"], "part.o"),
         (["-Wl,{}/part.o"], "part.o"),
+        (["-Wl,--gc-sections,{}/part.o"], "part.o"),
         (["-O2", "-Xlinker", "{}/part.o"], "part.o"),
         (["-Wl,--version-script={}/v.map"], "v.map"),
         (["-Wl,--version-script,{}/v.map"], "v.map"),
