@@ -8,7 +8,15 @@ from collections.abc import Iterable, Iterator
 from .arch import is_ptx, number_of
 from .demangle import demangle
 
-__all__ = ["annotate", "hints", "warns"]
+__all__ = ["LAUNCHES_ON_DEVICE", "annotate", "hints", "warns"]
+
+LAUNCHES_ON_DEVICE = (
+    "kernels that launch kernels are linked with CUDA's device runtime: pass "
+    'device_libraries=["cudadevrt"] to load_inline or load'
+)
+"""What is missing where device code launches."""
+
+_NO_DEVICE_RUNTIME = "device-side kernel launch could not be processed"
 
 _LOCATED = re.compile(r"(?P<name>.+?)\((?P<line>\d+)\): ")
 _WRONG_TARGET = re.compile(r"(?:not supported on|requires) \.target '?(sm_\d+[af]?)")
@@ -90,6 +98,8 @@ def hints(log: str, *, arch: str) -> tuple[str, ...]:
             if is_ptx(arch)
             else f'an instruction needs more than {arch}; try arch="{arch}a"'
         )
+    if _NO_DEVICE_RUNTIME in log:
+        found.append(LAUNCHES_ON_DEVICE)
     for name in dict.fromkeys(match[2] for match in _UNRESOLVED.finditer(log)):
         found.append(
             f"{demangle(name)} is declared and not defined: define it in this source, or link what "

@@ -10,7 +10,7 @@ from .arch import is_ptx, number_of
 from .cubin import Cubin
 from .errors import CompileError
 from .kernel_signature import KernelSignature
-from .link_faults import dropped_hints, where_defined
+from .link_faults import dropped_hints, runtime_hints, where_defined
 from .link_input import LinkInput, as_input
 from .link_options import link_options
 from .linker import Linked, LinkFailure, link_inputs
@@ -104,7 +104,7 @@ def _link(
         except LinkFailure as error:
             inputs = relocatable
             failure = LinkFailure(error.faults, failure.log or error.log, failure.options)
-    hints = [*dropped_hints(failure.faults, inputs)]
+    hints = [*runtime_hints(failure.faults), *dropped_hints(failure.faults, inputs)]
     hints += [
         hint
         for fault in failure.faults

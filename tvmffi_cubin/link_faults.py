@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from .compile_log import LAUNCHES_ON_DEVICE
 from .demangle import demangle
 from .device_symbols import DeviceSymbol, ptx_symbols
 from .link_input import LinkInput
@@ -17,6 +18,7 @@ __all__ = [
     "find_undefined",
     "find_undefined_in_ptx",
     "read_faults",
+    "runtime_hints",
     "tells_error",
     "where_defined",
 ]
@@ -40,6 +42,8 @@ _ERROR = re.compile(r"^(?:error   |error\*  |fatal   ): ", re.MULTILINE)
 _ALL_LTOIR = "ltoPtx"
 
 
+# What the compiler makes of <<<...>>> in device code.
+_DEVICE_RUNTIME = "__cudaCDP2"
 # What the driver defines.
 _SYSTEM = {"vprintf", "malloc", "free", "__assertfail"}
 # Around what is static or in an unnamed namespace, so that units do not collide.
@@ -219,6 +223,13 @@ def dropped_hints(faults: Iterable[LinkFault], inputs: Sequence[LinkInput]) -> t
     )
 
 
+def runtime_hints(faults: Iterable[LinkFault]) -> tuple[str, ...]:
+    """Return what is to be linked where kernels launch kernels, if that is what is undefined."""
+    if any(x.kind == "undefined" and x.symbol.startswith(_DEVICE_RUNTIME) for x in faults):
+        return (LAUNCHES_ON_DEVICE,)
+    return ()
+
+
 def where_defined(fault: LinkFault, inputs: Iterable[LinkInput]) -> tuple[str, ...]:
     """Return where something that is almost an undefined symbol is defined, as sentences.
 
@@ -234,13 +245,16 @@ def where_defined(fault: LinkFault, inputs: Iterable[LinkInput]) -> tuple[str, .
     wanted = demangle(fault.symbol)
     base = _base(wanted)
     users = _join(fault.units) or "the other"
-    found = []
+    found: list[str] = []
+    elsewhere: list[str] = []
     for item in inputs:
         for symbol in item.symbols:
             text = _OWN_NAMESPACE.sub("", demangle(symbol.name))
-            if not symbol.defined or _base(text) != base:
+            if not symbol.defined or _last(_base(text)) != _last(base):
                 continue
-            if text == wanted:
+            if _base(text) != base:
+                elsewhere.append(f"{item.name} defines {text}, which is in another namespace")
+            elif text == wanted:
                 found.append(f"{item.name} has it for itself alone (static)")
             elif text == symbol.name:
                 found.append(
@@ -250,8 +264,13 @@ def where_defined(fault: LinkFault, inputs: Iterable[LinkInput]) -> tuple[str, .
                 found.append(f'{item.name} defines {text}, {users} declares it as extern "C"')
             else:
                 found.append(f"{item.name} defines {text}")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found or elsewhere))
 
 
 def _base(name: str) -> str:
-    return name.split("(", 1)[0].split("<", 1)[0].strip()
+    # In front of a template's instance is what it returns.
+    return name.split("(", 1)[0].split("<", 1)[0].strip().rpartition(" ")[2]
+
+
+def _last(name: str) -> str:
+    return name.rpartition("::")[2]

@@ -41,7 +41,9 @@ def definitions(
         The declarator of the function that it declares; None where it declares variables.
     """
     words = {_text(child) for child in node.children if child.type in _SPECIFIERS}
-    if is_template or words & {"inline", "constexpr"}:
+    if is_template:
+        linkage = "template"
+    elif words & {"inline", "constexpr"}:
         linkage = "inline"
     elif "static" in words or "" in namespaces:
         linkage = "internal"

@@ -96,8 +96,8 @@ class Definition(NamedTuple):
         From 1.
     linkage : str
         ``"external"``: other sources can refer to it, and must not define it too.
-        ``"internal"`` (static, const, or in an unnamed namespace) or ``"inline"`` (inline,
-        constexpr, a template): each source that uses it has its own.
+        ``"internal"`` (static, const, or in an unnamed namespace), ``"inline"`` (or constexpr) or
+        ``"template"``: each source that uses it has its own.
     declaration : str
         What another source would have to say in order to refer to it; empty where that is not
         possible.

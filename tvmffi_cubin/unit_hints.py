@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from .demangle import demangle
+from .demangle import demangle, take_apart
 from .link_faults import LinkFault
 from .units import DeviceUnit
 
@@ -17,6 +17,7 @@ _UNKNOWN = re.compile(
     r'|has no (?:\w+ )*"(\w+)"'
 )
 _MOST = 3
+_LINKAGES = {"internal": "static", "inline": "inline", "template": "a template"}
 
 
 def other_units_hints(log: str, unit: DeviceUnit, units: Sequence[DeviceUnit]) -> tuple[str, ...]:
@@ -64,14 +65,17 @@ def own_copy_hints(fault: LinkFault, units: Iterable[DeviceUnit]) -> tuple[str, 
     """Return which units define an undefined symbol for themselves alone."""
     if fault.kind != "undefined":
         return ()
-    name = demangle(fault.symbol).split("(", 1)[0].split("<", 1)[0]
-    return tuple(
-        f"{unit.name} defines {name} as "
-        + ("static" if found.linkage == "internal" else "inline")
-        + ", for itself alone"
+    # In front of a template's instance is what it returns.
+    name = take_apart(demangle(fault.symbol)).qualified.rpartition(" ")[2]
+    own = [
+        (unit, found)
         for unit in units
         for found in unit.facts.definitions
-        if found.qualified == name and found.linkage != "external"
+        if found.linkage != "external" and _last(found.qualified) == _last(name)
+    ]
+    return tuple(
+        f"{unit.name} defines {found.qualified} as {_LINKAGES[found.linkage]}, for itself alone"
+        for unit, found in [x for x in own if x[1].qualified == name] or own
     )
 
 

@@ -74,6 +74,18 @@ def test_an_undefined_symbol_in_ptx_names_its_unit():
     [
         ("static __device__ int f(int x) { return x; }", "cuda_sources[0] defines f as static"),
         ("inline __device__ int f(int x) { return x; }", "cuda_sources[0] defines f as inline"),
+        (
+            "template <class T> __device__ T f(T x) { return x; }",
+            "cuda_sources[0] defines f as a template, for itself alone",
+        ),
+        (
+            "namespace n { __device__ int f(int x) { return x; } }\nusing n::f;",
+            "cuda_sources[0] defines n::f(int), which is in another namespace",
+        ),
+        (
+            "namespace n { inline __device__ int f(int x) { return x; } }\nusing n::f;",
+            "cuda_sources[0] defines n::f as inline, for itself alone",
+        ),
         ("__device__ int f(float x) { return 1; }", "cuda_sources[0] defines f(float)"),
         (
             'extern "C" __device__ int f(int x) { return x; }',
@@ -87,6 +99,23 @@ def test_what_is_almost_the_undefined_function_is_pointed_out(definition, hint):
     message = refusal(first, second)
     assert "f(int) is used in cuda_sources[1] and defined nowhere" in message
     assert f"Hint: {hint}" in message
+
+
+def test_an_undefined_instance_of_a_template_is_pointed_out():
+    template = "template <class T> __device__ T f(T x)"
+    use = "__global__ void {}(int* x) {{ x[0] = f(x[1]); }}"
+    first = template + " { return x; }\n" + use.format("other")
+    message = refusal(first, template + ";\n" + use.format("k"))
+    assert "f<int>(int) is used in cuda_sources[1] and defined nowhere" in message
+    assert "Hint: cuda_sources[0] defines f as a template" in message
+
+
+@BOTH
+def test_kernels_that_launch_kernels_are_told_of_the_device_runtime(lto):
+    nested = "__global__ void c(int* x) {}\n__global__ void k(int* x) { c<<<1, 1>>>(x); }"
+    for sources in ([nested], [nested, "__device__ int other() { return 1; }"]):
+        message = refusal(*sources, lto=lto)
+        assert message.count('pass device_libraries=["cudadevrt"]') == 1
 
 
 @BOTH
