@@ -7,7 +7,7 @@ Layout, of which other versions of this package may read every part::
     headers/                    precompiled headers: the same again, and never more than a few
     identity/<hash>.json        what compilers and libraries said about themselves
     locks/<base key>.lock       held while a key is built
-    tmp/<pid>-<random>/         where a build runs; what is left here died with its builder
+    tmp/<pid>-<random>/         where a build runs, or ran and failed
 
 The base key covers all inputs but the contents of the files that the build finds by itself
 (headers); those are known only afterwards, and together with it make the entry key.
@@ -16,13 +16,12 @@ The base key covers all inputs but the contents of the files that the build find
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from . import private_folder
+from . import private_folder, workplace
 from .atomic import temporary_name
 from .dependency_set import (
     DependencySet,
@@ -35,21 +34,16 @@ from .dependency_set import (
 from .entry import MANIFEST, Entry, Product, read_entry, write_manifest
 from .errors import BuildError, CacheError
 from .fallback import fallback_folder, known_fallback
-from .folder import cache_folder, is_unwritable
+from .folder import cache_folder, is_unwritable, says_full
 from .key import Key
 from .lock import builder_lock
 from .observer import Observer
+from .workplace import Workplace
 
 __all__ = ["Cache", "Entry", "Product", "default"]
 
-# A build needs some room. With less than this many bytes it would fail halfway.
-_LEAST_ROOM = 16 << 20
-
 # How long to wait for another builder of the same key before building too, in seconds.
 _PATIENCE = 120.0
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
 def default(roots: Mapping[str, str] | None = None) -> Cache:
@@ -139,16 +133,16 @@ class Cache:
         CacheError
             If it cannot be made.
         """
-        path = self._make_private()
-        keep = False
+        place = self._make_private()
         try:
-            yield Path(path)
-        except BuildError:
-            keep = True
+            yield Path(place.path)
+        except BuildError as error:
+            place.keep(str(error))
             raise
-        finally:
-            if not keep:
-                private_folder.remove(path)
+        except BaseException:
+            place.remove()
+            raise
+        place.remove()
 
     def publish(
         self, base_key: str, product: Product, directory: Path, *, started_ns: int | None = None
@@ -204,18 +198,39 @@ class Cache:
                     return entry
         return None
 
-    def _build(self, base_key: str, make: Callable[[Path], Product], asked_ns: int) -> Entry:
+    def _build(
+        self,
+        base_key: str,
+        make: Callable[[Path], Product],
+        asked_ns: int,
+        *,
+        is_second: bool = False,
+    ) -> Entry:
         started_ns = start_ns(asked_ns)
+        removed: Exception
         try:
             with self.private_directory() as directory:
-                product = make(directory)
-                return self.publish(base_key, product, directory, started_ns=started_ns)
+                try:
+                    product = make(directory)
+                    workplace.check(directory)
+                    return self.publish(base_key, product, directory, started_ns=started_ns)
+                except (OSError, BuildError, CacheError) as error:
+                    if not workplace.was_removed(directory, error):
+                        raise
+                    removed = error
         except (OSError, BuildError) as error:
-            if self._is_fallback or not _says_full(error):
+            if self._is_fallback or not says_full(error):
                 raise
             if isinstance(error, BuildError):
                 private_folder.remove(error.directory)
             fallback = self._fallback(error)
+        else:
+            if is_second:
+                raise CacheError(
+                    f"cache folder {self._root} is being removed while it is built in ({removed}); "
+                    "wait until that has ended, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
+                ) from removed
+            return self._build(base_key, make, asked_ns, is_second=True)
         return fallback._build(base_key, make, asked_ns)
 
     def _publish_copy(
@@ -255,25 +270,16 @@ class Cache:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         write_sets(path, made, read_sets(path))
 
-    def _make_private(self) -> str:
-        parent = os.path.join(self._root, "tmp")
-        path = os.path.join(parent, temporary_name())
+    def _make_private(self) -> Workplace:
         try:
-            try:
-                os.mkdir(path)
-            except FileNotFoundError:
-                os.makedirs(parent, exist_ok=True)
-                os.mkdir(path)
-            space = os.statvfs(path)
-            if space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_ROOM:
-                os.rmdir(path)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._root)
+            return Workplace.make(self._root)
         except OSError as error:
-            return self._fallback(error)._make_private()
-        return path
+            # Whatever it is: nothing has been done yet that would be lost.
+            return self._fallback(error, any_error=True)._make_private()
 
-    def _fallback(self, error: OSError | BuildError) -> Cache:
-        if self._is_fallback or (isinstance(error, OSError) and not is_unwritable(error)):
+    def _fallback(self, error: OSError | BuildError, *, any_error: bool = False) -> Cache:
+        is_no_obstacle = isinstance(error, OSError) and not (any_error or is_unwritable(error))
+        if self._is_fallback or is_no_obstacle:
             raise CacheError(
                 f"cache folder {self._root} failed: {error}; check its file system, or set "
                 "TVMFFI_CUBIN_CACHE_DIR to another folder"
@@ -290,9 +296,3 @@ class Cache:
 
     def _entry_path(self, key: str) -> str:
         return os.path.join(self._root, "entries", key[:2], key)
-
-
-def _says_full(error: OSError | BuildError) -> bool:
-    if isinstance(error, OSError):
-        return error.errno in _FULL
-    return any(text in error.output for text in _FULL_TEXTS)

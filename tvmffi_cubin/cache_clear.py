@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from .atomic import temporary_name
 from .errors import CacheError
 from .folder import HEADERS
+from .workplace import is_claimed
 
 __all__ = ["Removed", "clear"]
 
@@ -87,8 +88,10 @@ def _own_entries(folder: str) -> Iterator[str]:
 def _abandoned(folder: str) -> Iterator[str]:
     for entry in _scan(os.path.join(folder, "tmp")):
         match = _TEMPORARY.match(entry.name)
-        if match and entry.is_dir(follow_symlinks=False) and not _is_alive(int(match[1])):
-            yield entry.path
+        if match and entry.is_dir(follow_symlinks=False):
+            claimed = is_claimed(entry.path)
+            if not (_is_alive(int(match[1])) if claimed is None else claimed):
+                yield entry.path
 
 
 def _scan(folder: str) -> list[os.DirEntry[str]]:

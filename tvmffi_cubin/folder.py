@@ -6,9 +6,9 @@ import errno
 import os
 
 from . import config
-from .errors import CacheError
+from .errors import BuildError, CacheError
 
-__all__ = ["HEADERS", "cache_folder", "is_unwritable"]
+__all__ = ["HEADERS", "cache_folder", "check_room", "is_unwritable", "says_full"]
 
 HEADERS = "headers"
 """The folder inside the cache's that holds precompiled headers, a cache of its own."""
@@ -25,6 +25,12 @@ _UNWRITABLE = frozenset(
         errno.EEXIST,
     }
 )
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
+
+# A build needs some room. With less than this many bytes it would fail halfway.
+_LEAST_ROOM = 16 << 20
 
 
 def cache_folder() -> str:
@@ -62,3 +68,32 @@ def _loadable(folder: str) -> str:
 def is_unwritable(error: OSError) -> bool:
     """Whether an error says that a folder is read-only, full, or no folder at all."""
     return error.errno in _UNWRITABLE
+
+
+def says_full(error: OSError | BuildError) -> bool:
+    """Whether an error, or what a compiler printed, says that the disk is full."""
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    return any(text in error.output for text in _FULL_TEXTS)
+
+
+def check_room(path: str, root: str) -> None:
+    """Refuse a disk on which a build would fail halfway.
+
+    Parameters
+    ----------
+    path : str
+        A folder on it.
+    root : str
+        The cache folder, for the error.
+
+    Raises
+    ------
+    OSError
+        There is less than 16 MB of room.
+    """
+    space = os.statvfs(path)
+    # Some file systems know no sizes.
+    if space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_ROOM:
+        text = f"{os.strerror(errno.ENOSPC)}, less than {_LEAST_ROOM >> 20} MB are free"
+        raise OSError(errno.ENOSPC, text, root)

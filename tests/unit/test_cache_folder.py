@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder
@@ -46,6 +47,12 @@ def test_an_unwritable_folder_is_replaced_for_this_process_with_one_warning(unwr
     (record,) = caplog.records
     assert str(unwritable.root) in record.getMessage()
     assert "TVMFFI_CUBIN_CACHE_DIR" in record.getMessage()
+
+
+def test_a_folder_where_none_can_be_made_is_replaced_too(caplog):
+    assert Cache(Path("/proc/x")).obtain(BASE, Builder()).so.read_bytes() == b"so"
+    (record,) = caplog.records
+    assert "/proc/x" in record.getMessage()
 
 
 def test_a_read_only_folder_still_serves_what_it_has(cache, monkeypatch):
@@ -95,7 +102,7 @@ def test_a_disk_that_fills_up_while_building_is_replaced(cache, way):
     assert list((cache.root / "tmp").iterdir()) == []
 
 
-def test_a_disk_with_hardly_any_room_is_replaced_before_the_build(cache, monkeypatch):
+def test_a_disk_with_hardly_any_room_is_replaced_before_the_build(cache, monkeypatch, caplog):
     class Space:
         f_blocks, f_bavail, f_frsize = 1000, 1, 4096
 
@@ -112,6 +119,7 @@ def test_a_disk_with_hardly_any_room_is_replaced_before_the_build(cache, monkeyp
     monkeypatch.setattr(cache_module.os, "statvfs", statvfs)
     cache.obtain(BASE, make)
     assert not seen[0].is_relative_to(cache.root)
+    assert "less than 16 MB are free" in caplog.text
 
 
 def test_without_any_room_the_error_names_both_folders_and_the_remedy(unwritable, monkeypatch):

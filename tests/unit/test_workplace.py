@@ -1,0 +1,210 @@
+"""The private folders of builds: whose builder lives stays, as do the last that failed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cache_builder import BASE, Builder
+from processes import in_fork
+
+from tvmffi_cubin import cache_clear
+from tvmffi_cubin.cache import Cache, Product
+from tvmffi_cubin.errors import BuildError, CacheError
+from tvmffi_cubin.workplace import sweep
+
+OTHER = "cd" * 32
+DAY = 86_400
+
+
+def workplaces(cache: Cache) -> list[Path]:
+    return sorted((cache.root / "tmp").iterdir())
+
+
+def die(directory: Path):
+    (directory / "half.o").write_text("half")
+    os._exit(9)
+
+
+def killed(cache: Cache) -> Path:
+    """Have a builder die in the middle of a build; return its folder."""
+    before = set((cache.root / "tmp").iterdir()) if cache.root.exists() else set()
+    with pytest.raises(EOFError):
+        in_fork(lambda: cache.obtain(OTHER, die))
+    (left,) = set(workplaces(cache)) - before
+    assert (left / "half.o").exists()
+    return left
+
+
+def age(folder: Path, seconds: float) -> None:
+    moment = time.time() - seconds
+    os.utime(folder, (moment, moment))
+
+
+def rename(folder: Path, process: int) -> Path:
+    return folder.rename(folder.with_name(f"{process}-{folder.name.partition('-')[2]}"))
+
+
+# Killed builds
+
+
+def test_what_a_killed_build_left_is_gone_after_the_next_build(cache):
+    killed(cache)
+    cache.obtain(BASE, Builder())
+    assert workplaces(cache) == []
+
+
+def test_what_is_found_removes_nothing(cache):
+    cache.obtain(BASE, Builder())
+    left = killed(cache)
+    cache.obtain(BASE, Builder())
+    assert workplaces(cache) == [left]
+
+
+def test_it_is_gone_although_its_process_number_is_in_use_again(cache):
+    rename(killed(cache), os.getpid())
+    cache.obtain(BASE, Builder())
+    assert workplaces(cache) == []
+
+
+@pytest.mark.parametrize("clear", [False, True])
+def test_the_folder_of_a_build_under_way_stays(cache, clear):
+    def make(directory: Path):
+        # As on another host, or in another container: the process is none of this one's.
+        if clear:
+            cache_clear.clear(str(cache.root))
+        else:
+            Cache(cache.root).obtain(OTHER, Builder())
+        return Builder(b"outer")(directory)
+
+    assert cache.obtain(BASE, make).so.read_bytes() == b"outer"
+    assert workplaces(cache) == []
+
+
+def test_clearing_goes_by_the_builders_life_too(cache):
+    rename(killed(cache), os.getpid())
+    cache_clear.clear(str(cache.root))
+    assert workplaces(cache) == []
+
+
+@pytest.mark.parametrize("claim", ["elsewhere", "", None])
+def test_a_folder_whose_builder_cannot_be_asked_stays_for_a_day(cache, claim):
+    left = killed(cache)
+    if claim is None:
+        (left / ".building").unlink()
+    else:
+        (left / ".building").write_text(claim)
+    age(left, DAY / 2)
+    sweep(str(cache.root / "tmp"))
+    assert left.exists()
+    age(left, DAY * 2)
+    sweep(str(cache.root / "tmp"))
+    assert not left.exists()
+
+
+def test_what_the_cache_did_not_make_stays(cache):
+    others = [cache.root / "tmp" / name for name in ("work", "1-2", f"x-{'0' * 16}")]
+    for folder in others:
+        folder.mkdir(parents=True)
+        age(folder, DAY * 9)
+    cache.obtain(BASE, Builder())
+    assert workplaces(cache) == sorted(others)
+
+
+def test_many_may_remove_at_once(cache):
+    first = killed(cache)
+    for number in range(100):
+        copy = shutil.copytree(first, first.with_name(f"1-{number:016}"))
+        (copy / "more").mkdir()
+    errors = []
+
+    def work():
+        try:
+            sweep(str(cache.root / "tmp"))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    sweep(str(cache.root / "tmp"))
+    assert workplaces(cache) == []
+
+
+# Failed builds
+
+
+def fail(cache: Cache, text: str) -> Path:
+    def make(directory: Path):
+        (directory / "source.cc").write_text(text)
+        raise BuildError(text, directory=str(directory))
+
+    with pytest.raises(BuildError) as caught:
+        cache.obtain(BASE, make)
+    return Path(caught.value.directory)
+
+
+def test_the_last_failed_builds_stay_with_their_errors(cache):
+    folders = [fail(cache, f"error {number}") for number in range(11)]
+    assert not any(folder.exists() for folder in folders[:3])
+    for number, folder in enumerate(folders[3:], start=3):
+        assert (folder / "error.txt").read_text() == f"error {number}"
+        assert (folder / "source.cc").exists()
+    cache.obtain(BASE, Builder())
+    assert len(workplaces(cache)) == 8
+
+
+# Folders that are removed while they are built in
+
+
+@pytest.mark.parametrize("way", ["ours", "compiler", "publish"])
+@pytest.mark.parametrize("wholly", [True, False])
+def test_a_build_whose_folder_is_removed_is_done_again(cache, way, wholly):
+    builder = Builder()
+
+    def make(directory: Path):
+        if builder.runs == 0:
+            builder.runs += 1
+            shutil.rmtree(cache.root)
+            if not wholly:  # as where a compiler writes just before the folder itself goes
+                directory.mkdir(parents=True)
+            if way == "ours":
+                (directory / "generated" / "x.cu").write_bytes(b"")
+            if way == "compiler":
+                raise BuildError("ninja: no such folder", directory=str(directory))
+            return Builder()(directory) if not wholly else Product(so="vec.so")
+        return builder(directory)
+
+    assert cache.obtain(BASE, make).so.read_bytes() == b"so"
+    assert builder.runs == 2
+    assert workplaces(cache) == []
+    assert cache.lookup(BASE)
+
+
+def test_a_folder_that_is_removed_again_and_again_is_an_error_with_its_remedy(cache):
+    def make(directory: Path):
+        shutil.rmtree(cache.root)
+        (directory / "kernels.cubin").write_bytes(b"")
+
+    with pytest.raises(CacheError, match=r"is being removed.*kernels\.cubin.*CACHE_DIR") as caught:
+        cache.obtain(BASE, make)
+    assert str(cache.root) in str(caught.value)
+
+
+def test_another_missing_file_is_passed_on_at_once(cache):
+    runs = []
+
+    def make(directory: Path):
+        runs.append(directory)
+        raise FileNotFoundError(2, "No such file or directory", "/no/such/header.h")
+
+    with pytest.raises(FileNotFoundError, match=r"header\.h"):
+        cache.obtain(BASE, make)
+    assert len(runs) == 1
