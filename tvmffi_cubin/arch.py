@@ -26,8 +26,7 @@ Archs = Sequence[str] | str | None
 """One architecture, or several; None for that of the current device."""
 
 _NAME = re.compile(r"(sm|compute)_([1-9][0-9]{1,2})([af]?)\Z")
-_FIRST_SPECIFIC = 90
-_FIRST_FAMILY = 100
+_FIRST = {"": 0, "a": 90, "f": 100}
 _KNOWN = frozenset(
     (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121)
 )
@@ -64,23 +63,26 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
         )
     match = _NAME.match(arch)
     if match is None:
-        lto = re.match(r"lto_(\d+[af]?)\Z", arch)
-        remedy = f'an image needs a real architecture, pass arch="sm_{lto[1]}"' if lto else _FORM
+        remedy = _FORM
+        if lto := re.match(r"lto_(\d+)([af]?)\Z", arch):
+            real = lto[1] + (lto[2] if int(lto[1]) >= _FIRST[lto[2]] else "")
+            remedy = f'an image needs a real architecture, pass arch="sm_{real}"'
         if re.search(r"[,;\s]", arch.strip()):
             remedy = 'several are a list, such as arch=["sm_80", "sm_90a"]'
+            if what.startswith(_VARIABLE):
+                remedy = f"several are separated by commas, as in {_VARIABLE}=sm_80,sm_90a"
         raise ValueError(f"{what}={arch!r}: {remedy}")
     kind, number, suffix = match[1], int(match[2]), match[3]
+    if number < _FIRST[suffix]:
+        raise ValueError(
+            f"{what}={arch!r}: architectures have a variant {suffix!r} from sm_{_FIRST[suffix]} "
+            f'on; pass arch="{kind}_{number}"'
+        )
     if kind == "compute" and suffix:
         raise ValueError(
             f"{what}={arch!r}: PTX of an architecture with {suffix!r} runs on "
             f"{'that one' if suffix == 'a' else 'that family'} alone, not on newer ones; "
             f'pass "compute_{number}" for PTX, "sm_{number}{suffix}" for a cubin'
-        )
-    first = {"": 0, "a": _FIRST_SPECIFIC, "f": _FIRST_FAMILY}[suffix]
-    if number < first:
-        raise ValueError(
-            f"{what}={arch!r}: architectures have a variant {suffix!r} from sm_{first} on; "
-            f'pass arch="sm_{number}"'
         )
     return arch
 
@@ -195,7 +197,7 @@ def _warn(text: str) -> None:
 
 
 def _most_specific(number: int) -> str:
-    return f"sm_{number}a" if number >= _FIRST_SPECIFIC else f"sm_{number}"
+    return f"sm_{number}a" if number >= _FIRST["a"] else f"sm_{number}"
 
 
 def _closest(number: int, known: Collection[int]) -> str:

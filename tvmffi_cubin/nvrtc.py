@@ -223,9 +223,9 @@ def version() -> tuple[int, int]:
 
 def _check_text(what: str, text: object, *, empty: bool = False) -> None:
     if not isinstance(text, str):
-        raise TypeError(f"{what} must be a string, got {type(text).__name__}; pass CUDA C++ text")
+        raise TypeError(f"{what} must be a string, got {type(text).__name__}; {_wanted(what)}")
     if not empty and not text.strip():
-        raise ValueError(f"{what} is empty; pass CUDA C++ text")
+        raise ValueError(f"{what} is empty; {_wanted(what)}")
     if "\0" in text:
         raise ValueError(
             f"{what} holds a NUL character at offset {text.index(chr(0))}, where NVRTC would stop "
@@ -239,6 +239,14 @@ def _check_text(what: str, text: object, *, empty: bool = False) -> None:
             f"{what} holds {text[error.start]!r} at offset {error.start}, which is no Unicode "
             "text: a file was read in another encoding than its own"
         ) from None
+
+
+def _wanted(what: str) -> str:
+    if what == "name":
+        return 'pass what messages are to call the source, such as "kernel.cu"'
+    if what == "a name expression":
+        return 'pass a kernel\'s name, such as "scale<float, 4>"'
+    return "pass CUDA C++ text"
 
 
 def _expressions(given: object) -> tuple[str, ...]:

@@ -96,6 +96,12 @@ class TestBadInput:
         ):
             compile_it(source)
 
+    def test_a_name_that_is_none(self):
+        with pytest.raises(TypeError, match='name must be a string, got NoneType; .*"kernel.cu"'):
+            compile_it(name=None)
+        with pytest.raises(ValueError, match="name expression is empty; pass a kernel.s name"):
+            compile_it(name_expressions=[""])
+
     def test_a_nul_in_the_source(self):
         with pytest.raises(ValueError, match="source holds a NUL character at offset 2"):
             compile_it("ab\0c")

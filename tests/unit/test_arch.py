@@ -24,7 +24,10 @@ def test_a_named_architecture_is_taken_as_it_is(arch):
         ("compute_90a", 'pass "compute_90" for PTX, "sm_90a" for a cubin'),
         ("compute_100f", 'pass "compute_100" for PTX, "sm_100f" for a cubin'),
         ("lto_90a", 'arch="sm_90a"'),
+        ("lto_80a", 'arch="sm_80"'),
         ("sm_80a", 'arch="sm_80"'),
+        ("compute_80a", 'from sm_90 on; pass arch="compute_80"'),
+        ("compute_90f", 'from sm_100 on; pass arch="compute_90"'),
         ("sm_90f", 'arch="sm_90"'),
         ("native", 'such as "sm_80"'),
         ("90", 'such as "sm_80"'),
@@ -49,6 +52,13 @@ def test_what_names_no_architecture_is_a_value_error_with_the_remedy(arch, remed
 def test_what_is_no_string_is_a_type_error_with_the_remedy(arch, remedy):
     with pytest.raises(TypeError, match=f'arch="{remedy}"'):
         check_arch(arch)
+
+
+@pytest.mark.parametrize("several", ["sm_80 sm_90", "sm_80;sm_90", "sm_75, sm_80 sm_90"])
+def test_architectures_in_the_variable_are_separated_by_commas(monkeypatch, several):
+    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", several)
+    with pytest.raises(ValueError, match="by commas, as in TVMFFI_CUBIN_ARCH=sm_80,sm_90a"):
+        resolve_archs()
 
 
 @given(st.text(max_size=12))
