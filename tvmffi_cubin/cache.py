@@ -92,6 +92,7 @@ class Cache:
         *,
         patience: float = _PATIENCE,
         asked_ns: int | None = None,
+        name: str = "a file",
     ) -> Entry:
         """Return the entry of a key, building and publishing it where there is none.
 
@@ -108,6 +109,8 @@ class Cache:
             How long to wait for another builder, in seconds, before building all the same.
         asked_ns : int, optional
             Until when (`time.time_ns`) the caller may have written what is read. Default: now.
+        name : str
+            What is built, for those who wait for it.
 
         Raises
         ------
@@ -119,7 +122,7 @@ class Cache:
         if entry is not None:
             return entry
         lock = os.path.join(self._root, "locks", f"{base_key}.lock")
-        with builder_lock(lock, patience=patience):
+        with builder_lock(lock, patience=patience, name=name):
             return self.lookup(base_key) or self._build(base_key, make, asked_ns)
 
     @contextlib.contextmanager
@@ -133,16 +136,8 @@ class Cache:
         CacheError
             If it cannot be made.
         """
-        place = self._make_private()
-        try:
-            yield Path(place.path)
-        except BuildError as error:
-            place.keep(str(error))
-            raise
-        except BaseException:
-            place.remove()
-            raise
-        place.remove()
+        with self._make_private() as path:
+            yield path
 
     def publish(
         self, base_key: str, product: Product, directory: Path, *, started_ns: int | None = None
@@ -227,8 +222,9 @@ class Cache:
         else:
             if is_second:
                 raise CacheError(
-                    f"cache folder {self._root} is being removed while it is built in ({removed}); "
-                    "wait until that has ended, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
+                    f"cache folder {self._root} is being removed while it is built in: wait until "
+                    "that has ended, or set TVMFFI_CUBIN_CACHE_DIR to another folder; what failed: "
+                    f"{removed}"
                 ) from removed
             return self._build(base_key, make, asked_ns, is_second=True)
         return fallback._build(base_key, make, asked_ns)

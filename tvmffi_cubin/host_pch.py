@@ -128,7 +128,7 @@ def _begin(kept: Cache, name: str, make: pch_maker.Make) -> None:
 
 def _make(kept: Cache, name: str, make: pch_maker.Make) -> bool:
     try:
-        entry = kept.obtain(name, make)
+        entry = kept.obtain(name, make, name="precompiled headers")
         trim(kept.root, keep=_MOST)
     except Exception as error:
         if isinstance(error, BuildError):

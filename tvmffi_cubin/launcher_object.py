@@ -97,7 +97,7 @@ def obtain(cache: Cache, tools: Toolset) -> Entry:
     """
     key = Key("launcher object").add("tools", tools.versions)
     kept = home(cache, tools)
-    return kept.obtain(key.hexdigest(), lambda folder: _compile(folder, tools))
+    return kept.obtain(key.hexdigest(), lambda folder: _compile(folder, tools), name=OBJECT)
 
 
 def _compile(folder: Path, tools: Toolset) -> Product:

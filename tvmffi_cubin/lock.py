@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -13,9 +14,16 @@ __all__ = ["builder_lock"]
 _FIRST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.05
 
+# After how many seconds of waiting it is told, and how loudly.
+_TOLD = ((1.0, logging.INFO), (10.0, logging.WARNING))
+
+_MOST_NAME = 200
+
+_logger = logging.getLogger("tvmffi_cubin")
+
 
 @contextlib.contextmanager
-def builder_lock(path: str, *, patience: float) -> Iterator[bool]:
+def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterator[bool]:
     """Hold the lock file at `path`, or go on without it when that takes too long or fails.
 
     The lock saves work and guards nothing: what two builders publish is the same. The kernel drops
@@ -29,6 +37,8 @@ def builder_lock(path: str, *, patience: float) -> Iterator[bool]:
         builders lock two files of one name.
     patience : float
         How long to wait for another builder, in seconds.
+    name : str
+        What is built, for those who wait.
 
     Yields
     ------
@@ -37,7 +47,10 @@ def builder_lock(path: str, *, patience: float) -> Iterator[bool]:
     """
     descriptor = _open(path)
     try:
-        yield descriptor >= 0 and _acquire(descriptor, patience)
+        held = descriptor >= 0 and _acquire(descriptor, patience)
+        if held:
+            _write_holder(descriptor, name)
+        yield held
     finally:
         if descriptor >= 0:
             os.close(descriptor)
@@ -56,13 +69,19 @@ def _open(path: str) -> int:
 
 
 def _acquire(descriptor: int, patience: float) -> bool:
-    deadline = time.monotonic() + patience
+    began = time.monotonic()
+    deadline = began + patience
     pause = _FIRST_PAUSE
+    told = 0
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() >= deadline:
+            now = time.monotonic()
+            if told < len(_TOLD) and now - began >= _TOLD[told][0]:
+                _tell(_TOLD[told][1], descriptor, patience)
+                told += 1
+            if now >= deadline:
                 return False
         except OSError:
             # Some network file systems have no locks.
@@ -71,3 +90,24 @@ def _acquire(descriptor: int, patience: float) -> bool:
             return True
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _write_holder(descriptor: int, name: str) -> None:
+    # Only told to people: it may be cut off, or left by an earlier holder.
+    text = f"{os.getpid()} on {os.uname().nodename}, which builds {name[:_MOST_NAME]}\n"
+    with contextlib.suppress(OSError):
+        os.truncate(descriptor, 0)
+        os.pwrite(descriptor, text.encode("utf-8", "replace"), 0)
+
+
+def _tell(level: int, descriptor: int, patience: float) -> None:
+    try:
+        lines = os.pread(descriptor, 4096, 0).decode("utf-8", "replace").splitlines()
+    except OSError:
+        lines = []
+    _logger.log(
+        level,
+        "waiting for process %s; after %.0f s this one builds it, too",
+        lines[0] if lines else "that builds it",
+        patience,
+    )

@@ -54,6 +54,7 @@ def _obtain(request: Request, arch: Any) -> Entry:
         key,
         lambda folder: make(request, archs, tools, cache, folder),
         asked_ns=asked_ns if request.may_include else 0,
+        name=request.name,
     )
 
 

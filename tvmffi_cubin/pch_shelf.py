@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ __all__ = ["Hold", "has_room", "trim"]
 
 # One file takes 15 to 80 MB. Where there is less room than this many bytes, none is made.
 _LEAST_ROOM = 512 << 20
+
+_logger = logging.getLogger("tvmffi_cubin")
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,12 @@ def has_room(folder: Path) -> bool:
     except OSError:
         return False
     # Some file systems know no sizes.
-    enough = not space.f_blocks or space.f_bavail * space.f_frsize >= _LEAST_ROOM
-    return enough and os.access(folder, os.W_OK | os.X_OK)
+    if space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_ROOM:
+        _logger.debug(
+            "no precompiled headers in %s: less than %d MB are free", folder, _LEAST_ROOM >> 20
+        )
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
 
 
 def trim(folder: Path, *, keep: int) -> None:

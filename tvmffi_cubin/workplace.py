@@ -8,6 +8,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 from .atomic import temporary_name
 from .errors import BuildError
@@ -35,7 +36,9 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Workplace:
-    """A folder that one build has to itself.
+    """A folder that one build has to itself, for the length of a with statement.
+
+    After a `BuildError` it stays, with the error, among the last few; else what is left is removed.
 
     Attributes
     ----------
@@ -67,10 +70,21 @@ class Workplace:
             raise
         return place
 
-    def keep(self, error: str) -> None:
-        """End the use after a failure; the folder stays, with the error, among the last few."""
-        with contextlib.suppress(OSError), open(os.path.join(self.path, _ERROR), "w") as file:
-            file.write(error)
+    def __enter__(self) -> Path:
+        return Path(self.path)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, BuildError):
+            self.remove()
+            return
+        with contextlib.suppress(OSError), open(os.path.join(self.path, _ERROR), "wb") as file:
+            # Paths may be no valid text.
+            file.write(str(error).encode("utf-8", "surrogateescape"))
         self._release()
         sweep(os.path.dirname(self.path))
 

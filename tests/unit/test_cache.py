@@ -1,6 +1,7 @@
 """The cache: what is found again, what is damaged, and several builders of one module."""
 
 import json
+import logging
 import multiprocessing
 import os
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from cache_builder import BASE, Builder, deps_file
 
+from tvmffi_cubin import lock
 from tvmffi_cubin.cache import Cache, Product
 from tvmffi_cubin.errors import BuildError
 from tvmffi_cubin.lock import builder_lock
@@ -184,11 +186,33 @@ def test_of_many_that_publish_one_wins_and_all_use_it(cache):
 
 
 def test_a_builder_that_takes_too_long_is_not_waited_for(cache):
-    lock = cache.root / "locks" / f"{BASE}.lock"
-    with builder_lock(str(lock), patience=0) as held:
+    path = cache.root / "locks" / f"{BASE}.lock"
+    with builder_lock(str(path), patience=0) as held:
         assert held
         made = cache.obtain(BASE, Builder(), patience=0)
     assert made.so.read_bytes() == b"so"
+
+
+def test_who_waits_long_is_told_for_whom(cache, monkeypatch, caplog):
+    monkeypatch.setattr(lock, "_TOLD", ((0.0, logging.INFO), (0.0, logging.WARNING)))
+    caplog.set_level(logging.INFO, "tvmffi_cubin")
+
+    def make(directory):
+        # Another who wants the same meanwhile.
+        Cache(cache.root).obtain(BASE, Builder(), patience=0.1, name="second")
+        return Builder()(directory)
+
+    cache.obtain(BASE, make, name="attention")
+    said = f"waiting for process {os.getpid()} on {os.uname().nodename}, which builds attention; "
+    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
+    assert all(said in record.getMessage() for record in caplog.records)
+
+
+def test_who_need_not_wait_is_told_nothing(cache, monkeypatch, caplog):
+    monkeypatch.setattr(lock, "_TOLD", ((0.0, logging.INFO),))
+    caplog.set_level(logging.INFO, "tvmffi_cubin")
+    cache.obtain(BASE, Builder(), name="attention")
+    assert not caplog.records
 
 
 def test_a_lock_is_free_again_after_its_holder_died(tmp_path):

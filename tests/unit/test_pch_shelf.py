@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -89,10 +90,12 @@ def test_room_is_asked_of_the_folder_that_would_hold_the_new_one(tmp_path):
     assert not (tmp_path / "not").exists()
 
 
-def test_a_full_disk_has_no_room(tmp_path, monkeypatch):
+def test_a_full_disk_has_no_room(tmp_path, monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG, "tvmffi_cubin")
     full = SimpleNamespace(f_blocks=10**6, f_bavail=10, f_frsize=4096)
     monkeypatch.setattr(os, "statvfs", lambda path: full)
     assert not has_room(tmp_path)
+    assert "less than 512 MB are free" in caplog.text
 
 
 def test_a_folder_that_cannot_be_written_has_no_room(tmp_path, monkeypatch):
