@@ -84,7 +84,7 @@ class Workplace:
             return
         with contextlib.suppress(OSError), open(os.path.join(self.path, _ERROR), "wb") as file:
             # Paths may be no valid text.
-            file.write(str(error).encode("utf-8", "surrogateescape"))
+            file.write(str(error).encode("utf-8", "backslashreplace"))
         self._release()
         sweep(os.path.dirname(self.path))
 
