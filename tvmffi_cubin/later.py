@@ -14,6 +14,9 @@ _T = TypeVar("_T")
 class Later(Generic[_T]):
     """Work that begins at once, in a thread of its own; for work that leaves Python alone.
 
+    Where no thread can be started, for a limit or because Python is ending, it is done before this
+    returns; but if the process is to wait for it, that is a RuntimeError.
+
     Parameters
     ----------
     work : callable
@@ -26,8 +29,14 @@ class Later(Generic[_T]):
         self._work = work
         self._value: _T
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=daemon)
-        self._thread.start()
+        self._thread: threading.Thread | None = threading.Thread(target=self._run, daemon=daemon)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            if not daemon:
+                raise
+            self._thread = None
+            self._run()
 
     def _run(self) -> None:
         try:
@@ -38,11 +47,12 @@ class Later(Generic[_T]):
     @property
     def is_done(self) -> bool:
         """Whether `result` will not wait."""
-        return not self._thread.is_alive()
+        return self._thread is None or not self._thread.is_alive()
 
     def result(self) -> _T:
         """Wait for the result; raises what the work raised."""
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         if self._error is not None:
             raise self._error
         return self._value

@@ -344,6 +344,15 @@ print(nvrtc.compile({source(1)!r}, arch="sm_90").kind)
     assert (done.stdout, done.returncode) == ("cubin\n", 0), done.stderr
 
 
+def test_they_work_where_no_thread_can_be_started(monkeypatch, caplog):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert [stored(source(value)) for value in (1, 2)] == [1, 2]
+    assert said(caplog) == ["made", "used"]
+
+
 def test_a_folder_that_is_gone_is_no_error():
     assert stored(source(1)) == 1
     for folder in folders():
