@@ -96,6 +96,6 @@ def test_an_output_that_is_no_file_s_name_is_refused(here, output, error, text):
 
 def test_a_shared_library_cannot_be_part_of_an_object(here):
     write("add.cc", ADD)
-    write("lib.so", "")
+    write("lib.so", "x")
     with pytest.raises(ValueError, match=r"lib\.so is a shared library, which cannot be part of"):
         tc.build("add", sources=["add.cc", "lib.so"], output="add.o")
