@@ -22,7 +22,7 @@ COMPILERS += " header_hints"
 READERS = "cubin device_symbols elf elf_file fatbin zstd"
 READERS += " image_kind include_scan lz4 ptx sources"
 CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback folder key lock"
-CACHE += " observer private_folder"
+CACHE += " observer private_folder workplace"
 LOADED = "__init__ __main__ assemble module module_function obtain stream"
 OTHERS = {
     f"{name}.py" for name in f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED}".split()
