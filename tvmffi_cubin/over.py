@@ -130,7 +130,7 @@ def _constant(what: str, name: str, value: Value) -> str:
     if isinstance(value, str):
         raise ValueError(
             f"over: {what} reads {name}, which stands for {value!r}; an expression can only read "
-            "what stands for an int"
+            "what stands for an int or a bool"
         )
     if isinstance(value, bool) and what == "when":
         return str(value)
