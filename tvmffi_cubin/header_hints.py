@@ -19,7 +19,12 @@ _PART_OF = (
     ("curand", "curand"),
 )
 _HOST_ONLY = re.compile(r"[a-z_]+\Z")
-_HOST_FUNCTION = "A function explicitly marked as a __host__ function is not allowed"
+# How NVRTC, and newer releases of CCCL themselves, complain of host code.
+_ABOUT_HOST = (
+    "A function explicitly marked as a __host__ function is not allowed",
+    "is not supported when compiling with NVRTC",
+    'namespace "std" has no member',
+)
 # Headers of CCCL with algorithms for the whole device, and those that may include them.
 _FOR_HOST = re.compile(
     r"^[ \t]*#[ \t]*include[ \t]*[<\"]((?:thrust/|cub/(?!block/|warp/|thread/))[^>\"\n]*)",
@@ -90,4 +95,6 @@ def host_header_problem(log: str, source: str, cuda: Cuda) -> str:
 
 def _is_about_host(line: str) -> bool:
     missing = _MISSING.search(line)
-    return _HOST_FUNCTION in line or (missing is not None and bool(_HOST_ONLY.match(missing[1])))
+    if missing is not None:
+        return bool(_HOST_ONLY.match(missing[1]))
+    return any(text in line for text in _ABOUT_HOST)
