@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from . import private_folder, workplace
+from . import private_folder
 from .atomic import temporary_name
 from .dependency_set import (
     DependencySet,
@@ -38,7 +38,6 @@ from .folder import cache_folder, is_unwritable, says_full
 from .key import Key
 from .lock import builder_lock
 from .observer import Observer
-from .workplace import Workplace
 
 __all__ = ["Cache", "Entry", "Product", "default"]
 
@@ -201,6 +200,8 @@ class Cache:
         *,
         is_second: bool = False,
     ) -> Entry:
+        from . import workplace
+
         started_ns = start_ns(asked_ns)
         removed: Exception
         try:
@@ -266,7 +267,9 @@ class Cache:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         write_sets(path, made, read_sets(path))
 
-    def _make_private(self) -> Workplace:
+    def _make_private(self) -> contextlib.AbstractContextManager[Path]:
+        from .workplace import Workplace
+
         try:
             return Workplace.make(self._root)
         except OSError as error:
