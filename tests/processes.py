@@ -35,7 +35,8 @@ def in_fork(work: Callable[[], Any]) -> Any:
             pickle.dump(result, pipe)
         os._exit(0)
     os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        result = pickle.load(pipe)
-    os.waitpid(child, 0)
-    return result
+    try:
+        with os.fdopen(read, "rb") as pipe:
+            return pickle.load(pipe)
+    finally:
+        os.waitpid(child, 0)

@@ -160,4 +160,5 @@ def _changed_ns(stamp: str) -> int:
     if stamp == ABSENT:
         return 0
     _, modified, _, changed = stamp.split(" ")
-    return max(int(modified), int(changed))
+    # A time that is yet to come was set by somebody, and tells nothing of when.
+    return int(changed) if int(modified) > time.time_ns() else max(int(modified), int(changed))

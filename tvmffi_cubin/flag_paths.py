@@ -69,7 +69,16 @@ _LINKER_SWITCHES = {
     *("whole-archive", "no-whole-archive", "as-needed", "no-as-needed", "start-group", "end-group"),
     *("(", ")", "Bstatic", "Bdynamic", "Bsymbolic", "Bsymbolic-functions", "dn", "dy", "static"),
     *("push-state", "pop-state", "gc-sections", "no-gc-sections", "no-undefined", "export-dynamic"),
-    *("E", "O1", "O2", "S", "X", "s", "x", "strip-all", "strip-debug", "relax", "no-relax"),
+    *("E", "M", "O", "O0", "O1", "O2", "O3", "S", "X", "s", "t", "x", "strip-all", "strip-debug"),
+    *("relax", "no-relax", "eh-frame-hdr", "sort-common", "build-id", "cref", "trace", "verbose"),
+    *("discard-all", "discard-locals", "demangle", "no-demangle", "print-map", "stats"),
+    *(
+        "fatal-warnings",
+        "no-fatal-warnings",
+        "warn-common",
+        "no-keep-memory",
+        "allow-multiple-definition",
+    ),
     *("enable-new-dtags", "disable-new-dtags", "no-allow-shlib-undefined", "allow-shlib-undefined"),
 }
 _LINKED = re.compile(r"\.(?:l?o|obj|a|lds?|so(?:\.\d+)*)\Z")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ __all__ = ["Job"]
 
 LAUNCHER = "launcher.cc"
 _FORWARDERS = "forwarders.cc"
+_VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Job:
         libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
         command = self.tools.compiler.command
         # A linker takes one script without names for its versions, and refuses ours beside another.
-        is_scripted = any("version-script" in flag for flag in self.request.ldflags)
+        is_scripted = any(map(_VERSION_SCRIPT.search, self.request.ldflags))
         local_symbols = () if is_scripted else LOCAL_SYMBOLS
         if self.sources.has_host:
             cuda = self.tools.cuda

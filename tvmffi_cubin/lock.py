@@ -53,6 +53,9 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
         yield held
     finally:
         if descriptor >= 0:
+            # For forked children as well, which have the same lock.
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
 

@@ -27,7 +27,17 @@ def in_parallel(work: Callable[[_Input], _Output], inputs: Sequence[_Input]) -> 
     if width < 2:
         return [work(item) for item in inputs]
     with ThreadPoolExecutor(width, initializer=_take, initargs=(available // width,)) as pool:
-        return list(pool.map(work, inputs))
+        try:
+            futures = [pool.submit(work, item) for item in inputs]
+        except RuntimeError:
+            # No thread can be started, or no further one; those that run may have begun with some.
+            pool.shutdown(cancel_futures=True)
+        else:
+            try:
+                return [future.result() for future in futures]
+            finally:
+                pool.shutdown(cancel_futures=True)
+    return [work(item) for item in inputs]
 
 
 def _take(threads: int) -> None:

@@ -53,6 +53,9 @@ class Hold:
 
     def release(self) -> None:
         """Let others remove the folder."""
+        # For forked children as well, which have the same lock.
+        with contextlib.suppress(OSError):
+            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
         os.close(self.descriptor)
 
     def discard(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from .atomic import temporary_name
-from .errors import BuildError
+from .errors import BuildError, CacheError
 from .folder import check_room
 from .private_folder import remove
 
@@ -121,12 +121,12 @@ def check(directory: Path) -> None:
 
 def was_removed(directory: Path, error: Exception) -> bool:
     """Whether a build failed because somebody removed its folder, such as with the whole cache."""
-    if not os.path.isdir(directory):
-        return True
     if isinstance(error, BuildError):
         return not os.path.exists(directory / _CLAIM)
-    named = error.filename if isinstance(error, FileNotFoundError) else None
-    return str(named).startswith(f"{directory}/")
+    # Not whether the folder is there: a build that is published has left it.
+    cause = error.__cause__ if isinstance(error, CacheError) else error
+    named = cause.filename if isinstance(cause, FileNotFoundError) else None
+    return named is not None and f"{named}/".startswith(f"{directory}/")
 
 
 def is_claimed(path: str) -> bool | None:
@@ -142,8 +142,10 @@ def is_claimed(path: str) -> bool | None:
         if os.read(descriptor, 4096) != _host() and not _is_old(path):
             return True
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return True
+    except OSError:
+        return None  # some network file systems have no locks
     finally:
         os.close(descriptor)
     return False
@@ -166,9 +168,11 @@ def _make(parent: str) -> Workplace:
 def _claim(path: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(os.path.join(path, _CLAIM), flags, 0o666)
-    # Some network file systems have no locks, and a disk may be full: then nobody removes it soon.
+    # Some network file systems have no locks: then age alone tells.
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    # A disk may be full: then nobody removes it soon.
+    with contextlib.suppress(OSError):
         os.write(descriptor, _host())
     return descriptor
 

@@ -229,6 +229,23 @@ def test_a_lock_is_free_again_after_its_holder_died(tmp_path):
         assert held
 
 
+def test_a_lock_is_free_again_although_a_child_was_forked_meanwhile(tmp_path):
+    path = str(tmp_path / "locks" / "x.lock")
+    read, write = os.pipe()
+    with builder_lock(path, patience=0):
+        child = os.fork()
+        if child == 0:
+            os.close(write)
+            os.read(read, 1)  # lives until the test has ended
+            os._exit(0)
+    try:
+        with builder_lock(path, patience=0) as held:
+            assert held
+    finally:
+        os.close(write)
+        os.waitpid(child, 0)
+
+
 # Failing builds
 
 

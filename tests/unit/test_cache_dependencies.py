@@ -155,6 +155,13 @@ def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, hea
     assert cache.lookup(BASE) is None
 
 
+def test_a_header_dated_in_the_future_is_one_that_does_not_change(cache, header):
+    future = time.time_ns() + 10**12
+    os.utime(header, ns=(future, future))
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    assert cache.lookup(BASE)
+
+
 def test_a_header_that_changes_as_soon_as_the_build_has_begun_serves_this_call_only(cache, header):
     def make(directory):
         header.write_text("changed")

@@ -64,6 +64,7 @@ def test_files_that_exist_are_of_here(here):
         ["@{}/flags.rsp"],
         ["-Wl,{}/part.o"],
         ["-Wl,--whole-archive,{}/part.o,--no-whole-archive"],
+        ["-Wl,-O3,{}/part.o", "-Wl,--eh-frame-hdr,{}/part.o"],
         ["-Wl,--gc-sections", "-Wl,{}/part.o", "-Wl,--hash-style=gnu,{}/part.o"],
     ],
     ids=" ".join,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
@@ -209,3 +210,31 @@ def test_another_missing_file_is_passed_on_at_once(cache):
     with pytest.raises(FileNotFoundError, match=r"header\.h"):
         cache.obtain(BASE, make)
     assert len(runs) == 1
+
+
+def test_what_fails_after_the_folder_has_moved_is_told_and_not_built_again(cache, monkeypatch):
+    def fail(*args):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("tvmffi_cubin.cache.write_sets", fail)
+    builder = Builder()
+    with pytest.raises(CacheError, match=r"failed: .*Input/output error"):
+        cache.obtain(BASE, builder)
+    assert builder.runs == 1
+
+
+# File systems without locks
+
+
+def test_without_locks_age_tells_what_was_killed(cache, monkeypatch):
+    def refuse(*args):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    new, old = killed(cache), killed(cache)
+    for path in (old, old / ".building"):
+        os.utime(path, (time.time() - 2 * DAY,) * 2)
+    sweep(str(cache.root / "tmp"))
+    assert workplaces(cache) == [new]
+    cache_clear.clear(str(cache.root))
+    assert workplaces(cache) == []
