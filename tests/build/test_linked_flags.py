@@ -99,3 +99,18 @@ def test_a_library_in_a_folder_of_the_environment_counts(here, monkeypatch):
         make_part(value, archive="lib/libpart.a")
         paths.append(built(["-lpart"]))
     assert paths[0] != paths[1]
+
+
+def test_only_a_version_script_takes_the_place_of_ours(here):
+    Path("v.map").write_text("V1 { global: *; };")
+    Path("version-script").mkdir()
+    source = 'extern "C" int cudaOfMine() { return 1; }\nint answer() { return cudaOfMine(); }'
+
+    def exported(flag):
+        options = {"functions": "answer", "extra_ldflags": [flag]}
+        path = tc.build_inline("linked", cpp_sources=source, **options)
+        symbols = subprocess.run(["nm", "-D", path], check=True, capture_output=True, text=True)
+        return "cudaOfMine" in symbols.stdout
+
+    assert exported("-Wl,--version-script,v.map")
+    assert not exported("-Lversion-script")
