@@ -103,7 +103,8 @@ def _link(
             link_inputs(relocatable, arch=again.arch, options=options)
         except LinkFailure as error:
             inputs = relocatable
-            failure = LinkFailure(error.faults, failure.log or error.log, failure.options)
+            log = failure.log or error.log
+            failure = LinkFailure(error.faults, log, failure.options, error.given)
     hints = [*runtime_hints(failure.faults), *dropped_hints(failure.faults, inputs)]
     hints += [
         hint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .ptx import looks_like_ptx
 
-__all__ = ["ARCHIVE", "ELF", "FATBIN", "LTOIR", "describe"]
+__all__ = ["ARCHIVE", "ELF", "EM_CUDA", "FATBIN", "LTOIR", "describe"]
 
 # The first bytes of each.
 ELF = b"\x7fELF"
@@ -12,7 +12,8 @@ FATBIN = b"\x50\xed\x55\xba"
 LTOIR = b"\xed\x43\x4e\x7f"
 ARCHIVE = b"!<arch>\n"
 
-_EM_CUDA = 190
+# The machine of a cubin, in its ELF header.
+EM_CUDA = 190
 _HEADER_SIZE = 64
 # Enough for the includes and the types that come before the first kernel.
 _HEAD_SIZE = 8192
@@ -64,7 +65,7 @@ def _describe_elf(data: bytes) -> str:
     if len(data) < _HEADER_SIZE:
         return f"it is truncated: {len(data)} bytes, an ELF header alone has {_HEADER_SIZE}"
     machine = int.from_bytes(data[18:20], "little" if data[5] == 1 else "big")
-    if machine != _EM_CUDA:
+    if machine != EM_CUDA:
         return f"it is an ELF file for another machine ({machine}), such as a host object or .so"
     if data[4] != 2 or data[5] != 1:
         return "it is not a 64-bit little-endian ELF image"

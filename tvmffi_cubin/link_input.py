@@ -11,7 +11,7 @@ from .arch import number_of
 from .cubin import Cubin
 from .device_symbols import DeviceSymbol, device_symbols, ptx_symbols
 from .given_image import GivenImage, read_given
-from .image_kind import ARCHIVE, ELF, FATBIN, LTOIR, describe
+from .image_kind import ARCHIVE, ELF, EM_CUDA, FATBIN, LTOIR, describe
 
 __all__ = ["LinkInput", "Linkable", "as_input", "read_input"]
 
@@ -19,7 +19,7 @@ Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
 """What can be linked: an image, its bytes, or the path of its file."""
 
 _MAGICS = ((FATBIN, "fatbin"), (LTOIR, "ltoir"), (ARCHIVE, "library"))
-_EM_CUDA, _ET_REL, _HEADER_SIZE = 190, 1, 64
+_ET_REL, _HEADER_SIZE = 1, 64
 # What precedes each member of an archive: its size in decimal digits, then two bytes of its own.
 _ARCHIVE_HEADER, _ARCHIVE_SIZE, _ARCHIVE_END = 60, slice(48, 58), b"`\n"
 
@@ -176,7 +176,7 @@ def _check_archive(data: bytes) -> None:
 
 def _classify_elf(data: bytes, name: str) -> LinkInput:
     file_type, machine = (int.from_bytes(data[at : at + 2], "little") for at in (16, 18))
-    if machine != _EM_CUDA:
+    if machine != EM_CUDA:
         if file_type != _ET_REL:
             raise ValueError(
                 f"{name} cannot be linked: it is a shared object or a program of the host; "

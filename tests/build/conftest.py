@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from stub.driver_stub import DriverStub
 from wrapper_workshop import Workshop
 
 import tvmffi_cubin as tc
+from tvmffi_cubin import nvrtc_pch_store
 
 
 @pytest.fixture(scope="session")
@@ -96,3 +100,18 @@ def shadow(tmp_path) -> Path:
     folder = tmp_path / "include"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def own_nvrtc_headers(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[None]:
+    """Nothing that other tests had NVRTC precompile, nor is anything left; all that is logged."""
+    caplog.set_level(logging.DEBUG, "tvmffi_cubin")
+    stores: dict[str, nvrtc_pch_store.Store] = {}
+    monkeypatch.setattr(nvrtc_pch_store, "_stores", stores)
+    yield
+    for store in stores.values():
+        if store._shelf is not None:
+            shutil.rmtree(store._shelf.folder)
+            os.close(store._shelf.descriptor)
