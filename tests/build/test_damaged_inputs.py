@@ -158,8 +158,9 @@ def test_the_environment_does_not_reach_the_link(tmp_path: Path, monkeypatch):
 
 
 def test_damaged_ltoir_is_said_to_be_damaged():
-    image = bytearray(library("ltoir"))
-    middle = len(image) // 2
-    image[middle : middle + 64] = bytes(64)
+    # All but its header is: nvJitLink reads over damage in some places, and where they are depends
+    # on the current folder, whose path NVRTC writes into it.
+    whole = library("ltoir")
+    image = whole[:64] + bytes(len(whole) - 64)
     with pytest.raises(CompileError, match=r"inputs\[0\] may be damaged"):
-        nvjitlink.link([bytes(image), unit(USER, "ltoir")], arch="sm_90a")
+        nvjitlink.link([image, unit(USER, "ltoir")], arch="sm_90a")
