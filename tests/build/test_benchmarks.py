@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from stub.cuda_array import cuda_array
 
+from tests.tvm_ffi_place import TVM_FFI_BUILDS
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
@@ -62,13 +64,13 @@ def test_every_row_has_one_sample_or_a_reason(report: dict):
         ("cold", "tvmffi_cubin, own wrapper", 3),
         ("cold", "tvmffi_cubin, nvrtc.compile", 3),
         ("embedding", "tvmffi_cubin, build_inline", 1),
-        ("embedding", "tvm_ffi, build_inline", 1),
+        pytest.param("embedding", "tvm_ffi, build_inline", 1, marks=TVM_FFI_BUILDS),
         ("embedding", "tvm_ffi.utils.embed_cubin alone", 1),
         ("embedding", "ld -r -b binary, objcopy, ld", 1),
         ("embedding", ".incbin by as, ld: what this package does", 1),
         ("modules", "tvmffi_cubin, no wrapper", 4),
         ("modules", "tvmffi_cubin, shape at the call", 4),
-        ("modules", "tvm_ffi, hand-written wrappers", 2),
+        pytest.param("modules", "tvm_ffi, hand-written wrappers", 2, marks=TVM_FFI_BUILDS),
         ("headers", "tvmffi_cubin", 6),
         ("headers", "tvmffi_cubin, neither precompiled headers nor CCCL's shorter lists", 3),
         ("headers", "tvmffi_cubin, no precompiled headers", 3),

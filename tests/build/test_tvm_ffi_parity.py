@@ -11,6 +11,7 @@ import tvm_ffi.cpp
 from file_kit import linked, write
 
 import tvmffi_cubin as tc
+from tests.tvm_ffi_place import TVM_FFI_BUILDS
 from tvmffi_cubin.toolchain import find_ninja
 
 OPS = """
@@ -55,7 +56,13 @@ def check(mod):
         mod.affine(tvm_ffi.from_dlpack(x), tvm_ffi.from_dlpack(y[1:]), 2.0)
 
 
-@pytest.mark.parametrize("package", [tvm_ffi.cpp, tc], ids=["tvm_ffi.cpp", "tvmffi_cubin"])
+@pytest.mark.parametrize(
+    "package",
+    [
+        pytest.param(tvm_ffi.cpp, id="tvm_ffi.cpp", marks=TVM_FFI_BUILDS),
+        pytest.param(tc, id="tvmffi_cubin"),
+    ],
+)
 class TestBoth:
     def test_load(self, package, files):
         check(package.load("ops", **files))
