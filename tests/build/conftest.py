@@ -79,19 +79,24 @@ def raw_so(workshop: Workshop) -> Path:
     return workshop.build("raw_calls.cc")
 
 
-@pytest.fixture
-def guide(guide_so: Path, driver_stub: DriverStub) -> tvm_ffi.Module:
-    return tvm_ffi.load_module(guide_so)
+def load_anew(path: Path, folder: Path) -> tvm_ffi.Module:
+    """Load a copy: what its static variables hold is no other test's."""
+    return tvm_ffi.load_module(shutil.copy(path, folder))
 
 
 @pytest.fixture
-def own(own_so: Path, driver_stub: DriverStub) -> tvm_ffi.Module:
-    return tvm_ffi.load_module(own_so)
+def guide(guide_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(guide_so, tmp_path)
 
 
 @pytest.fixture
-def raw(raw_so: Path, driver_stub: DriverStub) -> tvm_ffi.Module:
-    return tvm_ffi.load_module(raw_so)
+def own(own_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(own_so, tmp_path)
+
+
+@pytest.fixture
+def raw(raw_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(raw_so, tmp_path)
 
 
 @pytest.fixture
