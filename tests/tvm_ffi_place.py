@@ -5,7 +5,8 @@ import re
 import pytest
 from tvm_ffi.libinfo import find_include_path
 
+# tvm-ffi writes its paths into commands unquoted.
 TVM_FFI_BUILDS = pytest.mark.skipif(
-    re.fullmatch(r"[\w./+-]+", find_include_path()) is None,
-    reason="tvm-ffi builds nothing where its own path has a space or a quote",
+    re.search(r"""[\s'"$`\\&;|<>()*?]""", find_include_path()) is not None,
+    reason="tvm-ffi builds nothing where its own path has a character that a shell reads",
 )
