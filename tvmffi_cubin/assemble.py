@@ -56,6 +56,7 @@ def make(
         host_functions=sources.host_functions,
         has_host=sources.has_host,
         exported_by_files=sources.exported_by_files,
+        device_sources=[source.text for source in sources.device],
     )
     entry = None
     if resolved.functions:

@@ -12,9 +12,11 @@ from .dispatched import Dispatched, dispatched
 from .export import Export
 from .function import Function, KernelRef
 from .image import Image
-from .kernel_signature import KernelSignature, select, signature_text
+from .kernel_choice import is_exact, select
+from .kernel_signature import KernelSignature, signature_text
 from .launch import Launch
 from .request import DEVICE_IMAGE
+from .scan import scan
 
 __all__ = ["Exports", "resolve"]
 
@@ -34,6 +36,7 @@ def resolve(
     host_functions: Sequence[str],
     has_host: bool,
     exported_by_files: Sequence[str] | None = None,
+    device_sources: Sequence[str] = (),
 ) -> Exports:
     """Tell kernels from C++ functions and bind the former.
 
@@ -49,6 +52,8 @@ def resolve(
         Whether there are host sources at all: names that are no kernels are theirs.
     exported_by_files : sequence of str, optional
         Where the host sources are files, which export by themselves: what they are seen to export.
+    device_sources : sequence of str
+        The device sources' texts.
 
     Raises
     ------
@@ -69,13 +74,15 @@ def resolve(
         if own or _is_host(export, images, host_functions, has_host):
             host.append((export.name, export.doc))
         else:
-            bound.append(_bound(export, images))
+            bound.append(_bound(export, images, device_sources))
     return Exports(tuple(host), tuple(bound))
 
 
-def _bound(export: Export, images: Sequence[Image]) -> Function | Dispatched:
+def _bound(
+    export: Export, images: Sequence[Image], device_sources: Sequence[str]
+) -> Function | Dispatched:
     def one(launches: Sequence[Launch]) -> Function:
-        refs = [(launch, _find(export, launch, images)) for launch in launches]
+        refs = [(launch, _find(export, launch, images, device_sources)) for launch in launches]
         return bind(export.name, refs, doc=export.doc)
 
     if export.dispatch is None:
@@ -150,13 +157,17 @@ def _signatures(images: Sequence[Image]) -> Iterator[KernelSignature]:
 
 
 def _refuse_twins(
-    name: str, wanted: str, images: Sequence[Image], lowered_names: Mapping[str, str]
+    name: str,
+    wanted: str,
+    images: Sequence[Image],
+    lowered_names: Mapping[str, str],
+    parts: bool,
 ) -> None:
     """Refuse a kernel that several images have: no way of writing its name tells them apart."""
     # Whether its parameters are known does not matter here.
     by_symbol = {s.symbol: replace(s, problem="") for s in _signatures(images)}
     try:
-        found = select(by_symbol.values(), wanted, lowered_names=lowered_names)
+        found = select(by_symbol.values(), wanted, lowered_names=lowered_names, parts=parts)
     except ValueError:
         return
     homes = [i.name for i in images if any(s.symbol == found.symbol for s in i.signatures)]
@@ -168,7 +179,21 @@ def _refuse_twins(
         )
 
 
-def _find(export: Export, launch: Launch, images: Sequence[Image]) -> KernelRef:
+def _refuse_absent(wanted: str, sources: Sequence[str]) -> None:
+    """Refuse a name that a kernel of the sources has which is not in the image.
+
+    Else its name could be a part of another's, and that would be launched in its place.
+    """
+    if any(wanted in (k.name, k.qualified) for text in sources for k in scan(text).kernels):
+        raise ValueError(
+            f"the sources have a kernel {wanted!r}, which is not in the image: of a template name "
+            f'an instance, such as kernel="{wanted}<float>"; else a condition (#if) leaves it out'
+        )
+
+
+def _find(
+    export: Export, launch: Launch, images: Sequence[Image], device_sources: Sequence[str]
+) -> KernelRef:
     wanted = launch.kernel or export.name
     everything = tuple(_signatures(images))
     lowered: dict[str, str] = {}
@@ -180,10 +205,22 @@ def _find(export: Export, launch: Launch, images: Sequence[Image]) -> KernelRef:
             declared = parse_params(launch.params)
         except ValueError as error:
             raise ValueError(f"function {export.name!r}: params: {error}") from None
+    # What cannot be read may have a kernel of that very name.
+    parts = launch.kernel is not None and not any(image.problem for image in images)
     try:
-        found = select(everything, wanted, declared=declared, lowered_names=lowered, checked=False)
+        if parts and not is_exact(everything, wanted, lowered):
+            _refuse_absent(wanted.strip(), device_sources)
+        found = select(
+            everything,
+            wanted,
+            declared=declared,
+            lowered_names=lowered,
+            checked=False,
+            parts=parts,
+            foreign=_foreign(images),
+        )
     except ValueError as error:
-        _refuse_twins(export.name, wanted, images, lowered)
+        _refuse_twins(export.name, wanted, images, lowered, parts)
         unread = "".join(f"; image {i.name!r}: {i.problem}" for i in images if i.problem)
         raise ValueError(f"function {export.name!r}: {error}{unread}") from None
     home = next(image for image in images if found in image.signatures)
@@ -195,3 +232,11 @@ def _find(export: Export, launch: Launch, images: Sequence[Image]) -> KernelRef:
         found.names_known,
         home.archs_with(found.symbol),
     )
+
+
+def _foreign(images: Sequence[Image]) -> frozenset[str]:
+    """Return the kernels of which the device sources have no instances."""
+    if all(image.name != DEVICE_IMAGE for image in images):
+        return frozenset()
+    others = [image for image in images if image.name != DEVICE_IMAGE]
+    return frozenset(signature.symbol for signature in _signatures(others))

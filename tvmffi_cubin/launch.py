@@ -43,7 +43,8 @@ class Launch:
     strided : str or sequence of str
         Tensors that need not be contiguous, because the kernel reads their strides otherwise.
     kernel : str, optional
-        The kernel, where its name is not the function's: ``"fill<float>"``, ``"ns::add"``.
+        The kernel, where its name is not the function's: ``"fill<float>"``, ``"ns::add"``. Where no
+        kernel has that name, the one whose name it is a part of: ``"main"`` for ``main_kernel``.
     when : str, optional
         A condition on the arguments (see `tvmffi_cubin.condition`), ``"n % 4 == 0"``: where it does
         not hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.

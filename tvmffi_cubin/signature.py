@@ -14,7 +14,7 @@ from .cubin import Cubin, Kernel
 from .cxx_type import CxxType, Param, parse_type
 from .demangle import FunctionName, demangle, take_apart
 from .errors import CompileError
-from .kernel_signature import KernelSignature, check, select, suggestion
+from .kernel_signature import KernelSignature, check, suggestion
 from .probe import Probe, Target, plan, plan_targets, squeeze
 from .scan import scan
 from .source_facts import KernelFact, SourceFacts
@@ -28,7 +28,6 @@ __all__ = [
     "plan",
     "resolve",
     "scan",
-    "select",
     "try_probe",
 ]
 

@@ -40,6 +40,7 @@ GENERATORS = (
     "host_unit.py",
     "image.py",
     "job.py",
+    "kernel_choice.py",
     "kernel_signature.py",
     "launch.py",
     "launcher_object.py",

@@ -6,7 +6,8 @@ import pytest
 
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.signature import compile_with_signatures, resolve, scan, select
+from tvmffi_cubin.kernel_choice import select
+from tvmffi_cubin.signature import compile_with_signatures, resolve, scan
 
 
 class Compiler:

@@ -37,13 +37,21 @@ def image(*signatures: KernelSignature, name: str = "kernels", problem: str = ""
 KERNELS = image(signature("saxpy"), signature("_ZN2ns3addEPf"))
 
 
-def resolved(functions, *, images=(KERNELS,), host=(), has_host=None):
+def resolved(functions, *, images=(KERNELS,), host=(), has_host=None, sources=()):
     return resolve(
         functions,
         images,
         host_functions=host,
         has_host=bool(host) if has_host is None else has_host,
+        device_sources=sources,
     )
+
+
+def chosen(kernel: str, **others) -> tuple[str, str]:
+    """Return image and symbol of the kernel that a Launch names."""
+    (function,) = resolved((Export("f", launches=(Launch(kernel=kernel),)),), **others).functions
+    ref = function.launches[0].kernel
+    return ref.image, ref.kernel.name
 
 
 def names(exports):
@@ -86,6 +94,62 @@ def test_a_launch_may_have_another_name_than_its_kernel():
     exports = resolved((Export("f", launches=(Launch(kernel="ns::add"),)),), host=["g"])
     (function,) = exports.functions
     assert function.launches[0].kernel.kernel.name == "_ZN2ns3addEPf"
+
+
+def test_a_launch_may_give_a_part_of_its_kernel_s_name():
+    extra = image(signature("main_kernel"), signature("main_kernel_1"), name="extra")
+    assert chosen("main", images=(KERNELS, extra)) == ("extra", "main_kernel")
+    assert chosen("ax", images=(KERNELS, extra), host=["g"]) == ("kernels", "saxpy")
+
+
+def test_a_function_s_own_name_is_a_kernel_s_whole_name():
+    for export in (Export("sax"), Export("sax", launches=(Launch(grid=1, block=1),))):
+        with pytest.raises(ValueError, match=r"no kernel 'sax' in the image; did you mean 'saxpy'"):
+            resolved((export,))
+    added = image(signature("add_rows"))
+    assert names(resolved((Export("add"),), images=(added,), host=["g"])) == (["add"], [])
+    with pytest.raises(ValueError, match=r"""'add_rows'\? Launch\(kernel="add"\) finds it"""):
+        resolved((Export("add"),), images=(added,))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "template <class T> __global__ void fill(T* x) {}",
+        "#if 0\n#else\n__global__ void fill(float* x) {}\n#endif",
+    ],
+)
+def test_a_kernel_of_the_sources_that_is_not_in_the_image_is_no_part_of_another_s(source):
+    filled = (image(signature("fill_all")),)
+    assert chosen("fill", images=filled) == ("kernels", "fill_all")
+    with pytest.raises(ValueError, match="the sources have a kernel 'fill', which is not in the"):
+        chosen("fill", images=filled, sources=("", source))
+    assert chosen("fill_a", images=filled, sources=(source,)) == ("kernels", "fill_all")
+
+
+def test_where_an_image_cannot_be_read_a_part_of_a_name_is_none():
+    packed = image(name="packed", problem="the member for sm_80: it is compressed by zstd")
+    assert chosen("saxpy", images=(KERNELS, packed)) == ("kernels", "saxpy")
+    with pytest.raises(ValueError, match="no kernel 'sax' .*; image 'packed': the member for"):
+        chosen("sax", images=(KERNELS, packed))
+
+
+def test_a_part_that_is_in_kernels_of_several_images_lists_them():
+    extra = image(signature("saxpby"), name="extra")
+    with pytest.raises(ValueError, match="'sax' stands for 2 kernels") as error:
+        chosen("sax", images=(KERNELS, extra))
+    assert 'kernel="saxpby"' in str(error.value)
+    twin = image(signature("saxpy"), name="twin")
+    with pytest.raises(ValueError, match="kernel saxpy is in 2 images, 'kernels', 'twin'"):
+        chosen("sax", images=(KERNELS, twin))
+
+
+def test_instances_of_images_that_came_ready_are_named_by_symbol_beside_sources():
+    ready = image(signature("_Z4fillIfEvPT_"), signature("_Z4fillIdEvPT_"), name="ready")
+    with pytest.raises(ValueError, match='kernel="fill<float>"'):
+        chosen("fill", images=(ready,))
+    with pytest.raises(ValueError, match='kernel="_Z4fillIfEvPT_"'):
+        chosen("fill", images=(KERNELS, ready))
 
 
 def test_a_name_that_is_nowhere_is_an_error_without_host_code():

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tvmffi_cubin.cubin import Kernel, Parameter
 from tvmffi_cubin.cxx_type import parse_params
 from tvmffi_cubin.demangle import demangle, take_apart
-from tvmffi_cubin.kernel_signature import KernelSignature, resolve_declared, select
+from tvmffi_cubin.kernel_choice import select
+from tvmffi_cubin.kernel_signature import KernelSignature, resolve_declared
+from tvmffi_cubin.probe import squeeze
 
 
 def kernel(symbol: str, *sizes: int) -> Kernel:
@@ -61,6 +68,117 @@ def test_lowered_names_find_what_text_does_not():
 def test_the_base_name_suffices_where_it_is_one_kernel():
     assert select([FILL_FLOAT, SAXPY], "fill") is FILL_FLOAT
     assert select([FILL_FLOAT, SAXPY], "ns::fill") is FILL_FLOAT
+
+
+NUMBERED = [signature(name, "float* x", 8) for name in ("main_kernel_1", "main_kernel", "init_1")]
+
+
+@pytest.mark.parametrize(
+    ("part", "symbol"),
+    [
+        ("main", "main_kernel"),
+        ("kernel", "main_kernel"),
+        ("main_kernel", "main_kernel"),
+        ("kernel_1", "main_kernel_1"),
+        ("init", "init_1"),
+        (" ::main ", "main_kernel"),
+    ],
+)
+def test_a_part_of_a_name_finds_its_kernel_before_the_numbered_ones(part, symbol):
+    assert select(NUMBERED, part, parts=True).symbol == symbol
+
+
+def test_numbers_alone_are_told_apart():
+    numbered = [signature(f"k_{number}", "") for number in (1, 2, 10)]
+    with pytest.raises(ValueError, match="'k' stands for 3 kernels") as error:
+        select(numbered, "k", parts=True)
+    assert 'k_10() [k_10]: kernel="k_10"' in str(error.value)
+    with pytest.raises(ValueError, match="'_1' stands for 2 kernels"):
+        select(numbered, "_1", parts=True)
+    further = [*numbered, signature("k_1_2", ""), signature("k_x", "")]
+    with pytest.raises(ValueError, match="'k' stands for 4 kernels"):
+        select(further, "k", parts=True)
+
+
+def test_a_part_may_reach_into_template_arguments_written_in_any_way():
+    assert select(ALL, "fill<float, 4", parts=True) is FILL_FLOAT
+    assert select(ALL, "<double", parts=True) is FILL_DOUBLE
+    assert select(ALL, "ns::", declared=parse_params("double* x, int n"), parts=True).symbol == (
+        FILL_DOUBLE.symbol
+    )
+
+
+def test_a_whole_name_comes_before_parts_of_others():
+    kernels = [signature("add", ""), signature("add_rows", ""), signature("_ZN2ns3subEv", "")]
+    assert select(kernels, "add", parts=True).symbol == "add"
+    assert select([*kernels, signature("subtract", "")], "sub", parts=True).name == "sub"
+
+
+def test_a_part_finds_nothing_where_only_names_count():
+    with pytest.raises(ValueError) as error:
+        select(NUMBERED, "main")
+    assert "no kernel 'main'" in str(error.value)
+    assert """did you mean 'main_kernel'? Launch(kernel="main") finds it""" in str(error.value)
+
+
+def test_kernels_whose_arguments_cannot_be_written_are_named_by_symbol():
+    kernels = [FILL_FLOAT, FILL_DOUBLE]
+    with pytest.raises(ValueError) as error:
+        select(kernels, "fill", parts=True, foreign={FILL_FLOAT.symbol})
+    assert f'[{FILL_FLOAT.symbol}]: kernel="{FILL_FLOAT.symbol}"' in str(error.value)
+    assert f'[{FILL_DOUBLE.symbol}]: kernel="ns::fill<double, 4>"' in str(error.value)
+
+
+def test_of_very_many_candidates_some_are_listed():
+    many = [signature(f"k_{number}", "") for number in range(50)]
+    with pytest.raises(
+        ValueError, match=r"stands for 50 kernels:(\n  k_.*){20}\n  ... and 30 more"
+    ):
+        select(many, "k", parts=True)
+
+
+WORDS = st.sampled_from(["main", "kernel", "main_kernel", "k", "add", "ma", "x1", "_1"])
+BASES = st.builds(lambda word, tail: word + tail, WORDS, st.sampled_from(["", "_1", "_2", "_1_2"]))
+SPACES = st.sampled_from(["", "ns::", "a::b::"])
+ARGUMENTS = st.sampled_from(["", "<float>", "<double, 4>", "<unsigned int, (bool)1>", "<(n::E)0>"])
+DISPLAYS = st.builds("{}{}{}".format, SPACES, BASES, ARGUMENTS)
+
+
+def named(index: int, display: str, params: str) -> KernelSignature:
+    """Return a kernel of any name; those without C++ in it are their own symbols."""
+    qualified = display.partition("<")[0]
+    plain = display.isidentifier() and not params
+    return dataclasses.replace(
+        signature(display if plain else f"_Z{index}", params, *[8] * bool(params)),
+        name=qualified.rpartition("::")[2],
+        qualified=qualified,
+        display=display,
+    )
+
+
+@given(
+    st.lists(st.tuples(DISPLAYS, st.sampled_from(["", "float* x"])), min_size=1, unique=True),
+    st.one_of(DISPLAYS, WORDS, st.text("main_kernl12<,: ", min_size=1)),
+    st.booleans(),
+)
+def test_a_kernel_is_found_or_each_candidate_has_a_name_that_finds_it(kernels, wanted, parts):
+    signatures = [named(index, *kernel) for index, kernel in enumerate(kernels)]
+    try:
+        found = select(signatures, wanted, parts=parts)
+    except ValueError as error:
+        if "there is no kernel" in str(error):
+            inside = squeeze(wanted).removeprefix("::")
+            assert not parts or not inside or all(inside not in squeeze(x[0]) for x in kernels)
+            return
+        listed = re.findall(r'\[(\S+)\]: kernel="(.*)"$', str(error), re.M)
+        count = int(re.search(r"stands for (\d+) kernels", str(error))[1])
+        assert len(listed) == min(count, 20)
+        for symbol, name in listed:
+            assert select(signatures, name, parts=True).symbol == symbol
+    else:
+        assert squeeze(wanted).removeprefix("::") in (squeeze(found.display), found.symbol) or (
+            squeeze(wanted).removeprefix("::") in squeeze(found.display)
+        )
 
 
 def test_no_match_lists_the_kernels_and_suggests_one():

@@ -1,0 +1,80 @@
+"""Kernels named by a part of their name: resolved when the module is built, launched as named."""
+
+from __future__ import annotations
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+GENERATED = """
+extern "C" __global__ void main_kernel(float* x) {}
+extern "C" __global__ void main_kernel_1(float* x) {}
+extern "C" __global__ void main_kernel_2(float* x) {}
+"""
+ONE = {"grid": 1, "block": 32}
+
+
+def test_a_part_of_a_name_launches_the_kernel_without_a_number(driver_stub):
+    functions = {
+        "first": tc.Launch(kernel="main", **ONE),
+        "both": [tc.Launch(kernel="main", **ONE), tc.Launch(kernel="kernel_2", **ONE)],
+    }
+    mod = tc.load_inline("lookup", GENERATED, functions=functions, arch="sm_90")
+    x = cuda_array(driver_stub, 4)
+    mod.first(x)
+    mod.both(x)
+    launched = [launch.kernel for launch in driver_stub.launches()]
+    assert launched == ["main_kernel", "main_kernel", "main_kernel_2"]
+
+
+def test_an_ambiguous_part_fails_the_build_and_the_message_s_own_name_builds():
+    source = GENERATED.replace("main_kernel(", "main_kernel_0(")
+    with pytest.raises(ValueError, match="function 'f': kernel name 'main' stands for 3 kernels"):
+        tc.load_inline(
+            "lookup", source, functions={"f": tc.Launch(kernel="main", **ONE)}, arch="sm_90"
+        )
+    functions = {"f": tc.Launch(kernel="main_kernel_0", **ONE)}
+    tc.load_inline("lookup", source, functions=functions, arch="sm_90")
+
+
+def test_a_part_finds_what_one_architecture_alone_has(driver_stub):
+    source = """
+    extern "C" __global__ void everywhere(float* x) {}
+    #if __CUDA_ARCH__ >= 900
+    extern "C" __global__ void with_clusters(float* x) {}
+    #endif
+    """
+    functions = {"f": tc.Launch(kernel="clusters", **ONE)}
+    mod = tc.load_inline("lookup_archs", source, functions=functions, arch=["sm_80", "sm_90"])
+    mod.f(cuda_array(driver_stub, 4))
+    assert driver_stub.launches()[0].kernel == "with_clusters"
+    with pytest.raises(tc.LaunchError, match="with_clusters is in the image kernels for sm_90"):
+        mod.f(cuda_array(driver_stub, 4, device=2))
+
+
+def test_a_part_finds_kernels_of_an_image_that_came_ready(driver_stub):
+    image = tc.nvrtc.compile(
+        "namespace lib { template <class T, int N> __global__ void gemm(T* x) {} }",
+        name_expressions=["lib::gemm<float, 4>", "lib::gemm<float, 8>"],
+        arch="sm_90",
+    )
+    functions = {"f": tc.Launch(kernel="gemm<float, 8", params="float* x", **ONE)}
+    mod = tc.load_inline(
+        "lookup_ready", embed_cubin={"ready": image}, functions=functions, arch="sm_90"
+    )
+    mod.f(cuda_array(driver_stub, 4))
+    assert driver_stub.launches()[0].kernel == "_ZN3lib4gemmIfLi8EEEvPT_"
+    functions = {"f": tc.Launch(kernel="gemm", params="float* x", **ONE)}
+    with pytest.raises(ValueError, match='kernel="lib::gemm<float, 8>"'):
+        tc.load_inline("lookup_ready", embed_cubin={"ready": image}, functions=functions)
+
+
+def test_an_uninstantiated_template_is_not_taken_for_another_kernel():
+    source = """
+    template <class T> __global__ void fill(T* x) {}
+    extern "C" __global__ void fill_all(float* x) {}
+    """
+    functions = {"f": tc.Launch(kernel="fill", **ONE)}
+    with pytest.raises(ValueError, match='of a template name an instance, such as kernel="fill<'):
+        tc.load_inline("lookup_template", source, functions=functions, arch="sm_90")

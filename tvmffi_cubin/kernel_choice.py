@@ -1,0 +1,192 @@
+"""`select`: the kernel that a name or, where the caller allows it, a part of a name stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from .cxx_type import CxxType, Param
+from .kernel_signature import KernelSignature, check, signature_text, suggestion
+from .probe import squeeze
+
+__all__ = ["is_exact", "select"]
+
+_NUMBER = re.compile(r"_[0-9]+\Z")
+_MOST_LISTED = 20
+
+
+def select(
+    signatures: Iterable[KernelSignature],
+    wanted: str,
+    *,
+    declared: tuple[Param, ...] | None = None,
+    lowered_names: Mapping[str, str] | None = None,
+    checked: bool = True,
+    parts: bool = False,
+    foreign: Collection[str] = (),
+) -> KernelSignature:
+    """Return the kernel that a name stands for.
+
+    Parameters
+    ----------
+    signatures : iterable of KernelSignature
+        The kernels there are.
+    wanted : str
+        A symbol, a name expression, or a name, with or without namespaces and template arguments.
+    declared : tuple of Param, optional
+        Declared parameters: they choose between overloads, and replace what was found.
+    lowered_names : mapping of str to str, optional
+        The image's, from name expression to symbol.
+    checked : bool
+        Whether the declared parameters replace what was found, after a check against the image;
+        else they only choose between overloads, and may have more at the end.
+    parts : bool
+        Whether a name that no kernel has may be a part of one. Of kernels that differ in numbers
+        at the end alone (``main_kernel``, ``main_kernel_1``) it stands for the one without.
+    foreign : collection of str
+        Symbols of kernels whose template arguments are of no use in a name, since NVRTC would be
+        asked for that instance.
+
+    Raises
+    ------
+    ValueError
+        No kernel, or more than one, has that name; or its parameters are not known; or the
+        declared ones do not fit the image.
+    """
+    signatures = list(signatures)
+    lowered_names = lowered_names or {}
+    found = _matches(signatures, wanted, lowered_names, parts)
+    if not found:
+        raise ValueError(_no_match(signatures, wanted, parts))
+    if len(found) > 1 and declared is not None:
+        found = [x for x in found if _same_types(x.params, declared, checked)] or found
+    if len(found) > 1:
+        shown = found[:_MOST_LISTED]
+        names = [_name_of(x, signatures, lowered_names, x.symbol in foreign) for x in shown]
+        raise ValueError(_ambiguous(found, wanted, names))
+    if declared is None:
+        return found[0].require()
+    if not checked:
+        return found[0]
+    params = check(declared, found[0].kernel, f"kernel {found[0].display!r}")
+    return replace(found[0], params=params, names_known=True, problem="")
+
+
+def is_exact(
+    signatures: Iterable[KernelSignature], wanted: str, lowered_names: Mapping[str, str]
+) -> bool:
+    """Whether some kernel has that name, and not only as a part of its own."""
+    return bool(_matches(list(signatures), wanted, lowered_names, parts=False))
+
+
+def _matches(
+    signatures: list[KernelSignature], wanted: str, lowered_names: Mapping[str, str], parts: bool
+) -> list[KernelSignature]:
+    """Return the matches of the first way of naming that has any, the most exact way first."""
+    return next(filter(None, _ways(signatures, wanted, lowered_names, parts)), [])
+
+
+def _ways(
+    signatures: list[KernelSignature], wanted: str, lowered_names: Mapping[str, str], parts: bool
+) -> Iterator[list[KernelSignature]]:
+    name = squeeze(wanted).removeprefix("::")
+    yield [x for x in signatures if x.symbol == wanted.strip()]
+    yield [x for x in signatures if x.symbol == lowered_names.get(wanted)]
+    symbols = {symbol for key, symbol in lowered_names.items() if squeeze(key) == squeeze(wanted)}
+    yield [x for x in signatures if x.symbol in symbols]
+    yield [x for x in signatures if squeeze(x.display) == name]
+    yield [x for x in signatures if x.qualified == name]
+    # `fill<float>` for `ns::fill<float>`, `fill` for either.
+    yield [x for x in signatures if squeeze(x.display).endswith(f"::{name}")]
+    yield [x for x in signatures if x.name == name or x.qualified.endswith(f"::{name}")]
+    if parts:
+        yield _without_numbered(_containing(signatures, name))
+
+
+def _containing(signatures: list[KernelSignature], name: str) -> list[KernelSignature]:
+    return [x for x in signatures if name and name in squeeze(x.display)]
+
+
+def _without_numbered(found: list[KernelSignature]) -> list[KernelSignature]:
+    """Leave out `k_1`, `k_2` where there is `k`: so compilers name the further kernels of one."""
+    bases = {(x.qualified, _arguments(x)) for x in found}
+    return [x for x in found if bases.isdisjoint(_unnumbered(x))]
+
+
+def _unnumbered(signature: KernelSignature) -> Iterator[tuple[str, str]]:
+    """Yield the names that are left without a number at the end, without two, ..."""
+    name = signature.qualified
+    while match := _NUMBER.search(name):
+        name = name[: match.start()]
+        yield name, _arguments(signature)
+
+
+def _arguments(signature: KernelSignature) -> str:
+    return squeeze(signature.display[len(signature.qualified) :])
+
+
+def _name_of(
+    signature: KernelSignature,
+    signatures: list[KernelSignature],
+    lowered_names: Mapping[str, str],
+    is_foreign: bool,
+) -> str | None:
+    """Return the shortest name that stands for this kernel alone; None where there is none."""
+    names = [signature.name, signature.qualified, signature.display, signature.symbol]
+    for name in names:
+        if is_foreign and "<" in name:
+            continue
+        if _matches(signatures, name, lowered_names, parts=True) == [signature]:
+            return name
+    return None
+
+
+def _ambiguous(found: list[KernelSignature], wanted: str, names: Iterable[str | None]) -> str:
+    lines = [f"kernel name {wanted!r} stands for {len(found)} kernels:"]
+    for signature, name in zip(found, names, strict=False):
+        remedy = "" if name is None else f': kernel="{name}"'
+        lines.append(f"  {signature_text(signature)}{remedy}")
+    if len(found) > _MOST_LISTED:
+        lines.append(f"  ... and {len(found) - _MOST_LISTED} more")
+    lines.append(
+        "name the one that is meant as is said behind it, or declare its parameters, such as "
+        + suggestion(found[0].kernel, found[0].params)
+    )
+    return "\n".join(lines)
+
+
+def _no_match(signatures: list[KernelSignature], wanted: str, parts: bool) -> str:
+    if not signatures:
+        return (
+            f"there is no kernel {wanted!r}: the image has no kernels (a template needs a name "
+            "such as 'fill<float>', so that it is instantiated)"
+        )
+    import difflib
+
+    names = sorted({signature.display for signature in signatures})
+    candidates = {name: name for name in names}
+    candidates |= {signature.name: signature.display for signature in signatures}
+    close = difflib.get_close_matches(wanted, candidates, 1)
+    part = [] if parts else _without_numbered(_containing(signatures, squeeze(wanted)))
+    hint = ""
+    if close:
+        hint = f"; did you mean {candidates[close[0]]!r}?"
+    elif len(part) == 1:
+        hint = f'; did you mean {part[0].display!r}? Launch(kernel="{wanted}") finds it'
+    return f"there is no kernel {wanted!r} in the image{hint}; it has: {', '.join(names)}"
+
+
+def _same_types(params: tuple[Param, ...], declared: tuple[Param, ...], checked: bool) -> bool:
+    declared = declared if checked else declared[: len(params)]
+    return [_identity(x.type) for x in params] == [_identity(x.type) for x in declared]
+
+
+def _identity(declared: CxxType) -> tuple[object, ...]:
+    """Return what tells overloads apart, however a type is spelled (`long` or `int64_t`)."""
+    pointee = declared.pointee
+    if pointee is None:
+        text = declared.text if declared.kind == "struct" else ""
+        return (declared.kind, text, declared.scalar, declared.size if not text else None)
+    const = pointee.text.startswith("const ")
+    return (const, pointee.dtypes or pointee.text.removeprefix("const "), pointee.align)
