@@ -14,6 +14,7 @@
 #include "dispatch.h"
 #include "exit_watch.h"
 #include "launch_config.h"
+#include "launch_limits.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

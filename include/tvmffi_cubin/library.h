@@ -70,6 +70,17 @@ TVMFFI_CUBIN_COLD Status DynamicSmemLimits::Raise(const Driver* driver, CUkernel
   return {};
 }
 
+TVMFFI_CUBIN_COLD Status ClusterLimits::Allow(const Driver* driver, CUkernel kernel, int device) {
+  CUdevice handle = 0;
+  CUresult result = driver->cuDeviceGet(&handle, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
+  result = driver->cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1,
+                                        kernel, handle);
+  if (result != CUDA_SUCCESS) return {result, "cuKernelSetAttribute"};
+  if (device < kMaxDevices) __atomic_store_n(&allowed[device], uint8_t{1}, __ATOMIC_RELAXED);
+  return {};
+}
+
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE

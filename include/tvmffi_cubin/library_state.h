@@ -21,6 +21,9 @@ struct Status;
 /*! \brief Most devices that one process can address here. */
 constexpr int kMaxDevices = 64;
 
+/*! \brief Blocks of a cluster that every device with clusters takes; more are opted into. */
+constexpr uint64_t kPortableClusterBlocks = 8;
+
 /*!
  * \brief One image. A CUlibrary belongs to no context: it is loaded once a process and the driver
  * brings it to a device at the first launch there. Constant-initialised; never unloads by itself.
@@ -61,6 +64,23 @@ struct DynamicSmemLimits {
    * \param[out] most The largest dynamic size possible there, set where known.
    */
   Status Raise(const Driver* driver, CUkern_st* kernel, int device, int* most);
+};
+
+/*! \brief On which devices a kernel may have clusters of more than the portable 8 blocks. */
+struct ClusterLimits {
+  uint8_t allowed[kMaxDevices] = {};
+
+  /*! \brief Whether clusters of so many blocks need no opting in any more. */
+  bool Covers(int device, uint64_t blocks) const {
+    return blocks <= kPortableClusterBlocks ||
+           (device < kMaxDevices && __atomic_load_n(&allowed[device], __ATOMIC_RELAXED) != 0);
+  }
+
+  /*! \brief Forgets what was opted into, as unloading the image does. */
+  void Reset() { __builtin_memset(allowed, 0, sizeof(allowed)); }
+
+  /*! \brief Opts `kernel` into clusters as large as the device has them. */
+  Status Allow(const Driver* driver, CUkern_st* kernel, int device);
 };
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stub.conformance import ONE, Driver
+from stub.conformance import ONE, Driver, LaunchAttribute, LaunchConfig
 from stub.cuda_array import cuda_copy
 from stub.driver_stub import DriverStub, Launch
 from stub.images import write_images
@@ -21,7 +21,8 @@ TESTS = Path(__file__).parents[1]
 
 INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED, NO_DEVICE = 1, 2, 3, 100
 INVALID_CONTEXT, NO_BINARY, INVALID_HANDLE, NOT_FOUND = 201, 209, 400, 500
-MAX_DYNAMIC_SMEM, CLUSTER, COOPERATIVE = 8, 4, 2
+TOO_LARGE, INVALID_CLUSTER = 720, 912
+MAX_DYNAMIC_SMEM, NON_PORTABLE, CLUSTER, COOPERATIVE = 8, 14, 4, 2
 
 
 @pytest.fixture(scope="module")
@@ -247,3 +248,33 @@ def test_reset_keeps_what_launchers_hold(driver: Driver, driver_stub: DriverStub
     driver_stub.reset()
     driver.need("cuCtxPushCurrent_v2", context)
     assert driver.launch(kernel, ONE, ONE, saxpy_params(driver)) == 0
+
+
+def test_clusters_fit_as_the_kernel_allows(driver: Driver, driver_stub: DriverStub) -> None:
+    kernel, count = driver.kernel(driver.library(), "plain"), ctypes.c_int()
+    size = driver.lib.cuOccupancyMaxPotentialClusterSize
+    active = driver.lib.cuOccupancyMaxActiveClusters
+    config = LaunchConfig((ctypes.c_uint * 3)(1, 1, 1), (ctypes.c_uint * 3)(1024, 1, 1))
+    with driver_stub.current_device(0):
+        for allowed, most in ((0, 8), (1, 16)):
+            driver.need("cuKernelSetAttribute", NON_PORTABLE, allowed, kernel, 0)
+            assert size(ctypes.byref(count), kernel, ctypes.byref(config)) == 0
+            assert count.value == most
+        assert active(ctypes.byref(count), kernel, ctypes.byref(config)) == INVALID_CLUSTER
+        asked = LaunchAttribute(CLUSTER, b"", (ctypes.c_uint * 16)(1, 1, 1))
+        config.attributes, config.count = ctypes.pointer(asked), 1
+        assert active(ctypes.byref(count), kernel, ctypes.byref(config)) == 0
+        assert count.value == 2 * 132
+
+
+@pytest.mark.parametrize(("blocks", "result"), [(256, 0), (272, TOO_LARGE)])
+def test_a_cooperative_grid_of_clusters_fits_whole_clusters(
+    driver: Driver, driver_stub: DriverStub, blocks: int, result: int
+) -> None:
+    kernel = driver.kernel(driver.library(), "plain")
+    attributes = [(COOPERATIVE, (1,)), (CLUSTER, (16, 1, 1))]
+    driver.need("cuKernelSetAttribute", NON_PORTABLE, 1, kernel, 0)
+    with driver_stub.current_device(0):
+        params = driver.params(driver.memory())
+        shape = ((blocks, 1, 1), (1024, 1, 1))
+        assert driver.launch(kernel, *shape, params, attributes=attributes) == result

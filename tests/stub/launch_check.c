@@ -2,14 +2,13 @@
  * \file launch_check.c
  * \brief The driver's checks of a launch: dimensions, shared memory, clusters, attributes.
  *
- * Each answer is what driver 580 gave on an H200, except that of a cluster on a device without
+ * Each answer is what driver 580 gave on an H200, except those of a cluster on a device without
  * clusters, which could not be tried.
  */
 #include "launch_check.h"
 
 enum {
-  kPortableCluster = 8,
-  kLargestCluster = 16,
+  kPreferredCluster = 11, /* PREFERRED_CLUSTER_DIMENSION, which headers before 12.8 lack */
   kLastAttribute = CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
 };
 
@@ -28,33 +27,60 @@ static CUresult CheckShape(const CUlaunchConfig* config, const Target* target) {
   return allowed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult CheckCluster(const CUlaunchConfig* config, const Target* target,
-                             const unsigned int* asked) {
-  const int* fixed = target->info->cluster;
-  unsigned int cluster[3];
+static const unsigned int* FindCluster(const CUlaunchConfig* config, int id) {
+  const unsigned int* found = NULL;
+  for (unsigned int i = 0; i < config->numAttrs; ++i) {
+    if ((int)config->attrs[i].id == id) found = &config->attrs[i].value.clusterDim.x;
+  }
+  return found;
+}
+
+/* The preferred cluster is a multiple of the regular one; without that it means nothing. */
+static CUresult CheckPreferred(const CUlaunchConfig* config, const unsigned int* preferred) {
+  const unsigned int* regular = FindCluster(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   const unsigned int grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
-  for (int i = 0; i < 3; ++i) {
-    if (asked != NULL && fixed[0] > 0 && asked[i] != (unsigned int)fixed[i]) {
+  for (int i = 0; i < 3 && regular != NULL; ++i) {
+    if (regular[i] == 0 || preferred[i] == 0 || preferred[i] % regular[i] != 0 ||
+        grid[i] % preferred[i] != 0) {
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
-    cluster[i] = asked != NULL ? asked[i] : (unsigned int)fixed[i];
-    if (cluster[i] == 0 || grid[i] % cluster[i] != 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   }
-  uint64_t blocks = (uint64_t)cluster[0] * cluster[1] * cluster[2];
-  uint64_t most = target->settings->non_portable_cluster ? kLargestCluster : kPortableCluster;
-  if (!StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)) most = 1;
-  return blocks <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  return CUDA_SUCCESS;
+}
+
+CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
+                       const StubSettings* settings, int device, uint64_t* blocks) {
+  const unsigned int* asked = FindCluster(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  const unsigned int grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+  *blocks = 0;
+  if (asked == NULL && info->cluster[0] == 0) return CUDA_SUCCESS;
+  *blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    unsigned int fixed = (unsigned int)info->cluster[i];
+    unsigned int size = asked != NULL ? asked[i] : fixed;
+    bool allowed = fixed == 0 || size == fixed;
+    if (!allowed || size == 0 || grid[i] % size != 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    *blocks *= size;
+  }
+  return *blocks <= (uint64_t)StubLargestCluster(settings, device)
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
 static CUresult CheckCooperative(const CUlaunchConfig* config, const Target* target) {
   int threads = (int)(config->blockDimX * config->blockDimY * config->blockDimZ);
-  int resident = StubOccupancy(target->info, target->device, threads, config->sharedMemBytes) *
-                 StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   uint64_t blocks = (uint64_t)config->gridDimX * config->gridDimY * config->gridDimZ;
   if (!StubAttribute(target->device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  return blocks <= (uint64_t)resident ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  uint64_t cluster = 0;
+  CUresult result = StubClusterOf(config, target->info, target->settings, target->device, &cluster);
+  if (result != CUDA_SUCCESS) return result;
+  if (cluster == 0) cluster = 1;
+  uint64_t resident =
+      cluster * (uint64_t)StubActiveClusters(target->info, target->device, threads,
+                                             config->sharedMemBytes, cluster);
+  return blocks <= resident ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
 static CUresult CheckAttribute(const CUlaunchConfig* config, const Target* target,
@@ -63,8 +89,8 @@ static CUresult CheckAttribute(const CUlaunchConfig* config, const Target* targe
   switch ((int)attribute->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
       return value->cooperative ? CheckCooperative(config, target) : CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-      return CheckCluster(config, target, &value->clusterDim.x);
+    case kPreferredCluster:
+      return CheckPreferred(config, &value->clusterDim.x);
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       return CUDA_ERROR_INVALID_VALUE;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
@@ -81,15 +107,15 @@ static CUresult CheckAttribute(const CUlaunchConfig* config, const Target* targe
 
 CUresult StubCheckLaunch(const CUlaunchConfig* config, const Target* target) {
   CUresult result = CheckShape(config, target);
-  bool clustered = false;
   if (result != CUDA_SUCCESS) return result;
   int limit = StubDynamicLimit(target->info, target->settings, target->device);
   if (config->sharedMemBytes > (unsigned int)limit) return CUDA_ERROR_INVALID_VALUE;
+  uint64_t cluster = 0;
+  result = StubClusterOf(config, target->info, target->settings, target->device, &cluster);
+  if (result != CUDA_SUCCESS) return result;
   for (unsigned int i = 0; i < config->numAttrs; ++i) {
-    clustered |= config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     result = CheckAttribute(config, target, &config->attrs[i]);
     if (result != CUDA_SUCCESS) return result;
   }
-  if (clustered || target->info->cluster[0] == 0) return CUDA_SUCCESS;
-  return CheckCluster(config, target, NULL);
+  return CUDA_SUCCESS;
 }

@@ -27,6 +27,7 @@
   V(cuKernelGetName, 12030) V(cuKernelGetParamInfo, 12040)                                     \
   V(cuFuncGetAttribute, 2020) V(cuFuncSetAttribute, 9000)                                      \
   V(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                         \
+  V(cuOccupancyMaxPotentialClusterSize, 11070) V(cuOccupancyMaxActiveClusters, 11070)          \
   V(cuLaunchKernel, 4000) V(cuLaunchKernelEx, 11060) V(cuLaunchCooperativeKernel, 9000)        \
   V(cuTensorMapEncodeTiled, 12000)                                                             \
   V(cuPointerGetAttribute, 4000) V(cuPointerGetAttributes, 7000)                               \

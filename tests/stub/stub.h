@@ -138,7 +138,17 @@ CUresult StubGetFunctionAttribute(int* value, CUfunction_attribute attribute,
                                   int device);
 CUresult StubSetFunctionAttribute(CUfunction_attribute attribute, int value,
                                   const StubKernel* kernel, StubSettings* settings, int device);
+
+/* ---- Occupancy (occupancy.c) ---- */
+
 int StubOccupancy(const StubKernelInfo* info, int device, int threads, size_t dynamic_smem);
+int StubActiveClusters(const StubKernelInfo* info, int device, int threads, size_t dynamic_smem,
+                       uint64_t cluster);
+/*! \brief Blocks of the largest cluster that a device lets a kernel have; 1 without clusters. */
+int StubLargestCluster(const StubSettings* settings, int device);
+/*! \brief Blocks of a launch's cluster, 0 where it has none; an answer where it may not be. */
+CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
+                       const StubSettings* settings, int device, uint64_t* blocks);
 
 /* ---- Streams and events (stream.c) ---- */
 

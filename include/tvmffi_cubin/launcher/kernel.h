@@ -7,6 +7,7 @@
 #define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 
 #include "../image_refusal.h"
+#include "../launch_limits.h"
 #include "../library.h"
 #include "error.h"
 #include "plan.h"
@@ -47,43 +48,6 @@ class ImageUse {
  private:
   EmbeddedImage* image_;
 };
-
-/*! \brief Finds the limit that a refused launch goes over; false where it goes over none. */
-__attribute__((noinline, cold)) inline bool FindLimit(const Driver* driver, int device,
-                                                      CUkernel kernel, const CUlaunchConfig& config,
-                                                      Text* text) {
-  const struct {
-    const char* what;
-    uint64_t asked;
-    CUdevice_attribute limit;
-  } rows[] = {
-      {"grid.x", config.gridDimX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X},
-      {"grid.y", config.gridDimY, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y},
-      {"grid.z", config.gridDimZ, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z},
-      {"block.x", config.blockDimX, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X},
-      {"block.y", config.blockDimY, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y},
-      {"block.z", config.blockDimZ, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z},
-  };
-  for (const auto& row : rows) {
-    const int limit = DeviceAttribute(driver, device, row.limit);
-    if (limit < 0 || row.asked <= static_cast<uint64_t>(limit)) continue;
-    snprintf(text->chars, sizeof(text->chars), "%s is %llu, device %d allows %d", row.what,
-             static_cast<unsigned long long>(row.asked), device, limit);
-    return true;
-  }
-  CUdevice handle = 0;
-  int most = -1, registers = 0;
-  if (driver->cuDeviceGet(&handle, device) != CUDA_SUCCESS) return false;
-  driver->cuKernelGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, handle);
-  driver->cuKernelGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, handle);
-  const uint64_t threads =
-      static_cast<uint64_t>(config.blockDimX) * config.blockDimY * config.blockDimZ;
-  if (most < 0 || threads <= static_cast<uint64_t>(most)) return false;
-  snprintf(text->chars, sizeof(text->chars),
-           "the block has %llu threads, the kernel (%d registers a thread) allows %d on device %d",
-           static_cast<unsigned long long>(threads), registers, most, device);
-  return true;
-}
 
 /*! \brief How well code for "sm_90a" and the like goes with a device, which is 90; 0: not. */
 inline int ArchFit(const char* arch, size_t length, int device) {
@@ -136,7 +100,7 @@ __attribute__((noinline, cold)) inline int FailLaunch(const char* function,
   if (driver != nullptr && !InForkedChild()) {
     char meaning[640];
     if (config != nullptr && kernel.handle != nullptr &&
-        FindLimit(driver, device, kernel.handle, *config, &text)) {
+        FindLimit(driver, device, kernel.handle, *config, text.chars, sizeof(text.chars))) {
       return Fail("LaunchLimitError", "%s: launch of %s: %s", function, kernel.display, text.chars);
     }
     if (LacksKernel(driver, kernel, device, status.result)) {

@@ -1,0 +1,188 @@
+/*!
+ * \file tvmffi_cubin/launch_limits.h
+ * \brief Which limit of the device, or of the kernel there, a launch goes over; no C++ library.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCH_LIMITS_H_
+#define TVMFFI_CUBIN_LAUNCH_LIMITS_H_
+
+#include <stdarg.h>
+
+#include "cluster.h"
+#include "cold.h"
+#include "image_refusal.h"
+#include "occupancy.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*!
+ * \brief Finds the limit that a launch goes over, of dimensions, threads, shared memory, clusters
+ * or a cooperative grid. Calls the driver several times, so it is for launches that were refused.
+ * \param[out] text What is over which limit: "grid.y is 70000, device 0 allows 65535".
+ * \return Whether there is one; where not, text is left as it was.
+ */
+bool FindLimit(const Driver* driver, int device, CUkernel kernel, const CUlaunchConfig& config,
+               char* text, size_t size);
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+/*! \brief A launch whose limits are looked for, and where the answer goes. */
+struct LimitSearch {
+  const Driver* driver;
+  int device;
+  CUkernel kernel;
+  const CUlaunchConfig& config;
+  char* text;
+  size_t size;
+
+  uint64_t Threads() const { return Volume(config.blockDimX, config.blockDimY, config.blockDimZ); }
+
+  /*! \brief A kernel attribute; -1 where the driver does not say. */
+  int Attribute(CUfunction_attribute attribute) const {
+    CUdevice handle = 0;
+    int value = -1;
+    if (driver->cuDeviceGet(&handle, device) != CUDA_SUCCESS) return -1;
+    const CUresult result = driver->cuKernelGetAttribute(&value, attribute, kernel, handle);
+    return result == CUDA_SUCCESS ? value : -1;
+  }
+
+  /*! \brief Writes the answer; true, which is what callers return then. */
+  __attribute__((format(printf, 2, 3))) bool Found(const char* format, ...) const {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, size, format, values);
+    va_end(values);
+    return true;
+  }
+};
+
+TVMFFI_CUBIN_COLD bool FindDimensionLimit(const LimitSearch& launch) {
+  const CUlaunchConfig& config = launch.config;
+  const struct {
+    const char* what;
+    unsigned asked;
+    CUdevice_attribute limit;
+  } rows[] = {
+      {"grid.x", config.gridDimX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X},
+      {"grid.y", config.gridDimY, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y},
+      {"grid.z", config.gridDimZ, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z},
+      {"block.x", config.blockDimX, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X},
+      {"block.y", config.blockDimY, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y},
+      {"block.z", config.blockDimZ, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z},
+  };
+  for (const auto& row : rows) {
+    if (row.asked == 0) return launch.Found("%s is 0, the least is 1", row.what);
+    const int limit = DeviceAttribute(launch.driver, launch.device, row.limit);
+    if (limit < 0 || row.asked <= static_cast<unsigned>(limit)) continue;
+    return launch.Found("%s is %u, device %d allows %d", row.what, row.asked, launch.device, limit);
+  }
+  return false;
+}
+
+TVMFFI_CUBIN_COLD bool FindBlockLimit(const LimitSearch& launch) {
+  const int most = launch.Attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  if (most >= 0 && launch.Threads() > static_cast<uint64_t>(most)) {
+    return launch.Found(
+        "the block has %llu threads, the kernel (%d registers a thread) allows %d on device %d",
+        static_cast<unsigned long long>(launch.Threads()),
+        launch.Attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), most, launch.device);
+  }
+  const int optin = DeviceAttribute(launch.driver, launch.device,
+                                    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  const int fixed = launch.Attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  if (optin < 0 || fixed < 0 || launch.config.sharedMemBytes + uint64_t(fixed) <= uint64_t(optin)) {
+    return false;
+  }
+  return launch.Found("dynamic_smem_bytes is %u, device %d allows this kernel %d",
+                      launch.config.sharedMemBytes, launch.device, optin - fixed);
+}
+
+TVMFFI_CUBIN_COLD bool FindClusterShapeLimit(const LimitSearch& launch, const ClusterShape& cluster,
+                                             const char* what) {
+  const CUlaunchConfig& config = launch.config;
+  const struct {
+    char axis;
+    unsigned grid, cluster;
+  } rows[] = {{'x', config.gridDimX, cluster.x},
+              {'y', config.gridDimY, cluster.y},
+              {'z', config.gridDimZ, cluster.z}};
+  for (const auto& row : rows) {
+    if (row.cluster == 0) return launch.Found("%s.%c is 0, the least is 1", what, row.axis);
+    if (row.grid % row.cluster == 0) continue;
+    return launch.Found("grid.%c is %u, which %s.%c of %u does not divide (a grid counts blocks)",
+                        row.axis, row.grid, what, row.axis, row.cluster);
+  }
+  return false;
+}
+
+TVMFFI_CUBIN_COLD bool FindClusterLimit(const LimitSearch& launch, const ClusterShape& cluster,
+                                        const Occupancy& occupancy) {
+  const auto* asked = FindAttribute(launch.config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  const auto* preferred = FindAttribute(launch.config, kPreferredClusterDimension);
+  if (asked == nullptr && cluster.x == 0) return false;
+  ClusterShape fixed;
+  CUlaunchConfig plain = launch.config;
+  plain.numAttrs = 0;
+  FindCluster(launch.driver, launch.kernel, launch.device, plain, &fixed);
+  if (fixed.x != 0 && (fixed.x != cluster.x || fixed.y != cluster.y || fixed.z != cluster.z)) {
+    return launch.Found("the cluster is %u x %u x %u, the kernel was compiled for %u x %u x %u",
+                        cluster.x, cluster.y, cluster.z, fixed.x, fixed.y, fixed.z);
+  }
+  if (FindClusterShapeLimit(launch, asked != nullptr ? ClusterIn(asked) : cluster, "cluster")) {
+    return true;
+  }
+  const uint64_t blocks = cluster.Blocks();
+  if (blocks > static_cast<uint64_t>(occupancy.cluster_blocks)) {
+    const int has =
+        DeviceAttribute(launch.driver, launch.device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);
+    if (has == 0) {
+      return launch.Found("device %d (%s) has no clusters, which begin with sm_90", launch.device,
+                          DescribeArch(launch.driver, launch.device).chars);
+    }
+    return launch.Found("the cluster has %llu blocks, device %d allows %d of this shape",
+                        static_cast<unsigned long long>(blocks), launch.device,
+                        occupancy.cluster_blocks);
+  }
+  return preferred != nullptr &&
+         FindClusterShapeLimit(launch, ClusterIn(preferred), "preferred_cluster");
+}
+
+TVMFFI_CUBIN_COLD bool FindCooperativeLimit(const LimitSearch& launch, const Occupancy& occupancy) {
+  const auto* asked = FindAttribute(launch.config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  if (asked == nullptr || asked->cooperative == 0) return false;
+  const CUlaunchConfig& config = launch.config;
+  const uint64_t blocks = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
+  if (blocks <= static_cast<uint64_t>(occupancy.cooperative_blocks)) return false;
+  return launch.Found(
+      "the cooperative grid has %llu blocks, device %d can hold %lld of this shape at once",
+      static_cast<unsigned long long>(blocks), launch.device,
+      static_cast<long long>(occupancy.cooperative_blocks));
+}
+
+TVMFFI_CUBIN_COLD bool FindLimit(const Driver* driver, int device, CUkernel kernel,
+                                 const CUlaunchConfig& config, char* text, size_t size) {
+  const LimitSearch launch{driver, device, kernel, config, text, size};
+  if (FindDimensionLimit(launch) || FindBlockLimit(launch)) return true;
+  Occupancy occupancy;
+  ClusterShape cluster;
+  if (!FindCluster(driver, kernel, device, config, &cluster).ok() ||
+      !FindOccupancy(driver, kernel, device, config, &occupancy).ok()) {
+    return false;
+  }
+  if (FindClusterLimit(launch, cluster, occupancy)) return true;
+  if (occupancy.blocks_per_sm == 0) {
+    return launch.Found(
+        "no block of %llu threads (%d registers each) and %u bytes of dynamic "
+        "shared memory fits a multiprocessor of device %d",
+        static_cast<unsigned long long>(launch.Threads()),
+        launch.Attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), config.sharedMemBytes, device);
+  }
+  return FindCooperativeLimit(launch, occupancy);
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCH_LIMITS_H_

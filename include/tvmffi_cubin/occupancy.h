@@ -1,0 +1,145 @@
+/*!
+ * \file tvmffi_cubin/occupancy.h
+ * \brief How much of a launch fits a device at once; no C++ library needed.
+ */
+#ifndef TVMFFI_CUBIN_OCCUPANCY_H_
+#define TVMFFI_CUBIN_OCCUPANCY_H_
+
+#include "cluster.h"
+#include "cold.h"
+#include "device_scope.h"
+#include "driver_entry.h"
+#include "library.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxPotentialClusterSize, 11070)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveClusters, 11070)
+
+/*! \brief What fits a device at once, of one kernel in one shape. */
+struct Occupancy {
+  int blocks_per_sm = 0;           // blocks that one multiprocessor holds
+  int64_t cooperative_blocks = 0;  // largest cooperative grid; 0 where the device has none
+  int cluster_blocks = 1;          // blocks of the largest cluster; 1 where the device has none
+  int clusters = 0;                // clusters of the launch's size; 0 where it has no cluster
+};
+
+/*! \brief The cluster of a launch: the attribute's, else the one that the kernel fixes. */
+Status FindCluster(const Driver* driver, CUkernel kernel, int device, const CUlaunchConfig& config,
+                   ClusterShape* cluster);
+
+/*!
+ * \brief Finds how much of a launch fits a device at once. Of the configuration, block, dynamic
+ * shared memory and cluster count; grid and stream do not.
+ * \param smem Where given, larger dynamic shared memory is opted into first, as a launch does.
+ * \param clusters Where given, clusters beyond the portable size are opted into first.
+ */
+Status FindOccupancy(const Driver* driver, CUkernel kernel, int device,
+                     const CUlaunchConfig& config, Occupancy* occupancy,
+                     DynamicSmemLimits* smem = nullptr, ClusterLimits* clusters = nullptr);
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+/*! \brief Reads a device attribute. */
+TVMFFI_CUBIN_COLD Status ReadDeviceAttribute(const Driver* driver, int device,
+                                             CUdevice_attribute attribute, int* value) {
+  CUdevice handle = 0;
+  const CUresult result = driver->cuDeviceGet(&handle, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
+  return {driver->cuDeviceGetAttribute(value, attribute, handle), "cuDeviceGetAttribute"};
+}
+
+TVMFFI_CUBIN_COLD Status FindCluster(const Driver* driver, CUkernel kernel, int device,
+                                     const CUlaunchConfig& config, ClusterShape* cluster) {
+  *cluster = ClusterIn(FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
+  if (cluster->x != 0) return {};
+  CUdevice handle = 0;
+  CUresult result = driver->cuDeviceGet(&handle, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
+  const struct {
+    CUfunction_attribute attribute;
+    uint32_t* size;
+  } rows[] = {{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &cluster->x},
+              {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &cluster->y},
+              {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &cluster->z}};
+  for (const auto& row : rows) {
+    int size = 0;
+    result = driver->cuKernelGetAttribute(&size, row.attribute, kernel, handle);
+    if (result != CUDA_SUCCESS) return {result, "cuKernelGetAttribute"};
+    *row.size = static_cast<uint32_t>(size);
+  }
+  return {};
+}
+
+/*! \brief Fills in what concerns clusters; the device, which has them, is current. */
+TVMFFI_CUBIN_COLD Status FindClusterOccupancy(CUkernel kernel, const CUlaunchConfig& config,
+                                              const ClusterShape& cluster, Occupancy* occupancy) {
+  const CUfunction function = reinterpret_cast<CUfunction>(kernel);
+  CUlaunchConfig shape = config;
+  shape.hStream = nullptr;  // the driver would take the stream's device
+  shape.attrs = nullptr;
+  shape.numAttrs = 0;
+  CUresult result =
+      entry::cuOccupancyMaxPotentialClusterSize(&occupancy->cluster_blocks, function, &shape);
+  if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxPotentialClusterSize"};
+  if (cluster.x == 0) return {};
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim.x = shape.gridDimX = cluster.x;
+  attribute.value.clusterDim.y = shape.gridDimY = cluster.y;
+  attribute.value.clusterDim.z = shape.gridDimZ = cluster.z;
+  shape.attrs = &attribute;
+  shape.numAttrs = 1;
+  result = entry::cuOccupancyMaxActiveClusters(&occupancy->clusters, function, &shape);
+  // One that the device cannot have at all is no failure: none of them fits.
+  if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) occupancy->clusters = 0, result = CUDA_SUCCESS;
+  return {result, "cuOccupancyMaxActiveClusters"};
+}
+
+TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, int device,
+                                       const CUlaunchConfig& config, Occupancy* occupancy,
+                                       DynamicSmemLimits* smem, ClusterLimits* clusters) {
+  *occupancy = Occupancy();
+  DeviceScope scope;
+  Status status = scope.Enter(driver, device);
+  int has_clusters = 0, cooperates = 0, multiprocessors = 0, most = 0;
+  const struct {
+    CUdevice_attribute attribute;
+    int* value;
+  } rows[] = {{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &has_clusters},
+              {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperates},
+              {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &multiprocessors}};
+  for (const auto& row : rows) {
+    if (status.ok()) status = ReadDeviceAttribute(driver, device, row.attribute, row.value);
+  }
+  if (status.ok() && smem != nullptr && !smem->Covers(device, config.sharedMemBytes)) {
+    status = smem->Raise(driver, kernel, device, &most);
+  }
+  if (status.ok() && clusters != nullptr && has_clusters &&
+      !clusters->Covers(device, kPortableClusterBlocks + 1)) {
+    status = clusters->Allow(driver, kernel, device);
+  }
+  ClusterShape cluster;
+  if (status.ok()) status = FindCluster(driver, kernel, device, config, &cluster);
+  if (!status.ok()) return status;
+  const uint64_t threads = Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
+  const CUresult result = entry::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+      &occupancy->blocks_per_sm, reinterpret_cast<CUfunction>(kernel),
+      threads < INT32_MAX ? static_cast<int>(threads) : INT32_MAX, config.sharedMemBytes);
+  if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
+  if (has_clusters) status = FindClusterOccupancy(kernel, config, cluster, occupancy);
+  if (!status.ok() || !cooperates) return status;
+  occupancy->cooperative_blocks =
+      cluster.Blocks() > 1 ? static_cast<int64_t>(occupancy->clusters * cluster.Blocks())
+                           : static_cast<int64_t>(occupancy->blocks_per_sm) * multiprocessors;
+  return {};
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_OCCUPANCY_H_
