@@ -8,8 +8,18 @@ from dataclasses import dataclass, field, replace
 from . import constant, expr
 from .cxx_type import Param, parse_params
 from .exported import Exported, contradicts
-from .function import BoundLaunch, Computed, Constant, Formula, Function, KernelRef, Requirement
+from .function import (
+    BoundLaunch,
+    Carried,
+    Computed,
+    Constant,
+    Formula,
+    Function,
+    KernelRef,
+    Requirement,
+)
 from .launch import Launch
+from .launch_attributes import ATTRIBUTES, Attribute
 from .scope import Scope
 
 __all__ = ["bind"]
@@ -79,8 +89,8 @@ class _Binder:
                     "tensor"
                 )
             self.exported[name] = replace(self.exported[name], strided=True)
-        when = launch.when and Requirement(launch.when, scope.resolve_condition(launch.when))
-        return BoundLaunch(launch, ref, sources, figures, when or None)
+        when = _condition(scope, "when", launch.when) if launch.when else None
+        return BoundLaunch(launch, ref, sources, figures, when, tuple(_carried(scope, launch)))
 
     def where(self, ref: KernelRef) -> str:
         return f"function {self.function!r}, kernel {ref.display!r}"
@@ -194,6 +204,28 @@ class _Binder:
             )
         tree = scope.resolve(what, value, reading=(param.name,))
         return Computed(param.type, size, Formula(value, tree))
+
+
+def _condition(scope: Scope, what: str, text: str) -> Requirement:
+    return Requirement(text, scope.resolve_condition(what, text))
+
+
+def _carried(scope: Scope, launch: Launch) -> Iterator[Carried]:
+    """Yield the attributes that a launch has, but for those that are off."""
+    for name, attribute in ATTRIBUTES.items():
+        value = getattr(launch, name)
+        if value is None or value is False:
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        yield Carried(name, tuple(_value(scope, attribute, x) for x in values))
+
+
+def _value(scope: Scope, attribute: Attribute, value: int | str) -> int | Formula | Requirement:
+    if not isinstance(value, str):
+        return int(value)
+    if attribute.kind == "flag":
+        return _condition(scope, attribute.field, value)
+    return Formula(value, scope.resolve(attribute.field, value))
 
 
 def _declared(where: str, text: str) -> tuple[Param, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .c_text import c_string, template
+from .cubin import Kernel
 from .dispatch_text import dispatch_text
 from .dispatched import Dispatched
 from .function import Function, KernelRef
@@ -15,6 +16,8 @@ from .function_text import function_text
 __all__ = ["image_unit", "launcher_unit"]
 
 _SMALL_SMEM = 48 * 1024
+_BLOCK_THREADS = 1024
+_QUARTER_REGISTERS = 16 * 1024
 # Above this, images go where the linker may put them beyond the reach of 32-bit relocations.
 _LARGE = 1 << 30
 
@@ -102,5 +105,24 @@ def _tables(
 def _kernel_row(ref: KernelRef) -> str:
     allowed = max(0, _SMALL_SMEM - ref.kernel.static_smem_bytes)
     arches = c_string(", ".join(ref.archs)) if ref.archs else "nullptr"
-    cells = (f"&image_{ref.image}", c_string(ref.kernel.name), c_string(ref.display), arches)
-    return f"    {{{', '.join(cells)}, {{{allowed}u}}}},"
+    cluster = ", ".join(map(str, ref.kernel.cluster or (0, 0, 0)))
+    cells = (
+        f"&image_{ref.image}",
+        c_string(ref.kernel.name),
+        c_string(ref.display),
+        arches,
+        f"{{{allowed}u}}",
+        f"{_max_threads(ref.kernel)}u",
+        f"{{{cluster}}}",
+    )
+    return f"    {{{', '.join(cells)}}},"
+
+
+def _max_threads(kernel: Kernel) -> int:
+    """Return how many threads of a block no device refuses; a few more may do."""
+    most = min(_BLOCK_THREADS, kernel.max_threads or _BLOCK_THREADS)
+    if not kernel.registers:
+        return most
+    # Registers come in units of 8 a thread, a warp at a time, from one quarter of the file.
+    warp = 32 * (-(-kernel.registers // 8) * 8)
+    return min(most, 4 * (_QUARTER_REGISTERS // warp) * 32)

@@ -34,4 +34,7 @@ class Export:
 
 def _fields(launch: Launch) -> list[Any]:
     # A key takes no account of the order of args, which does not matter to a launch.
-    return [getattr(launch, field.name) for field in dataclass_fields(launch)]
+    values = {field.name: getattr(launch, field.name) for field in dataclass_fields(launch)}
+    if launch.attributes is not None:
+        values["attributes"] = sorted(launch.attributes.items())
+    return list(values.values())

@@ -10,6 +10,7 @@ __all__ = ["condition_text", "expression_text"]
 
 _METHODS = {"+": "Add", "-": "Sub", "*": "Mul", "//": "FloorDiv", "%": "Mod"}
 _FIELDS = {"shape": "Shape", "stride": "Stride", "numel": "Numel", "data_ptr": "DataPtr"}
+_OF_DEVICE = {"num_sms": "e->num_sms", "max_cooperative_blocks": "e->MaxCooperativeBlocks()"}
 _CALLS = {"ceil_div": "CeilDiv", "min": "Min", "max": "Max"}
 
 
@@ -26,7 +27,9 @@ def expression_text(tree: expr.Expr, numbers: Mapping[str, int]) -> str:
     if isinstance(tree, expr.Number):
         return f"{tree.value}LL"
     if isinstance(tree, expr.Name):
-        return f"e->Integer({numbers[tree.name]})" if tree.name in numbers else "e->num_sms"
+        if tree.name in numbers:
+            return f"e->Integer({numbers[tree.name]})"
+        return _OF_DEVICE[tree.name]
     if isinstance(tree, expr.TensorField):
         method = _FIELDS[tree.field]
         index = "" if tree.index is None else f", {tree.index}"

@@ -14,6 +14,7 @@ from .launch import Launch
 
 __all__ = [
     "BoundLaunch",
+    "Carried",
     "Computed",
     "Constant",
     "Formula",
@@ -73,6 +74,14 @@ class Requirement:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """An attribute of a launch, by its name in `ATTRIBUTES`, with its one to three values."""
+
+    field: str
+    values: tuple[int | Formula | Requirement, ...]
+
+
+@dataclass(frozen=True)
 class Computed:
     """A kernel parameter that an expression gives."""
 
@@ -100,6 +109,8 @@ class BoundLaunch:
         By field, such as ``"grid.x"``.
     when : Requirement or None
         What must hold for the launch.
+    attributes : tuple of Carried
+        What it carries; further ones, by number, are the launch's own.
     """
 
     launch: Launch
@@ -107,6 +118,12 @@ class BoundLaunch:
     sources: tuple[str | Computed | Constant, ...]
     figures: Mapping[str, int | Formula]
     when: Requirement | None = None
+    attributes: tuple[Carried, ...] = ()
+
+    @property
+    def num_attributes(self) -> int:
+        """The most attributes that the launch can carry."""
+        return len(self.attributes) + len(self.launch.attributes or {})
 
 
 @dataclass(frozen=True)

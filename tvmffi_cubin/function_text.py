@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from . import condition, expr
+from .attribute_text import attribute_reads, attributes_text
 from .c_text import c_string, template
 from .cxx_type import CxxType
 from .exported import Exported
@@ -184,6 +185,7 @@ def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str
     trees = [f.tree for f in bound.figures.values() if isinstance(f, Formula)]
     trees += [source.formula.tree for source in bound.sources if isinstance(source, Computed)]
     reads = [read for tree in trees for read in expr.names(tree)]
+    reads += attribute_reads(bound)
     if bound.when is not None:
         reads += condition.reads(bound.when.tree)
     cells = (
@@ -194,22 +196,33 @@ def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str
         _bool(bound.launch.is_shaped),
         _bool(any(map(reads_num_sms, reads))),
         evaluate,
+        str(bound.num_attributes),
     )
     return f"    {{{', '.join(cells)}}},"
 
 
 def _evaluation(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
-    shape = [_assignment(*x, numbers) for x in bound.figures.items() if x[0] != _SMEM]
-    lines = ["  if (own_shape) {", *(f"    {line}" for line in shape), "  }"] if shape else []
+    lines = _shape(bound, "block", numbers)
     smem = bound.figures.get(_SMEM, 0)
     if smem != 0:
         lines.append(f"  if (own_smem) {_assignment(_SMEM, smem, numbers)}")
+    lines += [f"  {line}" for line in attributes_text(bound, numbers)]
+    # Last, because how many blocks can be resident depends on all of the above.
+    lines += _shape(bound, "grid", numbers)
     computed = [source for source in bound.sources if isinstance(source, Computed)]
     for index, source in enumerate(computed):
         value = expression_text(source.formula.tree, numbers)
         kind, text = _kind(source.type), c_string(source.formula.text)
         lines.append(f"  e->Store({index}, {kind}, {source.size}, {text}, {value});")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _shape(bound: BoundLaunch, what: str, numbers: Mapping[str, int]) -> list[str]:
+    figures = [x for x in bound.figures.items() if x[0].startswith(f"{what}.")]
+    if not figures:
+        return []
+    lines = (f"    {_assignment(*figure, numbers)}" for figure in figures)
+    return ["  if (own_shape) {", *lines, "  }"]
 
 
 def _assignment(what: str, figure: int | Formula, numbers: Mapping[str, int]) -> str:

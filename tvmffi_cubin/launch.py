@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import expr
+from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered
+from .launch_attributes import ATTRIBUTES, RAW, checked
 
 if TYPE_CHECKING:
     from .dispatch import Dispatch
 
-__all__ = ["Constant", "Figure", "Launch"]
-
-Figure = int | str
-"""A grid or block dimension, or a size: a constant or an expression."""
+__all__ = ["Constant", "Launch"]
 
 Constant = bool | int | float | bytes | None
 """A constant for a kernel parameter."""
@@ -45,6 +44,32 @@ class Launch:
     kernel : str, optional
         The kernel, where its name is not the function's: ``"fill<float>"``, ``"ns::add"``. Where no
         kernel has that name, the one whose name it is a part of: ``"main"`` for ``main_kernel``.
+    cluster : int, str or a sequence of up to three, optional
+        Blocks of a cluster in x, y, z; each divides the grid's. More than 8 blocks, the portable
+        size, are opted into by themselves.
+    preferred_cluster : int, str or a sequence of up to three, optional
+        A larger cluster, a multiple of `cluster`, that the device takes where it can.
+    cluster_scheduling_policy : str or int, optional
+        ``"default"``, ``"spread"``, ``"load_balancing"``, or an expression that gives CUDA's number
+        for one of them, 0 to 2.
+    programmatic_dependent_launch : bool or str
+        Whether the kernel may begin before the one before it in the stream has ended, once that
+        allows it (``cudaTriggerProgrammaticLaunchCompletion``); it then waits itself for that
+        one's results (``cudaGridDependencySynchronize``). A str is a condition, as of `when`.
+    programmatic_event, launch_completion_event : str or int, optional
+        A ``CUevent`` that the blocks of the launch trigger, or that is recorded when all of them
+        have begun: an expression that gives its handle, such as the name of an int64 parameter
+        (0: none).
+    cooperative : bool or str
+        Whether all blocks are resident at once, so that they may wait for each other
+        (``cooperative_groups::this_grid().sync()``). A str is a condition.
+    priority : int or str, optional
+        The launch's priority; the lower the number, the higher. Default: the stream's.
+    mem_sync_domain : str or int, optional
+        ``"default"`` or ``"remote"``, or an expression that gives 0 or 1.
+    attributes : mapping of int to bytes, optional
+        Further attributes: CUDA's number (``CUlaunchAttributeID``) and the bytes of the value, as
+        many as it has, up to 64.
     when : str, optional
         A condition on the arguments (see `tvmffi_cubin.condition`), ``"n % 4 == 0"``: where it does
         not hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.
@@ -63,6 +88,16 @@ class Launch:
     strided: Any = ()
     kernel: str | None = None
     when: str | None = None
+    cluster: Any = None
+    preferred_cluster: Any = None
+    cluster_scheduling_policy: Figure | None = None
+    programmatic_dependent_launch: Flag = False
+    programmatic_event: Figure | None = None
+    launch_completion_event: Figure | None = None
+    cooperative: Flag = False
+    priority: Figure | None = None
+    mem_sync_domain: Figure | None = None
+    attributes: Mapping[int, bytes] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         if (self.grid is None) != (self.block is None):
@@ -70,9 +105,9 @@ class Launch:
                 "Launch: grid and block go together: give both, or neither and call k[grid, block]"
             )
         if self.grid is not None:
-            _set(self, "grid", _dimensions("grid", self.grid, least=0))
-            _set(self, "block", _dimensions("block", self.block, least=1))
-        _check_figure("dynamic_smem_bytes", self.dynamic_smem_bytes, least=0)
+            _set(self, "grid", dimensions("Launch: grid", self.grid, least=0))
+            _set(self, "block", dimensions("Launch: block", self.block, least=1))
+        check_figure("Launch: dynamic_smem_bytes", self.dynamic_smem_bytes)
         _set(self, "args", _checked_args(self.args))
         _set(self, "strided", _names("strided", self.strided))
         for name in ("params", "kernel"):
@@ -83,7 +118,12 @@ class Launch:
             raise ValueError(
                 "Launch: kernel is empty; leave it out where it is the function's name"
             )
-        _check_when(self.when)
+        if self.when is not None:
+            check_condition("Launch: when", self.when)
+        for name in (*ATTRIBUTES, RAW):
+            value = getattr(self, name)
+            if value is not None:
+                _set(self, name, checked(name, value, where="Launch"))
 
     def over(self, **names: Iterable[str | int | bool]) -> Dispatch:
         """Return an instance for each combination of values of names in `kernel`.
@@ -121,57 +161,13 @@ class Launch:
         yield "dynamic_smem_bytes", self.dynamic_smem_bytes
 
 
-# Iterable, and yet no sequence of figures or names: a slip, as where "n" became b"n".
-_UNORDERED = (bytes, bytearray, Mapping, Set)
-
-
 def _set(launch: Launch, name: str, value: object) -> None:
     object.__setattr__(launch, name, value)
 
 
-def _check_figure(name: str, value: object, *, least: int) -> None:
-    if isinstance(value, str):
-        try:
-            expr.parse(value)
-        except ValueError as error:
-            raise ValueError(f"Launch: {name}: {error}") from None
-        return
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"Launch: {name} is an int or an expression, got {type(value).__name__}")
-    if not least <= value < 2**32:
-        raise ValueError(f"Launch: {name} is {value}, wanted {least} to {2**32 - 1}")
-
-
-def _check_when(text: str | None) -> None:
-    if text is None:
-        return
-    from . import condition
-
-    try:
-        condition.parse(text)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"Launch: when: {error}") from None
-
-
-def _dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:
-    if isinstance(value, int | str):
-        value = (value,)
-    if isinstance(value, _UNORDERED) or not isinstance(value, Iterable):
-        raise TypeError(
-            f"Launch: {name} is an int, an expression or up to three of them, "
-            f"got {type(value).__name__}"
-        )
-    figures = tuple(value)
-    if not 1 <= len(figures) <= 3:
-        raise ValueError(f"Launch: {name} has 1 to 3 dimensions, got {len(figures)}")
-    for axis, figure in zip("xyz", figures, strict=False):
-        _check_figure(f"{name}.{axis}", figure, least=least)
-    return figures
-
-
 def _names(name: str, value: object) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
-    if isinstance(names, _UNORDERED) or not isinstance(names, Iterable):
+    if is_unordered(names) or not isinstance(names, Iterable):
         raise TypeError(f"Launch: {name} is a sequence of names, got {type(value).__name__}")
     names = tuple(names)
     for item in names:

@@ -1,4 +1,4 @@
-"""A function of a loaded module, called plainly or with options: `Function`, `Configured`."""
+"""A function of a loaded module: `Function`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
+from .configured import Configured
+
 if TYPE_CHECKING:
     import inspect
 
     from .module import Module
 
-__all__ = ["Configured", "Function"]
+__all__ = ["Function"]
 
 _OPTIONS = "_tvmffi_cubin_call_"
-_NO_OPTIONS: tuple[int | None, ...] = (None,) * 8
 
 
 class _PythonSignature:
@@ -48,7 +49,8 @@ class Function(tvm_ffi.Function):
     Calling it with positional arguments runs no Python code of this package. The other ways to
     call a function that launches kernels: ``k[grid, block](...)`` and
     ``k[grid, block, dynamic_smem_bytes](...)`` set the launch's shape for one call,
-    ``k.on(stream)(...)`` the stream, ``k.call(x=..., n=...)`` takes keywords. They combine:
+    ``k.on(stream)(...)`` the stream, ``k.configure(cluster=2)(...)`` any of them and what else a
+    launch can carry, ``k.call(x=..., n=...)`` takes keywords. They combine:
     ``k[grid, block].on(stream).call(x=x)``.
     """
 
@@ -58,11 +60,15 @@ class Function(tvm_ffi.Function):
 
     def __getitem__(self, shape: Any) -> Configured:
         """Set grid, block and, optionally, the dynamic shared memory in bytes."""
-        return Configured(self, _NO_OPTIONS)[shape]
+        return Configured(self)[shape]
 
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
-        return Configured(self, _NO_OPTIONS).on(stream)
+        return Configured(self).on(stream)
+
+    def configure(self, **options: Any) -> Configured:
+        """Set what a launch can carry for the calls of what is returned: see `Configured`."""
+        return Configured(self).configure(**options)
 
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with keywords, by the parameters' names."""
@@ -143,70 +149,3 @@ class Function(tvm_ffi.Function):
         if missing:
             raise TypeError(f"{self.summary}: missing {', '.join(missing)}")
         return [given[name] for name in names]
-
-
-class Configured:
-    """A function with launch options set for its calls: shape, shared memory, stream."""
-
-    __slots__ = ("_function", "_options")
-
-    def __init__(self, function: Function, options: tuple[int | None, ...]) -> None:
-        function._generated()
-        self._function = function
-        self._options = options
-
-    def __call__(self, *args: Any) -> None:
-        """Call with positional arguments."""
-        self._function._with_options(*self._options, *args)
-
-    def call(self, *args: Any, **kwargs: Any) -> None:
-        """Call with keywords, by the parameters' names."""
-        self(*self._function._ordered(args, kwargs))
-
-    def __getitem__(self, shape: Any) -> Configured:
-        """Set grid, block and, optionally, the dynamic shared memory in bytes."""
-        if self._function._generated()["launches"] != 1:
-            raise TypeError(f"{self._function.name} has several launches, each with its own shape")
-        if not isinstance(shape, tuple) or not 2 <= len(shape) <= 3:
-            raise TypeError(
-                f"{self._function.name}[...]: wanted [grid, block] or "
-                f"[grid, block, dynamic_smem_bytes], got {shape!r}"
-            )
-        grid = _dimensions("grid", shape[0])
-        block = _dimensions("block", shape[1])
-        smem = _integer("dynamic_smem_bytes", shape[2]) if len(shape) == 3 else self._options[7]
-        return Configured(self._function, (self._options[0], *grid, *block, smem))
-
-    def on(self, stream: Any) -> Configured:
-        """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
-        from .stream import stream_handle
-
-        return Configured(self._function, (stream_handle(stream), *self._options[1:]))
-
-    def __repr__(self) -> str:
-        """Name and the options that are set, as they would be written."""
-        stream, *shape, smem = self._options
-        text = self._function.name
-        if None not in shape:
-            text += f"[{tuple(shape[:3])}, {tuple(shape[3:])}{'' if smem is None else f', {smem}'}]"
-        if stream is not None:
-            text += f".on({stream:#x})"
-        return f"<tvmffi_cubin.Function {text}>"
-
-
-def _integer(what: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{what}: got {value!r}, wanted an int")
-    number = int(value.__index__())
-    if not -(2**63) <= number < 2**63:
-        raise ValueError(f"{what}: {number} is beyond any device's limit")
-    return number
-
-
-def _dimensions(what: str, value: Any) -> tuple[int, int, int]:
-    values = tuple(value) if isinstance(value, tuple | list) else (value,)
-    if not 1 <= len(values) <= 3:
-        raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
-    numbers = [_integer(what, item) for item in values]
-    x, y, z = numbers + [1] * (3 - len(numbers))
-    return x, y, z

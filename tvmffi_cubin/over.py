@@ -12,12 +12,14 @@ from typing import Any
 
 from .dispatch import MAX_INSTANCES, TOO_MANY, Dispatch
 from .launch import Launch
+from .launch_attributes import ATTRIBUTES
 
 __all__ = ["instances_over"]
 
 Value = str | int | bool
 
 _IDENTIFIER = re.compile(r"(?<!\w)[^\W\d]\w*")
+_CONDITIONS = {"when"} | {x.field for x in ATTRIBUTES.values() if x.kind == "flag"}
 # In an expression, what follows a dot is no name of its own: x.shape.
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
@@ -110,6 +112,12 @@ def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:
         given = getattr(launch, name)
         return None if given is None else tuple(in_expression(name, figure) for figure in given)
 
+    def attribute(name: str) -> Any:
+        given = getattr(launch, name)
+        if isinstance(given, tuple):
+            return tuple(in_expression(name, figure) for figure in given)
+        return in_expression(name, given)
+
     return replace(
         launch,
         kernel=in_source(launch.kernel),
@@ -119,6 +127,7 @@ def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:
         dynamic_smem_bytes=in_expression("dynamic_smem_bytes", launch.dynamic_smem_bytes),
         args={name: in_expression(f"args[{name!r}]", x) for name, x in launch.args.items()},
         when=in_expression("when", launch.when),
+        **{name: attribute(name) for name in ATTRIBUTES},
     )
 
 
@@ -132,7 +141,7 @@ def _constant(what: str, name: str, value: Value) -> str:
             f"over: {what} reads {name}, which stands for {value!r}; an expression can only read "
             "what stands for an int or a bool"
         )
-    if isinstance(value, bool) and what == "when":
+    if isinstance(value, bool) and what in _CONDITIONS:
         return str(value)
     # As it would be written: -1 might follow another operator.
     return str(int(value)) if value >= 0 else f"({value})"

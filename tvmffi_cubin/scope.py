@@ -12,12 +12,13 @@ from .exported import Exported
 __all__ = ["Scope"]
 
 _NUM_SMS = "num_sms"
+_COOPERATIVE = "max_cooperative_blocks"
 _LARGEST = 10_000
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The function's parameters first, then what the launch's `args` give, then ``num_sms``.
+    """The function's parameters first, then what the launch's `args` give, then the device's.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class Scope:
     _resolved: dict[str, expr.Expr] = field(default_factory=dict, repr=False)
 
     def resolve(self, what: str, text: str, *, reading: tuple[str, ...] = ()) -> expr.Expr:
-        """Return an expression's tree over the function's parameters and ``num_sms`` alone.
+        """Return an expression's tree over the function's parameters and the device's figures.
 
         Parameters
         ----------
@@ -60,38 +61,40 @@ class Scope:
         """
         return self._checked(expr.parse(text), what, text, reading)
 
-    def resolve_condition(self, text: str) -> condition.Condition:
-        """Return a condition's tree over the function's parameters and ``num_sms`` alone.
+    def resolve_condition(self, what: str, text: str) -> condition.Condition:
+        """Return a condition's tree over the function's parameters and the device's figures.
 
         Raises
         ------
         ValueError
             As `resolve`; or a name that stands alone is no bool.
         """
-        return self._condition(condition.parse(text), text)
+        return self._condition(condition.parse(text), what, text)
 
-    def _condition(self, tree: condition.Condition, text: str) -> condition.Condition:
+    def _condition(self, tree: condition.Condition, what: str, text: str) -> condition.Condition:
         if isinstance(tree, condition.Truth):
             return tree
         if isinstance(tree, condition.Not):
-            return replace(tree, part=self._condition(tree.part, text))
+            return replace(tree, part=self._condition(tree.part, what, text))
         if isinstance(tree, condition.Joined):
-            return replace(tree, parts=tuple(self._condition(x, text) for x in tree.parts))
+            return replace(tree, parts=tuple(self._condition(x, what, text) for x in tree.parts))
         if isinstance(tree, condition.Flag):
-            read = self._operand(tree.name, text)
+            read = self._operand(tree.name, what, text)
             if not isinstance(read, expr.Name) or not self._is_flag(read.name):
                 name = tree.name.name
-                problem = f"{self.where}: when: {name!r} is no bool; compare it, as in {name} != 0"
+                problem = (
+                    f"{self.where}: {what}: {name!r} is no bool; compare it, as in {name} != 0"
+                )
                 raise expr.failure(text, tree.name.column, problem)
             return condition.Flag(read)
-        left, right = self._operand(tree.left, text), self._operand(tree.right, text)
+        left, right = (self._operand(x, what, text) for x in (tree.left, tree.right))
         return replace(tree, left=left, right=right)
 
-    def _operand(self, tree: expr.Expr, text: str) -> expr.Expr:
+    def _operand(self, tree: expr.Expr, what: str, text: str) -> expr.Expr:
         if isinstance(tree, expr.Name) and self._is_flag(tree.name):
             self.exported[tree.name] = self.exported[tree.name].with_read(tree)
             return tree
-        return self._checked(tree, "when", text, ())
+        return self._checked(tree, what, text, ())
 
     def _is_flag(self, name: str) -> bool:
         return name in self.exported and self.exported[name].param.type.kind == "bool"
@@ -100,6 +103,11 @@ class Scope:
         self, tree: expr.Expr, what: str, text: str, reading: tuple[str, ...]
     ) -> expr.Expr:
         tree = self._over(tree, what, text, reading)
+        if not what.startswith(("grid", "args")) and _reads_cooperative(tree):
+            raise ValueError(
+                f"{self.where}: {what}: {text!r} reads {_COOPERATIVE}, which depends on the block, "
+                "its shared memory and the cluster: only a grid or args can read it"
+            )
         # Args that read each other can double at every step; the text of a launcher has an end.
         if expr.is_larger(tree, _LARGEST):
             raise ValueError(
@@ -135,9 +143,10 @@ class Scope:
             return read
         if name in self.args:
             return self._read_arg(name, read, reading)
-        if isinstance(read, expr.Name) and name == _NUM_SMS:
+        if isinstance(read, expr.Name) and name in (_NUM_SMS, _COOPERATIVE):
             return read
-        known = [*self.exported, *(arg for arg in self.args if arg not in reading), _NUM_SMS]
+        given = (arg for arg in self.args if arg not in reading)
+        known = [*self.exported, *given, _NUM_SMS, _COOPERATIVE]
         raise _ReadError(f"unknown name {name!r}; there are {', '.join(known)}{self.hint}")
 
     def _read_arg(
@@ -162,6 +171,10 @@ class Scope:
             f"{name!r} is '{type_.text}', given by args as {value!r}; expressions are integer "
             "arithmetic"
         )
+
+
+def _reads_cooperative(tree: expr.Expr) -> bool:
+    return any(isinstance(x, expr.Name) and x.name == _COOPERATIVE for x in expr.names(tree))
 
 
 class _ReadError(Exception):

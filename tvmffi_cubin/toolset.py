@@ -18,6 +18,7 @@ __all__ = ["GENERATORS", "Toolset", "find"]
 # What shapes the text that is generated and compiled: the package's version may lag behind a change
 # of these. Each is stat'ed on every cache hit, which takes 3 us.
 GENERATORS = (
+    "attribute_text.py",
     "bind.py",
     "c_text.py",
     "codegen.py",
@@ -43,6 +44,7 @@ GENERATORS = (
     "kernel_choice.py",
     "kernel_signature.py",
     "launch.py",
+    "launch_attributes.py",
     "launcher_object.py",
     "leading_includes.py",
     "ninja.py",

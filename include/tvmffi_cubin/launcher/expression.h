@@ -13,6 +13,12 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief The failure of a condition that can be evaluated and is false. */
 inline constexpr char kDoesNotHold[] = "does not hold";
 
+/*! \brief The failure of a figure that is beyond its range: the value and the range are noted. */
+inline constexpr char kOutOfRange[] = "is out of range";
+
+/*! \brief The failure of a driver call that an expression needs: its name and code are noted. */
+inline constexpr char kDriverFailed[] = "cannot be evaluated";
+
 /*!
  * \brief One evaluation. The first thing that goes wrong is kept and reported once at the end, so
  * that the arithmetic itself has no branches out.
@@ -25,7 +31,17 @@ struct Evaluation {
   int64_t dynamic_smem_bytes;
   Argument* computed;             // kernel arguments that expressions give
   const char* failure = nullptr;  // what went wrong
-  const char* where = "";         // in which expression, as the user wrote it
+  const char* where = "";         // in which expression, as the user wrote it, or in which figure
+
+  EmbeddedKernel* kernel;       // that of the launch
+  int32_t device;               // that it goes to
+  int32_t num_attributes;       // so far
+  LaunchAttribute* attributes;  // what the launch carries; room for all that may be set
+  uint64_t given;               // a bit for each attribute that the caller gave
+  int64_t value, least, most;   // of what is out of range
+  char axis;                    // of that, 0 where it has none
+  int32_t driver_result;        // of the call that failed
+  const char* driver_call;
 
   int64_t Failed(const char* what) {
     if (failure == nullptr) failure = what;
@@ -83,6 +99,19 @@ struct Evaluation {
     return reinterpret_cast<int64_t>(arguments[argument].storage.pointer);
   }
   int64_t Integer(int argument) const { return arguments[argument].integer; }
+
+  /*! \brief Whether the function's own value of an attribute counts, not the caller's. */
+  bool Wants(uint32_t id) const { return (given >> id & 1) == 0; }
+
+  // These add an attribute to the launch; `name` is what the user calls it.
+  void SetDimensions(uint32_t id, const char* name, int64_t x, int64_t y, int64_t z);
+  void SetInteger(uint32_t id, const char* name, int64_t least, int64_t most, int64_t value);
+  void SetFlag(uint32_t id, const char* text, bool on);
+  void SetEvent(uint32_t id, int64_t handle);
+  void SetRaw(uint32_t id, const unsigned char* value, uint32_t size);
+
+  /*! \brief Blocks of this shape, shared memory and cluster that fit the device all at once. */
+  int64_t MaxCooperativeBlocks();
 
   /*! \brief Stores an expression's value as kernel argument `index` of the given type. */
   void Store(int index, Kind kind, uint32_t size, const char* text, int64_t value);

@@ -7,7 +7,7 @@
 
 #include <tvm/ffi/extra/c_env_api.h>
 
-#include "expression.h"
+#include "attributes.h"
 #include "kernel.h"
 #include "options.h"
 #include "tensor.h"
@@ -58,6 +58,17 @@ inline int FillConfig(const FunctionPlan& function, const Evaluation& shape,
 /*! \brief Raises what went wrong with an expression, or that a condition does not hold. */
 __attribute__((noinline, cold)) inline int FailEvaluation(const FunctionPlan& function,
                                                           const Evaluation& evaluation) {
+  if (evaluation.failure == kOutOfRange) {
+    const char axis[] = {'.', evaluation.axis, '\0'};
+    return Fail("ValueError", "%s: %s%s is %lld, wanted %lld to %lld", function.name,
+                evaluation.where, evaluation.axis != '\0' ? axis : "",
+                static_cast<long long>(evaluation.value),
+                static_cast<long long>(evaluation.least), static_cast<long long>(evaluation.most));
+  }
+  if (evaluation.failure == kDriverFailed) {
+    const Status status = {static_cast<CUresult>(evaluation.driver_result), evaluation.driver_call};
+    return FailLaunch(function.name, *evaluation.kernel, evaluation.device, nullptr, status);
+  }
   const bool is_condition = evaluation.failure == kDoesNotHold;
   return Fail("ValueError", "%s: the %s '%s' %s", function.name,
               is_condition ? "condition" : "expression", evaluation.where, evaluation.failure);
@@ -85,6 +96,11 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
     return FailEvaluation(function, *evaluation);
   }
   if (FillConfig(function, *evaluation, config) != 0) return -1;
+  if (__builtin_expect(evaluation->num_attributes != 0 || launch.kernel->cluster[0] != 0, 0)) {
+    config->attrs = reinterpret_cast<CUlaunchAttribute*>(evaluation->attributes);
+    config->numAttrs = static_cast<unsigned>(evaluation->num_attributes);
+    if (CheckClusters(function.name, *launch.kernel, *config) != 0) return -1;
+  }
   for (int i = 0; i < launch.num_sources; ++i) {
     const Source& source = launch.sources[i];
     params[i] = source.from == Source::kArgument   ? evaluation->arguments[source.index].address
@@ -148,6 +164,7 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
   if (device < 0) device = CurrentDevice(driver);
   Evaluation evaluation{};
   evaluation.arguments = arguments;
+  evaluation.device = device;
   auto* configs = static_cast<CUlaunchConfig*>(
       __builtin_alloca(sizeof(CUlaunchConfig) * function.num_launches));
   auto* computed = static_cast<Argument*>(__builtin_alloca(sizeof(Argument) * function.num_slots));
@@ -166,6 +183,14 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
     memset(&configs[i], 0, sizeof(configs[i]));
     configs[i].hStream = stream;
     evaluation.computed = computed;
+    evaluation.kernel = launch.kernel;
+    evaluation.num_attributes = 0;
+    const int32_t most = launch.num_attributes + options.num_attributes;
+    if (__builtin_expect(most != 0, 0)) {
+      evaluation.attributes = static_cast<LaunchAttribute*>(
+          __builtin_alloca_with_align(sizeof(LaunchAttribute) * most, 64));
+      TakeGiven(options, &evaluation);
+    }
     if (PrepareLaunch(function, launch, options, &evaluation, filled, &configs[i]) != 0) return -1;
     computed += launch.num_computed;
     filled += launch.num_sources;

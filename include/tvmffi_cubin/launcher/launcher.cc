@@ -40,6 +40,54 @@ void Evaluation::Store(int index, Kind kind, uint32_t size, const char* text, in
   Done(text, value);
 }
 
+/*! \brief Notes a figure that is out of range, the first one that is. */
+static void CheckRange(Evaluation* e, const char* name, char axis, int64_t value, int64_t least,
+                       int64_t most) {
+  if ((value >= least && value <= most) || e->failure != nullptr) return;
+  e->failure = kOutOfRange;
+  e->where = name;
+  e->axis = axis;
+  e->value = value;
+  e->least = least;
+  e->most = most;
+}
+
+/*! \brief Adds an attribute whose value is all zeros. */
+static uint32_t* AddAttribute(Evaluation* e, uint32_t id) {
+  LaunchAttribute* added = &e->attributes[e->num_attributes++];
+  memset(added, 0, sizeof(*added));
+  added->id = id;
+  return added->words;
+}
+
+void Evaluation::SetDimensions(uint32_t id, const char* name, int64_t x, int64_t y, int64_t z) {
+  const int64_t values[] = {x, y, z};
+  uint32_t* words = AddAttribute(this, id);
+  for (int i = 0; i < 3; ++i) {
+    words[i] = static_cast<uint32_t>(values[i]);
+    CheckRange(this, name, static_cast<char>('x' + i), values[i], 1, UINT32_MAX);
+  }
+}
+
+void Evaluation::SetInteger(uint32_t id, const char* name, int64_t least, int64_t most,
+                            int64_t value) {
+  CheckRange(this, name, '\0', value, least, most);
+  AddAttribute(this, id)[0] = static_cast<uint32_t>(value);
+}
+
+void Evaluation::SetFlag(uint32_t id, const char* text, bool on) {
+  if (on) AddAttribute(this, id)[0] = 1;
+  Done(text, 0);
+}
+
+void Evaluation::SetEvent(uint32_t id, int64_t handle) {
+  if (handle != 0) memcpy(AddAttribute(this, id), &handle, sizeof(handle));
+}
+
+void Evaluation::SetRaw(uint32_t id, const unsigned char* value, uint32_t size) {
+  memcpy(AddAttribute(this, id), value, size);
+}
+
 int Call(const FunctionPlan& function, const TVMFFIAny* args, int num_args) {
   return CallChecked(function, CallOptions(), args, num_args);
 }

@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "plan.h"
+#include "problem.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -20,8 +21,11 @@ struct CallOptions {
   int64_t grid[3] = {1, 1, 1};
   int64_t block[3] = {1, 1, 1};
   int64_t dynamic_smem_bytes = 0;
+  const char* attributes = nullptr;  // an array of LaunchAttribute, not aligned
+  int32_t num_attributes = 0;
 };
-constexpr int kNumOptions = 8;  // stream, grid x y z, block x y z, dynamic_smem_bytes
+constexpr int kNumOptions = 9;  // stream, grid x y z, block x y z, dynamic_smem_bytes, attributes
+constexpr int kMaxGivenAttributes = 64;
 
 /*! \brief One option: None leaves it as it is. */
 inline int ReadOption(const char* function, const char* what, const TVMFFIAny& any, int64_t* out,
@@ -33,6 +37,24 @@ inline int ReadOption(const char* function, const char* what, const TVMFFIAny& a
                 DescribeArgument(any).chars);
   }
   *out = any.v_int64;
+  return 0;
+}
+
+/*! \brief The attributes among the options. */
+inline int ReadAttributes(const char* function, const TVMFFIAny& any, CallOptions* options) {
+  if (any.type_index == kTVMFFINone) return 0;
+  TVMFFIByteArray content;
+  constexpr size_t kSize = sizeof(LaunchAttribute);
+  if (!AsBytes(any, &content)) {
+    return Fail("TypeError", "%s: attributes: got %s, wanted bytes", function,
+                DescribeArgument(any).chars);
+  }
+  if (content.size % kSize != 0 || content.size > kSize * kMaxGivenAttributes) {
+    return Fail("ValueError", "%s: attributes: got %zu bytes, wanted a multiple of %zu up to %zu",
+                function, content.size, kSize, kSize * kMaxGivenAttributes);
+  }
+  options->attributes = content.data;
+  options->num_attributes = static_cast<int32_t>(content.size / kSize);
   return 0;
 }
 
@@ -58,8 +80,11 @@ __attribute__((always_inline)) inline int ReadOptions(const char* function, cons
     }
     options->has_shape |= has_grid || has_block;
   }
-  return ReadOption(function, "dynamic_smem_bytes", args[7], &options->dynamic_smem_bytes,
-                    &options->has_smem);
+  if (ReadOption(function, "dynamic_smem_bytes", args[7], &options->dynamic_smem_bytes,
+                 &options->has_smem) != 0) {
+    return -1;
+  }
+  return ReadAttributes(function, args[8], options);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -67,7 +67,17 @@ struct EmbeddedKernel {
   const char* display;     // as people write it
   const char* arches;      // those of the image's that have it; null: all
   DynamicSmemLimits smem;  // `everywhere` is filled in by the generator
+  uint32_t max_threads;    // of a block, as many as every device lets it have
+  uint32_t cluster[3];     // what the kernel itself fixes; zeros where it fixes none
+  ClusterLimits clusters{};
   CUkern_st* handle = nullptr;
+};
+
+/*! \brief One attribute of a launch, laid out as CUlaunchAttribute. */
+struct alignas(8) LaunchAttribute {
+  uint32_t id;  // of CUlaunchAttributeID
+  uint32_t reserved;
+  uint32_t words[16];
 };
 
 /*! \brief Where one kernel parameter comes from. */
@@ -88,6 +98,7 @@ struct LaunchPlan {
   // Null where there is nothing to evaluate. The caller's own figures are not: they may be given
   // because the launch's have no value for these arguments. (In registers: memory takes longer.)
   void (*evaluate)(struct Evaluation*, bool own_shape, bool own_smem);
+  int32_t num_attributes;  // the most that `evaluate` sets
 };
 
 /*! \brief An exported function; a row of a generated table. */
@@ -122,13 +133,22 @@ int Call(const DispatchPlan& function, const TVMFFIAny* args, int num_args);
 
 /*!
  * \brief One call with options in front of the arguments: stream, grid x y z, block x y z,
- * dynamic_smem_bytes; None leaves each as the function says.
+ * dynamic_smem_bytes, attributes (bytes: an array of LaunchAttribute, each in the place of the
+ * function's own); None leaves each as the function says.
  */
 int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num_args);
 int CallWithOptions(const DispatchPlan& function, const TVMFFIAny* args, int num_args);
 
 /*! \brief Unloads images once no launch of them is under way; a later call loads them again. */
 int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels);
+
+/*!
+ * \brief What a kernel can have resident. The arguments: its row, device, block x y z,
+ * dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's figures and of what
+ * the driver says of the kernel there, in the order of `Occupancy` in Python.
+ */
+int DescribeOccupancy(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int num_args,
+                      TVMFFIAny* result);
 
 /*! \brief Makes a string for tvm-ffi. */
 int ReturnText(const char* text, size_t size, TVMFFIAny* result);

@@ -1,0 +1,114 @@
+/*!
+ * \file tvmffi_cubin/launcher/attributes.h
+ * \brief The attributes of a launch: the caller's and the function's, and what they ask of the grid.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_ATTRIBUTES_H_
+#define TVMFFI_CUBIN_LAUNCHER_ATTRIBUTES_H_
+
+#include <cuda.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "expression.h"
+#include "options.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute), "laid out as the driver's");
+static_assert(offsetof(LaunchAttribute, words) == offsetof(CUlaunchAttribute, value), "likewise");
+
+// CUDA 12.8's; the headers may be older than the driver.
+constexpr auto kPreferredCluster = static_cast<CUlaunchAttributeID>(11);
+
+/*! \brief Blocks of a cluster in each dimension. */
+struct ClusterShape {
+  uint32_t x = 0, y = 0, z = 0;  // zeros: there is none
+  bool exists() const { return x != 0; }
+  uint64_t blocks() const { return static_cast<uint64_t>(x) * y * z; }
+};
+
+/*! \brief An attribute's value; null where a launch does not carry it. */
+inline const CUlaunchAttributeValue* FindAttribute(const CUlaunchConfig& config,
+                                                   CUlaunchAttributeID id) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id == id) return &config.attrs[i].value;
+  }
+  return nullptr;
+}
+
+/*! \brief A launch's cluster: what it carries, else what the kernel fixes. */
+inline ClusterShape FindCluster(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
+  const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  if (value == nullptr) return {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
+  return {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+}
+
+/*! \brief Whether all blocks of a launch have to be resident at once. */
+inline bool IsCooperative(const CUlaunchConfig& config) {
+  const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  return value != nullptr && value->cooperative != 0;
+}
+
+/*! \brief Begins the attributes of a launch with those that the caller gave. */
+inline void TakeGiven(const CallOptions& options, Evaluation* evaluation) {
+  const size_t count = static_cast<size_t>(options.num_attributes);
+  if (count != 0) {
+    memcpy(evaluation->attributes, options.attributes, count * sizeof(LaunchAttribute));
+  }
+  evaluation->num_attributes = options.num_attributes;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t id = evaluation->attributes[i].id;
+    if (id < 64) evaluation->given |= UINT64_C(1) << id;
+  }
+}
+
+/*! \brief Checks that the grid consists of whole clusters. */
+__attribute__((noinline)) inline int CheckClusters(const char* function,
+                                                   const EmbeddedKernel& kernel,
+                                                   const CUlaunchConfig& config) {
+  const ClusterShape shape = FindCluster(kernel, config);
+  const auto* preferred = FindAttribute(config, kPreferredCluster);
+  const uint32_t cluster[] = {shape.x, shape.y, shape.z};
+  const uint32_t grid[] = {config.gridDimX, config.gridDimY, config.gridDimZ};
+  if (preferred != nullptr && !shape.exists()) {
+    return Fail("ValueError", "%s: preferred_cluster is given without cluster, its least size",
+                function);
+  }
+  for (int i = 0; i < 3 && shape.exists(); ++i) {
+    const char axis = static_cast<char>('x' + i);
+    if (kernel.cluster[0] != 0 && cluster[i] != kernel.cluster[i]) {
+      return Fail("ValueError",
+                  "%s: cluster.%c is %u, kernel %s fixes it as %u (__cluster_dims__): leave it out",
+                  function, axis, cluster[i], kernel.display, kernel.cluster[i]);
+    }
+    const char* what = "cluster";
+    uint32_t wanted = cluster[i];
+    if (preferred != nullptr) {
+      // The three words lie as those of clusterDim.
+      const uint32_t larger = (&preferred->clusterDim.x)[i];
+      if (larger % wanted != 0 || larger == 0) {
+        return Fail("ValueError", "%s: preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u",
+                    function, axis, larger, axis, wanted);
+      }
+      if (i == 2 && larger != wanted) {
+        return Fail("ValueError", "%s: preferred_cluster.z is %u, wanted %u as in cluster.z",
+                    function, larger, wanted);
+      }
+      what = "preferred_cluster";
+      wanted = larger;
+    }
+    if (wanted == 0 || grid[i] % wanted != 0) {
+      return Fail("ValueError",
+                  "%s: grid.%c is %u, wanted a multiple of %s.%c, %u: a grid counts blocks, with "
+                  "clusters too",
+                  function, axis, grid[i], what, axis, wanted);
+    }
+  }
+  return 0;
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_ATTRIBUTES_H_

@@ -1,0 +1,102 @@
+"""Figures of a launch, such as dimensions: constants or expressions, checked when given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+
+from . import condition, expr
+
+__all__ = [
+    "Figure",
+    "Flag",
+    "check_condition",
+    "check_figure",
+    "check_flag",
+    "dimensions",
+    "is_unordered",
+]
+
+Figure = int | str
+"""A dimension, a size, a priority: a constant or an expression."""
+
+Flag = bool | str
+"""Whether something is on: a constant or a condition."""
+
+# Iterable, and yet no sequence of figures or names: a slip, as where "n" became b"n".
+_UNORDERED = (bytes, bytearray, Mapping, Set)
+
+
+def check_figure(name: str, value: object, *, least: int = 0, most: int = 2**32 - 1) -> None:
+    """Check a constant or an expression; `name` is what messages call it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is neither, or the constant is not from `least` to `most`.
+    """
+    if isinstance(value, str):
+        try:
+            expr.parse(value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is an int or an expression, got {type(value).__name__}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}, wanted {least} to {most}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Check a bool or a condition.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is neither.
+    """
+    if isinstance(value, bool):
+        return
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a bool or a condition, got {type(value).__name__}")
+    check_condition(name, value)
+
+
+def check_condition(name: str, text: str) -> None:
+    """Check a condition.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is none; the message points at the character.
+    """
+    try:
+        condition.parse(text)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:
+    """Return one to three dimensions, checked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is no figure and no sequence of them, or one of them is out of range.
+    """
+    if isinstance(value, int | str):
+        value = (value,)
+    if is_unordered(value) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"{name} is an int, an expression or up to three of them, got {type(value).__name__}"
+        )
+    figures = tuple(value)
+    if not 1 <= len(figures) <= 3:
+        raise ValueError(f"{name} has 1 to 3 dimensions, got {len(figures)}")
+    for axis, figure in zip("xyz", figures, strict=False):
+        check_figure(f"{name}.{axis}", figure, least=least)
+    return figures
+
+
+def is_unordered(value: object) -> bool:
+    """Whether a value can be iterated over and yet is no sequence of figures or names."""
+    return isinstance(value, _UNORDERED)

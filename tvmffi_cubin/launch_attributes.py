@@ -1,0 +1,175 @@
+"""What a launch can carry beyond its shape: CUDA's ``CUlaunchAttribute``, by `Launch`'s names."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .figures import check_figure, check_flag, dimensions
+
+__all__ = ["ATTRIBUTES", "RAW", "Attribute", "checked", "encode"]
+
+RAW = "attributes"
+"""The field for attributes by number."""
+
+_VALUE_BYTES = 64  # sizeof(CUlaunchAttributeValue)
+_ID_LIMIT = 64
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute.
+
+    Attributes
+    ----------
+    field : str
+        Its name in `Launch`.
+    id : int
+        Its number in CUDA's enumeration ``CUlaunchAttributeID``.
+    kind : str
+        ``"dimensions"`` (blocks in x, y, z), ``"flag"``, ``"integer"`` or ``"event"``.
+    least, most : int
+        The range of an integer.
+    choices : tuple of str
+        Names of an integer's values, from 0.
+    """
+
+    field: str
+    id: int
+    kind: str
+    least: int = 0
+    most: int = 0
+    choices: tuple[str, ...] = ()
+
+
+ATTRIBUTES = {
+    attribute.field: attribute
+    for attribute in (
+        # In this order expressions are evaluated; the cluster comes first, because what can be
+        # resident depends on it.
+        Attribute("cluster", 4, "dimensions"),
+        Attribute("preferred_cluster", 11, "dimensions"),
+        Attribute(
+            "cluster_scheduling_policy",
+            5,
+            "integer",
+            most=2,
+            choices=("default", "spread", "load_balancing"),
+        ),
+        Attribute("programmatic_dependent_launch", 6, "flag"),
+        Attribute("programmatic_event", 7, "event"),
+        Attribute("launch_completion_event", 12, "event"),
+        Attribute("cooperative", 2, "flag"),
+        Attribute("priority", 8, "integer", least=-(2**31), most=2**31 - 1),
+        Attribute("mem_sync_domain", 10, "integer", most=1, choices=("default", "remote")),
+    )
+}
+"""The attributes that have a field of their own, by its name."""
+
+_BY_ID = {attribute.id: attribute for attribute in ATTRIBUTES.values()}
+
+
+def checked(field: str, value: Any, *, where: str) -> Any:
+    """Return an attribute's value as `Launch` keeps it: dimensions as a tuple, choices as numbers.
+
+    Parameters
+    ----------
+    field : str
+        The attribute's name.
+    value : object
+        What was given for it.
+    where : str
+        Whom it was given to, for messages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is not of the attribute's kind, out of range, or no expression; the message names the
+        field.
+    """
+    what = f"{where}: {field}"
+    if field == RAW:
+        return _checked_raw(what, value)
+    attribute = ATTRIBUTES[field]
+    if attribute.kind == "dimensions":
+        return dimensions(what, value, least=1)
+    if attribute.kind == "flag":
+        check_flag(what, value)
+        return value
+    if attribute.kind == "event":
+        check_figure(what, value, most=2**63 - 1)
+        return value
+    if isinstance(value, str) and value in attribute.choices:
+        return attribute.choices.index(value)
+    try:
+        check_figure(what, value, least=attribute.least, most=attribute.most)
+    except (TypeError, ValueError) as error:
+        if not attribute.choices:
+            raise
+        names = ", ".join(map(repr, attribute.choices))
+        raise type(error)(f"{error}; its values have the names {names}") from None
+    return value
+
+
+def _checked_raw(where: str, value: object) -> dict[int, bytes]:
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{where} maps numbers of CUlaunchAttributeID to the bytes of a value, got "
+            f"{type(value).__name__}"
+        )
+    for number, data in value.items():
+        what = f"{where}[{number!r}]"
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TypeError(f"{what}: a CUlaunchAttributeID is an int, got {type(number).__name__}")
+        if not 0 < number < _ID_LIMIT:
+            raise ValueError(f"{what}: a CUlaunchAttributeID is from 1 to {_ID_LIMIT - 1}")
+        if number in _BY_ID:
+            raise ValueError(f"{what}: this attribute is {_BY_ID[number].field}=")
+        if not isinstance(data, bytes):
+            raise TypeError(f"{what} is the bytes of its value, got {type(data).__name__}")
+        if not 0 < len(data) <= _VALUE_BYTES:
+            raise ValueError(
+                f"{what} has {len(data)} bytes, a CUlaunchAttributeValue 1 to {_VALUE_BYTES}"
+            )
+    return dict(value)
+
+
+def encode(field: str, value: Any, *, where: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the attributes that a constant stands for: number, and bytes of the value.
+
+    The parameters are those of `checked`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `checked`; or it is an expression, which a call has nothing to evaluate with.
+    """
+    given = _handle(value) if field in ATTRIBUTES and ATTRIBUTES[field].kind == "event" else value
+    value = checked(field, given, where=where)
+    if field == RAW:
+        yield from value.items()
+        return
+    attribute = ATTRIBUTES[field]
+    values = value if attribute.kind == "dimensions" else (value,)
+    for item in values:
+        if isinstance(item, str):
+            raise TypeError(
+                f"{where}: {field}: at a call the value itself is given, got the expression {item!r}"
+            )
+    if attribute.kind == "dimensions":
+        yield attribute.id, struct.pack("<3I", *values, *[1] * (3 - len(values)))
+    elif attribute.kind == "event":
+        yield attribute.id, struct.pack("<Qii", values[0], 0, 0)
+    else:
+        yield attribute.id, struct.pack("<i", values[0])
+
+
+def _handle(event: Any) -> Any:
+    """Return an event's handle: torch's name for it, CuPy's, cuda.core's."""
+    for name in ("cuda_event", "ptr", "handle"):
+        handle = getattr(event, name, None)
+        if handle is not None and hasattr(handle, "__int__"):
+            return int(handle)
+    return event
