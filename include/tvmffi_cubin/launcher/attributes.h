@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "../cluster.h"
 #include "expression.h"
 #include "options.h"
 
@@ -18,30 +19,11 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute), "laid out as the driver's");
 static_assert(offsetof(LaunchAttribute, words) == offsetof(CUlaunchAttribute, value), "likewise");
 
-// CUDA 12.8's; the headers may be older than the driver.
-constexpr auto kPreferredCluster = static_cast<CUlaunchAttributeID>(11);
-
-/*! \brief Blocks of a cluster in each dimension. */
-struct ClusterShape {
-  uint32_t x = 0, y = 0, z = 0;  // zeros: there is none
-  bool exists() const { return x != 0; }
-  uint64_t blocks() const { return static_cast<uint64_t>(x) * y * z; }
-};
-
-/*! \brief An attribute's value; null where a launch does not carry it. */
-inline const CUlaunchAttributeValue* FindAttribute(const CUlaunchConfig& config,
-                                                   CUlaunchAttributeID id) {
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    if (config.attrs[i].id == id) return &config.attrs[i].value;
-  }
-  return nullptr;
-}
-
 /*! \brief A launch's cluster: what it carries, else what the kernel fixes. */
 inline ClusterShape FindCluster(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
   const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  if (value == nullptr) return {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
-  return {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+  if (value != nullptr) return ClusterIn(value);
+  return {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
 }
 
 /*! \brief Whether all blocks of a launch have to be resident at once. */
@@ -68,14 +50,14 @@ __attribute__((noinline)) inline int CheckClusters(const char* function,
                                                    const EmbeddedKernel& kernel,
                                                    const CUlaunchConfig& config) {
   const ClusterShape shape = FindCluster(kernel, config);
-  const auto* preferred = FindAttribute(config, kPreferredCluster);
+  const auto* preferred = FindAttribute(config, kPreferredClusterDimension);
   const uint32_t cluster[] = {shape.x, shape.y, shape.z};
   const uint32_t grid[] = {config.gridDimX, config.gridDimY, config.gridDimZ};
-  if (preferred != nullptr && !shape.exists()) {
+  if (preferred != nullptr && shape.x == 0) {
     return Fail("ValueError", "%s: preferred_cluster is given without cluster, its least size",
                 function);
   }
-  for (int i = 0; i < 3 && shape.exists(); ++i) {
+  for (int i = 0; i < 3 && shape.x != 0; ++i) {
     const char axis = static_cast<char>('x' + i);
     if (kernel.cluster[0] != 0 && cluster[i] != kernel.cluster[i]) {
       return Fail("ValueError",

@@ -67,7 +67,7 @@ __attribute__((noinline, cold)) inline int FailEvaluation(const FunctionPlan& fu
   }
   if (evaluation.failure == kDriverFailed) {
     const Status status = {static_cast<CUresult>(evaluation.driver_result), evaluation.driver_call};
-    return FailLaunch(function.name, *evaluation.kernel, evaluation.device, nullptr, status);
+    return FailLaunch({function, 0, false}, *evaluation.kernel, evaluation.device, nullptr, status);
   }
   const bool is_condition = evaluation.failure == kDoesNotHold;
   return Fail("ValueError", "%s: the %s '%s' %s", function.name,
@@ -111,15 +111,15 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
 }
 
 /*! \brief Launches what PrepareLaunch prepared; a grid with a zero in it does nothing. */
-inline int RunLaunch(const FunctionPlan& function, const Driver* driver, const LaunchPlan& launch,
+inline int RunLaunch(const LaunchSite& site, const Driver* driver, const LaunchPlan& launch,
                      int device, const CUlaunchConfig& config, void** params) {
   if (IsEmpty(config)) return 0;
   DeviceScope scope;
   const Status status = scope.Enter(driver, device);
-  if (!status.ok()) return FailLaunch(function.name, *launch.kernel, device, nullptr, status);
+  if (!status.ok()) return FailLaunch(site, *launch.kernel, device, nullptr, status);
   // After the driver has answered: in a forked child another thread's unloading never ends.
   ImageUse use(launch.kernel->image);
-  return LaunchKernel(function.name, driver, launch.kernel, device, config, params);
+  return LaunchKernel(site, driver, launch.kernel, device, config, params);
 }
 
 /*!
@@ -178,7 +178,9 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
     const LaunchPlan& launch = function.launches[i];
     if (launch.reads_num_sms) {
       const Status status = CountSms(driver, device, &evaluation.num_sms);
-      if (!status.ok()) return FailLaunch(function.name, *launch.kernel, device, nullptr, status);
+      if (!status.ok()) {
+        return FailLaunch({function, i, false}, *launch.kernel, device, nullptr, status);
+      }
     }
     memset(&configs[i], 0, sizeof(configs[i]));
     configs[i].hStream = stream;
@@ -197,7 +199,8 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
   }
   for (int i = 0; i < function.num_launches; ++i) {
     const LaunchPlan& launch = function.launches[i];
-    if (RunLaunch(function, driver, launch, device, configs[i], params) != 0) return -1;
+    const LaunchSite site{function, i, true};
+    if (RunLaunch(site, driver, launch, device, configs[i], params) != 0) return -1;
     params += launch.num_sources;
   }
   return 0;

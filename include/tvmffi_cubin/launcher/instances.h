@@ -45,7 +45,8 @@ inline int EvaluateWhen(const Instance& instance, const Argument* arguments, int
     if (device < 0) device = CurrentDevice(driver);
     const Status status = CountSms(driver, device, &evaluation->num_sms);
     if (!status.ok()) {
-      return FailLaunch(function.name, *function.launches[0].kernel, device, nullptr, status);
+      return FailLaunch({function, 0, false}, *function.launches[0].kernel, device, nullptr,
+                        status);
     }
   }
   instance.when(evaluation);
