@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from . import nvjitlink, nvrtc
     from .module import Module, load_module
     from .module_function import Function
+    from .occupancy import Occupancy
     from .stream import use_stream
 
 __version__ = "0.1.0"
@@ -44,6 +45,7 @@ __all__ = [
     "LaunchError",
     "LaunchLimitError",
     "Module",
+    "Occupancy",
     "Parameter",
     "ToolchainError",
     "build",
@@ -61,6 +63,7 @@ __all__ = [
 _LAZY = {
     "Function": "module_function",
     "Module": "module",
+    "Occupancy": "occupancy",
     "load_module": "module",
     "use_stream": "stream",
     "nvjitlink": None,

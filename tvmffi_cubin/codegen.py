@@ -13,7 +13,7 @@ from .dispatched import Dispatched
 from .function import Function, KernelRef
 from .function_text import function_text
 
-__all__ = ["image_unit", "launcher_unit"]
+__all__ = ["image_unit", "kernel_rows", "launcher_unit"]
 
 _SMALL_SMEM = 48 * 1024
 _BLOCK_THREADS = 1024
@@ -66,11 +66,8 @@ def launcher_unit(
     manifest : mapping
         What the shared object says of itself; kept in it as JSON.
     """
-    kernels: dict[tuple[str, str], KernelRef] = {}
-    for function in functions:
-        for bound in function.launches:
-            kernels.setdefault(bound.kernel.key, bound.kernel)
-    rows = {key: number for number, key in enumerate(kernels)}
+    kernels = kernel_rows(functions)
+    rows = {ref.key: number for number, ref in enumerate(kernels)}
     return template("launcher.cc.in").substitute(
         embeds="\n".join(f"EMBED_CUBIN({name});" for name in images),
         images="\n".join(
@@ -78,7 +75,7 @@ def launcher_unit(
             for name in images
         ),
         image_list=", ".join(f"&image_{name}" for name in images),
-        kernels="\n".join(_kernel_row(ref) for ref in kernels.values()),
+        kernels="\n".join(_kernel_row(ref) for ref in kernels),
         functions="\n".join(
             _tables(index, function, rows) for index, function in enumerate(functions)
         ),
@@ -92,6 +89,15 @@ def launcher_unit(
         ),
         manifest=c_string(json.dumps(manifest)),
     )
+
+
+def kernel_rows(functions: Sequence[Function | Dispatched]) -> tuple[KernelRef, ...]:
+    """Return the kernels that functions launch, in the order of the launcher's table."""
+    kernels: dict[tuple[str, str], KernelRef] = {}
+    for function in functions:
+        for bound in function.launches:
+            kernels.setdefault(bound.kernel.key, bound.kernel)
+    return tuple(kernels.values())
 
 
 def _tables(

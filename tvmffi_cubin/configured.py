@@ -12,7 +12,7 @@ from .launch_attributes import ATTRIBUTES, RAW, encode
 if TYPE_CHECKING:
     from .module_function import Function
 
-__all__ = ["Configured"]
+__all__ = ["Configured", "dimensions", "integer"]
 
 Dimensions = tuple[int, int, int]
 
@@ -109,10 +109,10 @@ class Configured:
         if ("grid" in given) != ("block" in given):
             raise TypeError(f"{self._function.name}: grid and block go together, give both")
         set_: dict[str, Any] = {
-            name: _dimensions(name, given.pop(name)) for name in _SHAPE & given.keys()
+            name: dimensions(name, given.pop(name)) for name in _SHAPE & given.keys()
         }
         if "dynamic_smem_bytes" in given:
-            set_["smem"] = _integer("dynamic_smem_bytes", given.pop("dynamic_smem_bytes"))
+            set_["smem"] = integer("dynamic_smem_bytes", given.pop("dynamic_smem_bytes"))
         attributes = dict(self._options.attributes)
         for name, value in given.items():
             if name not in ATTRIBUTES and name != RAW:
@@ -145,7 +145,14 @@ class Configured:
 _SHAPE = {"grid", "block"}
 
 
-def _integer(what: str, value: Any) -> int:
+def integer(what: str, value: Any) -> int:
+    """Return a value of a call as an int.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is none, or beyond 64 bits.
+    """
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{what}: got {value!r}, wanted an int")
     number = int(value.__index__())
@@ -154,10 +161,17 @@ def _integer(what: str, value: Any) -> int:
     return number
 
 
-def _dimensions(what: str, value: Any) -> Dimensions:
+def dimensions(what: str, value: Any) -> Dimensions:
+    """Return one to three dimensions of a call, those left out being 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        They are not as many, or not of integers.
+    """
     values = tuple(value) if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(values) <= 3:
         raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
-    numbers = [_integer(what, item) for item in values]
+    numbers = [integer(what, item) for item in values]
     x, y, z = numbers + [1] * (3 - len(numbers))
     return x, y, z

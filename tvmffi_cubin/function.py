@@ -125,6 +125,14 @@ class BoundLaunch:
         """The most attributes that the launch can carry."""
         return len(self.attributes) + len(self.launch.attributes or {})
 
+    def constant_shape(self) -> dict[str, Any]:
+        """Return what of block, shared memory and cluster does not depend on a call."""
+        fields = ("block", "dynamic_smem_bytes", "cluster")
+        shape = {name: getattr(self.launch, name) for name in fields}
+        values = (x if isinstance(x, tuple) else (x,) for x in shape.values())
+        is_constant = [all(isinstance(x, int) for x in figures) for figures in values]
+        return {name: shape[name] for name, known in zip(shape, is_constant, strict=True) if known}
+
 
 @dataclass(frozen=True)
 class Function:
@@ -153,4 +161,5 @@ class Function:
             "doc": self.doc,
             "launches": len(self.launches),
             "kernels": [bound.kernel.kernel.name for bound in self.launches],
+            "shapes": [bound.constant_shape() for bound in self.launches],
         }

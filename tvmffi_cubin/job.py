@@ -56,6 +56,9 @@ class Job:
             "schema": 1,
             "name": self.request.name,
             "functions": {f.name: f.facts() for f in self.exports.functions},
+            "kernels": [
+                [x.kernel.name, x.display] for x in codegen.kernel_rows(self.exports.functions)
+            ],
             "images": {i.name: image_facts(i) for i in self.images},
         }
 

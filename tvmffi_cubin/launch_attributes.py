@@ -156,7 +156,7 @@ def encode(field: str, value: Any, *, where: str) -> Iterator[tuple[int, bytes]]
     for item in values:
         if isinstance(item, str):
             raise TypeError(
-                f"{where}: {field}: at a call the value itself is given, got the expression {item!r}"
+                f"{where}: {field}: at a call a value is given, got the expression {item!r}"
             )
     if attribute.kind == "dimensions":
         yield attribute.id, struct.pack("<3I", *values, *[1] * (3 - len(values)))

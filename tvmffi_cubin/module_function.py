@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import inspect
 
     from .module import Module
+    from .occupancy import Occupancy
 
 __all__ = ["Function"]
 
@@ -73,6 +74,43 @@ class Function(tvm_ffi.Function):
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with keywords, by the parameters' names."""
         self(*self._ordered(args, kwargs))
+
+    def occupancy(
+        self,
+        block: Any = None,
+        dynamic_smem_bytes: int | None = None,
+        *,
+        cluster: Any = None,
+        kernel: str | None = None,
+        device: Any = None,
+    ) -> Occupancy:
+        """Tell how much of the kernel fits a device at once.
+
+        Parameters
+        ----------
+        block : int or sequence of up to three, optional
+            Threads of a block. Default: the launch's own, where that is a constant.
+        dynamic_smem_bytes : int, optional
+            Dynamic shared memory of a block. Default: the launch's own.
+        cluster : int or sequence of up to three, optional
+            Blocks of a cluster. Default: the launch's own, else what the kernel fixes.
+        kernel : str, optional
+            Which kernel, where the function launches several.
+        device : int or torch.device, optional
+            Default: the current one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A figure is not known and not given, or is none; it is not clear which kernel is meant.
+        LaunchError
+            The driver refuses.
+        """
+        from .occupancy import occupancy
+
+        return occupancy(
+            self, block, dynamic_smem_bytes, cluster=cluster, kernel=kernel, device=device
+        )
 
     @cached_property
     def info(self) -> Mapping[str, Any] | None:

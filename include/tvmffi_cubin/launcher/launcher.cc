@@ -1,6 +1,7 @@
 // What every generated launcher shares: compiled once a toolchain, linked into each shared object.
 // It must not depend on any one module, and nothing in it may throw.
 #include "instances.h"
+#include "occupancy.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -86,6 +87,45 @@ void Evaluation::SetEvent(uint32_t id, int64_t handle) {
 
 void Evaluation::SetRaw(uint32_t id, const unsigned char* value, uint32_t size) {
   memcpy(AddAttribute(this, id), value, size);
+}
+
+int64_t Evaluation::MaxCooperativeBlocks() {
+  CUlaunchConfig config;
+  // A figure that is out of range is told where it is used.
+  if (failure != nullptr || !FillForOccupancy(*this, &config)) return 1;
+  Occupancy found;
+  const Status status = KernelOccupancy(OpenDriver(), kernel, device, config, &found);
+  if (status.ok()) return found.cooperative_blocks;
+  driver_result = status.result;
+  driver_call = status.call;
+  return Failed(kDriverFailed);
+}
+
+int DescribeOccupancy(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int num_args,
+                      TVMFFIAny* result) {
+  OccupancyQuestion question;
+  if (num_args != kNumOccupancyArguments) {
+    return Fail("TypeError", "occupancy: got %d arguments, wanted %d", num_args,
+                kNumOccupancyArguments);
+  }
+  int64_t* const words = &question.kernel;
+  for (int i = 0; i < num_args; ++i) {
+    bool present = false;
+    words[i] = 0;
+    if (ReadOption("occupancy", "argument", args[i], &words[i], &present) != 0) return -1;
+    if (words[i] < INT32_MIN || words[i] > INT32_MAX) {
+      return Fail("ValueError", "occupancy: %lld is beyond any device's limit",
+                  static_cast<long long>(words[i]));
+    }
+  }
+  if (question.kernel < 0 || question.kernel >= num_kernels) {
+    return Fail("ValueError", "occupancy: there is no kernel %lld",
+                static_cast<long long>(question.kernel));
+  }
+  Text answer;
+  const int device = static_cast<int>(question.device);
+  if (AnswerOccupancy(&kernels[question.kernel], question, device, &answer) != 0) return -1;
+  return ReturnText(answer.chars, strlen(answer.chars), result);
 }
 
 int Call(const FunctionPlan& function, const TVMFFIAny* args, int num_args) {

@@ -1,0 +1,150 @@
+"""`Occupancy`: how much of a kernel fits a device at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import tvm_ffi
+
+from .configured import dimensions, integer
+
+if TYPE_CHECKING:
+    from .module_function import Function
+
+__all__ = ["Occupancy", "occupancy"]
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How much of a kernel fits a device at once, in one shape of block and cluster.
+
+    Attributes
+    ----------
+    device : int
+        The device.
+    threads : int
+        Of a block.
+    blocks_per_sm : int
+        Blocks that one multiprocessor holds; 0: it cannot have one of this shape.
+    threads_per_sm : int
+        Threads that a multiprocessor can hold, of whatever kernel.
+    max_cooperative_blocks : int
+        Blocks of the largest cooperative grid; 0 where the device has none.
+    max_cluster_blocks : int
+        Blocks of the largest cluster, beyond the portable 8 where the device has it; 1 where the
+        device has no clusters.
+    max_active_clusters : int
+        Clusters of the given size that the device holds; 0 without a cluster.
+    registers : int
+        Of a thread.
+    static_smem_bytes : int
+        Static shared memory of a block.
+    local_bytes : int
+        Local memory of a thread, where registers are spilled to.
+    max_threads : int
+        The most threads that a block can have.
+    max_dynamic_smem_bytes : int
+        The most dynamic shared memory that a block can have, all of it opted into.
+    """
+
+    device: int
+    threads: int
+    blocks_per_sm: int
+    threads_per_sm: int
+    max_cooperative_blocks: int
+    max_cluster_blocks: int
+    max_active_clusters: int
+    registers: int
+    static_smem_bytes: int
+    local_bytes: int
+    max_threads: int
+    max_dynamic_smem_bytes: int
+
+    @property
+    def fraction(self) -> float:
+        """Threads that a multiprocessor holds of this kernel, of those that it can hold."""
+        return self.blocks_per_sm * self.threads / self.threads_per_sm
+
+
+def occupancy(
+    function: Function,
+    block: Any,
+    dynamic_smem_bytes: Any,
+    *,
+    cluster: Any,
+    kernel: str | None,
+    device: Any,
+) -> Occupancy:
+    """Return what `Function.occupancy` documents.
+
+    Raises
+    ------
+    TypeError, ValueError, LaunchError
+        See there.
+    """
+    facts = function._generated()
+    row, shape = _row(function, kernel, facts.get("instances", [facts]))
+    block = shape.get("block") if block is None else block
+    if block is None:
+        raise TypeError(
+            f"{function.name}.occupancy: the block is not known before a call: give block="
+        )
+    smem = dynamic_smem_bytes if dynamic_smem_bytes is not None else shape.get("dynamic_smem_bytes")
+    if smem is None:
+        raise TypeError(
+            f"{function.name}.occupancy: its shared memory is not known before a call: give "
+            "dynamic_smem_bytes="
+        )
+    cluster = shape.get("cluster") if cluster is None else cluster
+    sizes = _positive("block", dimensions("block", block))
+    clusters = (0, 0, 0)
+    if cluster is not None:
+        clusters = _positive("cluster", dimensions("cluster", cluster))
+    if integer("dynamic_smem_bytes", smem) < 0:
+        raise ValueError(f"dynamic_smem_bytes is {smem}, wanted 0 or more")
+    ask = tvm_ffi.Module.get_function(function._module, "_tvmffi_cubin_occupancy")
+    text = ask(row, _ordinal(device), *sizes, integer("dynamic_smem_bytes", smem), *clusters)
+    where, *found = json.loads(str(text))
+    return Occupancy(where, sizes[0] * sizes[1] * sizes[2], *found)
+
+
+def _row(
+    function: Function, wanted: str | None, instances: Sequence[Any]
+) -> tuple[int, dict[str, Any]]:
+    """Return the launcher's number of a kernel, and what is constant of its launch."""
+    rows = {
+        symbol: (i, name) for i, (symbol, name) in enumerate(function._module.manifest["kernels"])
+    }
+    launches = {
+        symbol: shape
+        for facts in instances
+        for symbol, shape in zip(facts["kernels"], facts["shapes"], strict=True)
+    }
+    found = [x for x in launches if wanted is None or wanted in (x, rows[x][1])]
+    if len(found) != 1:
+        names = ", ".join(rows[x][1] for x in launches)
+        got = "which of them is not said" if wanted is None else f"got kernel={wanted!r}"
+        raise ValueError(
+            f"{function.name}.occupancy: the function launches {names}; {got}: give kernel="
+        )
+    return rows[found[0]][0], launches[found[0]]
+
+
+def _positive(what: str, values: tuple[int, int, int]) -> tuple[int, int, int]:
+    for axis, value in zip("xyz", values, strict=True):
+        if not 1 <= value < 2**31:
+            raise ValueError(f"{what}.{axis} is {value}, wanted 1 to {2**31 - 1}")
+    return values
+
+
+def _ordinal(device: Any) -> int:
+    if device is None:
+        return -1
+    index = getattr(device, "index", device)  # a torch.device has one
+    number = integer("device", 0 if index is None else index)
+    if number < 0:
+        raise ValueError(f"device is {number}, wanted the number of a device, 0 or more")
+    return number
