@@ -73,8 +73,13 @@ class Configured:
                 f"{self._function.name}[...]: wanted [grid, block] or "
                 f"[grid, block, dynamic_smem_bytes], got {shape!r}"
             )
-        names = ("grid", "block", "dynamic_smem_bytes")
-        return self.configure(**dict(zip(names, shape, strict=False)))
+        changes: dict[str, Any] = {
+            "grid": dimensions("grid", shape[0]),
+            "block": dimensions("block", shape[1]),
+        }
+        if len(shape) == 3:
+            changes["smem"] = integer("dynamic_smem_bytes", shape[2])
+        return self._with(**changes)
 
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""

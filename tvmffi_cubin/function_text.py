@@ -181,6 +181,11 @@ def reads_num_sms(read: expr.Name | expr.TensorField) -> bool:
     return isinstance(read, expr.Name) and read.name == "num_sms"
 
 
+def reads_occupancy(read: expr.Name | expr.TensorField) -> bool:
+    """Whether a read of an expression is that of how many blocks can be resident."""
+    return isinstance(read, expr.Name) and read.name == "max_cooperative_blocks"
+
+
 def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str:
     trees = [f.tree for f in bound.figures.values() if isinstance(f, Formula)]
     trees += [source.formula.tree for source in bound.sources if isinstance(source, Computed)]
@@ -202,13 +207,15 @@ def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str
 
 
 def _evaluation(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
-    lines = _shape(bound, "block", numbers)
+    # How many blocks can be resident depends on all else.
+    grid_is_last = any(map(reads_occupancy, _grid_reads(bound)))
+    lines = _shape(bound, numbers, *(("block",) if grid_is_last else ("grid", "block")))
     smem = bound.figures.get(_SMEM, 0)
     if smem != 0:
         lines.append(f"  if (own_smem) {_assignment(_SMEM, smem, numbers)}")
     lines += [f"  {line}" for line in attributes_text(bound, numbers)]
-    # Last, because how many blocks can be resident depends on all of the above.
-    lines += _shape(bound, "grid", numbers)
+    if grid_is_last:
+        lines += _shape(bound, numbers, "grid")
     computed = [source for source in bound.sources if isinstance(source, Computed)]
     for index, source in enumerate(computed):
         value = expression_text(source.formula.tree, numbers)
@@ -217,9 +224,15 @@ def _evaluation(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _shape(bound: BoundLaunch, what: str, numbers: Mapping[str, int]) -> list[str]:
-    figures = [x for x in bound.figures.items() if x[0].startswith(f"{what}.")]
-    if not figures:
+def _grid_reads(bound: BoundLaunch) -> Iterable[expr.Name | expr.TensorField]:
+    for what, figure in bound.figures.items():
+        if what.startswith("grid.") and isinstance(figure, Formula):
+            yield from expr.names(figure.tree)
+
+
+def _shape(bound: BoundLaunch, numbers: Mapping[str, int], *fields: str) -> list[str]:
+    figures = [x for x in bound.figures.items() if x[0].partition(".")[0] in fields]
+    if bound.launch.grid is None:
         return []
     lines = (f"    {_assignment(*figure, numbers)}" for figure in figures)
     return ["  if (own_shape) {", *lines, "  }"]

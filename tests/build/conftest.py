@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import tvm_ffi
+from attribute_kernels import ATTRIBUTE_FUNCTIONS, ATTRIBUTE_KERNELS
 from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
 from stub.driver_stub import DriverStub
@@ -29,6 +30,14 @@ def scalars(_own_environment: None) -> tc.Module:
 def ops(_own_environment: None) -> tc.Module:
     """The functions of OPS_FUNCTIONS, for the stub's devices 0 and 1."""
     return tc.load_inline("ops", OPS, functions=OPS_FUNCTIONS, arch="sm_90")
+
+
+@pytest.fixture(scope="session")
+def attribute_module(_own_environment: None) -> tc.Module:
+    """The functions of ATTRIBUTE_FUNCTIONS."""
+    return tc.load_inline(
+        "attributes", ATTRIBUTE_KERNELS, functions=ATTRIBUTE_FUNCTIONS, arch="sm_90"
+    )
 
 
 @pytest.fixture

@@ -116,7 +116,10 @@ def test_a_refused_first_retain_is_retried(driver_stub):
 def test_an_earlier_launch_stands_where_a_later_one_is_refused(ops, driver_stub):
     x = cuda_array(driver_stub, 4)
     driver_stub.fail("cuLaunchKernelEx", ILLEGAL_ADDRESS, nth=2)
-    with pytest.raises(tc.LaunchError, match="pipeline: kernel second of image kernels"):
+    with pytest.raises(
+        tc.LaunchError,
+        match=r"pipeline: launch 2 of 2 \(the one before it went ahead\): kernel second of image",
+    ):
         ops.pipeline(x, x, 1, x)
     assert [launch.kernel for launch in driver_stub.launches()] == ["first"]
 

@@ -101,6 +101,9 @@ def test_the_conditions_of_an_instance_s_launches_are_all_shown():
     assert function.signature == "k0 + k1(int n) when (n > 0 or n < -9) and (n != 7)"
 
 
+CONSTANT = [{"block": (1,), "dynamic_smem_bytes": 0}]
+
+
 def test_the_facts_have_the_instances_together_and_each_by_itself():
     function = dispatched(
         "f",
@@ -119,12 +122,14 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "params": [["x", "const float*"], ["n", "int"]],
                 "launches": 1,
                 "kernels": ["a"],
+                "shapes": CONSTANT,
             },
             {
                 "signature": "b(const int* x, long m, bool c) when c",
                 "params": [["x", "const int*"], ["m", "long"], ["c", "bool"]],
                 "launches": 1,
                 "kernels": ["b"],
+                "shapes": CONSTANT,
             },
         ],
     }

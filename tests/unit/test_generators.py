@@ -11,7 +11,9 @@ PACKAGE = Path(tvmffi_cubin.__file__).parent
 
 # What a build does with these is in the key by itself, or changes nothing of what it makes. A new
 # module belongs here or into `toolset.GENERATORS`: there, if generated text depends on it.
-ARGUMENTS = "arguments dispatch export files flag_files flag_paths given_image inline link_options"
+ARGUMENTS = (
+    "arguments dispatch export figures files flag_files flag_paths given_image inline link_options"
+)
 ARGUMENTS += " options over pch preprocessor_flags request source source_files"
 TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
@@ -23,7 +25,7 @@ READERS = "cubin device_symbols elf elf_file fatbin zstd"
 READERS += " image_kind include_scan lz4 ptx sources"
 CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback folder key lock"
 CACHE += " observer private_folder workplace"
-LOADED = "__init__ __main__ assemble module module_function obtain stream"
+LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy stream"
 OTHERS = {
     f"{name}.py" for name in f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED}".split()
 }

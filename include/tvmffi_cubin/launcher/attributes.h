@@ -1,6 +1,7 @@
 /*!
  * \file tvmffi_cubin/launcher/attributes.h
- * \brief The attributes of a launch: the caller's and the function's, and what they ask of the grid.
+ * \brief The attributes of a launch: the caller's and the function's, and what they ask of the
+ * grid.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_ATTRIBUTES_H_
 #define TVMFFI_CUBIN_LAUNCHER_ATTRIBUTES_H_
@@ -70,8 +71,9 @@ __attribute__((noinline)) inline int CheckClusters(const char* function,
       // The three words lie as those of clusterDim.
       const uint32_t larger = (&preferred->clusterDim.x)[i];
       if (larger % wanted != 0 || larger == 0) {
-        return Fail("ValueError", "%s: preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u",
-                    function, axis, larger, axis, wanted);
+        return Fail("ValueError",
+                    "%s: preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u", function,
+                    axis, larger, axis, wanted);
       }
       if (i == 2 && larger != wanted) {
         return Fail("ValueError", "%s: preferred_cluster.z is %u, wanted %u as in cluster.z",

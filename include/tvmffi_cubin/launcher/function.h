@@ -62,8 +62,8 @@ __attribute__((noinline, cold)) inline int FailEvaluation(const FunctionPlan& fu
     const char axis[] = {'.', evaluation.axis, '\0'};
     return Fail("ValueError", "%s: %s%s is %lld, wanted %lld to %lld", function.name,
                 evaluation.where, evaluation.axis != '\0' ? axis : "",
-                static_cast<long long>(evaluation.value),
-                static_cast<long long>(evaluation.least), static_cast<long long>(evaluation.most));
+                static_cast<long long>(evaluation.value), static_cast<long long>(evaluation.least),
+                static_cast<long long>(evaluation.most));
   }
   if (evaluation.failure == kDriverFailed) {
     const Status status = {static_cast<CUresult>(evaluation.driver_result), evaluation.driver_call};
@@ -99,7 +99,7 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
   if (__builtin_expect(evaluation->num_attributes != 0 || launch.kernel->cluster[0] != 0, 0)) {
     config->attrs = reinterpret_cast<CUlaunchAttribute*>(evaluation->attributes);
     config->numAttrs = static_cast<unsigned>(evaluation->num_attributes);
-    if (CheckClusters(function.name, *launch.kernel, *config) != 0) return -1;
+    if (!IsEmpty(*config) && CheckClusters(function.name, *launch.kernel, *config) != 0) return -1;
   }
   for (int i = 0; i < launch.num_sources; ++i) {
     const Source& source = launch.sources[i];

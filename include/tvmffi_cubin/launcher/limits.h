@@ -15,9 +15,8 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief Whether a shape is within what every device allows the kernel. */
 inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
   constexpr uint32_t kBlock = 1024, kBlockZ = 64, kGrid = 65535, kGridX = INT32_MAX;
-  return config.gridDimX <= kGridX &&
-         config.gridDimY <= kGrid && config.gridDimZ <= kGrid && config.blockDimX <= kBlock &&
-         config.blockDimY <= kBlock && config.blockDimZ <= kBlockZ &&
+  return config.gridDimX <= kGridX && config.gridDimY <= kGrid && config.gridDimZ <= kGrid &&
+         config.blockDimX <= kBlock && config.blockDimY <= kBlock && config.blockDimZ <= kBlockZ &&
          config.blockDimX * config.blockDimY * config.blockDimZ <= kernel.max_threads;
 }
 

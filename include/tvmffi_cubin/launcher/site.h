@@ -14,8 +14,8 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief One launch of a function. */
 struct LaunchSite {
   const FunctionPlan& function;
-  int number;            // of the launch, from 0
-  bool is_under_way;     // the launches before it went ahead
+  int number;         // of the launch, from 0
+  bool is_under_way;  // the launches before it went ahead
 };
 
 /*! \brief "f", and of several launches "f: launch 2 of 3 (the one before it went ahead)". */

@@ -10,7 +10,7 @@ EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "ns_all", "ns::all", nullptr, {48128u}},
+    {&image_kernels, "ns_all", "ns::all", nullptr, {48128u}, 1024u, {0, 0, 0}},
 };
 
 // all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)
@@ -53,7 +53,7 @@ void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
   e->Store(1, Kind::kFloat, 4, "(x.numel + 1) // 2", e->FloorDiv(e->Add(e->Numel(0), 1LL), 2LL));
 }
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 12, 2, true, true, evaluate_0_0},
+    {&kernels[0], sources_0_0, 12, 2, true, true, evaluate_0_0, 0},
 };
 constexpr FunctionPlan function_0 = {"all", params_0, 9, launches_0, 1, 12};
 
@@ -84,6 +84,10 @@ TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_unload) {
   (void)args, (void)num_args, (void)result;
   return Unload(images, sizeof(images) / sizeof(images[0]), kernels,
                 sizeof(kernels) / sizeof(kernels[0]));
+}
+
+TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_occupancy) {
+  return DescribeOccupancy(kernels, sizeof(kernels) / sizeof(kernels[0]), args, num_args, result);
 }
 
 TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_manifest) {

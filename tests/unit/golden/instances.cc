@@ -10,10 +10,10 @@ EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "v", "v", nullptr, {49152u}},
-    {&image_kernels, "s", "s", nullptr, {49152u}},
-    {&image_kernels, "t", "t", nullptr, {49152u}},
-    {&image_kernels, "u", "u", nullptr, {49152u}},
+    {&image_kernels, "v", "v", nullptr, {49152u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "s", "s", nullptr, {49152u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "t", "t", nullptr, {49152u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "u", "u", nullptr, {49152u}, 1024u, {0, 0, 0}},
 };
 
 // f: the first that fits
@@ -33,7 +33,7 @@ void evaluate_0_0_0(Evaluation* e, bool own_shape, bool own_smem) {
   }
 }
 constexpr LaunchPlan launches_0_0[] = {
-    {&kernels[0], sources_0_0_0, 2, 0, true, false, evaluate_0_0_0},
+    {&kernels[0], sources_0_0_0, 2, 0, true, false, evaluate_0_0_0, 0},
 };
 void when_0_0(Evaluation* e) {
   e->Require("n % 4 == 0", (e->Mod(e->Integer(1), 4LL) == 0LL));
@@ -64,8 +64,8 @@ void evaluate_0_1_1(Evaluation* e, bool own_shape, bool own_smem) {
   }
 }
 constexpr LaunchPlan launches_0_1[] = {
-    {&kernels[1], sources_0_1_0, 2, 0, true, false, evaluate_0_1_0},
-    {&kernels[2], sources_0_1_1, 1, 0, true, true, evaluate_0_1_1},
+    {&kernels[1], sources_0_1_0, 2, 0, true, false, evaluate_0_1_0, 0},
+    {&kernels[2], sources_0_1_1, 1, 0, true, true, evaluate_0_1_1, 0},
 };
 void when_0_1(Evaluation* e) {
   e->Require("x.data_ptr != 0", (e->DataPtr(0) != 0LL));
@@ -73,7 +73,7 @@ void when_0_1(Evaluation* e) {
 }
 // u()
 constexpr LaunchPlan launches_0_2[] = {
-    {&kernels[3], nullptr, 0, 0, false, false, nullptr},
+    {&kernels[3], nullptr, 0, 0, false, false, nullptr, 0},
 };
 constexpr Instance instances_0[] = {
     {{"f", params_0_0, 2, launches_0_0, 1, 2}, "v(float4* x, int n) when n % 4 == 0", false, when_0_0},
@@ -99,7 +99,7 @@ void evaluate_1_0(Evaluation* e, bool own_shape, bool own_smem) {
   }
 }
 constexpr LaunchPlan launches_1[] = {
-    {&kernels[0], sources_1_0, 2, 0, true, false, evaluate_1_0},
+    {&kernels[0], sources_1_0, 2, 0, true, false, evaluate_1_0, 0},
 };
 constexpr FunctionPlan function_1 = {"only", params_1, 2, launches_1, 1, 2};
 
@@ -147,6 +147,10 @@ TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_unload) {
   (void)args, (void)num_args, (void)result;
   return Unload(images, sizeof(images) / sizeof(images[0]), kernels,
                 sizeof(kernels) / sizeof(kernels[0]));
+}
+
+TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_occupancy) {
+  return DescribeOccupancy(kernels, sizeof(kernels) / sizeof(kernels[0]), args, num_args, result);
 }
 
 TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_manifest) {

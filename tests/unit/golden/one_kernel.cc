@@ -10,7 +10,7 @@ EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "saxpy", "saxpy", nullptr, {49152u}},
+    {&image_kernels, "saxpy", "saxpy", nullptr, {49152u}, 1024u, {0, 0, 0}},
 };
 
 // saxpy(float a, const float* x, float* y, int n)
@@ -27,7 +27,7 @@ constexpr Source sources_0_0[] = {
     {Source::kArgument, 3, nullptr},
 };
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 4, 0, false, false, nullptr},
+    {&kernels[0], sources_0_0, 4, 0, false, false, nullptr, 0},
 };
 constexpr FunctionPlan function_0 = {"saxpy", params_0, 4, launches_0, 1, 4};
 
@@ -58,6 +58,10 @@ TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_unload) {
   (void)args, (void)num_args, (void)result;
   return Unload(images, sizeof(images) / sizeof(images[0]), kernels,
                 sizeof(kernels) / sizeof(kernels[0]));
+}
+
+TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_occupancy) {
+  return DescribeOccupancy(kernels, sizeof(kernels) / sizeof(kernels[0]), args, num_args, result);
 }
 
 TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_manifest) {

@@ -12,9 +12,9 @@ EmbeddedImage image_extra = {__tvmffi_cubin_image_extra, "extra"};
 EmbeddedImage* const images[] = {&image_kernels, &image_extra};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "one", "one", nullptr, {49152u}},
-    {&image_extra, "two", "two", "sm_90a, compute_90", {49152u}},
-    {&image_kernels, "tick", "tick", nullptr, {49152u}},
+    {&image_kernels, "one", "one", nullptr, {49152u}, 1024u, {0, 0, 0}},
+    {&image_extra, "two", "two", "sm_90a, compute_90", {49152u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "tick", "tick", nullptr, {49152u}, 1024u, {0, 0, 0}},
 };
 
 // both(const float* x, float* t, float* y)
@@ -44,8 +44,8 @@ void evaluate_0_1(Evaluation* e, bool own_shape, bool own_smem) {
   }
 }
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 2, 0, true, false, evaluate_0_0},
-    {&kernels[1], sources_0_1, 2, 0, true, false, evaluate_0_1},
+    {&kernels[0], sources_0_0, 2, 0, true, false, evaluate_0_0, 0},
+    {&kernels[1], sources_0_1, 2, 0, true, false, evaluate_0_1, 0},
 };
 constexpr FunctionPlan function_0 = {"both", params_0, 3, launches_0, 2, 4};
 
@@ -59,7 +59,7 @@ constexpr Source sources_1_0[] = {
     {Source::kArgument, 1, nullptr},
 };
 constexpr LaunchPlan launches_1[] = {
-    {&kernels[0], sources_1_0, 2, 0, false, false, nullptr},
+    {&kernels[0], sources_1_0, 2, 0, false, false, nullptr, 0},
 };
 constexpr FunctionPlan function_1 = {"one", params_1, 2, launches_1, 1, 2};
 
@@ -71,7 +71,7 @@ void evaluate_2_0(Evaluation* e, bool own_shape, bool own_smem) {
   }
 }
 constexpr LaunchPlan launches_2[] = {
-    {&kernels[2], nullptr, 0, 0, true, false, evaluate_2_0},
+    {&kernels[2], nullptr, 0, 0, true, false, evaluate_2_0, 0},
 };
 constexpr FunctionPlan function_2 = {"tick", nullptr, 0, launches_2, 1, 1};
 
@@ -136,6 +136,10 @@ TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_unload) {
   (void)args, (void)num_args, (void)result;
   return Unload(images, sizeof(images) / sizeof(images[0]), kernels,
                 sizeof(kernels) / sizeof(kernels[0]));
+}
+
+TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_occupancy) {
+  return DescribeOccupancy(kernels, sizeof(kernels) / sizeof(kernels[0]), args, num_args, result);
 }
 
 TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_manifest) {

@@ -1,0 +1,341 @@
+"""What launches carry: the driver stand-in records the exact configuration."""
+
+import struct
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin.launch_attributes import ATTRIBUTES
+
+CLUSTER, POLICY, PDL, EVENT, COOPERATIVE = 4, 5, 6, 7, 2
+PRIORITY, DOMAIN, PREFERRED, COMPLETION, CARVEOUT = 8, 10, 11, 12, 14
+NON_PORTABLE = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+
+
+def value(layout, *numbers):
+    return struct.pack(layout, *numbers).ljust(64, b"\0")
+
+
+def dims(x, y=1, z=1):
+    return value("<3I", x, y, z)
+
+
+def flag(on=1):
+    return value("<i", on)
+
+
+@pytest.fixture
+def x(driver_stub):
+    return cuda_array(driver_stub, 4)
+
+
+def only(stub):
+    (launch,) = stub.launches()
+    return launch
+
+
+@pytest.mark.parametrize(
+    ("function", "attributes"),
+    [
+        ("plain", {}),
+        ("cluster", {CLUSTER: dims(4)}),
+        ("largest", {CLUSTER: dims(16)}),
+        ("cluster_3d", {CLUSTER: dims(2, 4, 2)}),
+        ("preferred", {CLUSTER: dims(2), PREFERRED: dims(8)}),
+        ("spread", {CLUSTER: dims(2), POLICY: flag(1)}),
+        ("balanced", {CLUSTER: dims(2), POLICY: flag(2)}),
+        ("early", {PDL: flag()}),
+        ("together", {COOPERATIVE: flag()}),
+        ("urgent", {PRIORITY: flag(-5)}),
+        ("remote", {DOMAIN: flag()}),
+        ("carveout", {CARVEOUT: flag(50)}),
+        ("attention", {CLUSTER: dims(4), POLICY: flag(1), PDL: flag()}),
+    ],
+)
+def test_a_launch_carries_exactly_what_it_says(
+    attribute_module, driver_stub, x, function, attributes
+):
+    attribute_module[function](x, 1)
+    launch = only(driver_stub)
+    assert launch.attributes == attributes
+    assert launch.block == (32, 1, 1)
+    assert launch.grid == ((8, 4, 2) if function == "cluster_3d" else (16, 1, 1))
+
+
+def test_expressions_and_conditions_give_attributes(attribute_module, driver_stub, x):
+    attribute_module.computed(x, 5, 2, 3, 1, 1, True, True, 4, 1)
+    attribute_module.computed(x, 0, 1, 1, 2, 2, False, True, 0, 0)
+    one, two = driver_stub.launches()
+    assert one.attributes == {
+        CLUSTER: dims(2, 3),
+        POLICY: flag(1),
+        PDL: flag(),
+        COOPERATIVE: flag(),
+        PRIORITY: flag(-4),
+        DOMAIN: flag(1),
+    }
+    assert one.grid == (8, 3, 1)
+    assert two.attributes == {
+        CLUSTER: dims(1, 1, 2),
+        POLICY: flag(2),
+        PRIORITY: flag(0),
+        DOMAIN: flag(0),
+    }
+
+
+def test_events_are_passed_by_their_handles(attribute_module, driver_stub, x):
+    attribute_module.events(x, 1, 0x1234567890, 0)
+    attribute_module.events(x, 1, 0, 77)
+    one, two = driver_stub.launches()
+    assert one.attributes == {EVENT: value("<Qii", 0x1234567890, 0, 0)}
+    assert two.attributes == {COMPLETION: value("<Qi", 77, 0)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1, 0, 1, 1, 0, True, True, 0, 0), r"computed: cluster\.x is 0, wanted 1 to 4294967295"),
+        ((1, 1, -1, 1, 0, True, True, 0, 0), r"cluster\.y is -1, wanted 1 to"),
+        ((1, 1, 1, 1, 3, True, True, 0, 0), "cluster_scheduling_policy is 3, wanted 0 to 2"),
+        ((1, 1, 1, 1, 0, True, True, 0, 2), "mem_sync_domain is 2, wanted 0 to 1"),
+    ],
+)
+def test_a_computed_attribute_out_of_range_is_an_error(
+    attribute_module, driver_stub, x, arguments, message
+):
+    with pytest.raises(ValueError, match=message):
+        attribute_module.computed(x, *arguments)
+    assert not driver_stub.launches()
+
+
+# Clusters and grids
+
+
+def test_a_grid_that_the_cluster_does_not_divide_is_an_error(attribute_module, driver_stub, x):
+    with pytest.raises(
+        ValueError,
+        match=r"plain: grid\.x is 16, wanted a multiple of cluster\.x, 3: a grid counts blocks",
+    ):
+        attribute_module.plain.configure(cluster=3)(x, 1)
+    with pytest.raises(ValueError, match=r"grid\.y is 1, wanted a multiple of cluster\.y, 2"):
+        attribute_module.plain.configure(cluster=(2, 2))(x, 1)
+    with pytest.raises(ValueError, match=r"grid\.x is 3, wanted a multiple of cluster\.x, 2"):
+        attribute_module.fixed(3)
+    assert not driver_stub.launches(failed=True)
+
+
+def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(attribute_module, driver_stub):
+    fixed = attribute_module.fixed
+    fixed[(4, 2), 32](4)
+    fixed[(4, 2), 32].configure(cluster=(2, 2))(4)
+    assert [launch.attributes for launch in driver_stub.launches()] == [{}, {CLUSTER: dims(2, 2)}]
+    with pytest.raises(ValueError, match=r"cluster\.x is 4, kernel fixed fixes it as 2"):
+        fixed[(4, 2), 32].configure(cluster=4)(4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"preferred_cluster": 4}, "preferred_cluster is given without cluster"),
+        ({"cluster": 2, "preferred_cluster": 3}, r"preferred_cluster\.x is 3, wanted a multiple"),
+        ({"cluster": 1, "preferred_cluster": (1, 1, 2)}, r"preferred_cluster\.z is 2, wanted 1"),
+        ({"cluster": 4, "preferred_cluster": 32}, r"grid\.x is 16, wanted a multiple of preferred"),
+    ],
+)
+def test_a_preferred_cluster_is_a_multiple_of_the_cluster(
+    attribute_module, driver_stub, x, options, message
+):
+    with pytest.raises(ValueError, match=message):
+        attribute_module.plain.configure(**options)(x, 1)
+    assert not driver_stub.launches(failed=True)
+
+
+def test_an_empty_grid_needs_no_whole_clusters(attribute_module, driver_stub):
+    attribute_module.fixed(0)
+    assert not driver_stub.launches()
+
+
+def test_clusters_beyond_the_portable_size_are_opted_into_once_a_device(driver_stub):
+    mod = tc.load_inline(
+        "large",
+        'extern "C" __global__ void large(float* x) {}',
+        functions={"large": tc.Launch(grid=16, block=32, cluster=16)},
+        arch="sm_90",
+    )
+    for device in (0, 1, 0, 1):
+        mod.large(cuda_array(driver_stub, 4, device=device))
+    calls = driver_stub.calls("cuKernelSetAttribute")
+    opted = [call.args["device"] for call in calls if call.args["attribute"] == NON_PORTABLE]
+    assert opted == [0, 1]
+    mod.unload()
+    mod.large(cuda_array(driver_stub, 4))
+    assert len(driver_stub.calls("cuKernelSetAttribute")) == len(calls) + 1
+    assert len(driver_stub.launches()) == 5
+
+
+# At the call
+
+
+def test_the_call_s_own_attributes_take_the_place_of_the_function_s(
+    attribute_module, driver_stub, x
+):
+    attention = attribute_module.attention
+    attention.configure(cluster=2, programmatic_dependent_launch=False)(x, 1)
+    attention.configure(priority=3).configure(cluster=8)(x, 1)
+    attention.configure(cluster=2).configure(cluster=(1, 1))(x, 1)
+    one, two, three = driver_stub.launches()
+    assert one.attributes == {CLUSTER: dims(2), POLICY: flag(1), PDL: flag(0)}
+    assert two.attributes == {PRIORITY: flag(3), CLUSTER: dims(8), POLICY: flag(1), PDL: flag()}
+    assert three.attributes == {CLUSTER: dims(1), POLICY: flag(1), PDL: flag()}
+
+
+def test_an_attribute_that_the_caller_gives_is_not_evaluated(attribute_module, driver_stub, x):
+    computed = attribute_module.computed.configure(cluster=1, cluster_scheduling_policy="spread")
+    computed[4, 32](x, 1, 0, 0, 0, 9, False, False, 0, 0)
+    assert only(driver_stub).attributes[CLUSTER] == dims(1)
+
+
+def test_shape_stream_and_attributes_combine_in_any_order(attribute_module, driver_stub, x):
+    k = attribute_module.k_free
+    with driver_stub.stream() as stream:
+        k[4, 64, 16].configure(cluster=2).on(stream)(x, 1)
+        k.configure(cluster=2, stream=stream).configure(
+            grid=4, block=64, dynamic_smem_bytes=16
+        ).call(n=1, x=x)
+    launches = driver_stub.launches()
+    assert {(i.grid, i.block, i.dynamic_smem_bytes, i.stream) for i in launches} == {
+        ((4, 1, 1), (64, 1, 1), 16, stream)
+    }
+    assert [i.attributes for i in launches] == [{CLUSTER: dims(2)}] * 2
+
+
+class Event:
+    def __init__(self, **names):
+        self.__dict__.update(names)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [7, Event(cuda_event=7), Event(ptr=7), Event(handle=7)],
+    ids=["int", "torch", "cupy", "core"],
+)
+def test_an_event_at_the_call_is_a_handle_or_a_library_s_own(
+    attribute_module, driver_stub, x, event
+):
+    attribute_module.plain.configure(launch_completion_event=event)(x, 1)
+    assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 7, 0)}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"clusters": 2}, TypeError, "plain: no option 'clusters'; there are stream, block, grid"),
+        ({"cluster": 0}, ValueError, r"plain: cluster\.x is 0, wanted 1 to 4294967295"),
+        ({"cluster": "n"}, TypeError, "plain: cluster: at a call a value is given, got the expr"),
+        ({"cluster": (1, 1, 1, 1)}, ValueError, "cluster has 1 to 3 dimensions, got 4"),
+        ({"cluster": 2.0}, TypeError, "cluster is an int, an expression or up to three"),
+        ({"cooperative": 1}, TypeError, "cooperative is a bool or a condition, got int"),
+        ({"cooperative": "n > 1"}, TypeError, "cooperative: at a call a value is given"),
+        ({"priority": 2**31}, ValueError, "priority is 2147483648, wanted -2147483648 to"),
+        ({"priority": True}, TypeError, "priority is an int or an expression, got bool"),
+        ({"cluster_scheduling_policy": 3}, ValueError, "names 'default', 'spread', 'load_balan"),
+        ({"mem_sync_domain": "far"}, TypeError, "at a call a value is given"),
+        ({"attributes": {4: b"x"}}, ValueError, r"attributes\[4\]: this attribute is cluster="),
+        ({"attributes": {0: b"x"}}, ValueError, "a CUlaunchAttributeID is from 1 to 63"),
+        ({"attributes": {14: b""}}, ValueError, "has 0 bytes, a CUlaunchAttributeValue 1 to 64"),
+        ({"attributes": {14: 50}}, TypeError, "is the bytes of its value, got int"),
+        ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
+        ({"grid": 4}, TypeError, "plain: grid and block go together, give both"),
+        ({"launch_completion_event": "e"}, TypeError, "at a call a value is given"),
+        ({"programmatic_event": object()}, TypeError, "programmatic_event is an int or an expr"),
+    ],
+)
+def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error, message):
+    with pytest.raises(error, match=message):
+        attribute_module.plain.configure(**options)
+
+
+def test_a_function_of_several_launches_takes_no_attributes_at_the_call(attribute_module):
+    with pytest.raises(TypeError, match="chain has several launches, each with its own"):
+        attribute_module.chain.configure(cluster=2)
+    assert attribute_module.chain.configure() is not None
+
+
+VALUES = {
+    "cluster": st.sampled_from([1, 2, (2, 1), (4, 1, 1), (2, 2, 2)]),
+    "cluster_scheduling_policy": st.sampled_from(["default", "spread", "load_balancing", 0, 1, 2]),
+    "programmatic_dependent_launch": st.booleans(),
+    "programmatic_event": st.integers(1, 2**63 - 1),
+    "launch_completion_event": st.integers(1, 2**63 - 1),
+    "cooperative": st.booleans(),
+    "priority": st.integers(-(2**31), 2**31 - 1),
+    "mem_sync_domain": st.sampled_from(["default", "remote", 0, 1]),
+    "attributes": st.dictionaries(st.just(14), st.just(b"\x20")),
+}
+OPTIONS = st.fixed_dictionaries({}, optional=VALUES)
+
+
+def expected(options):
+    found = {}
+    for name, asked in options.items():
+        if name == "attributes":
+            found.update({number: data.ljust(64, b"\0") for number, data in asked.items()})
+            continue
+        attribute = ATTRIBUTES[name]
+        if name == "cluster":
+            found[CLUSTER] = dims(*(asked if isinstance(asked, tuple) else (asked,)))
+        elif attribute.kind == "event":
+            found[attribute.id] = value("<Q", asked)
+        else:
+            number = attribute.choices.index(asked) if isinstance(asked, str) else asked
+            found[attribute.id] = flag(int(number))
+    return found
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(options=OPTIONS)
+def test_any_combination_arrives_as_it_was_given(attribute_module, driver_stub, x, options):
+    driver_stub.reset()
+    attribute_module.k_free[(8, 8, 8), 32].configure(**options)(x, 1)
+    launch = only(driver_stub)
+    assert launch.attributes == expected(options)
+    assert (launch.grid, launch.block) == ((8, 8, 8), (32, 1, 1))
+
+
+# Several launches
+
+
+def test_each_launch_of_several_carries_its_own(attribute_module, driver_stub, x):
+    attribute_module.chain(x, 4)
+    found = [(i.kernel, i.grid[0], i.attributes) for i in driver_stub.launches()]
+    assert found == [("k", 16, {}), ("after", 4, {PDL: flag()}), ("after", 4, {CLUSTER: dims(2)})]
+
+
+def test_a_bad_attribute_of_a_later_launch_leaves_nothing_half_done(
+    attribute_module, driver_stub, x
+):
+    with pytest.raises(
+        ValueError, match=r"chain: grid\.x is 3, wanted a multiple of cluster\.x, 2"
+    ):
+        attribute_module.chain(x, 3)
+    assert not driver_stub.launches()
+
+
+@pytest.mark.parametrize(
+    ("nth", "message"),
+    [
+        (1, "chain: launch 1 of 3: kernel k of image"),
+        (2, r"chain: launch 2 of 3 \(the one before it went ahead\): kernel after of image"),
+        (3, r"chain: launch 3 of 3 \(the 2 before it went ahead\): kernel after of image"),
+    ],
+)
+def test_a_partial_failure_names_the_launch_that_failed(
+    attribute_module, driver_stub, x, nth, message
+):
+    driver_stub.fail("cuLaunchKernelEx", 700, nth=nth)
+    with pytest.raises(tc.LaunchError, match=message):
+        attribute_module.chain(x, 4)
+    assert len(driver_stub.launches()) == nth - 1
