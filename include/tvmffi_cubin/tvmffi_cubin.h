@@ -28,6 +28,7 @@
 #include "kernel.h"
 #include "launch_config.h"
 #include "module.h"
+#include "tensor_map.h"
 
 /*! \brief The CubinModule of an image that EMBED_CUBIN declared. */
 #define EMBED_CUBIN_MODULE(name) (::tvmffi_cubin::EmbeddedModule<__tvmffi_cubin_image_##name>())

@@ -16,3 +16,8 @@ extern "C" __global__ void shared(float* y, int n) {
   __syncthreads();
   if (threadIdx.x < n) y[threadIdx.x] = buffer[threadIdx.x];
 }
+
+struct alignas(64) Map {
+  unsigned long long opaque[16];
+};
+extern "C" __global__ void mapped(const __grid_constant__ Map map, int n) {}

@@ -40,6 +40,14 @@ static_assert(std::is_constructible_v<LaunchConfig, int, int>);
 static_assert(tvmffi_cubin::Dim3(7).x == 7 && tvmffi_cubin::Dim3(7).y == 1);
 static_assert(tvmffi_cubin::Dim3(7, 8, 9).z == 9);
 
+// A TensorMap is a kernel's argument as it is.
+using tvmffi_cubin::TensorMap;
+static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == alignof(CUtensorMap));
+static_assert(std::is_trivially_copyable_v<TensorMap>);
+static_assert(
+    std::is_constructible_v<TensorMap, const DLTensor&, const tvmffi_cubin::TensorMapOptions&>);
+static_assert(!std::is_constructible_v<TensorMap, int, const tvmffi_cubin::TensorMapOptions&>);
+
 // The runtime's code for every driver code is its number, and the way back loses none.
 static_assert(tvmffi_cubin::ToRuntime(CUDA_ERROR_INVALID_VALUE) == cudaErrorInvalidValue);
 static_assert(tvmffi_cubin::ToRuntime(CUDA_ERROR_INVALID_HANDLE) == cudaErrorInvalidResourceHandle);

@@ -29,7 +29,7 @@
   V(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                         \
   V(cuOccupancyMaxPotentialClusterSize, 11070) V(cuOccupancyMaxActiveClusters, 11070)          \
   V(cuLaunchKernel, 4000) V(cuLaunchKernelEx, 11060) V(cuLaunchCooperativeKernel, 9000)        \
-  V(cuTensorMapEncodeTiled, 12000)                                                             \
+  V(cuTensorMapEncodeTiled, 12000) V(cuTensorMapEncodeIm2col, 12000)                           \
   V(cuPointerGetAttribute, 4000) V(cuPointerGetAttributes, 7000)                               \
   V(cuMemAlloc, 2000) V(cuMemFree, 2000) V(cuMemAllocManaged, 6000) V(cuMemHostAlloc, 2020)    \
   V(cuMemFreeHost, 2000) V(cuMemAllocAsync, 11020) V(cuMemFreeAsync, 11020)                    \

@@ -1,0 +1,209 @@
+/*!
+ * \file tvmffi_cubin/tensor_map.h
+ * \brief TensorMap: what the Tensor Memory Accelerator (TMA) needs to know of a tensor, as the
+ * argument of a kernel's `const __grid_constant__ CUtensorMap` parameter.
+ *
+ * \code{.cpp}
+ * using namespace tvmffi_cubin;
+ * // x is a TensorView of shape (m, k): boxes of 64 rows and 64 columns.
+ * TensorMap map(x, TensorMapOptions::Tiled({64, 64}).SetSwizzle(TensorMapSwizzle::k128B));
+ * void* args[] = {&map, &n};
+ * \endcode
+ */
+#ifndef TVMFFI_CUBIN_TENSOR_MAP_H_
+#define TVMFFI_CUBIN_TENSOR_MAP_H_
+
+#include <type_traits>
+#include <utility>
+
+#include "check_driver.h"
+#include "tensor_map_encode.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*!
+ * \brief What a TensorMap is to be. Dimensions are as the tensor has them, outermost first; setters
+ * return it, so it can be composed.
+ */
+class __attribute__((visibility("default"))) TensorMapOptions {
+ public:
+  /*!
+   * \brief Boxes of elements.
+   * \param box_dim The box's size in elements in each of the tensor's dimensions, 1 to 256.
+   */
+  template <int kRank>
+  static TensorMapOptions Tiled(const int64_t (&box_dim)[kRank]) {
+    static_assert(kRank <= kMaxMapRank, "tensor maps have up to five dimensions");
+    return Tiled(box_dim, kRank);
+  }
+  static TensorMapOptions Tiled(const int64_t* box_dim, int rank) {
+    TensorMapOptions options;
+    options.spec_.rank = rank;
+    for (int i = 0; i < rank && i < kMaxMapRank; ++i) options.spec_.box_dim[i] = box_dim[i];
+    return options;
+  }
+
+  /*!
+   * \brief Pixels of an image (N, W, C), (N, H, W, C) or (N, D, H, W, C), as a convolution reads
+   * them.
+   * \param lower_corner Of W; of H and W; or of D, H and W: where the box of pixels begins, from
+   * the tensor's beginning.
+   * \param upper_corner Where it ends, from the tensor's end.
+   * \param channels_per_pixel Elements along C of one load, 1 to 256.
+   * \param pixels_per_column Pixels of one load, 1 to 1024.
+   */
+  template <int kSpatial>
+  static TensorMapOptions Im2col(const int64_t (&lower_corner)[kSpatial],
+                                 const int64_t (&upper_corner)[kSpatial],
+                                 int64_t channels_per_pixel, int64_t pixels_per_column) {
+    static_assert(kSpatial <= kMaxMapCorners, "one to three dimensions lie between N and C");
+    TensorMapOptions options;
+    options.spec_.mode = TensorMapMode::kIm2col;
+    options.spec_.rank = kSpatial + 2;
+    options.spec_.channels_per_pixel = channels_per_pixel;
+    options.spec_.pixels_per_column = pixels_per_column;
+    for (int i = 0; i < kSpatial; ++i) {
+      options.spec_.lower_corner[i] = lower_corner[i];
+      options.spec_.upper_corner[i] = upper_corner[i];
+    }
+    return options;
+  }
+
+  /*! \brief The step from one element to the next in each dimension, 1 to 8; all 1 unless set. */
+  template <int kRank>
+  TensorMapOptions& SetElementStrides(const int64_t (&element_strides)[kRank]) {
+    static_assert(kRank <= kMaxMapRank, "tensor maps have up to five dimensions");
+    spec_.num_element_strides = kRank;
+    for (int i = 0; i < kRank; ++i) spec_.element_strides[i] = element_strides[i];
+    return *this;
+  }
+
+  TensorMapOptions& SetSwizzle(TensorMapSwizzle swizzle) {
+    spec_.swizzle = swizzle;
+    return *this;
+  }
+
+  TensorMapOptions& SetInterleave(TensorMapInterleave interleave) {
+    spec_.interleave = interleave;
+    return *this;
+  }
+
+  TensorMapOptions& SetL2Promotion(TensorMapL2Promotion promotion) {
+    spec_.l2_promotion = promotion;
+    return *this;
+  }
+
+  TensorMapOptions& SetOobFill(TensorMapOobFill fill) {
+    spec_.oob_fill = fill;
+    return *this;
+  }
+
+  /*!
+   * \brief Another type than the tensor's, of elements of the same size; or a packed one, whose 4-
+   * or 6-bit values the tensor has in bytes: shape and box_dim then count values.
+   */
+  TensorMapOptions& SetDataType(TensorMapType type) {
+    spec_.type = type;
+    return *this;
+  }
+
+  const TensorMapSpec& Get() const { return spec_; }
+
+ private:
+  TensorMapSpec spec_;
+};
+
+/*! \brief Throws a problem as the error that it is. */
+[[noreturn]] void ThrowMapProblem(const TensorMapProblem& problem);
+
+/*!
+ * \brief A tensor map. It is a value of 128 bytes to be made anew for each launch: it holds the
+ * tensor's address, and keeps nothing alive.
+ */
+class __attribute__((visibility("default"))) TensorMap {
+ public:
+  /*! \brief No map; to be assigned to. */
+  TensorMap() = default;
+
+  /*!
+   * \brief Makes the map of a tensor.
+   * \param tensor The tensor; its strides are the map's, the innermost has to be 1.
+   * \param options What the map is to be.
+   * \throws ValueError, TypeError The driver does not take such a map; the message has the value
+   * and the limit.
+   * \throws LaunchError The driver refuses it all the same; the message has all of it.
+   */
+  TensorMap(const DLTensor& tensor, const TensorMapOptions& options) { Make(tensor, options); }
+
+  /*! \brief The same of a tvm::ffi::TensorView or Tensor. */
+  template <typename Tensor, typename = decltype(std::declval<const Tensor&>().byte_offset())>
+  TensorMap(const Tensor& tensor, const TensorMapOptions& options) {
+    DLTensor view;
+    view.data = tensor.data_ptr();
+    view.device = tensor.device();
+    view.ndim = static_cast<int32_t>(tensor.shape().size());
+    view.dtype = tensor.dtype();
+    view.shape = const_cast<int64_t*>(tensor.shape().data());
+    view.strides = const_cast<int64_t*>(tensor.strides().data());
+    view.byte_offset = tensor.byte_offset();
+    Make(view, options);
+  }
+
+  /*!
+   * \brief Makes a map of memory without a tensor.
+   * \param memory Type, address, rank, shape in elements and strides in bytes.
+   * \param device The device it is for; -1: the current one.
+   */
+  static TensorMap OfMemory(const TensorMapMemory& memory, const TensorMapOptions& options,
+                            int device = -1) {
+    TensorMap map;
+    map.Make(memory, options, device);
+    return map;
+  }
+
+  /*! \brief What the driver made. */
+  const CUtensorMap& Get() const { return map_; }
+
+ private:
+  void Make(const DLTensor& tensor, const TensorMapOptions& options) {
+    TensorMapMemory memory;
+    TensorMapProblem problem;
+    if (!DescribeMemory(options.Get(), tensor, &memory, &problem)) ThrowMapProblem(problem);
+    const bool on_cuda = tensor.device.device_type == kDLCUDA;
+    Make(memory, options, on_cuda ? tensor.device.device_id : -1);
+  }
+
+  void Make(const TensorMapMemory& memory, const TensorMapOptions& options, int device) {
+    TensorMapProblem problem;
+    DeviceScope scope;
+    const Driver* driver = RequireDriver();
+    if (device >= 0) CheckDriver(scope.Enter(driver, device));
+    // Not straight into this object: gcc 12 puts the value that `map = TensorMap(...)` assigns from
+    // at addresses that are multiples of 16 alone, and the driver takes multiples of 64.
+    CUtensorMap made;
+    if (!EncodeTensorMap(options.Get(), memory, &made, &problem)) ThrowMapProblem(problem);
+    __builtin_memcpy(static_cast<void*>(this), &made, sizeof(made));
+  }
+
+  CUtensorMap map_{};
+};
+
+static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && std::is_trivially_copyable_v<TensorMap>,
+              "kernels take it by value");
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowMapProblem(const TensorMapProblem& problem) {
+  if (problem.kind[0] == 'V') TVM_FFI_THROW(ValueError) << "TensorMap: " << problem.text;
+  if (problem.kind[0] == 'T') TVM_FFI_THROW(TypeError) << "TensorMap: " << problem.text;
+  TVM_FFI_THROW(LaunchError) << "TensorMap: " << problem.text;
+  __builtin_unreachable();
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_TENSOR_MAP_H_

@@ -1,0 +1,181 @@
+/*!
+ * \file tvmffi_cubin/tensor_map_check.h
+ * \brief All that the driver asks of a tensor map, checked before it is asked: its own answer would
+ * be CUDA_ERROR_INVALID_VALUE alone.
+ *
+ * The limits are those of the CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
+ */
+#ifndef TVMFFI_CUBIN_TENSOR_MAP_CHECK_H_
+#define TVMFFI_CUBIN_TENSOR_MAP_CHECK_H_
+
+#include "tensor_map_memory.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief One number that has to lie in a range: "box_dim[1] is 300, the driver takes 1 to 256". */
+inline bool CheckMapRange(const char* what, int index, int64_t value, int64_t least, int64_t most,
+                          TensorMapProblem* problem) {
+  if (__builtin_expect(value >= least && value <= most, 1)) return true;
+  char place[16] = "";
+  if (index >= 0) snprintf(place, sizeof(place), "[%d]", index);
+  return FailMap(problem, "ValueError", "%s%s is %lld, the driver takes %lld to %lld", what, place,
+                 static_cast<long long>(value), static_cast<long long>(least),
+                 static_cast<long long>(most));
+}
+
+/*! \brief Which modes go with each other. */
+inline bool CheckMapModes(const TensorMapSpec& spec, const TensorMapMemory& memory,
+                          TensorMapProblem* problem) {
+  const TensorMapTypeFacts& facts = FactsOf(memory.type);
+  const char* swizzle = kTensorMapSwizzles[static_cast<int>(spec.swizzle)];
+  if (spec.oob_fill == TensorMapOobFill::kNan && !facts.is_float) {
+    return FailMap(problem, "ValueError",
+                   "oob_fill is 'nan', the data type %s: only floating types have one", facts.name);
+  }
+  if (spec.interleave == TensorMapInterleave::k32B && spec.swizzle != TensorMapSwizzle::k32B) {
+    return FailMap(problem, "ValueError",
+                   "swizzle is '%s', the driver takes '32B' alone with interleave '32B'", swizzle);
+  }
+  if (memory.type != TensorMapType::k16U4Align16B && memory.type != TensorMapType::k16U6Align16B) {
+    return true;
+  }
+  const bool six = memory.type == TensorMapType::k16U6Align16B;
+  if (six && spec.interleave != TensorMapInterleave::kNone) {
+    return FailMap(problem, "ValueError", "interleave is '%s', data type %s takes 'none' alone",
+                   kTensorMapInterleaves[static_cast<int>(spec.interleave)], facts.name);
+  }
+  switch (spec.swizzle) {
+    case TensorMapSwizzle::kNone:
+    case TensorMapSwizzle::k128B:
+    case TensorMapSwizzle::k128BAtom32B:
+      return true;
+    default:
+      break;
+  }
+  if (six && spec.swizzle == TensorMapSwizzle::k128BAtom64B) return true;
+  return FailMap(problem, "ValueError",
+                 "swizzle is '%s', data type %s takes 'none', '128B' and '128B_atom_32B'%s",
+                 swizzle, facts.name, six ? " (and, to store alone, '128B_atom_64B')" : "");
+}
+
+/*! \brief Address, shape and strides. */
+inline bool CheckMapMemory(const TensorMapSpec& spec, const TensorMapMemory& memory,
+                           TensorMapProblem* problem) {
+  const TensorMapTypeFacts& facts = FactsOf(memory.type);
+  const int64_t align = MapAlignment(memory.type, spec.interleave);
+  const int inner = memory.rank - 1;
+  if (reinterpret_cast<uintptr_t>(memory.address) % static_cast<uintptr_t>(align) != 0) {
+    return FailMap(problem, "ValueError",
+                   "the data lies at %p, wanted an address that is a multiple of %lld",
+                   memory.address, static_cast<long long>(align));
+  }
+  for (int i = 0; i < memory.rank; ++i) {
+    if (!CheckMapRange("shape", i, memory.shape[i], 1, INT64_C(1) << 32, problem)) return false;
+  }
+  if (memory.shape[inner] % facts.inner_factor != 0) {
+    return FailMap(problem, "ValueError", "shape[%d] is %lld, data type %s takes multiples of %d",
+                   inner, static_cast<long long>(memory.shape[inner]), facts.name,
+                   facts.inner_factor);
+  }
+  for (int i = 0; i < inner; ++i) {
+    if (memory.strides[i] >= 0 && memory.strides[i] % align == 0 &&
+        memory.strides[i] < (INT64_C(1) << 40)) {
+      continue;
+    }
+    return FailMap(problem, "ValueError",
+                   "stride[%d] is %lld bytes, the driver takes multiples of %lld from 0 to below "
+                   "2**40",
+                   i, static_cast<long long>(memory.strides[i]), static_cast<long long>(align));
+  }
+  return true;
+}
+
+/*! \brief The part of a box, or of a pixel, along the innermost dimension. */
+inline bool CheckMapInner(const TensorMapSpec& spec, TensorMapType type, const char* what,
+                          int index, int64_t elements, TensorMapProblem* problem) {
+  const TensorMapTypeFacts& facts = FactsOf(type);
+  if (!CheckMapRange(what, index, elements, 1, 256, problem)) return false;
+  char name[40];
+  snprintf(name, sizeof(name), index >= 0 ? "%s[%d]" : "%s", what, index);
+  if (facts.inner_factor == 128 && elements != 128) {
+    return FailMap(problem, "ValueError", "%s is %lld, data type %s takes 128 alone", name,
+                   static_cast<long long>(elements), facts.name);
+  }
+  if (spec.interleave != TensorMapInterleave::kNone) return true;
+  const int64_t bits = elements * facts.bits;
+  if (bits % 128 != 0) {
+    return FailMap(problem, "ValueError",
+                   "%s is %lld elements of %s, %lld bits, wanted a multiple of 128, 16 bytes", name,
+                   static_cast<long long>(elements), facts.name, static_cast<long long>(bits));
+  }
+  const int64_t span = SwizzleSpan(spec.swizzle);
+  if (span == 0 || bits / 8 <= span) return true;
+  return FailMap(problem, "ValueError",
+                 "%s is %lld elements of %s, %lld bytes, swizzle '%s' takes at most %lld", name,
+                 static_cast<long long>(elements), facts.name, static_cast<long long>(bits / 8),
+                 kTensorMapSwizzles[static_cast<int>(spec.swizzle)], static_cast<long long>(span));
+}
+
+/*! \brief The box of a tiled map. */
+inline bool CheckMapBox(const TensorMapSpec& spec, TensorMapType type, TensorMapProblem* problem) {
+  for (int i = 0; i + 1 < spec.rank; ++i) {
+    if (!CheckMapRange("box_dim", i, spec.box_dim[i], 1, 256, problem)) return false;
+  }
+  return CheckMapInner(spec, type, "box_dim", spec.rank - 1, spec.box_dim[spec.rank - 1], problem);
+}
+
+/*! \brief The corners, pixels and channels of an im2col map. */
+inline bool CheckMapPixels(const TensorMapSpec& spec, const TensorMapMemory& memory,
+                           TensorMapProblem* problem) {
+  constexpr int64_t kLimits[] = {32768, 128, 16};  // of one, two and three dimensions
+  const int64_t limit = kLimits[memory.rank - 3];
+  for (int i = 0; i < memory.rank - 2; ++i) {
+    const int64_t lower = spec.lower_corner[i], upper = spec.upper_corner[i];
+    if (!CheckMapRange("lower_corner", i, lower, -limit, limit - 1, problem) ||
+        !CheckMapRange("upper_corner", i, upper, -limit, limit - 1, problem)) {
+      return false;
+    }
+    if (memory.shape[i + 1] + upper - lower < 1) {
+      return FailMap(problem, "ValueError",
+                     "lower_corner[%d] is %lld and upper_corner[%d] %lld: of the %lld elements of "
+                     "shape[%d] no pixel is left",
+                     i, static_cast<long long>(lower), i, static_cast<long long>(upper),
+                     static_cast<long long>(memory.shape[i + 1]), i + 1);
+    }
+  }
+  return CheckMapRange("pixels_per_column", -1, spec.pixels_per_column, 1, 1024, problem) &&
+         CheckMapInner(spec, memory.type, "channels_per_pixel", -1, spec.channels_per_pixel,
+                       problem);
+}
+
+/*! \brief Checks a map. */
+inline bool CheckTensorMap(const TensorMapSpec& spec, const TensorMapMemory& memory,
+                           TensorMapProblem* problem) {
+  if (!CheckMapRank(spec, memory.rank, problem)) return false;
+  if (memory.type < TensorMapType::kUint8 || memory.type > TensorMapType::k16U6Align16B) {
+    return FailMap(problem, "ValueError", "the memory's data type is not given");
+  }
+  if (spec.num_element_strides != 0 && spec.num_element_strides != spec.rank) {
+    return FailMap(problem, "ValueError", "element_strides has %d dimensions, wanted %d",
+                   spec.num_element_strides, spec.rank);
+  }
+  if (!CheckMapModes(spec, memory, problem) || !CheckMapMemory(spec, memory, problem)) return false;
+  for (int i = 0; i < spec.num_element_strides; ++i) {
+    // The driver ignores the innermost one unless it interleaves.
+    const bool fixed = i == spec.rank - 1 && spec.interleave == TensorMapInterleave::kNone;
+    if (fixed && spec.element_strides[i] != 1) {
+      return FailMap(problem, "ValueError",
+                     "element_strides[%d], of the innermost dimension, is %lld, wanted 1", i,
+                     static_cast<long long>(spec.element_strides[i]));
+    }
+    if (!CheckMapRange("element_strides", i, spec.element_strides[i], 1, 8, problem)) return false;
+  }
+  return spec.mode == TensorMapMode::kTiled ? CheckMapBox(spec, memory.type, problem)
+                                            : CheckMapPixels(spec, memory, problem);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_TENSOR_MAP_CHECK_H_

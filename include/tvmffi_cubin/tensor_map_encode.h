@@ -1,0 +1,151 @@
+/*!
+ * \file tvmffi_cubin/tensor_map_encode.h
+ * \brief EncodeTensorMap: a tensor's map, checked and made by the driver; no C++ library needed.
+ */
+#ifndef TVMFFI_CUBIN_TENSOR_MAP_ENCODE_H_
+#define TVMFFI_CUBIN_TENSOR_MAP_ENCODE_H_
+
+#include "device_scope.h"
+#include "driver_entry.h"
+#include "image_refusal.h"
+#include "tensor_map_check.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuTensorMapEncodeTiled, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuTensorMapEncodeIm2col, 12000)
+
+static_assert(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ == static_cast<int>(TensorMapType::kTfloat32Ftz),
+              "the numbers are the driver's");
+
+/*! \brief Says that the driver refuses a map that passed the checks, and all that it was given. */
+bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory, const Status& status,
+                  TensorMapProblem* problem);
+
+/*! \brief Makes a map of memory; the driver's order of dimensions is made here. */
+inline bool EncodeTensorMap(const TensorMapSpec& spec, const TensorMapMemory& memory,
+                            CUtensorMap* out, TensorMapProblem* problem) {
+  if (!CheckTensorMap(spec, memory, problem)) return false;
+  const int rank = memory.rank;
+  cuuint64_t dims[kMaxMapRank], strides[kMaxMapRank] = {};
+  cuuint32_t box[kMaxMapRank], steps[kMaxMapRank];
+  int lower[kMaxMapCorners], upper[kMaxMapCorners];
+  for (int i = 0; i < rank; ++i) {
+    const int from = rank - 1 - i;
+    dims[i] = static_cast<cuuint64_t>(memory.shape[from]);
+    if (i > 0) strides[i - 1] = static_cast<cuuint64_t>(memory.strides[from]);
+    box[i] = static_cast<cuuint32_t>(spec.box_dim[from]);
+    steps[i] =
+        spec.num_element_strides == 0 ? 1 : static_cast<cuuint32_t>(spec.element_strides[from]);
+  }
+  for (int i = 0; i < rank - 2; ++i) {
+    lower[i] = static_cast<int>(spec.lower_corner[rank - 3 - i]);
+    upper[i] = static_cast<int>(spec.upper_corner[rank - 3 - i]);
+  }
+  const auto type = static_cast<CUtensorMapDataType>(memory.type);
+  const auto interleave = static_cast<CUtensorMapInterleave>(spec.interleave);
+  const auto swizzle = static_cast<CUtensorMapSwizzle>(spec.swizzle);
+  const auto promotion = static_cast<CUtensorMapL2promotion>(spec.l2_promotion);
+  const auto fill = static_cast<CUtensorMapFloatOOBfill>(spec.oob_fill);
+  const auto number = static_cast<cuuint32_t>(rank);
+  Status status;
+  if (spec.mode == TensorMapMode::kTiled) {
+    status.call = "cuTensorMapEncodeTiled";
+    status.result = entry::cuTensorMapEncodeTiled(
+        out, type, number, memory.address, static_cast<const cuuint64_t*>(dims),
+        static_cast<const cuuint64_t*>(strides), static_cast<const cuuint32_t*>(box),
+        static_cast<const cuuint32_t*>(steps), interleave, swizzle, promotion, fill);
+  } else {
+    status.call = "cuTensorMapEncodeIm2col";
+    status.result = entry::cuTensorMapEncodeIm2col(
+        out, type, number, memory.address, static_cast<const cuuint64_t*>(dims),
+        static_cast<const cuuint64_t*>(strides), static_cast<const int*>(lower),
+        static_cast<const int*>(upper), static_cast<cuuint32_t>(spec.channels_per_pixel),
+        static_cast<cuuint32_t>(spec.pixels_per_column), static_cast<const cuuint32_t*>(steps),
+        interleave, swizzle, promotion, fill);
+  }
+  if (__builtin_expect(status.ok(), 1)) return true;
+  return FailEncoding(spec, memory, status, problem);
+}
+
+/*!
+ * \brief Makes a map of a tensor, in the context that is current.
+ * \param spec What the map is to be.
+ * \param tensor The tensor; it has to outlive what is launched with the map.
+ * \param out The map.
+ * \param problem What is wrong where it returns false.
+ */
+inline bool EncodeTensorMap(const TensorMapSpec& spec, const DLTensor& tensor, CUtensorMap* out,
+                            TensorMapProblem* problem) {
+  TensorMapMemory memory;
+  return DescribeMemory(spec, tensor, &memory, problem) &&
+         EncodeTensorMap(spec, memory, out, problem);
+}
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+/*! \brief Adds "name (1, 2)" to a text. */
+TVMFFI_CUBIN_COLD size_t AddList(char* text, size_t size, const char* name, const int64_t* values,
+                                 int count) {
+  size_t used = static_cast<size_t>(snprintf(text, size, ", %s (", name));
+  for (int i = 0; i < count && used < size; ++i) {
+    used += static_cast<size_t>(snprintf(text + used, size - used, "%s%lld", i > 0 ? ", " : "",
+                                         static_cast<long long>(values[i])));
+  }
+  if (used < size) used += static_cast<size_t>(snprintf(text + used, size - used, ")"));
+  return used < size ? used : size - 1;
+}
+
+/*! \brief What a device lacks for a map, for messages; empty where nothing is known of that. */
+TVMFFI_CUBIN_COLD const char* MissingForMap(const TensorMapSpec& spec, TensorMapType type) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return "";
+  const int major =
+      DeviceAttribute(driver, CurrentDevice(driver), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  if (major >= 0 && major < 9)
+    return ". The device is older than compute capability 9.0, which tensor maps need";
+  const bool newer = spec.swizzle > TensorMapSwizzle::k128B || type > TensorMapType::kTfloat32Ftz;
+  if (newer && major < 10) {
+    return ". Packed data types and '128B_atom_*' swizzles need a device of compute capability "
+           "10.0, and a driver of CUDA 12.8";
+  }
+  return "";
+}
+
+TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory,
+                                    const Status& status, TensorMapProblem* problem) {
+  char call[320], list[560];
+  DescribeStatus(status, call, sizeof(call));
+  const bool tiled = spec.mode == TensorMapMode::kTiled;
+  size_t used = AddList(list, sizeof(list), "shape", memory.shape, memory.rank);
+  const auto add = [&](const char* name, const int64_t* values, int count) {
+    used += AddList(list + used, sizeof(list) - used, name, values, count);
+  };
+  add("strides in bytes", memory.strides, memory.rank - 1);
+  if (tiled) {
+    add("box_dim", spec.box_dim, memory.rank);
+  } else {
+    add("lower_corner", spec.lower_corner, memory.rank - 2);
+    add("upper_corner", spec.upper_corner, memory.rank - 2);
+    add("channels_per_pixel", &spec.channels_per_pixel, 1);
+    add("pixels_per_column", &spec.pixels_per_column, 1);
+  }
+  add("element_strides", spec.element_strides, spec.num_element_strides);
+  return FailMap(problem, "LaunchError",
+                 "%s. It was asked for %s of %s at %p%s, swizzle '%s', interleave '%s', "
+                 "l2_promotion '%s', oob_fill '%s'%s",
+                 call, tiled ? "boxes" : "pixels", FactsOf(memory.type).name, memory.address, list,
+                 kTensorMapSwizzles[static_cast<int>(spec.swizzle)],
+                 kTensorMapInterleaves[static_cast<int>(spec.interleave)],
+                 kTensorMapL2Promotions[static_cast<int>(spec.l2_promotion)],
+                 kTensorMapOobFills[static_cast<int>(spec.oob_fill)],
+                 MissingForMap(spec, memory.type));
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_TENSOR_MAP_ENCODE_H_

@@ -1,0 +1,75 @@
+"""What the stand-in's tensor maps hold: all that the driver was asked for."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+__all__ = ["EncodedMap"]
+
+_FORMAT = "<Q5Q4Q20s12B"
+
+
+@dataclass(frozen=True)
+class EncodedMap:
+    """A tensor map, in the driver's own order of dimensions: innermost first.
+
+    Attributes
+    ----------
+    mode : int
+        0 for tiled, 1 for im2col.
+    type, interleave, swizzle, promotion, fill : int
+        The driver's numbers.
+    address : int
+        Of the data.
+    dims, strides, box, element_strides : tuple of int
+        Strides in bytes, of all dimensions but the first. The box is empty for im2col.
+    lower, upper : tuple of int
+        The corners; empty for tiled maps, as channels and pixels are 0.
+    """
+
+    mode: int
+    type: int
+    interleave: int
+    swizzle: int
+    promotion: int
+    fill: int
+    address: int
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    element_strides: tuple[int, ...]
+    box: tuple[int, ...] = ()
+    lower: tuple[int, ...] = ()
+    upper: tuple[int, ...] = ()
+    channels: int = 0
+    pixels: int = 0
+
+    @classmethod
+    def of(cls, data: bytes) -> EncodedMap:
+        """Read the 128 bytes of a map."""
+        address, *words = struct.unpack_from(_FORMAT, data)
+        dims, strides, part, small = words[:5], words[5:9], words[9], words[10:]
+        mode, type_, rank, interleave, swizzle, promotion, fill, *steps = small
+        common = {
+            "mode": mode,
+            "type": type_,
+            "interleave": interleave,
+            "swizzle": swizzle,
+            "promotion": promotion,
+            "fill": fill,
+            "address": address,
+            "dims": tuple(dims[:rank]),
+            "strides": tuple(strides[: rank - 1]),
+            "element_strides": tuple(steps[:rank]),
+        }
+        if mode == 0:
+            return cls(**common, box=struct.unpack("<5I", part)[:rank])
+        corners = struct.unpack_from("<6h2H", part)
+        spatial = rank - 2
+        return cls(
+            **common,
+            lower=corners[:spatial],
+            upper=corners[3 : 3 + spatial],
+            channels=corners[6],
+            pixels=corners[7],
+        )
