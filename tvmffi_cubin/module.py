@@ -104,16 +104,49 @@ class Module(tvm_ffi.Module):
             )
         return found
 
-    def unload(self) -> None:
-        """Unload the module's images from the driver; the next launch loads them again.
+    def preload(self, device: Any = None) -> None:
+        """Load the generated functions' images and kernels on a device, before any launch there.
 
-        Waits for launch calls that are under way. What is still running on a device is the
-        caller's to wait for.
+        A first launch does so by itself; loading earlier keeps it out of what is timed, or out of
+        the capture of a CUDA graph. Kernels that their image has for other architectures alone are
+        left out.
+
+        Parameters
+        ----------
+        device : int, torch.device or the like, optional
+            Whose ordinal counts. Default: the current device, 0 in a thread that has none.
 
         Raises
         ------
         LaunchError
-            The driver refused.
+            The driver refused, as it would at a launch.
+        TypeError, ValueError
+            It is no CUDA device; or all functions are C++ functions, which load by themselves.
+        """
+        from .ordinal import device_ordinal
+
+        ordinal = device_ordinal(device)
+        if not self.functions:
+            raise TypeError(
+                "preload: the module has C++ functions alone, which load their kernels themselves: "
+                "get the kernel (CubinModule::GetKernel) in a function of the wrapper that is "
+                "called first"
+            )
+        tvm_ffi.Module.get_function(self, "_tvmffi_cubin_preload")(ordinal)
+
+    def unload(self) -> None:
+        """Unload the module's images and release its devices' contexts.
+
+        The next launch loads and retains them again. Waits for launch calls of generated functions
+        that are under way; a C++ function of your own that launches must not run meanwhile. What is
+        still running on a device is the caller's to wait for. Images that C++ functions have loaded
+        are theirs: a module that has no other functions has nothing to unload.
+
+        Raises
+        ------
+        LaunchError
+            The driver refused. What else there is was unloaded, and unloading once more tries again
+            what is left.
         """
         if self.functions:
             tvm_ffi.Module.get_function(self, "_tvmffi_cubin_unload")()

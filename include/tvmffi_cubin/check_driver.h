@@ -72,6 +72,9 @@ TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
   if (DescribeRefusal(driver, status.result, facts, device, text, sizeof(text))) {
     ThrowLaunchError(status, "the image " + std::string(text));
   }
+  if (IsCaptureRefusal(status.result)) {
+    ThrowLaunchError(status, otherwise + " while a CUDA graph is captured (get the kernel before)");
+  }
   ThrowLaunchError(status, otherwise);
 }
 

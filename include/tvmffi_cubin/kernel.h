@@ -124,6 +124,7 @@ TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
                                            std::shared_ptr<const void> keep,
                                            const ImageFacts& facts)
     : driver_(RequireDriver()), keep_(std::move(keep)) {
+  CaptureScope relaxed;
   const CUresult result = driver_->cuLibraryGetKernel(&handle_, library, name);
   if (result != CUDA_SUCCESS) {
     const std::string names = KernelNames(library);

@@ -32,6 +32,7 @@ TVMFFI_CUBIN_COLD Status Library::Load(const Driver* driver) {
   if (__atomic_load_n(&handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   SpinLock hold(&lock);
   if (handle != nullptr) return {};
+  CaptureScope relaxed;
   CUlibrary loaded = nullptr;
   const CUresult result =
       driver->cuLibraryLoadData(&loaded, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
@@ -41,15 +42,21 @@ TVMFFI_CUBIN_COLD Status Library::Load(const Driver* driver) {
 
 TVMFFI_CUBIN_COLD Status Library::Unload() {
   SpinLock hold(&lock);
-  CUlibrary loaded = handle;
-  __atomic_store_n(&handle, nullptr, __ATOMIC_RELEASE);
   const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
-  if (loaded == nullptr || driver == nullptr) return {};
-  return {driver->cuLibraryUnload(loaded), "cuLibraryUnload"};
+  if (handle == nullptr || driver == nullptr) return {};
+  CaptureScope relaxed;
+  const CUresult result = driver->cuLibraryUnload(handle);
+  // What was refused is still there, to be unloaded another time; a dead handle is not.
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_HANDLE ||
+      result == CUDA_ERROR_DEINITIALIZED) {
+    __atomic_store_n(&handle, nullptr, __ATOMIC_RELEASE);
+  }
+  return {result, "cuLibraryUnload"};
 }
 
 TVMFFI_CUBIN_COLD Status DynamicSmemLimits::Raise(const Driver* driver, CUkernel kernel, int device,
                                                   int* most) {
+  CaptureScope relaxed;
   CUdevice handle = 0;
   int optin = 0, fixed = 0;
   CUresult result = driver->cuDeviceGet(&handle, device);
@@ -71,6 +78,7 @@ TVMFFI_CUBIN_COLD Status DynamicSmemLimits::Raise(const Driver* driver, CUkernel
 }
 
 TVMFFI_CUBIN_COLD Status ClusterLimits::Allow(const Driver* driver, CUkernel kernel, int device) {
+  CaptureScope relaxed;
   CUdevice handle = 0;
   CUresult result = driver->cuDeviceGet(&handle, device);
   if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};

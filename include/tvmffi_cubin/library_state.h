@@ -37,7 +37,10 @@ struct Library {
   /*! \brief Loads the image unless it is loaded. */
   Status Load(const Driver* driver);
 
-  /*! \brief Unloads the image; a later Load loads it again. No launch of it may be under way. */
+  /*!
+   * \brief Unloads the image; a later Load loads it again, and where the driver refuses, a later
+   * Unload tries again. No launch of it may be under way.
+   */
   Status Unload();
 };
 

@@ -175,6 +175,7 @@ def test_a_launcher_exports_its_functions_alone_and_needs_no_cuda_library():
         "__tvm_ffi__tvmffi_cubin_call_k",
         "__tvm_ffi__tvmffi_cubin_manifest",
         "__tvm_ffi__tvmffi_cubin_occupancy",
+        "__tvm_ffi__tvmffi_cubin_preload",
         "__tvm_ffi__tvmffi_cubin_unload",
     }
     dynamic = run("readelf", "-dW", path)

@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+from contextlib import ExitStack
 
 from stub.cuda_array import cuda_array
 
@@ -72,3 +73,39 @@ def test_unloading_while_others_launch_fails_no_launch_and_loads_nothing_twice(d
     assert driver_stub.object_counts().libraries == before
     mod.bare()
     assert len(driver_stub.launches()) == 1
+
+
+def test_many_threads_over_all_devices_leave_nothing_behind(driver_stub):
+    """Each launch arrives once, where it belongs, whoever unloads and preloads meanwhile."""
+    threads, rounds, devices = 32, 80, 4
+    mod = tc.load_inline("many", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    mod.unload()
+    driver_stub.set_devices(*[90] * devices)
+    arrays = [cuda_array(driver_stub, 4, device=device) for device in range(devices)]
+    before = driver_stub.object_counts()
+    expected = {}
+    with ExitStack() as stack:
+        streams = [
+            [stack.enter_context(driver_stub.stream(device)) for device in range(devices)]
+            for _ in range(threads)
+        ]
+
+        def work(index):
+            for turn in range(rounds):
+                device, number = (index + turn) % devices, index * rounds + turn
+                if index < 2:
+                    mod.unload()
+                elif index < 4:
+                    mod.preload(device)
+                else:
+                    stream = streams[index][device] if turn % 3 else 0
+                    expected[number] = (device, stream)
+                    mod.k.on(stream)(arrays[device], number)
+
+        together(threads, work)
+        launches = driver_stub.launches()
+        launched = {x.values("Pi")[1]: (x.device, x.stream) for x in launches}
+        assert launched == expected
+        assert len(launches) == (threads - 4) * rounds
+        mod.unload()
+    assert driver_stub.object_counts() == before

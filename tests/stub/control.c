@@ -31,6 +31,7 @@ STUB_EXPORT void stub_reset(void) {
   StubForgetStacks();
   StubConfigureFromEnvironment();
   stub.driver_version = kDriverVersion;
+  stub.eager = false;
   pthread_mutex_unlock(&stub.mutex);
 }
 
@@ -67,6 +68,13 @@ STUB_EXPORT int stub_set_attribute(int device, int attribute, int value) {
 STUB_EXPORT void stub_set_driver_version(int version) {
   pthread_mutex_lock(&stub.mutex);
   stub.driver_version = version;
+  pthread_mutex_unlock(&stub.mutex);
+}
+
+/*! \brief Plays CUDA_MODULE_LOADING=EAGER until stub_reset. */
+STUB_EXPORT void stub_set_eager(void) {
+  pthread_mutex_lock(&stub.mutex);
+  stub.eager = true;
   pthread_mutex_unlock(&stub.mutex);
 }
 

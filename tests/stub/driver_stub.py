@@ -120,6 +120,23 @@ class DriverStub:
         """Play a driver of that CUDA version (11080 for 11.8), without what came later."""
         self.lib.stub_set_driver_version(version)
 
+    def set_eager(self) -> None:
+        """Load images at once, as under CUDA_MODULE_LOADING=EAGER, until reset.
+
+        Else a capture of a stream allows to load them, as driver 580 does.
+        """
+        self.lib.stub_set_eager()
+
+    @contextmanager
+    def capture(self, stream: int, mode: int = 0) -> Iterator[None]:
+        """Capture a stream, in a CUstreamCaptureMode; `DriverError` where the graph is lost."""
+        graph = ctypes.c_void_p()
+        self.call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), mode)
+        try:
+            yield
+        finally:
+            self.call("cuStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(graph))
+
     def set_kernel(self, name: str, function: Callable[[Launch], None]) -> None:
         """Have `function` do the work of a kernel, by its symbol, until reset."""
 

@@ -3,7 +3,8 @@
  * \brief Images as CUlibrary, kernels as CUkernel and CUfunction.
  *
  * As the real driver does under lazy loading, cuLibraryLoadData takes anything: what is wrong with
- * an image is answered when a kernel is asked for.
+ * an image is answered when a kernel is asked for, and a capture of a stream allows it. What loads
+ * at once it does not allow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,7 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_o
   STUB_ENTER(STUB_INITIALIZED, "'code':%zu,'jit_options':%u,'options':%u", (size_t)code, jit_count,
              count);
   STUB_REQUIRE(library != NULL && code != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(!stub.eager || !StubCaptureForbids(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   StubLibrary* made = calloc(1, sizeof(*made));
   STUB_REQUIRE(made != NULL, CUDA_ERROR_OUT_OF_MEMORY);
   made->image_count = StubReadImages(code, made->images);
@@ -81,6 +83,7 @@ CUresult CUDAAPI cuLibraryUnload(CUlibrary library) {
   StubLibrary** at = &stub.libraries;
   while (*at != NULL && *at != library) at = &(*at)->next;
   STUB_REQUIRE(*at != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_REQUIRE(!StubCaptureForbids(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   *at = library->next;
   for (int i = 0; i < library->image_count; ++i) StubFreeImage(&library->images[i]);
   while (library->kernels != NULL) {
@@ -160,8 +163,19 @@ CUresult CUDAAPI cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   STUB_TRY(StubKernelOn(kernel, context->device, &info, NULL));
   StubFunction* made = &kernel->functions[context - stub.contexts];
   if (made->kernel == NULL) {
-    *made = (StubFunction){kernel, context, kernel->settings[context->device]};
+    *made = (StubFunction){kernel, context, kernel->settings[context->device], stub.eager};
   }
   *function = made;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuFuncLoad(CUfunction handle) {
+  STUB_ENTER(STUB_INITIALIZED, "'function':%zu", (size_t)handle);
+  StubFunction* function = NULL;
+  StubFindKernel(handle, &function);
+  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_REQUIRE(function->loaded || !StubCaptureForbids(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  StubLogMore(",'name':'%s','on':%d", StubQuote(function->kernel->name), function->context->device);
+  function->loaded = true;
   return StubLeave(CUDA_SUCCESS);
 }

@@ -38,7 +38,7 @@ static CUresult Allocate(void** memory, size_t size, int type) {
   CUresult result = StubActiveContext(&context);
   if (result != CUDA_SUCCESS) return result;
   if (memory == NULL || size == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (StubCaptureUnderWay(context)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (StubCaptureForbids()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   *memory = aligned_alloc(256, (size + 255) / 256 * 256);
   if (*memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
   AddRange((uintptr_t)*memory, size, type, context->device, true);

@@ -30,6 +30,21 @@ bool StubCaptureUnderWay(const StubContext* context) {
   return false;
 }
 
+bool StubCaptureForbids(void) {
+  bool forbidden = false;
+  if (capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  for (StubStream* stream = stub.streams; stream != NULL; stream = stream->next) {
+    if (!stream->capturing || stream->mode == CU_STREAM_CAPTURE_MODE_RELAXED) continue;
+    // Another thread's capture concerns only threads, and captures, of the global mode.
+    bool global = stream->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+                  capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (!global && !pthread_equal(stream->capturer, pthread_self())) continue;
+    stream->invalidated = true;
+    forbidden = true;
+  }
+  return forbidden;
+}
+
 static StubStream* AddStream(StubContext* context) {
   StubStream* made = calloc(1, sizeof(*made));
   if (made == NULL) abort();
@@ -99,6 +114,8 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode)
   STUB_REQUIRE(stream != NULL, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   STUB_REQUIRE(!stream->capturing, CUDA_ERROR_ILLEGAL_STATE);
   stream->capturing = true;
+  stream->mode = mode;
+  stream->capturer = pthread_self();
   stream->invalidated = false;
   return StubLeave(CUDA_SUCCESS);
 }

@@ -109,6 +109,7 @@ typedef struct CUfunc_st {
   StubKernel* kernel;
   StubContext* context;
   StubSettings settings;
+  bool loaded;
 } StubFunction;
 
 struct CUkern_st {
@@ -155,6 +156,8 @@ CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
 typedef struct CUstream_st {
   StubContext* context;
   bool capturing, invalidated;
+  CUstreamCaptureMode mode;
+  pthread_t capturer;
   struct CUstream_st* next;
 } StubStream;
 
@@ -162,6 +165,11 @@ typedef struct CUstream_st {
 CUresult StubStreamContext(CUstream handle, StubContext** context, StubStream** stream);
 /*! \brief Whether some stream of the context is being captured. */
 bool StubCaptureUnderWay(const StubContext* context);
+/*!
+ * \brief Whether a capture forbids the calling thread what is unsafe in one, in the thread's own
+ * capture mode. Such a call ends the captures that forbid it.
+ */
+bool StubCaptureForbids(void);
 
 /* ---- Memory (memory.c) ---- */
 
@@ -188,6 +196,7 @@ typedef struct StubFailure {
 typedef struct {
   pthread_mutex_t mutex;
   int initialized_by; /* the process that called cuInit, else 0 */
+  bool eager;         /* images are loaded at once: CUDA_MODULE_LOADING=EAGER */
   int driver_version;
   int device_count;
   StubDevice devices[kMaxDevices];

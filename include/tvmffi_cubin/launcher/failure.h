@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_FAILURE_H_
 #define TVMFFI_CUBIN_LAUNCHER_FAILURE_H_
 
+#include "../capture_scope.h"
 #include "../image_refusal.h"
 #include "../launch_limits.h"
 #include "site.h"
@@ -80,6 +81,12 @@ __attribute__((noinline, cold)) inline int FailLaunch(const LaunchSite& site,
       return Fail("LaunchError", "%s: the image %s %s (%s)", function, image.name, meaning,
                   text.chars);
     }
+  }
+  if (IsCaptureRefusal(status.result)) {
+    return Fail("LaunchError",
+                "%s: kernel %s of image %s on device %d: %s. A CUDA graph is being captured: call "
+                "mod.preload(%d) before that, which loads what a first launch there loads",
+                function, kernel.display, image.name, device, text.chars, device);
   }
   return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s", function, kernel.display,
               image.name, device, text.chars);

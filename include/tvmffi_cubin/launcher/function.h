@@ -114,12 +114,15 @@ inline int PrepareLaunch(const FunctionPlan& function, const LaunchPlan& launch,
 inline int RunLaunch(const LaunchSite& site, const Driver* driver, const LaunchPlan& launch,
                      int device, const CUlaunchConfig& config, void** params) {
   if (IsEmpty(config)) return 0;
-  DeviceScope scope;
-  const Status status = scope.Enter(driver, device);
-  if (!status.ok()) return FailLaunch(site, *launch.kernel, device, nullptr, status);
-  // After the driver has answered: in a forked child another thread's unloading never ends.
+  // Before the scope: what is unloaded releases the contexts, too.
   ImageUse use(launch.kernel->image);
-  return LaunchKernel(site, driver, launch.kernel, device, config, params);
+  DeviceScope scope;
+  Status status = scope.Enter(driver, device);
+  if (!status.ok()) return FailLaunch(site, *launch.kernel, device, nullptr, status);
+  if (LaunchKernel(site, driver, launch.kernel, device, config, params) != 0) return -1;
+  status = scope.Leave();
+  if (__builtin_expect(status.ok(), 1)) return 0;
+  return FailLaunch(site, *launch.kernel, device, nullptr, status);
 }
 
 /*!

@@ -7,6 +7,7 @@
 #define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 
 #include "../library.h"
+#include "image_use.h"
 #include "limits.h"
 
 namespace tvmffi_cubin {
@@ -16,6 +17,7 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel* out) {
   *out = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST);
   if (__builtin_expect(*out != nullptr, 1)) return {};
+  CaptureScope relaxed;
   EmbeddedImage* image = kernel->image;
   __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
   const Status status = image->library.Load(driver);
@@ -25,26 +27,6 @@ inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel*
   __atomic_store_n(&kernel->handle, *out, __ATOMIC_SEQ_CST);
   return {};
 }
-
-/*! \brief Keeps an image loaded for the length of a launch. */
-class ImageUse {
- public:
-  explicit ImageUse(EmbeddedImage* image) : image_(image) {
-    // Both sides announce themselves first and look at the other second: one of them always sees.
-    __atomic_fetch_add(&image_->launching, 1, __ATOMIC_SEQ_CST);
-    while (__builtin_expect(__atomic_load_n(&image_->unloading, __ATOMIC_SEQ_CST) != 0, 0)) {
-      __atomic_fetch_sub(&image_->launching, 1, __ATOMIC_SEQ_CST);
-      usleep(20);
-      __atomic_fetch_add(&image_->launching, 1, __ATOMIC_SEQ_CST);
-    }
-  }
-  ~ImageUse() { __atomic_fetch_sub(&image_->launching, 1, __ATOMIC_SEQ_CST); }
-  ImageUse(const ImageUse&) = delete;
-  ImageUse& operator=(const ImageUse&) = delete;
-
- private:
-  EmbeddedImage* image_;
-};
 
 /*! \brief Launches; the device is current already. */
 inline int LaunchKernel(const LaunchSite& site, const Driver* driver, EmbeddedKernel* kernel,
@@ -75,30 +57,6 @@ inline int LaunchKernel(const LaunchSite& site, const Driver* driver, EmbeddedKe
     return FailLaunch(site, *kernel, device, &config, {result, "cuLaunchKernelEx"});
   }
   return 0;
-}
-
-/*! \brief Unloads an image and forgets its kernels, once no launch of it is under way. */
-inline Status UnloadImage(EmbeddedImage* image, EmbeddedKernel* kernels, int num_kernels) {
-  // In a forked child the launches that other threads had begun never end; the driver refuses.
-  if (InForkedChild() && image->library.handle != nullptr) {
-    return {CUDA_ERROR_NOT_INITIALIZED, "cuLibraryUnload"};
-  }
-  int32_t idle = 0;
-  while (!__atomic_compare_exchange_n(&image->unloading, &idle, 1, false, __ATOMIC_SEQ_CST,
-                                      __ATOMIC_SEQ_CST)) {
-    idle = 0;
-    usleep(20);
-  }
-  while (__atomic_load_n(&image->launching, __ATOMIC_SEQ_CST) != 0) usleep(20);
-  for (int i = 0; i < num_kernels; ++i) {
-    if (kernels[i].image != image) continue;
-    __atomic_store_n(&kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
-    kernels[i].smem.Reset();
-    kernels[i].clusters.Reset();
-  }
-  const Status status = image->library.Unload();
-  __atomic_store_n(&image->unloading, 0, __ATOMIC_SEQ_CST);
-  return status;
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

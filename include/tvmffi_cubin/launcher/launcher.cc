@@ -2,6 +2,8 @@
 // It must not depend on any one module, and nothing in it may throw.
 #include "instances.h"
 #include "occupancy.h"
+#include "preload.h"
+#include "unload.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -149,15 +151,27 @@ int CallWithOptions(const DispatchPlan& function, const TVMFFIAny* args, int num
 }
 
 int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels) {
-  Status first;
-  for (int i = 0; i < num_images; ++i) {
-    const Status status = UnloadImage(images[i], kernels, num_kernels);
-    if (first.ok()) first = status;
+  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
+  if (driver == nullptr) return 0;
+  Refusals refusals;
+  if (!InForkedChild()) {
+    refusals = UnloadAll(driver, images, num_images, kernels, num_kernels);
+  } else if (HoldsAnything(images, num_images)) {
+    // The launches that other threads had begun never end here, and the driver refuses all calls.
+    refusals.Note({CUDA_ERROR_NOT_INITIALIZED, "cuLibraryUnload"}, "all images");
   }
-  if (first.ok()) return 0;
-  Text text;
-  DescribeStatus(first, text.chars, sizeof(text.chars));
-  return Fail("LaunchError", "unload: %s", text.chars);
+  return refusals.count == 0 ? 0 : FailUnload(refusals);
+}
+
+int Preload(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int num_args) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return Fail("LaunchError", "preload: %s", DriverProblem());
+  int device = 0;
+  if (ReadDevice(driver, args, num_args, &device) != 0) return -1;
+  for (int i = 0; i < num_kernels; ++i) {
+    if (PreloadKernel(driver, &kernels[i], device) != 0) return -1;
+  }
+  return 0;
 }
 
 int ReturnText(const char* text, size_t size, TVMFFIAny* result) {

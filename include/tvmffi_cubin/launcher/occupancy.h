@@ -11,17 +11,23 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief Finds what fits a device at once; loads the kernel for it. */
-inline Status KernelOccupancy(const Driver* driver, EmbeddedKernel* kernel, int device,
-                              const CUlaunchConfig& config, Occupancy* found) {
+/*! \brief Finds what fits a device at once; loads the kernel, whose image is in use. */
+inline Status OccupancyInUse(const Driver* driver, EmbeddedKernel* kernel, int device,
+                             const CUlaunchConfig& config, Occupancy* found) {
   DeviceScope scope;
   Status status = scope.Enter(driver, device);
   if (!status.ok()) return status;
-  ImageUse use(kernel->image);
   CUkernel handle = nullptr;
   status = LoadKernel(driver, kernel, &handle);
   if (!status.ok()) return status;
   return FindOccupancy(driver, handle, device, config, found, &kernel->smem, &kernel->clusters);
+}
+
+/*! \brief The same, of an image that is not in use. */
+inline Status KernelOccupancy(const Driver* driver, EmbeddedKernel* kernel, int device,
+                              const CUlaunchConfig& config, Occupancy* found) {
+  ImageUse use(kernel->image);
+  return OccupancyInUse(driver, kernel, device, config, found);
 }
 
 /*! \brief An evaluation's block, shared memory and cluster, those of the grid being open. */
@@ -66,7 +72,8 @@ inline int AnswerOccupancy(EmbeddedKernel* kernel, const OccupancyQuestion& ques
   config.numAttrs = question.cluster[0] != 0;
   Occupancy found;
   const FunctionPlan asked = {"occupancy", nullptr, 0, nullptr, 1, 0};
-  Status status = KernelOccupancy(driver, kernel, device, config, &found);
+  ImageUse use(kernel->image);
+  Status status = OccupancyInUse(driver, kernel, device, config, &found);
   CUdevice handle = 0;
   if (status.ok()) status = {driver->cuDeviceGet(&handle, device), "cuDeviceGet"};
   int of_kernel[4] = {};

@@ -139,7 +139,13 @@ int Call(const DispatchPlan& function, const TVMFFIAny* args, int num_args);
 int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num_args);
 int CallWithOptions(const DispatchPlan& function, const TVMFFIAny* args, int num_args);
 
-/*! \brief Unloads images once no launch of them is under way; a later call loads them again. */
+/*! \brief Loads all kernels on the device that the one argument names; None: the current one. */
+int Preload(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int num_args);
+
+/*!
+ * \brief Unloads images and releases contexts once no launch is under way; a later call loads and
+ * retains them again.
+ */
 int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels);
 
 /*!

@@ -20,6 +20,9 @@ inline CUresult SetDevice(int device) {
   const Driver* driver = OpenDriver();
   if (driver == nullptr) return CUDA_ERROR_NO_DEVICE;
   CUcontext context = nullptr;
+  if (device >= 0 && device < kMaxDevices) {
+    __atomic_store_n(&contexts_kept[device], true, __ATOMIC_SEQ_CST);
+  }
   const Status status = PrimaryContext(driver, device, &context);
   if (!status.ok()) return status.result;
   return entry::cuCtxSetCurrent(context);

@@ -1,0 +1,73 @@
+/*!
+ * \file tvmffi_cubin/launcher/preload.h
+ * \brief Loads kernels on a device before their first launch there.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_PRELOAD_H_
+#define TVMFFI_CUBIN_LAUNCHER_PRELOAD_H_
+
+#include "../capture_scope.h"
+#include "error.h"
+#include "image_use.h"
+#include "kernel.h"
+#include "plan.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
+
+/*! \brief Brings a kernel to the current context, which the driver leaves to its first launch. */
+inline Status LoadHere(CUkernel handle) {
+  CaptureScope relaxed;
+  CUfunction function = nullptr;
+  const CUresult result = entry::cuKernelGetFunction(&function, handle);
+  // A driver before 12.4 cannot do more than this.
+  if (result != CUDA_SUCCESS || entry::cuFuncLoad.Find() == nullptr) {
+    return {result, "cuKernelGetFunction"};
+  }
+  return {entry::cuFuncLoad(function), "cuFuncLoad"};
+}
+
+/*! \brief Loads one kernel on a device, unless its image has it for other architectures alone. */
+inline int PreloadKernel(const Driver* driver, EmbeddedKernel* kernel, int device) {
+  const FunctionPlan asked = {"preload", nullptr, 0, nullptr, 1, 0};
+  const LaunchSite site{asked, 0, false};
+  ImageUse use(kernel->image);
+  DeviceScope scope;
+  Status status = scope.Enter(driver, device);
+  if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
+  CUkernel handle = nullptr;
+  status = LoadKernel(driver, kernel, &handle);
+  if (status.ok()) status = LoadHere(handle);
+  if (!status.ok() && LacksKernel(driver, *kernel, device, status.result)) status = {};
+  const Status left = scope.Leave();
+  if (status.ok()) status = left;
+  return status.ok() ? 0 : FailLaunch(site, *kernel, device, nullptr, status);
+}
+
+/*! \brief Reads which device is meant: an int, or None for the current one. */
+inline int ReadDevice(const Driver* driver, const TVMFFIAny* args, int num_args, int* device) {
+  if (num_args != 1) {
+    return Fail("TypeError", "preload: got %d arguments, wanted 1: the device", num_args);
+  }
+  if (args[0].type_index == kTVMFFINone) {
+    *device = CurrentDevice(driver);
+    return 0;
+  }
+  if (args[0].type_index != kTVMFFIInt) {
+    return Fail("TypeError", "preload: device: got %s, wanted an int or None",
+                DescribeArgument(args[0]).chars);
+  }
+  if (args[0].v_int64 < 0 || args[0].v_int64 >= kMaxDevices) {
+    return Fail("ValueError", "preload: device is %lld, wanted 0 to %d",
+                static_cast<long long>(args[0].v_int64), kMaxDevices - 1);
+  }
+  *device = static_cast<int>(args[0].v_int64);
+  return 0;
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_PRELOAD_H_

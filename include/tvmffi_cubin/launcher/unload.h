@@ -1,0 +1,86 @@
+/*!
+ * \file tvmffi_cubin/launcher/unload.h
+ * \brief Gives back what launches have loaded and retained, all of it, whatever is refused.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_UNLOAD_H_
+#define TVMFFI_CUBIN_LAUNCHER_UNLOAD_H_
+
+#include "../library.h"
+#include "error.h"
+#include "image_use.h"
+#include "plan.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief What the driver has refused: how often, and the first refusal with what it was about. */
+struct Refusals {
+  int count = 0;
+  Status first;
+  Text about;
+
+  __attribute__((format(printf, 3, 4))) void Note(const Status& status, const char* format, ...) {
+    if (status.ok() || count++ > 0) return;
+    first = status;
+    va_list values;
+    va_start(values, format);
+    vsnprintf(about.chars, sizeof(about.chars), format, values);
+    va_end(values);
+  }
+};
+
+/*! \brief Whether anything is loaded or retained. */
+inline bool HoldsAnything(EmbeddedImage* const* images, int num_images) {
+  for (int i = 0; i < num_images; ++i) {
+    if (images[i]->library.handle != nullptr) return true;
+  }
+  for (CUcontext context : primary_contexts) {
+    if (context != nullptr) return true;
+  }
+  return false;
+}
+
+/*! \brief Forgets kernels that are about to be unloaded. */
+inline void ForgetKernels(EmbeddedKernel* kernels, int num_kernels) {
+  for (int i = 0; i < num_kernels; ++i) {
+    __atomic_store_n(&kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
+    kernels[i].smem.Reset();
+    kernels[i].clusters.Reset();
+  }
+}
+
+/*! \brief Unloads all images and releases all contexts, once no launch is under way. */
+inline Refusals UnloadAll(const Driver* driver, EmbeddedImage* const* images, int num_images,
+                          EmbeddedKernel* kernels, int num_kernels) {
+  Refusals refusals;
+  // All are closed before anything goes: a launch of any image may have any context current.
+  for (int i = 0; i < num_images; ++i) CloseImage(images[i]);
+  for (int i = 0; i < num_images; ++i) WaitForLaunches(images[i]);
+  ForgetKernels(kernels, num_kernels);
+  for (int i = 0; i < num_images; ++i) {
+    refusals.Note(images[i]->library.Unload(), "the image %s", images[i]->name);
+  }
+  for (int i = 0; i < kMaxDevices; ++i) {
+    refusals.Note(ReleasePrimaryContext(driver, i), "the context of device %d", i);
+  }
+  for (int i = 0; i < num_images; ++i) OpenImage(images[i]);
+  return refusals;
+}
+
+/*! \brief Raises what was refused. */
+inline int FailUnload(const Refusals& refusals) {
+  Text text, more;
+  DescribeStatus(refusals.first, text.chars, sizeof(text.chars));
+  if (refusals.count > 1) {
+    snprintf(more.chars, sizeof(more.chars), ", the first of %d refusals", refusals.count);
+  }
+  return Fail("LaunchError",
+              "unload: %s (%s%s). The rest is unloaded, and another unload() tries again what is "
+              "left",
+              text.chars, refusals.about.chars, more.chars);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_UNLOAD_H_

@@ -1,0 +1,182 @@
+"""First calls while a CUDA graph is captured: they load, and the capture goes on."""
+
+import contextlib
+import ctypes
+import threading
+
+import pytest
+import wrapper_sources
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverError
+
+import tvmffi_cubin as tc
+
+GLOBAL, THREAD_LOCAL, RELAXED = 0, 1, 2
+UNSUPPORTED, INVALIDATED = 900, 901
+
+SOURCE = 'extern "C" __global__ void k(float* x) {}'
+FUNCTIONS = {"k": tc.Launch(grid="num_sms", block=1, dynamic_smem_bytes=64 * 1024)}
+
+
+@pytest.fixture
+def mod(driver_stub):
+    """A module of which nothing is loaded."""
+    mod = tc.load_inline("captured", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    mod.unload()
+    return mod
+
+
+@pytest.fixture
+def stream(driver_stub):
+    with driver_stub.current_device(0), driver_stub.stream() as handle:
+        yield handle
+
+
+def capture_mode(driver_stub, mode):
+    """Set this thread's capture mode; return what it was."""
+    value = ctypes.c_int(mode)
+    driver_stub.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))
+    return value.value
+
+
+def in_thread(work, *args):
+    thread = threading.Thread(target=work, args=args)
+    thread.start()
+    thread.join()
+
+
+def allocate(driver_stub):
+    pointer = ctypes.c_uint64()
+    driver_stub.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(64))
+    driver_stub.call("cuMemFree_v2", pointer)
+
+
+# The stand-in's captures
+
+
+@pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL])
+def test_what_is_unsafe_in_a_capture_ends_it_unless_the_thread_is_relaxed(
+    mode, stream, driver_stub
+):
+    with driver_stub.capture(stream, mode):
+        before = capture_mode(driver_stub, RELAXED)
+        allocate(driver_stub)
+        capture_mode(driver_stub, before)
+    lost, refused = (pytest.raises(DriverError, match=x) for x in ("INVALIDATED", "UNSUPPORTED"))
+    with lost, driver_stub.capture(stream, mode), refused:
+        allocate(driver_stub)
+
+
+def test_another_thread_s_capture_concerns_this_one_where_both_are_global(stream, driver_stub):
+    results = []
+
+    def work():
+        with driver_stub.current_device(0):
+            try:
+                results.append(allocate(driver_stub))
+            except DriverError as error:
+                results.append(error)
+
+    for mode in (THREAD_LOCAL, GLOBAL):
+        lost = pytest.raises(DriverError, match="_INVALIDATED")
+        outcome = lost if mode == GLOBAL else contextlib.nullcontext()
+        with outcome, driver_stub.capture(stream, mode):
+            in_thread(work)
+    assert results[0] is None
+    assert "UNSUPPORTED" in str(results[1])
+
+
+# First calls
+
+
+@pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL, RELAXED])
+@pytest.mark.parametrize("eager", [False, True])
+def test_a_first_call_in_a_capture_loads_and_is_captured(mode, eager, mod, stream, driver_stub):
+    if eager:
+        driver_stub.set_eager()
+    with driver_stub.capture(stream, mode):
+        mod.k.on(stream)(cuda_array(driver_stub, 4))
+    assert driver_stub.launches()[0].stream == stream
+    assert len(driver_stub.calls("cuLibraryLoadData")) == 1
+
+
+def test_a_first_call_in_one_thread_leaves_another_s_capture_alone(mod, stream, driver_stub):
+    driver_stub.set_eager()
+    x = cuda_array(driver_stub, 4, device=1)
+    with driver_stub.capture(stream, GLOBAL):
+        in_thread(mod.k, x)
+    assert driver_stub.launches()[0].device == 1
+
+
+@pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL, RELAXED])
+def test_the_thread_s_own_capture_mode_stays(mode, mod, driver_stub):
+    before = capture_mode(driver_stub, mode)
+    try:
+        mod.k(cuda_array(driver_stub, 4))
+        mod.preload(1)
+        mod.unload()
+    finally:
+        assert capture_mode(driver_stub, before) == mode
+
+
+def test_a_driver_without_capture_modes_loads_all_the_same(mod, driver_stub):
+    driver_stub.fail("cuThreadExchangeStreamCaptureMode", 1, nth=0)
+    mod.k(cuda_array(driver_stub, 4))
+    assert len(driver_stub.launches()) == 1
+
+
+@pytest.mark.parametrize(
+    "function", ["cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelSetAttribute"]
+)
+def test_where_the_driver_refuses_to_load_the_error_names_preload(
+    function, mod, stream, driver_stub
+):
+    x = cuda_array(driver_stub, 4)
+    with driver_stub.capture(stream, GLOBAL):
+        driver_stub.fail(function, UNSUPPORTED)
+        expected = rf"{function} failed: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED .*mod\.preload\(0\)"
+        with pytest.raises(tc.LaunchError, match=expected):
+            mod.k.on(stream)(x)
+        mod.k.on(stream)(x)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_a_launch_that_a_capture_refuses_names_preload(mod, stream, driver_stub):
+    driver_stub.fail("cuLaunchKernelEx", INVALIDATED)
+    with pytest.raises(tc.LaunchError, match=r"STREAM_CAPTURE_INVALIDATED .*mod\.preload\(1\)"):
+        mod.k(cuda_array(driver_stub, 4, device=1))
+
+
+def test_what_is_preloaded_needs_no_loading_in_a_capture(mod, stream, driver_stub):
+    mod.preload(0)
+    before = len(driver_stub.log())
+    with driver_stub.capture(stream, GLOBAL):
+        mod.k.on(stream)(cuda_array(driver_stub, 4))
+    calls = {call.function for call in driver_stub.log()[before:]}
+    assert not calls & {"cuLibraryLoadData", "cuLibraryGetKernel", "cuFuncLoad"}
+
+
+@pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL])
+def test_preloading_and_unloading_in_a_capture_leave_it_alone(mode, mod, stream, driver_stub):
+    driver_stub.set_eager()
+    with driver_stub.capture(stream, mode):
+        mod.preload(0)
+        mod.unload()
+
+
+# Wrappers
+
+
+def test_a_wrapper_s_first_call_in_a_capture_loads_and_is_captured(stream, driver_stub):
+    image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
+    mod = tc.load_inline("w_captured", wrapper_sources.DRIVER, embed_cubin={"kernels": image})
+    driver_stub.set_eager()
+    x, y = cuda_array(driver_stub, (1000,)), cuda_array(driver_stub, (1000,))
+    with driver_stub.capture(stream, GLOBAL), tc.use_stream(stream):
+        driver_stub.fail("cuLibraryLoadData", UNSUPPORTED)
+        with pytest.raises(
+            tc.LaunchError, match="cannot be loaded while a CUDA graph is captured .get the kernel"
+        ):
+            mod.add_one(x, y)
+        mod.add_one(x, y)
+    assert driver_stub.launches()[0].stream == stream
