@@ -98,6 +98,7 @@ TVMFFI_CUBIN_COLD Status ReleasePrimaryContext(const Driver* driver, int device)
   if (__atomic_load_n(&contexts_kept[device], __ATOMIC_SEQ_CST)) return {};
   CUcontext context = __atomic_exchange_n(slot, static_cast<CUcontext>(nullptr), __ATOMIC_ACQ_REL);
   if (context == nullptr) return {};
+  CaptureScope relaxed;
   CUdevice handle = 0;
   const char* call = "cuDeviceGet";
   CUresult result = driver->cuDeviceGet(&handle, device);

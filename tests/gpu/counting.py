@@ -1,0 +1,64 @@
+"""A module that counts, on all devices, for tests that come without it loaded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import torch
+
+import tvmffi_cubin as tc
+
+SOURCE = r"""
+extern "C" __global__ void count(int* x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] += 1;
+}
+extern "C" __global__ void large(int* x, int n) {
+  extern __shared__ int all[];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) all[i] = i;
+  __syncthreads();
+  if (threadIdx.x == 0) *x = all[n - 1];
+}
+"""
+FUNCTIONS = {
+    "count": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"}),
+    "large": tc.Launch(grid=1, block=256, dynamic_smem_bytes=90_000, args={"n": 90_000 // 4}),
+}
+
+
+def fresh() -> tc.Module:
+    """Return the module, of which nothing is loaded."""
+    mod = tc.load_inline("gpu_counting", SOURCE, functions=FUNCTIONS)
+    synchronize()
+    mod.unload()
+    return mod
+
+
+def synchronize() -> None:
+    for index in range(torch.cuda.device_count()):
+        torch.cuda.synchronize(index)
+
+
+def all_devices() -> list[torch.device]:
+    return [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
+
+
+def together(count: int, work: Callable[[int], object]) -> None:
+    """Run `work` in threads that start at once; raise the first error."""
+    barrier, errors = threading.Barrier(count), []
+
+    def run(index: int) -> None:
+        barrier.wait()
+        try:
+            work(index)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]

@@ -1,0 +1,253 @@
+"""Several GPUs and threads: where launches land, preloading, unloading, a long run.
+
+What needs a second GPU is skipped where there is one; the rest runs on all that there are.
+``HAMMER_SECONDS`` sets how long the long run takes, 60 s otherwise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+from .counting import all_devices, fresh, synchronize, together  # noqa: E402
+
+HAMMER_SECONDS = float(os.environ.get("HAMMER_SECONDS", "60"))
+MIB = 1 << 20
+
+needs_two = pytest.mark.skipif(
+    torch.cuda.device_count() < 2, reason="one GPU: a second one is needed"
+)
+
+
+@pytest.fixture
+def mod() -> tc.Module:
+    return fresh()
+
+
+def current_context() -> int:
+    driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+    assert driver.cuCtxGetCurrent(ctypes.byref(context)) == 0
+    return context.value or 0
+
+
+# Where launches land
+
+
+@needs_two
+@pytest.mark.parametrize("current", [0, 1])
+@pytest.mark.parametrize("device", [0, 1])
+def test_a_launch_follows_its_tensors_and_leaves_the_current_device(device, current, mod):
+    x = torch.zeros(1000, dtype=torch.int32, device=f"cuda:{device}")
+    with torch.cuda.device(current):
+        before = current_context()
+        for _ in range(3):
+            mod.count(x)
+        assert (torch.cuda.current_device(), current_context()) == (current, before)
+    assert (x.cpu() == 3).all()
+
+
+def test_a_thread_that_never_touched_cuda_keeps_the_context_that_it_has(mod):
+    xs = [torch.zeros(1000, dtype=torch.int32, device=device) for device in all_devices()]
+    synchronize()
+    contexts = []
+
+    def work(_: int) -> None:
+        with pytest.raises(TypeError):
+            mod.count(*xs, *xs)  # tensors are converted, which is torch's own affair, and refused
+        contexts.append(current_context())
+        for x in xs:
+            mod.count(x)
+            contexts.append(current_context())
+
+    together(1, work)
+    assert len(set(contexts)) == 1
+    assert all((x.cpu() == 1).all() for x in xs)
+
+
+def test_first_calls_of_many_threads_on_all_devices(mod):
+    devices = all_devices()
+    xs = [
+        torch.zeros(1000, dtype=torch.int32, device=devices[index % len(devices)])
+        for index in range(32)
+    ]
+    out = [torch.zeros(1, dtype=torch.int32, device=x.device) for x in xs]
+    synchronize()
+
+    def work(index: int) -> None:
+        mod.count(xs[index])
+        mod.large(out[index])
+
+    together(32, work)
+    assert all((x.cpu() == 1).all() for x in xs)
+    assert all(x.item() == 90_000 // 4 - 1 for x in out)
+
+
+@needs_two
+def test_threads_on_both_devices_each_on_a_stream_of_its_own(mod):
+    xs = [torch.zeros(1000, dtype=torch.int32, device=f"cuda:{index % 2}") for index in range(8)]
+    synchronize()
+
+    def work(index: int) -> None:
+        stream = torch.cuda.Stream(xs[index].device)
+        for turn in range(200):
+            if turn % 2:
+                mod.count.on(stream)(xs[index])
+            else:
+                with tc.use_stream(stream):
+                    mod.count(xs[index])
+        stream.synchronize()
+
+    together(8, work)
+    assert all((x.cpu() == 200).all() for x in xs)
+
+
+@needs_two
+def test_a_stream_of_the_other_device_is_refused(mod):
+    x = torch.zeros(8, dtype=torch.int32, device="cuda:0")
+    stream = torch.cuda.Stream("cuda:1")
+    with pytest.raises(ValueError, match="stream is of cuda:1, the launch is on cuda:0"):
+        mod.count.on(stream)(x)
+    assert (x.cpu() == 0).all()
+
+
+@needs_two
+def test_tensors_on_two_devices_are_refused():
+    mod = tc.load_inline("gpu_two", 'extern "C" __global__ void k(float* x, float* y) {}')
+    with pytest.raises(ValueError, match="one device"):
+        mod.k[1, 1](torch.zeros(1, device="cuda:0"), torch.zeros(1, device="cuda:1"))
+
+
+# Preloading and unloading
+
+
+def test_preloading_on_every_device_then_launching(mod):
+    for device in all_devices():
+        mod.preload(device)
+        mod.preload(device.index)
+    mod.preload()
+    for device in all_devices():
+        x = torch.zeros(1000, dtype=torch.int32, device=device)
+        mod.count(x)
+        assert (x.cpu() == 1).all()
+
+
+def test_preloading_where_there_is_no_device_is_named(mod):
+    with pytest.raises(tc.LaunchError, match="preload: .*CUDA_ERROR_INVALID_DEVICE"):
+        mod.preload(63)
+
+
+def test_unloading_on_all_devices_and_calling_again(mod):
+    xs = [torch.zeros(1000, dtype=torch.int32, device=device) for device in all_devices()]
+    out = [torch.zeros(1, dtype=torch.int32, device=device) for device in all_devices()]
+    for turn in range(1, 6):
+        for x, y in zip(xs, out, strict=True):
+            mod.count(x)
+            mod.large(y)
+        assert all((x.cpu() == turn).all() for x in xs)
+        synchronize()
+        mod.unload()
+        mod.unload()
+    # torch's own reference keeps the contexts alive.
+    assert all((x.cpu() == 5).all() for x in xs)
+
+
+def test_unloading_waits_for_launch_calls_of_other_threads(mod):
+    """The kernels are short and the thread that unloads waits for them between its turns."""
+    xs = [torch.zeros(64, dtype=torch.int32, device=device) for device in all_devices()] * 4
+    xs = [x.clone() for x in xs]
+    synchronize()
+    gate, counts = threading.Lock(), [0] * len(xs)
+
+    def work(index: int) -> None:
+        if index == len(xs):
+            for _ in range(50):
+                with gate:  # nobody is between a launch and its end
+                    mod.unload()
+            return
+        for _ in range(100):
+            with gate:
+                mod.count(xs[index])
+                torch.cuda.synchronize(xs[index].device)
+            counts[index] += 1
+
+    together(len(xs) + 1, work)
+    assert [int(x[0]) for x in xs] == counts
+
+
+# A long run
+
+
+def status(name: str) -> int:
+    """Return a figure of this process: "Threads", or "VmRSS" in KiB."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
+    raise KeyError(name)
+
+
+def held() -> dict[str, int]:
+    """Return what this process holds."""
+    gc.collect()
+    devices = range(torch.cuda.device_count())
+    used = {f"device {index}": torch.cuda.mem_get_info(index) for index in devices}
+    return {name: total - free for name, (free, total) in used.items()} | {
+        "threads": status("Threads"),
+        "resident": 1024 * status("VmRSS"),
+        "descriptors": len(os.listdir("/proc/self/fd")),
+    }
+
+
+def test_32_threads_over_all_devices_for_a_minute_leave_nothing_behind(mod):
+    """In rounds: all threads launch, everything is waited for and unloaded, and what is held by
+    the process and on the devices is compared with what was after the second round."""
+    threads, rounds = 32, 6
+    devices = all_devices()
+    xs = [
+        torch.zeros(256, dtype=torch.int32, device=devices[index % len(devices)])
+        for index in range(threads)
+    ]
+    streams = [torch.cuda.Stream(x.device) for x in xs]
+    counts = [0] * threads
+    synchronize()
+
+    def work(index: int) -> None:
+        x, stream, launch = xs[index], streams[index], mod.count.on(streams[index])
+        if index % 4 == 0:
+            mod.preload(x.device)
+        end = time.monotonic() + HAMMER_SECONDS / rounds
+        while time.monotonic() < end:
+            if index % 2:
+                for _ in range(100):
+                    launch(x)
+            else:
+                with torch.cuda.stream(stream):
+                    for _ in range(100):
+                        mod.count(x)
+            counts[index] += 100
+            stream.synchronize()
+
+    after = []
+    for _ in range(rounds):
+        together(threads, work)
+        synchronize()
+        mod.unload()
+        after.append(held())
+    assert [int(x[0]) for x in xs] == counts
+    assert all((x == x[0]).all() for x in xs)
+    print(f"{sum(counts)} launches; held after each round: {after}")
+    early, late = after[1], after[-1]
+    assert late["threads"] <= early["threads"]
+    assert late["descriptors"] <= early["descriptors"]
+    assert late["resident"] - early["resident"] < 64 * MIB
+    for device in devices:
+        assert late[f"device {device.index}"] - early[f"device {device.index}"] < 8 * MIB
