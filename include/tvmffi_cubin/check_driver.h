@@ -19,7 +19,10 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief What DescribeStatus writes, as a string. */
 std::string StatusText(const Status& status);
 
-/*! \brief Throws a LaunchError with `what` before the driver's own words. */
+/*!
+ * \brief Throws a LaunchError with `what` before the driver's own words; a LaunchLimitError where
+ * the status names the limit that a launch goes over.
+ */
 [[noreturn]] void ThrowLaunchError(const Status& status, const std::string& what = "");
 
 /*!
@@ -29,7 +32,7 @@ std::string StatusText(const Status& status);
 [[noreturn]] void ThrowImageError(const Status& status, const ImageFacts& facts,
                                   const std::string& otherwise);
 
-/*! \brief Throws a LaunchError unless the call succeeded. */
+/*! \brief Throws a LaunchError, or a LaunchLimitError, unless the call succeeded. */
 inline void CheckDriver(const Status& status) {
   if (__builtin_expect(!status.ok(), 0)) ThrowLaunchError(status);
 }
@@ -60,7 +63,9 @@ TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
 
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status,
                                                      const std::string& what) {
-  TVM_FFI_THROW(LaunchError) << what << (what.empty() ? "" : ": ") << StatusText(status);
+  const std::string text = what + (what.empty() ? "" : ": ") + StatusText(status);
+  if (status.limit != nullptr) TVM_FFI_THROW(LaunchLimitError) << text;
+  TVM_FFI_THROW(LaunchError) << text;
   __builtin_unreachable();
 }
 

@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_DISPATCH_H_
 #define TVMFFI_CUBIN_DISPATCH_H_
 
+#include "cluster.h"
 #include "cold.h"
 #include "driver_entry.h"
 #include "library.h"
@@ -17,18 +18,32 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetCtx, 9020)
 /*! \brief Whether a stream has a context of its own; 0, 1 and 2 are CUDA's default streams. */
 inline bool IsCreatedStream(CUstream stream) { return reinterpret_cast<uintptr_t>(stream) > 2; }
 
-/*! \brief A kernel and the dynamic shared memory it may have; what Dispatch launches. */
+/*! \brief A kernel and what it has been opted into; what Dispatch launches. */
 struct DispatchTarget {
   const Driver* driver;
   CUkernel kernel;
-  DynamicSmemLimits* smem;  // null: the caller sets limits itself
+  DynamicSmemLimits* smem = nullptr;  // null, both: the caller opts in itself
+  ClusterLimits* clusters = nullptr;
 
-  /*! \brief Launches in the current context, which is on `device`. */
+  /*!
+   * \brief Launches in the current context.
+   * \param device Its device; -1: it is asked for where it matters.
+   */
   Status LaunchHere(const CUlaunchConfig& config, void** args, int device) const {
-    int most = 0;
-    if (smem != nullptr && !smem->Covers(device, config.sharedMemBytes)) {
-      const Status status = smem->Raise(driver, kernel, device, &most);
-      if (!status.ok()) return status;
+    if (smem != nullptr && config.sharedMemBytes != 0) {
+      if (device < 0) device = CurrentDevice(driver);
+      if (!smem->Covers(device, config.sharedMemBytes)) {
+        int most = 0;
+        const Status status = smem->Raise(driver, kernel, device, &most);
+        if (!status.ok()) return status;
+      }
+    }
+    if (clusters != nullptr && LargestClusterBlocks(config) > kPortableClusterBlocks) {
+      if (device < 0) device = CurrentDevice(driver);
+      if (!clusters->Covers(device, LargestClusterBlocks(config))) {
+        const Status status = clusters->Allow(driver, kernel, device);
+        if (!status.ok()) return status;
+      }
     }
     // A CUkernel may stand for a CUfunction: the driver takes that of the stream's context, of the
     // current one on a default stream (CUDA driver API, cuLaunchKernel).
@@ -36,6 +51,14 @@ struct DispatchTarget {
             "cuLaunchKernelEx"};
   }
 };
+
+/*! \brief The device that a launch goes to where none is chosen. */
+int LaunchDevice(const Driver* driver, CUstream stream);
+
+/*! \brief Launches again where a kernel's own cluster, which no attribute tells, needs opting in.
+ */
+Status DispatchFixedCluster(const DispatchTarget& target, const CUlaunchConfig& config, void** args,
+                            int device, const Status& first);
 
 /*! \brief Launches again in the context that the launch belongs to, unless that is current. */
 Status DispatchElsewhere(const DispatchTarget& target, const CUlaunchConfig& config, void** args,
@@ -51,15 +74,17 @@ inline Status Dispatch(const DispatchTarget& target, const CUlaunchConfig& confi
   if (target.kernel == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
   if (device >= 0) {
     DeviceScope scope;
-    const Status entered = scope.Enter(target.driver, device);
-    return entered.ok() ? target.LaunchHere(config, args, device) : entered;
+    Status status = scope.Enter(target.driver, device);
+    if (status.ok()) status = target.LaunchHere(config, args, device);
+    if (__builtin_expect(status.result != CUDA_ERROR_INVALID_CLUSTER_SIZE, 1)) return status;
+    return DispatchFixedCluster(target, config, args, device, status);
   }
-  const bool asks = config.sharedMemBytes != 0 && target.smem != nullptr;
-  const Status status = target.LaunchHere(config, args, asks ? CurrentDevice(target.driver) : 0);
+  const Status status = target.LaunchHere(config, args, -1);
   switch (status.result) {
     case CUDA_ERROR_INVALID_CONTEXT:
     case CUDA_ERROR_INVALID_HANDLE:
     case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_CLUSTER_SIZE:
       return DispatchElsewhere(target, config, args, status);
     default:
       return status;
@@ -67,6 +92,28 @@ inline Status Dispatch(const DispatchTarget& target, const CUlaunchConfig& confi
 }
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD int LaunchDevice(const Driver* driver, CUstream stream) {
+  CUcontext context = nullptr;
+  if (!IsCreatedStream(stream) || entry::cuStreamGetCtx(stream, &context) != CUDA_SUCCESS ||
+      driver->cuCtxPushCurrent(context) != CUDA_SUCCESS) {
+    return CurrentDevice(driver);
+  }
+  const int device = CurrentDevice(driver);
+  driver->cuCtxPopCurrent(&context);
+  return device;
+}
+
+TVMFFI_CUBIN_COLD Status DispatchFixedCluster(const DispatchTarget& target,
+                                              const CUlaunchConfig& config, void** args, int device,
+                                              const Status& first) {
+  if (target.clusters == nullptr || first.result != CUDA_ERROR_INVALID_CLUSTER_SIZE ||
+      target.clusters->Covers(device, kPortableClusterBlocks + 1)) {
+    return first;
+  }
+  const Status status = target.clusters->Allow(target.driver, target.kernel, device);
+  return status.ok() ? target.LaunchHere(config, args, device) : first;
+}
 
 TVMFFI_CUBIN_COLD Status DispatchElsewhere(const DispatchTarget& target,
                                            const CUlaunchConfig& config, void** args,
@@ -80,10 +127,14 @@ TVMFFI_CUBIN_COLD Status DispatchElsewhere(const DispatchTarget& target,
     const Status status = PrimaryContext(driver, 0, &wanted);
     if (!status.ok()) return status;
   }
-  if (wanted == nullptr || wanted == current) return first;
+  if (wanted == nullptr || wanted == current) {
+    return DispatchFixedCluster(target, config, args, CurrentDevice(driver), first);
+  }
   const CUresult result = driver->cuCtxPushCurrent(wanted);
   if (result != CUDA_SUCCESS) return {result, "cuCtxPushCurrent"};
-  const Status status = target.LaunchHere(config, args, CurrentDevice(driver));
+  const int device = CurrentDevice(driver);
+  Status status = target.LaunchHere(config, args, device);
+  status = DispatchFixedCluster(target, config, args, device, status);
   driver->cuCtxPopCurrent(&current);
   return status;
 }

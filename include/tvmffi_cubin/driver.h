@@ -56,6 +56,8 @@ struct Driver {
 struct Status {
   CUresult result = CUDA_SUCCESS;
   const char* call = "";
+  // The limit that a refused launch goes over, or null: until the thread's next refused launch.
+  const char* limit = nullptr;
   bool ok() const { return result == CUDA_SUCCESS; }
 };
 
@@ -118,7 +120,7 @@ inline const Driver* OpenDriver() {
 /*! \brief Why OpenDriver returned null. */
 inline const char* DriverProblem() { return driver_state.problem; }
 
-/*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text" and, in a forked child, the remedy. */
+/*! \brief Writes "limit: cuX failed: CUDA_ERROR_Y (n): text", in a forked child the remedy, too. */
 void DescribeStatus(const Status& status, char* text, size_t size);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
@@ -173,7 +175,8 @@ TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t s
   const char *name = "unknown error", *meaning = "";
   driver->cuGetErrorName(status.result, &name);
   driver->cuGetErrorString(status.result, &meaning);
-  snprintf(text, size, "%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
+  snprintf(text, size, "%s%s%s failed: %s (%d): %s%s", status.limit ? status.limit : "",
+           status.limit ? ": " : "", status.call, name ? name : "unknown error",
            static_cast<int>(status.result), meaning ? meaning : "",
            InForkedChild() ? kForkRemedy : "");
 }

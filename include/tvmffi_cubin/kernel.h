@@ -7,21 +7,23 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "check_driver.h"
 #include "cold.h"
 #include "dispatch.h"
 #include "exit_watch.h"
+#include "kernel_parameters.h"
 #include "launch_config.h"
 #include "launch_limits.h"
+#include "launch_problem.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernelCount, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryEnumerateKernels, 12040)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
 
 /*! \brief "a, b, c": the kernels of an image; empty where the driver is too old to say. */
 std::string KernelNames(CUlibrary library);
@@ -29,8 +31,11 @@ std::string KernelNames(CUlibrary library);
 /*!
  * \brief One kernel; movable. It keeps its image loaded, so it may outlive the CubinModule.
  *
- * Any thread may launch it, at the same time as others. Dynamic shared memory above 48 KB is opted
- * into by itself, up to what the launch's device has.
+ * Any thread may launch it, at the same time as others. Dynamic shared memory above 48 KB and
+ * clusters of more than 8 blocks are opted into by themselves, up to what the launch's device has.
+ *
+ * Every Launch returns at once, with the driver's own answer for CheckDriver; of a refused launch
+ * that says which limit it goes over.
  */
 class __attribute__((visibility("default"))) CubinKernel {
  public:
@@ -55,27 +60,82 @@ class __attribute__((visibility("default"))) CubinKernel {
     driver_ = other.driver_;
     handle_ = std::exchange(other.handle_, nullptr);
     smem_ = other.smem_;
+    clusters_ = other.clusters_;
+    parameters_ = std::move(other.parameters_);
     keep_ = std::move(other.keep_);
     return *this;
   }
 
   /*!
-   * \brief Launches and returns at once.
+   * \brief Launches with typed arguments: `Launch(config, x_ptr, y_ptr, n)`.
+   * \param config Shape, dynamic shared memory, stream, attributes, device.
+   * \param args The kernel's arguments, each of its parameter's own type (a CUtensorMap, a struct):
+   * the bytes are passed as they are, a 1 is no 1.0f.
+   * \throws TypeError Their number or their sizes are not the image's. (A driver before CUDA 12.4
+   * does not tell those, and nothing is checked.)
+   */
+  template <typename... Args>
+  [[nodiscard]] Status Launch(const LaunchConfig& config, const Args&... args) {
+    static_assert((std::is_trivially_copyable_v<Args> && ...),
+                  "a kernel gets its arguments' bytes, so each must be trivially copyable");
+    static_assert(!(std::is_array_v<Args> || ...),
+                  "an array is no argument; pointers to all arguments come first: "
+                  "Launch(args, config)");
+    static_assert(!(std::is_null_pointer_v<Args> || ...),
+                  "nullptr has no bytes of its own: pass static_cast<T*>(nullptr)");
+    constexpr size_t kSizes[] = {sizeof(Args)..., 0};
+    if (handle_ != nullptr) parameters_.Check(handle_, kSizes, sizeof...(Args));
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(std::addressof(args)))...,
+                        nullptr};
+    return Launch(pointers, config);
+  }
+
+  /*!
+   * \brief Launches with pointers to the arguments.
    * \param args Pointers to the kernel's arguments, in order.
    * \param config Shape, dynamic shared memory, stream, attributes.
-   * \param device The device. -1: the stream's; on the default stream the current one, 0 in a
-   * thread that has none. The thread's current device is left as it was.
-   * \return The driver's own answer, for CheckDriver.
+   * \param device The device, the configuration's unless given. -1: the stream's; on the default
+   * stream the current one, 0 in a thread that has none. The thread's own is left as it was.
    */
   [[nodiscard]] Status Launch(void** args, const LaunchConfig& config, int device = -1) {
-    return Launch(args, config.Get(), device);
+    return Launch(args, config.Get(), device >= 0 ? device : config.GetDevice());
   }
 
   /*! \brief The same with the driver's own configuration. */
   [[nodiscard]] Status Launch(void** args, const CUlaunchConfig& config, int device = -1) {
     WatchExit();
-    return Dispatch({driver_, handle_, &smem_}, config, args, device);
+    const Status status = Dispatch({driver_, handle_, &smem_, &clusters_}, config, args, device);
+    return __builtin_expect(status.ok(), 1) ? status : Explain(status, config, device);
   }
+
+  /*! \brief The same with everything given singly. */
+  [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
+                              uint32_t dynamic_smem_bytes = 0,
+                              const CUlaunchAttribute* attributes = nullptr,
+                              unsigned num_attributes = 0) {
+    if (attributes == nullptr && num_attributes != 0) {
+      return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
+    }
+    // The driver only reads a launch's attributes, though its type says otherwise.
+    auto* attrs = const_cast<CUlaunchAttribute*>(attributes);
+    return Launch(args, CUlaunchConfig{grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                       dynamic_smem_bytes, stream, attrs, num_attributes});
+  }
+
+  /*! \brief The same in the order of cuLaunchKernelEx. */
+  [[nodiscard]] Status LaunchEx(const CUlaunchConfig* config, void** args) {
+    if (config == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
+    return Launch(args, *config);
+  }
+
+  /*!
+   * \brief How much of a launch fits a device at once: blocks on a multiprocessor, the largest
+   * cooperative grid, the largest cluster. What the launch needs is opted into first.
+   * \param config Of which block, dynamic shared memory and cluster count.
+   * \param device The device, the configuration's unless given; -1 as for Launch.
+   * \throws LaunchError The driver does not say.
+   */
+  Occupancy GetOccupancy(const LaunchConfig& config, int device = -1);
 
   /*!
    * \brief Lets launches on a device have `bytes` of dynamic shared memory; -1: all that there is.
@@ -98,9 +158,14 @@ class __attribute__((visibility("default"))) CubinKernel {
   CUkernel GetHandle() const { return handle_; }
 
  private:
+  /*! \brief A refused launch's status, with the limit that it goes over. */
+  Status Explain(Status status, const CUlaunchConfig& config, int device) const;
+
   const Driver* driver_ = nullptr;
   CUkernel handle_ = nullptr;
   DynamicSmemLimits smem_;
+  ClusterLimits clusters_;
+  KernelParameters parameters_;
   std::shared_ptr<const void> keep_;
 };
 
@@ -133,6 +198,31 @@ TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
                         (names.empty() ? "" : "; it has " + names));
   }
   WatchExitAgain();
+}
+
+TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config, int device) {
+  if (handle_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
+  if (device < 0) device = config.GetDevice();
+  if (device < 0) device = LaunchDevice(driver_, config.Get().hStream);
+  Occupancy occupancy;
+  CheckDriver(
+      FindOccupancy(driver_, handle_, device, config.Get(), &occupancy, &smem_, &clusters_));
+  return occupancy;
+}
+
+TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfig& config,
+                                              int device) const {
+  char limit[384];
+  LaunchProblem* problem = &launch_problem;
+  problem->result = CUDA_SUCCESS;
+  if (handle_ == nullptr || InForkedChild()) return status;
+  if (device < 0) device = LaunchDevice(driver_, config.hStream);
+  if (!FindLimit(driver_, device, handle_, config, limit, sizeof(limit))) return status;
+  problem->result = status.result;
+  snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", KernelName(handle_),
+           limit);
+  status.limit = problem->text;
+  return status;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -7,11 +7,19 @@
 
 #include <cuda.h>
 #include <stdint.h>
+#include <string.h>
+#include <tvm/ffi/error.h>
 
+#include "cluster.h"
+#include "cold.h"
 #include "namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+// By number, as kPreferredClusterDimension is: not every header of CUDA 12 has them.
+constexpr CUlaunchAttributeID kLaunchCompletionEvent = static_cast<CUlaunchAttributeID>(12);
+constexpr CUlaunchAttributeID kSharedMemCarveout = static_cast<CUlaunchAttributeID>(14);
 
 /*! \brief One to three dimensions; those left out are 1. */
 struct Dim3 {
@@ -19,19 +27,24 @@ struct Dim3 {
   constexpr Dim3(uint32_t x_ = 1, uint32_t y_ = 1, uint32_t z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
+/*! \brief Throws a ValueError: a LaunchConfig has no room for one more attribute. */
+[[noreturn]] void ThrowTooManyAttributes(unsigned most, int id);
+
 /*!
  * \brief How a kernel is launched.
  *
  * It points into itself, so it cannot be copied; setters return it, so it can be composed:
- * `LaunchConfig(blocks, 256).SetStream(stream).SetDynamicSmemBytes(bytes)`.
+ * `LaunchConfig(blocks, 256).SetStream(stream).SetCluster({2, 2}).SetCooperative()`. An attribute
+ * that is set again replaces what it was. What goes together is the driver's to say: a launch that
+ * it refuses is a LaunchError.
  */
 class __attribute__((visibility("default"))) LaunchConfig {
  public:
-  /*! \brief Most attributes that one launch can have. */
-  static constexpr unsigned kMaxAttributes = 16;
+  /*! \brief Most attributes of one launch: more than CUDA has kinds of. */
+  static constexpr unsigned kMaxAttributes = 24;
 
   /*!
-   * \param grid Blocks in each dimension.
+   * \param grid Blocks in each dimension, with clusters too.
    * \param block Threads in each dimension.
    */
   LaunchConfig(Dim3 grid, Dim3 block) {
@@ -68,13 +81,164 @@ class __attribute__((visibility("default"))) LaunchConfig {
     return *this;
   }
 
+  /*! \brief The device; unless set, -1: the stream's, as CubinKernel::Launch has it. */
+  LaunchConfig& SetDevice(int device) {
+    device_ = device;
+    return *this;
+  }
+
+  /*! \brief Blocks of a cluster; more than 8 in all are opted into. {1, 1, 1} is a cluster, too. */
+  LaunchConfig& SetCluster(Dim3 cluster) {
+    return SetClusterAttribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster);
+  }
+
+  /*!
+   * \brief Blocks of the cluster that the device takes where it has room, a multiple of
+   * SetCluster's; for devices and drivers that know it.
+   */
+  LaunchConfig& SetPreferredCluster(Dim3 cluster) {
+    return SetClusterAttribute(kPreferredClusterDimension, cluster);
+  }
+
+  /*! \brief Whether clusters' blocks are spread over multiprocessors or balanced among them. */
+  LaunchConfig& SetClusterSchedulingPolicy(CUclusterSchedulingPolicy policy) {
+    Value(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+        .clusterSchedulingPolicyPreference = policy;
+    return *this;
+  }
+
+  /*!
+   * \brief Lets the kernel begin while the one before it on the stream still runs; it waits for
+   * that one's results itself (cudaGridDependencySynchronize). False takes it back.
+   */
+  LaunchConfig& SetProgrammaticDependentLaunch(bool allowed = true) {
+    constexpr auto kId = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    if (!allowed) return ClearAttribute(kId);
+    Value(kId).programmaticStreamSerializationAllowed = 1;
+    return *this;
+  }
+
+  /*!
+   * \brief Records an event once all blocks have triggered it; null takes it back.
+   * \param event An event without timing (CU_EVENT_DISABLE_TIMING); a cudaEvent_t is one.
+   * \param flags As for cuEventRecordWithFlags.
+   * \param trigger_at_block_start Each block triggers it as it begins.
+   */
+  LaunchConfig& SetProgrammaticEvent(CUevent event, int flags = 0,
+                                     bool trigger_at_block_start = false) {
+    constexpr auto kId = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+    if (event == nullptr) return ClearAttribute(kId);
+    CUlaunchAttributeValue& value = Value(kId);
+    value.programmaticEvent.event = event;
+    value.programmaticEvent.flags = flags;
+    value.programmaticEvent.triggerAtBlockStart = trigger_at_block_start;
+    return *this;
+  }
+
+  /*! \brief Records an event without timing once all blocks have begun; null takes it back. */
+  LaunchConfig& SetLaunchCompletionEvent(CUevent event, int flags = 0) {
+    if (event == nullptr) return ClearAttribute(kLaunchCompletionEvent);
+    // Its value begins as programmaticEvent does, which all headers have.
+    CUlaunchAttributeValue& value = Value(kLaunchCompletionEvent);
+    value.programmaticEvent.event = event;
+    value.programmaticEvent.flags = flags;
+    return *this;
+  }
+
+  /*! \brief All blocks are resident at once, so that the grid can synchronize; false: need not. */
+  LaunchConfig& SetCooperative(bool cooperative = true) {
+    if (!cooperative) return ClearAttribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+    Value(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
+    return *this;
+  }
+
+  /*! \brief The launch's priority, as a stream's: less is sooner. */
+  LaunchConfig& SetPriority(int priority) {
+    Value(CU_LAUNCH_ATTRIBUTE_PRIORITY).priority = priority;
+    return *this;
+  }
+
+  /*! \brief Which of two logical domains of memory ordering the kernel belongs to. */
+  LaunchConfig& SetMemSyncDomain(CUlaunchMemSyncDomain domain) {
+    Value(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN).memSyncDomain = domain;
+    return *this;
+  }
+
+  /*! \brief Which of the device's domains the two logical ones are. */
+  LaunchConfig& SetMemSyncDomainMap(uint8_t default_domain, uint8_t remote_domain) {
+    CUlaunchAttributeValue& value = Value(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
+    value.memSyncDomainMap.default_ = default_domain;
+    value.memSyncDomainMap.remote = remote_domain;
+    return *this;
+  }
+
+  /*! \brief How much of the L1 cache becomes shared memory, 0 to 100 percent: a preference. */
+  LaunchConfig& SetSharedMemCarveout(int percent) {
+    // Its value, an unsigned int, lies where `priority` does, which all headers have.
+    Value(kSharedMemCarveout).priority = percent;
+    return *this;
+  }
+
+  /*!
+   * \brief Any attribute of the driver's, by its own number.
+   * \throws ValueError There are more than kMaxAttributes of different numbers.
+   */
+  LaunchConfig& SetAttribute(const CUlaunchAttribute& attribute) {
+    Value(attribute.id) = attribute.value;
+    return *this;
+  }
+
+  /*! \brief Takes an attribute back; nothing where it was not set. */
+  LaunchConfig& ClearAttribute(CUlaunchAttributeID id) {
+    for (unsigned i = 0; i < config_.numAttrs; ++i) {
+      if (attributes_[i].id != id) continue;
+      memmove(&attributes_[i], &attributes_[i + 1],
+              (--config_.numAttrs - i) * sizeof(CUlaunchAttribute));
+    }
+    return *this;
+  }
+
   /*! \brief What the driver takes; valid as long as this object. */
   const CUlaunchConfig& Get() const { return config_; }
 
+  /*! \brief What SetDevice has set. */
+  int GetDevice() const { return device_; }
+
  private:
+  LaunchConfig& SetClusterAttribute(CUlaunchAttributeID id, Dim3 cluster) {
+    CUlaunchAttributeValue& value = Value(id);
+    value.clusterDim.x = cluster.x;
+    value.clusterDim.y = cluster.y;
+    value.clusterDim.z = cluster.z;
+    return *this;
+  }
+
+  /*! \brief Where an attribute's value goes, all zero. */
+  CUlaunchAttributeValue& Value(CUlaunchAttributeID id) {
+    unsigned i = 0;
+    while (i < config_.numAttrs && attributes_[i].id != id) ++i;
+    if (i == kMaxAttributes) ThrowTooManyAttributes(kMaxAttributes, static_cast<int>(id));
+    if (i == config_.numAttrs) ++config_.numAttrs;
+    memset(&attributes_[i], 0, sizeof(attributes_[i]));
+    attributes_[i].id = id;
+    return attributes_[i].value;
+  }
+
   CUlaunchConfig config_{};
-  CUlaunchAttribute attributes_[kMaxAttributes]{};
+  int device_ = -1;
+  // Zeroed one by one as they are set: most launches have none, and all of them are 1.7 KB.
+  CUlaunchAttribute attributes_[kMaxAttributes];
 };
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowTooManyAttributes(unsigned most, int id) {
+  TVM_FFI_THROW(ValueError) << "a LaunchConfig has room for " << most
+                            << " attributes of different numbers; there is none for number " << id;
+  __builtin_unreachable();
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

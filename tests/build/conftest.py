@@ -14,7 +14,7 @@ from attribute_kernels import ATTRIBUTE_FUNCTIONS, ATTRIBUTE_KERNELS
 from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
 from stub.driver_stub import DriverStub
-from wrapper_workshop import Workshop
+from wrapper_workshop import Workshop, load_anew
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc_pch_store
@@ -88,9 +88,9 @@ def raw_so(workshop: Workshop) -> Path:
     return workshop.build("raw_calls.cc")
 
 
-def load_anew(path: Path, folder: Path) -> tvm_ffi.Module:
-    """Load a copy: what its static variables hold is no other test's."""
-    return tvm_ffi.load_module(shutil.copy(path, folder))
+@pytest.fixture(scope="session")
+def launching_so(workshop: Workshop) -> Path:
+    return workshop.build("launching.cc")
 
 
 @pytest.fixture
@@ -106,6 +106,11 @@ def own(own_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module
 @pytest.fixture
 def raw(raw_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
     return load_anew(raw_so, tmp_path)
+
+
+@pytest.fixture
+def launching(launching_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(launching_so, tmp_path)
 
 
 @pytest.fixture

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+from pathlib import Path
+
 import pytest
 import tvm_ffi
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
-from wrapper_workshop import DRIVER_DIALECT, RUNTIME_DIALECT, Workshop
+from wrapper_workshop import DRIVER_DIALECT, RUNTIME_DIALECT, Workshop, load_anew
 
 import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
 from tvmffi_cubin import LaunchError
@@ -131,3 +134,59 @@ class TestGuideWrapper:
         wanted = {DRIVER_DIALECT: [[]], RUNTIME_DIALECT: [by_runtime]}
         # Unnamed, it is the runtime's from CUDA 12.8 on.
         assert [(one.grid, one.block) for one in rest] in wanted.get(dialect, [[], by_runtime])
+
+
+class TestIssue497:
+    """The overloads that it asks for, in each dialect, launch what they were given."""
+
+    SPREAD, ALLOWED = b"\1".ljust(64, b"\0"), b"\1".ljust(64, b"\0")
+    CLUSTER = struct.pack("<3I", 4, 2, 2).ljust(64, b"\0")
+
+    @pytest.fixture(params=[DRIVER_DIALECT, RUNTIME_DIALECT, "-UNONE"])
+    def wrapper(
+        self,
+        request: pytest.FixtureRequest,
+        workshop: Workshop,
+        driver_stub: DriverStub,
+        tmp_path: Path,
+    ) -> tvm_ffi.Module:
+        name = f"guide_launching{request.param[-1]}"
+        if not (workshop.folder / f"{name}.so").exists():
+            workshop.build("guide_launching.cc", request.param, name=name)
+        return load_anew(workshop.folder / f"{name}.so", tmp_path)
+
+    def test_each_way_gives_the_driver_the_same(
+        self, wrapper: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x, y = cuda_array(driver_stub, 64), cuda_array(driver_stub, 64)
+        with driver_stub.stream() as stream:
+            for way in range(10):
+                wrapper.run(way, x, y, stream)
+        launches = driver_stub.launches()
+        assert {(x.grid, x.block) for x in launches} == {((8, 2, 2), (64, 1, 1))}
+        assert [x.stream for x in launches] == [stream, 0, 0, *[stream] * 7]
+        assert [x.attributes for x in launches[:3]] == [{}] * 3
+        wanted = {4: self.CLUSTER, 5: self.SPREAD, 6: self.ALLOWED}
+        assert [x.attributes for x in launches[3:]] == [wanted] * 7
+        calls = driver_stub.calls("cuKernelSetAttribute")
+        assert [x.args["attribute"] for x in calls] == [14], "16 blocks, allowed once"
+
+    @pytest.mark.parametrize("way", [10, 11])
+    def test_what_points_nowhere_is_refused(
+        self, way: int, wrapper: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x = cuda_array(driver_stub, 64)
+        with pytest.raises(LaunchError, match=r"\(1\): invalid argument$"):
+            wrapper.run(way, x, x, 0)
+
+    def test_the_macro_tells_the_limit_of_a_refused_launch(
+        self, wrapper: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x = cuda_array(driver_stub, 64)
+        with pytest.raises(LaunchError, match=r"\(912\): .*; launch of add_one: grid.x is 6, whi"):
+            wrapper.run(12, x, x, 0)
+        # Told once, for another call's failure may have the same code.
+        driver_stub.fail("cuLaunchKernelEx", 912)
+        driver_stub.fail("cuLaunchKernelEx", 912, nth=2)
+        with pytest.raises(LaunchError, match=r"misconfiguration$"):
+            wrapper.run(0, x, x, 0)

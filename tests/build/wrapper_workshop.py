@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+
+import tvm_ffi
 
 import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
 from tvmffi_cubin import codegen, forwarders, nvrtc
@@ -33,6 +36,11 @@ def run(*command: str | Path, cwd: Path | None = None) -> None:
         [str(word) for word in command], cwd=cwd, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def load_anew(path: Path, folder: Path) -> tvm_ffi.Module:
+    """Load a copy: what its static variables hold is no other test's."""
+    return tvm_ffi.load_module(shutil.copy(path, folder))
 
 
 class Workshop:

@@ -21,3 +21,19 @@ struct alignas(64) Map {
   unsigned long long opaque[16];
 };
 extern "C" __global__ void mapped(const __grid_constant__ Map map, int n) {}
+
+// As large and as aligned as a tensor map, which is passed by value.
+struct alignas(64) Block128 {
+  unsigned char bytes[128];
+};
+
+extern "C" __global__ void by_value(const __grid_constant__ Block128 block, float* y) {
+  y[threadIdx.x] = block.bytes[threadIdx.x % 128];
+}
+
+extern "C" __global__ void nothing() {}
+
+// More than the portable 8 blocks in a cluster, which no launch attribute tells.
+extern "C" __global__ void __cluster_dims__(16, 1, 1) wide(float* y) {
+  y[blockIdx.x] = blockIdx.x % 16;
+}

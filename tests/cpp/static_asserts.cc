@@ -6,6 +6,7 @@
 #include <tvm/ffi/extra/cuda/device_guard.h>
 #include <tvmffi_cubin/tvmffi_cubin.h>
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -34,9 +35,65 @@ using tvmffi_cubin::LaunchConfig;
 static_assert(!std::is_copy_constructible_v<LaunchConfig>);
 static_assert(!std::is_move_constructible_v<LaunchConfig>);
 static_assert(std::is_trivially_destructible_v<LaunchConfig>);
-static_assert(std::is_same_v<decltype(std::declval<LaunchConfig&>().SetStream(nullptr)),
-                             LaunchConfig&>);
+static_assert(
+    std::is_same_v<decltype(std::declval<LaunchConfig&>().SetStream(nullptr)), LaunchConfig&>);
 static_assert(std::is_constructible_v<LaunchConfig, int, int>);
+static_assert(
+    std::is_same_v<decltype(std::declval<LaunchConfig&>()
+                                .SetCluster({4, 2, 1})
+                                .SetPreferredCluster({8, 2})
+                                .SetClusterSchedulingPolicy(CU_CLUSTER_SCHEDULING_POLICY_SPREAD)
+                                .SetProgrammaticDependentLaunch()
+                                .SetProgrammaticEvent(nullptr)
+                                .SetLaunchCompletionEvent(nullptr)
+                                .SetCooperative()
+                                .SetPriority(-1)
+                                .SetMemSyncDomain(CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
+                                .SetMemSyncDomainMap(0, 1)
+                                .SetSharedMemCarveout(50)
+                                .SetAttribute(std::declval<const CUlaunchAttribute&>())
+                                .ClearAttribute(CU_LAUNCH_ATTRIBUTE_PRIORITY)
+                                .SetDevice(1)),
+                   LaunchConfig&>);
+// The attributes that are meant by number, where the header at hand names them.
+#if CUDA_VERSION >= 12080
+static_assert(tvmffi_cubin::kPreferredClusterDimension ==
+              CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION);
+static_assert(offsetof(CUlaunchAttributeValue, preferredClusterDim) ==
+              offsetof(CUlaunchAttributeValue, clusterDim));
+#endif
+#if CUDA_VERSION >= 12050
+static_assert(tvmffi_cubin::kLaunchCompletionEvent == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
+static_assert(tvmffi_cubin::kSharedMemCarveout ==
+              CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+static_assert(sizeof(CUlaunchAttributeValue::sharedMemCarveout) ==
+              sizeof(CUlaunchAttributeValue::priority));
+#endif
+// One byte a device, and its state fits a cache line.
+static_assert(sizeof(tvmffi_cubin::ClusterLimits) == tvmffi_cubin::kMaxDevices);
+
+// Every way to launch, each with one meaning.
+template <typename Kernel, typename... Args>
+using LaunchOf = decltype(std::declval<Kernel&>().Launch(std::declval<Args>()...));
+template <typename Kernel, typename... Args>
+using LaunchExOf = decltype(std::declval<Kernel&>().LaunchEx(std::declval<Args>()...));
+template <typename Result, typename... Args>
+constexpr bool kLaunches = std::is_same_v<LaunchOf<tvmffi_cubin::CubinKernel, Args...>, Result>;
+using tvmffi_cubin::Dim3;
+using tvmffi_cubin::Status;
+using Pointers = void**;
+static_assert(kLaunches<Status, Pointers, const LaunchConfig&>);
+static_assert(kLaunches<Status, Pointers, const LaunchConfig&, int>);
+static_assert(kLaunches<Status, Pointers, const CUlaunchConfig&, int>);
+static_assert(kLaunches<Status, Pointers, Dim3, Dim3, CUstream>);
+static_assert(kLaunches<Status, Pointers, int, int, cudaStream_t>);
+static_assert(kLaunches<Status, Pointers, Dim3, Dim3, std::nullptr_t, int>);
+static_assert(kLaunches<Status, std::nullptr_t, Dim3, Dim3, CUstream, uint32_t,
+                        const CUlaunchAttribute*, unsigned>);
+static_assert(kLaunches<Status, const LaunchConfig&>);
+static_assert(kLaunches<Status, const LaunchConfig&, float*, const float*, int64_t>);
+static_assert(
+    std::is_same_v<LaunchExOf<tvmffi_cubin::CubinKernel, const CUlaunchConfig*, Pointers>, Status>);
 static_assert(tvmffi_cubin::Dim3(7).x == 7 && tvmffi_cubin::Dim3(7).y == 1);
 static_assert(tvmffi_cubin::Dim3(7, 8, 9).z == 9);
 
@@ -75,6 +132,28 @@ using Launched = decltype(std::declval<tvm::ffi::CubinKernel&>().Launch(
 static_assert(std::is_same_v<Launched, api::ResultType>);
 static_assert(std::is_same_v<Launched, decltype(std::declval<tvm::ffi::CubinKernel&>().LaunchEx(
                                            nullptr, std::declval<const api::LaunchConfig&>()))>);
+
+// What issue 497 asks for, in both dialects.
+using GuideKernel = tvm::ffi::CubinKernel;
+using GuideDim3 = tvm::ffi::dim3;
+template <typename... Args>
+constexpr bool kGuideLaunches =
+    std::is_same_v<LaunchOf<GuideKernel, Pointers, GuideDim3, GuideDim3, Args...>, Launched>;
+template <typename... Args>
+constexpr bool kGuideLaunchesEx = std::is_same_v<LaunchExOf<GuideKernel, Args...>, Launched>;
+static_assert(kGuideLaunches<cudaStream_t>);
+static_assert(kGuideLaunches<CUstream, int>);
+static_assert(kGuideLaunches<std::nullptr_t>);
+static_assert(kGuideLaunches<std::nullptr_t, uint32_t>);
+static_assert(kGuideLaunches<CUstream, uint32_t, const CUlaunchAttribute*, unsigned>);
+static_assert(kGuideLaunches<CUstream, size_t, CUlaunchAttribute*, int>);
+static_assert(kGuideLaunches<CUstream, uint32_t, cudaLaunchAttribute*, unsigned>);
+static_assert(kGuideLaunches<CUstream, uint32_t, std::nullptr_t, unsigned>);
+static_assert(kGuideLaunchesEx<const CUlaunchConfig*, Pointers>);
+static_assert(kGuideLaunchesEx<CUlaunchConfig*, std::nullptr_t>);
+static_assert(kGuideLaunchesEx<const cudaLaunchConfig_t*, Pointers>);
+static_assert(kGuideLaunchesEx<Pointers, const CUlaunchConfig&>);
+static_assert(kGuideLaunchesEx<Pointers, cudaLaunchConfig_t&>);
 
 // Wrappers ask with #if which structs there are, whether or not they have named a dialect.
 #ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API

@@ -13,6 +13,7 @@
 #include <tvm/ffi/extra/cuda/internal/unified_api.h>
 #include <tvm/ffi/string.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -76,12 +77,45 @@ class __attribute__((visibility("default"))) CubinKernel {
     return LaunchEx(args, cuda_api::MakeConfig(grid, block, stream, dyn_smem_bytes));
   }
 
+  /*! \brief The same with attributes, of either API. */
+  cuda_api::ResultType Launch(void** args, dim3 grid, dim3 block, cuda_api::StreamHandle stream,
+                              uint32_t dyn_smem_bytes, const CUlaunchAttribute* attrs,
+                              unsigned int num_attrs) {
+    CUlaunchConfig config = cuda_api::MakeConfig(grid, block, stream, dyn_smem_bytes);
+    if (attrs == nullptr && num_attrs != 0) return cuda_api::Answer(CUDA_ERROR_INVALID_VALUE);
+    config.attrs = const_cast<CUlaunchAttribute*>(attrs);  // only read by the driver
+    config.numAttrs = num_attrs;
+    return LaunchEx(args, config);
+  }
+  cuda_api::ResultType Launch(void** args, dim3 grid, dim3 block, cuda_api::StreamHandle stream,
+                              uint32_t dyn_smem_bytes, const cudaLaunchAttribute* attrs,
+                              unsigned int num_attrs) {
+    return Launch(args, grid, block, stream, dyn_smem_bytes,
+                  reinterpret_cast<const CUlaunchAttribute*>(attrs), num_attrs);
+  }
+  cuda_api::ResultType Launch(void** args, dim3 grid, dim3 block, cuda_api::StreamHandle stream,
+                              uint32_t dyn_smem_bytes, std::nullptr_t,
+                              unsigned int num_attrs) {
+    return Launch(args, grid, block, stream, dyn_smem_bytes,
+                  static_cast<const CUlaunchAttribute*>(nullptr), num_attrs);
+  }
+
   /*! \brief The same with a configuration, of either API; see cuda_api::ConstructLaunchConfig. */
   cuda_api::ResultType LaunchEx(void** args, const CUlaunchConfig& config) {
     return cuda_api::Answer(kernel_.Launch(args, config).result);
   }
   cuda_api::ResultType LaunchEx(void** args, const cudaLaunchConfig_t& config) {
     return LaunchEx(args, ::tvmffi_cubin::ToDriverConfig(config));
+  }
+
+  /*! \brief The same in the order of cuLaunchKernelEx. */
+  cuda_api::ResultType LaunchEx(const CUlaunchConfig* config, void** args) {
+    if (config == nullptr) return cuda_api::Answer(CUDA_ERROR_INVALID_VALUE);
+    return LaunchEx(args, *config);
+  }
+  cuda_api::ResultType LaunchEx(const cudaLaunchConfig_t* config, void** args) {
+    if (config == nullptr) return cuda_api::Answer(CUDA_ERROR_INVALID_VALUE);
+    return LaunchEx(args, *config);
   }
 
   /*! \brief The driver's handle, which is the runtime's, too. */

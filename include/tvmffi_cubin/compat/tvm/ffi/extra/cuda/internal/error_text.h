@@ -10,6 +10,7 @@
 
 #include <string>
 
+#include "../../../../../../launch_problem.h"
 #include "../../../../../../runtime/error.h"
 
 /*!
@@ -36,12 +37,21 @@ inline const char* ErrorName(CUresult error) {
 /*! \brief The runtime's name of a code. */
 inline const char* ErrorName(cudaError_t error) { return cudaGetErrorName(error); }
 
-/*! \brief "name (number): meaning", with the remedy in a forked child. */
+/*!
+ * \brief "name (number): meaning", with the remedy in a forked child. A code is all that a launch
+ * returns here, so the limit that the thread's last refused launch went over is told where that had
+ * this code, once.
+ */
 template <typename Error>
 __attribute__((noinline, cold)) std::string DescribeError(Error error) {
   std::string text = ErrorName(error);
   text += " (" + std::to_string(static_cast<int>(error)) + "): ";
   text += cudaGetErrorString(static_cast<cudaError_t>(static_cast<int>(error)));
+  ::tvmffi_cubin::LaunchProblem* problem = &::tvmffi_cubin::launch_problem;
+  if (problem->result != CUDA_SUCCESS && static_cast<int>(problem->result) == static_cast<int>(error)) {
+    text += std::string("; ") + problem->text;
+    problem->result = CUDA_SUCCESS;
+  }
   if (::tvmffi_cubin::InForkedChild()) {
     text += ". This process was forked from one that had already used CUDA: start it with the "
             "multiprocessing method 'spawn' (or 'forkserver')";

@@ -1,0 +1,112 @@
+/*!
+ * \file tvmffi_cubin/kernel_parameters.h
+ * \brief The sizes of a kernel's parameters, against which a typed launch is checked.
+ */
+#ifndef TVMFFI_CUBIN_KERNEL_PARAMETERS_H_
+#define TVMFFI_CUBIN_KERNEL_PARAMETERS_H_
+
+#include <tvm/ffi/error.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cold.h"
+#include "driver_entry.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetParamInfo, 12040)
+
+/*! \brief A kernel's name in its image; "a kernel" where the driver is too old to say. */
+inline const char* KernelName(CUkernel kernel) {
+  const char* name = nullptr;
+  const bool known = entry::cuKernelGetName(&name, kernel) == CUDA_SUCCESS && name != nullptr;
+  return known ? name : "a kernel";
+}
+
+/*!
+ * \brief Read from the image at the first typed launch, from whichever thread; movable. Drivers
+ * before CUDA 12.4 do not tell them, and then nothing is checked.
+ */
+class KernelParameters {
+ public:
+  KernelParameters() = default;
+  KernelParameters(KernelParameters&& other) noexcept { *this = std::move(other); }
+  KernelParameters& operator=(KernelParameters&& other) noexcept {
+    if (this != &other) delete table_.exchange(other.table_.exchange(nullptr));
+    return *this;
+  }
+  ~KernelParameters() { delete table_.load(std::memory_order_relaxed); }
+
+  /*!
+   * \brief Checks a launch's arguments.
+   * \param sizes Bytes of each.
+   * \throws TypeError Their number or a size is not the kernel's.
+   */
+  void Check(CUkernel kernel, const size_t* sizes, size_t count) {
+    const Table* table = table_.load(std::memory_order_acquire);
+    if (__builtin_expect(table == nullptr, 0)) table = Read(kernel);
+    if (table == nullptr || !table->known) return;
+    bool same = table->sizes.size() == count;
+    for (size_t i = 0; same && i < count; ++i) same = table->sizes[i] == sizes[i];
+    if (__builtin_expect(!same, 0)) Throw(kernel, table->sizes, sizes, count);
+  }
+
+ private:
+  struct Table {
+    bool known = false;
+    std::vector<size_t> sizes;
+  };
+
+  /*! \brief Reads the table; null where the driver cannot tell now and may later. */
+  const Table* Read(CUkernel kernel);
+
+  [[noreturn]] static void Throw(CUkernel kernel, const std::vector<size_t>& wanted,
+                                 const size_t* sizes, size_t count);
+
+  std::atomic<const Table*> table_{nullptr};
+};
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD const KernelParameters::Table* KernelParameters::Read(CUkernel kernel) {
+  auto read = std::make_unique<Table>();
+  size_t offset = 0, size = 0;
+  CUresult result = CUDA_SUCCESS;
+  while (result == CUDA_SUCCESS) {
+    result = entry::cuKernelGetParamInfo(kernel, read->sizes.size(), &offset, &size);
+    if (result == CUDA_SUCCESS) read->sizes.push_back(size);
+  }
+  read->known = result == CUDA_ERROR_INVALID_VALUE;  // what it says of the one past the last
+  if (!read->known && result != CUDA_ERROR_NOT_FOUND) return nullptr;
+  const Table* none = nullptr;
+  if (!table_.compare_exchange_strong(none, read.get())) return none;  // another thread was first
+  return read.release();
+}
+
+[[noreturn]] TVMFFI_CUBIN_COLD void KernelParameters::Throw(CUkernel kernel,
+                                                            const std::vector<size_t>& wanted,
+                                                            const size_t* sizes, size_t count) {
+  const std::string name = KernelName(kernel);
+  if (wanted.size() != count) {
+    TVM_FFI_THROW(TypeError) << name << " takes " << wanted.size() << " arguments, Launch got "
+                             << count;
+  }
+  size_t i = 0;
+  while (sizes[i] == wanted[i]) ++i;
+  TVM_FFI_THROW(TypeError) << name << ": argument " << i + 1 << " of " << count << " has "
+                           << sizes[i] << " bytes, the kernel's parameter has " << wanted[i]
+                           << ": pass a value of the parameter's own type";
+  __builtin_unreachable();
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_KERNEL_PARAMETERS_H_

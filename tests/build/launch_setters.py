@@ -1,0 +1,62 @@
+"""LaunchConfig's setters as tests write them down, and what a launch must then have."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+Row = tuple[str, tuple[int, ...]]
+
+
+def _pack(layout: str) -> Callable[..., bytes]:
+    return lambda *values: struct.pack("<" + layout, *values).ljust(64, b"\0")
+
+
+# Setter: its number in launching.cc, the attribute's number, how its value is laid out.
+ATTRIBUTES: dict[str, tuple[int, int, Callable[..., bytes]]] = {
+    "cluster": (4, 4, _pack("3I")),
+    "preferred_cluster": (5, 11, _pack("3I")),
+    "cluster_scheduling_policy": (6, 5, _pack("i")),
+    "programmatic_dependent_launch": (7, 6, _pack("i")),
+    "programmatic_event": (8, 7, _pack("Qii")),
+    "launch_completion_event": (9, 12, _pack("Qi")),
+    "cooperative": (10, 2, _pack("i")),
+    "priority": (11, 8, _pack("i")),
+    "mem_sync_domain": (12, 10, _pack("i")),
+    "mem_sync_domain_map": (13, 9, _pack("2B")),
+    "shared_mem_carveout": (14, 14, _pack("i")),
+}
+SHAPE = {"grid": 0, "block": 1, "dynamic_smem_bytes": 2, "stream": 3, "device": 17}
+RAW, CLEAR = 15, 16
+# A false flag and a null event take the attribute back.
+REMOVES = {
+    *("programmatic_dependent_launch", "cooperative"),
+    *("programmatic_event", "launch_completion_event"),
+}
+
+
+def rows(setters: Iterable[Row]) -> np.ndarray:
+    """The table that launching.cc's functions read."""
+    numbers = {**SHAPE, "raw": RAW, "clear": CLEAR}
+    numbers |= {name: number for name, (number, _, _) in ATTRIBUTES.items()}
+    table = [[numbers[name], *values, *(0,) * (3 - len(values))] for name, values in setters]
+    return np.array(table, dtype=np.int64).reshape(-1, 4)
+
+
+def expected_attributes(setters: Iterable[Row]) -> dict[int, bytes]:
+    """The attributes, in order, of a configuration on which these setters were called."""
+    attributes: dict[int, bytes] = {}
+    for name, values in setters:
+        if name == "clear":
+            attributes.pop(values[0], None)
+        elif name == "raw":
+            attributes[values[0]] = _pack("qq")(*values[1:])
+        elif name in ATTRIBUTES:
+            _, number, pack = ATTRIBUTES[name]
+            if name in REMOVES and values[0] == 0:
+                attributes.pop(number, None)
+            else:
+                attributes[number] = pack(*values)
+    return attributes

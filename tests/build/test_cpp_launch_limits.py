@@ -1,0 +1,231 @@
+"""Clusters beyond the portable size, the limits of a launch, and occupancy, in C++."""
+
+from __future__ import annotations
+
+import pytest
+import tvm_ffi
+from launch_setters import rows
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+from wrapper_workshop import load_anew
+
+from tvmffi_cubin import LaunchError, LaunchLimitError
+
+NON_PORTABLE = 14
+
+
+@pytest.fixture
+def arrays(driver_stub: DriverStub) -> tuple[object, object]:
+    return cuda_array(driver_stub, 64), cuda_array(driver_stub, 64)
+
+
+def opted_in(driver_stub: DriverStub) -> list[int]:
+    """The devices on which clusters beyond the portable size were allowed, in order."""
+    calls = driver_stub.calls("cuKernelSetAttribute")
+    return [x.args["device"] for x in calls if x.args["attribute"] == NON_PORTABLE]
+
+
+class TestLargeClusters:
+    WIDE = (("grid", (32, 1, 1)), ("cluster", (16, 1, 1)))
+
+    def test_are_opted_into_once_a_device(self, launching, driver_stub):
+        for device in (0, 1, 1, 0):
+            y = cuda_array(driver_stub, 8, device=device)
+            launching.run(rows([*self.WIDE, ("device", (device,))]), y, y)
+        assert opted_in(driver_stub) == [0, 1]
+        assert [x.device for x in driver_stub.launches()] == [0, 1, 1, 0]
+
+    def test_are_opted_into_on_the_stream_s_device(self, launching, driver_stub):
+        y = cuda_array(driver_stub, 8, device=1)
+        with driver_stub.stream(device=1) as stream, driver_stub.current_device(0):
+            for _ in range(2):
+                launching.run(rows([*self.WIDE, ("stream", (stream,))]), y, y)
+        assert [x.device for x in driver_stub.launches()] == [1, 1]
+        assert opted_in(driver_stub)[-1] == 1
+        assert driver_stub.object_counts().pushed_contexts == 0
+
+    def test_eight_blocks_need_no_opting_in(self, launching, arrays, driver_stub):
+        launching.run(rows([("grid", (8, 2, 2)), ("cluster", (2, 2, 2))]), *arrays)
+        assert opted_in(driver_stub) == []
+
+    @pytest.mark.parametrize("device", [-1, 1])
+    def test_that_a_kernel_was_compiled_for_are_opted_into(self, device, launching, driver_stub):
+        y = cuda_array(driver_stub, 32, device=1)
+        with driver_stub.current_device(1):
+            for _ in range(2):
+                launching.run_wide(rows([("device", (device,))]), y)
+        assert [x.device for x in driver_stub.launches()] == [1, 1]
+        assert opted_in(driver_stub) == [1]
+
+
+class TestRefusals:
+    """Each names the kernel, what was asked, and the limit."""
+
+    CASES = (
+        ([("grid", (10, 1, 1)), ("cluster", (4, 1, 1))],
+         r"grid.x is 10, which cluster.x of 4 does not divide"),
+        ([("grid", (4, 6, 1)), ("cluster", (2, 4, 1))],
+         r"grid.y is 6, which cluster.y of 4 does not divide"),
+        ([("grid", (32, 1, 1)), ("cluster", (32, 1, 1))],
+         r"the cluster has 32 blocks, device 0 allows 16"),
+        ([("grid", (8, 1, 1)), ("cluster", (0, 1, 1))], r"cluster.x is 0"),
+        ([("grid", (8, 1, 1)), ("cluster", (2, 1, 1)), ("preferred_cluster", (3, 1, 1))],
+         r"preferred_cluster.x of 3"),
+        ([("grid", (100_000, 1, 1)), ("cooperative", (1,))],
+         r"cooperative grid has 100000 blocks, device 0 can hold \d+ of this shape at once"),
+        ([("grid", (65536, 1, 1)), ("cooperative", (1,)), ("cluster", (2, 1, 1))],
+         r"cooperative grid has 65536 blocks, device 0 can hold \d+ "),
+        ([("grid", (1, 70_000, 1))], r"grid.y is 70000, device 0 allows 65535"),
+        ([("grid", (1, 1, 0))], r"grid.z is 0"),
+        ([("block", (1025, 1, 1))], r"block.x is 1025, device 0 allows 1024"),
+        ([("block", (512, 4, 1))], r"has 2048 threads, the kernel \(\d+ registers .* allows 1024"),
+        ([("dynamic_smem_bytes", (300_000,))],
+         r"dynamic_smem_bytes is 300000, device 0 allows this kernel 232448"),
+    )  # fmt: skip
+
+    @pytest.mark.parametrize(("setters", "message"), CASES, ids=[x[1][:30] for x in CASES])
+    def test_tells_the_limit(self, setters, message, launching, arrays, driver_stub):
+        before = driver_stub.object_counts()
+        with pytest.raises(LaunchLimitError, match="launch of add_one: .*" + message) as error:
+            launching.run(rows(setters), *arrays)
+        assert "cuLaunchKernelEx failed: CUDA_ERROR_" in str(error.value)
+        after = driver_stub.object_counts()
+        assert after.pushed_contexts == before.pushed_contexts == 0
+
+    def test_a_grid_of_the_largest_cooperative_size_is_taken(self, launching, arrays, driver_stub):
+        for extra in ([], [("cluster", (4, 1, 1))]):
+            shape = [("block", (256, 1, 1)), ("cooperative", (1,)), *extra]
+            _, most, _, _ = launching.occupancy(rows(shape), "add_one", 0)
+            launching.run(rows([*shape, ("grid", (most, 1, 1))]), *arrays)
+            with pytest.raises(LaunchLimitError, match=f"can hold {most} "):
+                launching.run(rows([*shape, ("grid", (most + 4, 1, 1))]), *arrays)
+
+    def test_a_device_without_clusters_says_so(self, launching, arrays, driver_stub):
+        driver_stub.set_attribute(0, 120, 0)
+        with pytest.raises(LaunchLimitError, match=r"device 0 \(sm_90\) has no clusters"):
+            launching.run(rows([("grid", (2, 1, 1)), ("cluster", (2, 1, 1))]), *arrays)
+
+    def test_a_kernel_s_own_cluster_is_named(self, launching, driver_stub):
+        y = cuda_array(driver_stub, 32)
+        with pytest.raises(LaunchLimitError, match="compiled for 16 x 1 x 1"):
+            launching.run_wide(rows([("cluster", (2, 1, 1))]), y)
+        with pytest.raises(LaunchLimitError, match=r"grid.x is 15, which cluster.x of 16"):
+            launching.run_wide(rows([("grid", (15, 1, 1))]), y)
+
+    def test_the_limit_is_that_of_the_stream_s_device(self, launching, driver_stub):
+        y = cuda_array(driver_stub, 8, device=1)
+        with driver_stub.stream(device=1) as stream, driver_stub.current_device(0):
+            with pytest.raises(LaunchLimitError, match="device 1 allows 65535"):
+                launching.run(rows([("grid", (1, 70_000, 1)), ("stream", (stream,))]), y, y)
+            assert driver_stub.object_counts().pushed_contexts == 1
+
+    def test_a_refusal_without_a_limit_is_the_driver_s_word(self, launching, arrays, driver_stub):
+        driver_stub.fail("cuLaunchKernelEx", 719)
+        with pytest.raises(LaunchError, match=r"^cuLaunchKernelEx failed") as error:
+            launching.run(rows([]), *arrays)
+        assert not isinstance(error.value, LaunchLimitError)
+
+
+class TestOccupancy:
+    def test_counts_blocks_cooperative_grids_and_clusters(self, launching, driver_stub):
+        table = rows([("block", (1024, 1, 1)), ("cluster", (2, 1, 1))])
+        assert list(launching.occupancy(table, "add_one", 0)) == [2, 2 * 132, 16, 132]
+        plain = launching.occupancy(rows([("block", (1024, 1, 1))]), "add_one", 0)
+        assert list(plain) == [2, 2 * 132, 16, 0]
+
+    def test_counts_with_shared_memory_that_is_opted_into(self, launching, driver_stub):
+        table = rows([("dynamic_smem_bytes", (200 * 1024,))])
+        assert list(launching.occupancy(table, "shared", 0))[:2] == [1, 132]
+
+    def test_a_kernel_s_own_cluster_counts(self, launching, driver_stub):
+        _, cooperative, largest, clusters = launching.occupancy(rows([]), "wide", 0)
+        assert (largest, cooperative) == (16, 16 * clusters)
+
+    def test_is_that_of_the_device(self, launching, driver_stub):
+        driver_stub.set_attribute(1, 16, 10)
+        with driver_stub.current_device(0):
+            assert list(launching.occupancy(rows([]), "add_one", 1))[1] == 320
+            assert driver_stub.object_counts().pushed_contexts == 1
+
+    def test_a_device_without_clusters_or_cooperation_has_none(self, launching, driver_stub):
+        driver_stub.set_attribute(0, 120, 0)
+        driver_stub.set_attribute(0, 95, 0)
+        assert list(launching.occupancy(rows([]), "add_one", 0)) == [32, 0, 1, 0]
+        assert driver_stub.calls("cuOccupancyMaxPotentialClusterSize") == []
+
+    def test_a_cluster_that_is_too_large_fits_no_times(self, launching, driver_stub):
+        table = rows([("cluster", (32, 1, 1))])
+        assert list(launching.occupancy(table, "add_one", 0)) == [32, 0, 16, 0]
+
+
+class TestInjectedFailures:
+    """An error at every driver call of these paths: it is named, and nothing stays behind."""
+
+    CALLS = (
+        "cuKernelSetAttribute", "cuKernelGetAttribute", "cuDeviceGetAttribute", "cuDeviceGet",
+        "cuLaunchKernelEx", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent",
+    )  # fmt: skip
+    OCCUPANCY = (
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxPotentialClusterSize",
+        "cuOccupancyMaxActiveClusters",
+    )  # fmt: skip
+    SETTERS = (
+        ("device", (1,)),
+        ("grid", (16, 1, 1)),
+        ("cluster", (16, 1, 1)),
+        ("cooperative", (1,)),
+        ("dynamic_smem_bytes", (100_000,)),
+    )
+
+    def counts(self, driver_stub: DriverStub) -> tuple[int, ...]:
+        now = driver_stub.object_counts()
+        return now.pushed_contexts, now.streams, now.events, now.allocations
+
+    def fail_each(self, name, launching_so, driver_stub, folder, run):
+        """Let each call of a function that a run makes fail once, in a module of its own."""
+        before, failed = self.counts(driver_stub), 0
+        for nth in range(1, 12):
+            module = load_fresh(launching_so, folder, f"{name}{nth}")
+            driver_stub.fail(name, 999, nth=nth)
+            message = failure(run, module)
+            assert self.counts(driver_stub) == before
+            if message is None:
+                break
+            failed += 1
+            assert f"{name} failed: CUDA_ERROR_UNKNOWN (999)" in message
+            # What failed was not remembered as done.
+            assert failure(run, module) is None
+            driver_stub.reset()
+        assert failed, f"{name} is not on this path"
+
+    @pytest.mark.parametrize("name", CALLS)
+    def test_of_a_launch(self, name, launching_so, driver_stub, tmp_path):
+        y = cuda_array(driver_stub, 64, device=1)
+
+        def run(module):
+            module.run(rows(self.SETTERS), y, y)
+            assert driver_stub.launches()[-1].cluster == (16, 1, 1)
+
+        self.fail_each(name, launching_so, driver_stub, tmp_path, run)
+
+    @pytest.mark.parametrize("name", [x for x in (*CALLS, *OCCUPANCY) if "Launch" not in x])
+    def test_of_an_occupancy(self, name, launching_so, driver_stub, tmp_path):
+        def run(module):
+            assert module.occupancy(rows(self.SETTERS), "add_one", 1)[2] == 16
+
+        self.fail_each(name, launching_so, driver_stub, tmp_path, run)
+
+
+def failure(run, module: tvm_ffi.Module) -> str | None:
+    """What a run says that is not possible now, None where it is."""
+    try:
+        run(module)
+    except LaunchError as error:
+        return str(error)
+    return None
+
+
+def load_fresh(path, folder, name: str) -> tvm_ffi.Module:
+    made = folder / name
+    made.mkdir()
+    return load_anew(path, made)

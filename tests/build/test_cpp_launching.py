@@ -1,0 +1,201 @@
+"""LaunchConfig and the ways to launch in C++: what the driver is given is what was set."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from launch_setters import ATTRIBUTES, Row, expected_attributes, rows
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+
+from tvmffi_cubin import LaunchError
+
+INVALID_VALUE, INVALID_CLUSTER_SIZE, TOO_LARGE = 1, 912, 720
+NON_PORTABLE = 14
+ONE_EACH = {
+    "cluster": (4, 2, 1),
+    "preferred_cluster": (8, 2, 1),
+    "cluster_scheduling_policy": (1,),
+    "programmatic_dependent_launch": (1,),
+    "programmatic_event": (0x1000, 2, 1),
+    "launch_completion_event": (0x2000, 4),
+    "cooperative": (1,),
+    "priority": (-3,),
+    "mem_sync_domain": (1,),
+    "mem_sync_domain_map": (3, 5),
+    "shared_mem_carveout": (50,),
+}
+
+
+@pytest.fixture
+def arrays(driver_stub: DriverStub) -> tuple[object, object]:
+    return cuda_array(driver_stub, 64), cuda_array(driver_stub, 64)
+
+
+def attributes(driver_stub: DriverStub) -> list[tuple[int, bytes]]:
+    """The last launch's, in order, whatever came of it."""
+    pairs = driver_stub.calls("cuLaunchKernelEx")[-1].args["attributes"]
+    return [(number, bytes.fromhex(value)) for number, value in pairs]
+
+
+class TestLaunchConfig:
+    @pytest.mark.parametrize("name", ATTRIBUTES)
+    def test_a_setter_s_attribute_reaches_the_driver(self, name, launching, arrays, driver_stub):
+        setters = [("grid", (16, 2, 1)), ("cluster", (4, 2, 1)), (name, ONE_EACH[name])]
+        launching.run(rows(setters), *arrays)
+        assert attributes(driver_stub) == list(expected_attributes(setters).items())
+
+    def test_all_of_them_go_together(self, launching, arrays, driver_stub):
+        setters = [("grid", (16, 2, 1)), *ONE_EACH.items()]
+        launching.run(rows(setters), *arrays)
+        (launch,) = driver_stub.launches()
+        assert launch.attributes == expected_attributes(setters)
+        assert len(launch.attributes) == len(ATTRIBUTES)
+        assert (launch.grid, launch.block, launch.cluster) == ((16, 2, 1), (32, 1, 1), (4, 2, 1))
+        assert launch.values("PPq") == (arrays[0].data_ptr, arrays[1].data_ptr, 64)
+
+    def test_a_cluster_of_one_block_is_kept(self, launching, arrays, driver_stub):
+        launching.run(rows([("cluster", (1, 1, 1))]), *arrays)
+        assert driver_stub.launches()[0].cluster == (1, 1, 1)
+
+    def test_the_device_of_the_configuration_is_launched_on(self, launching, driver_stub):
+        y = cuda_array(driver_stub, 8, device=1)
+        with driver_stub.current_device(0):
+            launching.run(rows([("device", (1,))]), y, y)
+        assert driver_stub.launches()[0].device == 1
+
+    def test_there_is_room_for_more_attributes_than_cuda_has(self, launching):
+        launching.fill(24)
+        with pytest.raises(ValueError, match="room for 24 attributes .* none for number 124"):
+            launching.fill(25)
+
+    @settings(
+        max_examples=150,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    @given(setters=st.data())
+    def test_any_sequence_of_setters_ends_in_what_was_set_last(
+        self, setters, launching, arrays, driver_stub
+    ):
+        drawn = setters.draw(st.lists(SETTERS, max_size=30))
+        driver_stub.reset()
+        with contextlib.suppress(LaunchError):  # what goes together is the driver's to say
+            launching.run(rows(drawn), *arrays)
+        assert attributes(driver_stub) == list(expected_attributes(drawn).items())
+        last = dict(drawn)
+        record = driver_stub.calls("cuLaunchKernelEx")[-1].args
+        assert record["grid"] == list(last.get("grid", (1, 1, 1)))
+        assert record["block"] == list(last.get("block", (32, 1, 1)))
+        (smem,) = last.get("dynamic_smem_bytes", (0,))
+        assert record["dynamic_smem_bytes"] == smem
+
+
+_DIM3 = st.tuples(*[st.integers(1, 8)] * 3)
+_INT = st.integers(-(2**31), 2**31 - 1)
+_EVENT = st.sampled_from([0, 0x1000, 0xFFFF_F000])
+_SETTERS: dict[str, st.SearchStrategy[tuple[int, ...]]] = {
+    "grid": st.tuples(*[st.sampled_from([1, 8, 840])] * 3),
+    "block": _DIM3,
+    "dynamic_smem_bytes": st.tuples(st.integers(0, 49152)),
+    "cluster": _DIM3,
+    "preferred_cluster": _DIM3,
+    "cluster_scheduling_policy": st.tuples(st.integers(0, 2)),
+    "programmatic_dependent_launch": st.tuples(st.integers(0, 1)),
+    "programmatic_event": st.tuples(_EVENT, _INT, st.integers(0, 1)),
+    "launch_completion_event": st.tuples(_EVENT, _INT),
+    "cooperative": st.tuples(st.integers(0, 1)),
+    "priority": st.tuples(_INT),
+    "mem_sync_domain": st.tuples(st.integers(0, 1)),
+    "mem_sync_domain_map": st.tuples(st.integers(0, 255), st.integers(0, 255)),
+    "shared_mem_carveout": st.tuples(st.integers(0, 100)),
+    # 0 and 1 have no setter; 900 is no attribute at all, which is the driver's to say.
+    "raw": st.tuples(st.sampled_from([0, 1, 2, 4, 8, 11, 13, 14, 900]), _INT, _INT),
+    "clear": st.tuples(st.sampled_from([0, 1, 2, 4, 6, 7, 11, 12, 900])),
+}
+SETTERS: st.SearchStrategy[Row] = st.one_of(
+    *[st.tuples(st.just(name), values) for name, values in _SETTERS.items()]
+)
+
+
+class TestWaysToLaunch:
+    @pytest.mark.parametrize("way", [2, 3, 4, 7])
+    def test_each_gives_the_driver_the_same(self, way, launching, arrays, driver_stub):
+        with driver_stub.stream() as stream:
+            launching.run_shaped(way, *arrays, stream)
+        (launch,) = driver_stub.launches()
+        assert (launch.grid, launch.block, launch.stream) == ((8, 2, 2), (64, 1, 1), stream)
+        assert launch.attributes == expected_attributes([
+            ("cluster", (4, 2, 2)),
+            ("cluster_scheduling_policy", (1,)),
+            ("programmatic_dependent_launch", (1,)),
+        ])  # fmt: skip
+        assert launch.values("PPq") == (arrays[0].data_ptr, arrays[1].data_ptr, 64)
+
+    @pytest.mark.parametrize("way", [0, 1])
+    def test_without_attributes(self, way, launching, arrays, driver_stub):
+        launching.run_shaped(way, *arrays, 0)
+        (launch,) = driver_stub.launches()
+        assert (launch.grid, launch.block, launch.attributes) == ((8, 2, 2), (64, 1, 1), {})
+
+    @pytest.mark.parametrize("way", [5, 6])
+    def test_what_points_nowhere_is_refused(self, way, launching, arrays, driver_stub):
+        with pytest.raises(LaunchError, match=r"cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"):
+            launching.run_shaped(way, *arrays, 0)
+        assert driver_stub.launches() == driver_stub.launches(failed=True) == []
+
+
+class TestTypedLaunch:
+    def test_a_value_of_128_bytes_is_passed_as_it_is(self, launching, driver_stub):
+        y = cuda_array(driver_stub, 128)
+        launching.typed(0, y)
+        (launch,) = driver_stub.launches()
+        assert launch.params == (bytes(range(128)), struct.pack("<Q", y.data_ptr))
+
+    @pytest.mark.parametrize(
+        ("way", "message"),
+        [
+            (1, "by_value: argument 1 of 2 has 8 bytes, the kernel's parameter has 128"),
+            (2, "add_one takes 3 arguments, Launch got 2"),
+            (3, "add_one: argument 3 of 3 has 4 bytes, the kernel's parameter has 8"),
+            (4, "add_one takes 3 arguments, Launch got 4"),
+            (7, "nothing takes 0 arguments, Launch got 1"),
+        ],
+    )
+    def test_what_the_kernel_does_not_take_is_a_type_error(
+        self, way, message, launching, arrays, driver_stub
+    ):
+        with pytest.raises(TypeError, match=message):
+            launching.typed(way, arrays[0])
+        assert driver_stub.calls("cuLaunchKernelEx") == []
+
+    @pytest.mark.parametrize("way", [5, 6])
+    def test_a_kernel_may_take_nothing(self, way, launching, arrays, driver_stub):
+        launching.typed(way, arrays[0])
+        assert driver_stub.launches()[0].params == ()
+
+    def test_the_sizes_are_read_once(self, launching, arrays, driver_stub):
+        for _ in range(3):
+            launching.run(rows([]), *arrays)
+        assert len(driver_stub.calls("cuKernelGetParamInfo")) == 4
+        assert len(driver_stub.launches()) == 3
+
+    def test_a_driver_that_does_not_know_them_is_trusted(self, launching, driver_stub):
+        driver_stub.set_driver_version(12030)
+        y = cuda_array(driver_stub, 128)
+        launching.typed(2, y)
+        assert driver_stub.calls("cuKernelGetParamInfo") == []
+
+    def test_a_driver_that_fails_to_tell_is_asked_again(self, launching, arrays, driver_stub):
+        driver_stub.fail("cuKernelGetParamInfo", 2)
+        launching.run(rows([]), *arrays)
+        with pytest.raises(TypeError, match="takes 3 arguments"):
+            launching.typed(2, arrays[0])
+
+    def test_an_empty_kernel_is_no_crash(self, launching, arrays):
+        with pytest.raises(LaunchError, match="CUDA_ERROR_INVALID_HANDLE"):
+            launching.typed(8, arrays[0])

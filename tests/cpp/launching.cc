@@ -1,0 +1,220 @@
+// Launches of every kind over tvmffi_cubin's own names, as tests ask for them.
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+#include <tvmffi_cubin/tvmffi_cubin.h>
+
+EMBED_CUBIN(kernels);
+
+using tvm::ffi::Array;
+using tvm::ffi::TensorView;
+using tvmffi_cubin::CheckDriver;
+using tvmffi_cubin::Dim3;
+using tvmffi_cubin::LaunchConfig;
+
+Dim3 ToDim3(const int64_t* v) {
+  return Dim3(static_cast<uint32_t>(v[0]), static_cast<uint32_t>(v[1]),
+              static_cast<uint32_t>(v[2]));
+}
+
+// One row of a test's table: a setter's number and up to three values.
+void Apply(LaunchConfig* config, const int64_t* row) {
+  const int64_t* v = row + 1;
+  const int first = static_cast<int>(v[0]);
+  CUlaunchAttribute raw{};
+  switch (row[0]) {
+    case 0:
+      config->SetGrid(ToDim3(v));
+      break;
+    case 1:
+      config->SetBlock(ToDim3(v));
+      break;
+    case 2:
+      config->SetDynamicSmemBytes(static_cast<uint32_t>(v[0]));
+      break;
+    case 3:
+      config->SetStream(reinterpret_cast<CUstream>(v[0]));
+      break;
+    case 4:
+      config->SetCluster(ToDim3(v));
+      break;
+    case 5:
+      config->SetPreferredCluster(ToDim3(v));
+      break;
+    case 6:
+      config->SetClusterSchedulingPolicy(static_cast<CUclusterSchedulingPolicy>(v[0]));
+      break;
+    case 7:
+      config->SetProgrammaticDependentLaunch(first != 0);
+      break;
+    case 8:
+      config->SetProgrammaticEvent(reinterpret_cast<CUevent>(v[0]), static_cast<int>(v[1]),
+                                   v[2] != 0);
+      break;
+    case 9:
+      config->SetLaunchCompletionEvent(reinterpret_cast<CUevent>(v[0]), static_cast<int>(v[1]));
+      break;
+    case 10:
+      config->SetCooperative(first != 0);
+      break;
+    case 11:
+      config->SetPriority(first);
+      break;
+    case 12:
+      config->SetMemSyncDomain(static_cast<CUlaunchMemSyncDomain>(v[0]));
+      break;
+    case 13:
+      config->SetMemSyncDomainMap(static_cast<uint8_t>(v[0]), static_cast<uint8_t>(v[1]));
+      break;
+    case 14:
+      config->SetSharedMemCarveout(first);
+      break;
+    case 15:
+      raw.id = static_cast<CUlaunchAttributeID>(v[0]);
+      memcpy(raw.value.pad, &v[1], 2 * sizeof(int64_t));
+      config->SetAttribute(raw);
+      break;
+    case 16:
+      config->ClearAttribute(static_cast<CUlaunchAttributeID>(v[0]));
+      break;
+    case 17:
+      config->SetDevice(first);
+      break;
+  }
+}
+
+void Configure(LaunchConfig* config, TensorView rows) {
+  const int64_t* row = static_cast<const int64_t*>(rows.data_ptr());
+  for (int64_t i = 0; i < rows.size(0); ++i, row += 4) Apply(config, row);
+}
+
+tvmffi_cubin::CubinKernel& Kernel(const tvm::ffi::String& name) {
+  static auto add_one = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
+  static auto shared = EMBED_CUBIN_GET_KERNEL(kernels, "shared");
+  static auto by_value = EMBED_CUBIN_GET_KERNEL(kernels, "by_value");
+  static auto wide = EMBED_CUBIN_GET_KERNEL(kernels, "wide");
+  return name == "shared"     ? shared
+         : name == "by_value" ? by_value
+         : name == "wide"     ? wide
+                              : add_one;
+}
+
+void Run(TensorView rows, TensorView x, TensorView y) {
+  LaunchConfig config(1, 32);
+  Configure(&config, rows);
+  CheckDriver(Kernel("add_one").Launch(config, x.data_ptr(), y.data_ptr(), x.size(0)));
+}
+
+void RunShared(TensorView rows, TensorView y) {
+  LaunchConfig config(1, 32);
+  Configure(&config, rows);
+  CheckDriver(Kernel("shared").Launch(config, y.data_ptr(), static_cast<int>(y.size(0))));
+}
+
+void RunWide(TensorView rows, TensorView y) {
+  LaunchConfig config(16, 32);
+  Configure(&config, rows);
+  CheckDriver(Kernel("wide").Launch(config, y.data_ptr()));
+}
+
+// Each of the ways to give what add_one takes.
+void RunShaped(int way, TensorView x, TensorView y, int64_t stream_number) {
+  auto& kernel = Kernel("add_one");
+  void *in = x.data_ptr(), *out = y.data_ptr();
+  int64_t n = x.size(0);
+  void* args[] = {&in, &out, &n};
+  CUstream stream = reinterpret_cast<CUstream>(stream_number);
+  CUlaunchAttribute attributes[3] = {};
+  attributes[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attributes[0].value.clusterDim.x = 4;
+  attributes[0].value.clusterDim.y = 2;
+  attributes[0].value.clusterDim.z = 2;
+  attributes[1].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+  attributes[1].value.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
+  attributes[2].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attributes[2].value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig raw{8, 2, 2, 64, 1, 1, 0, stream, attributes, 3};
+  switch (way) {
+    case 0:
+      return CheckDriver(kernel.Launch(args, {8, 2, 2}, 64, stream));
+    case 1:
+      return CheckDriver(kernel.Launch(args, {8, 2, 2}, {64}, stream, 0));
+    case 2:
+      return CheckDriver(kernel.Launch(args, {8, 2, 2}, 64, stream, 0, attributes, 3));
+    case 3:
+      return CheckDriver(kernel.LaunchEx(&raw, args));
+    case 4:
+      return CheckDriver(kernel.Launch(args, raw));
+    case 5:
+      return CheckDriver(kernel.Launch(args, {8, 2, 2}, 64, stream, 0, nullptr, 3));
+    case 6:
+      return CheckDriver(kernel.LaunchEx(nullptr, args));
+    case 7: {
+      LaunchConfig config({8, 2, 2}, 64);
+      config.SetCluster({4, 2, 2})
+          .SetClusterSchedulingPolicy(CU_CLUSTER_SCHEDULING_POLICY_SPREAD)
+          .SetProgrammaticDependentLaunch()
+          .SetStream(stream);
+      return CheckDriver(kernel.Launch(config, in, out, n));
+    }
+  }
+}
+
+struct alignas(64) Block128 {
+  unsigned char bytes[128];
+};
+
+void Typed(int way, TensorView y) {
+  const LaunchConfig config(1, 32);
+  float* out = static_cast<float*>(y.data_ptr());
+  Block128 block;
+  for (int i = 0; i < 128; ++i) block.bytes[i] = static_cast<unsigned char>(i);
+  auto& by_value = Kernel("by_value");
+  auto& add_one = Kernel("add_one");
+  static auto nothing = EMBED_CUBIN_GET_KERNEL(kernels, "nothing");
+  switch (way) {
+    case 0:
+      return CheckDriver(by_value.Launch(config, block, out));
+    case 1:
+      return CheckDriver(by_value.Launch(config, out, block));
+    case 2:
+      return CheckDriver(add_one.Launch(config, out, out));
+    case 3:
+      return CheckDriver(add_one.Launch(config, out, out, 32));
+    case 4:
+      return CheckDriver(add_one.Launch(config, out, out, int64_t{32}, 5));
+    case 5:
+      return CheckDriver(nothing.Launch(config));
+    case 6:
+      return CheckDriver(nothing.Launch(nullptr, config));
+    case 7:
+      return CheckDriver(nothing.Launch(config, out));
+    case 8:
+      return CheckDriver(tvmffi_cubin::CubinKernel().Launch(config, out));
+  }
+}
+
+// How many attributes of different numbers there is room for: one more throws.
+void Fill(int count) {
+  LaunchConfig config(1, 1);
+  for (int i = 0; i < count; ++i) {
+    CUlaunchAttribute attribute{};
+    attribute.id = static_cast<CUlaunchAttributeID>(100 + i);
+    config.SetAttribute(attribute).SetAttribute(attribute);
+  }
+}
+
+Array<int64_t> Occupancy(TensorView rows, tvm::ffi::String name, int device) {
+  LaunchConfig config(1, 32);
+  Configure(&config, rows);
+  const tvmffi_cubin::Occupancy found = Kernel(name).GetOccupancy(config, device);
+  return {found.blocks_per_sm, found.cooperative_blocks, found.cluster_blocks, found.clusters};
+}
+
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shared, RunShared);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_wide, RunWide);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shaped, RunShaped);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(typed, Typed);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, Fill);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(occupancy, Occupancy);
