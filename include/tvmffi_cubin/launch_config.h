@@ -89,7 +89,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /*! \brief Blocks of a cluster; more than 8 in all are opted into. {1, 1, 1} is a cluster, too. */
   LaunchConfig& SetCluster(Dim3 cluster) {
-    return SetClusterAttribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster);
+    return PutCluster(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, cluster);
   }
 
   /*!
@@ -97,7 +97,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
    * SetCluster's; for devices and drivers that know it.
    */
   LaunchConfig& SetPreferredCluster(Dim3 cluster) {
-    return SetClusterAttribute(kPreferredClusterDimension, cluster);
+    return PutCluster(kPreferredClusterDimension, cluster);
   }
 
   /*! \brief Whether clusters' blocks are spread over multiprocessors or balanced among them. */
@@ -205,7 +205,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
   int GetDevice() const { return device_; }
 
  private:
-  LaunchConfig& SetClusterAttribute(CUlaunchAttributeID id, Dim3 cluster) {
+  LaunchConfig& PutCluster(CUlaunchAttributeID id, Dim3 cluster) {
     CUlaunchAttributeValue& value = Value(id);
     value.clusterDim.x = cluster.x;
     value.clusterDim.y = cluster.y;
