@@ -61,6 +61,19 @@ class Driver:
         self._initialise()
         return value.value if self._try("cuCtxGetDevice", ctypes.byref(value)) == _SUCCESS else 0
 
+    def stream_device(self, handle: int) -> int | None:
+        """Return the ordinal of the device of a stream that was created; None: it does not say."""
+        context, device = ctypes.c_void_p(), ctypes.c_int()
+        self._initialise()
+        stream = ctypes.c_void_p(handle)
+        if self._try("cuStreamGetCtx", stream, ctypes.byref(context)) != _SUCCESS:
+            return None
+        if self._try("cuCtxPushCurrent_v2", context) != _SUCCESS:
+            return None
+        result = self._try("cuCtxGetDevice", ctypes.byref(device))
+        self._try("cuCtxPopCurrent_v2", ctypes.byref(context))
+        return device.value if result == _SUCCESS else None
+
     def device_arch(self, ordinal: int) -> str:
         """Return a device's architecture without suffix, such as ``"sm_90"``."""
         device = self._device(ordinal)

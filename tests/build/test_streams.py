@@ -1,0 +1,295 @@
+"""Streams: the caller's, `k.on` and `tc.use_stream`, of whatever library."""
+
+import contextlib
+import ctypes
+import re
+import sys
+import threading
+
+import numpy as np
+import pytest
+import tvm_ffi
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+
+def current_context(stub) -> int:
+    context = ctypes.c_void_p()
+    stub.call("cuCtxGetCurrent", ctypes.byref(context))
+    return context.value or 0
+
+
+def in_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def test_the_default_stream_is_null(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    ops.two(x, x)
+    assert driver_stub.launches()[0].stream == 0
+
+
+class Protocol:
+    """A stream as cuda.core has them."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        return (0, self.handle)
+
+
+class Attribute:
+    """The protocol's earlier form."""
+
+    def __init__(self, handle):
+        self.__cuda_stream__ = (0, handle)
+
+
+class Torch:
+    def __init__(self, handle):
+        self.cuda_stream = handle
+
+
+class CuPy:
+    def __init__(self, handle):
+        self.ptr = handle
+
+
+@pytest.mark.parametrize("kind", [int, Protocol, Attribute, Torch, CuPy])
+def test_on_takes_any_library_s_stream(kind, ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with driver_stub.stream() as handle:
+        ops.two.on(kind(handle))(x, x)
+        ops.two(x, x)
+    assert [launch.stream for launch in driver_stub.launches()] == [handle, 0]
+
+
+def test_on_none_is_the_default_stream_inside_use_stream_too(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with driver_stub.stream() as handle, tc.use_stream(handle):
+        ops.two.on(None)(x, x)
+    assert driver_stub.launches()[0].stream == 0
+
+
+@pytest.mark.parametrize("value", ["1", 1.5, True, object(), [1], int, Protocol])
+def test_what_is_no_stream_is_refused(value, ops):
+    name = f"class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    for use in (ops.two.on, lambda value: tc.use_stream(value).__enter__()):
+        with pytest.raises(TypeError, match=f"got a (the )?{name} as a stream, wanted an int"):
+            use(value)
+
+
+@pytest.mark.parametrize("value", [-1, 2**63, 2**64, -(2**70)])
+@pytest.mark.parametrize("kind", [int, Protocol, Attribute, Torch, CuPy])
+def test_an_int_that_can_be_no_handle_is_refused(kind, value, ops):
+    for use in (ops.two.on, lambda value: tc.use_stream(value).__enter__()):
+        with pytest.raises(ValueError, match=f"got {value} as a stream, which is no handle"):
+            use(kind(value))
+
+
+class Answer:
+    """A stream whose protocol answers anything."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __cuda_stream__(self):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    "answer", [None, 7, (7,), (0, "7"), (0, 7, 7), (0, 7.0), (0, True), ("0", 7), {0: 7}]
+)
+def test_a_protocol_that_answers_something_else_is_named(answer, ops):
+    expected = re.escape(f"__cuda_stream__ of the Answer gives {answer!r}, wanted its version and")
+    with pytest.raises(TypeError, match=expected):
+        ops.two.on(Answer(answer))
+
+
+def test_a_protocol_of_another_version_says_what_to_pass(ops):
+    with pytest.raises(ValueError, match="is of version 1, this package knows version 0: pass the"):
+        ops.two.on(Answer((1, 7)))
+
+
+def test_an_error_inside_the_protocol_is_the_stream_s_own(ops):
+    class Broken:
+        def __cuda_stream__(self):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ops.two.on(Broken())
+
+
+def test_ints_of_other_libraries_are_handles(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with driver_stub.stream() as handle:
+        ops.two.on(np.int64(handle))(x, x)
+        ops.two.on(Answer([np.int32(0), np.uint64(handle)]))(x, x)
+    assert [launch.stream for launch in driver_stub.launches()] == [handle, handle]
+
+
+@pytest.mark.parametrize("handle", [0, 1, 2])
+def test_cuda_s_default_streams_go_to_the_launch_s_device(handle, ops, driver_stub):
+    x = cuda_array(driver_stub, 4, device=1)
+    ops.two.on(handle)(x, x)
+    with tc.use_stream(handle, device=1):
+        ops.two(x, x)
+    assert [(x.device, x.stream) for x in driver_stub.launches()] == [(1, handle)] * 2
+
+
+def test_use_stream_sets_this_thread_s_stream_inside_the_block(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with driver_stub.stream() as outer, driver_stub.stream() as inner:
+        with tc.use_stream(outer):
+            ops.two(x, x)
+            with tc.use_stream(Protocol(inner)):
+                ops.two(x, x)
+                in_thread(lambda: ops.two(x, x))
+            ops.two(x, x)
+        ops.two(x, x)
+    streams = [launch.stream for launch in driver_stub.launches()]
+    assert streams == [outer, inner, 0, outer, 0]
+
+
+class WithDevice(CuPy):
+    """A stream that knows its device, as CuPy's do; a default stream's is -1."""
+
+    def __init__(self, handle, device_id):
+        super().__init__(handle)
+        self.device_id = device_id
+
+
+def test_use_stream_holds_for_the_stream_s_device(ops, driver_stub):
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
+    with driver_stub.stream(device=1) as handle:
+        for stream in (handle, Protocol(handle), WithDevice(handle, 1), WithDevice(handle, -1)):
+            with tc.use_stream(stream):
+                ops.two(x, x)
+                ops.two(y, y)
+        with tc.use_stream(handle, device=tvm_ffi.device("cuda:1")):
+            ops.two(y, y)
+    launched = [(launch.device, launch.stream) for launch in driver_stub.launches()]
+    assert launched == [(0, 0), (1, handle)] * 4 + [(1, handle)]
+
+
+def test_use_stream_takes_the_current_device_of_a_default_stream(ops, driver_stub):
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
+    with driver_stub.current_device(1), tc.use_stream(2):
+        ops.two(x, x)
+        ops.two(y, y)
+    assert [launch.stream for launch in driver_stub.launches()] == [0, 2]
+
+
+def test_use_stream_refuses_another_device_than_the_stream_s(driver_stub):
+    with driver_stub.stream(device=1) as handle:
+        for stream in (handle, WithDevice(handle, 1)):
+            with pytest.raises(ValueError, match="stream is of cuda:1, device says cuda:0"):
+                tc.use_stream(stream, device=0).__enter__()
+        with pytest.raises(ValueError, match="device is -1"):
+            tc.use_stream(handle, device=-1).__enter__()
+        with pytest.raises(TypeError, match="as a device"):
+            tc.use_stream(handle, device="cuda:1").__enter__()
+
+
+def test_use_stream_leaves_the_current_context_alone(ops, driver_stub):
+    with driver_stub.current_device(0) as context, driver_stub.stream(device=1) as handle:
+        with tc.use_stream(handle):
+            assert current_context(driver_stub) == context
+        assert current_context(driver_stub) == context
+
+
+def test_use_stream_works_where_there_is_no_driver(monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/no/such/libcuda.so")
+    with tc.use_stream(7):
+        assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda:0")) == 7
+
+
+def test_each_thread_has_its_own_stream(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with contextlib.ExitStack() as stack:
+        handles = [stack.enter_context(driver_stub.stream()) for _ in range(8)]
+        barrier = threading.Barrier(8)
+
+        def work(index):
+            barrier.wait()
+            for _ in range(20):
+                with tc.use_stream(handles[index]):
+                    ops.dynamic(x, 16 * (index + 1))
+
+        threads = [threading.Thread(target=work, args=(index,)) for index in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        launched = {(x.stream, x.dynamic_smem_bytes) for x in driver_stub.launches()}
+        assert launched == {(handle, 16 * (i + 1)) for i, handle in enumerate(handles)}
+        assert len(driver_stub.launches()) == 160
+
+
+class FakeTorch:
+    """As much of torch as `use_stream` asks for; its streams are not launched on."""
+
+    class Stream:
+        def __init__(self, handle, device_index):
+            self.cuda_stream, self.device_index = handle, device_index
+
+    def __init__(self):
+        self.cuda = self
+        self.current = []
+        self.entered = []
+
+    def is_available(self):
+        return True
+
+    def ExternalStream(self, handle, device):  # noqa: N802 - torch's name
+        return ("external", handle, device)
+
+    @contextlib.contextmanager
+    def stream(self, stream):
+        self.current.append(stream)
+        self.entered.append(stream)
+        try:
+            yield
+        finally:
+            self.current.pop()
+
+
+def test_use_stream_sets_torch_s_current_stream_too(ops, driver_stub, monkeypatch):
+    torch = FakeTorch()
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    x = cuda_array(driver_stub, 4, device=1)
+    with driver_stub.stream(device=1) as handle:
+        own = torch.Stream(handle, 1)
+        external = ("external", handle, "cuda:1")
+        with tc.use_stream(own), tc.use_stream(handle):
+            ops.two(x, x)
+            assert torch.current == [own, external]
+        with pytest.raises(ZeroDivisionError), tc.use_stream(own):
+            raise ZeroDivisionError
+    assert torch.entered == [own, external, own]
+    assert torch.current == []
+    assert driver_stub.launches()[0].stream == handle
+
+
+def test_use_stream_ends_with_an_error_too(ops, driver_stub):
+    x = cuda_array(driver_stub, 4)
+    with driver_stub.stream() as handle:
+        with pytest.raises(ZeroDivisionError), tc.use_stream(handle):
+            raise ZeroDivisionError
+        ops.two(x, x)
+    assert driver_stub.launches()[0].stream == 0
+
+
+def test_a_stream_of_another_device_is_refused(ops, driver_stub):
+    x = cuda_array(driver_stub, 4, device=0)
+    with driver_stub.stream(1) as handle:
+        with pytest.raises(ValueError, match="stream is of cuda:1, the launch is on cuda:0"):
+            ops.two.on(handle)(x, x)
+        there = cuda_array(driver_stub, 4, device=1)
+        ops.two.on(handle)(there, there)
+    (launch,) = driver_stub.launches()
+    assert (launch.device, launch.stream) == (1, handle)

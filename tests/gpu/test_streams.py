@@ -1,0 +1,165 @@
+"""Streams of every library on a real device, CuPy's arrays on a side stream among them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+import pytest
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+SLOW = r"""
+extern "C" __global__ void slow(float* x, long long cycles) {
+  long long start = clock64();
+  while (clock64() - start < cycles) {}
+  x[0] += 1;
+}
+"""
+TENTH = 200_000_000  # cycles, about a tenth of a second
+
+needs_two = pytest.mark.skipif(
+    torch.cuda.device_count() < 2, reason="one GPU: a second one is needed"
+)
+
+
+class Protocol:
+    """A stream as cuda.core has them."""
+
+    def __init__(self, stream: torch.cuda.Stream) -> None:
+        self.stream = stream
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self.stream.cuda_stream)
+
+
+def handle(stream: torch.cuda.Stream) -> int:
+    return stream.cuda_stream
+
+
+def itself(stream: torch.cuda.Stream) -> torch.cuda.Stream:
+    return stream
+
+
+def of_cupy(stream: torch.cuda.Stream) -> object:
+    return cupy_of_this_cuda().cuda.ExternalStream(stream.cuda_stream)
+
+
+@pytest.fixture
+def slow():
+    """A launch that takes a tenth of a second, then adds one."""
+    return tc.load_inline("gpu_streams", SLOW).slow[1, 1]
+
+
+def cupy_of_this_cuda():
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    theirs, ours = cupy.cuda.runtime.runtimeGetVersion() // 1000, tc.nvrtc.version()[0]
+    if theirs != ours:
+        # CuPy takes whichever NVRTC the process has loaded, and its own family's headers.
+        pytest.skip(f"CuPy is of CUDA {theirs}, TVMFFI_CUBIN_CUDA asks for {ours}")
+    return cupy
+
+
+@pytest.mark.parametrize("way", ["on", "use_stream"])
+@pytest.mark.parametrize("kind", [itself, handle, Protocol, of_cupy])
+def test_a_launch_is_on_the_stream_that_is_given(kind, way, slow):
+    x, side = torch.zeros(1, device="cuda"), torch.cuda.Stream()
+    torch.cuda.synchronize()
+    if way == "on":
+        slow.on(kind(side))(x, TENTH)
+    else:
+        with tc.use_stream(kind(side)):
+            slow(x, TENTH)
+    assert not side.query()
+    assert torch.cuda.current_stream().query()
+    with torch.cuda.stream(side):
+        y = x * 2  # behind it
+    side.synchronize()
+    assert y.item() == 2
+
+
+def test_torchs_current_stream_is_taken_and_use_stream_sets_it(slow):
+    outer, inner = torch.cuda.Stream(), torch.cuda.Stream()
+    default = torch.cuda.current_stream()
+    x = torch.zeros(1, device="cuda")
+    torch.cuda.synchronize()
+    with tc.use_stream(outer):
+        assert torch.cuda.current_stream() == outer
+        with contextlib.suppress(ZeroDivisionError), tc.use_stream(inner.cuda_stream):
+            assert torch.cuda.current_stream().cuda_stream == inner.cuda_stream
+            slow(x, TENTH)
+            raise ZeroDivisionError
+        assert torch.cuda.current_stream() == outer
+        assert outer.query()
+        assert not inner.query()
+    assert torch.cuda.current_stream() == default
+    inner.synchronize()
+    assert x.item() == 1
+
+
+def test_each_thread_launches_on_its_own_stream(slow):
+    xs = [torch.zeros(1, device="cuda") for _ in range(8)]
+    streams = [torch.cuda.Stream() for _ in xs]
+    torch.cuda.synchronize()
+
+    def work(index: int) -> None:
+        with tc.use_stream(streams[index]):
+            for _ in range(index + 1):
+                slow(xs[index], TENTH // 100)
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for stream in streams:
+        stream.synchronize()
+    assert [x.item() for x in xs] == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+@needs_two
+def test_a_stream_of_the_second_device_holds_for_its_tensors(slow):
+    here, there = (torch.zeros(1, device=f"cuda:{index}") for index in (0, 1))
+    side = torch.cuda.Stream("cuda:1")
+    for index in (0, 1):
+        torch.cuda.synchronize(index)
+    for stream in (side, side.cuda_stream):
+        with tc.use_stream(stream):
+            slow(there, TENTH)
+            slow(here, 0)
+        assert torch.cuda.current_device() == 0
+        assert not side.query()
+        torch.cuda.synchronize(0)
+        side.synchronize()
+    assert (here.item(), there.item()) == (2, 2)
+    with pytest.raises(ValueError, match="stream is of cuda:1, device says cuda:0"):
+        tc.use_stream(side.cuda_stream, device=0).__enter__()
+
+
+@pytest.mark.parametrize("way", ["on", "use_stream"])
+def test_cupy_arrays_on_a_side_stream(way, slow):
+    cupy = cupy_of_this_cuda()
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        x = cupy.ones(1, dtype=cupy.float32)
+        if way == "on":
+            slow.on(cupy.cuda.get_current_stream())(x, TENTH)
+        else:
+            with tc.use_stream(stream):
+                slow(x, TENTH)
+        y = x * 3  # CuPy's own kernel, behind it
+        assert not stream.done
+    stream.synchronize()
+    assert y.get().tolist() == [6]
+
+
+def test_cupy_s_blocking_streams_are_in_order_with_a_plain_launch(slow):
+    """A plain launch goes to the null stream, which waits for such streams, and they for it."""
+    cupy = cupy_of_this_cuda()
+    with cupy.cuda.Stream() as stream:
+        x = cupy.ones(1, dtype=cupy.float32)
+        slow(x, TENTH)
+        y = x * 3
+    stream.synchronize()
+    assert y.get().tolist() == [6]
