@@ -45,7 +45,9 @@ __attribute__((noinline)) inline int CheckLimits(const LaunchSite& site, const D
   const uint64_t fixed = Volume(kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]);
   const uint64_t asked = LargestClusterBlocks(config);
   const uint64_t blocks = asked > fixed ? asked : fixed;
-  bool is_plain = HasPlainShape(*kernel, config);
+  // No device has larger ones; whether it has these is found out when they are first opted into.
+  constexpr uint64_t kLargest = 16;
+  bool is_plain = HasPlainShape(*kernel, config) && blocks <= kLargest;
   if (blocks > 1 && DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) == 0) {
     is_plain = false;
   } else if (!kernel->clusters.Covers(device, blocks)) {

@@ -1,0 +1,287 @@
+"""Limits that are told before the driver is asked to launch, in the device's own figures."""
+
+import re
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+NUM_SMS, SMEM_OPTIN, COOPERATIVE, MAX_GRID_Y = 16, 97, 95, 6
+OCCUPANCY = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
+
+
+@pytest.fixture
+def x(driver_stub):
+    return cuda_array(driver_stub, 4)
+
+
+def refused(stub, call):
+    """Return the message of a launch that no driver call but queries came of."""
+    with pytest.raises(tc.LaunchLimitError) as error:
+        call()
+    assert not stub.calls("cuLaunchKernelEx")
+    return str(error.value)
+
+
+def test_a_cooperative_grid_beyond_what_is_resident_is_told_with_the_number(
+    attribute_module, driver_stub, x
+):
+    driver_stub.set_attribute(0, NUM_SMS, 3)
+    most = attribute_module.together.occupancy(device=0).max_cooperative_blocks
+    assert most > 3 and most % 3 == 0
+    together = attribute_module.together
+    message = refused(driver_stub, lambda: together[most + 1, 32](x, 1))
+    assert message == (
+        f"together: launch of k: the cooperative grid has {most + 1} blocks, device 0 can hold "
+        f"{most} of this shape at once"
+    )
+    together[most, 32](x, 1)
+    assert driver_stub.launches()[0].grid == (most, 1, 1)
+
+
+def test_a_cooperative_grid_of_clusters_is_counted_in_clusters(attribute_module, driver_stub, x):
+    together = attribute_module.together.configure(cluster=4)
+    most = attribute_module.together.occupancy(cluster=4, device=0).max_cooperative_blocks
+    assert most % 4 == 0
+    together[most, 32](x, 1)
+    message = refused_after(driver_stub, lambda: together[most + 4, 32](x, 1))
+    assert f"has {most + 4} blocks, device 0 can hold {most} of this shape" in message
+
+
+def refused_after(stub, call):
+    launches = len(stub.calls("cuLaunchKernelEx"))
+    with pytest.raises(tc.LaunchLimitError) as error:
+        call()
+    assert len(stub.calls("cuLaunchKernelEx")) == launches
+    return str(error.value)
+
+
+def test_a_device_without_clusters_is_told(attribute_module, driver_stub):
+    mod = tc.load_inline(
+        "old",
+        'extern "C" __global__ void k(float* x) {}',
+        arch="sm_80",
+        functions={"k": tc.Launch(grid=4, block=32, cluster=2)},
+    )
+    message = refused(driver_stub, lambda: mod.k(cuda_array(driver_stub, 4, device=2)))
+    assert message == "k: launch of k: device 2 (sm_80) has no clusters, which begin with sm_90"
+
+
+def test_a_cluster_beyond_the_device_s_is_told_with_the_largest(attribute_module, driver_stub, x):
+    message = refused(
+        driver_stub, lambda: attribute_module.k_free[32, 32].configure(cluster=32)(x, 1)
+    )
+    assert message == (
+        "k_free: launch of k: the cluster has 32 blocks, device 0 allows 16 of this shape"
+    )
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "message"),
+    [
+        (1, 1025, "block.x is 1025, device 0 allows 1024"),
+        (1, (1, 1, 65), "block.z is 65, device 0 allows 64"),
+        (
+            1,
+            (1024, 2),
+            r"the block has 2048 threads, the kernel \(\d+ registers a thread\) allows 1024",
+        ),
+        (2**31, 1, "grid.x is 2147483648, device 0 allows 2147483647"),
+        ((1, 65536), 1, "grid.y is 65536, device 0 allows 65535"),
+        ((1, 1, 65536), 1, "grid.z is 65536, device 0 allows 65535"),
+        (1, (2**20, 2**20, 2**20), "block.x is 1048576, device 0 allows 1024"),
+    ],
+)
+def test_a_shape_beyond_the_device_s_is_told(
+    attribute_module, driver_stub, x, grid, block, message
+):
+    found = refused(driver_stub, lambda: attribute_module.k_free[grid, block](x, 1))
+    assert re.search(message, found)
+
+
+def test_threads_that_the_launch_bounds_forbid_are_told(driver_stub):
+    mod = tc.load_inline(
+        "bounds",
+        'extern "C" __global__ void __launch_bounds__(128) k() {}',
+        functions={"k": tc.Launch(grid=1, block=129)},
+        arch="sm_90",
+    )
+    message = refused(driver_stub, mod.k)
+    assert "the block has 129 threads" in message and "allows 128 on device 0" in message
+
+
+def test_threads_that_the_registers_forbid_are_told(driver_stub):
+    body = "float v[120]; for (int i = 0; i < 120; ++i) v[i] = x[i] * x[i + n];"
+    body += "for (int r = 0; r < n; ++r) for (int i = 0; i < 120; ++i) v[i] = v[i] * v[(i + 1) % 120] + r;"
+    body += "for (int i = 0; i < 120; ++i) x[i] = v[i];"
+    mod = tc.load_inline(
+        "registers",
+        f'extern "C" __global__ void k(float* x, int n) {{ {body} }}',
+        functions={"k": tc.Launch(grid=1, block=1024)},
+        arch="sm_90",
+    )
+    kernel = mod.cubins["kernels"].kernels[0]
+    assert kernel.registers > 64
+    x = cuda_array(driver_stub, 4)
+    message = refused(driver_stub, lambda: mod.k(x, 1))
+    assert f"{kernel.registers} registers" in message
+    mod.k[1, 512](x, 1)
+    assert driver_stub.launches()[0].block == (512, 1, 1)
+
+
+def test_shared_memory_beyond_the_device_s_is_told(attribute_module, driver_stub, x):
+    message = refused(driver_stub, lambda: attribute_module.k_free[1, 1, 300_000](x, 1))
+    assert "dynamic_smem_bytes is 300000, device 0 allows this kernel" in message
+
+
+def test_a_limit_in_a_graph_capture_leaves_the_capture_alone(attribute_module, driver_stub, x):
+    attribute_module.together(x, 1)
+    with driver_stub.stream() as stream, driver_stub.current_device(0):
+        driver_stub.call("cuStreamBeginCapture_v2", stream_pointer(stream), 0)
+        with pytest.raises(tc.LaunchLimitError):
+            attribute_module.together.on(stream)[10**6, 32](x, 1)
+        attribute_module.together.on(stream)(x, 1)
+        driver_stub.call("cuStreamEndCapture", stream_pointer(stream), graph_pointer())
+
+
+def stream_pointer(stream):
+    import ctypes
+
+    return ctypes.c_void_p(stream)
+
+
+def graph_pointer():
+    import ctypes
+
+    return ctypes.byref(ctypes.c_void_p())
+
+
+def test_a_plain_launch_asks_the_driver_nothing(attribute_module, driver_stub, x):
+    attribute_module.plain(x, 1)
+    driver_stub.reset()
+    attribute_module.plain(x, 1)
+    attribute_module.early(x, 1)
+    names = [call.function for call in driver_stub.log()]
+    assert [name for name in names if name != "cuCtxGetDevice"][:1] == ["cuCtxPushCurrent"]
+    assert OCCUPANCY not in names and "cuDeviceGetAttribute" not in names
+    assert names.count("cuLaunchKernelEx") == 2
+
+
+# Grids that fit
+
+
+def test_a_grid_takes_all_that_is_resident_at_once(attribute_module, driver_stub, x):
+    driver_stub.set_attribute(0, NUM_SMS, 5)
+    attribute_module.resident(x, 1)
+    attribute_module.resident_clusters(x, 1)
+    one, two = driver_stub.launches()
+    known = attribute_module.together.occupancy(device=0)
+    assert one.grid == (known.max_cooperative_blocks, 1, 1)
+    assert (
+        two.grid[0]
+        == attribute_module.together.occupancy(cluster=4, device=0).max_cooperative_blocks
+    )
+    assert two.grid[0] % 4 == 0
+
+
+def test_what_is_resident_depends_on_the_call_s_block_and_shared_memory(
+    attribute_module, driver_stub, x
+):
+    of = attribute_module.resident_of
+    of(x, 64, 0)
+    of(x, 1024, 0)
+    of(x, 64, 200_000)
+    known = [
+        of.occupancy(*shape, device=0).max_cooperative_blocks
+        for shape in ((64, 0), (1024, 0), (64, 200_000))
+    ]
+    assert known[0] > known[1] > known[2] > 0
+    launches = driver_stub.launches()
+    assert [launch.grid for launch in launches] == [(most // 2, 2, 1) for most in known]
+    assert [launch.values("Pi")[1] for launch in launches] == known
+
+
+def test_the_call_s_own_shape_decides_what_args_read(attribute_module, driver_stub, x):
+    attribute_module.resident_of[1, 512](x, 0, 0)
+    (launch,) = driver_stub.launches()
+    most = attribute_module.together.occupancy(512, device=0).max_cooperative_blocks
+    assert launch.values("Pi")[1] == most
+
+
+@pytest.mark.parametrize("field", ["block", "dynamic_smem_bytes", "cluster", "priority", "when"])
+def test_what_it_depends_on_cannot_read_it(field):
+    fields = {"grid": 1, "block": 1, field: "max_cooperative_blocks"}
+    if field == "when":
+        fields["when"] = "max_cooperative_blocks > 1"
+    with pytest.raises(ValueError, match=f"{field}.*max_cooperative_blocks.*only a grid or args"):
+        tc.load_inline(
+            "circle",
+            'extern "C" __global__ void k(int n) {}',
+            functions={"k": tc.Launch(**fields)},
+            arch="sm_90",
+        )
+
+
+def test_args_do_not_smuggle_it_in():
+    with pytest.raises(ValueError, match="only a grid or args can read it"):
+        tc.load_inline(
+            "smuggled",
+            'extern "C" __global__ void k(int n) {}',
+            functions={"k": tc.Launch(grid=1, block="n", args={"n": "max_cooperative_blocks"})},
+            arch="sm_90",
+        )
+
+
+def test_a_failing_query_is_an_error_that_names_it(attribute_module, driver_stub, x):
+    driver_stub.fail(OCCUPANCY, 700)
+    with pytest.raises(tc.LaunchError, match=f"resident: .*{OCCUPANCY} failed: CUDA_ERROR_ILLEGAL"):
+        attribute_module.resident(x, 1)
+    attribute_module.resident(x, 1)
+    assert len(driver_stub.launches()) == 1
+
+
+# Asking
+
+
+def test_the_occupancy_of_a_kernel_is_told(attribute_module, driver_stub):
+    driver_stub.set_attribute(1, NUM_SMS, 10)
+    found = attribute_module.plain.occupancy(device=1)
+    assert (found.device, found.threads, found.threads_per_sm) == (1, 32, 2048)
+    assert found.max_cooperative_blocks == 10 * found.blocks_per_sm
+    assert found.fraction == found.blocks_per_sm * 32 / 2048
+    assert (found.max_cluster_blocks, found.max_active_clusters) == (16, 0)
+    kernel = next(k for k in attribute_module.cubins["kernels"].kernels if k.name == "k")
+    assert found.registers == kernel.registers
+    assert (found.max_threads, found.local_bytes) == (1024, 0)
+    assert found.max_dynamic_smem_bytes == 232448 - found.static_smem_bytes
+    assert attribute_module.plain.occupancy((64, 2), 1024, cluster=2, device=0).threads == 128
+    assert attribute_module.plain.occupancy(cluster=2).max_active_clusters > 0
+
+
+def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_stub):
+    with pytest.raises(TypeError, match=r"k_free\.occupancy: the block is not known before a call"):
+        attribute_module.k_free.occupancy()
+    assert attribute_module.k_free.occupancy(64).threads == 64
+    with pytest.raises(TypeError, match="its shared memory is not known before a call"):
+        attribute_module.resident_of.occupancy(64)
+    with pytest.raises(ValueError, match="chain.occupancy: the function launches k, after; which"):
+        attribute_module.chain.occupancy()
+    assert attribute_module.chain.occupancy(kernel="after", block=64).threads == 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"block": 0}, ValueError, "block.x is 0, wanted 1 to"),
+        ({"block": "n"}, TypeError, "block: got 'n', wanted an int"),
+        ({"dynamic_smem_bytes": -1}, ValueError, "dynamic_smem_bytes is -1, wanted 0 or more"),
+        ({"cluster": (1, 0)}, ValueError, "cluster.y is 0, wanted 1 to"),
+        ({"kernel": "other"}, ValueError, "got kernel='other': give kernel="),
+        ({"device": -1}, ValueError, "device is -1, wanted the number of a device"),
+        ({"device": 99}, tc.LaunchError, "occupancy: .*device 99.*cuDeviceGet"),
+    ],
+)
+def test_a_bad_question_is_an_error(attribute_module, driver_stub, arguments, error, message):
+    with pytest.raises(error, match=message):
+        attribute_module.plain.occupancy(**arguments)
