@@ -29,7 +29,8 @@ def test_a_cooperative_grid_beyond_what_is_resident_is_told_with_the_number(
 ):
     driver_stub.set_attribute(0, NUM_SMS, 3)
     most = attribute_module.together.occupancy(device=0).max_cooperative_blocks
-    assert most > 3 and most % 3 == 0
+    assert most > 3
+    assert most % 3 == 0
     together = attribute_module.together
     message = refused(driver_stub, lambda: together[most + 1, 32](x, 1))
     assert message == (
@@ -108,12 +109,14 @@ def test_threads_that_the_launch_bounds_forbid_are_told(driver_stub):
         arch="sm_90",
     )
     message = refused(driver_stub, mod.k)
-    assert "the block has 129 threads" in message and "allows 128 on device 0" in message
+    assert "the block has 129 threads" in message
+    assert "allows 128 on device 0" in message
 
 
 def test_threads_that_the_registers_forbid_are_told(driver_stub):
     body = "float v[120]; for (int i = 0; i < 120; ++i) v[i] = x[i] * x[i + n];"
-    body += "for (int r = 0; r < n; ++r) for (int i = 0; i < 120; ++i) v[i] = v[i] * v[(i + 1) % 120] + r;"
+    body += "for (int r = 0; r < n; ++r) for (int i = 0; i < 120; ++i) "
+    body += "v[i] = v[i] * v[(i + 1) % 120] + r;"
     body += "for (int i = 0; i < 120; ++i) x[i] = v[i];"
     mod = tc.load_inline(
         "registers",
@@ -164,7 +167,8 @@ def test_a_plain_launch_asks_the_driver_nothing(attribute_module, driver_stub, x
     attribute_module.early(x, 1)
     names = [call.function for call in driver_stub.log()]
     assert [name for name in names if name != "cuCtxGetDevice"][:1] == ["cuCtxPushCurrent"]
-    assert OCCUPANCY not in names and "cuDeviceGetAttribute" not in names
+    assert OCCUPANCY not in names
+    assert "cuDeviceGetAttribute" not in names
     assert names.count("cuLaunchKernelEx") == 2
 
 
