@@ -65,12 +65,12 @@ def test_a_child_that_was_forked_while_another_thread_compiled_can_compile():
         thread.join()
 
 
-def test_a_child_that_asks_for_num_sms_or_unloads_is_told_too(driver_stub):
+def test_a_child_that_asks_for_num_sms_or_loads_or_unloads_is_told_too(driver_stub):
     functions = {"k": tc.Launch(grid="num_sms", block=1)}
     mod = tc.load_inline("forked", SOURCE, functions=functions, arch="sm_90")
     x = cuda_array(driver_stub, 4)
     mod.k(x, 1)
-    for work in (lambda: mod.k(x, 2), mod.unload):
+    for work in (lambda: mod.k(x, 2), mod.unload, mod.preload, lambda: mod.preload(1)):
         error = in_fork(work)
         assert type(error) is tc.LaunchError
         assert "'spawn'" in str(error)

@@ -13,10 +13,9 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief Loads a kernel and its image unless they are. */
-inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel* out) {
-  *out = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST);
-  if (__builtin_expect(*out != nullptr, 1)) return {};
+/*! \brief Loads a kernel, and its image where that is not loaded. */
+__attribute__((noinline, cold)) inline Status LoadKernelNow(const Driver* driver,
+                                                            EmbeddedKernel* kernel, CUkernel* out) {
   CaptureScope relaxed;
   EmbeddedImage* image = kernel->image;
   __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
@@ -26,6 +25,12 @@ inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel*
   if (result != CUDA_SUCCESS) return {result, "cuLibraryGetKernel"};
   __atomic_store_n(&kernel->handle, *out, __ATOMIC_SEQ_CST);
   return {};
+}
+
+/*! \brief Loads a kernel and its image unless they are. */
+inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel* out) {
+  *out = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST);
+  return __builtin_expect(*out != nullptr, 1) ? Status() : LoadKernelNow(driver, kernel, out);
 }
 
 /*! \brief Launches; the device is current already. */
