@@ -1,0 +1,130 @@
+"""C++ functions that load by themselves: beside unloading, and where a driver call is refused."""
+
+from collections import Counter
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+KERNEL = """
+extern "C" __global__ void k(float* x) { extern __shared__ float s[]; x[0] = s[0]; }
+"""
+WRAPPER = """
+#include <cuda_runtime.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvmffi_cubin/tvmffi_cubin.h>
+EMBED_CUBIN(kernels);
+void own(tvm::ffi::TensorView x, int device) {
+  static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "k");
+  void* data = x.data_ptr();
+  void* args[] = {&data};
+  tvmffi_cubin::CheckDriver(kernel.Launch(args, tvmffi_cubin::LaunchConfig(1, 1), device));
+}
+// Loads and unloads with every call.
+void fresh(tvm::ffi::TensorView x, int device) {
+  const tvmffi_cubin::CubinModule module(EMBEDDED_CUBIN_DATA(kernels));
+  tvmffi_cubin::CubinKernel kernel = module["k"];
+  void* data = x.data_ptr();
+  void* args[] = {&data};
+  tvmffi_cubin::LaunchConfig config(1, 1);
+  config.SetDynamicSmemBytes(100000);
+  tvmffi_cubin::CheckDriver(kernel.Launch(args, config, device));
+}
+void set_device(int device) {
+  TVM_FFI_ICHECK(cudaSetDevice(device) == cudaSuccess);
+}
+int synchronize() { return cudaDeviceSynchronize(); }
+"""
+FUNCTIONS = {
+    "k": tc.Launch(grid=1, block=1),
+    "own": "Launches in C++.",
+    "fresh": "",
+    "set_device": "",
+    "synchronize": "",
+}
+
+
+@pytest.fixture(scope="module")
+def mod(_own_environment):
+    return tc.load_inline("unload_mixed", [KERNEL, WRAPPER], functions=FUNCTIONS, arch="sm_90")
+
+
+def test_what_generated_functions_hold_goes_and_the_wrapper_keeps_its_image(mod, driver_stub):
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
+    mod.own(y, 1)
+    mod.unload()
+    before = driver_stub.object_counts()
+    for _ in range(2):
+        mod.own(y, 1)
+        assert driver_stub.object_counts().libraries == before.libraries
+        mod.k(x)
+        assert driver_stub.object_counts().libraries == before.libraries + 1
+        mod.unload()
+        assert driver_stub.object_counts() == before
+    assert [launch.device for launch in driver_stub.launches()] == [1, 1, 0, 1, 0]
+
+
+def test_a_context_that_cuda_set_device_gave_a_thread_stays(mod, driver_stub):
+    mod.unload()
+    before = driver_stub.object_counts()
+    mod.set_device(1)
+    mod.k(cuda_array(driver_stub, 4))
+    mod.unload()
+    assert driver_stub.object_counts().retained_contexts == before.retained_contexts + 1
+    assert mod.synchronize() == 0
+    mod.k(cuda_array(driver_stub, 4, device=1))
+    mod.unload()
+    assert mod.synchronize() == 0
+
+
+# What a first launch in C++ calls; refused once, the last of them change nothing.
+CALLS = (
+    "cuCtxPushCurrent",
+    "cuDeviceGet",
+    "cuDeviceGetAttribute",
+    "cuDevicePrimaryCtxRetain",
+    "cuKernelGetAttribute",
+    "cuKernelSetAttribute",
+    "cuLaunchKernelEx",
+    "cuLibraryGetKernel",
+    "cuLibraryLoadData",
+)
+HARMLESS = ("cuCtxGetDevice", "cuCtxPopCurrent", "cuThreadExchangeStreamCaptureMode")
+
+
+@pytest.fixture
+def calls(mod, driver_stub):
+    """How often each driver function is called by a first launch; all is given back after it."""
+    x = cuda_array(driver_stub, 4)
+    mod.fresh(x, 0)
+    mod.unload()
+    driver_stub.reset()
+    mod.fresh(x, 0)
+    counts = Counter(call.function for call in driver_stub.log())
+    mod.unload()
+    assert set(counts) == {*CALLS, *HARMLESS, "cuLibraryUnload"}
+    return counts
+
+
+@pytest.mark.parametrize("which", ["first", "last"])
+@pytest.mark.parametrize("function", CALLS + HARMLESS)
+def test_a_refused_call_of_a_wrapper_is_named_and_leaves_nothing_behind(
+    function, which, calls, mod, driver_stub
+):
+    x = cuda_array(driver_stub, 4)
+    before = driver_stub.object_counts()
+    driver_stub.reset()
+    driver_stub.fail(function, 2, nth=1 if which == "first" else calls[function])
+    if function in HARMLESS:
+        mod.fresh(x, 0)
+    else:
+        with pytest.raises(tc.LaunchError, match=f"{function} failed: CUDA_ERROR_OUT_OF_MEMORY"):
+            mod.fresh(x, 0)
+    after = driver_stub.object_counts()
+    assert (after.libraries, after.pushed_contexts) == (before.libraries, before.pushed_contexts)
+    launched = len(driver_stub.launches())
+    mod.fresh(x, 0)
+    assert len(driver_stub.launches()) == launched + 1
+    mod.unload()
+    assert driver_stub.object_counts() == before
