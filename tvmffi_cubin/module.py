@@ -129,8 +129,7 @@ class Module(tvm_ffi.Module):
         if not self.functions:
             raise TypeError(
                 "preload: the module has C++ functions alone, which load their kernels themselves: "
-                "get the kernel (CubinModule::GetKernel) in a function of the wrapper that is "
-                "called first"
+                "give the wrapper a function that gets them and calls CubinKernel::Preload(device)"
             )
         tvm_ffi.Module.get_function(self, "_tvmffi_cubin_preload")(ordinal)
 

@@ -12,6 +12,7 @@
 
 #include "check_driver.h"
 #include "cold.h"
+#include "device_load.h"
 #include "dispatch.h"
 #include "exit_watch.h"
 #include "kernel_parameters.h"
@@ -152,6 +153,15 @@ class __attribute__((visibility("default"))) CubinKernel {
     return {driver_->cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                           static_cast<int>(bytes), handle_, number),
             "cuKernelSetAttribute"};
+  }
+
+  /*!
+   * \brief Loads the kernel on a device, which else its first launch there does; -1: the current
+   * one. (What a driver before CUDA 12.4 can do of it.)
+   */
+  [[nodiscard]] Status Preload(int device = -1) const {
+    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
+    return LoadOnDevice(driver_, handle_, device);
   }
 
   /*! \brief The driver's handle; null where there is no kernel. */

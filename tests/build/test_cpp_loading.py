@@ -1,5 +1,6 @@
 """C++ functions that load by themselves: beside unloading, and where a driver call is refused."""
 
+import ctypes
 from collections import Counter
 
 import pytest
@@ -31,6 +32,11 @@ void fresh(tvm::ffi::TensorView x, int device) {
   config.SetDynamicSmemBytes(100000);
   tvmffi_cubin::CheckDriver(kernel.Launch(args, config, device));
 }
+void preload_own(int device) {
+  static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "k");
+  tvmffi_cubin::CheckDriver(kernel.Preload(device));
+  if (tvmffi_cubin::CubinKernel().Preload().ok()) TVM_FFI_THROW(ValueError) << "no kernel";
+}
 void set_device(int device) {
   TVM_FFI_ICHECK(cudaSetDevice(device) == cudaSuccess);
 }
@@ -40,6 +46,7 @@ FUNCTIONS = {
     "k": tc.Launch(grid=1, block=1),
     "own": "Launches in C++.",
     "fresh": "",
+    "preload_own": "",
     "set_device": "",
     "synchronize": "",
 }
@@ -76,6 +83,20 @@ def test_a_context_that_cuda_set_device_gave_a_thread_stays(mod, driver_stub):
     mod.k(cuda_array(driver_stub, 4, device=1))
     mod.unload()
     assert mod.synchronize() == 0
+
+
+def test_a_wrapper_preloads_its_kernels(mod, driver_stub):
+    mod.preload_own(0)
+    with driver_stub.current_device(1) as context:
+        mod.preload_own(-1)
+        driver_stub.fail("cuFuncLoad", 2)
+        with pytest.raises(tc.LaunchError, match="cuFuncLoad failed: CUDA_ERROR_OUT_OF_MEMORY"):
+            mod.preload_own(0)
+        current = ctypes.c_void_p()
+        driver_stub.call("cuCtxGetCurrent", ctypes.byref(current))
+        assert current.value == context
+    loaded = [(call.args["name"], call.args["on"]) for call in driver_stub.calls("cuFuncLoad")[:2]]
+    assert loaded == [("k", 0), ("k", 1)]
 
 
 # What a first launch in C++ calls; refused once, the last of them change nothing.

@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_PRELOAD_H_
 #define TVMFFI_CUBIN_LAUNCHER_PRELOAD_H_
 
-#include "../capture_scope.h"
+#include "../device_load.h"
 #include "error.h"
 #include "image_use.h"
 #include "kernel.h"
@@ -13,21 +13,6 @@
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
-
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
-
-/*! \brief Brings a kernel to the current context, which the driver leaves to its first launch. */
-inline Status LoadHere(CUkernel handle) {
-  CaptureScope relaxed;
-  CUfunction function = nullptr;
-  const CUresult result = entry::cuKernelGetFunction(&function, handle);
-  // A driver before 12.4 cannot do more than this.
-  if (result != CUDA_SUCCESS || entry::cuFuncLoad.Find() == nullptr) {
-    return {result, "cuKernelGetFunction"};
-  }
-  return {entry::cuFuncLoad(function), "cuFuncLoad"};
-}
 
 /*! \brief Loads one kernel on a device, unless its image has it for other architectures alone. */
 inline int PreloadKernel(const Driver* driver, EmbeddedKernel* kernel, int device) {
