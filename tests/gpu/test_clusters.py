@@ -1,0 +1,154 @@
+"""Clusters on a real device: kernels that only work where the cluster is there."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+if torch.cuda.is_available() and torch.cuda.get_device_capability() < (9, 0):
+    pytest.skip("the GPU has no clusters, which begin with sm_90", allow_module_level=True)
+
+SOURCE = r"""
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+
+extern "C" __global__ void add_next(const float* x, float* y) {
+  __shared__ float tile[128];
+  cg::cluster_group cluster = cg::this_cluster();
+  int i = blockIdx.x * 128 + threadIdx.x;
+  tile[threadIdx.x] = x[i];
+  cluster.sync();
+  unsigned next = (cluster.block_rank() + 1) % cluster.num_blocks();
+  y[i] = tile[threadIdx.x] + cluster.map_shared_rank(tile, next)[threadIdx.x];
+  cluster.sync();
+}
+
+// What each block sees: the cluster's size, the block's place in it, the grid in blocks.
+extern "C" __global__ void shape(int* out) {
+  cg::cluster_group cluster = cg::this_cluster();
+  dim3 size = cluster.dim_blocks(), place = cluster.block_index();
+  int block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  int* row = out + block * 9;
+  row[0] = size.x, row[1] = size.y, row[2] = size.z;
+  row[3] = place.x, row[4] = place.y, row[5] = place.z;
+  row[6] = gridDim.x, row[7] = gridDim.y, row[8] = gridDim.z;
+}
+
+extern "C" __global__ void __cluster_dims__(2, 1, 1) fixed(int* out) {
+  if (threadIdx.x == 0) out[blockIdx.x] = cg::this_cluster().num_blocks();
+}
+"""
+
+BLOCK_SIZE = r"""
+extern "C" __global__ void __block_size__((32, 1, 1), (2, 1, 1)) sized(int* out) {
+  unsigned blocks;
+  asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(blocks));
+  if (threadIdx.x == 0) atomicAdd(out, blocks);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def mod():
+    functions = {
+        "add_next": tc.Launch(
+            grid="x.numel // 128",
+            block=128,
+            cluster="size",
+            params="const float* x, float* y, int size",
+        ),
+        "shape": tc.Launch(),
+        "fixed": tc.Launch(grid="out.numel", block=32),
+    }
+    return tc.load_inline("gpu_clusters", SOURCE, functions=functions)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+def test_a_block_reads_its_neighbour_s_shared_memory(mod, size):
+    if size > mod.add_next.occupancy(cluster=2).max_cluster_blocks:
+        pytest.skip(f"the GPU has no clusters of {size}")
+    x = torch.rand(64 * 128, device="cuda")
+    y = torch.empty_like(x)
+    mod.add_next(x, y, size)
+    tiles = x.view(-1, size, 128)
+    torch.testing.assert_close(y.view_as(tiles), tiles + tiles.roll(-1, dims=1))
+
+
+@pytest.mark.parametrize("policy", ["default", "spread", "load_balancing"])
+@pytest.mark.parametrize("cluster", [(2, 2, 2), (4, 1, 2), (1, 8, 1), (1, 1, 4), (4, 4, 1)])
+def test_clusters_have_three_dimensions(mod, cluster, policy):
+    grid = (8, 8, 4)
+    out = torch.full((8 * 8 * 4, 9), -1, dtype=torch.int32, device="cuda")
+    mod.shape.configure(grid=grid, block=32, cluster=cluster, cluster_scheduling_policy=policy)(out)
+    rows = out.cpu().view(4, 8, 8, 9)
+    for z in range(4):
+        for y in range(8):
+            for x in range(8):
+                place = (x % cluster[0], y % cluster[1], z % cluster[2])
+                assert rows[z, y, x].tolist() == [*cluster, *place, *grid]
+
+
+def test_a_preferred_cluster_is_taken_where_the_device_can(mod):
+    out = torch.zeros(64, 9, dtype=torch.int32, device="cuda")
+    if torch.cuda.get_device_capability() < (10, 0):
+        pytest.skip("the GPU has no preferred clusters, which begin with sm_100")
+    mod.shape.configure(grid=64, block=32, cluster=2, preferred_cluster=4)(out)
+    assert set(out[:, 0].tolist()) <= {2, 4}
+
+
+def test_a_cluster_that_the_kernel_fixes(mod):
+    out = torch.zeros(64, dtype=torch.int32, device="cuda")
+    mod.fixed(out)
+    assert out.tolist() == [2] * 64
+    with pytest.raises(ValueError, match=r"grid\.x is 3, wanted a multiple of cluster\.x, 2"):
+        mod.fixed[3, 32](out)
+
+
+def test_a_grid_counts_blocks_also_where_the_source_gives_the_block_s_size():
+    mod = tc.load_inline("gpu_block_size", BLOCK_SIZE)
+    out = torch.zeros(1, dtype=torch.int32, device="cuda")
+    mod.sized[8, 32](out)
+    assert out.item() == 8 * 2
+
+
+def test_the_limits_are_told_before_the_driver(mod):
+    out = torch.zeros(4096 * 9, dtype=torch.int32, device="cuda")
+    with pytest.raises(tc.LaunchLimitError, match="the cluster has 32 blocks, device 0 allows 16"):
+        mod.shape.configure(grid=64, block=32, cluster=32)(out)
+    with pytest.raises(ValueError, match=r"grid\.x is 65, wanted a multiple of cluster\.x, 4"):
+        mod.shape.configure(grid=65, block=32, cluster=4)(out)
+    big = mod.shape.occupancy(32).max_dynamic_smem_bytes
+    found = mod.shape.occupancy(1024, big, cluster=16)
+    assert found.blocks_per_sm == 1
+    assert 0 <= found.max_active_clusters <= 132 // 16
+    torch.cuda.synchronize()
+
+
+def test_occupancy_is_torch_s(mod):
+    properties = torch.cuda.get_device_properties(0)
+    found = mod.shape.occupancy(1024)
+    assert found.threads_per_sm == properties.max_threads_per_multi_processor
+    assert found.max_cooperative_blocks == found.blocks_per_sm * properties.multi_processor_count
+    assert found.max_dynamic_smem_bytes <= properties.shared_memory_per_block_optin
+    assert found.blocks_per_sm == 2048 // 1024
+    assert mod.shape.occupancy(32, cluster=2).max_active_clusters > 0
+
+
+def test_clusters_are_captured_in_a_graph(mod):
+    x = torch.rand(64 * 128, device="cuda")
+    y = torch.empty_like(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        mod.add_next(x, y, 16)
+        with pytest.raises(ValueError, match="wanted a multiple"):
+            mod.add_next(x, y, 3)
+        with pytest.raises(tc.LaunchLimitError, match="device 0 allows 16"):
+            mod.add_next(x, y, 64)
+        with pytest.raises(tc.LaunchLimitError, match="block.x is 2048"):
+            mod.shape[1, 2048](torch.zeros(1, dtype=torch.int32, device="cuda"))
+    graph.replay()
+    tiles = x.view(-1, 16, 128)
+    torch.testing.assert_close(y.view_as(tiles), tiles + tiles.roll(-1, dims=1))

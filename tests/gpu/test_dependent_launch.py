@@ -1,0 +1,152 @@
+"""Programmatic dependent launch on a real device: the overlap, read off the device's clock."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+if torch.cuda.is_available() and torch.cuda.get_device_capability() < (9, 0):
+    pytest.skip(
+        "the GPU has no dependent launches, which begin with sm_90", allow_module_level=True
+    )
+
+SOURCE = r"""
+__device__ long long now() {
+  long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+__device__ void spin(long long ns) {
+  for (long long start = now(); now() - start < ns;) {}
+}
+
+// times: when it began and ended; data: what the second kernel waits for.
+extern "C" __global__ void first(long long* times, float* data, long long ns) {
+  times[0] = now();
+  cudaTriggerProgrammaticLaunchCompletion();
+  spin(ns);
+  data[0] += 1;
+  times[1] = now();
+}
+
+extern "C" __global__ void second(long long* times, const float* data, float* out, long long ns) {
+  times[2] = now();
+  spin(ns);
+  cudaGridDependencySynchronize();
+  times[3] = now();
+  out[0] = data[0];
+}
+"""
+
+NS = 200_000
+PARAMS = "int64_t* times, float* data, float* out, int64_t ns, bool early"
+
+
+@pytest.fixture(scope="module")
+def pair():
+    launches = [
+        tc.Launch(kernel="first", grid=1, block=1),
+        tc.Launch(
+            kernel="second", grid=1, block=1, params=PARAMS, programmatic_dependent_launch="early"
+        ),
+    ]
+    return tc.load_inline("gpu_pdl", SOURCE, functions={"pair": launches}).pair
+
+
+@pytest.fixture
+def arrays():
+    times = torch.zeros(4, dtype=torch.int64, device="cuda")
+    return times, torch.zeros(1, device="cuda"), torch.zeros(1, device="cuda")
+
+
+def test_the_second_kernel_begins_before_the_first_has_ended(pair, arrays):
+    times, data, out = arrays
+    for _ in range(3):
+        pair(*arrays, NS, True)
+        begin, end, second_begin, second_go = times.tolist()
+        assert begin < second_begin < end  # the overlap
+        assert second_go >= end  # and yet it waited for the first one's results
+        assert out.item() == data.item()
+
+
+def test_without_it_the_second_kernel_waits(pair, arrays):
+    times, data, out = arrays
+    pair(*arrays, NS, False)
+    _, end, second_begin, _ = times.tolist()
+    assert second_begin >= end
+    assert out.item() == data.item() == 1
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_the_overlap_is_kept_in_a_cuda_graph(pair, arrays, early):
+    times, data, out = arrays
+    pair(*arrays, 1, early)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        pair(*arrays, NS, early)
+    for replay in range(3):
+        graph.replay()
+        _, end, second_begin, second_go = times.tolist()
+        assert (second_begin < end) == early
+        assert second_go >= end
+        assert out.item() == data.item() == replay + 2
+
+
+def test_the_call_turns_it_on():
+    functions = {
+        "first": tc.Launch(grid=1, block=1),
+        "second": tc.Launch(grid=1, block=1),
+    }
+    mod = tc.load_inline("gpu_pdl_calls", SOURCE, functions=functions)
+    times = torch.zeros(4, dtype=torch.int64, device="cuda")
+    data, out = torch.zeros(1, device="cuda"), torch.zeros(1, device="cuda")
+    early = mod.second.configure(programmatic_dependent_launch=True)
+    early(times, data, out, 1)  # loaded
+    for _ in range(3):
+        mod.first(times, data, NS)
+        early(times, data, out, NS)
+        _, end, second_begin, second_go = times.tolist()
+        assert second_begin < end <= second_go
+
+
+def test_an_event_of_the_launch_orders_another_stream(pair, arrays):
+    times, data, _ = arrays
+    mod = tc.load_inline("gpu_pdl_calls", SOURCE, functions={"first": tc.Launch(grid=1, block=1)})
+    event = torch.cuda.Event(enable_timing=False)
+    event.record()  # made when first recorded
+    mod.first.configure(launch_completion_event=event)(times, data, NS)
+    side = torch.cuda.Stream()
+    side.wait_event(event)
+    with torch.cuda.stream(side):
+        other = torch.ones(1, device="cuda") + 1
+    torch.cuda.synchronize()
+    assert (other.item(), data.item()) == (2, 1)
+    mod.first.configure(programmatic_event=event)(times, data, NS)
+    event.synchronize()
+    torch.cuda.synchronize()
+    assert data.item() == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"priority": -1},
+        {"mem_sync_domain": "remote"},
+        {"attributes": {14: (50).to_bytes(4, "little")}},
+        {"priority": 0, "cooperative": True, "mem_sync_domain": "default"},
+        {
+            "cluster": 1,
+            "cluster_scheduling_policy": "spread",
+            "programmatic_dependent_launch": True,
+        },
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_the_driver_takes_the_other_attributes(options, arrays):
+    times, data, _ = arrays
+    mod = tc.load_inline("gpu_pdl_calls", SOURCE, functions={"first": tc.Launch(grid=1, block=1)})
+    mod.first.configure(**options)(times, data, 1)
+    assert data.item() == 1
