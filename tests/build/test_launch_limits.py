@@ -172,6 +172,26 @@ def test_a_plain_launch_asks_the_driver_nothing(attribute_module, driver_stub, x
     assert names.count("cuLaunchKernelEx") == 2
 
 
+def test_a_limit_of_a_later_launch_is_told_before_the_first(driver_stub, x):
+    def launch(kernel, **fields):
+        return tc.Launch(kernel=kernel, **{"grid": 1, "block": 32, **fields})
+
+    source = "".join(f'extern "C" __global__ void {k}(float* x, int n) {{}}\n' for k in "abc")
+    later = [
+        launch("b", block="n"),
+        launch("b", dynamic_smem_bytes="n"),
+        launch("b", grid="n", cooperative=True),
+        launch("b", grid="n", cluster="n"),
+    ]
+    functions = {f"f{i}": [launch("a"), each, launch("c")] for i, each in enumerate(later)}
+    mod = tc.load_inline("ahead", source, functions=functions, arch="sm_90")
+    for name, number in (("f0", 1025), ("f1", 10**6), ("f2", 10**5), ("f3", 64)):
+        message = refused(driver_stub, lambda: mod[name](x, number))  # noqa: B023
+        assert message.startswith(f"{name}: launch 2 of 3: launch of b: ")
+    mod.f0(x, 32)
+    assert [launch.kernel for launch in driver_stub.launches()] == ["a", "b", "c"]
+
+
 # Grids that fit
 
 

@@ -200,6 +200,13 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
     computed += launch.num_computed;
     filled += launch.num_sources;
   }
+  for (int i = 1; i < function.num_launches; ++i) {
+    EmbeddedKernel* kernel = function.launches[i].kernel;
+    const bool is_empty = IsEmpty(configs[i]);
+    if (!is_empty && CheckAhead({function, i, false}, driver, kernel, device, configs[i]) != 0) {
+      return -1;
+    }
+  }
   for (int i = 0; i < function.num_launches; ++i) {
     const LaunchPlan& launch = function.launches[i];
     const LaunchSite site{function, i, true};

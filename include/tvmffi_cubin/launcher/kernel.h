@@ -33,15 +33,20 @@ inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel*
   return __builtin_expect(*out != nullptr, 1) ? Status() : LoadKernelNow(driver, kernel, out);
 }
 
-/*! \brief Launches; the device is current already. */
-inline int LaunchKernel(const LaunchSite& site, const Driver* driver, EmbeddedKernel* kernel,
-                        int device, const CUlaunchConfig& config, void** params) {
-  CUkernel handle = nullptr;
-  Status status = LoadKernel(driver, kernel, &handle);
+/*!
+ * \brief Loads a kernel, opts into what a launch needs and checks the device's limits; the device
+ * is current already.
+ */
+__attribute__((always_inline)) inline int PrepareKernel(const LaunchSite& site,
+                                                        const Driver* driver,
+                                                        EmbeddedKernel* kernel, int device,
+                                                        const CUlaunchConfig& config,
+                                                        CUkernel* out) {
+  Status status = LoadKernel(driver, kernel, out);
   if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
   if (__builtin_expect(!kernel->smem.Covers(device, config.sharedMemBytes), 0)) {
     int most = -1;
-    status = kernel->smem.Raise(driver, handle, device, &most);
+    status = kernel->smem.Raise(driver, *out, device, &most);
     if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
     if (!kernel->smem.Covers(device, config.sharedMemBytes)) {
       return Fail("LaunchLimitError",
@@ -50,10 +55,28 @@ inline int LaunchKernel(const LaunchSite& site, const Driver* driver, EmbeddedKe
                   SiteText(site).chars, kernel->display, config.sharedMemBytes, device, most);
     }
   }
-  if (__builtin_expect(!IsUnlimited(*kernel, config), 0) &&
-      CheckLimits(site, driver, kernel, device, config) != 0) {
-    return -1;
-  }
+  if (__builtin_expect(IsUnlimited(*kernel, config), 1)) return 0;
+  return CheckLimits(site, driver, kernel, device, config);
+}
+
+/*! \brief Does what PrepareKernel does where it could fail, long before the launch. */
+__attribute__((noinline)) inline int CheckAhead(const LaunchSite& site, const Driver* driver,
+                                                EmbeddedKernel* kernel, int device,
+                                                const CUlaunchConfig& config) {
+  if (kernel->smem.Covers(device, config.sharedMemBytes) && IsUnlimited(*kernel, config)) return 0;
+  ImageUse use(kernel->image);
+  DeviceScope scope;
+  const Status status = scope.Enter(driver, device);
+  if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
+  CUkernel handle = nullptr;
+  return PrepareKernel(site, driver, kernel, device, config, &handle);
+}
+
+/*! \brief Launches; the device is current already. */
+inline int LaunchKernel(const LaunchSite& site, const Driver* driver, EmbeddedKernel* kernel,
+                        int device, const CUlaunchConfig& config, void** params) {
+  CUkernel handle = nullptr;
+  if (PrepareKernel(site, driver, kernel, device, config, &handle) != 0) return -1;
   // A CUkernel may be given where a CUfunction is asked for: the driver then takes the one of the
   // current context (CUDA driver API, cuLaunchKernelEx).
   const CUresult result =
