@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tvm_ffi
 
 from .configured import dimensions, integer
+from .ordinal import device_ordinal
 
 if TYPE_CHECKING:
     from .module_function import Function
@@ -105,8 +106,15 @@ def occupancy(
         clusters = _positive("cluster", dimensions("cluster", cluster))
     if integer("dynamic_smem_bytes", smem) < 0:
         raise ValueError(f"dynamic_smem_bytes is {smem}, wanted 0 or more")
+    ordinal = device_ordinal(device)
     ask = tvm_ffi.Module.get_function(function._module, "_tvmffi_cubin_occupancy")
-    text = ask(row, _ordinal(device), *sizes, integer("dynamic_smem_bytes", smem), *clusters)
+    text = ask(
+        row,
+        -1 if ordinal is None else ordinal,
+        *sizes,
+        integer("dynamic_smem_bytes", smem),
+        *clusters,
+    )
     where, *found = json.loads(str(text))
     return Occupancy(where, sizes[0] * sizes[1] * sizes[2], *found)
 
@@ -138,13 +146,3 @@ def _positive(what: str, values: tuple[int, int, int]) -> tuple[int, int, int]:
         if not 1 <= value < 2**31:
             raise ValueError(f"{what}.{axis} is {value}, wanted 1 to {2**31 - 1}")
     return values
-
-
-def _ordinal(device: Any) -> int:
-    if device is None:
-        return -1
-    index = getattr(device, "index", device)  # a torch.device has one
-    number = integer("device", 0 if index is None else index)
-    if number < 0:
-        raise ValueError(f"device is {number}, wanted the number of a device, 0 or more")
-    return number

@@ -6,9 +6,6 @@ from typing import Any
 
 __all__ = ["device_ordinal"]
 
-MAX_DEVICES = 64
-"""As many as launchers can address (kMaxDevices of library_state.h)."""
-
 
 def device_ordinal(device: Any) -> int | None:
     """Return the ordinal of a device; None where it is the current one.
@@ -25,7 +22,8 @@ def device_ordinal(device: Any) -> int | None:
     TypeError
         It is none of these.
     ValueError
-        It is no CUDA device, or its number is out of range.
+        It is no CUDA device, or its number is none. (Whether there is that device, the driver
+        knows.)
     """
     if device is None:
         return None
@@ -33,8 +31,8 @@ def device_ordinal(device: Any) -> int | None:
     if isinstance(kind, str) and kind != "cuda":
         raise ValueError(f"device is {device}, wanted a CUDA device")
     ordinal = _ordinal(device)
-    if ordinal is not None and not 0 <= ordinal < MAX_DEVICES:
-        raise ValueError(f"device is {ordinal}, wanted 0 to {MAX_DEVICES - 1}")
+    if ordinal is not None and not 0 <= ordinal < 2**31:
+        raise ValueError(f"device is {ordinal}, which is no device's number")
     return ordinal
 
 

@@ -302,7 +302,7 @@ def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_st
         ({"dynamic_smem_bytes": -1}, ValueError, "dynamic_smem_bytes is -1, wanted 0 or more"),
         ({"cluster": (1, 0)}, ValueError, "cluster.y is 0, wanted 1 to"),
         ({"kernel": "other"}, ValueError, "got kernel='other': give kernel="),
-        ({"device": -1}, ValueError, "device is -1, wanted the number of a device"),
+        ({"device": -1}, ValueError, "device is -1, which is no device's"),
         ({"device": 99}, tc.LaunchError, "occupancy: .*device 99.*cuDeviceGet"),
     ],
 )

@@ -189,7 +189,7 @@ def test_use_stream_refuses_another_device_than_the_stream_s(driver_stub):
         for stream in (handle, WithDevice(handle, 1)):
             with pytest.raises(ValueError, match="stream is of cuda:1, device says cuda:0"):
                 tc.use_stream(stream, device=0).__enter__()
-        with pytest.raises(ValueError, match="device is -1"):
+        with pytest.raises(ValueError, match="device is -1, which is no device"):
             tc.use_stream(handle, device=-1).__enter__()
         with pytest.raises(TypeError, match="as a device"):
             tc.use_stream(handle, device="cuda:1").__enter__()

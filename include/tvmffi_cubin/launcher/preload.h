@@ -44,9 +44,9 @@ inline int ReadDevice(const Driver* driver, const TVMFFIAny* args, int num_args,
     return Fail("TypeError", "preload: device: got %s, wanted an int or None",
                 DescribeArgument(args[0]).chars);
   }
-  if (args[0].v_int64 < 0 || args[0].v_int64 >= kMaxDevices) {
-    return Fail("ValueError", "preload: device is %lld, wanted 0 to %d",
-                static_cast<long long>(args[0].v_int64), kMaxDevices - 1);
+  if (args[0].v_int64 < 0 || args[0].v_int64 > INT32_MAX) {
+    return Fail("ValueError", "preload: device is %lld, which is no device's number",
+                static_cast<long long>(args[0].v_int64));
   }
   *device = static_cast<int>(args[0].v_int64);
   return 0;
