@@ -4,89 +4,14 @@
 #include <tvm/ffi/function.h>
 #include <tvmffi_cubin/tvmffi_cubin.h>
 
+#include "configure.h"
+
 EMBED_CUBIN(kernels);
 
 using tvm::ffi::Array;
 using tvm::ffi::TensorView;
 using tvmffi_cubin::CheckDriver;
-using tvmffi_cubin::Dim3;
 using tvmffi_cubin::LaunchConfig;
-
-Dim3 ToDim3(const int64_t* v) {
-  return Dim3(static_cast<uint32_t>(v[0]), static_cast<uint32_t>(v[1]),
-              static_cast<uint32_t>(v[2]));
-}
-
-// One row of a test's table: a setter's number and up to three values.
-void Apply(LaunchConfig* config, const int64_t* row) {
-  const int64_t* v = row + 1;
-  const int first = static_cast<int>(v[0]);
-  CUlaunchAttribute raw{};
-  switch (row[0]) {
-    case 0:
-      config->SetGrid(ToDim3(v));
-      break;
-    case 1:
-      config->SetBlock(ToDim3(v));
-      break;
-    case 2:
-      config->SetDynamicSmemBytes(static_cast<uint32_t>(v[0]));
-      break;
-    case 3:
-      config->SetStream(reinterpret_cast<CUstream>(v[0]));
-      break;
-    case 4:
-      config->SetCluster(ToDim3(v));
-      break;
-    case 5:
-      config->SetPreferredCluster(ToDim3(v));
-      break;
-    case 6:
-      config->SetClusterSchedulingPolicy(static_cast<CUclusterSchedulingPolicy>(v[0]));
-      break;
-    case 7:
-      config->SetProgrammaticDependentLaunch(first != 0);
-      break;
-    case 8:
-      config->SetProgrammaticEvent(reinterpret_cast<CUevent>(v[0]), static_cast<int>(v[1]),
-                                   v[2] != 0);
-      break;
-    case 9:
-      config->SetLaunchCompletionEvent(reinterpret_cast<CUevent>(v[0]), static_cast<int>(v[1]));
-      break;
-    case 10:
-      config->SetCooperative(first != 0);
-      break;
-    case 11:
-      config->SetPriority(first);
-      break;
-    case 12:
-      config->SetMemSyncDomain(static_cast<CUlaunchMemSyncDomain>(v[0]));
-      break;
-    case 13:
-      config->SetMemSyncDomainMap(static_cast<uint8_t>(v[0]), static_cast<uint8_t>(v[1]));
-      break;
-    case 14:
-      config->SetSharedMemCarveout(first);
-      break;
-    case 15:
-      raw.id = static_cast<CUlaunchAttributeID>(v[0]);
-      memcpy(raw.value.pad, &v[1], 2 * sizeof(int64_t));
-      config->SetAttribute(raw);
-      break;
-    case 16:
-      config->ClearAttribute(static_cast<CUlaunchAttributeID>(v[0]));
-      break;
-    case 17:
-      config->SetDevice(first);
-      break;
-  }
-}
-
-void Configure(LaunchConfig* config, TensorView rows) {
-  const int64_t* row = static_cast<const int64_t*>(rows.data_ptr());
-  for (int64_t i = 0; i < rows.size(0); ++i, row += 4) Apply(config, row);
-}
 
 tvmffi_cubin::CubinKernel& Kernel(const tvm::ffi::String& name) {
   static auto add_one = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");

@@ -36,12 +36,20 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) paired(float* o) {
 #endif
 """
 
+# More blocks than the portable 8: apart, since not every device has it.
+WIDE = r"""
+extern "C" __global__ void __cluster_dims__(16, 1, 1) wide(float* o) {
+  if (o == nullptr) o[0] = blockIdx.x;
+}
+"""
+
 
 def write_images(folder: Path) -> Path:
     """Fill a folder with the source's images and fatbins, as `conformance` wants them."""
     images = {number: nvrtc.compile(SOURCE, arch=f"sm_{number}").image for number in (80, 90, 100)}
     for number, image in images.items():
         (folder / f"sm_{number}.cubin").write_bytes(image)
+    (folder / "wide.cubin").write_bytes(nvrtc.compile(WIDE, arch="sm_90").image)
     (folder / "sm_90a.cubin").write_bytes(nvrtc.compile(SOURCE, arch="sm_90a").image)
     for name, numbers in (("both", (80, 90)), ("other", (80, 100))):
         rows = [Row(number, images[number]) for number in numbers]

@@ -14,7 +14,7 @@ def _pack(layout: str) -> Callable[..., bytes]:
     return lambda *values: struct.pack("<" + layout, *values).ljust(64, b"\0")
 
 
-# Setter: its number in launching.cc, the attribute's number, how its value is laid out.
+# Setter: its number in configure.h, the attribute's number, how its value is laid out.
 ATTRIBUTES: dict[str, tuple[int, int, Callable[..., bytes]]] = {
     "cluster": (4, 4, _pack("3I")),
     "preferred_cluster": (5, 11, _pack("3I")),
@@ -38,7 +38,7 @@ REMOVES = {
 
 
 def rows(setters: Iterable[Row]) -> np.ndarray:
-    """The table that launching.cc's functions read."""
+    """The table that configure.h reads."""
     numbers = {**SHAPE, "raw": RAW, "clear": CLEAR}
     numbers |= {name: number for name, (number, _, _) in ATTRIBUTES.items()}
     table = [[numbers[name], *values, *(0,) * (3 - len(values))] for name, values in setters]

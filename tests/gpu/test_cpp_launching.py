@@ -1,0 +1,173 @@
+"""Launches from C++ on a real device, by kernels that only work with what the launch carries."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from launch_setters import rows
+
+import tvmffi_cubin as tc
+
+from .cpp_launches import KERNELS, WRAPPER
+
+torch = pytest.importorskip("torch", reason="the GPU tests use torch's tensors, it is missing")
+
+CPP = Path(__file__).parents[1] / "cpp"
+
+
+@pytest.fixture(scope="module")
+def launches():
+    if torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("clusters and dependent launches need a device of 9.0 or newer")
+    return tc.load_inline("gpu_cpp_launches", [KERNELS, WRAPPER], extra_include_paths=[CPP])
+
+
+def zeros(count: int):
+    return torch.zeros(count, dtype=torch.int32, device="cuda")
+
+
+def next_in_cluster(grid: tuple[int, ...], cluster: tuple[int, ...]) -> list[int]:
+    """For each block, by its number, the number of the next one in its cluster."""
+    blocks = list(itertools.product(*(range(size) for size in reversed(grid))))
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for number, block in enumerate(blocks):
+        key = tuple(i // size for i, size in zip(block, reversed(cluster), strict=True))
+        groups.setdefault(key, []).append(number)
+    following = {}
+    for group in groups.values():
+        following |= dict(zip(group, [*group[1:], group[0]], strict=True))
+    return [following[number] for number in range(len(blocks))]
+
+
+@pytest.mark.parametrize(
+    ("grid", "cluster"),
+    [
+        *[((32, 1, 1), (size, 1, 1)) for size in (1, 2, 4, 8, 16)],
+        ((4, 4, 4), (2, 2, 2)),
+        ((8, 4, 2), (4, 2, 2)),
+        ((3, 10, 1), (1, 5, 1)),
+    ],
+)
+def test_blocks_of_a_cluster_read_their_neighbour(launches, grid, cluster):
+    y = zeros(grid[0] * grid[1] * grid[2])
+    launches.run("ring", rows([("grid", grid), ("cluster", cluster)]), y)
+    assert y.tolist() == next_in_cluster(grid, cluster)
+
+
+def test_a_cluster_that_the_kernel_fixes_at_16_launches(launches):
+    y = zeros(64)
+    launches.run("wide", rows([("grid", (64, 1, 1))]), y)
+    assert y.tolist() == next_in_cluster((64, 1, 1), (16, 1, 1))
+
+
+@pytest.mark.parametrize("cluster", [2, 16])
+def test_the_guide_s_launcher_has_clusters_too(launches, cluster):
+    y = zeros(32)
+    launches.run_guide(y, 32, cluster)
+    assert y.tolist() == next_in_cluster((32, 1, 1), (cluster, 1, 1))
+
+
+def test_clusters_with_a_policy_and_in_a_graph(launches):
+    y, graph = zeros(32), torch.cuda.CUDAGraph()
+    setters = [("grid", (32, 1, 1)), ("cluster", (16, 1, 1)), ("cluster_scheduling_policy", (1,))]
+    launches.run("ring", rows(setters), y)
+    y.zero_()
+    with torch.cuda.graph(graph):
+        launches.run("ring", rows(setters), y)
+    assert not y.any()
+    graph.replay()
+    assert y.tolist() == next_in_cluster((32, 1, 1), (16, 1, 1))
+
+
+@pytest.mark.parametrize("cluster", [None, 2])
+def test_a_cooperative_grid_of_the_largest_size_synchronizes(launches, cluster):
+    extra = [("cluster", (cluster, 1, 1))] if cluster else []
+    shape = [("block", (128, 1, 1)), ("cooperative", (1,)), *extra]
+    most = launches.occupancy("grid_sum", rows(shape), 0)[1]
+    assert most >= torch.cuda.get_device_properties(0).multi_processor_count
+    y = zeros(1 + most)
+    launches.run("grid_sum", rows([*shape, ("grid", (most, 1, 1))]), y)
+    assert set(y.tolist()) == {most * (most + 1) // 2}
+    with pytest.raises(tc.LaunchLimitError, match=rf"can hold {most} of this shape"):
+        launches.run("grid_sum", rows([*shape, ("grid", (most + 2, 1, 1))]), y)
+
+
+@pytest.mark.parametrize(("dependent", "patience"), [(1, 5000), (0, 50)])
+def test_a_dependent_launch_begins_before_the_kernel_that_it_waits_for_ends(
+    launches, dependent, patience
+):
+    y = zeros(5)
+    y[3] = patience
+    # Loaded before: loading waits for what runs.
+    for name in ("produce", "consume"):
+        launches.run(name, rows([("block", (1, 1, 1))]), zeros(5))
+    torch.cuda.synchronize()
+    launches.run("produce", rows([("block", (1, 1, 1))]), y)
+    setters = [("block", (1, 1, 1)), ("programmatic_dependent_launch", (dependent,))]
+    launches.run("consume", rows(setters), y)
+    _, seen, left, _, read = y.tolist()
+    assert (left, read) == (42, 42)
+    assert seen == dependent, "the first kernel waits for the second to begin, as long as it may"
+
+
+@pytest.mark.parametrize("name", ["programmatic_event", "launch_completion_event"])
+def test_a_launch_records_an_event(launches, name):
+    y, event = zeros(32), torch.cuda.Event()
+    event.record()  # made at its first recording
+    values = (event.cuda_event, 0, 0)[: 3 if name == "programmatic_event" else 2]
+    launches.run("ring", rows([("grid", (32, 1, 1)), ("cluster", (2, 1, 1)), (name, values)]), y)
+    event.synchronize()
+    assert y.tolist() == next_in_cluster((32, 1, 1), (2, 1, 1))
+
+
+def test_priorities_domains_and_carveouts_go_along(launches):
+    y = zeros(32)
+    setters = [
+        ("grid", (32, 1, 1)),
+        ("cluster", (2, 1, 1)),
+        ("priority", (-1,)),
+        ("mem_sync_domain", (1,)),
+        ("mem_sync_domain_map", (0, 1)),
+        ("shared_mem_carveout", (50,)),
+        ("programmatic_dependent_launch", (1,)),
+    ]
+    launches.run("ring", rows(setters), y)
+    assert y.tolist() == next_in_cluster((32, 1, 1), (2, 1, 1))
+
+
+def test_typed_arguments_are_checked_against_the_image(launches):
+    y = zeros(1)
+    launches.add(True, y)
+    assert y.item() == 4200
+    with pytest.raises(TypeError, match="add: argument 2 of 3 has 4 bytes, .* parameter has 8"):
+        launches.add(False, y)
+
+
+@pytest.mark.parametrize(
+    ("setters", "message"),
+    [
+        ([("grid", (10, 1, 1)), ("cluster", (4, 1, 1))], r"grid.x is 10, which cluster.x of 4"),
+        ([("grid", (64, 1, 1)), ("cluster", (32, 1, 1))], r"cluster has 32 blocks, device 0 allow"),
+        ([("block", (64, 32, 1))], r"the block has 2048 threads, .* allows 1024"),
+        ([("grid", (1, 65536, 1))], r"grid.y is 65536, device 0 allows 65535"),
+        ([("dynamic_smem_bytes", (300_000,))], r"dynamic_smem_bytes is 300000, device 0 allows"),
+    ],
+)
+def test_a_refused_launch_tells_its_limit(launches, setters, message):
+    with pytest.raises(tc.LaunchLimitError, match="launch of ring: .*" + message):
+        launches.run("ring", rows(setters), zeros(64))
+    # The device is as good as before.
+    y = zeros(2)
+    launches.run("ring", rows([("grid", (2, 1, 1)), ("cluster", (2, 1, 1))]), y)
+    assert y.tolist() == [1, 0]
+
+
+def test_occupancy_is_the_device_s(launches):
+    table = rows([("block", (1024, 1, 1)), ("cluster", (16, 1, 1))])
+    blocks, cooperative, largest, clusters = launches.occupancy("ring", table, 0)
+    assert blocks >= 1
+    assert largest >= 16
+    assert clusters >= 1
+    assert cooperative == 16 * clusters
