@@ -207,11 +207,13 @@ def contexts(d: Driver) -> None:
 
 
 def main() -> None:
+    from .conformance_captures import captures
     from .conformance_kernels import SECTIONS
     from .conformance_launch import SECTIONS as LAUNCH_SECTIONS
 
     driver = Driver(sys.argv[1], Path(sys.argv[2]))
-    for section in (before_init, proc_address, devices, contexts, *SECTIONS, *LAUNCH_SECTIONS):
+    first = (before_init, proc_address, devices, contexts)
+    for section in (*first, *SECTIONS, *LAUNCH_SECTIONS, captures):
         section(driver)
     print(json.dumps(driver.answers, indent=1))
     sys.stdout.flush()
