@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .launch_attributes import ATTRIBUTES, RAW, encode
@@ -16,30 +15,12 @@ __all__ = ["Configured", "dimensions", "integer"]
 
 Dimensions = tuple[int, int, int]
 
+Words = tuple[Any, ...]
+"""What a launcher takes in front of the arguments; None leaves each as the function says."""
+
+_NO_WORDS: Words = (None,) * 9
+_STREAM, _SHAPE, _SMEM, _ATTRIBUTES = 0, slice(1, 7), 7, 8
 _ATTRIBUTE = struct.Struct("<I4x64s")  # CUlaunchAttribute
-
-
-@dataclass(frozen=True)
-class _Options:
-    """What calls are made with; None leaves each as the function says."""
-
-    stream: int | None = None
-    grid: Dimensions | None = None
-    block: Dimensions | None = None
-    smem: int | None = None
-    attributes: Mapping[int, bytes] = field(default_factory=dict)
-
-    def words(self) -> tuple[int | bytes | None, ...]:
-        """Return what a launcher takes in front of the arguments."""
-        nothing = (None, None, None)
-        packed = [_ATTRIBUTE.pack(number, data) for number, data in self.attributes.items()]
-        return (
-            self.stream,
-            *(self.grid or nothing),
-            *(self.block or nothing),
-            self.smem,
-            b"".join(packed) or None,
-        )
 
 
 class Configured:
@@ -49,13 +30,19 @@ class Configured:
     `Configured`, so that one can be kept and called many times.
     """
 
-    __slots__ = ("_function", "_options", "_words")
+    __slots__ = ("_attributes", "_function", "_words")
 
-    def __init__(self, function: Function, options: _Options | None = None) -> None:
+    # A launch may be configured for one call, so that making this counts: no more than two tuples.
+    def __init__(
+        self,
+        function: Function,
+        words: Words = _NO_WORDS,
+        attributes: Mapping[int, bytes] | None = None,
+    ) -> None:
         function._generated()
         self._function = function
-        self._options = options or _Options()
-        self._words = self._options.words()
+        self._words = words
+        self._attributes = attributes
 
     def __call__(self, *args: Any) -> None:
         """Call with positional arguments."""
@@ -73,19 +60,19 @@ class Configured:
                 f"{self._function.name}[...]: wanted [grid, block] or "
                 f"[grid, block, dynamic_smem_bytes], got {shape!r}"
             )
-        changes: dict[str, Any] = {
-            "grid": dimensions("grid", shape[0]),
-            "block": dimensions("block", shape[1]),
-        }
+        grid, block = dimensions("grid", shape[0]), dimensions("block", shape[1])
+        smem = self._words[_SMEM]
         if len(shape) == 3:
-            changes["smem"] = integer("dynamic_smem_bytes", shape[2])
-        return self._with(**changes)
+            smem = integer("dynamic_smem_bytes", shape[2])
+        words = (self._words[_STREAM], *grid, *block, smem, self._words[_ATTRIBUTES])
+        return Configured(self._function, words, self._attributes)
 
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
         from .stream import stream_handle
 
-        return self._with(stream=stream_handle(stream))
+        words = (stream_handle(stream), *self._words[1:])
+        return Configured(self._function, words, self._attributes)
 
     def configure(self, *, stream: Any = None, **options: Any) -> Configured:
         """Set whatever a launch can carry.
@@ -111,43 +98,45 @@ class Configured:
         if not given:
             return changed
         self._require_one_launch()
+        return changed._with(given)
+
+    def _with(self, given: dict[str, Any]) -> Configured:
+        words, name = list(self._words), self._function.name
         if ("grid" in given) != ("block" in given):
-            raise TypeError(f"{self._function.name}: grid and block go together, give both")
-        set_: dict[str, Any] = {
-            name: dimensions(name, given.pop(name)) for name in _SHAPE & given.keys()
-        }
+            raise TypeError(f"{name}: grid and block go together, give both")
+        if "grid" in given:
+            grid, block = given.pop("grid"), given.pop("block")
+            words[_SHAPE] = (*dimensions("grid", grid), *dimensions("block", block))
         if "dynamic_smem_bytes" in given:
-            set_["smem"] = integer("dynamic_smem_bytes", given.pop("dynamic_smem_bytes"))
-        attributes = dict(self._options.attributes)
-        for name, value in given.items():
-            if name not in ATTRIBUTES and name != RAW:
-                known = ", ".join(
-                    ["stream", *sorted(_SHAPE), "dynamic_smem_bytes", *ATTRIBUTES, RAW]
-                )
-                raise TypeError(f"{self._function.name}: no option {name!r}; there are {known}")
-            attributes.update(encode(name, value, where=self._function.name))
-        return changed._with(attributes=attributes, **set_)
+            words[_SMEM] = integer("dynamic_smem_bytes", given.pop("dynamic_smem_bytes"))
+        attributes = dict(self._attributes or {})
+        for option, value in given.items():
+            if option not in ATTRIBUTES and option != RAW:
+                known = ", ".join([*_OPTIONS, *ATTRIBUTES, RAW])
+                raise TypeError(f"{name}: no option {option!r}; there are {known}")
+            attributes.update(encode(option, value, where=name))
+        packed = [_ATTRIBUTE.pack(number, data) for number, data in attributes.items()]
+        words[_ATTRIBUTES] = b"".join(packed) or None
+        return Configured(self._function, tuple(words), attributes)
 
     def __repr__(self) -> str:
         """Name and the options that are set, as they would be written."""
-        options = self._options
+        stream, *shape, smem, _ = self._words
         text = self._function.name
-        if options.grid is not None:
-            smem = "" if options.smem is None else f", {options.smem}"
-            text += f"[{options.grid}, {options.block}{smem}]"
-        if options.stream is not None:
-            text += f".on({options.stream:#x})"
+        if None not in shape:
+            text += f"[{tuple(shape[:3])}, {tuple(shape[3:])}{'' if smem is None else f', {smem}'}]"
+        if stream is not None:
+            text += f".on({stream:#x})"
+        if self._attributes:
+            text += f" with attributes {', '.join(map(str, self._attributes))}"
         return f"<tvmffi_cubin.Function {text}>"
-
-    def _with(self, **changes: Any) -> Configured:
-        return Configured(self._function, replace(self._options, **changes))
 
     def _require_one_launch(self) -> None:
         if self._function._generated()["launches"] != 1:
             raise TypeError(f"{self._function.name} has several launches, each with its own shape")
 
 
-_SHAPE = {"grid", "block"}
+_OPTIONS = ("stream", "grid", "block", "dynamic_smem_bytes")
 
 
 def integer(what: str, value: Any) -> int:

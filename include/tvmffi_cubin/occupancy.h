@@ -81,15 +81,19 @@ TVMFFI_CUBIN_COLD Status FindClusterOccupancy(CUkernel kernel, const CUlaunchCon
   shape.hStream = nullptr;  // the driver would take the stream's device
   shape.attrs = nullptr;
   shape.numAttrs = 0;
+  // The driver refuses a grid that is open, and one that is not of whole clusters.
+  shape.gridDimX = cluster.x == 0 ? 1 : cluster.x;
+  shape.gridDimY = cluster.y == 0 ? 1 : cluster.y;
+  shape.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
   CUresult result =
       entry::cuOccupancyMaxPotentialClusterSize(&occupancy->cluster_blocks, function, &shape);
   if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxPotentialClusterSize"};
   if (cluster.x == 0) return {};
   CUlaunchAttribute attribute{};
   attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  attribute.value.clusterDim.x = shape.gridDimX = cluster.x;
-  attribute.value.clusterDim.y = shape.gridDimY = cluster.y;
-  attribute.value.clusterDim.z = shape.gridDimZ = cluster.z;
+  attribute.value.clusterDim.x = cluster.x;
+  attribute.value.clusterDim.y = cluster.y;
+  attribute.value.clusterDim.z = cluster.z;
   shape.attrs = &attribute;
   shape.numAttrs = 1;
   result = entry::cuOccupancyMaxActiveClusters(&occupancy->clusters, function, &shape);

@@ -232,7 +232,7 @@ def test_an_event_at_the_call_is_a_handle_or_a_library_s_own(
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"clusters": 2}, TypeError, "plain: no option 'clusters'; there are stream, block, grid"),
+        ({"clusters": 2}, TypeError, "plain: no option 'clusters'; there are stream, grid, block"),
         ({"cluster": 0}, ValueError, r"plain: cluster\.x is 0, wanted 1 to 4294967295"),
         ({"cluster": "n"}, TypeError, "plain: cluster: at a call a value is given, got the expr"),
         ({"cluster": (1, 1, 1, 1)}, ValueError, "cluster has 1 to 3 dimensions, got 4"),

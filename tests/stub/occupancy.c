@@ -79,6 +79,9 @@ static CUresult FindShape(const CUlaunchConfig* config, CUfunction handle, Shape
   shape->threads = (int)(config->blockDimX * config->blockDimY * config->blockDimZ);
   shape->settings = function ? &function->settings : &kernel->settings[context->device];
   if (shape->threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+  if (config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (!StubAttribute(context->device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH)) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
