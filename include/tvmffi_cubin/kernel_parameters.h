@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "capture_scope.h"
 #include "cold.h"
 #include "driver_entry.h"
 
@@ -74,6 +75,7 @@ class KernelParameters {
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_COLD const KernelParameters::Table* KernelParameters::Read(CUkernel kernel) {
+  CaptureScope relaxed;
   auto read = std::make_unique<Table>();
   size_t offset = 0, size = 0;
   CUresult result = CUDA_SUCCESS;

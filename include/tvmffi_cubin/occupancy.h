@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_OCCUPANCY_H_
 #define TVMFFI_CUBIN_OCCUPANCY_H_
 
+#include "capture_scope.h"
 #include "cluster.h"
 #include "cold.h"
 #include "device_scope.h"
@@ -105,6 +106,7 @@ TVMFFI_CUBIN_COLD Status FindClusterOccupancy(CUkernel kernel, const CUlaunchCon
 TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, int device,
                                        const CUlaunchConfig& config, Occupancy* occupancy,
                                        DynamicSmemLimits* smem, ClusterLimits* clusters) {
+  CaptureScope relaxed;
   *occupancy = Occupancy();
   DeviceScope scope;
   Status status = scope.Enter(driver, device);

@@ -48,6 +48,16 @@ class TestLargeClusters:
         launching.run(rows([("grid", (8, 2, 2)), ("cluster", (2, 2, 2))]), *arrays)
         assert opted_in(driver_stub) == []
 
+    def test_are_opted_into_by_whichever_thread_comes_first(self, launching, driver_stub):
+        y = cuda_array(driver_stub, 32, device=1)
+        launching.run_threads(rows([*self.WIDE, ("device", (1,))]), y, 8, 50)
+        launches = driver_stub.launches()
+        assert len(launches) == 400
+        assert {(x.cluster, x.device, x.values("PPq")) for x in launches} == {
+            ((16, 1, 1), 1, (y.data_ptr, y.data_ptr, 32))
+        }
+        assert 1 <= len(opted_in(driver_stub)) <= 8
+
     @pytest.mark.parametrize("device", [-1, 1])
     def test_that_a_kernel_was_compiled_for_are_opted_into(self, device, launching, driver_stub):
         y = cuda_array(driver_stub, 32, device=1)
@@ -124,6 +134,28 @@ class TestRefusals:
         with pytest.raises(LaunchError, match=r"^cuLaunchKernelEx failed") as error:
             launching.run(rows([]), *arrays)
         assert not isinstance(error.value, LaunchLimitError)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("cuDeviceGet", "cuDeviceGetAttribute", "cuKernelGetAttribute", "cuKernelGetName"),
+            *("cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxActiveClusters"),
+            *("cuOccupancyMaxPotentialClusterSize", "cuCtxPushCurrent", "cuStreamGetCtx"),
+        ],
+    )
+    def test_what_cannot_be_found_out_about_a_refusal_is_left_out(
+        self, name, launching, driver_stub
+    ):
+        y = cuda_array(driver_stub, 8, device=1)
+        setters = [("grid", (32, 1, 1)), ("cluster", (32, 1, 1)), ("cooperative", (1,))]
+        with driver_stub.stream(device=1) as stream, driver_stub.current_device(0):
+            table = rows([*setters, ("stream", (stream,))])
+            with pytest.raises(LaunchError):
+                launching.run(table, y, y)  # opted in: what follows is about the refusal
+            driver_stub.fail(name, 999, nth=0)
+            with pytest.raises(LaunchError, match=r"cuLaunchKernelEx|" + name):
+                launching.run(table, y, y)
+            assert driver_stub.object_counts().pushed_contexts == 1
 
 
 class TestOccupancy:

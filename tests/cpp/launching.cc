@@ -4,6 +4,10 @@
 #include <tvm/ffi/function.h>
 #include <tvmffi_cubin/tvmffi_cubin.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "configure.h"
 
 EMBED_CUBIN(kernels);
@@ -40,6 +44,25 @@ void RunWide(TensorView rows, TensorView y) {
   LaunchConfig config(16, 32);
   Configure(&config, rows);
   CheckDriver(Kernel("wide").Launch(config, y.data_ptr()));
+}
+
+// A kernel's first launches, from several threads at once.
+void RunThreads(TensorView rows, TensorView y, int count, int times) {
+  auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
+  float* out = static_cast<float*>(y.data_ptr());
+  std::vector<std::thread> threads;
+  std::atomic<int> refused{0};
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < times; ++j) {
+        LaunchConfig config(1, 32);
+        Configure(&config, rows);
+        refused += !kernel.Launch(config, out, out, int64_t{32}).ok();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  TVM_FFI_CHECK(refused == 0, RuntimeError) << refused << " launches were refused";
 }
 
 // Each of the ways to give what add_one takes.
@@ -139,6 +162,7 @@ Array<int64_t> Occupancy(TensorView rows, tvm::ffi::String name, int device) {
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Run);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shared, RunShared);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_wide, RunWide);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_threads, RunThreads);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shaped, RunShaped);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(typed, Typed);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, Fill);

@@ -92,6 +92,7 @@ static_assert(kLaunches<Status, std::nullptr_t, Dim3, Dim3, CUstream, uint32_t,
                         const CUlaunchAttribute*, unsigned>);
 static_assert(kLaunches<Status, const LaunchConfig&>);
 static_assert(kLaunches<Status, const LaunchConfig&, float*, const float*, int64_t>);
+static_assert(kLaunches<Status, const LaunchConfig&, CUtensorMap, tvmffi_cubin::TensorMap, int>);
 static_assert(
     std::is_same_v<LaunchExOf<tvmffi_cubin::CubinKernel, const CUlaunchConfig*, Pointers>, Status>);
 static_assert(tvmffi_cubin::Dim3(7).x == 7 && tvmffi_cubin::Dim3(7).y == 1);
