@@ -22,6 +22,7 @@ from .errors import (
 from .files import build, load
 from .inline import build_inline, load_inline
 from .launch import Launch
+from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from . import nvjitlink, nvrtc
@@ -47,6 +48,7 @@ __all__ = [
     "Module",
     "Occupancy",
     "Parameter",
+    "TensorMap",
     "ToolchainError",
     "build",
     "build_inline",

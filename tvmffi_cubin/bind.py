@@ -17,9 +17,11 @@ from .function import (
     Function,
     KernelRef,
     Requirement,
+    Source,
 )
 from .launch import Launch
 from .launch_attributes import ATTRIBUTES, Attribute
+from .map_binding import MAPPED_TENSOR, bind_map, mapped_tensor
 from .scope import Scope
 
 __all__ = ["bind"]
@@ -39,6 +41,7 @@ def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = 
     # kernel takes.
     prepared = [(launch, ref, binder.export_all(launch, ref)) for launch, ref in launches]
     bound = tuple(binder.bind(*item) for item in prepared)
+    binder.exempt_maps(bound)
     return Function(name, tuple(binder.exported.values()), bound, doc)
 
 
@@ -92,6 +95,13 @@ class _Binder:
         when = _condition(scope, "when", launch.when) if launch.when else None
         return BoundLaunch(launch, ref, sources, figures, when, tuple(_carried(scope, launch)))
 
+    def exempt_maps(self, bound: Sequence[BoundLaunch]) -> None:
+        """Let tensors have any strides that kernels know by their maps alone."""
+        passed = {x for launch in bound for x in launch.sources if isinstance(x, str)}
+        mapped = {x.tensor for launch in bound for x in launch.maps}
+        for name in mapped - passed:
+            self.exported[name] = replace(self.exported[name], strided=True)
+
     def where(self, ref: KernelRef) -> str:
         return f"function {self.function!r}, kernel {ref.display!r}"
 
@@ -121,7 +131,11 @@ class _Binder:
         if ref.params is not None and ref.names_known:
             needed = [p for p in ref.params if p.name not in launch.args]
             if all(p.name in by_name for p in needed):
-                params = tuple(by_name.get(p.name, p) for p in ref.params)
+                # What is declared under a map's name is the map's tensor.
+                params = tuple(
+                    p if mapped_tensor(launch, p.name) else by_name.get(p.name, p)
+                    for p in ref.params
+                )
                 return self.checked(params, ref)
         if len(declared) < count:
             raise ValueError(
@@ -161,6 +175,10 @@ class _Binder:
         if launch.params is not None:
             order = _declared(self.where(ref), launch.params)
         for param in order:
+            tensor = mapped_tensor(launch, param.name)
+            if tensor is not None and self.exports_for_map(launch, param, tensor, sizes):
+                declared = launch.params is not None
+                yield param if declared else Param(tensor, MAPPED_TENSOR), 8
             if param.name in launch.args:
                 continue
             size = sizes.get(param.name, param.type.size)
@@ -171,10 +189,20 @@ class _Binder:
                 )
             yield param, size
 
+    def exports_for_map(
+        self, launch: Launch, param: Param, tensor: str, sizes: Mapping[str, int]
+    ) -> bool:
+        """Whether a parameter that is given a map stands, in the function, for its tensor."""
+        if launch.params is not None:
+            return tensor == param.name and param.type.kind == "pointer"
+        return tensor == param.name or tensor not in sizes
+
     def export(self, param: Param, size: int, ref: KernelRef) -> None:
         before = self.exported.get(param.name)
-        if before is None:
+        if before is None or before.param.type is MAPPED_TENSOR:
             self.exported[param.name] = Exported(param, size)
+            return
+        if param.type is MAPPED_TENSOR and before.param.type.kind == "pointer":
             return
         try:
             self.exported[param.name] = before.merged(param, size)
@@ -184,11 +212,11 @@ class _Binder:
                 f'args={{"{param.name}": ...}}, or another name by params='
             ) from None
 
-    def source(
-        self, launch: Launch, scope: Scope, param: Param, size: int
-    ) -> str | Computed | Constant:
+    def source(self, launch: Launch, scope: Scope, param: Param, size: int) -> Source:
         if param.name not in launch.args:
             return param.name
+        if mapped_tensor(launch, param.name) is not None:
+            return bind_map(launch, scope, param.name, param.type, size)
         value = launch.args[param.name]
         what = f"args[{param.name!r}]"
         if not isinstance(value, str):

@@ -20,6 +20,7 @@ _BLOCK_THREADS = 1024
 _QUARTER_REGISTERS = 16 * 1024
 # Above this, images go where the linker may put them beyond the reach of 32-bit relocations.
 _LARGE = 1 << 30
+_MAPS = "\n#include <tvmffi_cubin/launcher/tensor_map_plan.h>"
 
 
 def image_unit(
@@ -69,6 +70,7 @@ def launcher_unit(
     kernels = kernel_rows(functions)
     rows = {ref.key: number for number, ref in enumerate(kernels)}
     return template("launcher.cc.in").substitute(
+        more=_MAPS if any(bound.maps for f in functions for bound in f.launches) else "",
         embeds="\n".join(f"EMBED_CUBIN({name});" for name in images),
         images="\n".join(
             f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}}};"

@@ -11,6 +11,7 @@ from .cubin import Kernel
 from .cxx_type import CxxType, Param
 from .exported import Exported
 from .launch import Launch
+from .tensor_map import TensorMap
 
 __all__ = [
     "BoundLaunch",
@@ -20,7 +21,9 @@ __all__ = [
     "Formula",
     "Function",
     "KernelRef",
+    "Mapped",
     "Requirement",
+    "Source",
 ]
 
 
@@ -98,13 +101,44 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Mapped:
+    """A kernel parameter that is a tensor's map.
+
+    Attributes
+    ----------
+    name : str
+        The kernel parameter's.
+    tensor : str
+        The exported parameter that the map is of.
+    map : TensorMap
+        What it is asked to be.
+    figures : mapping of str to int or Formula
+        By place, such as ``"box_dim[0]"``.
+    """
+
+    name: str
+    tensor: str
+    map: TensorMap
+    figures: Mapping[str, int | Formula]
+
+    @property
+    def formulas(self) -> dict[str, Formula]:
+        """The figures that are expressions."""
+        return {what: x for what, x in self.figures.items() if isinstance(x, Formula)}
+
+
+Source = str | Computed | Constant | Mapped
+"""Where a kernel parameter comes from; a str is the name of an exported parameter."""
+
+
+@dataclass(frozen=True)
 class BoundLaunch:
     """One launch: its kernel, its figures and where the kernel's parameters come from.
 
     Attributes
     ----------
-    sources : tuple of str, Computed or Constant
-        For each kernel parameter in order; a str is the name of an exported parameter.
+    sources : tuple of Source
+        For each kernel parameter in order.
     figures : mapping of str to int or Formula
         By field, such as ``"grid.x"``.
     when : Requirement or None
@@ -115,10 +149,15 @@ class BoundLaunch:
 
     launch: Launch
     kernel: KernelRef
-    sources: tuple[str | Computed | Constant, ...]
+    sources: tuple[Source, ...]
     figures: Mapping[str, int | Formula]
     when: Requirement | None = None
     attributes: tuple[Carried, ...] = ()
+
+    @property
+    def maps(self) -> tuple[Mapped, ...]:
+        """The tensor maps, in the order of the parameters."""
+        return tuple(source for source in self.sources if isinstance(source, Mapped))
 
     @property
     def num_attributes(self) -> int:

@@ -10,7 +10,8 @@ from .c_text import c_string, template
 from .cxx_type import CxxType
 from .exported import Exported
 from .expression_text import condition_text, expression_text
-from .function import BoundLaunch, Computed, Constant, Formula, Function
+from .function import BoundLaunch, Computed, Constant, Formula, Function, Mapped
+from .tensor_map_text import map_reads, map_text
 
 __all__ = [
     "function_text",
@@ -105,6 +106,7 @@ def plan_text(label: str, function: Function) -> str:
         f"launches_{label}",
         str(len(function.launches)),
         str(sum(max(1, len(bound.sources)) for bound in function.launches)),
+        str(sum(len(bound.maps) for bound in function.launches)),
     )
     return f"{{{', '.join(cells)}}}"
 
@@ -170,6 +172,9 @@ def _sources(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -> Iter
             name = f"constant_{label}_{position}"
             yield f"alignas(16) constexpr unsigned char {name}[] = {{{data}}};"
             rows.append(f"    {{Source::kConstant, 0, {name}}},")
+        elif isinstance(source, Mapped):
+            yield map_text(f"{label}_{position}", source, numbers)
+            rows.append(f"    {{Source::kTensorMap, 0, &map_{label}_{position}}},")
         else:
             rows.append(f"    {{Source::kArgument, {numbers[source]}, nullptr}},")
     if rows:
@@ -190,7 +195,7 @@ def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str
     trees = [f.tree for f in bound.figures.values() if isinstance(f, Formula)]
     trees += [source.formula.tree for source in bound.sources if isinstance(source, Computed)]
     reads = [read for tree in trees for read in expr.names(tree)]
-    reads += attribute_reads(bound)
+    reads += [*attribute_reads(bound), *map_reads(bound)]
     if bound.when is not None:
         reads += condition.reads(bound.when.tree)
     cells = (

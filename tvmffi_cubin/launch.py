@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import expr
 from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered
 from .launch_attributes import ATTRIBUTES, RAW, checked
+from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from .dispatch import Dispatch
@@ -32,9 +33,9 @@ class Launch:
         Number of threads of a block in x, y, z.
     dynamic_smem_bytes : int or str
         Dynamic shared memory of a block, in bytes. More than 48 KB is opted into by itself.
-    args : mapping of str to str, int, float, bool, bytes or None
-        Kernel parameters that callers do not pass: expressions, names of other parameters, or
-        constants. Expressions may read them as they read what callers pass.
+    args : mapping of str to str, int, float, bool, bytes, None or TensorMap
+        Kernel parameters that callers do not pass: expressions, names of other parameters,
+        constants, or maps of tensors. Expressions may read them as they read what callers pass.
     params : str, optional
         The parameters as C++ declares them, ``"const float* x, int64_t n"``: where they cannot be
         known from the source, or to export others. May name parameters that only expressions use;
@@ -192,9 +193,9 @@ def _checked_args(args: object) -> dict[str, Any]:
                 expr.parse(value)
             except ValueError as error:
                 raise ValueError(f"Launch: args[{name!r}]: {error}") from None
-        elif value is not None and not isinstance(value, bool | int | float | bytes):
+        elif value is not None and not isinstance(value, bool | int | float | bytes | TensorMap):
             raise TypeError(
                 f"Launch: args[{name!r}] is an expression, a parameter's name or a constant (int, "
-                f"float, bool, bytes, None), got {type(value).__name__}"
+                f"float, bool, bytes, None) or a TensorMap, got {type(value).__name__}"
             )
     return dict(args)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_refs import bound, kernel_ref
 
-from tvmffi_cubin import Launch, codegen
+from tvmffi_cubin import Launch, TensorMap, codegen
 from tvmffi_cubin.c_text import c_string
 from tvmffi_cubin.dispatched import dispatched
 
@@ -76,6 +76,20 @@ def test_an_image_is_embedded():
     facts = {"arches": "sm_80, sm_90a, compute_90", "cuda_version": "12.9"}
     text = codegen.image_unit("kernels", "kernels.fatbin", 4096, "x86_64", **facts)
     golden_file.check("image.s", text)
+
+
+def test_tensor_maps_of_several_launches():
+    options = {"swizzle": "128B", "l2_promotion": "256B", "oob_fill": "nan", "dtype": "tfloat32"}
+    tiled = TensorMap(box_dim=("n", 32), element_strides=(2, 1), **options)
+    pixels = TensorMap.im2col(
+        "x", lower_corner=(-1, "-n"), upper_corner=(1, 0), channels_per_pixel="num_sms",
+        pixels_per_column=128,
+    )  # fmt: skip
+    one = Launch(grid=1, block=1, args={"m": tiled, "o": TensorMap("y", box_dim=16)})
+    two = Launch(grid=1, block=1, args={"p": pixels})
+    first = kernel_ref("one(CUtensorMap m, CUtensorMap o, int n)")
+    second = kernel_ref("two(float* x, CUtensorMap p)")
+    golden_file.check("maps.cc", text_of(bound((one, first), (two, second), name="both")))
 
 
 # What golden files would show less well

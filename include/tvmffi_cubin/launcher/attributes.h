@@ -20,6 +20,11 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute), "laid out as the driver's");
 static_assert(offsetof(LaunchAttribute, words) == offsetof(CUlaunchAttribute, value), "likewise");
 
+/*! \brief Whether a grid has no blocks. */
+inline bool IsEmpty(const CUlaunchConfig& config) {
+  return config.gridDimX == 0 || config.gridDimY == 0 || config.gridDimZ == 0;
+}
+
 /*! \brief A launch's cluster: what it carries, else what the kernel fixes. */
 inline ClusterShape FindCluster(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
   const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);

@@ -11,6 +11,7 @@
 #include "kernel.h"
 #include "options.h"
 #include "tensor.h"
+#include "tensor_maps.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -28,11 +29,6 @@ inline int CheckFigure(const FunctionPlan& function, const char* what, int64_t v
   }
   *out = static_cast<uint32_t>(value);
   return 0;
-}
-
-/*! \brief Whether a grid has no blocks. */
-inline bool IsEmpty(const CUlaunchConfig& config) {
-  return config.gridDimX == 0 || config.gridDimY == 0 || config.gridDimZ == 0;
 }
 
 /*! \brief Checks an evaluated shape; leaves 0 in a grid dimension where nothing is to be done. */
@@ -205,6 +201,13 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
     const bool is_empty = IsEmpty(configs[i]);
     if (!is_empty && CheckAhead({function, i, false}, driver, kernel, device, configs[i]) != 0) {
       return -1;
+    }
+  }
+  if (__builtin_expect(function.num_maps != 0, 0)) {
+    auto* maps = static_cast<CUtensorMap*>(
+        __builtin_alloca_with_align(sizeof(CUtensorMap) * function.num_maps, 512));
+    if (EncodeMaps(function, driver, configs, &evaluation, params, maps) != 0) {
+      return evaluation.failure != nullptr ? FailEvaluation(function, evaluation) : -1;
     }
   }
   for (int i = 0; i < function.num_launches; ++i) {

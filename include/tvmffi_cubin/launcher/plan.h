@@ -82,9 +82,9 @@ struct alignas(8) LaunchAttribute {
 
 /*! \brief Where one kernel parameter comes from. */
 struct Source {
-  enum From : uint8_t { kArgument, kComputed, kConstant } from;
+  enum From : uint8_t { kArgument, kComputed, kConstant, kTensorMap } from;
   int32_t index;         // of the argument or of the computed value
-  const void* constant;  // its bytes, in the kernel's own type
+  const void* constant;  // its bytes, in the kernel's own type; or a TensorMapPlan
 };
 
 /*! \brief One launch of a function; a row of a generated table. */
@@ -109,6 +109,7 @@ struct FunctionPlan {
   const LaunchPlan* launches;
   int32_t num_launches;
   int32_t num_slots;  // computed values and kernel parameters of all launches
+  int32_t num_maps;   // tensor maps of all launches
 };
 
 /*! \brief One of several ways to launch under one name; a row of a generated table. */

@@ -1,0 +1,305 @@
+"""`TensorMap`: what is wrong is told when it is made; what it is of, when it is bound."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernel_refs import bound, instance, kernel_ref
+
+from tvmffi_cubin import Launch, TensorMap
+from tvmffi_cubin.export import Export
+from tvmffi_cubin.function import Formula, Mapped
+from tvmffi_cubin.key import Key
+from tvmffi_cubin.tensor_map_modes import DATA_TYPES, INTERLEAVES, SWIZZLES
+
+CORNERS = {"lower_corner": (-1, -1), "upper_corner": (1, 1)}
+PIXELS = {**CORNERS, "channels_per_pixel": 64, "pixels_per_column": 128}
+
+
+def map_of(function, parameter=0) -> Mapped:
+    return function.launches[0].sources[parameter]
+
+
+# What is wrong by itself
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"box_dim": ()}, "box_dim has 1 to 5 dimensions, got 0"),
+        ({"box_dim": (1,) * 6}, "box_dim has 1 to 5 dimensions, got 6"),
+        ({"box_dim": (0, 16)}, "box_dim[0] is 0, wanted 1 to 256"),
+        ({"box_dim": (1, 257)}, "box_dim[1] is 257, wanted 1 to 256"),
+        ({"box_dim": ("n +",)}, "box_dim[0]: "),
+        ({"box_dim": 16, "element_strides": (1, 1)}, "element_strides has 2 dimensions, wanted 1"),
+        ({"box_dim": (2, 16), "element_strides": (9, 1)}, "element_strides[0] is 9, wanted 1 to 8"),
+        (
+            {"box_dim": (2, 16), "element_strides": (1, 2)},
+            "element_strides[1], of the innermost dimension, is 2, wanted 1",
+        ),
+        ({"box_dim": 16, "swizzle": "256B"}, "swizzle is '256B'; there are none, 32B, 64B, 128B,"),
+        ({"box_dim": 16, "interleave": "64B"}, "interleave is '64B'; there are none, 16B, 32B"),
+        ({"box_dim": 16, "l2_promotion": "512B"}, "l2_promotion is '512B'; there are none, 64B,"),
+        ({"box_dim": 16, "oob_fill": "ones"}, "oob_fill is 'ones'; there are zeros, nan"),
+        ({"box_dim": 16, "dtype": "int8"}, "dtype is 'int8'; there are uint8, uint16,"),
+        ({"box_dim": 16, "tensor": "x y"}, "tensor: 'x y' is not a parameter's name"),
+        ({"box_dim": (1, 16), "interleave": "16B"}, "the rank is 2, interleave '16B' takes 3 to 5"),
+        (
+            {"box_dim": (1, 1, 16), "interleave": "32B", "swizzle": "64B"},
+            "swizzle is '64B', interleave '32B' takes '32B' alone",
+        ),
+        (
+            {"box_dim": 16, "oob_fill": "nan", "dtype": "uint8"},
+            "oob_fill is 'nan', dtype uint8: only floating types have one",
+        ),
+        (
+            {"box_dim": 3, "dtype": "float32"},
+            "box_dim[0] is 3 elements of float32, 96 bits, wanted a multiple of 128, 16 bytes",
+        ),
+        (
+            {"box_dim": (8, 64), "dtype": "float32", "swizzle": "128B"},
+            "box_dim[1] is 64 elements of float32, 256 bytes, swizzle '128B' takes at most 128",
+        ),
+        (
+            {"box_dim": 64, "dtype": "16u4_align16b"},
+            "box_dim[0] is 64, dtype 16u4_align16b takes 128 alone",
+        ),
+        (
+            {"box_dim": 128, "dtype": "16u4_align16b", "swizzle": "64B"},
+            "swizzle is '64B', dtype 16u4_align16b takes 'none', '128B', '128B_atom_32B'",
+        ),
+        (
+            {"box_dim": (1, 1, 128), "dtype": "16u6_align16b", "interleave": "16B"},
+            "interleave is '16B', dtype 16u6_align16b takes 'none' alone",
+        ),
+        (
+            {**PIXELS, "lower_corner": (-129, 0)},
+            "lower_corner[0] is -129, wanted -128 to 127",
+        ),
+        (
+            {**PIXELS, "lower_corner": 0, "upper_corner": 32768},
+            "upper_corner[0] is 32768, wanted -32768 to 32767",
+        ),
+        (
+            {**PIXELS, "lower_corner": (0, 0, 0), "upper_corner": (0, 0, 16)},
+            "upper_corner[2] is 16, wanted -16 to 15",
+        ),
+        (
+            {**PIXELS, "lower_corner": (0,) * 4, "upper_corner": (0,) * 4},
+            "lower_corner has 1 to 3 dimensions, got 4",
+        ),
+        (
+            {**PIXELS, "upper_corner": 0},
+            "lower_corner has 2 dimensions, upper_corner 1",
+        ),
+        ({**PIXELS, "channels_per_pixel": 257}, "channels_per_pixel is 257, wanted 1 to 256"),
+        ({**PIXELS, "pixels_per_column": 1025}, "pixels_per_column is 1025, wanted 1 to 1024"),
+    ],
+)
+def test_a_value_that_no_driver_takes(options, message):
+    with pytest.raises(ValueError) as caught:
+        TensorMap(**options)
+    assert str(caught.value).startswith("TensorMap: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "box_dim is missing"),
+        ({"tensor": 3, "box_dim": 16}, "tensor is a parameter's name, got int"),
+        ({"box_dim": {1, 2}}, "box_dim is an int, an expression or a sequence of them, got set"),
+        ({"box_dim": (1.5,)}, r"box_dim\[0\] is an int or an expression, got float"),
+        ({"box_dim": (True,)}, r"box_dim\[0\] is an int or an expression, got bool"),
+        ({"box_dim": 16, "swizzle": 128}, "swizzle is a str, got int"),
+        ({"box_dim": 16, "pixels_per_column": 8}, "lower_corner is missing: an im2col map has"),
+        ({"box_dim": 16, **PIXELS}, "box_dim is given, too: an im2col map has"),
+    ],
+)
+def test_a_value_of_another_type(options, message):
+    with pytest.raises(TypeError, match=message):
+        TensorMap(**options)
+
+
+@given(
+    box=st.lists(st.integers(1, 256), min_size=1, max_size=5),
+    swizzle=st.sampled_from(list(SWIZZLES)),
+    interleave=st.sampled_from(INTERLEAVES),
+    dtype=st.sampled_from([None, *DATA_TYPES]),
+)
+def test_what_is_made_keeps_what_it_was_given_and_what_is_not_says_why(
+    box, swizzle, interleave, dtype
+):
+    options = {"swizzle": swizzle, "interleave": interleave, "dtype": dtype}
+    problem = ""
+    try:
+        made = TensorMap("x", box_dim=box, **options)
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        assert problem.startswith("TensorMap: ")
+        return
+    assert made.box_dim == tuple(box)
+    assert made.rank == len(box)
+    assert made == TensorMap("x", box_dim=tuple(box), **options)
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_im2col_is_the_map_with_corners():
+    made = TensorMap.im2col("x", **PIXELS, swizzle="128B")
+    assert made == TensorMap("x", **PIXELS, swizzle="128B")
+    assert (made.is_im2col, made.rank) == (True, 4)
+    assert dict(made.figures())["upper_corner[1]"] == 1
+
+
+def test_launches_that_differ_in_a_map_alone_have_keys_of_their_own():
+    launches = [
+        Launch(args={"m": TensorMap(box_dim=box, swizzle=swizzle)})
+        for box, swizzle in [((8, 8), "none"), ((8, 16), "none"), (("8", 8), "none"), (8, "32B")]
+    ]
+    digests = {
+        Key("test").add("launch", Export("f", launches=(x,)).fields()).hexdigest() for x in launches
+    }
+    assert len(digests) == len(launches)
+
+
+# What it is of
+
+
+def declared(launch: Launch, declaration: str) -> str:
+    return bound((launch, kernel_ref(declaration))).declared_params
+
+
+def test_the_function_takes_the_tensor_in_the_place_of_its_map():
+    launch = Launch(
+        grid=1, block=1, args={"a": TensorMap(box_dim=16), "b": TensorMap("y", box_dim=(8, 16))}
+    )
+    assert declared(launch, "k(CUtensorMap a, int n, CUtensorMap b)") == "void* a, int n, void* y"
+
+
+def test_a_tensor_that_the_kernel_takes_too_is_passed_once():
+    launch = Launch(grid=1, block=1, args={"m": TensorMap("x", box_dim=16)})
+    function = bound((launch, kernel_ref("k(CUtensorMap m, const float* x)")))
+    assert function.declared_params == "const float* x"
+    assert not function.params[0].strided
+    assert map_of(function).tensor == "x"
+
+
+def test_two_maps_of_one_tensor_take_it_once():
+    maps = {"a": TensorMap("x", box_dim=16), "b": TensorMap("x", box_dim="n")}
+    launch = Launch(grid=1, block=1, args=maps)
+    assert declared(launch, "k(CUtensorMap a, CUtensorMap b, int n)") == "void* x, int n"
+
+
+def test_params_declares_which_tensors_a_map_takes():
+    maps = {"m": TensorMap(box_dim=(8, 16)), "o": TensorMap("y", box_dim=(8, 16))}
+    launch = Launch(grid=1, block=1, args=maps, params="__half* y: ndim=2, int n, const float* m")
+    function = bound((launch, kernel_ref("k(CUtensorMap m, CUtensorMap o, int n)")))
+    assert function.declared_params == "__half* y, int n, const float* m"
+    assert [p.strided for p in function.params] == [True, False, True]
+    assert [p.param.ndim for p in function.params] == [2, None, 2]
+
+
+def test_a_kernel_of_an_image_alone_is_declared_in_full():
+    launch = Launch(
+        grid=1,
+        block=1,
+        args={"m": TensorMap("x", box_dim=16)},
+        params="CUtensorMap m, int n, const float* x",
+    )
+    ref = kernel_ref("k(CUtensorMap m, int n)", known=False)
+    assert bound((launch, ref)).declared_params == "int n, const float* x"
+
+
+def test_a_map_follows_another_name_of_a_parameter():
+    args = {"y": "x", "m": TensorMap("y", box_dim=16)}
+    function = bound(
+        (Launch(grid=1, block=1, args=args), kernel_ref("k(float* y, CUtensorMap m, float* x)"))
+    )
+    assert function.declared_params == "float* x"
+    assert map_of(function, 1).tensor == "x"
+
+
+def test_figures_are_expressions_over_what_the_function_takes():
+    launch = Launch(
+        grid="m.shape[0]", block=1, args={"m": TensorMap(box_dim=("min(n, 8)", 16)), "n": "m.numel"}
+    )
+    figures = map_of(bound((launch, kernel_ref("k(CUtensorMap m, int n)")))).figures
+    assert isinstance(figures["box_dim[0]"], Formula)
+    assert figures["box_dim[1]"] == 16
+
+
+def test_launches_of_one_function_share_a_tensor():
+    first = Launch(grid=1, block=1, args={"m": TensorMap("x", box_dim=16)})
+    other = Launch(grid=1, block=1)
+    for order in ((first, other), (other, first)):
+        refs = {id(first): "a(CUtensorMap m, int n)", id(other): "b(const float* x)"}
+        function = bound(*((launch, kernel_ref(refs[id(launch)])) for launch in order))
+        assert "const float* x" in function.declared_params
+        assert "void*" not in function.declared_params
+
+
+def test_names_of_over_are_replaced_in_a_map():
+    maps = {"m": TensorMap(box_dim=("T", 16), swizzle="32B")}
+    launch = Launch(kernel="k<T>", grid=1, block=1, args=maps).over(T=[8, 16])
+    assert [x.args["m"].box_dim for x in launch.launches] == [("8", 16), ("16", 16)]
+
+
+@pytest.mark.parametrize(
+    ("declaration", "args", "params", "message"),
+    [
+        ("k(float* m)", {"m": TensorMap(box_dim=16)}, None, r"'m' is 'float\*' of 8 bytes"),
+        (
+            "k(CUtensorMap m, int n)",
+            {"m": TensorMap("n", box_dim=16)},
+            None,
+            "'n' is 'int', not a tensor",
+        ),
+        (
+            "k(CUtensorMap m, int n)",
+            {"m": TensorMap("x", box_dim=16)},
+            "int n",
+            "the tensor 'x' is no parameter of the function; declare it",
+        ),
+        (
+            "k(CUtensorMap m, int n)",
+            {"m": TensorMap("x", box_dim=16)},
+            "float* x: ndim=2, int n",
+            "the map is for tensors of rank 1, 'x' has rank 2",
+        ),
+        (
+            "k(CUtensorMap m)",
+            {"m": TensorMap(box_dim="size")},
+            None,
+            r"box_dim\[0\] of args\['m'\]: unknown name 'size'",
+        ),
+        (
+            "k(CUtensorMap m)",
+            {"m": TensorMap(box_dim="max_cooperative_blocks")},
+            None,
+            "only a grid or args can read it",
+        ),
+    ],
+)
+def test_a_map_that_cannot_be_bound(declaration, args, params, message):
+    launch = Launch(grid=1, block=1, args=args, params=params)
+    with pytest.raises(ValueError, match=message):
+        bound((launch, kernel_ref(declaration)))
+
+
+def test_a_struct_of_128_bytes_under_any_name_takes_a_map():
+    launch = Launch(grid=1, block=1, args={"m": TensorMap("x", box_dim=16)})
+    ref = kernel_ref("k(cute::TmaDescriptor m)", sizes={"m": 128})
+    assert bound((launch, ref)).declared_params == "void* x"
+
+
+def test_a_bare_map_is_still_bytes():
+    assert instance("k(CUtensorMap m)").declared_params == "CUtensorMap m"
+
+
+def test_args_take_a_tensor_map_and_no_other_object():
+    with pytest.raises(TypeError, match="or a TensorMap, got object"):
+        Launch(args={"m": object()})
