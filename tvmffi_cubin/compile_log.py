@@ -20,6 +20,10 @@ _NO_DEVICE_RUNTIME = "device-side kernel launch could not be processed"
 
 _LOCATED = re.compile(r"(?P<name>.+?)\((?P<line>\d+)\): ")
 _WRONG_TARGET = re.compile(r"(?:not supported on|requires) \.target '?(sm_\d+[af]?)")
+# <cuda/barrier> declares it, too, and leaves it incomplete.
+_NO_TENSOR_MAP = re.compile(
+    r'identifier "CUtensorMap" is undefined|incomplete type "CUtensorMap_st"'
+)
 _UNRESOLVED = re.compile(r"(Unresolved extern (?:function|variable)) '([^']+)'")
 
 
@@ -98,6 +102,8 @@ def hints(log: str, *, arch: str) -> tuple[str, ...]:
             if is_ptx(arch)
             else f'an instruction needs more than {arch}; try arch="{arch}a"'
         )
+    if _NO_TENSOR_MAP.search(log):
+        found.append("CUtensorMap is in <cuda.h>: add #include <cuda.h>")
     if _NO_DEVICE_RUNTIME in log:
         found.append(LAUNCHES_ON_DEVICE)
     for name in dict.fromkeys(match[2] for match in _UNRESOLVED.finditer(log)):

@@ -59,6 +59,14 @@ def test_an_instruction_for_the_specific_architecture_suggests_it():
     assert hints(log, arch="sm_80") == ""
 
 
+def test_a_tensor_map_without_its_header_names_it():
+    for log in (
+        'k.cu(2): error: identifier "CUtensorMap" is undefined',
+        'k.cu(2): error: incomplete type "CUtensorMap_st" is not allowed',
+    ):
+        assert hints(log) == "CUtensorMap is in <cuda.h>: add #include <cuda.h>"
+
+
 def test_only_warnings_outside_nvidias_headers_count():
     own = ["/cuda/include"]
     theirs = "/cuda/include/cub/x.cuh(3): warning #1444-D: old\nRemark: The warnings can be ..."

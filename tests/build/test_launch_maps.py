@@ -1,0 +1,298 @@
+"""Launches that carry tensor maps: what kernels get of the tensors that a call is given."""
+
+from __future__ import annotations
+
+import pytest
+from stub.cuda_array import cuda_array
+from stub.encoded_map import EncodedMap
+from tensor_map_cases import TYPES
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Launch, TensorMap
+
+ENCODE = "cuTensorMapEncodeTiled"
+NOT_FOUND = 500
+
+SOURCE = r"""
+#include <cuda.h>
+#define MAP const __grid_constant__ CUtensorMap
+extern "C" __global__ void copy(MAP x, MAP y) {}
+extern "C" __global__ void beside(const float* x, MAP map, int n) {}
+extern "C" __global__ void convolve(MAP image, int n) {}
+extern "C" __global__ void plain(float* x) {}
+template <int kRows> __global__ void rows(MAP x) {}
+"""
+
+BOX = {"x": TensorMap(box_dim=(16, 64), swizzle="128B"), "y": TensorMap(box_dim=(16, 64))}
+FUNCTIONS = {
+    "copy": Launch(grid="ceil_div(x.shape[0], 16)", block=32, args=BOX),
+    "bare": Launch(kernel="copy", args=BOX),
+    "beside": Launch(
+        grid=1, block=32, args={"map": TensorMap("x", box_dim=("n", 32)), "n": "x.shape[0] // 4"}
+    ),
+    "raw": Launch(kernel="beside", grid=1, block=32),
+    "wave": Launch(
+        kernel="beside", grid=1, block=1, args={"map": TensorMap("x", box_dim="num_sms // 33 * 4")}
+    ),
+    "convolve": Launch(
+        grid=1,
+        block=32,
+        args={
+            "image": TensorMap.im2col(
+                lower_corner=("-n", -1),
+                upper_corner=("n - 2", 1),
+                channels_per_pixel=32,
+                pixels_per_column="n * 64",
+                element_strides=(1, 2, 2, 1),
+                l2_promotion="256B",
+            )
+        },
+    ),
+    "typed": Launch(
+        kernel="convolve",
+        grid=1,
+        block=1,
+        args={"image": TensorMap("x", box_dim=128, dtype="16u4_align8b")},
+    ),
+    "divided": Launch(
+        kernel="convolve", grid=1, block=1, args={"image": TensorMap("x", box_dim="64 // n")}
+    ),
+    "float_only": Launch(
+        kernel="convolve",
+        grid=1,
+        block=1,
+        params="const float* x, int n",
+        args={"image": TensorMap("x", box_dim=(1, 4))},
+    ),
+    "both": [
+        Launch(kernel="plain", grid=1, block=1),
+        Launch(kernel="beside", grid="n", block=1, args={"map": TensorMap("t", box_dim=16)}),
+    ],
+    "rows": Launch(
+        kernel="rows<R>", grid=1, block=1, args={"x": TensorMap(box_dim=("R", 64))}, when="R < 17"
+    ).over(R=[8]),
+    "ranks": tc.Dispatch(
+        [
+            Launch(kernel="rows<1>", grid=1, block=1, args={"x": TensorMap(box_dim=64)}),
+            Launch(kernel="rows<2>", grid=1, block=1, args={"x": TensorMap(box_dim=(1, 64))}),
+        ]
+    ),
+    "plain": Launch(grid=1, block=1),
+}
+
+
+@pytest.fixture(scope="module")
+def mod(_own_environment: None) -> tc.Module:
+    return tc.load_inline("maps", SOURCE, functions=FUNCTIONS, arch="sm_90")
+
+
+@pytest.fixture
+def array(driver_stub):
+    def make(*shape, dtype="float16", **options):
+        return cuda_array(driver_stub, shape, dtype, **options)
+
+    return make
+
+
+def maps(stub) -> list[EncodedMap]:
+    """The maps of the last launch."""
+    return [EncodedMap.of(data) for data in stub.launches()[-1].params if len(data) == 128]
+
+
+def test_each_map_is_that_of_the_tensor_in_its_place(mod, driver_stub, array):
+    x, y = array(100, 64), array(50, 128, dtype="bfloat16")
+    mod.copy(x, y)
+    one, two = maps(driver_stub)
+    assert (one.address, two.address) == (x.data_ptr, y.data_ptr)
+    assert (one.dims, two.dims) == ((64, 100), (128, 50))
+    assert (one.strides, two.strides) == ((128,), (256,))
+    assert (one.box, one.swizzle, two.swizzle) == ((64, 16), 3, 0)
+    assert (TYPES[one.type], TYPES[two.type]) == ("float16", "bfloat16")
+    assert driver_stub.launches()[-1].grid == (7, 1, 1)
+
+
+def test_a_map_is_made_anew_at_each_call(mod, driver_stub, array):
+    x, y = array(128, 64), array(16, 64)
+    mod.copy(x, y)
+    first = maps(driver_stub)[0]
+    # The same address with another shape, stride and type.
+    x.shape, x.strides, x.dtype = (32, 128), (256, 1), (4, 16, 1)
+    mod.copy(x, y)
+    second = maps(driver_stub)[0]
+    assert first.address == second.address
+    assert (second.dims, second.strides) == ((128, 32), (512,))
+    assert TYPES[second.type] == "bfloat16"
+    assert len(driver_stub.calls(ENCODE)) == 4
+
+
+def test_the_shape_may_come_at_the_call(mod, driver_stub, array):
+    mod.bare[3, 64](array(64, 64), array(64, 64))
+    assert driver_stub.launches()[-1].grid == (3, 1, 1)
+    assert [x.dims for x in maps(driver_stub)] == [(64, 64)] * 2
+
+
+def test_a_map_may_be_of_a_tensor_that_the_kernel_takes_too(mod, driver_stub, array):
+    x = array(32, 64, dtype="float32")
+    mod.beside(x)
+    launch = driver_stub.launches()[-1]
+    assert launch.params[0] == x.data_ptr.to_bytes(8, "little")
+    assert maps(driver_stub)[0].box == (32, 8)
+
+
+def test_expressions_of_a_map_may_read_the_device(mod, driver_stub, array):
+    mod.wave(array(1024, dtype="float32"), 0)
+    assert maps(driver_stub)[0].box == (16,)
+
+
+def test_an_im2col_map(mod, driver_stub, array):
+    image = array(4, 28, 28, 64, dtype="float32")
+    mod.convolve(image, 1)
+    (made,) = maps(driver_stub)
+    assert (made.mode, made.dims) == (1, (64, 28, 28, 4))
+    assert (made.lower, made.upper) == ((-1, -1), (1, -1))
+    assert (made.channels, made.pixels, made.promotion) == (32, 64, 3)
+    assert made.element_strides == (1, 2, 2, 1)
+
+
+def test_packed_values_of_bytes(mod, driver_stub, array):
+    for dtype in ("uint8", (17, 4, 2)):
+        mod.typed(array(64, dtype=dtype), 0)
+        assert maps(driver_stub)[0].dims == (128,)
+
+
+def test_tensors_may_have_any_strides_that_the_driver_takes(mod, driver_stub, array):
+    mod.copy(array(8, 64, strides=(72, 1)), array(8, 64, strides=(0, 1)))
+    assert [x.strides for x in maps(driver_stub)] == [(144,), (0,)]
+    with pytest.raises(ValueError, match=r"tensor map x: stride\[0\] is 130 bytes, the driver ta"):
+        mod.copy(array(8, 64, strides=(65, 1)), array(8, 64))
+    with pytest.raises(ValueError, match=r"stride\[1\], of the innermost dimension, is 2 elem"):
+        mod.copy(array(8, 64), array(8, 64, strides=(256, 2)))
+
+
+def test_a_tensor_whose_elements_the_kernel_reads_itself_is_contiguous(mod, driver_stub, array):
+    with pytest.raises(ValueError, match=r"argument 1 \(x: const float\*\): .*not contiguous"):
+        mod.beside(array(8, 64, dtype="float32", strides=(128, 1)))
+
+
+def test_what_does_not_fit_names_the_map_and_its_tensor(mod, driver_stub, array):
+    x = array(2048, 64, dtype="float32")
+    with pytest.raises(
+        ValueError, match=r"^beside: tensor map map of x: box_dim\[0\] is 512, the driver takes 1"
+    ):
+        mod.beside(x)
+    with pytest.raises(ValueError, match=r"^copy: tensor map y: the data lies at 0x\w+8, wanted"):
+        mod.copy(array(8, 64), array(8, 64, address_offset=8))
+    with pytest.raises(ValueError, match=r"argument 1 \(x: void\*\): got a tensor of rank 3, want"):
+        mod.copy(array(8, 8, 64), array(8, 64))
+    with pytest.raises(TypeError, match=r"got a tensor of dtype float16 .*|wanted float32"):
+        mod.float_only(array(8, 64), 0)
+    with pytest.raises(ValueError, match=r"argument 1 \(x: void\*\): got None, wanted a tensor"):
+        mod.copy(None, array(8, 64))
+    assert not driver_stub.launches()
+    assert not driver_stub.calls(ENCODE)[1:]
+
+
+def test_an_expression_without_a_value_is_told(mod, driver_stub, array):
+    with pytest.raises(ValueError, match="divided: the expression '64 // n' divides by zero"):
+        mod.divided(array(64, dtype="float32"), 0)
+    assert not driver_stub.launches()
+
+
+def test_nothing_is_launched_where_a_later_launch_has_no_map(mod, driver_stub, array):
+    x, t = array(8, dtype="float32"), array(64, dtype="float32", strides=(2,))
+    with pytest.raises(ValueError, match="tensor map map of t: stride"):
+        mod.both(x, t, 1)
+    assert not driver_stub.launches()
+
+
+def test_a_launch_without_blocks_makes_no_map(mod, driver_stub, array):
+    x, empty = array(8, dtype="float32"), array(0, dtype="float32")
+    mod.both(x, empty, 0)
+    assert [launch.kernel for launch in driver_stub.launches()] == ["plain"]
+    assert not driver_stub.calls(ENCODE)
+    with pytest.raises(ValueError, match=r"tensor map map of t: shape\[0\] is 0, the driver takes"):
+        mod.both(x, empty, 1)
+
+
+def test_a_map_is_made_on_the_tensors_device(mod, driver_stub, array):
+    with driver_stub.current_device(0):
+        mod.copy(array(8, 64, device=1), array(8, 64, device=1))
+        assert [call.device for call in driver_stub.calls(ENCODE)] == [1, 1]
+    launch = driver_stub.launches()[-1]
+    assert (launch.device, launch.current_device) == (1, 1)
+
+
+def test_tensors_of_maps_are_on_one_device(mod, driver_stub, array):
+    with pytest.raises(ValueError, match="all tensors of a launch must be on one device"):
+        mod.copy(array(8, 64, device=1), array(8, 64, device=0))
+    with pytest.raises(ValueError, match="got a tensor on cpu"):
+        mod.copy(array(8, 64, device_type=1), array(8, 64))
+
+
+def test_a_refusal_of_the_driver_has_all_that_was_asked_for(mod, driver_stub, array):
+    driver_stub.fail(ENCODE, 1, nth=2)
+    with pytest.raises(tc.LaunchError) as caught:
+        mod.copy(array(8, 64), array(8, 64))
+    assert str(caught.value).startswith(
+        f"copy: tensor map y: {ENCODE} failed: CUDA_ERROR_INVALID_VALUE (1)"
+    )
+    assert "asked for boxes of float16" in str(caught.value)
+    assert not driver_stub.launches()
+    mod.copy(array(8, 64), array(8, 64))
+    assert len(driver_stub.launches()) == 1
+
+
+def test_a_driver_without_tensor_maps_is_told(fresh_driver_stub):
+    functions = {name: FUNCTIONS[name] for name in ("rows", "plain")}
+    mod = tc.load_inline("maps_fresh", SOURCE, functions=functions, arch="sm_90")
+    x = cuda_array(fresh_driver_stub, (8, 64), "float32")
+    mod.plain(x)
+    fresh_driver_stub.fail("cuGetProcAddress", NOT_FOUND)
+    with pytest.raises(tc.LaunchError, match=f"{ENCODE} failed: CUDA_ERROR_NOT_FOUND"):
+        mod.rows(x)
+    mod.rows(x)
+    assert EncodedMap.of(fresh_driver_stub.launches()[-1].params[0]).box == (64, 8)
+
+
+def test_the_context_is_left_as_it_was(mod, driver_stub, array):
+    before = driver_stub.object_counts().pushed_contexts
+    driver_stub.fail(ENCODE, 1)
+    with pytest.raises(tc.LaunchError):
+        mod.copy(array(8, 64, device=1), array(8, 64, device=1))
+    assert driver_stub.object_counts().pushed_contexts == before
+
+
+def test_instances_are_told_apart_by_rank_and_not_by_what_the_driver_takes(mod, driver_stub, array):
+    mod.ranks(array(256))
+    mod.ranks(array(4, 64))
+    assert [len(EncodedMap.of(x.params[0]).dims) for x in driver_stub.launches()] == [1, 2]
+    with pytest.raises(ValueError, match="tensor map x: the data lies at"):
+        mod.ranks(array(256, address_offset=8))
+
+
+def test_names_of_over_stand_in_a_map(mod, driver_stub, array):
+    mod.rows(array(64, 64))
+    assert maps(driver_stub)[0].box == (64, 8)
+
+
+def test_a_map_that_the_caller_has_made_goes_as_bytes(mod, driver_stub, array):
+    data = bytes(range(128))
+    mod.raw(array(8, dtype="float32"), data, 1)
+    assert driver_stub.launches()[-1].params[1] == data
+    with pytest.raises(ValueError, match="got 64 bytes, wanted 128"):
+        mod.raw(array(8, dtype="float32"), data[:64], 1)
+
+
+def test_functions_without_maps_call_nothing_more(mod, driver_stub, array):
+    x = array(8, dtype="float32")
+    mod.plain(x)
+    driver_stub.reset()
+    with driver_stub.current_device(0):
+        before = len(driver_stub.log())
+        mod.plain(x)
+        calls = driver_stub.log()[before:]
+    assert [call.function for call in calls] == ["cuCtxGetDevice", "cuLaunchKernelEx"]
+
+
+def test_what_a_module_says_of_itself_has_the_tensors(mod):
+    assert mod.copy.signature == "copy(void* x, void* y)"
