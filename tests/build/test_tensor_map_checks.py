@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 from stub.encoded_map import EncodedMap
-from tensor_map_cases import BITS, TYPES, Im2col, Tiled, driver_answer
+from tensor_map_cases import BITS, TYPES, Im2col, Tiled, driver_answer, edges
 from wrapper_workshop import Workshop
 
 import tvmffi_cubin as tc
@@ -392,3 +392,14 @@ def test_what_passes_our_checks_is_what_the_driver_takes(maps, driver_stub, requ
         except ValueError:
             made = None
     assert (made is not None) == (answer == 0), request_
+
+
+@pytest.mark.parametrize("kind", ["tiled", "im2col"])
+def test_at_the_limits_our_verdict_is_the_drivers(maps, driver_stub, kind):
+    for edge in edges(kind):
+        answer = driver_answer(driver_stub.lib, edge)
+        try:
+            made = edge.make(maps)
+        except ValueError:
+            made = None
+        assert (made is not None) == (answer == 0), edge

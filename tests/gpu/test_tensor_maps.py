@@ -1,0 +1,219 @@
+"""Tensor maps on a real device: what the TMA brings is what torch has there."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Launch, TensorMap
+
+from .tensor_map_kernels import SOURCE, WRAPPER
+from .tensor_map_reference import box_of, bytes_of, swizzled
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+if torch.cuda.is_available() and torch.cuda.get_device_capability()[0] < 9:
+    pytest.skip("tensor maps need a device of 9.0", allow_module_level=True)
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.uint8]
+SPANS = {"none": 128, "32B": 32, "64B": 64, "128B": 128}
+SMEM = "bytes + 1024"
+
+
+def random(*shape, dtype=torch.float32):
+    generator = torch.Generator(device="cuda").manual_seed(sum(shape))
+    if dtype.is_floating_point:
+        return torch.randn(*shape, generator=generator, device="cuda").to(dtype)
+    return torch.randint(0, 200, shape, generator=generator, device="cuda").to(dtype)
+
+
+def function(kernel: str, **args: TensorMap):
+    launch = Launch(kernel=kernel, grid=1, block=128, dynamic_smem_bytes=SMEM, args=args)
+    return tc.load_inline("gpu_maps", SOURCE, functions={"run": launch}).run
+
+
+def load(x, map_: TensorMap, at, size: int):
+    """The bytes of one box, as they lie in shared memory."""
+    out = torch.full((size,), 0xCD, dtype=torch.uint8, device="cuda")
+    function(f"load_{x.dim()}", x=map_)(x, out, size, *reversed(at))
+    return out
+
+
+def check_box(x, at, box, *, steps=None, fill=0, **options):
+    expected = box_of(x, at, box, steps, fill)
+    map_ = TensorMap(box_dim=box, element_strides=steps, **options)
+    data = load(x, map_, at, expected.numel() * x.element_size())
+    assert torch.equal(data, swizzled(bytes_of(expected), options.get("swizzle", "none")))
+
+
+# Swizzles
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("swizzle", SPANS)
+def test_a_box_is_loaded_in_the_order_of_its_swizzle(swizzle, dtype):
+    inner = SPANS[swizzle] // dtype.itemsize
+    x = random(70, 3 * inner, dtype=dtype)
+    check_box(x, (5, inner), (32, inner), swizzle=swizzle)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("swizzle", SPANS)
+def test_a_box_is_stored_from_the_order_of_its_swizzle(swizzle, dtype):
+    inner = SPANS[swizzle] // dtype.itemsize
+    y = torch.zeros(40, 3 * inner, dtype=dtype, device="cuda")
+    # Beyond the end of y nothing is written.
+    data = random(16, inner, dtype=dtype)
+    expected = y.clone()
+    expected[30:40, inner : 2 * inner] = data[:10]
+    map_ = TensorMap("y", box_dim=(16, inner), swizzle=swizzle)
+    raw = swizzled(bytes_of(data), swizzle)
+    function("store_2", y=map_)(y, raw, raw.numel(), inner, 30)
+    torch.testing.assert_close(y, expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("swizzle", SPANS)
+def test_a_matrix_is_copied_box_by_box(swizzle):
+    columns = SPANS[swizzle] // 4
+    map_ = TensorMap(box_dim=(48, columns), swizzle=swizzle, l2_promotion="128B")
+    launch = Launch(
+        grid=("ceil_div(x.shape[1], columns)", "ceil_div(x.shape[0], rows)"),
+        block=32,
+        dynamic_smem_bytes=SMEM,
+        args={"x": map_, "y": map_},
+    )
+    mod = tc.load_inline("gpu_maps_copy", SOURCE, functions={"copy": launch})
+    x = random(100, 200)
+    y = torch.full_like(x, float("nan"))
+    mod.copy(x, y, 48, columns, 48 * columns * 4)
+    torch.testing.assert_close(y, x, rtol=0, atol=0)
+
+
+# Dimensions
+
+
+@pytest.mark.parametrize(
+    ("shape", "box"),
+    [
+        ((300,), (64,)),
+        ((40, 24), (6, 8)),
+        ((9, 10, 16), (3, 4, 8)),
+        ((5, 6, 7, 12), (2, 3, 4, 8)),
+        ((3, 4, 5, 6, 8), (2, 3, 2, 3, 4)),
+    ],
+    ids=lambda x: f"{len(x)}d",
+)
+def test_one_to_five_dimensions_in_the_tensors_order(shape, box):
+    x = random(*shape)
+    check_box(x, (1,) * len(shape), box)
+    check_box(x, (-1,) * len(shape), box)
+    check_box(x, tuple(n - 2 for n in shape), box)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:3], ids=str)
+def test_what_lies_outside_is_zero(dtype):
+    check_box(random(10, 32, dtype=dtype), (4, -8), (16, 32))
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:3], ids=str)
+def test_what_lies_outside_is_nan_where_that_is_asked_for(dtype):
+    x = random(10, 32, dtype=dtype)
+    expected = box_of(x, (4, -8), (16, 32), fill=float("nan"))
+    map_ = TensorMap(box_dim=(16, 32), oob_fill="nan")
+    data = load(x, map_, (4, -8), expected.numel() * x.element_size())
+    found = data.view(dtype).view(16, 32)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+
+
+def test_element_strides_leave_elements_out():
+    x = random(20, 20, 32)
+    check_box(x, (1, 0, 0), (8, 6, 16), steps=(2, 3, 1))
+    check_box(x, (10, 16, 8), (7, 8, 8), steps=(3, 8, 1))
+
+
+def test_figures_may_be_expressions():
+    x = random(64, 64)
+    launch = Launch(
+        kernel="load_2",
+        grid=1,
+        block=128,
+        dynamic_smem_bytes=SMEM,
+        args={"x": TensorMap(box_dim=("bytes // 128", 32))},
+    )
+    mod = tc.load_inline("gpu_maps_expr", SOURCE, functions={"run": launch})
+    for rows in (1, 8, 64):
+        out = torch.zeros(rows * 128, dtype=torch.uint8, device="cuda")
+        mod.run(x, out, rows * 128, 16, 0)
+        assert torch.equal(out, bytes_of(x[:rows, 16:48]))
+
+
+# Memory
+
+
+def test_a_view_is_read_by_its_own_strides():
+    whole = random(64, 8, 64)
+    check_box(whole[3:50:2, 2, 8:56], (2, 0), (16, 32), swizzle="128B")
+    check_box(whole.permute(1, 0, 2), (1, 5, 0), (4, 8, 16))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "data_type"),
+    [
+        (torch.float32, "uint32"),
+        (torch.float32, "int32"),
+        (torch.bfloat16, "uint16"),
+        (torch.int64, "float64"),
+        (torch.bool, None),
+        (torch.int8, None),
+        (torch.int16, None),
+    ],
+    ids=str,
+)
+def test_types_of_the_same_size_bring_the_same_bytes(dtype, data_type):
+    x = random(16, 64, dtype=torch.uint8).to(dtype)
+    check_box(x, (3, 16), (8, 16), dtype=data_type)
+
+
+def test_tfloat32_keeps_what_it_can_hold():
+    x = torch.randint(-1000, 1000, (16, 32), device="cuda").float()
+    check_box(x, (0, 0), (16, 32), dtype="tfloat32")
+
+
+@pytest.mark.parametrize("promotion", ["none", "64B", "128B", "256B"])
+def test_every_promotion_brings_the_same(promotion):
+    check_box(random(32, 64), (0, 32), (16, 32), l2_promotion=promotion)
+
+
+def test_the_next_tensor_at_an_address_has_a_map_of_its_own():
+    memory = random(4096)
+    for shape in ((64, 64), (32, 128), (128, 32)):
+        check_box(memory.view(shape), (8, 16), (8, 16))
+    check_box(memory.view(64, 64)[:, :48], (0, 32), (4, 32))
+    check_box(memory.view(64, 64), (0, 32), (4, 32))
+
+
+def test_a_captured_launch_keeps_its_map():
+    launch = Launch(
+        grid=("ceil_div(x.shape[1], 32)", "ceil_div(x.shape[0], 32)"),
+        block=32,
+        dynamic_smem_bytes=SMEM,
+        args={"x": TensorMap(box_dim=(32, 32)), "y": TensorMap(box_dim=(32, 32))},
+    )
+    mod = tc.load_inline("gpu_maps_graph", SOURCE, functions={"copy": launch})
+    x, y = random(64, 64), torch.zeros(64, 64, device="cuda")
+    mod.copy(x, y, 32, 32, 4096)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        mod.copy(x, y, 32, 32, 4096)
+    x.mul_(2)
+    graph.replay()
+    torch.testing.assert_close(y, x, rtol=0, atol=0)
+
+
+def test_maps_made_in_cpp():
+    mod = tc.load_inline(
+        "gpu_maps_cpp", kernel_sources=SOURCE, cpp_sources=WRAPPER, functions=["Copy"]
+    )
+    x, y = random(64, 96), torch.zeros(64, 96, device="cuda")
+    mod.Copy(x, y)
+    torch.testing.assert_close(y, x, rtol=0, atol=0)
