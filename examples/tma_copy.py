@@ -6,7 +6,6 @@ import gpu
 
 import tvmffi_cubin as tc
 
-# [docs:kernel]
 KERNEL = r"""
 #include <cuda.h>
 #include <cuda_fp16.h>
@@ -42,7 +41,6 @@ extern "C" __global__ void twice(MAP x, MAP y) {
   }
 }
 """
-# [docs:end]
 
 
 def main() -> None:

@@ -93,10 +93,11 @@ Bytes Im2colMemory(int64_t address, Array<int64_t> shape, Array<int64_t> strides
 
 void Launch(TensorView x) {
   static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "mapped");
-  const TensorMap map(x, TensorMapOptions::Tiled({8, 64}).SetSwizzle(TensorMapSwizzle::k128B));
+  TensorMap map(x, TensorMapOptions::Tiled({8, 64}).SetSwizzle(TensorMapSwizzle::k128B));
   int n = 7;
-  void* args[] = {const_cast<TensorMap*>(&map), &n};
+  void* args[] = {&map, &n};
   CheckDriver(kernel.Launch(args, LaunchConfig(1, 32)));
+  CheckDriver(kernel.Launch(LaunchConfig(1, 32), map, n));
 }
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(tiled, Tiled);

@@ -131,6 +131,7 @@ PUBLIC_FUNCTIONS = {
     },
     "tc.Launch": tc.Launch,
     "tc.Dispatch": tc.Dispatch,
+    "tc.TensorMap": tc.TensorMap,
 }
 
 
@@ -175,6 +176,7 @@ CXX_NAMES = {
         r"^  (?:\[\[nodiscard\]\] )?[\w&]+ ((?:Get|Set|Load|Launch)\w*)\(",
         *("module.h", "kernel.h", "launch_config.h"),
     ),
+    *cxx_names(r"^  TensorMapOptions& (Set\w*)\(", "tensor_map.h"),
 }
 
 

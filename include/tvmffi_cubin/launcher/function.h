@@ -10,6 +10,7 @@
 #include "attributes.h"
 #include "kernel.h"
 #include "options.h"
+#include "stream.h"
 #include "tensor.h"
 #include "tensor_maps.h"
 
@@ -119,27 +120,6 @@ inline int RunLaunch(const LaunchSite& site, const Driver* driver, const LaunchP
   status = scope.Leave();
   if (__builtin_expect(status.ok(), 1)) return 0;
   return FailLaunch(site, *launch.kernel, device, nullptr, status);
-}
-
-/*!
- * \brief Refuses a stream that a caller gave and that is another device's: the driver would launch
- * there, away from the tensors.
- */
-__attribute__((noinline)) inline int CheckStream(const FunctionPlan& function, const Driver* driver,
-                                                 int device, CUstream stream) {
-  if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return 0;
-  CUcontext context = nullptr;
-  CUdevice home = -1;
-  // A stream that is being captured, or of a driver that does not say, is left to the launch.
-  if (driver->cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return 0;
-  if (driver->cuCtxPushCurrent(context) != CUDA_SUCCESS) return 0;
-  const CUresult result = driver->cuCtxGetDevice(&home);
-  driver->cuCtxPopCurrent(&context);
-  if (result != CUDA_SUCCESS || home == device) return 0;
-  return Fail("ValueError",
-              "%s: the stream is of cuda:%d, the launch is on cuda:%d, its tensors' "
-              "device: give a stream of that device",
-              function.name, static_cast<int>(home), device);
 }
 
 /*! \brief The number of multiprocessors of a device. */

@@ -82,6 +82,11 @@ TVMFFI_CUBIN_EXPORT(_doc_both) {
   return ReturnText(kText, sizeof(kText) - 1, result);
 }
 
+TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_preload) {
+  (void)result;
+  return Preload(kernels, sizeof(kernels) / sizeof(kernels[0]), args, num_args);
+}
+
 TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_unload) {
   (void)args, (void)num_args, (void)result;
   return Unload(images, sizeof(images) / sizeof(images[0]), kernels,
