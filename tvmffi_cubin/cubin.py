@@ -54,6 +54,9 @@ class Kernel:
         Block dimensions fixed by the kernel (``.reqntid``), where it fixes them.
     cluster : tuple of int or None
         Cluster dimensions fixed by ``__cluster_dims__``, where it fixes them.
+    grid_in_clusters : bool
+        Whether the driver counts this kernel's grid in clusters (``.blocksareclusters``, which
+        ``__block_size__`` sets from CUDA 13 on). Launches here count blocks all the same.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Kernel:
     max_threads: int
     required_block: tuple[int, int, int] | None = None
     cluster: tuple[int, int, int] | None = None
+    grid_in_clusters: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _OSABI_CUDA13 = 0x41
 _MAX_THREADS, _REQNTID = 0x05, 0x10
 _FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
 _KPARAM_INFO, _KPARAM_INFO_V2 = 0x17, 0x45
-_CTA_PER_CLUSTER, _EXPLICIT_CLUSTER = 0x3D, 0x3E
+_CTA_PER_CLUSTER, _EXPLICIT_CLUSTER, _BLOCKS_ARE_CLUSTERS = 0x3D, 0x3E, 0x5B
 # EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET, in .nv.compat.
 _ACCELERATOR_TARGET = 0x09
 _FORMAT_SIZED = 4
@@ -140,10 +140,12 @@ class _Reader(ElfFile):
         where = f".nv.info.{name}"
         parameters: list[Parameter] = []
         shape: dict[int, tuple[int, int, int]] = {}
-        explicit_cluster = False
+        explicit_cluster = grid_in_clusters = False
         for attribute, value in _items(self.body(where), where):
             if attribute == _EXPLICIT_CLUSTER:
                 explicit_cluster = True
+            elif attribute == _BLOCKS_ARE_CLUSTERS:
+                grid_in_clusters = True
             elif not isinstance(value, bytes):
                 continue
             elif attribute == _KPARAM_INFO:
@@ -173,6 +175,7 @@ class _Reader(ElfFile):
             max_threads=threads if 0 < threads <= 1024 else 1024,
             required_block=required,
             cluster=cluster,
+            grid_in_clusters=grid_in_clusters,
         )
 
     def _shared(self, name: str, number: int) -> int:

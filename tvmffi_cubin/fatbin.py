@@ -219,5 +219,7 @@ def _most(one: Kernel, other: Kernel) -> Kernel:
         registers=max(one.registers, other.registers),
         static_smem_bytes=max(one.static_smem_bytes, other.static_smem_bytes),
         local_bytes=max(one.local_bytes, other.local_bytes),
+        cluster=one.cluster or other.cluster,
+        grid_in_clusters=one.grid_in_clusters or other.grid_in_clusters,
         max_threads=min(one.max_threads, other.max_threads),
     )

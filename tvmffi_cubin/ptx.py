@@ -127,6 +127,7 @@ def _kernel(name: str, head: re.Match[str], shared: int) -> Kernel:
         max_threads=threads if 0 < threads <= 1024 else 1024,
         required_block=required,
         cluster=_dimensions(_CLUSTER, directives),
+        grid_in_clusters=".blocksareclusters" in directives,
     )
 
 

@@ -136,6 +136,23 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(attribute_module, dr
         fixed[(4, 2), 32].configure(cluster=4)(4)
 
 
+def test_a_grid_counts_blocks_also_where_the_driver_counts_clusters(driver_stub):
+    source = 'extern "C" __global__ void __block_size__((32, 1, 1), (2, 2, 1)) k(int n) {}'
+    image = tc.nvrtc.nvrtc_compile(source, arch="sm_90")
+    # What NVRTC 13 writes, in the place of an attribute that the stand-in does not read.
+    assert image.count(b"\x03\x50\x00\x00") == 1
+    image = image.replace(b"\x03\x50\x00\x00", b"\x01\x5b\x00\x00")
+    mod = tc.load_inline(
+        "in_clusters",
+        embed_cubin={"k": image},
+        functions={"k": tc.Launch(grid=(8, "n"), block=32, params="int n")},
+    )
+    mod.k(4)
+    assert only(driver_stub).grid == (4, 2, 1)
+    with pytest.raises(ValueError, match=r"grid\.y is 3, wanted a multiple of cluster\.y, 2"):
+        mod.k(3)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

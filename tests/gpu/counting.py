@@ -15,10 +15,10 @@ extern "C" __global__ void count(int* x, int n) {
   if (i < n) x[i] += 1;
 }
 extern "C" __global__ void large(int* x, int n) {
-  extern __shared__ int all[];
-  for (int i = threadIdx.x; i < n; i += blockDim.x) all[i] = i;
+  extern __shared__ int pool[];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) pool[i] = i;
   __syncthreads();
-  if (threadIdx.x == 0) *x = all[n - 1];
+  if (threadIdx.x == 0) *x = pool[n - 1];
 }
 """
 FUNCTIONS = {

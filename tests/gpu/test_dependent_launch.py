@@ -19,12 +19,12 @@ __device__ long long now() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
   return ns;
 }
-__device__ void spin(long long ns) {
+__device__ void spin(int64_t ns) {
   for (long long start = now(); now() - start < ns;) {}
 }
 
 // times: when it began and ended; data: what the second kernel waits for.
-extern "C" __global__ void first(long long* times, float* data, long long ns) {
+extern "C" __global__ void first(int64_t* times, float* data, int64_t ns) {
   times[0] = now();
   cudaTriggerProgrammaticLaunchCompletion();
   spin(ns);
@@ -32,7 +32,7 @@ extern "C" __global__ void first(long long* times, float* data, long long ns) {
   times[1] = now();
 }
 
-extern "C" __global__ void second(long long* times, const float* data, float* out, long long ns) {
+extern "C" __global__ void second(int64_t* times, const float* data, float* out, int64_t ns) {
   times[2] = now();
   spin(ns);
   cudaGridDependencySynchronize();

@@ -148,8 +148,8 @@ def test_cupy_arrays_on_a_side_stream(way, slow):
         else:
             with tc.use_stream(stream):
                 slow(x, TENTH)
-        y = x * 3  # CuPy's own kernel, behind it
         assert not stream.done
+        y = x * 3  # CuPy's own kernel, behind it
     stream.synchronize()
     assert y.get().tolist() == [6]
 

@@ -74,6 +74,13 @@ def test_cluster_dimensions():
     assert kernel_of(Entry("k", shape(0x3D, 1, 1, 1))).cluster is None
 
 
+def test_a_grid_that_is_counted_in_clusters():
+    of_clusters = number_item(0x5B, 0, layout=1)
+    kernel = kernel_of(Entry("k", of_clusters + shape(0x3D, 2, 1, 1)))
+    assert (kernel.cluster, kernel.grid_in_clusters) == ((2, 1, 1), True)
+    assert not kernel_of(Entry("k", shape(0x3D, 2, 1, 1))).grid_in_clusters
+
+
 ACCELERATED = {".nv.compat": number_item(0x02, 1, 2) + number_item(0x09, 1, 2)}
 
 

@@ -67,6 +67,9 @@ def test_kernels_have_the_shape_that_the_text_gives_them():
     fill, fixed = ptx.parse(TEXT.encode()).kernels
     assert (fill.max_threads, fill.required_block, fill.cluster) == (128, None, None)
     assert (fixed.max_threads, fixed.required_block, fixed.cluster) == (64, (64, 1, 1), (2, 1, 1))
+    assert not fixed.grid_in_clusters
+    counted = ptx.parse(TEXT.replace(".explicitcluster", ".blocksareclusters").encode()).kernels
+    assert [kernel.grid_in_clusters for kernel in counted if kernel.cluster] == [True]
 
 
 def test_shared_memory_outside_of_kernels_counts_for_each():

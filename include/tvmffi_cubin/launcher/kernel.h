@@ -72,6 +72,17 @@ __attribute__((noinline)) inline int CheckAhead(const LaunchSite& site, const Dr
   return PrepareKernel(site, driver, kernel, device, config, &handle);
 }
 
+/*! \brief Launches with the grid counted in clusters of the size that the kernel fixes. */
+__attribute__((noinline)) inline CUresult LaunchInClusters(const Driver* driver,
+                                                           const EmbeddedKernel& kernel,
+                                                           CUlaunchConfig config,
+                                                           CUfunction function, void** params) {
+  config.gridDimX /= kernel.cluster[0];
+  config.gridDimY /= kernel.cluster[1];
+  config.gridDimZ /= kernel.cluster[2];
+  return driver->cuLaunchKernelEx(&config, function, params, nullptr);
+}
+
 /*! \brief Launches; the device is current already. */
 inline int LaunchKernel(const LaunchSite& site, const Driver* driver, EmbeddedKernel* kernel,
                         int device, const CUlaunchConfig& config, void** params) {
@@ -79,8 +90,10 @@ inline int LaunchKernel(const LaunchSite& site, const Driver* driver, EmbeddedKe
   if (PrepareKernel(site, driver, kernel, device, config, &handle) != 0) return -1;
   // A CUkernel may be given where a CUfunction is asked for: the driver then takes the one of the
   // current context (CUDA driver API, cuLaunchKernelEx).
-  const CUresult result =
-      driver->cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(handle), params, nullptr);
+  const auto function = reinterpret_cast<CUfunction>(handle);
+  const CUresult result = __builtin_expect(kernel->grid_in_clusters, 0)
+                              ? LaunchInClusters(driver, *kernel, config, function, params)
+                              : driver->cuLaunchKernelEx(&config, function, params, nullptr);
   if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
     return FailLaunch(site, *kernel, device, &config, {result, "cuLaunchKernelEx"});
   }

@@ -10,7 +10,7 @@ EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "ns_all", "ns::all", nullptr, {48128u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "ns_all", "ns::all", nullptr, {48128u}, 1024u, {0, 0, 0}, false},
 };
 
 // all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)

@@ -10,10 +10,10 @@ EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "v", "v", nullptr, {49152u}, 1024u, {0, 0, 0}},
-    {&image_kernels, "s", "s", nullptr, {49152u}, 1024u, {0, 0, 0}},
-    {&image_kernels, "t", "t", nullptr, {49152u}, 1024u, {0, 0, 0}},
-    {&image_kernels, "u", "u", nullptr, {49152u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "v", "v", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
+    {&image_kernels, "s", "s", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
+    {&image_kernels, "t", "t", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
+    {&image_kernels, "u", "u", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
 };
 
 // f: the first that fits

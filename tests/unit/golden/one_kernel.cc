@@ -10,7 +10,7 @@ EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "saxpy", "saxpy", nullptr, {49152u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "saxpy", "saxpy", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
 };
 
 // saxpy(float a, const float* x, float* y, int n)

@@ -12,9 +12,9 @@ EmbeddedImage image_extra = {__tvmffi_cubin_image_extra, "extra"};
 EmbeddedImage* const images[] = {&image_kernels, &image_extra};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "one", "one", nullptr, {49152u}, 1024u, {0, 0, 0}},
-    {&image_extra, "two", "two", "sm_90a, compute_90", {49152u}, 1024u, {0, 0, 0}},
-    {&image_kernels, "tick", "tick", nullptr, {49152u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "one", "one", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
+    {&image_extra, "two", "two", "sm_90a, compute_90", {49152u}, 1024u, {0, 0, 0}, false},
+    {&image_kernels, "tick", "tick", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
 };
 
 // both(const float* x, float* t, float* y)
