@@ -174,6 +174,8 @@ def _no_match(signatures: list[KernelSignature], wanted: str, parts: bool) -> st
         hint = f"; did you mean {candidates[close[0]]!r}?"
     elif len(part) == 1:
         hint = f'; did you mean {part[0].display!r}? Launch(kernel="{wanted}") finds it'
+    if len(names) > _MOST_LISTED:
+        names[_MOST_LISTED:] = [f"... and {len(names) - _MOST_LISTED} more"]
     return f"there is no kernel {wanted!r} in the image{hint}; it has: {', '.join(names)}"
 
 

@@ -138,7 +138,8 @@ class Module(tvm_ffi.Module):
 
         The next launch loads and retains them again. Waits for launch calls of generated functions
         that are under way; a C++ function of your own that launches must not run meanwhile. What is
-        still running on a device is the caller's to wait for. Images that C++ functions have loaded
+        still running on a device is the caller's to wait for, and graphs that hold the kernels
+        cannot be replayed after it. Images that C++ functions have loaded
         are theirs: a module that has no other functions has nothing to unload.
 
         Raises

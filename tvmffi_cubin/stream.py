@@ -14,6 +14,7 @@ from .ordinal import device_ordinal
 __all__ = ["stream_handle", "use_stream"]
 
 _DEFAULT_STREAMS = (0, 1, 2)  # null, legacy, per thread: those of whichever device is current
+_LEGACY = 1
 _PROTOCOL_VERSION = 0
 
 
@@ -98,6 +99,14 @@ def _chosen_device(stream: Any, handle: int, device: Any) -> int:
     return driver.current_device() if driver.open() is not None else 0
 
 
+def _of_torch(torch: Any, stream: Any, handle: int, ordinal: int) -> Any:
+    if isinstance(stream, torch.cuda.Stream):
+        return stream
+    if handle == _LEGACY:  # torch tells the streams of others by their addresses, which are even
+        return torch.cuda.default_stream(ordinal)
+    return torch.cuda.ExternalStream(handle, device=f"cuda:{ordinal}")
+
+
 @contextlib.contextmanager
 def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     """Launch on `stream` inside a ``with`` block, whichever library the tensors come from.
@@ -128,9 +137,7 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     torch = sys.modules.get("torch")
     with contextlib.ExitStack() as stack:
         if torch is not None and torch.cuda.is_available():
-            theirs = stream
-            if not isinstance(stream, torch.cuda.Stream):
-                theirs = torch.cuda.ExternalStream(handle, device=f"cuda:{ordinal}")
+            theirs = _of_torch(torch, stream, handle, ordinal)
             stack.enter_context(torch.cuda.stream(theirs))
         stack.enter_context(tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", ordinal), handle))
         yield

@@ -248,6 +248,9 @@ class FakeTorch:
     def ExternalStream(self, handle, device):  # noqa: N802 - torch's name
         return ("external", handle, device)
 
+    def default_stream(self, ordinal):
+        return ("default", ordinal)
+
     @contextlib.contextmanager
     def stream(self, stream):
         self.current.append(stream)
@@ -270,7 +273,9 @@ def test_use_stream_sets_torch_s_current_stream_too(ops, driver_stub, monkeypatc
             assert torch.current == [own, external]
         with pytest.raises(ZeroDivisionError), tc.use_stream(own):
             raise ZeroDivisionError
-    assert torch.entered == [own, external, own]
+        with tc.use_stream(1, device=1):
+            ops.two(x, x)
+    assert torch.entered == [own, external, own, ("default", 1)]
     assert torch.current == []
     assert driver_stub.launches()[0].stream == handle
 

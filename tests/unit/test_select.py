@@ -188,6 +188,14 @@ def test_no_match_lists_the_kernels_and_suggests_one():
     assert "ns::fill<float, 4>" in str(error.value)
 
 
+def test_of_very_many_kernels_some_are_listed():
+    many = [signature(f"k_{number}", "") for number in range(50)]
+    with pytest.raises(
+        ValueError, match=r"no kernel 'x' in the image; it has: (k_\d+, ){20}\.\.\. "
+    ):
+        select(many, "x")
+
+
 def test_an_image_without_kernels_says_so():
     with pytest.raises(ValueError, match="the image has no kernels"):
         select([], "k")
