@@ -144,11 +144,14 @@ def _takes_all(one: CxxType, other: CxxType, size: int, other_size: int) -> bool
 
 def _common_type(one: CxxType, other: CxxType) -> CxxType | None:
     """Return the type that does for both: the same, or a pointer that one launch only reads."""
-    if one == other:
-        return one
-    if one.pointee is None or other.pointee is None or "*" in one.pointee.text + other.pointee.text:
-        return None
-    texts = [type_.pointee.text.removeprefix("const ") for type_ in (one, other) if type_.pointee]
-    if texts[0] != texts[1]:
+    if one.pointee is None or other.pointee is None:
+        # However they are spelled, `long long` and `int64_t` are one type; structs are their names.
+        same = one.kind != "struct" and replace(one, text=other.text) == other
+        return one if same or one == other else None
+    first, second = (x.text.removeprefix("const ") for x in (one.pointee, other.pointee))
+    if "*" in first + second:
+        return one if one == other else None
+    is_known = bool(one.pointee.dtypes) and one.pointee.align == other.pointee.align
+    if first != second and not (is_known and one.pointee.dtypes == other.pointee.dtypes):
         return None
     return other if one.pointee.text.startswith("const ") else one

@@ -76,6 +76,21 @@ def test_conflicting_types_are_an_error_that_says_how_to_resolve_it(first, secon
     assert 'args={"n"' in text
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("int64_t n", "long long n"),
+        ("unsigned n", "uint32_t n"),
+        ("int64_t* n", "long long* n"),
+        ("const int64_t* n", "const long long* n"),
+        ("size_t* n", "const uint64_t* n"),
+    ],
+)
+def test_one_type_in_two_spellings_is_no_conflict(first, second):
+    function = bound(f"one({first})", f"two({second})", name="both")
+    assert function.signature == f"both({parse_type(first.removesuffix(' n')).text} n)"
+
+
 def test_the_remedy_for_conflicting_integers_works():
     function = bound(
         "one(long n)", (shaped(args={"n": "n"}), kernel_ref("two(int n)")), name="both"

@@ -11,8 +11,8 @@ EmbeddedImage image_kernels = {__tvmffi_cubin_image_kernels, "kernels"};
 EmbeddedImage* const images[] = {&image_kernels};
 
 EmbeddedKernel kernels[] = {
-    {&image_kernels, "one", "one", nullptr, {49152u}, 1024u, {0, 0, 0}},
-    {&image_kernels, "two", "two", nullptr, {49152u}, 1024u, {0, 0, 0}},
+    {&image_kernels, "one", "one", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
+    {&image_kernels, "two", "two", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
 };
 
 // both(void* m, void* y, int n, float* x)
