@@ -154,4 +154,5 @@ def _common_type(one: CxxType, other: CxxType) -> CxxType | None:
     is_known = bool(one.pointee.dtypes) and one.pointee.align == other.pointee.align
     if first != second and not (is_known and one.pointee.dtypes == other.pointee.dtypes):
         return None
-    return other if one.pointee.text.startswith("const ") else one
+    writes = not other.pointee.text.startswith("const ")
+    return other if one.pointee.text.startswith("const ") and writes else one
