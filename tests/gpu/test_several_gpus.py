@@ -1,4 +1,4 @@
-"""Several GPUs and threads: where launches land, preloading, unloading, a long run.
+"""Several GPUs and threads: where launches land, and a long run.
 
 What needs a second GPU is skipped where there is one; the rest runs on all that there are.
 ``HAMMER_SECONDS`` sets how long the long run takes, 60 s otherwise.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import threading
 import time
 from pathlib import Path
 
@@ -127,63 +126,6 @@ def test_tensors_on_two_devices_are_refused():
         mod.k[1, 1](torch.zeros(1, device="cuda:0"), torch.zeros(1, device="cuda:1"))
 
 
-# Preloading and unloading
-
-
-def test_preloading_on_every_device_then_launching(mod):
-    for device in all_devices():
-        mod.preload(device)
-        mod.preload(device.index)
-    mod.preload()
-    for device in all_devices():
-        x = torch.zeros(1000, dtype=torch.int32, device=device)
-        mod.count(x)
-        assert (x.cpu() == 1).all()
-
-
-def test_preloading_where_there_is_no_device_is_named(mod):
-    with pytest.raises(tc.LaunchError, match="preload: .*CUDA_ERROR_INVALID_DEVICE"):
-        mod.preload(63)
-
-
-def test_unloading_on_all_devices_and_calling_again(mod):
-    xs = [torch.zeros(1000, dtype=torch.int32, device=device) for device in all_devices()]
-    out = [torch.zeros(1, dtype=torch.int32, device=device) for device in all_devices()]
-    for turn in range(1, 6):
-        for x, y in zip(xs, out, strict=True):
-            mod.count(x)
-            mod.large(y)
-        assert all((x.cpu() == turn).all() for x in xs)
-        synchronize()
-        mod.unload()
-        mod.unload()
-    # torch's own reference keeps the contexts alive.
-    assert all((x.cpu() == 5).all() for x in xs)
-
-
-def test_unloading_waits_for_launch_calls_of_other_threads(mod):
-    """The kernels are short and the thread that unloads waits for them between its turns."""
-    xs = [torch.zeros(64, dtype=torch.int32, device=device) for device in all_devices()] * 4
-    xs = [x.clone() for x in xs]
-    synchronize()
-    gate, counts = threading.Lock(), [0] * len(xs)
-
-    def work(index: int) -> None:
-        if index == len(xs):
-            for _ in range(50):
-                with gate:  # nobody is between a launch and its end
-                    mod.unload()
-            return
-        for _ in range(100):
-            with gate:
-                mod.count(xs[index])
-                torch.cuda.synchronize(xs[index].device)
-            counts[index] += 1
-
-    together(len(xs) + 1, work)
-    assert [int(x[0]) for x in xs] == counts
-
-
 # A long run
 
 
@@ -208,8 +150,7 @@ def held() -> dict[str, int]:
 
 
 def test_32_threads_over_all_devices_for_a_minute_leave_nothing_behind(mod):
-    """In rounds: all threads launch, everything is waited for and unloaded, and what is held by
-    the process and on the devices is compared with what was after the second round."""
+    """In rounds, each waited for and unloaded; what is held is compared with the second round's."""
     threads, rounds = 32, 6
     devices = all_devices()
     xs = [
