@@ -9,6 +9,7 @@
 #include "../tensor_map_encode.h"
 #include "attributes.h"
 #include "failure.h"
+#include "image_use.h"
 #include "tensor_map_plan.h"
 
 namespace tvmffi_cubin {
@@ -39,6 +40,8 @@ __attribute__((noinline)) inline int EncodeMaps(const FunctionPlan& function, co
                                                 const CUlaunchConfig* configs,
                                                 Evaluation* evaluation, void** params,
                                                 CUtensorMap* maps) {
+  // No expression of a map asks for a kernel's occupancy, which would be another use.
+  ImageUse use(function.launches[0].kernel->image);
   DeviceScope scope;
   const Status status = scope.Enter(driver, evaluation->device);
   if (!status.ok()) {
