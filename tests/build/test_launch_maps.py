@@ -254,12 +254,28 @@ def test_a_driver_without_tensor_maps_is_told(fresh_driver_stub):
     assert EncodedMap.of(fresh_driver_stub.launches()[-1].params[0]).box == (64, 8)
 
 
-def test_the_context_is_left_as_it_was(mod, driver_stub, array):
-    before = driver_stub.object_counts().pushed_contexts
-    driver_stub.fail(ENCODE, 1)
-    with pytest.raises(tc.LaunchError):
-        mod.copy(array(8, 64, device=1), array(8, 64, device=1))
-    assert driver_stub.object_counts().pushed_contexts == before
+@pytest.mark.parametrize(
+    ("call", "function", "shape"),
+    [
+        ("cuTensorMapEncodeTiled", "copy", (8, 64)),
+        ("cuTensorMapEncodeIm2col", "convolve", (4, 28, 28, 64)),
+        ("cuCtxPushCurrent", "copy", (8, 64)),
+        ("cuLaunchKernelEx", "copy", (8, 64)),
+    ],
+)
+def test_a_call_that_fails_is_named_and_leaves_the_context_as_it_was(
+    mod, driver_stub, array, call, function, shape
+):
+    x = array(*shape, dtype="float32" if function == "convolve" else "float16", device=1)
+    arguments = (x, x) if function == "copy" else (x, 1)
+    before = driver_stub.object_counts()
+    driver_stub.fail(call, 1)
+    with pytest.raises(tc.LaunchError, match=f"^{function}: .*{call} failed: CUDA_ERROR_INVALID"):
+        mod[function](*arguments)
+    assert driver_stub.object_counts().pushed_contexts == before.pushed_contexts
+    assert not driver_stub.launches()
+    mod[function](*arguments)
+    assert len(driver_stub.launches()) == 1
 
 
 def test_instances_are_told_apart_by_rank_and_not_by_what_the_driver_takes(mod, driver_stub, array):
