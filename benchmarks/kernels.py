@@ -73,7 +73,27 @@ extern "C" __global__ void empty(const float* a, const float* b, float* c, int n
   if (n == -1) c[0] = a[0] + b[0];
 }
 """
-# The same, of which one function is made over several types; float is the last.
+# A pair that adds 2: 1 in the first, 1 in the second where that finds the first one's odd number.
+DEPENDENT = r"""
+__device__ void spin(long long ns) {
+  long long start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (now - start < ns);
+}
+extern "C" __global__ void first(float* data, long long ns) {
+  cudaTriggerProgrammaticLaunchCompletion();
+  spin(ns);
+  data[0] += 1;
+}
+extern "C" __global__ void second(float* data, long long ns) {
+  spin(ns);
+  cudaGridDependencySynchronize();
+  data[0] += (int)data[0] % 2;
+  cudaTriggerProgrammaticLaunchCompletion();
+}
+"""
+# The empty kernel, of which one function is made over several types; float is the last.
 EMPTY_OF_TYPES = r"""
 template <class T> __global__ void empty(const T* a, const T* b, T* c, int n) {
   if (n == -1) c[0] = a[0] + b[0];

@@ -115,7 +115,13 @@ def measure(task: Task) -> list[Sample]:
 
 def checked(peer: str, arrays: tuple[Any, Any, Any]) -> tuple[Callable[[], None], int]:
     """Return what to call, and how many launches a call is, once it has launched as it should."""
-    launches = getattr(launch_peers, peer)(*arrays)
+    return checked_by(getattr(launch_peers, peer)(*arrays), arrays)
+
+
+def checked_by(
+    launches: launch_peers.Launches, arrays: tuple[Any, Any, Any]
+) -> tuple[Callable[[], None], int]:
+    """Return the same of launches, once they have done as they should."""
     launch_peers.check(launches.make(WRITES), arrays[-1])
     return launches.make(N), launches.each
 

@@ -17,6 +17,7 @@ from tests.tvm_ffi_place import TVM_FFI_BUILDS
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
+import carried  # noqa: E402
 import cold  # noqa: E402
 import cold_peers  # noqa: E402
 import launch  # noqa: E402
@@ -85,8 +86,8 @@ def test_what_needs_no_gpu_is_measured_without_one(
 
 
 def test_nothing_is_launched_without_a_gpu(report: dict):
-    reasons = [r["reason"] for r in report["rows"] if r["section"] == "launch"]
-    assert len(reasons) == len(launch.PEERS)
+    reasons = [r["reason"] for r in report["rows"] if r["section"] in ("launch", "carried")]
+    assert len(reasons) == len(launch.PEERS) + len(carried.PEERS)
     assert set(reasons) == {"no GPU: nothing can be launched"}
 
 
