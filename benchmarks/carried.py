@@ -51,9 +51,7 @@ PEERS = (
     Peer(
         "core_cluster", "cuda.core, cluster", "LaunchConfig(cluster=2, ...): the grid in clusters"
     ),
-    Peer(
-        "core_cooperative", "cuda.core, cooperative", "LaunchConfig(cooperative_launch=True, ...)"
-    ),
+    Peer("core_cooperative", "cuda.core, cooperative", "LaunchConfig(is_cooperative=True, ...)"),
     Peer("pair", "one after the other", "a list of two launches, in one call"),
     Peer("pair_early", "programmatic dependent launch", "the second with the attribute"),
     Peer("pair_graph", "one after the other, in a graph", "the same, captured by torch, replayed"),
@@ -117,7 +115,7 @@ def core(kind: str, a: Any, b: Any, c: Any) -> launch_peers.Launches:
     shape = {
         "plain": {"grid": 2},
         "cluster": {"grid": 1, "cluster": 2},
-        "cooperative": {"grid": 2, "cooperative_launch": True},
+        "cooperative": {"grid": 2, "is_cooperative": True},
     }[kind]
     config = core.LaunchConfig(block=32, **shape)
     empty, stream, launch = kernel.get_kernel("empty"), device.default_stream, core.launch

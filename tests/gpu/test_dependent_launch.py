@@ -47,6 +47,7 @@ PARAMS = "int64_t* times, float* data, float* out, int64_t ns, bool early"
 
 @pytest.fixture(scope="module")
 def pair():
+    """A function of times, data, ns, out, early: the kernels' parameters as they first appear."""
     launches = [
         tc.Launch(kernel="first", grid=1, block=1),
         tc.Launch(
@@ -65,7 +66,7 @@ def arrays():
 def test_the_second_kernel_begins_before_the_first_has_ended(pair, arrays):
     times, data, out = arrays
     for _ in range(3):
-        pair(*arrays, NS, True)
+        pair(times, data, NS, out, True)
         begin, end, second_begin, second_go = times.tolist()
         assert begin < second_begin < end  # the overlap
         assert second_go >= end  # and yet it waited for the first one's results
@@ -74,7 +75,7 @@ def test_the_second_kernel_begins_before_the_first_has_ended(pair, arrays):
 
 def test_without_it_the_second_kernel_waits(pair, arrays):
     times, data, out = arrays
-    pair(*arrays, NS, False)
+    pair(times, data, NS, out, False)
     _, end, second_begin, _ = times.tolist()
     assert second_begin >= end
     assert out.item() == data.item() == 1
@@ -83,10 +84,10 @@ def test_without_it_the_second_kernel_waits(pair, arrays):
 @pytest.mark.parametrize("early", [True, False])
 def test_the_overlap_is_kept_in_a_cuda_graph(pair, arrays, early):
     times, data, out = arrays
-    pair(*arrays, 1, early)
+    pair(times, data, 1, out, early)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        pair(*arrays, NS, early)
+        pair(times, data, NS, out, early)
     for replay in range(3):
         graph.replay()
         _, end, second_begin, second_go = times.tolist()

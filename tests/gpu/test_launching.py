@@ -117,6 +117,27 @@ def test_all_of_the_shared_memory_can_be_asked_for():
         mod.saxpy[1, 8, limit + 1](0.0, x, x, 8)
 
 
+REVERSE = r"""
+extern "C" __global__ void reverse(int* x, int n) {
+  extern __shared__ int row[];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) row[i] = x[i];
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] = row[n - 1 - i];
+}
+"""
+
+
+def test_200_kb_of_shared_memory_are_all_there():
+    if torch.cuda.get_device_properties(0).shared_memory_per_block_optin < 200 * 1024:
+        pytest.skip("the GPU has less than 200 KB of shared memory for a block")
+    launch = tc.Launch(grid=1, block=1024, dynamic_smem_bytes="n * 4", args={"n": "x.numel"})
+    reverse = tc.load_inline("gpu_reverse", REVERSE, functions={"reverse": launch}).reverse
+    x = torch.arange(200 * 1024 // 4, dtype=torch.int32, device="cuda")
+    expected = x.flip(0)
+    reverse(x)
+    torch.testing.assert_close(x, expected)
+
+
 def test_an_image_for_another_arch_is_named():
     major, minor = torch.cuda.get_device_capability()
     other = "sm_80" if major > 8 else "sm_90"
