@@ -104,10 +104,13 @@ def test_a_matrix_is_copied_box_by_box(swizzle):
     ids=lambda x: f"{len(x)}d",
 )
 def test_one_to_five_dimensions_in_the_tensors_order(shape, box):
+    # Of the innermost dimension, coordinates are multiples of 16 bytes: an H200 ends the context
+    # with an illegal instruction at others.
     x = random(*shape)
-    check_box(x, (1,) * len(shape), box)
-    check_box(x, (-1,) * len(shape), box)
-    check_box(x, tuple(n - 2 for n in shape), box)
+    outer = shape[:-1]
+    check_box(x, (*(1 for _ in outer), 4), box)
+    check_box(x, (*(-1 for _ in outer), -4), box)
+    check_box(x, (*(n - 2 for n in outer), shape[-1] - 4), box)
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:3], ids=str)
