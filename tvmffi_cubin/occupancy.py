@@ -35,8 +35,8 @@ class Occupancy:
     max_cooperative_blocks : int
         Blocks of the largest cooperative grid; 0 where the device has none.
     max_cluster_blocks : int
-        Blocks of the largest cluster, beyond the portable 8 where the device has it; 1 where the
-        device has no clusters.
+        Blocks of the largest cluster, beyond the portable 8 where the device has it, and no more
+        than the kernel fixes; 1 where the device has no clusters, 0 where no block fits.
     max_active_clusters : int
         Clusters of the given size that the device holds; 0 without a cluster.
     registers : int

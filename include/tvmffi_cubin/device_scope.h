@@ -50,9 +50,13 @@ class DeviceScope {
     CUdevice current = -1;
     if (driver->cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device) return {};
     CUcontext context = nullptr;
-    Status status = PrimaryContext(driver, device, &context);
-    if (!status.ok()) return status;
-    CUresult result = driver->cuCtxPushCurrent(context);
+    const Status status = PrimaryContext(driver, device, &context);
+    return status.ok() ? Enter(driver, context) : status;
+  }
+
+  /*! \brief Enters a context. */
+  Status Enter(const Driver* driver, CUcontext context) {
+    const CUresult result = driver->cuCtxPushCurrent(context);
     if (result != CUDA_SUCCESS) return {result, "cuCtxPushCurrent"};
     pushed_on_ = driver;
     return {};

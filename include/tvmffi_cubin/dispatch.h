@@ -55,6 +55,12 @@ struct DispatchTarget {
 /*! \brief The device that a launch goes to where none is chosen. */
 int LaunchDevice(const Driver* driver, CUstream stream);
 
+/*!
+ * \brief Enters where a launch goes: its device; where none is chosen the stream's context, on a
+ * default stream the current one, device 0's in a thread that has none.
+ */
+Status EnterLaunch(const Driver* driver, CUstream stream, int device, DeviceScope* scope);
+
 /*! \brief Launches again where a kernel's own cluster, which no attribute tells, needs opting in.
  */
 Status DispatchFixedCluster(const DispatchTarget& target, const CUlaunchConfig& config, void** args,
@@ -104,6 +110,16 @@ TVMFFI_CUBIN_COLD int LaunchDevice(const Driver* driver, CUstream stream) {
   return device;
 }
 
+TVMFFI_CUBIN_COLD Status EnterLaunch(const Driver* driver, CUstream stream, int device,
+                                     DeviceScope* scope) {
+  if (device >= 0) return scope->Enter(driver, device);
+  if (!IsCreatedStream(stream)) return scope->Enter(driver, CurrentDevice(driver));
+  CUcontext context = nullptr;
+  // Of a dead stream the launch itself says more.
+  if (entry::cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return {};
+  return scope->Enter(driver, context);
+}
+
 TVMFFI_CUBIN_COLD Status DispatchFixedCluster(const DispatchTarget& target,
                                               const CUlaunchConfig& config, void** args, int device,
                                               const Status& first) {
@@ -130,13 +146,12 @@ TVMFFI_CUBIN_COLD Status DispatchElsewhere(const DispatchTarget& target,
   if (wanted == nullptr || wanted == current) {
     return DispatchFixedCluster(target, config, args, CurrentDevice(driver), first);
   }
-  const CUresult result = driver->cuCtxPushCurrent(wanted);
-  if (result != CUDA_SUCCESS) return {result, "cuCtxPushCurrent"};
+  DeviceScope scope;
+  Status status = scope.Enter(driver, wanted);
+  if (!status.ok()) return status;
   const int device = CurrentDevice(driver);
-  Status status = target.LaunchHere(config, args, device);
-  status = DispatchFixedCluster(target, config, args, device, status);
-  driver->cuCtxPopCurrent(&current);
-  return status;
+  status = target.LaunchHere(config, args, device);
+  return DispatchFixedCluster(target, config, args, device, status);
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -85,7 +85,10 @@ class __attribute__((visibility("default"))) CubinKernel {
     static_assert(!(std::is_null_pointer_v<Args> || ...),
                   "nullptr has no bytes of its own: pass static_cast<T*>(nullptr)");
     constexpr size_t kSizes[] = {sizeof(Args)..., 0};
-    if (handle_ != nullptr) parameters_.Check(handle_, kSizes, sizeof...(Args));
+    if (handle_ != nullptr) {
+      const Status status = parameters_.Check(driver_, handle_, config, kSizes, sizeof...(Args));
+      if (!status.ok()) return status;
+    }
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(std::addressof(args)))...,
                         nullptr};
     return Launch(pointers, config);
@@ -227,7 +230,9 @@ TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfi
   problem->result = CUDA_SUCCESS;
   if (handle_ == nullptr || InForkedChild()) return status;
   if (device < 0) device = LaunchDevice(driver_, config.hStream);
-  if (!FindLimit(driver_, device, handle_, config, limit, sizeof(limit))) return status;
+  if (!FindRefusal(driver_, device, handle_, config, status.result, limit, sizeof(limit))) {
+    return status;
+  }
   problem->result = status.result;
   snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", KernelName(handle_),
            limit);

@@ -14,7 +14,9 @@
 
 #include "capture_scope.h"
 #include "cold.h"
+#include "dispatch.h"
 #include "driver_entry.h"
+#include "launch_config.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -45,16 +47,23 @@ class KernelParameters {
 
   /*!
    * \brief Checks a launch's arguments.
+   * \param config Where the launch goes: the driver does not tell the sizes outside a context.
    * \param sizes Bytes of each.
+   * \return What kept the device from being entered.
    * \throws TypeError Their number or a size is not the kernel's.
    */
-  void Check(CUkernel kernel, const size_t* sizes, size_t count) {
+  Status Check(const Driver* driver, CUkernel kernel, const LaunchConfig& config,
+               const size_t* sizes, size_t count) {
     const Table* table = table_.load(std::memory_order_acquire);
-    if (__builtin_expect(table == nullptr, 0)) table = Read(kernel);
-    if (table == nullptr || !table->known) return;
+    if (__builtin_expect(table == nullptr, 0)) {
+      const Status status = Read(driver, kernel, config, &table);
+      if (!status.ok()) return status;
+    }
+    if (table == nullptr || !table->known) return {};
     bool same = table->sizes.size() == count;
     for (size_t i = 0; same && i < count; ++i) same = table->sizes[i] == sizes[i];
     if (__builtin_expect(!same, 0)) Throw(kernel, table->sizes, sizes, count);
+    return {};
   }
 
  private:
@@ -64,7 +73,8 @@ class KernelParameters {
   };
 
   /*! \brief Reads the table; null where the driver cannot tell now and may later. */
-  const Table* Read(CUkernel kernel);
+  Status Read(const Driver* driver, CUkernel kernel, const LaunchConfig& config,
+              const Table** table);
 
   [[noreturn]] static void Throw(CUkernel kernel, const std::vector<size_t>& wanted,
                                  const size_t* sizes, size_t count);
@@ -74,8 +84,12 @@ class KernelParameters {
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD const KernelParameters::Table* KernelParameters::Read(CUkernel kernel) {
+TVMFFI_CUBIN_COLD Status KernelParameters::Read(const Driver* driver, CUkernel kernel,
+                                                const LaunchConfig& config, const Table** table) {
   CaptureScope relaxed;
+  DeviceScope scope;
+  const Status status = EnterLaunch(driver, config.Get().hStream, config.GetDevice(), &scope);
+  if (!status.ok()) return status;
   auto read = std::make_unique<Table>();
   size_t offset = 0, size = 0;
   CUresult result = CUDA_SUCCESS;
@@ -84,10 +98,10 @@ TVMFFI_CUBIN_COLD const KernelParameters::Table* KernelParameters::Read(CUkernel
     if (result == CUDA_SUCCESS) read->sizes.push_back(size);
   }
   read->known = result == CUDA_ERROR_INVALID_VALUE;  // what it says of the one past the last
-  if (!read->known && result != CUDA_ERROR_NOT_FOUND) return nullptr;
-  const Table* none = nullptr;
-  if (!table_.compare_exchange_strong(none, read.get())) return none;  // another thread was first
-  return read.release();
+  if (!read->known && result != CUDA_ERROR_NOT_FOUND) return {};
+  *table = nullptr;
+  if (table_.compare_exchange_strong(*table, read.get())) *table = read.release();
+  return {};  // else another thread was first, and the table is its
 }
 
 [[noreturn]] TVMFFI_CUBIN_COLD void KernelParameters::Throw(CUkernel kernel,

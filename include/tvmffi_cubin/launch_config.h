@@ -17,8 +17,7 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-// By number, as kPreferredClusterDimension is: not every header of CUDA 12 has them.
-constexpr CUlaunchAttributeID kLaunchCompletionEvent = static_cast<CUlaunchAttributeID>(12);
+// By number, as kPreferredClusterDimension is: not every header of CUDA 12 has it.
 constexpr CUlaunchAttributeID kSharedMemCarveout = static_cast<CUlaunchAttributeID>(14);
 
 /*! \brief One to three dimensions; those left out are 1. */

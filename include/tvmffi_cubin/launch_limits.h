@@ -24,6 +24,13 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 bool FindLimit(const Driver* driver, int device, CUkernel kernel, const CUlaunchConfig& config,
                char* text, size_t size);
 
+/*!
+ * \brief Finds what a refused launch did wrong: a limit, or what the driver's answer tells of.
+ * \return As FindLimit.
+ */
+bool FindRefusal(const Driver* driver, int device, CUkernel kernel, const CUlaunchConfig& config,
+                 CUresult answer, char* text, size_t size);
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 /*! \brief A launch whose limits are looked for, and where the answer goes. */
@@ -115,15 +122,32 @@ TVMFFI_CUBIN_COLD bool FindClusterShapeLimit(const LimitSearch& launch, const Cl
   return false;
 }
 
+TVMFFI_CUBIN_COLD bool FindPreferredLimit(const LimitSearch& launch, const ClusterShape& cluster) {
+  const auto* value = FindAttribute(launch.config, kPreferredClusterDimension);
+  if (value == nullptr) return false;
+  const ClusterShape preferred = ClusterIn(value);
+  if (cluster.x == 0) {
+    return launch.Found("preferred_cluster is given without cluster, its least size");
+  }
+  const struct {
+    char axis;
+    unsigned preferred, cluster;
+  } rows[] = {
+      {'x', preferred.x, cluster.x}, {'y', preferred.y, cluster.y}, {'z', preferred.z, cluster.z}};
+  for (const auto& row : rows) {
+    if (row.cluster == 0 || row.preferred % row.cluster == 0) continue;
+    return launch.Found("preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u", row.axis,
+                        row.preferred, row.axis, row.cluster);
+  }
+  return FindClusterShapeLimit(launch, preferred, "preferred_cluster");
+}
+
 TVMFFI_CUBIN_COLD bool FindClusterLimit(const LimitSearch& launch, const ClusterShape& cluster,
                                         const Occupancy& occupancy) {
   const auto* asked = FindAttribute(launch.config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  const auto* preferred = FindAttribute(launch.config, kPreferredClusterDimension);
-  if (asked == nullptr && cluster.x == 0) return false;
+  if (asked == nullptr && cluster.x == 0) return FindPreferredLimit(launch, cluster);
   ClusterShape fixed;
-  CUlaunchConfig plain = launch.config;
-  plain.numAttrs = 0;
-  FindCluster(launch.driver, launch.kernel, launch.device, plain, &fixed);
+  FindFixedCluster(launch.driver, launch.kernel, launch.device, &fixed);
   if (fixed.x != 0 && (fixed.x != cluster.x || fixed.y != cluster.y || fixed.z != cluster.z)) {
     return launch.Found("the cluster is %u x %u x %u, the kernel was compiled for %u x %u x %u",
                         cluster.x, cluster.y, cluster.z, fixed.x, fixed.y, fixed.z);
@@ -143,8 +167,7 @@ TVMFFI_CUBIN_COLD bool FindClusterLimit(const LimitSearch& launch, const Cluster
                         static_cast<unsigned long long>(blocks), launch.device,
                         occupancy.cluster_blocks);
   }
-  return preferred != nullptr &&
-         FindClusterShapeLimit(launch, ClusterIn(preferred), "preferred_cluster");
+  return FindPreferredLimit(launch, cluster);
 }
 
 TVMFFI_CUBIN_COLD bool FindCooperativeLimit(const LimitSearch& launch, const Occupancy& occupancy) {
@@ -165,11 +188,16 @@ TVMFFI_CUBIN_COLD bool FindLimit(const Driver* driver, int device, CUkernel kern
   if (FindDimensionLimit(launch) || FindBlockLimit(launch)) return true;
   Occupancy occupancy;
   ClusterShape cluster;
-  if (!FindCluster(driver, kernel, device, config, &cluster).ok() ||
-      !FindOccupancy(driver, kernel, device, config, &occupancy).ok()) {
+  ClusterLimits clusters;
+  if (!FindCluster(driver, kernel, device, config, &cluster).ok()) return false;
+  // A launch that was refused for something else was not opted in yet.
+  const bool to_allow = cluster.Blocks() > kPortableClusterBlocks &&
+                        launch.Attribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) == 0;
+  if (!FindOccupancy(driver, kernel, device, config, &occupancy, nullptr,
+                     to_allow ? &clusters : nullptr)
+           .ok()) {
     return false;
   }
-  if (FindClusterLimit(launch, cluster, occupancy)) return true;
   if (occupancy.blocks_per_sm == 0) {
     return launch.Found(
         "no block of %llu threads (%d registers each) and %u bytes of dynamic "
@@ -177,7 +205,23 @@ TVMFFI_CUBIN_COLD bool FindLimit(const Driver* driver, int device, CUkernel kern
         static_cast<unsigned long long>(launch.Threads()),
         launch.Attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), config.sharedMemBytes, device);
   }
-  return FindCooperativeLimit(launch, occupancy);
+  return FindClusterLimit(launch, cluster, occupancy) || FindCooperativeLimit(launch, occupancy);
+}
+
+TVMFFI_CUBIN_COLD bool FindRefusal(const Driver* driver, int device, CUkernel kernel,
+                                   const CUlaunchConfig& config, CUresult answer, char* text,
+                                   size_t size) {
+  if (FindLimit(driver, device, kernel, config, text, size)) return true;
+  const bool programmatic =
+      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != nullptr;
+  const bool completion = FindAttribute(config, kLaunchCompletionEvent) != nullptr;
+  if (answer != CUDA_ERROR_NOT_SUPPORTED || (!programmatic && !completion)) return false;
+  snprintf(text, size,
+           "the event of %s%s%s must have been made without timing (CU_EVENT_DISABLE_TIMING; "
+           "torch.cuda.Event() is)",
+           programmatic ? "programmatic_event" : "", programmatic && completion ? " or " : "",
+           completion ? "launch_completion_event" : "");
+  return true;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

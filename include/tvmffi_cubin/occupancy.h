@@ -23,9 +23,12 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveClusters, 11070)
 struct Occupancy {
   int blocks_per_sm = 0;           // blocks that one multiprocessor holds
   int64_t cooperative_blocks = 0;  // largest cooperative grid; 0 where the device has none
-  int cluster_blocks = 1;          // blocks of the largest cluster; 1 where the device has none
-  int clusters = 0;                // clusters of the launch's size; 0 where it has no cluster
+  int cluster_blocks = 1;  // of the largest cluster; 1 where the device has none, 0 where none fits
+  int clusters = 0;        // clusters of the launch's size; 0 where it has no cluster
 };
+
+/*! \brief The cluster that a kernel was compiled for, if any. */
+Status FindFixedCluster(const Driver* driver, CUkernel kernel, int device, ClusterShape* cluster);
 
 /*! \brief The cluster of a launch: the attribute's, else the one that the kernel fixes. */
 Status FindCluster(const Driver* driver, CUkernel kernel, int device, const CUlaunchConfig& config,
@@ -52,10 +55,8 @@ TVMFFI_CUBIN_COLD Status ReadDeviceAttribute(const Driver* driver, int device,
   return {driver->cuDeviceGetAttribute(value, attribute, handle), "cuDeviceGetAttribute"};
 }
 
-TVMFFI_CUBIN_COLD Status FindCluster(const Driver* driver, CUkernel kernel, int device,
-                                     const CUlaunchConfig& config, ClusterShape* cluster) {
-  *cluster = ClusterIn(FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
-  if (cluster->x != 0) return {};
+TVMFFI_CUBIN_COLD Status FindFixedCluster(const Driver* driver, CUkernel kernel, int device,
+                                          ClusterShape* cluster) {
   CUdevice handle = 0;
   CUresult result = driver->cuDeviceGet(&handle, device);
   if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
@@ -74,9 +75,19 @@ TVMFFI_CUBIN_COLD Status FindCluster(const Driver* driver, CUkernel kernel, int 
   return {};
 }
 
+TVMFFI_CUBIN_COLD Status FindCluster(const Driver* driver, CUkernel kernel, int device,
+                                     const CUlaunchConfig& config, ClusterShape* cluster) {
+  *cluster = ClusterIn(FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
+  return cluster->x != 0 ? Status() : FindFixedCluster(driver, kernel, device, cluster);
+}
+
 /*! \brief Fills in what concerns clusters; the device, which has them, is current. */
-TVMFFI_CUBIN_COLD Status FindClusterOccupancy(CUkernel kernel, const CUlaunchConfig& config,
+TVMFFI_CUBIN_COLD Status FindClusterOccupancy(const Driver* driver, CUkernel kernel, int device,
+                                              const CUlaunchConfig& config,
                                               const ClusterShape& cluster, Occupancy* occupancy) {
+  ClusterShape fixed;
+  const Status status = FindFixedCluster(driver, kernel, device, &fixed);
+  if (!status.ok()) return status;
   const CUfunction function = reinterpret_cast<CUfunction>(kernel);
   CUlaunchConfig shape = config;
   shape.hStream = nullptr;  // the driver would take the stream's device
@@ -88,7 +99,13 @@ TVMFFI_CUBIN_COLD Status FindClusterOccupancy(CUkernel kernel, const CUlaunchCon
   shape.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
   CUresult result =
       entry::cuOccupancyMaxPotentialClusterSize(&occupancy->cluster_blocks, function, &shape);
+  // What the driver says of a kernel whose own cluster is larger than it may be.
+  if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) occupancy->cluster_blocks = 0, result = {};
   if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxPotentialClusterSize"};
+  // Of any other such kernel it tells what would fit if its size were free.
+  if (fixed.x != 0 && fixed.Blocks() < static_cast<uint64_t>(occupancy->cluster_blocks)) {
+    occupancy->cluster_blocks = static_cast<int>(fixed.Blocks());
+  }
   if (cluster.x == 0) return {};
   CUlaunchAttribute attribute{};
   attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -99,7 +116,7 @@ TVMFFI_CUBIN_COLD Status FindClusterOccupancy(CUkernel kernel, const CUlaunchCon
   shape.numAttrs = 1;
   result = entry::cuOccupancyMaxActiveClusters(&occupancy->clusters, function, &shape);
   // One that the device cannot have at all is no failure: none of them fits.
-  if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) occupancy->clusters = 0, result = CUDA_SUCCESS;
+  if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) occupancy->clusters = 0, result = {};
   return {result, "cuOccupancyMaxActiveClusters"};
 }
 
@@ -135,7 +152,9 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, in
       &occupancy->blocks_per_sm, reinterpret_cast<CUfunction>(kernel),
       threads < INT32_MAX ? static_cast<int>(threads) : INT32_MAX, config.sharedMemBytes);
   if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
-  if (has_clusters) status = FindClusterOccupancy(kernel, config, cluster, occupancy);
+  if (has_clusters) {
+    status = FindClusterOccupancy(driver, kernel, device, config, cluster, occupancy);
+  }
   if (!status.ok() || !cooperates) return status;
   occupancy->cooperative_blocks =
       cluster.Blocks() > 1 ? static_cast<int64_t>(occupancy->clusters * cluster.Blocks())

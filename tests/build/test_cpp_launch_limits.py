@@ -12,6 +12,7 @@ from wrapper_workshop import load_anew
 from tvmffi_cubin import LaunchError, LaunchLimitError
 
 NON_PORTABLE = 14
+MAX_REGISTERS_OF_SM = 82
 
 
 @pytest.fixture
@@ -80,7 +81,11 @@ class TestRefusals:
          r"the cluster has 32 blocks, device 0 allows 16"),
         ([("grid", (8, 1, 1)), ("cluster", (0, 1, 1))], r"cluster.x is 0"),
         ([("grid", (8, 1, 1)), ("cluster", (2, 1, 1)), ("preferred_cluster", (3, 1, 1))],
-         r"preferred_cluster.x of 3"),
+         r"preferred_cluster.x is 3, wanted a multiple of cluster.x, 2"),
+        ([("grid", (6, 1, 1)), ("cluster", (2, 1, 1)), ("preferred_cluster", (4, 1, 1))],
+         r"grid.x is 6, which preferred_cluster.x of 4 does not divide"),
+        ([("grid", (8, 1, 1)), ("preferred_cluster", (4, 1, 1))],
+         r"preferred_cluster is given without cluster"),
         ([("grid", (100_000, 1, 1)), ("cooperative", (1,))],
          r"cooperative grid has 100000 blocks, device 0 can hold \d+ of this shape at once"),
         ([("grid", (65536, 1, 1)), ("cooperative", (1,)), ("cluster", (2, 1, 1))],
@@ -157,6 +162,38 @@ class TestRefusals:
                 launching.run(table, y, y)
             assert driver_stub.object_counts().pushed_contexts == 1
 
+    def test_a_block_that_fits_nowhere_is_no_matter_of_its_cluster(
+        self, launching, arrays, driver_stub
+    ):
+        driver_stub.set_attribute(0, MAX_REGISTERS_OF_SM, 64)
+        setters = [("grid", (8, 1, 1)), ("cluster", (2, 1, 1)), ("cooperative", (1,))]
+        with pytest.raises(LaunchLimitError, match=r"no block of 32 threads .* fits"):
+            launching.run(rows(setters), *arrays)
+
+    def test_what_else_is_refused_of_a_kernel_with_a_large_cluster_is_not_its_cluster(
+        self, launching, driver_stub
+    ):
+        y = cuda_array(driver_stub, 32)
+        driver_stub.fail("cuLaunchKernelEx", 1)  # before the driver has looked at the cluster
+        with pytest.raises(LaunchError, match="^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"):
+            launching.run_wide(rows([("device", (0,))]), y)
+        driver_stub.fail("cuLaunchKernelEx", 1)
+        with pytest.raises(LaunchLimitError, match=r"grid.x is 15, which cluster.x of 16"):
+            launching.run_wide(rows([("device", (1,)), ("grid", (15, 1, 1))]), y)
+
+    @pytest.mark.parametrize("name", ["programmatic_event", "launch_completion_event"])
+    def test_an_event_with_timing_is_said_to_be_one(self, name, launching, arrays, driver_stub):
+        with driver_stub.current_device(0):
+            with driver_stub.event(timed=True) as event:
+                setters = [(name, (event, 0, 0)[: 3 if name == "programmatic_event" else 2])]
+                with pytest.raises(LaunchLimitError, match="CUDA_ERROR_NOT_SUPPORTED") as error:
+                    launching.run(rows(setters), *arrays)
+            with driver_stub.event(timed=False) as event:
+                setters = [(name, (event, 0, 0)[: 3 if name == "programmatic_event" else 2])]
+                launching.run(rows(setters), *arrays)
+        wanted = f"launch of add_one: the event of {name} must have been made without timing"
+        assert wanted in str(error.value)
+
 
 class TestOccupancy:
     def test_counts_blocks_cooperative_grids_and_clusters(self, launching, driver_stub):
@@ -172,6 +209,16 @@ class TestOccupancy:
     def test_a_kernel_s_own_cluster_counts(self, launching, driver_stub):
         _, cooperative, largest, clusters = launching.occupancy(rows([]), "wide", 0)
         assert (largest, cooperative) == (16, 16 * clusters)
+
+    def test_no_cluster_is_larger_than_the_kernel_s_own(self, launching, driver_stub):
+        _, cooperative, largest, clusters = launching.occupancy(rows([]), "paired", 0)
+        assert (largest, cooperative) == (2, 2 * clusters)
+
+    def test_where_no_block_fits_nothing_does(self, launching, driver_stub):
+        table = rows([("block", (1024, 2, 1)), ("cluster", (2, 1, 1))])
+        assert list(launching.occupancy(table, "add_one", 0)) == [0, 0, 0, 0]
+        table = rows([("dynamic_smem_bytes", (300_000,))])
+        assert list(launching.occupancy(table, "add_one", 0)) == [0, 0, 0, 0]
 
     def test_is_that_of_the_device(self, launching, driver_stub):
         driver_stub.set_attribute(1, 16, 10)

@@ -26,7 +26,7 @@ ONE_EACH = {
     "cooperative": (1,),
     "priority": (-3,),
     "mem_sync_domain": (1,),
-    "mem_sync_domain_map": (3, 5),
+    "mem_sync_domain_map": (3, 2),
     "shared_mem_carveout": (50,),
 }
 
@@ -195,6 +195,24 @@ class TestTypedLaunch:
         launching.run(rows([]), *arrays)
         with pytest.raises(TypeError, match="takes 3 arguments"):
             launching.typed(2, arrays[0])
+
+    @pytest.mark.parametrize("where", ["device", "stream", "default"])
+    def test_the_sizes_are_read_where_the_launch_goes(self, where, launching, driver_stub):
+        device = 0 if where == "default" else 1
+        y = cuda_array(driver_stub, 8, device=device)
+        with driver_stub.stream(device=1) as stream:
+            given = {"device": [("device", (1,))], "stream": [("stream", (stream,))]}
+            launching.run(rows(given.get(where, [])), y, y)
+        asked = driver_stub.calls("cuKernelGetParamInfo")
+        assert [call.device for call in asked] == [device] * 4
+        assert [launch.device for launch in driver_stub.launches()] == [device]
+        assert driver_stub.object_counts().pushed_contexts == 0
+
+    def test_a_device_that_cannot_be_entered_is_an_error(self, launching, driver_stub):
+        y = cuda_array(driver_stub, 8)
+        with pytest.raises(LaunchError, match="^cuDeviceGet failed: CUDA_ERROR_INVALID_DEVICE"):
+            launching.run(rows([("device", (63,))]), y, y)
+        assert driver_stub.object_counts().pushed_contexts == 0
 
     def test_an_empty_kernel_is_no_crash(self, launching, arrays):
         with pytest.raises(LaunchError, match="CUDA_ERROR_INVALID_HANDLE"):

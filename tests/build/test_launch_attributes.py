@@ -246,6 +246,20 @@ def test_an_event_at_the_call_is_a_handle_or_a_library_s_own(
     assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 7, 0)}
 
 
+@pytest.mark.parametrize("name", ["programmatic_event", "launch_completion_event"])
+def test_an_event_with_timing_is_said_to_be_one(attribute_module, driver_stub, x, name):
+    wanted = f"plain: launch of k: the event of {name} must have been made without timing"
+    with driver_stub.current_device(0):
+        with (
+            driver_stub.event(timed=True) as event,
+            pytest.raises(tc.LaunchLimitError, match=wanted),
+        ):
+            attribute_module.plain.configure(**{name: event})(x, 1)
+        with driver_stub.event(timed=False) as event:
+            attribute_module.plain.configure(**{name: event})(x, 1)
+    assert len(driver_stub.launches()) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -283,6 +283,12 @@ def test_the_occupancy_of_a_kernel_is_told(attribute_module, driver_stub):
     assert attribute_module.plain.occupancy(cluster=2).max_active_clusters > 0
 
 
+def test_no_cluster_is_larger_than_the_kernel_s_own(attribute_module, driver_stub):
+    found = attribute_module.fixed.occupancy(device=0)
+    assert found.max_cluster_blocks == 4
+    assert found.max_cooperative_blocks == 4 * found.max_active_clusters > 0
+
+
 def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_stub):
     with pytest.raises(TypeError, match=r"k_free\.occupancy: the block is not known before a call"):
         attribute_module.k_free.occupancy()

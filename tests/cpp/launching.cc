@@ -22,9 +22,11 @@ tvmffi_cubin::CubinKernel& Kernel(const tvm::ffi::String& name) {
   static auto shared = EMBED_CUBIN_GET_KERNEL(kernels, "shared");
   static auto by_value = EMBED_CUBIN_GET_KERNEL(kernels, "by_value");
   static auto wide = EMBED_CUBIN_GET_KERNEL(kernels, "wide");
+  static auto paired = EMBED_CUBIN_GET_KERNEL(kernels, "paired");
   return name == "shared"     ? shared
          : name == "by_value" ? by_value
          : name == "wide"     ? wide
+         : name == "paired"   ? paired
                               : add_one;
 }
 

@@ -103,6 +103,7 @@ def test_a_cluster_that_the_kernel_fixes(mod):
     out = torch.zeros(64, dtype=torch.int32, device="cuda")
     mod.fixed(out)
     assert out.tolist() == [2] * 64
+    assert mod.fixed.occupancy().max_cluster_blocks == 2
     with pytest.raises(ValueError, match=r"grid\.x is 3, wanted a multiple of cluster\.x, 2"):
         mod.fixed[3, 32](out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,15 @@ def test_a_launch_records_an_event(launches, name):
     assert y.tolist() == next_in_cluster((32, 1, 1), (2, 1, 1))
 
 
+@pytest.mark.parametrize("name", ["programmatic_event", "launch_completion_event"])
+def test_an_event_with_timing_is_said_to_be_one(launches, name):
+    event = torch.cuda.Event(enable_timing=True)
+    event.record()
+    values = (event.cuda_event, 0, 0)[: 3 if name == "programmatic_event" else 2]
+    with pytest.raises(tc.LaunchLimitError, match=f"event of {name} must have been made without"):
+        launches.run("ring", rows([(name, values)]), zeros(1))
+
+
 def test_priorities_domains_and_carveouts_go_along(launches):
     y = zeros(32)
     setters = [
@@ -143,6 +153,12 @@ def test_typed_arguments_are_checked_against_the_image(launches):
     assert y.item() == 4200
     with pytest.raises(TypeError, match="add: argument 2 of 3 has 4 bytes, .* parameter has 8"):
         launches.add(False, y)
+
+
+def test_typed_arguments_are_checked_in_a_thread_that_never_used_cuda(launches):
+    y, table = zeros(1), rows([])
+    with ThreadPoolExecutor(1) as thread, pytest.raises(TypeError, match="add takes 3 arguments"):
+        thread.submit(launches.run, "add", table, y).result()
 
 
 @pytest.mark.parametrize(
@@ -171,3 +187,5 @@ def test_occupancy_is_the_device_s(launches):
     assert largest >= 16
     assert clusters >= 1
     assert cooperative == 16 * clusters
+    assert launches.occupancy("wide", rows([]), 0)[2] == 16
+    assert list(launches.occupancy("ring", rows([("block", (64, 32, 1))]), 0)) == [0, 0, 0, 0]

@@ -129,6 +129,10 @@ def test_an_event_of_the_launch_orders_another_stream(pair, arrays):
     event.synchronize()
     torch.cuda.synchronize()
     assert data.item() == 2
+    timed = torch.cuda.Event(enable_timing=True)
+    timed.record()
+    with pytest.raises(tc.LaunchLimitError, match="programmatic_event must have been made without"):
+        mod.first.configure(programmatic_event=timed)(times, data, NS)
 
 
 @pytest.mark.parametrize(

@@ -85,12 +85,13 @@ typedef struct {
 
 STUB_EXPORT void stub_object_counts(StubObjectCounts* counts) {
   pthread_mutex_lock(&stub.mutex);
-  *counts = (StubObjectCounts){.pushed_contexts = stub.stacked, .events = stub.events};
+  *counts = (StubObjectCounts){.pushed_contexts = stub.stacked};
   for (StubLibrary* library = stub.libraries; library; library = library->next) {
     ++counts->libraries;
   }
   for (int i = 0; i < kMaxDevices; ++i) counts->retained_contexts += stub.contexts[i].retained;
   for (StubStream* stream = stub.streams; stream; stream = stream->next) ++counts->streams;
+  for (StubEvent* event = stub.events; event; event = event->next) ++counts->events;
   for (StubRange* range = stub.ranges; range; range = range->next) {
     counts->allocations += range->owned;
   }

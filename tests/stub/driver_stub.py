@@ -199,3 +199,13 @@ class DriverStub:
         finally:
             self.call("cuStreamDestroy_v2", handle)
             self.call("cuDevicePrimaryCtxRelease_v2", device)
+
+    @contextmanager
+    def event(self, *, timed: bool) -> Iterator[int]:
+        """Make an event in the current context."""
+        handle = ctypes.c_void_p()
+        self.call("cuEventCreate", ctypes.byref(handle), 0 if timed else 2)
+        try:
+            yield handle.value or 0
+        finally:
+            self.call("cuEventDestroy_v2", handle)

@@ -90,12 +90,10 @@ CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* off
                                       size_t* size) {
   STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu,'index':%zu", (size_t)kernel, index);
   STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
-  CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  StubContext* context = NULL;
+  STUB_TRY(StubActiveContext(&context));
   const StubKernelInfo* info = NULL;
-  for (int device = 0; device < stub.device_count && result != CUDA_SUCCESS; ++device) {
-    result = StubKernelOn(kernel, device, &info, NULL);
-  }
-  STUB_TRY(result);
+  STUB_TRY(StubKernelOn(kernel, context->device, &info, NULL));
   STUB_REQUIRE(offset != NULL && index < (size_t)info->param_count, CUDA_ERROR_INVALID_VALUE);
   *offset = (size_t)info->params[index].offset;
   if (size != NULL) *size = (size_t)info->params[index].size;

@@ -35,12 +35,14 @@ static const unsigned int* FindCluster(const CUlaunchConfig* config, int id) {
   return found;
 }
 
-/* The preferred cluster is a multiple of the regular one; without that it means nothing. */
-static CUresult CheckPreferred(const CUlaunchConfig* config, const unsigned int* preferred) {
-  const unsigned int* regular = FindCluster(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+/* The preferred cluster is a multiple of the regular one, which there must be. */
+static CUresult CheckPreferred(const CUlaunchConfig* config, const StubKernelInfo* info,
+                               const unsigned int* preferred) {
+  const unsigned int* asked = FindCluster(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   const unsigned int grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
-  for (int i = 0; i < 3 && regular != NULL; ++i) {
-    if (regular[i] == 0 || preferred[i] == 0 || preferred[i] % regular[i] != 0 ||
+  for (int i = 0; i < 3; ++i) {
+    unsigned int regular = asked != NULL ? asked[i] : (unsigned int)info->cluster[i];
+    if (regular == 0 || preferred[i] == 0 || preferred[i] % regular != 0 ||
         grid[i] % preferred[i] != 0) {
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
@@ -49,7 +51,7 @@ static CUresult CheckPreferred(const CUlaunchConfig* config, const unsigned int*
 }
 
 CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
-                       const StubSettings* settings, int device, uint64_t* blocks) {
+                       uint64_t* blocks) {
   const unsigned int* asked = FindCluster(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   const unsigned int grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
   *blocks = 0;
@@ -62,9 +64,7 @@ CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
     if (!allowed || size == 0 || grid[i] % size != 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     *blocks *= size;
   }
-  return *blocks <= (uint64_t)StubLargestCluster(settings, device)
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  return CUDA_SUCCESS;
 }
 
 static CUresult CheckCooperative(const CUlaunchConfig* config, const Target* target) {
@@ -74,13 +74,31 @@ static CUresult CheckCooperative(const CUlaunchConfig* config, const Target* tar
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   uint64_t cluster = 0;
-  CUresult result = StubClusterOf(config, target->info, target->settings, target->device, &cluster);
+  CUresult result = StubClusterOf(config, target->info, &cluster);
   if (result != CUDA_SUCCESS) return result;
   if (cluster == 0) cluster = 1;
-  uint64_t resident =
-      cluster * (uint64_t)StubActiveClusters(target->info, target->device, threads,
-                                             config->sharedMemBytes, cluster);
+  uint64_t resident = cluster * (uint64_t)StubActiveClusters(target->info, target->settings,
+                                                             target->device, threads,
+                                                             config->sharedMemBytes, cluster);
   return blocks <= resident ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
+static CUresult AtMost(unsigned int value, unsigned int most) {
+  return value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult CheckDomainMap(const CUlaunchAttributeValue* value, int device) {
+  int count = StubAttribute(device, CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
+  CUresult first = AtMost(value->memSyncDomainMap.default_, (unsigned int)count - 1);
+  CUresult second = AtMost(value->memSyncDomainMap.remote, (unsigned int)count - 1);
+  return first != CUDA_SUCCESS ? first : second;
+}
+
+/* What is no event of this library's is taken for one: tests make addresses up. */
+static CUresult CheckEvent(CUevent handle) {
+  if (handle == NULL) return CUDA_ERROR_INVALID_HANDLE;
+  const StubEvent* event = StubFindEvent(handle);
+  return event != NULL && event->timed ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 static CUresult CheckAttribute(const CUlaunchConfig* config, const Target* target,
@@ -90,16 +108,22 @@ static CUresult CheckAttribute(const CUlaunchConfig* config, const Target* targe
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
       return value->cooperative ? CheckCooperative(config, target) : CUDA_SUCCESS;
     case kPreferredCluster:
-      return CheckPreferred(config, &value->clusterDim.x);
+      return CheckPreferred(config, target->info, &value->clusterDim.x);
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return AtMost(value->clusterSchedulingPolicyPreference, 2);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      return AtMost(value->memSyncDomain, 1);
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      return CheckDomainMap(value, target->device);
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       return CUDA_ERROR_INVALID_VALUE;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-      return value->programmaticEvent.event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+      return CheckEvent(value->programmaticEvent.event);
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
       return CUDA_ERROR_NOT_SUPPORTED;
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return value->sharedMemCarveout <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+      return AtMost(value->sharedMemCarveout, 100);
     default:
       return (unsigned)attribute->id <= kLastAttribute ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
@@ -111,8 +135,11 @@ CUresult StubCheckLaunch(const CUlaunchConfig* config, const Target* target) {
   int limit = StubDynamicLimit(target->info, target->settings, target->device);
   if (config->sharedMemBytes > (unsigned int)limit) return CUDA_ERROR_INVALID_VALUE;
   uint64_t cluster = 0;
-  result = StubClusterOf(config, target->info, target->settings, target->device, &cluster);
+  result = StubClusterOf(config, target->info, &cluster);
   if (result != CUDA_SUCCESS) return result;
+  if (cluster > (uint64_t)StubLargestCluster(target->settings, target->device)) {
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  }
   for (unsigned int i = 0; i < config->numAttrs; ++i) {
     result = CheckAttribute(config, target, &config->attrs[i]);
     if (result != CUDA_SUCCESS) return result;

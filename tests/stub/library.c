@@ -163,7 +163,7 @@ CUresult CUDAAPI cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   STUB_TRY(StubKernelOn(kernel, context->device, &info, NULL));
   StubFunction* made = &kernel->functions[context - stub.contexts];
   if (made->kernel == NULL) {
-    *made = (StubFunction){kernel, context, kernel->settings[context->device], stub.eager};
+    *made = (StubFunction){kernel, context, kernel->settings[context->device]};
   }
   *function = made;
   return StubLeave(CUDA_SUCCESS);
@@ -174,8 +174,6 @@ CUresult CUDAAPI cuFuncLoad(CUfunction handle) {
   StubFunction* function = NULL;
   StubFindKernel(handle, &function);
   STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_HANDLE);
-  STUB_REQUIRE(function->loaded || !StubCaptureForbids(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   StubLogMore(",'name':'%s','on':%d", StubQuote(function->kernel->name), function->context->device);
-  function->loaded = true;
   return StubLeave(CUDA_SUCCESS);
 }

@@ -9,7 +9,10 @@ enum { kGpcMultiprocessors = 16 };
 
 static int Least(int a, int b) { return a < b ? a : b; }
 
-int StubOccupancy(const StubKernelInfo* info, int device, int threads, size_t dynamic_smem) {
+int StubOccupancy(const StubKernelInfo* info, const StubSettings* settings, int device,
+                  int threads, size_t dynamic_smem) {
+  if (threads > info->max_threads) return 0;
+  if (dynamic_smem > (size_t)StubDynamicLimit(info, settings, device)) return 0;
   int reserved = StubAttribute(device, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
   size_t smem = dynamic_smem + (size_t)info->static_smem + (size_t)reserved;
   int warps = (threads + 31) / 32;
@@ -24,9 +27,10 @@ int StubOccupancy(const StubKernelInfo* info, int device, int threads, size_t dy
   return blocks;
 }
 
-int StubActiveClusters(const StubKernelInfo* info, int device, int threads, size_t dynamic_smem,
-                       uint64_t cluster) {
-  uint64_t per_sm = (uint64_t)StubOccupancy(info, device, threads, dynamic_smem);
+int StubActiveClusters(const StubKernelInfo* info, const StubSettings* settings, int device,
+                       int threads, size_t dynamic_smem, uint64_t cluster) {
+  if (cluster == 0 || cluster > (uint64_t)StubLargestCluster(settings, device)) return 0;
+  uint64_t per_sm = (uint64_t)StubOccupancy(info, settings, device, threads, dynamic_smem);
   uint64_t rest = (uint64_t)StubAttribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   uint64_t clusters = rest / kGpcMultiprocessors * (kGpcMultiprocessors * per_sm / cluster);
   return (int)(clusters + rest % kGpcMultiprocessors * per_sm / cluster);
@@ -53,9 +57,7 @@ CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunc
   *blocks = 0;
   STUB_REQUIRE(threads > 0, CUDA_ERROR_INVALID_VALUE);
   const StubSettings* settings = function ? &function->settings : &kernel->settings[device];
-  bool possible = threads <= info->max_threads &&
-                  dynamic_smem <= (size_t)StubDynamicLimit(info, settings, device);
-  if (possible) *blocks = StubOccupancy(info, device, threads, dynamic_smem);
+  *blocks = StubOccupancy(info, settings, device, threads, dynamic_smem);
   return StubLeave(CUDA_SUCCESS);
 }
 
@@ -71,7 +73,7 @@ static CUresult FindShape(const CUlaunchConfig* config, CUfunction handle, Shape
   StubStream* stream = NULL;
   StubContext* context = NULL;
   StubKernel* kernel = StubFindKernel(handle, &function);
-  if (config == NULL) return CUDA_ERROR_INVALID_VALUE;
+  if (config == NULL || handle == NULL) return CUDA_ERROR_INVALID_VALUE;
   if (kernel == NULL) return CUDA_ERROR_INVALID_HANDLE;
   CUresult result = StubStreamContext(config->hStream, &context, &stream);
   if (result != CUDA_SUCCESS) return result;
@@ -94,12 +96,13 @@ CUresult CUDAAPI cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle
   STUB_REQUIRE(size != NULL, CUDA_ERROR_INVALID_VALUE);
   Shape shape;
   STUB_TRY(FindShape(config, handle, &shape));
+  // A cluster that the kernel fixes is no answer, but it must be allowed.
   const int* fixed = shape.info->cluster;
-  *size = fixed[0] > 0 ? fixed[0] * fixed[1] * fixed[2]
-                       : StubLargestCluster(shape.settings, shape.device);
-  while (fixed[0] == 0 && *size > 1 &&
-         StubActiveClusters(shape.info, shape.device, shape.threads, config->sharedMemBytes,
-                            (uint64_t)*size) == 0) {
+  const int largest = StubLargestCluster(shape.settings, shape.device);
+  STUB_REQUIRE(fixed[0] * fixed[1] * fixed[2] <= largest, CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  *size = largest;
+  while (*size > 0 && StubActiveClusters(shape.info, shape.settings, shape.device, shape.threads,
+                                         config->sharedMemBytes, (uint64_t)*size) == 0) {
     *size /= 2;
   }
   return StubLeave(CUDA_SUCCESS);
@@ -112,9 +115,12 @@ CUresult CUDAAPI cuOccupancyMaxActiveClusters(int* count, CUfunction handle,
   Shape shape;
   STUB_TRY(FindShape(config, handle, &shape));
   uint64_t blocks = 0;
-  STUB_TRY(StubClusterOf(config, shape.info, shape.settings, shape.device, &blocks));
-  STUB_REQUIRE(blocks > 0, CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  *count = StubActiveClusters(shape.info, shape.device, shape.threads, config->sharedMemBytes,
-                              blocks);
+  STUB_TRY(StubClusterOf(config, shape.info, &blocks));
+  // Where all that the device has is allowed, none of the larger ones is active.
+  bool allowed = shape.settings->non_portable_cluster > 0 ||
+                 blocks <= (uint64_t)StubLargestCluster(shape.settings, shape.device);
+  STUB_REQUIRE(allowed, CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  *count = StubActiveClusters(shape.info, shape.settings, shape.device, shape.threads,
+                              config->sharedMemBytes, blocks);
   return StubLeave(CUDA_SUCCESS);
 }

@@ -142,10 +142,11 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return StubLeave(CUDA_SUCCESS);
 }
 
-struct CUevent_st {
-  StubContext* context;
-  bool recorded;
-};
+const StubEvent* StubFindEvent(CUevent handle) {
+  const StubEvent* event = stub.events;
+  while (event != NULL && event != handle) event = event->next;
+  return event;
+}
 
 CUresult CUDAAPI cuEventCreate(CUevent* event, unsigned int flags) {
   STUB_ENTER(STUB_INITIALIZED, "'flags':%u", flags);
@@ -154,8 +155,9 @@ CUresult CUDAAPI cuEventCreate(CUevent* event, unsigned int flags) {
   STUB_TRY(StubActiveContext(&context));
   *event = calloc(1, sizeof(**event));
   STUB_REQUIRE(*event != NULL, CUDA_ERROR_OUT_OF_MEMORY);
-  (*event)->context = context;
-  ++stub.events;
+  **event = (StubEvent){
+      .context = context, .timed = !(flags & CU_EVENT_DISABLE_TIMING), .next = stub.events};
+  stub.events = *event;
   return StubLeave(CUDA_SUCCESS);
 }
 
@@ -177,8 +179,10 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event) {
 
 CUresult CUDAAPI cuEventDestroy(CUevent event) {
   STUB_ENTER(STUB_INITIALIZED, "'event':%zu", (size_t)event);
-  STUB_REQUIRE(event != NULL, CUDA_ERROR_INVALID_HANDLE);
+  StubEvent** at = &stub.events;
+  while (*at != NULL && *at != event) at = &(*at)->next;
+  STUB_REQUIRE(*at != NULL, CUDA_ERROR_INVALID_HANDLE);
+  *at = event->next;
   free(event);
-  --stub.events;
   return StubLeave(CUDA_SUCCESS);
 }

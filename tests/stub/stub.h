@@ -109,7 +109,6 @@ typedef struct CUfunc_st {
   StubKernel* kernel;
   StubContext* context;
   StubSettings settings;
-  bool loaded;
 } StubFunction;
 
 struct CUkern_st {
@@ -142,14 +141,15 @@ CUresult StubSetFunctionAttribute(CUfunction_attribute attribute, int value,
 
 /* ---- Occupancy (occupancy.c) ---- */
 
-int StubOccupancy(const StubKernelInfo* info, int device, int threads, size_t dynamic_smem);
-int StubActiveClusters(const StubKernelInfo* info, int device, int threads, size_t dynamic_smem,
-                       uint64_t cluster);
+int StubOccupancy(const StubKernelInfo* info, const StubSettings* settings, int device,
+                  int threads, size_t dynamic_smem);
+int StubActiveClusters(const StubKernelInfo* info, const StubSettings* settings, int device,
+                       int threads, size_t dynamic_smem, uint64_t cluster);
 /*! \brief Blocks of the largest cluster that a device lets a kernel have; 1 without clusters. */
 int StubLargestCluster(const StubSettings* settings, int device);
-/*! \brief Blocks of a launch's cluster, 0 where it has none; an answer where it may not be. */
+/*! \brief Blocks of a launch's cluster, 0 where it has none; an answer where no size allows it. */
 CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
-                       const StubSettings* settings, int device, uint64_t* blocks);
+                       uint64_t* blocks);
 
 /* ---- Streams and events (stream.c) ---- */
 
@@ -170,6 +170,15 @@ bool StubCaptureUnderWay(const StubContext* context);
  * capture mode. Such a call ends the captures that forbid it.
  */
 bool StubCaptureForbids(void);
+
+typedef struct CUevent_st {
+  StubContext* context;
+  bool timed, recorded;
+  struct CUevent_st* next;
+} StubEvent;
+
+/*! \brief A live event; null where a handle is none. */
+const StubEvent* StubFindEvent(CUevent handle);
 
 /* ---- Memory (memory.c) ---- */
 
@@ -205,7 +214,7 @@ typedef struct {
   StubLibrary* libraries;
   StubStream* streams;
   StubRange* ranges;
-  int events;
+  StubEvent* events;
   StubFailure* failures;
 } StubState;
 

@@ -66,7 +66,8 @@ __attribute__((noinline, cold)) inline int FailLaunch(const LaunchSite& site,
   if (driver != nullptr && !InForkedChild()) {
     char meaning[640];
     if (config != nullptr && kernel.handle != nullptr &&
-        FindLimit(driver, device, kernel.handle, *config, text.chars, sizeof(text.chars))) {
+        FindRefusal(driver, device, kernel.handle, *config, status.result, text.chars,
+                    sizeof(text.chars))) {
       return Fail("LaunchLimitError", "%s: launch of %s: %s", function, kernel.display, text.chars);
     }
     if (LacksKernel(driver, kernel, device, status.result)) {
