@@ -15,6 +15,7 @@ __all__ = [
     "Asked",
     "Im2col",
     "Tiled",
+    "documented",
     "driver_answer",
     "edges",
 ]
@@ -96,6 +97,14 @@ class Im2col(Asked):
         return bytes(made)
 
 
+def documented(asked: Tiled | Im2col) -> bool:
+    """Return whether CUDA's documentation allows what driver 580 takes against it (an H200).
+
+    Our checks have it as documented: another driver may enforce it.
+    """
+    return asked.interleave != 2 or asked.swizzle == 1
+
+
 def driver_answer(lib: Any, asked: Tiled | Im2col) -> int:
     """Ask a driver for a map, past our own code; return its result."""
     block = (ctypes.c_uint8 * 192)()
@@ -123,6 +132,7 @@ _SPACE = {
     "lower": (0, 0, 0),
     "upper": (0, 0, 0),
 }
+_DEEP = {"shape": (9,) * 4 + (64,), "strides": (9**3 * 256, 81 * 256, 9 * 256, 256)}
 # Beyond what the documentation says, its releases differ: 2**32 until 13.1, 2**31 in 13.5.
 _TILED: list[dict[str, Any]] = [
     {},
@@ -136,7 +146,16 @@ _TILED: list[dict[str, Any]] = [
     *({"strides": (n,)} for n in (0, 8, 16, 32, 256, 520, 2**39, 2**40 - 16, 2**40, 2**41)),
     *({"box": box} for box in ((0, 32), (1, 32), (256, 32), (257, 32), (1, 0), (1, 4), (1, 3))),
     *({"box": (1, n)} for n in (2, 6, 8, 64, 252, 256, 260)),
-    *({"box": (256, 256)}, {"box": (200, 32), "shape": (3, 128)}),
+    {"box": (200, 32), "shape": (3, 128)},
+    *({"box": box} for box in ((256, 228), (256, 232), (256, 256), (228, 256), (229, 256))),
+    *({"box": (256, 256), "type": 8, "steps": (n, 1)} for n in (1, 2, 3)),
+    *({"box": (256, 256), "type": number} for number in (0, 6)),
+    *({**_DEEP, "box": box} for box in ((9, 9, 9, 9, 16), (8, 8, 8, 7, 16))),
+    {**_DEEP, "box": (9, 9, 9, 9, 16), "steps": (2, 2, 2, 2, 1)},
+    *(
+        {"shape": (2, 8, 64), "strides": strides, "box": (1, 8, 32)}
+        for strides in ((8 * 256 + 16, 256), (256, 8 * 256), (16, 48), (0, 256), (256, 0))
+    ),
     *({"steps": steps} for steps in ((0, 1), (8, 1), (9, 1), (1, 0))),
     *(
         {"swizzle": swizzle, "box": (1, n)}
@@ -151,7 +170,8 @@ _TILED: list[dict[str, Any]] = [
     *({**_IMAGE, "interleave": 1, "swizzle": n} for n in (1, 2, 3)),
     {**_IMAGE, "interleave": 2, "swizzle": 1, "address": 16},
     {**_IMAGE, "interleave": 2, "swizzle": 1, "strides": (8 * 256, 272)},
-    {**_IMAGE, "interleave": 1, "box": (1, 8, 3)},
+    *({**_IMAGE, "interleave": 1, "box": (1, 8, n)} for n in (1, 3, 4, 6, 16)),
+    *({**_IMAGE, "interleave": 2, "swizzle": 1, "box": (1, 8, n)} for n in (4, 8, 16)),
     {**_IMAGE, "interleave": 1, "steps": (1, 1, 2)},
     {"shape": (64,), "strides": (), "box": (32,)},
     {"shape": (2,) * 4 + (64,), "strides": (2048, 1024, 512, 256), "box": (1, 1, 1, 1, 32)},
@@ -171,6 +191,10 @@ _IM2COL: list[dict[str, Any]] = [
     *({"channels": n} for n in (0, 1, 2, 4, 6, 64, 256, 257)),
     *({"channels": n, "swizzle": 3} for n in (16, 32, 64)),
     *({"pixels": n} for n in (0, 1, 3, 256, 257, 1024, 1025)),
+    *({"channels": n, "pixels": 256} for n in (128, 224, 228, 232, 256)),
+    {"channels": 228, "pixels": 256, "steps": (1, 8, 8, 1)},
+    {"channels": 256, "pixels": 256, "steps": (1, 2, 2, 1)},
+    *({"channels": n, "interleave": 1} for n in (3, 4)),
     *({"steps": (1, n, 1, 1)} for n in (0, 2, 8, 9)),
     *({"steps": (n, 1, 1, 1)} for n in (2, 8)),
     *({"interleave": n} for n in (1, 2)),

@@ -78,7 +78,9 @@ def mode_problem(
     if interleave != "none" and rank < 3:
         return f"the rank is {rank}, interleave {interleave!r} takes 3 to 5"
     if interleave == "32B" and swizzle != "32B":
-        return f"swizzle is {swizzle!r}, interleave '32B' takes '32B' alone"
+        return (
+            f"swizzle is {swizzle!r}, CUDA's documentation allows '32B' alone with interleave '32B'"
+        )
     if oob_fill == "nan" and dtype is not None and "float" not in dtype:
         return f"oob_fill is 'nan', dtype {dtype}: only floating types have one"
     if dtype == "16u6_align16b" and interleave != "none":
@@ -93,12 +95,12 @@ def inner_problem(elements: int, *, dtype: str, swizzle: str, interleave: str) -
     """Return what is wrong with what a load has of the innermost dimension; empty: nothing."""
     if dtype in _WIDE and elements != 128:
         return f"is {elements}, dtype {dtype} takes 128 alone"
-    if interleave != "none":
+    if interleave == "32B":
         return ""
     bits, span = elements * DATA_TYPES[dtype], SWIZZLES[swizzle]
     if bits % 128:
         return f"is {elements} elements of {dtype}, {bits} bits, wanted a multiple of 128, 16 bytes"
-    if span and bits // 8 > span:
+    if interleave == "none" and span and bits // 8 > span:
         return (
             f"is {elements} elements of {dtype}, {bits // 8} bytes, swizzle {swizzle!r} takes at "
             f"most {span}"

@@ -132,6 +132,7 @@ class __attribute__((visibility("default"))) TensorMap {
    * \param options What the map is to be.
    * \throws ValueError, TypeError The driver does not take such a map; the message has the value
    * and the limit.
+   * \throws LaunchLimitError One load takes more shared memory than the device has.
    * \throws LaunchError The driver refuses it all the same; the message has all of it.
    */
   TensorMap(const DLTensor& tensor, const TensorMapOptions& options) { Make(tensor, options); }
@@ -197,6 +198,8 @@ static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && std::is_trivially_copy
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowMapProblem(const TensorMapProblem& problem) {
   if (problem.kind[0] == 'V') TVM_FFI_THROW(ValueError) << "TensorMap: " << problem.text;
   if (problem.kind[0] == 'T') TVM_FFI_THROW(TypeError) << "TensorMap: " << problem.text;
+  const bool is_limit = strcmp(problem.kind, "LaunchLimitError") == 0;
+  if (is_limit) TVM_FFI_THROW(LaunchLimitError) << "TensorMap: " << problem.text;
   TVM_FFI_THROW(LaunchError) << "TensorMap: " << problem.text;
   __builtin_unreachable();
 }

@@ -4,6 +4,7 @@
  * be CUDA_ERROR_INVALID_VALUE alone.
  *
  * The limits are those of the CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
+ * One more depends on the device and is checked where that is known (tensor_map_encode.h).
  */
 #ifndef TVMFFI_CUBIN_TENSOR_MAP_CHECK_H_
 #define TVMFFI_CUBIN_TENSOR_MAP_CHECK_H_
@@ -35,7 +36,8 @@ inline bool CheckMapModes(const TensorMapSpec& spec, const TensorMapMemory& memo
   }
   if (spec.interleave == TensorMapInterleave::k32B && spec.swizzle != TensorMapSwizzle::k32B) {
     return FailMap(problem, "ValueError",
-                   "swizzle is '%s', the driver takes '32B' alone with interleave '32B'", swizzle);
+                   "swizzle is '%s', CUDA's documentation allows '32B' alone with interleave '32B'",
+                   swizzle);
   }
   if (memory.type != TensorMapType::k16U4Align16B && memory.type != TensorMapType::k16U6Align16B) {
     return true;
@@ -102,7 +104,8 @@ inline bool CheckMapInner(const TensorMapSpec& spec, TensorMapType type, const c
     return FailMap(problem, "ValueError", "%s is %lld, data type %s takes 128 alone", name,
                    static_cast<long long>(elements), facts.name);
   }
-  if (spec.interleave != TensorMapInterleave::kNone) return true;
+  // CUDA's documentation has this for interleave 'none' alone, driver 580 for '16B', too.
+  if (spec.interleave == TensorMapInterleave::k32B) return true;
   const int64_t bits = elements * facts.bits;
   if (bits % 128 != 0) {
     return FailMap(problem, "ValueError",
@@ -110,7 +113,7 @@ inline bool CheckMapInner(const TensorMapSpec& spec, TensorMapType type, const c
                    static_cast<long long>(elements), facts.name, static_cast<long long>(bits));
   }
   const int64_t span = SwizzleSpan(spec.swizzle);
-  if (span == 0 || bits / 8 <= span) return true;
+  if (spec.interleave != TensorMapInterleave::kNone || span == 0 || bits / 8 <= span) return true;
   return FailMap(problem, "ValueError",
                  "%s is %lld elements of %s, %lld bytes, swizzle '%s' takes at most %lld", name,
                  static_cast<long long>(elements), facts.name, static_cast<long long>(bits / 8),
@@ -147,6 +150,19 @@ inline bool CheckMapPixels(const TensorMapSpec& spec, const TensorMapMemory& mem
   return CheckMapRange("pixels_per_column", -1, spec.pixels_per_column, 1, 1024, problem) &&
          CheckMapInner(spec, memory.type, "channels_per_pixel", -1, spec.channels_per_pixel,
                        problem);
+}
+
+/*! \brief The shared memory that one load takes, in bytes, of a map that passed the checks. */
+inline int64_t MapLoadBytes(const TensorMapSpec& spec, TensorMapType type) {
+  int64_t elements = spec.channels_per_pixel * spec.pixels_per_column;
+  if (spec.mode == TensorMapMode::kTiled) {
+    elements = 1;
+    for (int i = 0; i < spec.rank; ++i) {
+      const int64_t step = spec.num_element_strides == 0 ? 1 : spec.element_strides[i];
+      elements *= (spec.box_dim[i] + step - 1) / step;
+    }
+  }
+  return elements * FactsOf(type).bits / 8;
 }
 
 /*! \brief Checks a map. */

@@ -23,10 +23,18 @@ static_assert(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ == static_cast<int>(TensorMap
 bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory, const Status& status,
                   TensorMapProblem* problem);
 
+/*! \brief Whether the current device has the shared memory that one load takes. */
+bool CheckMapLoad(const TensorMapSpec& spec, int64_t bytes, TensorMapProblem* problem);
+
+/*! \brief What every device has: for loads up to that, none is asked. */
+constexpr int64_t kSmallMapLoad = 48 << 10;
+
 /*! \brief Makes a map of memory; the driver's order of dimensions is made here. */
 inline bool EncodeTensorMap(const TensorMapSpec& spec, const TensorMapMemory& memory,
                             CUtensorMap* out, TensorMapProblem* problem) {
   if (!CheckTensorMap(spec, memory, problem)) return false;
+  const int64_t bytes = MapLoadBytes(spec, memory.type);
+  if (bytes > kSmallMapLoad && !CheckMapLoad(spec, bytes, problem)) return false;
   const int rank = memory.rank;
   cuuint64_t dims[kMaxMapRank], strides[kMaxMapRank] = {};
   cuuint32_t box[kMaxMapRank], steps[kMaxMapRank];
@@ -84,6 +92,22 @@ inline bool EncodeTensorMap(const TensorMapSpec& spec, const DLTensor& tensor, C
 }
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD bool CheckMapLoad(const TensorMapSpec& spec, int64_t bytes,
+                                    TensorMapProblem* problem) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return true;  // the call itself says so
+  const int device = CurrentDevice(driver);
+  const int most =
+      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  if (most <= 0 || bytes <= most) return true;
+  return FailMap(problem, "LaunchLimitError",
+                 "one load (%s) is %lld bytes, device %d takes at most %d, the shared memory of a "
+                 "multiprocessor (CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)",
+                 spec.mode == TensorMapMode::kTiled ? "box_dim over element_strides"
+                                                    : "channels_per_pixel * pixels_per_column",
+                 static_cast<long long>(bytes), device, most);
+}
 
 /*! \brief Adds "name (1, 2)" to a text. */
 TVMFFI_CUBIN_COLD size_t AddList(char* text, size_t size, const char* name, const int64_t* values,

@@ -132,7 +132,7 @@ inline int64_t MapAlignment(TensorMapType type, TensorMapInterleave interleave) 
 
 /*! \brief Why a map cannot be made: the kind of the error and its text, written where it fails. */
 struct TensorMapProblem {
-  const char* kind;  // "ValueError", "TypeError" or "LaunchError"
+  const char* kind;  // "ValueError", "TypeError", "LaunchError" or "LaunchLimitError"
   char text[1024];
 };
 

@@ -1,4 +1,7 @@
-"""What our checks refuse, the driver refuses, and what they let pass, it takes."""
+"""What our checks refuse, the driver refuses, and what they let pass, it takes.
+
+But for what CUDA's documentation forbids and driver 580 takes all the same.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tensor_map_cases import TYPES, Tiled, driver_answer, edges
+from tensor_map_cases import TYPES, Tiled, documented, driver_answer, edges
 
 import tvmffi_cubin as tc
 
@@ -55,7 +58,7 @@ def test_our_verdict_is_the_drivers(maps, base, kind):
     differences = []
     for asked in edges(kind):
         ours, theirs = verdicts(maps, base, asked)
-        if ours != theirs:
+        if ours != (theirs and documented(asked)):
             differences.append(f"{asked}: {'we take it' if ours else 'the driver takes it'}")
     assert not differences, "\n".join(["", *differences])
 

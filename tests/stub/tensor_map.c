@@ -1,7 +1,7 @@
 /*!
  * \file tensor_map.c
- * \brief cuTensorMapEncodeTiled and Im2col: the driver's checks, as its documentation has them; the
- * map holds what it was asked for.
+ * \brief cuTensorMapEncodeTiled and Im2col: the driver's checks, as its documentation has them, but
+ * for those of an H200 (driver 580) where that differs; the map holds what it was asked for.
  */
 #include <string.h>
 
@@ -47,9 +47,7 @@ static bool ModesFit(const Request* r) {
   if (r->swizzle < 0 || r->swizzle >= kSwizzleCount) return false;
   if (r->promotion < 0 || r->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B) return false;
   if (r->fill < 0 || r->fill > 1 || (r->fill == 1 && !kIsFloat[r->type])) return false;
-  if (r->interleave == CU_TENSOR_MAP_INTERLEAVE_32B && r->swizzle != CU_TENSOR_MAP_SWIZZLE_32B) {
-    return false;
-  }
+  /* Interleave 32B is documented for swizzle 32B alone; the driver takes any. */
   if (r->type == kPacked6Align16 && r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) return false;
   if (!TypeIsWide(r->type)) return true;
   return r->swizzle == CU_TENSOR_MAP_SWIZZLE_NONE || r->swizzle == CU_TENSOR_MAP_SWIZZLE_128B ||
@@ -74,9 +72,18 @@ static bool InnerFits(const Request* r, uint64_t elements) {
   static const uint64_t kSpans[kSwizzleCount] = {~0ull, 32, 64, 128, 128, 128, 128};
   if (elements < 1 || elements > kMaxBox) return false;
   if (TypeIsWide(r->type) && elements != 128) return false;
-  if (r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) return true;
+  if (r->interleave == CU_TENSOR_MAP_INTERLEAVE_32B) return true;
   uint64_t bits = elements * (uint64_t)kBits[r->type];
-  return bits % 128 == 0 && bits / 8 <= kSpans[r->swizzle];
+  if (bits % 128 != 0) return false; /* not documented for interleave 16B */
+  return r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || bits / 8 <= kSpans[r->swizzle];
+}
+
+/* Not documented: what one load brings has to fit into a multiprocessor. */
+static bool LoadFits(const Request* r, uint64_t elements) {
+  const StubContext* context = StubCurrentContext();
+  int device = context != NULL ? context->device : 0;
+  return elements * (uint64_t)kBits[r->type] / 8 <=
+         (uint64_t)StubAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
 }
 
 static bool RequestFits(const Request* r, uint32_t least_rank) {
@@ -124,10 +131,13 @@ CUresult CUDAAPI cuTensorMapEncodeTiled(
   STUB_REQUIRE(box != NULL && RequestFits(&request, 1), CUDA_ERROR_INVALID_VALUE);
   STUB_REQUIRE(InnerFits(&request, box[0]), CUDA_ERROR_INVALID_VALUE);
   Encoded made = Encode(&request);
+  uint64_t elements = 1;
   for (cuuint32_t i = 0; i < rank; ++i) {
     STUB_REQUIRE(box[i] >= 1 && box[i] <= kMaxBox, CUDA_ERROR_INVALID_VALUE);
     made.part.box[i] = box[i];
+    elements *= (box[i] + element_strides[i] - 1) / element_strides[i];
   }
+  STUB_REQUIRE(LoadFits(&request, elements), CUDA_ERROR_INVALID_VALUE);
   return Finish(map, &made);
 }
 
@@ -145,6 +155,7 @@ CUresult CUDAAPI cuTensorMapEncodeIm2col(
   STUB_REQUIRE(lower && upper && RequestFits(&request, 3), CUDA_ERROR_INVALID_VALUE);
   STUB_REQUIRE(InnerFits(&request, channels), CUDA_ERROR_INVALID_VALUE);
   STUB_REQUIRE(pixels >= 1 && pixels <= kMaxPixels, CUDA_ERROR_INVALID_VALUE);
+  STUB_REQUIRE(LoadFits(&request, (uint64_t)channels * pixels), CUDA_ERROR_INVALID_VALUE);
   Encoded made = Encode(&request);
   made.mode = 1;
   made.part.im2col.channels = (uint16_t)channels;

@@ -49,7 +49,7 @@ def map_of(function, parameter=0) -> Mapped:
         ({"box_dim": (1, 16), "interleave": "16B"}, "the rank is 2, interleave '16B' takes 3 to 5"),
         (
             {"box_dim": (1, 1, 16), "interleave": "32B", "swizzle": "64B"},
-            "swizzle is '64B', interleave '32B' takes '32B' alone",
+            "swizzle is '64B', CUDA's documentation allows '32B' alone with interleave '32B'",
         ),
         (
             {"box_dim": 16, "oob_fill": "nan", "dtype": "uint8"},
@@ -58,6 +58,10 @@ def map_of(function, parameter=0) -> Mapped:
         (
             {"box_dim": 3, "dtype": "float32"},
             "box_dim[0] is 3 elements of float32, 96 bits, wanted a multiple of 128, 16 bytes",
+        ),
+        (
+            {"box_dim": (1, 8, 3), "dtype": "float32", "interleave": "16B"},
+            "box_dim[2] is 3 elements of float32, 96 bits, wanted a multiple of 128, 16 bytes",
         ),
         (
             {"box_dim": (8, 64), "dtype": "float32", "swizzle": "128B"},
