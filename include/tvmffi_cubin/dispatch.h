@@ -91,6 +91,8 @@ inline Status Dispatch(const DispatchTarget& target, const CUlaunchConfig& confi
     case CUDA_ERROR_INVALID_HANDLE:
     case CUDA_ERROR_INVALID_VALUE:
     case CUDA_ERROR_INVALID_CLUSTER_SIZE:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:  // and the next: of opting in on a device that has it not
+    case CUDA_ERROR_NOT_FOUND:
       return DispatchElsewhere(target, config, args, status);
     default:
       return status;
@@ -101,13 +103,11 @@ inline Status Dispatch(const DispatchTarget& target, const CUlaunchConfig& confi
 
 TVMFFI_CUBIN_COLD int LaunchDevice(const Driver* driver, CUstream stream) {
   CUcontext context = nullptr;
-  if (!IsCreatedStream(stream) || entry::cuStreamGetCtx(stream, &context) != CUDA_SUCCESS ||
-      driver->cuCtxPushCurrent(context) != CUDA_SUCCESS) {
-    return CurrentDevice(driver);
+  DeviceScope scope;
+  if (IsCreatedStream(stream) && entry::cuStreamGetCtx(stream, &context) == CUDA_SUCCESS) {
+    scope.Enter(driver, context);
   }
-  const int device = CurrentDevice(driver);
-  driver->cuCtxPopCurrent(&context);
-  return device;
+  return CurrentDevice(driver);
 }
 
 TVMFFI_CUBIN_COLD Status EnterLaunch(const Driver* driver, CUstream stream, int device,

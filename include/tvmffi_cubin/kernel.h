@@ -143,19 +143,14 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*!
    * \brief Lets launches on a device have `bytes` of dynamic shared memory; -1: all that there is.
-   * Launches do this by themselves.
+   * Launches do this by themselves, so a limit is never lowered again.
    */
   [[nodiscard]] Status SetMaxDynamicSmem(int device, int64_t bytes = -1) {
     if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
     int most = 0;
     if (bytes < 0) return smem_.Raise(driver_, handle_, device, &most);
     if (bytes > INT32_MAX) return {CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
-    CUdevice number = 0;
-    const CUresult result = driver_->cuDeviceGet(&number, device);
-    if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
-    return {driver_->cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                          static_cast<int>(bytes), handle_, number),
-            "cuKernelSetAttribute"};
+    return RaiseDynamicSmem(driver_, handle_, device, static_cast<int>(bytes));
   }
 
   /*!

@@ -183,7 +183,8 @@ class __attribute__((visibility("default"))) LaunchConfig {
    * \throws ValueError There are more than kMaxAttributes of different numbers.
    */
   LaunchConfig& SetAttribute(const CUlaunchAttribute& attribute) {
-    Value(attribute.id) = attribute.value;
+    const CUlaunchAttributeValue value = attribute.value;  // perhaps one of this object's
+    Value(attribute.id) = value;
     return *this;
   }
 

@@ -26,6 +26,12 @@ class SpinLock {
   int32_t* lock_;
 };
 
+/*!
+ * \brief Lets launches of a kernel on a device have `bytes` of dynamic shared memory. What others
+ * count on, who hold the same kernel, stays: the limit is not lowered.
+ */
+Status RaiseDynamicSmem(const Driver* driver, CUkernel kernel, int device, int bytes);
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_COLD Status Library::Load(const Driver* driver) {
@@ -75,6 +81,19 @@ TVMFFI_CUBIN_COLD Status DynamicSmemLimits::Raise(const Driver* driver, CUkernel
     __atomic_store_n(&allowed[device], static_cast<uint32_t>(*most), __ATOMIC_RELAXED);
   }
   return {};
+}
+
+TVMFFI_CUBIN_COLD Status RaiseDynamicSmem(const Driver* driver, CUkernel kernel, int device,
+                                          int bytes) {
+  CaptureScope relaxed;
+  constexpr auto kLimit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  CUdevice handle = 0;
+  int now = 0;
+  CUresult result = driver->cuDeviceGet(&handle, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
+  result = driver->cuKernelGetAttribute(&now, kLimit, kernel, handle);
+  if (result != CUDA_SUCCESS || bytes <= now) return {result, "cuKernelGetAttribute"};
+  return {driver->cuKernelSetAttribute(kLimit, bytes, kernel, handle), "cuKernelSetAttribute"};
 }
 
 TVMFFI_CUBIN_COLD Status ClusterLimits::Allow(const Driver* driver, CUkernel kernel, int device) {

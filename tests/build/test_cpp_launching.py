@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import struct
 
 import pytest
@@ -72,6 +73,9 @@ class TestLaunchConfig:
         launching.fill(24)
         with pytest.raises(ValueError, match="room for 24 attributes .* none for number 124"):
             launching.fill(25)
+
+    def test_an_attribute_of_its_own_is_the_same_when_set_again(self, launching):
+        assert launching.set_again() == 4
 
     @settings(
         max_examples=150,
@@ -147,6 +151,39 @@ class TestWaysToLaunch:
         with pytest.raises(LaunchError, match=r"cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"):
             launching.run_shaped(way, *arrays, 0)
         assert driver_stub.launches() == driver_stub.launches(failed=True) == []
+
+
+class TestWhereALaunchGoes:
+    @pytest.mark.parametrize(
+        "setters",
+        [[("dynamic_smem_bytes", (1000,))], [("grid", (16, 1, 1)), ("cluster", (16, 1, 1))]],
+        ids=["shared memory", "large cluster"],
+    )
+    def test_the_current_device_need_not_have_the_image(self, setters, launching, driver_stub):
+        y = cuda_array(driver_stub, 8, device=1)
+        with driver_stub.stream(device=1) as stream, driver_stub.current_device(2):
+            launching.run_shared(rows([*setters, ("stream", (stream,))]), y)
+        assert [launch.device for launch in driver_stub.launches()] == [1]
+        assert driver_stub.object_counts().pushed_contexts == 0
+
+    def test_the_caller_s_context_comes_back_where_leaving_another_fails_once(
+        self, launching, driver_stub
+    ):
+        y, now = cuda_array(driver_stub, 8, device=1), ctypes.c_void_p()
+        with driver_stub.stream(device=1) as stream, driver_stub.current_device(0) as mine:
+            table = rows([("grid", (1, 70_000, 1)), ("stream", (stream,))])
+            pops = []
+            for _ in range(2):
+                with pytest.raises(LaunchError, match="grid.y is 70000"):
+                    launching.run(table, y, y)
+                pops.append(len(driver_stub.calls("cuCtxPopCurrent")))
+            for nth in range(1, pops[1] - pops[0] + 1):  # more happens the first time
+                driver_stub.fail("cuCtxPopCurrent", 999, nth=nth)
+                with pytest.raises(LaunchError, match="grid.y is 70000"):
+                    launching.run(table, y, y)
+                driver_stub.call("cuCtxGetCurrent", ctypes.byref(now))
+                assert now.value == mine
+                assert driver_stub.object_counts().pushed_contexts == 1
 
 
 class TestTypedLaunch:

@@ -108,6 +108,15 @@ class TestGuideWrapper:
         assert values.keys() == {0, 1}, "device 2 is of another architecture than the image"
         assert min(values.values()) > 200 * 1024
 
+    def test_a_limit_is_not_lowered_for_those_who_launch_with_more(
+        self, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        y = cuda_array(driver_stub, 1)
+        guide.guarded(y, 200 * 1024)
+        guide.limit_smem(60_000)
+        guide.guarded(y, 200 * 1024)
+        assert [x.dynamic_smem_bytes for x in driver_stub.launches()] == [200 * 1024] * 2
+
     def test_a_limit_that_no_device_allows_is_an_error(
         self, guide: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:
@@ -178,6 +187,13 @@ class TestIssue497:
         x = cuda_array(driver_stub, 64)
         with pytest.raises(LaunchError, match=r"\(1\): invalid argument$"):
             wrapper.run(way, x, x, 0)
+
+    def test_shared_memory_beyond_32_bits_is_not_cut(
+        self, wrapper: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x = cuda_array(driver_stub, 64)
+        with pytest.raises(LaunchError, match=r"dynamic_smem_bytes is 4294967295, device 0 allows"):
+            wrapper.run(13, x, x, 0)
 
     def test_the_macro_tells_the_limit_of_a_refused_launch(
         self, wrapper: tvm_ffi.Module, driver_stub: DriverStub

@@ -97,6 +97,10 @@ void Run(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int64_t stream
     case 12:
       result = kernel.Launch(args, tvm::ffi::dim3(6, 2, 2), block, stream, 0, attributes, 3);
       break;
+    case 13:
+      runtime_config.dynamicSmemBytes = (size_t{1} << 32) + 16;
+      result = kernel.LaunchEx(&runtime_config, args);
+      break;
   }
   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(result);
 }

@@ -154,6 +154,14 @@ void Fill(int count) {
   }
 }
 
+// A cluster that was read from the configuration itself and set again.
+int64_t SetAgain() {
+  LaunchConfig config(8, 32);
+  config.SetPriority(1).SetCluster({4, 2, 1});
+  config.SetAttribute(config.Get().attrs[1]);
+  return config.Get().attrs[1].value.clusterDim.x;
+}
+
 Array<int64_t> Occupancy(TensorView rows, tvm::ffi::String name, int device) {
   LaunchConfig config(1, 32);
   Configure(&config, rows);
@@ -168,4 +176,5 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_threads, RunThreads);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shaped, RunShaped);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(typed, Typed);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, Fill);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(set_again, SetAgain);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(occupancy, Occupancy);

@@ -13,7 +13,7 @@ __all__ = ["captures"]
 
 MODES = {"global": 0, "thread-local": 1, "relaxed": 2}
 C = ctypes
-RELAXED = 2
+RELAXED, CLUSTER = 2, 4
 Action = Callable[[], int]
 
 
@@ -25,10 +25,27 @@ def captures(d: Driver) -> None:
             ask(d, f"{action} in a {mode} capture", action, number)
             if mode != "relaxed":
                 ask(d, f"{action} in a {mode} capture, relaxed", action, number, relaxed=True)
+    refused_launches(d)
     mode_now = C.c_int(RELAXED)
     d.need("cuThreadExchangeStreamCaptureMode", C.byref(mode_now))
     d.answers["a thread's own capture mode"] = str(mode_now.value)
     d.need("cuThreadExchangeStreamCaptureMode", C.byref(mode_now))
+
+
+def refused_launches(d: Driver) -> None:
+    """Ask what becomes of a capture in which a launch is refused."""
+    kernel, one = d.kernel(d.library(), "plain"), d.params(d.memory())
+    for label, smem, cluster in (("too large a cluster", 0, 16), ("too much memory", 60000, 1)):
+        stream, graph = d.handle("cuStreamCreate", 1), C.c_void_p()
+        d.need("cuStreamBeginCapture_v2", stream, 0)
+        shape, attributes = ((16, 1, 1), (32, 1, 1)), [(CLUSTER, (cluster, 1, 1))]
+        results = [
+            d.launch(kernel, *shape, one, smem=smem, stream=stream.value, attributes=attributes),
+            d.launch(kernel, *shape, one, stream=stream.value),
+        ]
+        end = d.lib.cuStreamEndCapture(stream, C.byref(graph))
+        d.ask(f"{label} in a capture", results[0], "then", *map(d.name, (results[1], end)))
+        d.need("cuStreamDestroy_v2", stream)
 
 
 def ask(d: Driver, question: str, action: str, mode: int, *, relaxed: bool = False) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 C = ctypes
 COOPERATIVE, CLUSTER, POLICY, PDL, EVENT, PRIORITY = 2, 4, 5, 6, 7, 8
 DOMAIN_MAP, DOMAIN, PREFERRED, COMPLETION, CARVEOUT = 9, 10, 11, 12, 14
-NON_PORTABLE = 14
+MAX_THREADS, NON_PORTABLE = 0, 14
 DISABLE_TIMING = 2
 WARP: Dim3 = (32, 1, 1)
 
@@ -52,6 +52,8 @@ def cluster_occupancy(d: Driver) -> None:
     counted(d, "active clusters, no threads", active, plain, *nobody)
     counted(d, "largest cluster, 1025 threads", largest, plain, WARP, (1025, 1, 1), 0, ())
     counted(d, "largest cluster, 49153 bytes", largest, plain, WARP, WARP, 49153, ())
+    counted(d, "active clusters, 1025 threads", active, plain, WARP, (1025, 1, 1), 0,
+            [(CLUSTER, (2, 1, 1))])  # fmt: skip
     counted(d, "largest of a fixed cluster", largest, paired, (4, 1, 1), WARP, 0, ())
     counted(d, "active clusters of a fixed size", active, paired, (4, 1, 1), WARP, 0, ())
     four = [(CLUSTER, (4, 1, 1))]
@@ -78,6 +80,9 @@ def cluster_launches(d: Driver) -> None:
         question = f"preferred cluster {preferred}, grid {grid}"
         ask(question, (grid, 1, 1), two, (PREFERRED, preferred))
     ask("preferred cluster without a cluster", (4, 1, 1), (PREFERRED, (4, 1, 1)))
+    preferred = [(PREFERRED, (4, 1, 1))]
+    result = d.launch(d.kernel(library, "paired"), (8, 1, 1), WARP, one, attributes=preferred)
+    d.ask("preferred cluster of a fixed one", result)
     ask("the cluster given twice", (4, 1, 1), (CLUSTER, (4, 1, 1)), two)
 
 
@@ -102,7 +107,7 @@ def other_attributes(d: Driver) -> None:
             result = d.launch(plain, WARP, WARP, one, attributes=[(number, value)])
             d.ask(f"{name} event, {label} event", result)
     for name, number, values in (("domain", DOMAIN, (0, 1, 2)), ("priority", PRIORITY, (0, 99)),
-                                 ("domain map", DOMAIN_MAP, (0, 0x0100, 0xFFFF)),
+                                 ("domain map", DOMAIN_MAP, (0, 0x0100, 0xFFFF, 0x0303, 4)),
                                  ("carveout", CARVEOUT, (0, 100, 101))):  # fmt: skip
         for value in values:
             result = d.launch(plain, WARP, WARP, one, attributes=[(number, (value,))])
@@ -117,6 +122,10 @@ def parameter_sizes_without_context(d: Driver) -> None:
         result = d.lib.cuKernelGetParamInfo(kernel, index, C.byref(offset), C.byref(size))
         shown = [offset.value, size.value] if result == 0 else []
         d.ask(f"parameter {index} without a context", result, *shown)
+    name, value = C.c_char_p(), C.c_int()
+    d.ask("a kernel's name without a context", d.lib.cuKernelGetName(C.byref(name), kernel))
+    result = d.lib.cuKernelGetAttribute(C.byref(value), MAX_THREADS, kernel, 0)
+    d.ask("a kernel's threads without a context", result, value.value)
     d.need("cuCtxPushCurrent_v2", popped)
 
 

@@ -6,6 +6,7 @@
 #define TVMFFI_CUBIN_RUNTIME_LAUNCH_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../dispatch.h"
 #include "device.h"
@@ -26,7 +27,10 @@ inline CUlaunchConfig ToDriverConfig(const cudaLaunchConfig_t& config) {
   converted.blockDimX = config.blockDim.x;
   converted.blockDimY = config.blockDim.y;
   converted.blockDimZ = config.blockDim.z;
-  converted.sharedMemBytes = static_cast<unsigned>(config.dynamicSmemBytes);
+  // What does not fit is refused then, and not cut to something smaller.
+  converted.sharedMemBytes = config.dynamicSmemBytes < UINT32_MAX
+                                 ? static_cast<uint32_t>(config.dynamicSmemBytes)
+                                 : UINT32_MAX;
   converted.hStream = config.stream;
   converted.attrs = reinterpret_cast<CUlaunchAttribute*>(config.attrs);
   converted.numAttrs = config.numAttrs;
