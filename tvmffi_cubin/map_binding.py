@@ -53,6 +53,11 @@ def bind_map(launch: Launch, scope: Scope, name: str, type_: CxxType, size: int)
         )
     tensor = mapped_tensor(launch, name) or name
     exported = scope.exported.get(tensor)
+    if exported is None and tensor in launch.args:
+        raise ValueError(
+            f"{where}: the tensor {tensor!r} is none that callers pass, since args give {tensor!r} "
+            "a value; name the one that they pass"
+        )
     if exported is None:
         raise ValueError(
             f"{where}: the tensor {tensor!r} is no parameter of the function; declare it, as in "

@@ -13,10 +13,13 @@
 #ifndef TVMFFI_CUBIN_TENSOR_MAP_H_
 #define TVMFFI_CUBIN_TENSOR_MAP_H_
 
+#include <string.h>
+
 #include <type_traits>
 #include <utility>
 
 #include "check_driver.h"
+#include "host_memory.h"
 #include "tensor_map_encode.h"
 
 namespace tvmffi_cubin {
@@ -128,7 +131,8 @@ class __attribute__((visibility("default"))) TensorMap {
 
   /*!
    * \brief Makes the map of a tensor.
-   * \param tensor The tensor; its strides are the map's, the innermost has to be 1.
+   * \param tensor The tensor; its strides are the map's, the innermost has to be 1. It is on a
+   * CUDA device or in pinned or managed memory.
    * \param options What the map is to be.
    * \throws ValueError, TypeError The driver does not take such a map; the message has the value
    * and the limit.
@@ -153,7 +157,8 @@ class __attribute__((visibility("default"))) TensorMap {
 
   /*!
    * \brief Makes a map of memory without a tensor.
-   * \param memory Type, address, rank, shape in elements and strides in bytes.
+   * \param memory Type, address, rank, shape in elements and strides in bytes. The options' data
+   * type is none or the same.
    * \param device The device it is for; -1: the current one.
    */
   static TensorMap OfMemory(const TensorMapMemory& memory, const TensorMapOptions& options,
@@ -170,8 +175,15 @@ class __attribute__((visibility("default"))) TensorMap {
   void Make(const DLTensor& tensor, const TensorMapOptions& options) {
     TensorMapMemory memory;
     TensorMapProblem problem;
-    if (!DescribeMemory(options.Get(), tensor, &memory, &problem)) ThrowMapProblem(problem);
     const bool on_cuda = tensor.device.device_type == kDLCUDA;
+    if (!on_cuda && !IsHostMemoryForKernels(tensor)) {
+      FailMap(&problem, "ValueError",
+              "the tensor is in host memory (DLPack's device type %d), wanted a CUDA device's "
+              "(pinned and managed host memory will do)",
+              static_cast<int>(tensor.device.device_type));
+      ThrowMapProblem(problem);
+    }
+    if (!DescribeMemory(options.Get(), tensor, &memory, &problem)) ThrowMapProblem(problem);
     Make(memory, options, on_cuda ? tensor.device.device_id : -1);
   }
 

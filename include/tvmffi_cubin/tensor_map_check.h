@@ -172,6 +172,11 @@ inline bool CheckTensorMap(const TensorMapSpec& spec, const TensorMapMemory& mem
   if (memory.type < TensorMapType::kUint8 || memory.type > TensorMapType::k16U6Align16B) {
     return FailMap(problem, "ValueError", "the memory's data type is not given");
   }
+  if (!CheckMapEnums(spec, problem)) return false;
+  if (spec.type != TensorMapType::kFromTensor && spec.type != memory.type) {
+    return FailMap(problem, "ValueError", "the options' data type is %s, the memory's %s",
+                   FactsOf(spec.type).name, FactsOf(memory.type).name);
+  }
   if (spec.num_element_strides != 0 && spec.num_element_strides != spec.rank) {
     return FailMap(problem, "ValueError", "element_strides has %d dimensions, wanted %d",
                    spec.num_element_strides, spec.rank);

@@ -19,6 +19,9 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 __attribute__((format(printf, 3, 4))) bool FailMap(TensorMapProblem* problem, const char* kind,
                                                    const char* format, ...);
 
+/*! \brief Whether all modes are enumerators: names and sizes are looked up by them. */
+bool CheckMapEnums(const TensorMapSpec& spec, TensorMapProblem* problem);
+
 /*! \brief Whether a map is for tensors of a rank. */
 bool CheckMapRank(const TensorMapSpec& spec, int32_t rank, TensorMapProblem* problem);
 
@@ -76,11 +79,14 @@ inline bool ByteStride(const DLTensor& tensor, int dimension, int64_t align, int
     *out = align;
     return true;
   }
-  if (!ElementStride(tensor, dimension, &elements) ||
-      __builtin_mul_overflow(elements, bits, &total) || total % 8 != 0) {
-    return FailMap(problem, "ValueError",
-                   "stride[%d] is %lld elements of %lld bits, no whole bytes", dimension,
-                   static_cast<long long>(elements), static_cast<long long>(bits));
+  if (!ElementStride(tensor, dimension, &elements)) {
+    return FailMap(problem, "ValueError", "stride[%d] is 2**63 elements or more", dimension);
+  }
+  const bool overflows = __builtin_mul_overflow(elements, bits, &total);
+  if (overflows || total % 8 != 0) {
+    return FailMap(problem, "ValueError", "stride[%d] is %lld elements of %lld bits, %s", dimension,
+                   static_cast<long long>(elements), static_cast<long long>(bits),
+                   overflows ? "the driver takes 0 to below 2**40 bytes" : "no whole bytes");
   }
   *out = total / 8;
   return true;
@@ -139,6 +145,24 @@ TVMFFI_CUBIN_COLD bool FailMap(TensorMapProblem* problem, const char* kind, cons
   return false;
 }
 
+TVMFFI_CUBIN_COLD bool CheckMapEnums(const TensorMapSpec& spec, TensorMapProblem* problem) {
+  const struct {
+    const char* name;
+    int value, least, count;
+  } rows[] = {
+      {"Type", static_cast<int>(spec.type), -1, CountOf(kTensorMapTypes)},
+      {"Swizzle", static_cast<int>(spec.swizzle), 0, CountOf(kTensorMapSwizzles)},
+      {"Interleave", static_cast<int>(spec.interleave), 0, CountOf(kTensorMapInterleaves)},
+      {"L2Promotion", static_cast<int>(spec.l2_promotion), 0, CountOf(kTensorMapL2Promotions)},
+      {"OobFill", static_cast<int>(spec.oob_fill), 0, CountOf(kTensorMapOobFills)},
+  };
+  for (const auto& row : rows) {
+    if (row.value >= row.least && row.value < row.count) continue;
+    return FailMap(problem, "ValueError", "there is no TensorMap%s %d", row.name, row.value);
+  }
+  return true;
+}
+
 TVMFFI_CUBIN_COLD bool CheckMapRank(const TensorMapSpec& spec, int32_t rank,
                                     TensorMapProblem* problem) {
   const bool tiled = spec.mode == TensorMapMode::kTiled;
@@ -158,6 +182,7 @@ TVMFFI_CUBIN_COLD bool CheckMapRank(const TensorMapSpec& spec, int32_t rank,
 
 TVMFFI_CUBIN_COLD bool ResolveMapType(const TensorMapSpec& spec, const DLTensor& tensor,
                                       TensorMapType* out, TensorMapProblem* problem) {
+  if (!CheckMapEnums(spec, problem)) return false;
   const int held = tensor.dtype.bits * tensor.dtype.lanes;
   *out = spec.type == TensorMapType::kFromTensor ? MapTypeOf(tensor.dtype) : spec.type;
   if (*out == TensorMapType::kFromTensor) {

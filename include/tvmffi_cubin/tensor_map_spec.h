@@ -114,6 +114,12 @@ inline constexpr const char* kTensorMapInterleaves[] = {"none", "16B", "32B"};
 inline constexpr const char* kTensorMapL2Promotions[] = {"none", "64B", "128B", "256B"};
 inline constexpr const char* kTensorMapOobFills[] = {"zeros", "nan"};
 
+/*! \brief How many rows a table has. */
+template <typename Row, int kCount>
+constexpr int CountOf(const Row (&)[kCount]) {
+  return kCount;
+}
+
 /*! \brief What is known of a type; not of kFromTensor. */
 inline const TensorMapTypeFacts& FactsOf(TensorMapType type) {
   return kTensorMapTypes[static_cast<int>(type)];

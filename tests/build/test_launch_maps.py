@@ -24,6 +24,7 @@ template <int kRows> __global__ void rows(MAP x) {}
 """
 
 BOX = {"x": TensorMap(box_dim=(16, 64), swizzle="128B"), "y": TensorMap(box_dim=(16, 64))}
+SAME = {"y": TensorMap(box_dim=("x.shape[0]", 16))}
 FUNCTIONS = {
     "copy": Launch(grid="ceil_div(x.shape[0], 16)", block=32, args=BOX),
     "bare": Launch(kernel="copy", args=BOX),
@@ -54,6 +55,9 @@ FUNCTIONS = {
         block=1,
         args={"image": TensorMap("x", box_dim=128, dtype="16u4_align8b")},
     ),
+    "large": Launch(
+        kernel="convolve", grid=1, block=1, args={"image": TensorMap("x", box_dim=("n", 256))}
+    ),
     "divided": Launch(
         kernel="convolve", grid=1, block=1, args={"image": TensorMap("x", box_dim="64 // n")}
     ),
@@ -77,6 +81,10 @@ FUNCTIONS = {
             Launch(kernel="rows<2>", grid=1, block=1, args={"x": TensorMap(box_dim=(1, 64))}),
         ]
     ),
+    "twice": [
+        Launch(kernel="copy", grid=1, block=1, args={"x": TensorMap(box_dim=(1, 64)), **SAME}),
+        Launch(kernel="copy", grid=1, block=1, args={"x": TensorMap("y", box_dim=(8, 8)), **SAME}),
+    ],
     "plain": Launch(grid=1, block=1),
 }
 
@@ -203,6 +211,33 @@ def test_nothing_is_launched_where_a_later_launch_has_no_map(mod, driver_stub, a
     with pytest.raises(ValueError, match="tensor map map of t: stride"):
         mod.both(x, t, 1)
     assert not driver_stub.launches()
+
+
+def test_each_launch_has_maps_of_its_own(mod, driver_stub, array):
+    x, y = array(32, 64), array(16, 64)
+    mod.twice(x, y)
+    made = [[EncodedMap.of(data) for data in launch.params] for launch in driver_stub.launches()]
+    assert [[m.address == x.data_ptr for m in pair] for pair in made] == [
+        [True, False],
+        [False] * 2,
+    ]
+    assert [[m.box for m in pair] for pair in made] == [[(64, 1), (16, 32)], [(8, 8), (16, 32)]]
+
+
+def test_a_load_that_no_multiprocessor_holds_is_a_limit(mod, driver_stub, array):
+    with pytest.raises(
+        tc.LaunchLimitError, match=r"^large: tensor map image of x: one load .* is 262"
+    ):
+        mod.large(array(256, 256, dtype="float32"), 256)
+    assert not driver_stub.launches()
+
+
+def test_a_map_has_the_byte_offset_of_its_tensor(mod, driver_stub, array):
+    x, y = array(16, 64, byte_offset=32), array(16, 64, byte_offset=8)
+    mod.copy(x, x)
+    assert [m.address for m in maps(driver_stub)] == [x.data_ptr] * 2
+    with pytest.raises(ValueError, match=r"^copy: tensor map y: the data lies at 0x\w+8, wanted"):
+        mod.copy(x, y)
 
 
 def test_a_launch_without_blocks_makes_no_map(mod, driver_stub, array):

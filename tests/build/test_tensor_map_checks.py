@@ -8,7 +8,7 @@ import pytest
 import tvm_ffi
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stub.cuda_array import cuda_array
+from stub.cuda_array import CPU, CUDA_HOST, CUDA_MANAGED, cuda_array
 from stub.encoded_map import EncodedMap
 from tensor_map_cases import BITS, TYPES, Im2col, Tiled, documented, driver_answer, edges
 from wrapper_workshop import Workshop
@@ -347,6 +347,82 @@ def test_bytes_that_are_no_whole_number_of_six_bit_values_are_refused(maps, driv
     x = cuda_array(driver_stub, (4, 64), "uint8")
     with pytest.raises(ValueError, match="64 elements of 8 bits, no whole number of 6-bit values"):
         maps.tiled(x, [1, 128], [typed("16u6_align16b"), 0, 0, 0, 0], [])
+
+
+def test_a_stride_that_no_number_of_bytes_holds(maps, driver_stub):
+    x = cuda_array(driver_stub, 64, "float32")
+    x.shape, x.strides = (4, 64), (2**60, 1)
+    with pytest.raises(ValueError) as caught:
+        maps.tiled(x, [1, 8], MODES, [])
+    assert (
+        "stride[0] is 1152921504606846976 elements of 32 bits, the driver takes 0 to below 2**40"
+    ) in str(caught.value)
+
+
+def test_memory_that_no_kernel_can_reach_has_no_map(maps, driver_stub):
+    x = cuda_array(driver_stub, (4, 64), device_type=CPU)
+    with pytest.raises(ValueError, match="the tensor is in host memory .* wanted a CUDA device's"):
+        maps.tiled(x, [1, 16], MODES, [])
+    assert not driver_stub.calls("cuTensorMapEncodeTiled")
+
+
+@pytest.mark.parametrize("device_type", [CUDA_HOST, CUDA_MANAGED])
+def test_pinned_and_managed_memory_has_maps(maps, driver_stub, device_type):
+    x = cuda_array(driver_stub, (4, 64), device_type=device_type)
+    made = EncodedMap.of(bytes(maps.tiled(x, [1, 16], MODES, [])))
+    assert made.address == x.data_ptr
+    # As torch has it: pinned memory is the CPU's.
+    made = EncodedMap.of(bytes(maps.tiled(x.numpy, [1, 16], MODES, [])))
+    assert made.address == x.data_ptr
+
+
+def test_an_address_has_the_tensors_byte_offset_in_it(maps, driver_stub):
+    x = cuda_array(driver_stub, (4, 64), byte_offset=48)
+    assert EncodedMap.of(bytes(maps.tiled(x, [1, 16], MODES, []))).address == x.data_ptr
+    x = cuda_array(driver_stub, (4, 64), byte_offset=8)
+    with pytest.raises(ValueError, match="the data lies at 0x.*8, wanted an address"):
+        maps.tiled(x, [1, 16], MODES, [])
+
+
+@pytest.mark.parametrize(
+    ("modes", "message"),
+    [
+        ([16, 0, 0, 0, 0], "there is no TensorMapType 16"),
+        ([-2, 0, 0, 0, 0], "there is no TensorMapType -2"),
+        ([-1, 7, 0, 0, 0], "there is no TensorMapSwizzle 7"),
+        ([-1, 0, 3, 0, 0], "there is no TensorMapInterleave 3"),
+        ([-1, 0, 0, 4, 0], "there is no TensorMapL2Promotion 4"),
+        ([-1, 0, 0, 0, 2], "there is no TensorMapOobFill 2"),
+    ],
+)
+def test_a_mode_that_is_no_enumerator_is_refused(maps, driver_stub, modes, message):
+    x = cuda_array(driver_stub, (2, 4, 64))
+    with pytest.raises(ValueError, match=message):
+        maps.tiled(x, [1, 1, 16], modes, [])
+
+
+def test_options_and_memory_agree_on_the_data_type(maps, driver_stub):
+    def make(wanted: str | None, has: str) -> EncodedMap:
+        modes = [-1 if wanted is None else typed(wanted), 0, 0, 0, 0, typed(has)]
+        return EncodedMap.of(bytes(maps.tiled_memory(1 << 20, [64], [0], [16], modes, [])))
+
+    assert make(None, "float32").type == typed("float32")
+    assert make("float32", "float32").type == typed("float32")
+    with pytest.raises(
+        ValueError, match="the options' data type is tfloat32, the memory's float32"
+    ):
+        make("tfloat32", "float32")
+
+
+def test_the_limit_of_a_load_is_that_of_the_tensors_device(maps, driver_stub):
+    driver_stub.set_devices(90, 120)
+    for device in (0, 1):
+        x = cuda_array(driver_stub, (256, 128), device=device)
+        if device == 0:
+            maps.tiled(x, [256, 128], MODES, [])
+            continue
+        with pytest.raises(tc.LaunchLimitError, match="131072 bytes, device 1 takes at most 10240"):
+            maps.tiled(x, [256, 128], MODES, [])
 
 
 # What the driver refuses all the same

@@ -21,7 +21,8 @@ Bytes BytesOf(const TensorMap& map) {
   return Bytes(reinterpret_cast<const char*>(&map), sizeof(map));
 }
 
-// modes: data type, swizzle, interleave, L2 promotion, fill.
+// modes: data type, swizzle, interleave, L2 promotion, fill; of memory also its own type, where
+// that is another.
 TensorMapOptions WithModes(TensorMapOptions options, const Array<int64_t>& modes,
                            const Array<int64_t>& steps) {
   options.SetDataType(static_cast<TensorMapType>(modes[0]))
@@ -54,10 +55,10 @@ TensorMapOptions Im2col(const Array<int64_t>& l, const Array<int64_t>& u, int64_
   return TensorMapOptions::Im2col({l[0], l[1], l[2]}, {u[0], u[1], u[2]}, channels, pixels);
 }
 
-TensorMapMemory Memory(int64_t type, int64_t address, const Array<int64_t>& shape,
+TensorMapMemory Memory(const Array<int64_t>& modes, int64_t address, const Array<int64_t>& shape,
                        const Array<int64_t>& strides) {
   TensorMapMemory memory{};
-  memory.type = static_cast<TensorMapType>(type);
+  memory.type = static_cast<TensorMapType>(modes.size() > 5 ? modes[5] : modes[0]);
   memory.address = reinterpret_cast<void*>(address);
   memory.rank = static_cast<int32_t>(shape.size());
   Copy(shape, memory.shape);
@@ -79,7 +80,7 @@ Bytes TiledMemory(int64_t address, Array<int64_t> shape, Array<int64_t> strides,
   int64_t box_dim[kMaxMapRank] = {};
   Copy(box, box_dim);
   const auto options = TensorMapOptions::Tiled(box_dim, static_cast<int>(box.size()));
-  return BytesOf(TensorMap::OfMemory(Memory(modes[0], address, shape, strides),
+  return BytesOf(TensorMap::OfMemory(Memory(modes, address, shape, strides),
                                      WithModes(options, modes, steps)));
 }
 
@@ -87,7 +88,7 @@ Bytes Im2colMemory(int64_t address, Array<int64_t> shape, Array<int64_t> strides
                    Array<int64_t> lower, Array<int64_t> upper, Array<int64_t> counts,
                    Array<int64_t> modes, Array<int64_t> steps) {
   return BytesOf(
-      TensorMap::OfMemory(Memory(modes[0], address, shape, strides),
+      TensorMap::OfMemory(Memory(modes, address, shape, strides),
                           WithModes(Im2col(lower, upper, counts[0], counts[1]), modes, steps)));
 }
 

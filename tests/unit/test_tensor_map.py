@@ -275,6 +275,18 @@ def test_names_of_over_are_replaced_in_a_map():
             "the map is for tensors of rank 1, 'x' has rank 2",
         ),
         (
+            "k(CUtensorMap m, const float* x)",
+            {"m": TensorMap("x", box_dim=16), "x": None},
+            None,
+            r"args\['m'\]: the tensor 'x' is none that callers pass, since args give 'x' a value",
+        ),
+        (
+            "k(CUtensorMap m, CUtensorMap o)",
+            {"m": TensorMap("o", box_dim=16), "o": TensorMap("x", box_dim=16)},
+            None,
+            r"args\['m'\]: the tensor 'o' is none that callers pass, since args give 'o' a value",
+        ),
+        (
             "k(CUtensorMap m)",
             {"m": TensorMap(box_dim="size")},
             None,

@@ -6,6 +6,7 @@
 #define TVMFFI_CUBIN_LAUNCHER_TENSOR_H_
 
 #include "../device_scope.h"
+#include "../host_memory.h"
 #include "argument.h"
 
 namespace tvmffi_cubin {
@@ -40,17 +41,6 @@ inline bool IsContiguous(const DLTensor& tensor) {
   return true;
 }
 
-/*! \brief Whether the driver knows host memory as page-locked or managed, which a kernel can read.
- */
-__attribute__((noinline, cold)) inline bool IsDeviceAccessible(const void* data) {
-  const Driver* driver = OpenDriver();
-  // Not its device pointer: the driver refuses to tell that in a thread without a context.
-  CUmemorytype type = CU_MEMORYTYPE_HOST;
-  return driver != nullptr && data != nullptr &&
-         driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                       reinterpret_cast<CUdeviceptr>(data)) == CUDA_SUCCESS;
-}
-
 /*! \brief Checks where a tensor lives and that all tensors of the call agree on it. */
 inline int CheckDevice(const char* function, const Param& param, int position,
                        const DLTensor& tensor, TensorDevice* common) {
@@ -73,9 +63,7 @@ inline int CheckDevice(const char* function, const Param& param, int position,
     }
     return 0;
   }
-  const int type = static_cast<int>(tensor.device.device_type);
-  if (type == kDLCUDAHost || type == kDLCUDAManaged) return 0;
-  if (type == kDLCPU && IsDeviceAccessible(tensor.data)) return 0;
+  if (IsHostMemoryForKernels(tensor)) return 0;
   return Fail("ValueError",
               "%s: argument %d (%s: %s): got a tensor on %s, wanted one on a CUDA "
               "device (pinned and managed host memory will do): move it first, as with x.cuda()",
