@@ -114,9 +114,12 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*! \brief The same with everything given singly. */
   [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
-                              uint32_t dynamic_smem_bytes = 0,
-                              const CUlaunchAttribute* attributes = nullptr,
-                              unsigned num_attributes = 0) {
+                              uint32_t dynamic_smem_bytes = 0) {
+    return Launch(args, grid, block, stream, dynamic_smem_bytes, nullptr, 0);
+  }
+  [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
+                              uint32_t dynamic_smem_bytes, const CUlaunchAttribute* attributes,
+                              unsigned num_attributes) {
     if (attributes == nullptr && num_attributes != 0) {
       return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
     }

@@ -85,9 +85,11 @@ TVMFFI_CUBIN_COLD Status FindCluster(const Driver* driver, CUkernel kernel, int 
 TVMFFI_CUBIN_COLD Status FindClusterOccupancy(const Driver* driver, CUkernel kernel, int device,
                                               const CUlaunchConfig& config,
                                               const ClusterShape& cluster, Occupancy* occupancy) {
-  ClusterShape fixed;
-  const Status status = FindFixedCluster(driver, kernel, device, &fixed);
-  if (!status.ok()) return status;
+  ClusterShape fixed = cluster;
+  if (FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) != nullptr) {
+    const Status status = FindFixedCluster(driver, kernel, device, &fixed);
+    if (!status.ok()) return status;
+  }
   const CUfunction function = reinterpret_cast<CUfunction>(kernel);
   CUlaunchConfig shape = config;
   shape.hStream = nullptr;  // the driver would take the stream's device

@@ -90,6 +90,17 @@ static_assert(kLaunches<Status, Pointers, int, int, cudaStream_t>);
 static_assert(kLaunches<Status, Pointers, Dim3, Dim3, std::nullptr_t, int>);
 static_assert(kLaunches<Status, std::nullptr_t, Dim3, Dim3, CUstream, uint32_t,
                         const CUlaunchAttribute*, unsigned>);
+// Attributes without their number would be dropped in silence.
+template <typename Nothing, typename... Args>
+constexpr bool kRefuses = true;
+template <typename Kernel, typename... Args>
+constexpr bool kRefuses<std::void_t<LaunchOf<Kernel, Args...>>, Kernel, Args...> = false;
+template <typename Kernel, typename Dim>
+constexpr bool kRefusesNoNumber =
+    kRefuses<void, Kernel, Pointers, Dim, Dim, CUstream, uint32_t, CUlaunchAttribute*> &&
+    !kRefuses<void, Kernel, Pointers, Dim, Dim, CUstream, uint32_t>;
+static_assert(kRefusesNoNumber<tvmffi_cubin::CubinKernel, Dim3>);
+static_assert(kRefusesNoNumber<tvm::ffi::CubinKernel, tvm::ffi::dim3>);
 static_assert(kLaunches<Status, const LaunchConfig&>);
 static_assert(kLaunches<Status, const LaunchConfig&, float*, const float*, int64_t>);
 static_assert(kLaunches<Status, const LaunchConfig&, CUtensorMap, tvmffi_cubin::TensorMap, int>);
