@@ -122,7 +122,7 @@ def _kernel_row(ref: KernelRef) -> str:
         f"{{{allowed}u}}",
         f"{_max_threads(ref.kernel)}u",
         f"{{{cluster}}}",
-        "true" if ref.kernel.grid_in_clusters and ref.kernel.cluster else "false",
+        "true" if ref.kernel.grid_in_clusters else "false",
     )
     return f"    {{{', '.join(cells)}}},"
 

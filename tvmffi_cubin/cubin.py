@@ -55,7 +55,7 @@ class Kernel:
     cluster : tuple of int or None
         Cluster dimensions fixed by ``__cluster_dims__``, where it fixes them.
     grid_in_clusters : bool
-        Whether the driver counts this kernel's grid in clusters (``.blocksareclusters``, which
+        Whether the driver counts this kernel's grid in its clusters (``.blocksareclusters``, which
         ``__block_size__`` sets from CUDA 13 on). Launches here count blocks all the same.
     """
 

@@ -175,7 +175,7 @@ class _Reader(ElfFile):
             max_threads=threads if 0 < threads <= 1024 else 1024,
             required_block=required,
             cluster=cluster,
-            grid_in_clusters=grid_in_clusters,
+            grid_in_clusters=grid_in_clusters and prod(cluster or (1,)) > 1,
         )
 
     def _shared(self, name: str, number: int) -> int:

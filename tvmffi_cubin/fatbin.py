@@ -205,6 +205,12 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
                     f"and of {_sizes(kernel)} for {member.arch}: callers cannot tell; give it one "
                     "parameter list, or two names"
                 )
+            if known.grid_in_clusters != kernel.grid_in_clusters:
+                raise ValueError(
+                    f"the driver counts the grid of kernel {kernel.name!r} in clusters for one of "
+                    f"{arch} and {member.arch} and in blocks for the other (__block_size__ does "
+                    "that): give it one __block_size__ for all, or __cluster_dims__"
+                )
             found[kernel.name] = (arch, _most(known, kernel))
     return tuple(kernel for _, kernel in found.values())
 
@@ -219,7 +225,7 @@ def _most(one: Kernel, other: Kernel) -> Kernel:
         registers=max(one.registers, other.registers),
         static_smem_bytes=max(one.static_smem_bytes, other.static_smem_bytes),
         local_bytes=max(one.local_bytes, other.local_bytes),
-        cluster=one.cluster or other.cluster,
-        grid_in_clusters=one.grid_in_clusters or other.grid_in_clusters,
+        # What only some architectures fix is left to the driver.
+        cluster=one.cluster if one.cluster == other.cluster else None,
         max_threads=min(one.max_threads, other.max_threads),
     )

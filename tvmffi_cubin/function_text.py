@@ -107,6 +107,7 @@ def plan_text(label: str, function: Function) -> str:
         str(len(function.launches)),
         str(sum(max(1, len(bound.sources)) for bound in function.launches)),
         str(sum(len(bound.maps) for bound in function.launches)),
+        str(sum(bound.num_attributes for bound in function.launches)),
     )
     return f"{{{', '.join(cells)}}}"
 

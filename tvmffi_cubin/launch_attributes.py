@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -137,39 +138,66 @@ def _checked_raw(where: str, value: object) -> dict[int, bytes]:
 
 
 def encode(field: str, value: Any, *, where: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the attributes that a constant stands for: number, and bytes of the value.
+    """Yield the attributes that a value of a call stands for: number, and bytes of the value.
 
-    The parameters are those of `checked`.
+    The parameters are those of `checked`. Integers and bools may be NumPy's, events any library's.
 
     Raises
     ------
     TypeError, ValueError
-        As `checked`; or it is an expression, which a call has nothing to evaluate with.
+        As `checked`; or it is an expression, which a call has nothing to evaluate with; or an event
+        that does not exist yet.
     """
-    given = _handle(value) if field in ATTRIBUTES and ATTRIBUTES[field].kind == "event" else value
-    value = checked(field, given, where=where)
     if field == RAW:
-        yield from value.items()
+        yield from checked(field, value, where=where).items()
         return
     attribute = ATTRIBUTES[field]
-    values = value if attribute.kind == "dimensions" else (value,)
-    for item in values:
-        if isinstance(item, str):
-            raise TypeError(
-                f"{where}: {field}: at a call a value is given, got the expression {item!r}"
-            )
+    what = f"{where}: {field}"
+    plain = _handle(what, value) if attribute.kind == "event" else value
+    plain = tuple(map(_plain, plain)) if isinstance(plain, tuple | list) else _plain(plain)
+    if isinstance(plain, str) and plain not in attribute.choices:
+        raise TypeError(
+            f"{what}: at a call a value is given, got the str {plain!r}{_names(attribute)}"
+        )
+    given = checked(field, plain, where=where)
     if attribute.kind == "dimensions":
-        yield attribute.id, struct.pack("<3I", *values, *[1] * (3 - len(values)))
+        if any(isinstance(figure, str) for figure in given):
+            raise TypeError(f"{what}: at a call values are given, got {value!r}")
+        yield attribute.id, struct.pack("<3I", *given, *[1] * (3 - len(given)))
     elif attribute.kind == "event":
-        yield attribute.id, struct.pack("<Qii", values[0], 0, 0)
+        yield attribute.id, struct.pack("<Qii", given, 0, 0)
     else:
-        yield attribute.id, struct.pack("<i", values[0])
+        yield attribute.id, struct.pack("<i", given)
 
 
-def _handle(event: Any) -> Any:
-    """Return an event's handle: torch's name for it, CuPy's, cuda.core's."""
+def _names(attribute: Attribute) -> str:
+    return f"; it has {', '.join(map(repr, attribute.choices))}" if attribute.choices else ""
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or bool of NumPy's as Python's."""
+    if isinstance(value, bool | int | str):
+        return value
+    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value
+
+
+def _handle(what: str, event: Any) -> Any:
+    """Return an event's handle, by torch's, CuPy's, cuda.core's name; of cuda.bindings' its own."""
+    if isinstance(event, int):
+        return event
     for name in ("cuda_event", "ptr", "handle"):
         handle = getattr(event, name, None)
-        if handle is not None and hasattr(handle, "__int__"):
-            return int(handle)
-    return event
+        if handle is None:
+            continue
+        if int(handle) == 0:
+            raise ValueError(
+                f"{what}: the event does not exist yet: record it once (torch makes an event when "
+                "it is first recorded)"
+            )
+        return int(handle)
+    return int(event) if type(event).__name__ == "CUevent" else event

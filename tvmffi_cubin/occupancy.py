@@ -126,11 +126,12 @@ def _row(
     rows = {
         symbol: (i, name) for i, (symbol, name) in enumerate(function._module.manifest["kernels"])
     }
-    launches = {
-        symbol: shape
-        for facts in instances
-        for symbol, shape in zip(facts["kernels"], facts["shapes"], strict=True)
-    }
+    launches: dict[str, dict[str, Any]] = {}
+    for facts in instances:
+        for symbol, shape in zip(facts["kernels"], facts["shapes"], strict=True):
+            known = launches.setdefault(symbol, dict(shape))
+            # A kernel that is launched in several ways has what they agree on.
+            launches[symbol] = {x: known[x] for x in known if known[x] == shape.get(x)}
     found = [x for x in launches if wanted is None or wanted in (x, rows[x][1])]
     if len(found) != 1:
         names = ", ".join(rows[x][1] for x in launches)

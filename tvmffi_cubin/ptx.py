@@ -117,6 +117,7 @@ def _bodies(text: str) -> Iterator[tuple[int, int]]:
 def _kernel(name: str, head: re.Match[str], shared: int) -> Kernel:
     directives = head[2]
     required = _dimensions(_REQUIRED, directives)
+    cluster = _dimensions(_CLUSTER, directives)
     threads = prod(required or _dimensions(_MAX_THREADS, directives) or (1024,))
     return Kernel(
         name=name,
@@ -126,8 +127,8 @@ def _kernel(name: str, head: re.Match[str], shared: int) -> Kernel:
         local_bytes=0,
         max_threads=threads if 0 < threads <= 1024 else 1024,
         required_block=required,
-        cluster=_dimensions(_CLUSTER, directives),
-        grid_in_clusters=".blocksareclusters" in directives,
+        cluster=cluster,
+        grid_in_clusters=".blocksareclusters" in directives and prod(cluster or (1,)) > 1,
     )
 
 

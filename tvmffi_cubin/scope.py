@@ -79,6 +79,9 @@ class Scope:
         if isinstance(tree, condition.Joined):
             return replace(tree, parts=tuple(self._condition(x, what, text) for x in tree.parts))
         if isinstance(tree, condition.Flag):
+            constant = self.args.get(tree.name.name)
+            if isinstance(constant, bool) and tree.name.name not in self.exported:
+                return condition.Truth(constant)
             read = self._operand(tree.name, what, text)
             if not isinstance(read, expr.Name) or not self._is_flag(read.name):
                 name = tree.name.name

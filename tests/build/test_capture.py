@@ -141,9 +141,18 @@ def test_where_the_driver_refuses_to_load_the_error_names_preload(
     assert len(driver_stub.launches()) == 1
 
 
-def test_a_launch_that_a_capture_refuses_names_preload(mod, stream, driver_stub):
-    driver_stub.fail("cuLaunchKernelEx", INVALIDATED)
-    with pytest.raises(tc.LaunchError, match=r"STREAM_CAPTURE_INVALIDATED .*mod\.preload\(1\)"):
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (UNSUPPORTED, r"UNSUPPORTED .*call mod\.preload\(1\) before that"),
+        (INVALIDATED, r"INVALIDATED .*An earlier call has ended the capture"),
+        (905, r"ISOLATION .*captured on another stream: launch on that one, as by k\.on\(stream\)"),
+        (906, r"IMPLICIT .*captured on another stream: launch on that one, as by k\.on\(stream\)"),
+    ],
+)
+def test_a_launch_that_a_capture_refuses_names_what_helps(mod, driver_stub, code, remedy):
+    driver_stub.fail("cuLaunchKernelEx", code)
+    with pytest.raises(tc.LaunchError, match=remedy):
         mod.k(cuda_array(driver_stub, 4, device=1))
 
 

@@ -2,6 +2,7 @@
 
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -260,12 +261,50 @@ def test_an_event_with_timing_is_said_to_be_one(attribute_module, driver_stub, x
     assert len(driver_stub.launches()) == 1
 
 
+def test_an_event_of_none_takes_the_function_s_own_away(attribute_module, driver_stub, x):
+    attribute_module.events.configure(programmatic_event=0)(x, 1, 5, 6)
+    assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 6, 0)}
+
+
+def test_an_event_that_does_not_exist_yet_is_told(attribute_module):
+    with pytest.raises(ValueError, match="plain: programmatic_event: the event does not exist yet"):
+        attribute_module.plain.configure(programmatic_event=Event(cuda_event=0))
+
+
+def test_numpy_s_numbers_and_bools_are_values_too(attribute_module, driver_stub, x):
+    attribute_module.plain.configure(
+        cluster=(np.int64(2), np.int32(1)), priority=np.int8(-1), cooperative=np.bool_(True)
+    )(x, 1)
+    found = {CLUSTER: dims(2), PRIORITY: flag(-1), COOPERATIVE: flag()}
+    assert only(driver_stub).attributes == found
+
+
+def test_a_constant_of_args_can_be_a_condition(driver_stub):
+    def launch(on):
+        fields = {"grid": 1, "block": 32, "args": {"on": on}}
+        return tc.Launch(kernel="k", cooperative="on and n > 0", **fields)
+
+    mod = tc.load_inline(
+        "constant_condition",
+        'extern "C" __global__ void k(int n, bool on) {}',
+        functions={"with": launch(True), "without": launch(False)},
+        arch="sm_90",
+    )
+    mod["with"](1)
+    mod["without"](1)
+    assert [launch.attributes for launch in driver_stub.launches()] == [{COOPERATIVE: flag()}, {}]
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"clusters": 2}, TypeError, "plain: no option 'clusters'; there are stream, grid, block"),
         ({"cluster": 0}, ValueError, r"plain: cluster\.x is 0, wanted 1 to 4294967295"),
-        ({"cluster": "n"}, TypeError, "plain: cluster: at a call a value is given, got the expr"),
+        (
+            {"cluster": "n"},
+            TypeError,
+            "plain: cluster: at a call a value is given, got the str 'n'",
+        ),
         ({"cluster": (1, 1, 1, 1)}, ValueError, "cluster has 1 to 3 dimensions, got 4"),
         ({"cluster": 2.0}, TypeError, "cluster is an int, an expression or up to three"),
         ({"cooperative": 1}, TypeError, "cooperative is a bool or a condition, got int"),
@@ -349,7 +388,7 @@ def test_a_bad_attribute_of_a_later_launch_leaves_nothing_half_done(
     attribute_module, driver_stub, x
 ):
     with pytest.raises(
-        ValueError, match=r"chain: grid\.x is 3, wanted a multiple of cluster\.x, 2"
+        ValueError, match=r"chain: launch 3 of 3: grid\.x is 3, wanted a multiple of cluster\.x, 2"
     ):
         attribute_module.chain(x, 3)
     assert not driver_stub.launches()

@@ -257,6 +257,61 @@ def test_args_do_not_smuggle_it_in():
         )
 
 
+RESIDENT = {
+    "threads": ({"block": 256}, "the block has 256 threads, the kernel .* allows 128"),
+    "plain": ({"block": 256, "cooperative": False}, "the block has 256 threads"),
+    "memory": ({"block": 32, "dynamic_smem_bytes": 300_000}, "dynamic_smem_bytes is 300000"),
+    "cluster": ({"block": 32, "cluster": 32}, "the cluster has 32 blocks, device 0 allows 16"),
+}
+
+
+@pytest.mark.parametrize("case", RESIDENT)
+def test_a_grid_of_all_that_fits_says_why_nothing_does(driver_stub, case):
+    fields, message = RESIDENT[case]
+    for grid in ("max_cooperative_blocks", "min(max_cooperative_blocks, 10)"):
+        launch = tc.Launch(**{"grid": grid, "cooperative": True, **fields})
+        mod = tc.load_inline(
+            "nothing_fits",
+            'extern "C" __global__ void __launch_bounds__(128) k() {}',
+            functions={"k": launch},
+            arch="sm_90",
+        )
+        found = refused(driver_stub, mod.k)
+        assert re.search(f"k: launch of k: max_cooperative_blocks is 0: .*{message}", found)
+
+
+def test_a_device_without_cooperative_launches_says_so(attribute_module, driver_stub, x):
+    driver_stub.set_attribute(0, COOPERATIVE, 0)
+    message = refused(driver_stub, lambda: attribute_module.resident(x, 1))
+    assert "max_cooperative_blocks is 0: " in message
+
+
+def test_a_cluster_that_does_not_fit_is_told_each_time_and_before_the_first_launch(driver_stub, x):
+    source = "".join(f'extern "C" __global__ void {k}(float* x, int n) {{}}\n' for k in "ab")
+    large = {"grid": 16, "block": 1024, "dynamic_smem_bytes": 200_000, "cluster": "n"}
+    launches = [tc.Launch(kernel="a", grid=1, block=32), tc.Launch(kernel="b", **large)]
+    mod = tc.load_inline("each_time", source, functions={"f": launches}, arch="sm_90")
+    driver_stub.set_attribute(0, NUM_SMS, 8)
+    for _ in range(2):
+        message = refused(driver_stub, lambda: mod.f(x, 16))
+        assert message.startswith("f: launch 2 of 2: launch of b: the cluster has 16 blocks")
+    mod.f(x, 2)
+    assert [launch.kernel for launch in driver_stub.launches()] == ["a", "b"]
+
+
+def test_a_failing_query_of_a_later_launch_names_that_launch(driver_stub, x):
+    source = "".join(f'extern "C" __global__ void {k}(float* x, int n) {{}}\n' for k in "ab")
+    launches = [
+        tc.Launch(kernel="a", grid=1, block=32),
+        tc.Launch(kernel="b", grid="max_cooperative_blocks", block=32),
+    ]
+    mod = tc.load_inline("later", source, functions={"f": launches}, arch="sm_90")
+    driver_stub.fail(OCCUPANCY, 700)
+    with pytest.raises(tc.LaunchError, match=f"f: launch 2 of 2: kernel b .*{OCCUPANCY} failed"):
+        mod.f(x, 1)
+    assert not driver_stub.launches()
+
+
 def test_a_failing_query_is_an_error_that_names_it(attribute_module, driver_stub, x):
     driver_stub.fail(OCCUPANCY, 700)
     with pytest.raises(tc.LaunchError, match=f"resident: .*{OCCUPANCY} failed: CUDA_ERROR_ILLEGAL"):
@@ -287,6 +342,15 @@ def test_no_cluster_is_larger_than_the_kernel_s_own(attribute_module, driver_stu
     found = attribute_module.fixed.occupancy(device=0)
     assert found.max_cluster_blocks == 4
     assert found.max_cooperative_blocks == 4 * found.max_active_clusters > 0
+
+
+def test_of_a_kernel_launched_in_two_shapes_it_asks_which(driver_stub):
+    source = 'extern "C" __global__ void a(float* x) {}'
+    launches = [tc.Launch(kernel="a", grid=1, block=block) for block in (32, 256)]
+    mod = tc.load_inline("two_shapes", source, functions={"f": launches}, arch="sm_90")
+    with pytest.raises(TypeError, match=r"f\.occupancy: the block is not known before a call"):
+        mod.f.occupancy()
+    assert mod.f.occupancy(32).threads == 32
 
 
 def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_stub):

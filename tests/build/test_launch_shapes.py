@@ -51,7 +51,9 @@ def test_several_launches_compute_their_own_arguments(driver_stub):
 
 def test_a_bad_shape_of_a_later_launch_leaves_nothing_half_done(ops, driver_stub):
     x = cuda_array(driver_stub, 4)
-    with pytest.raises(ValueError, match=r"pipeline: grid\.x is -1, wanted 0 or more"):
+    with pytest.raises(
+        ValueError, match=r"pipeline: launch 1 of 2: grid\.x is -1, wanted 0 or more"
+    ):
         ops.pipeline(x, x, -1, x)
     assert not driver_stub.launches()
 

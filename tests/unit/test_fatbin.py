@@ -5,7 +5,7 @@ import struct
 import types
 
 import pytest
-from elf_builder import Entry, Image, kparam
+from elf_builder import Entry, Image, kparam, number_item
 from fatbin_builder import ELF, FAMILY, LTOIR, LZ4, PTX, SPECIFIC, ZSTD, Row, fatbin
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -185,6 +185,34 @@ def test_a_kernel_with_other_parameters_elsewhere_is_a_value_error():
         ValueError, match=r"'k' takes .*\[8\] bytes for sm_80 and .*\[8, 4\] for sm_9"
     ):
         whole.kernels  # noqa: B018
+
+
+def cluster(*dims):
+    return struct.pack("<BBH3I", 4, 0x3D, 12, *dims)
+
+
+def test_a_cluster_that_only_some_members_fix_is_left_to_the_driver():
+    plain, fixed = image(Entry("k", b"")), image(Entry("k", cluster(2, 1, 1)))
+    for one, other, merged in (
+        (plain, fixed, None),
+        (fixed, plain, None),
+        (fixed, fixed, (2, 1, 1)),
+    ):
+        whole = fatbins.read_cubin(fatbin(Row(80, one), Row(90, other)))
+        assert whole.kernels[0].cluster == merged
+
+
+def test_a_grid_that_is_counted_in_clusters_for_some_members_alone_is_a_value_error():
+    plain = image(Entry("k", cluster(2, 1, 1)))
+    counted = image(Entry("k", number_item(0x5B, 0, layout=1) + cluster(2, 1, 1)))
+    whole = fatbins.read_cubin(fatbin(Row(80, plain), Row(90, counted)))
+    with pytest.raises(
+        ValueError, match="grid of kernel 'k' in clusters for one of sm_80 and sm_9"
+    ):
+        whole.kernels  # noqa: B018
+    single = image(Entry("k", number_item(0x5B, 0, layout=1) + cluster(1, 1, 1)))
+    whole = fatbins.read_cubin(fatbin(Row(80, image(Entry("k", b""))), Row(90, single)))
+    assert not whole.kernels[0].grid_in_clusters
 
 
 def test_members_of_another_image_are_none():

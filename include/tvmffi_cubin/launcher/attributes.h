@@ -13,6 +13,7 @@
 #include "../cluster.h"
 #include "expression.h"
 #include "options.h"
+#include "site.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -44,15 +45,21 @@ inline void TakeGiven(const CallOptions& options, Evaluation* evaluation) {
   if (count != 0) {
     memcpy(evaluation->attributes, options.attributes, count * sizeof(LaunchAttribute));
   }
-  evaluation->num_attributes = options.num_attributes;
+  int32_t taken = 0;
   for (size_t i = 0; i < count; ++i) {
-    const uint32_t id = evaluation->attributes[i].id;
-    if (id < 64) evaluation->given |= UINT64_C(1) << id;
+    const LaunchAttribute& given = evaluation->attributes[i];
+    if (given.id < 64) evaluation->given |= UINT64_C(1) << given.id;
+    // An event of 0 takes the function's own away, as in a Launch.
+    const bool is_event =
+        given.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || given.id == kLaunchCompletionEvent;
+    const bool is_none = is_event && given.words[0] == 0 && given.words[1] == 0;
+    if (!is_none) evaluation->attributes[taken++] = given;
   }
+  evaluation->num_attributes = taken;
 }
 
 /*! \brief Checks that the grid consists of whole clusters. */
-__attribute__((noinline)) inline int CheckClusters(const char* function,
+__attribute__((noinline)) inline int CheckClusters(const LaunchSite& site,
                                                    const EmbeddedKernel& kernel,
                                                    const CUlaunchConfig& config) {
   const ClusterShape shape = FindCluster(kernel, config);
@@ -61,28 +68,28 @@ __attribute__((noinline)) inline int CheckClusters(const char* function,
   const uint32_t grid[] = {config.gridDimX, config.gridDimY, config.gridDimZ};
   if (preferred != nullptr && shape.x == 0) {
     return Fail("ValueError", "%s: preferred_cluster is given without cluster, its least size",
-                function);
+                SiteText(site).chars);
   }
   for (int i = 0; i < 3 && shape.x != 0; ++i) {
     const char axis = static_cast<char>('x' + i);
     if (kernel.cluster[0] != 0 && cluster[i] != kernel.cluster[i]) {
       return Fail("ValueError",
                   "%s: cluster.%c is %u, kernel %s fixes it as %u (__cluster_dims__): leave it out",
-                  function, axis, cluster[i], kernel.display, kernel.cluster[i]);
+                  SiteText(site).chars, axis, cluster[i], kernel.display, kernel.cluster[i]);
     }
     const char* what = "cluster";
     uint32_t wanted = cluster[i];
     if (preferred != nullptr) {
       // The three words lie as those of clusterDim.
       const uint32_t larger = (&preferred->clusterDim.x)[i];
-      if (larger % wanted != 0 || larger == 0) {
+      if (wanted == 0 || larger == 0 || larger % wanted != 0) {
         return Fail("ValueError",
-                    "%s: preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u", function,
-                    axis, larger, axis, wanted);
+                    "%s: preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u",
+                    SiteText(site).chars, axis, larger, axis, wanted);
       }
       if (i == 2 && larger != wanted) {
         return Fail("ValueError", "%s: preferred_cluster.z is %u, wanted %u as in cluster.z",
-                    function, larger, wanted);
+                    SiteText(site).chars, larger, wanted);
       }
       what = "preferred_cluster";
       wanted = larger;
@@ -91,7 +98,7 @@ __attribute__((noinline)) inline int CheckClusters(const char* function,
       return Fail("ValueError",
                   "%s: grid.%c is %u, wanted a multiple of %s.%c, %u: a grid counts blocks, with "
                   "clusters too",
-                  function, axis, grid[i], what, axis, wanted);
+                  SiteText(site).chars, axis, grid[i], what, axis, wanted);
     }
   }
   return 0;

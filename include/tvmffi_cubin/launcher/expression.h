@@ -19,6 +19,9 @@ inline constexpr char kOutOfRange[] = "is out of range";
 /*! \brief The failure of a driver call that an expression needs: its name and code are noted. */
 inline constexpr char kDriverFailed[] = "cannot be evaluated";
 
+/*! \brief The failure of max_cooperative_blocks where not one block fits. */
+inline constexpr char kNothingFits[] = "is 0";
+
 /*!
  * \brief One evaluation. The first thing that goes wrong is kept and reported once at the end, so
  * that the arithmetic itself has no branches out.
@@ -35,9 +38,9 @@ struct Evaluation {
 
   EmbeddedKernel* kernel;       // that of the launch
   int32_t device;               // that it goes to
-  int32_t num_attributes;       // so far
+  int32_t num_attributes = 0;   // so far
   LaunchAttribute* attributes;  // what the launch carries; room for all that may be set
-  uint64_t given;               // a bit for each attribute that the caller gave
+  uint64_t given = 0;           // a bit for each attribute that the caller gave
   int64_t value, least, most;   // of what is out of range
   char axis;                    // of that, 0 where it has none
   int32_t driver_result;        // of the call that failed

@@ -52,6 +52,27 @@ inline bool LacksKernel(const Driver* driver, const EmbeddedKernel& kernel, int 
   return BestFit(kernel.arches, arch) != BestFit(ImageFacts(kernel.image->table).arches, arch);
 }
 
+/*! \brief What to do about a refusal that a graph capture is the reason of, else nothing. */
+__attribute__((noinline, cold)) inline Text DescribeCapture(const Status& status, bool is_launch,
+                                                            int device) {
+  Text text;
+  if (!IsCaptureRefusal(status.result)) return text;
+  if (!is_launch || status.result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+    snprintf(text.chars, sizeof(text.chars),
+             ". A CUDA graph is being captured: call mod.preload(%d) before that, which loads what "
+             "a first launch there loads",
+             device);
+  } else if (status.result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+             status.result == CUDA_ERROR_STREAM_CAPTURE_ISOLATION) {
+    snprintf(text.chars, sizeof(text.chars),
+             ". A CUDA graph is being captured on another stream: launch on that one, as by "
+             "k.on(stream) or tvmffi_cubin.use_stream(stream)");
+  } else if (status.result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+    snprintf(text.chars, sizeof(text.chars), ". An earlier call has ended the capture of a graph");
+  }
+  return text;
+}
+
 /*! \brief Raises what a failed load or launch means: limits and architectures by name. */
 __attribute__((noinline, cold)) inline int FailLaunch(const LaunchSite& site,
                                                       const EmbeddedKernel& kernel, int device,
@@ -83,14 +104,9 @@ __attribute__((noinline, cold)) inline int FailLaunch(const LaunchSite& site,
                   text.chars);
     }
   }
-  if (IsCaptureRefusal(status.result)) {
-    return Fail("LaunchError",
-                "%s: kernel %s of image %s on device %d: %s. A CUDA graph is being captured: call "
-                "mod.preload(%d) before that, which loads what a first launch there loads",
-                function, kernel.display, image.name, device, text.chars, device);
-  }
-  return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s", function, kernel.display,
-              image.name, device, text.chars);
+  return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", function,
+              kernel.display, image.name, device, text.chars,
+              DescribeCapture(status, config != nullptr, device).chars);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -97,7 +97,7 @@ __attribute__((noinline, cold)) inline Text DescribeMisfit(const Instance& insta
     return text;
   }
   TensorDevice device;
-  Evaluation evaluation{};
+  Evaluation evaluation;
   if (instance.when != nullptr && CheckDevices(function, arguments, &device) == 0 &&
       EvaluateWhen(instance, arguments, device.device, &evaluation) == 0 &&
       evaluation.failure != nullptr) {
@@ -146,7 +146,7 @@ inline int CallFitting(const DispatchPlan& function, const CallOptions& options,
     TensorDevice device;
     if (CheckDevices(instance.function, arguments, &device) != 0) return -1;
     if (instance.when != nullptr) {
-      Evaluation evaluation{};
+      Evaluation evaluation;
       if (EvaluateWhen(instance, arguments, device.device, &evaluation) != 0) return -1;
       if (evaluation.failure != nullptr) continue;
     }

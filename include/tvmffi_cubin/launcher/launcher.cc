@@ -97,6 +97,7 @@ int64_t Evaluation::MaxCooperativeBlocks() {
   if (failure != nullptr || !FillForOccupancy(*this, &config)) return 1;
   Occupancy found;
   const Status status = KernelOccupancy(OpenDriver(), kernel, device, config, &found);
+  if (status.ok() && found.cooperative_blocks == 0) return Failed(kNothingFits);
   if (status.ok()) return found.cooperative_blocks;
   driver_result = status.result;
   driver_call = status.call;
@@ -131,7 +132,7 @@ int DescribeOccupancy(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny*
 }
 
 int Call(const FunctionPlan& function, const TVMFFIAny* args, int num_args) {
-  return CallChecked(function, CallOptions(), args, num_args);
+  return CallChecked(function, kNoOptions, args, num_args);
 }
 
 int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num_args) {
@@ -141,7 +142,7 @@ int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num
 }
 
 int Call(const DispatchPlan& function, const TVMFFIAny* args, int num_args) {
-  return CallFitting(function, CallOptions(), args, num_args);
+  return CallFitting(function, kNoOptions, args, num_args);
 }
 
 int CallWithOptions(const DispatchPlan& function, const TVMFFIAny* args, int num_args) {

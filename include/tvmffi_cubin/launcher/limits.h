@@ -45,15 +45,13 @@ __attribute__((noinline)) inline int CheckLimits(const LaunchSite& site, const D
   const uint64_t fixed = Volume(kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]);
   const uint64_t asked = LargestClusterBlocks(config);
   const uint64_t blocks = asked > fixed ? asked : fixed;
-  // No device has larger ones; whether it has these is found out when they are first opted into.
-  constexpr uint64_t kLargest = 16;
-  bool is_plain = HasPlainShape(*kernel, config) && blocks <= kLargest;
+  // How large a cluster may be depends on the device, on the block and on its shared memory.
+  bool is_plain = HasPlainShape(*kernel, config) && blocks <= kPortableClusterBlocks;
   if (blocks > 1 && DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) == 0) {
     is_plain = false;
   } else if (!kernel->clusters.Covers(device, blocks)) {
     const Status status = kernel->clusters.Allow(driver, kernel->handle, device);
     if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
-    is_plain = false;
   }
   if (!is_plain) return CheckLimit(site, driver, *kernel, device, config);
   if (!IsCooperative(config)) return 0;

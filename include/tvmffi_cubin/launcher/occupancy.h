@@ -6,7 +6,7 @@
 #define TVMFFI_CUBIN_LAUNCHER_OCCUPANCY_H_
 
 #include "../occupancy.h"
-#include "function.h"
+#include "kernel.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -24,6 +24,8 @@ struct CallOptions {
   const char* attributes = nullptr;  // an array of LaunchAttribute, not aligned
   int32_t num_attributes = 0;
 };
+/*! \brief Those of a plain call; not made anew for each. */
+inline constexpr CallOptions kNoOptions;
 constexpr int kNumOptions = 9;  // stream, grid x y z, block x y z, dynamic_smem_bytes, attributes
 constexpr int kMaxGivenAttributes = 64;
 

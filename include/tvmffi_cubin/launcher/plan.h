@@ -109,8 +109,9 @@ struct FunctionPlan {
   int32_t num_params;
   const LaunchPlan* launches;
   int32_t num_launches;
-  int32_t num_slots;  // computed values and kernel parameters of all launches
-  int32_t num_maps;   // tensor maps of all launches
+  int32_t num_slots;       // computed values and kernel parameters of all launches
+  int32_t num_maps;        // tensor maps of all launches
+  int32_t num_attributes;  // the most that all launches can have
 };
 
 /*! \brief One of several ways to launch under one name; a row of a generated table. */

@@ -7,27 +7,26 @@
 
 #include "../device_scope.h"
 #include "../tensor_map_encode.h"
-#include "attributes.h"
-#include "failure.h"
-#include "image_use.h"
+#include "prepare.h"
 #include "tensor_map_plan.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief Evaluates and makes one map; where its evaluation fails, that raises nothing yet. */
-inline int EncodeMap(const FunctionPlan& function, const TensorMapPlan& plan,
-                     Evaluation* evaluation, CUtensorMap* map) {
+/*! \brief Evaluates and makes one map. */
+inline int EncodeMap(const LaunchSite& site, const TensorMapPlan& plan, Evaluation* evaluation,
+                     CUtensorMap* map) {
   TensorMapSpec spec = plan.spec;
   TensorMapProblem problem;
   if (plan.evaluate != nullptr) plan.evaluate(evaluation, &spec);
-  if (evaluation->failure != nullptr) return -1;
+  if (evaluation->failure != nullptr) return FailEvaluation(site, *evaluation);
   const DLTensor& tensor = *evaluation->arguments[plan.argument].tensor;
   if (__builtin_expect(EncodeTensorMap(spec, tensor, map, &problem), 1)) return 0;
-  const char* name = function.params[plan.argument].name;
+  const char* name = site.function.params[plan.argument].name;
+  const Text label = SiteText(site);
   return strcmp(name, plan.name) == 0
-             ? Fail(problem.kind, "%s: tensor map %s: %s", function.name, name, problem.text)
-             : Fail(problem.kind, "%s: tensor map %s of %s: %s", function.name, plan.name, name,
+             ? Fail(problem.kind, "%s: tensor map %s: %s", label.chars, name, problem.text)
+             : Fail(problem.kind, "%s: tensor map %s of %s: %s", label.chars, plan.name, name,
                     problem.text);
 }
 
@@ -55,7 +54,7 @@ __attribute__((noinline)) inline int EncodeMaps(const FunctionPlan& function, co
       const Source& source = launch.sources[k];
       if (source.from != Source::kTensorMap) continue;
       const auto& plan = *static_cast<const TensorMapPlan*>(source.constant);
-      if (EncodeMap(function, plan, evaluation, maps) != 0) return -1;
+      if (EncodeMap({function, i, false}, plan, evaluation, maps) != 0) return -1;
       params[k] = maps++;
     }
     params += launch.num_sources;

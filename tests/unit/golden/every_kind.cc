@@ -55,7 +55,7 @@ void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
 constexpr LaunchPlan launches_0[] = {
     {&kernels[0], sources_0_0, 12, 2, true, true, evaluate_0_0, 0},
 };
-constexpr FunctionPlan function_0 = {"all", params_0, 9, launches_0, 1, 12, 0};
+constexpr FunctionPlan function_0 = {"all", params_0, 9, launches_0, 1, 12, 0, 0};
 
 }  // namespace
 

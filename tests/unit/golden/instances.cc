@@ -76,9 +76,9 @@ constexpr LaunchPlan launches_0_2[] = {
     {&kernels[3], nullptr, 0, 0, false, false, nullptr, 0},
 };
 constexpr Instance instances_0[] = {
-    {{"f", params_0_0, 2, launches_0_0, 1, 2, 0}, "v(float4* x, int n) when n % 4 == 0", false, when_0_0},
-    {{"f", params_0_1, 3, launches_0_1, 2, 3, 0}, "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))", true, when_0_1},
-    {{"f", nullptr, 0, launches_0_2, 1, 1, 0}, "u()", false, nullptr},
+    {{"f", params_0_0, 2, launches_0_0, 1, 2, 0, 0}, "v(float4* x, int n) when n % 4 == 0", false, when_0_0},
+    {{"f", params_0_1, 3, launches_0_1, 2, 3, 0, 0}, "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))", true, when_0_1},
+    {{"f", nullptr, 0, launches_0_2, 1, 1, 0, 0}, "u()", false, nullptr},
 };
 constexpr DispatchPlan function_0 = {"f", instances_0, 3, 3};
 
@@ -101,7 +101,7 @@ void evaluate_1_0(Evaluation* e, bool own_shape, bool own_smem) {
 constexpr LaunchPlan launches_1[] = {
     {&kernels[0], sources_1_0, 2, 0, true, false, evaluate_1_0, 0},
 };
-constexpr FunctionPlan function_1 = {"only", params_1, 2, launches_1, 1, 2, 0};
+constexpr FunctionPlan function_1 = {"only", params_1, 2, launches_1, 1, 2, 0, 0};
 
 }  // namespace
 

@@ -57,7 +57,7 @@ constexpr LaunchPlan launches_0[] = {
     {&kernels[0], sources_0_0, 3, 0, true, false, evaluate_0_0, 0},
     {&kernels[1], sources_0_1, 2, 0, true, true, evaluate_0_1, 0},
 };
-constexpr FunctionPlan function_0 = {"both", params_0, 4, launches_0, 2, 5, 3};
+constexpr FunctionPlan function_0 = {"both", params_0, 4, launches_0, 2, 5, 3, 0};
 
 }  // namespace
 

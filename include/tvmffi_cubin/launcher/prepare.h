@@ -1,0 +1,133 @@
+/*!
+ * \file tvmffi_cubin/launcher/prepare.h
+ * \brief One launch evaluated: its configuration and where its kernel's parameters lie.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_PREPARE_H_
+#define TVMFFI_CUBIN_LAUNCHER_PREPARE_H_
+
+#include "attributes.h"
+#include "occupancy.h"
+#include "options.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief One grid, block or shared memory figure as the driver takes it. */
+inline int CheckFigure(const LaunchSite& site, const char* what, int64_t value, int64_t least,
+                       uint32_t* out) {
+  if (__builtin_expect(value < least, 0)) {
+    return Fail("ValueError", "%s: %s is %lld, wanted %lld or more", SiteText(site).chars, what,
+                static_cast<long long>(value), static_cast<long long>(least));
+  }
+  if (__builtin_expect(value > UINT32_MAX, 0)) {
+    return Fail("LaunchLimitError", "%s: %s is %lld, the driver takes at most %u",
+                SiteText(site).chars, what, static_cast<long long>(value), UINT32_MAX);
+  }
+  *out = static_cast<uint32_t>(value);
+  return 0;
+}
+
+/*! \brief Checks an evaluated shape; leaves 0 in a grid dimension where nothing is to be done. */
+inline int FillConfig(const LaunchSite& site, const Evaluation& shape, CUlaunchConfig* config) {
+  if (CheckFigure(site, "grid.x", shape.grid[0], 0, &config->gridDimX) != 0 ||
+      CheckFigure(site, "grid.y", shape.grid[1], 0, &config->gridDimY) != 0 ||
+      CheckFigure(site, "grid.z", shape.grid[2], 0, &config->gridDimZ) != 0) {
+    return -1;
+  }
+  // An empty tensor often makes grid and block zero alike; then there is nothing to launch.
+  const int64_t least = IsEmpty(*config) ? 0 : 1;
+  if (CheckFigure(site, "block.x", shape.block[0], least, &config->blockDimX) != 0 ||
+      CheckFigure(site, "block.y", shape.block[1], least, &config->blockDimY) != 0 ||
+      CheckFigure(site, "block.z", shape.block[2], least, &config->blockDimZ) != 0 ||
+      CheckFigure(site, "dynamic_smem_bytes", shape.dynamic_smem_bytes, 0,
+                  &config->sharedMemBytes) != 0) {
+    return -1;
+  }
+  return 0;
+}
+
+/*! \brief Raises that of a launch's shape no block fits the device, and what is in the way. */
+__attribute__((noinline, cold)) inline int FailResidency(const LaunchSite& site,
+                                                         const Evaluation& evaluation) {
+  const EmbeddedKernel& kernel = *evaluation.kernel;
+  CUlaunchConfig config;
+  Text text;
+  FillForOccupancy(evaluation, &config);
+  const ClusterShape cluster = FindCluster(kernel, config);
+  config.gridDimX = cluster.x == 0 ? 1 : cluster.x;
+  config.gridDimY = cluster.y == 0 ? 1 : cluster.y;
+  config.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
+  if (!FindLimit(OpenDriver(), evaluation.device, kernel.handle, config, text.chars,
+                 sizeof(text.chars))) {
+    snprintf(text.chars, sizeof(text.chars), "no grid of this shape is resident on device %d",
+             evaluation.device);
+  }
+  return Fail("LaunchLimitError", "%s: launch of %s: max_cooperative_blocks is 0: %s",
+              SiteText(site).chars, kernel.display, text.chars);
+}
+
+/*! \brief Raises what went wrong with an expression, or that a condition does not hold. */
+__attribute__((noinline, cold)) inline int FailEvaluation(const LaunchSite& site,
+                                                          const Evaluation& evaluation) {
+  if (evaluation.failure == kOutOfRange) {
+    const char axis[] = {'.', evaluation.axis, '\0'};
+    return Fail("ValueError", "%s: %s%s is %lld, wanted %lld to %lld", SiteText(site).chars,
+                evaluation.where, evaluation.axis != '\0' ? axis : "",
+                static_cast<long long>(evaluation.value), static_cast<long long>(evaluation.least),
+                static_cast<long long>(evaluation.most));
+  }
+  if (evaluation.failure == kNothingFits) return FailResidency(site, evaluation);
+  if (evaluation.failure == kDriverFailed) {
+    const Status status = {static_cast<CUresult>(evaluation.driver_result), evaluation.driver_call};
+    return FailLaunch(site, *evaluation.kernel, evaluation.device, nullptr, status);
+  }
+  const bool is_condition = evaluation.failure == kDoesNotHold;
+  return Fail("ValueError", "%s: the %s '%s' %s", SiteText(site).chars,
+              is_condition ? "condition" : "expression", evaluation.where, evaluation.failure);
+}
+
+/*!
+ * \brief Evaluates one launch into its configuration and its kernel parameters. Every call goes
+ * through it, and the compiler would not inline it by itself.
+ */
+__attribute__((always_inline)) inline int PrepareLaunch(const LaunchSite& site,
+                                                        const CallOptions& options,
+                                                        Evaluation* evaluation, void** params,
+                                                        CUlaunchConfig* config) {
+  const LaunchPlan& launch = site.function.launches[site.number];
+  if (!launch.shaped && !options.has_shape) {
+    return Fail("TypeError",
+                "%s: the launch has no shape: call %s[grid, block](...), or give the "
+                "function a Launch(grid=..., block=...)",
+                SiteText(site).chars, site.function.name);
+  }
+  for (int i = 0; i < 3; ++i) {
+    evaluation->grid[i] = options.grid[i];
+    evaluation->block[i] = options.block[i];
+  }
+  evaluation->dynamic_smem_bytes = options.dynamic_smem_bytes;
+  if (launch.evaluate != nullptr) {
+    launch.evaluate(evaluation, !options.has_shape, !options.has_smem);
+  }
+  if (__builtin_expect(evaluation->failure != nullptr, 0)) {
+    return FailEvaluation(site, *evaluation);
+  }
+  if (FillConfig(site, *evaluation, config) != 0) return -1;
+  if (__builtin_expect(evaluation->num_attributes != 0 || launch.kernel->cluster[0] != 0, 0)) {
+    config->attrs = reinterpret_cast<CUlaunchAttribute*>(evaluation->attributes);
+    config->numAttrs = static_cast<unsigned>(evaluation->num_attributes);
+    if (!IsEmpty(*config) && CheckClusters(site, *launch.kernel, *config) != 0) return -1;
+  }
+  for (int i = 0; i < launch.num_sources; ++i) {
+    const Source& source = launch.sources[i];
+    params[i] = source.from == Source::kArgument   ? evaluation->arguments[source.index].address
+                : source.from == Source::kComputed ? evaluation->computed[source.index].address
+                                                   : const_cast<void*>(source.constant);
+  }
+  return 0;
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_PREPARE_H_
