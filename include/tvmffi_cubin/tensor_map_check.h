@@ -159,7 +159,7 @@ inline int64_t MapLoadBytes(const TensorMapSpec& spec, TensorMapType type) {
     elements = 1;
     for (int i = 0; i < spec.rank; ++i) {
       const int64_t step = spec.num_element_strides == 0 ? 1 : spec.element_strides[i];
-      elements *= (spec.box_dim[i] + step - 1) / step;
+      elements *= step == 1 ? spec.box_dim[i] : (spec.box_dim[i] + step - 1) / step;
     }
   }
   return elements * FactsOf(type).bits / 8;

@@ -213,7 +213,8 @@ def tensor_maps(d: Driver) -> None:
         {}, {"address": memory + 8}, {"address": memory + 16}, {"stride": 520}, {"box": (0, 1)},
         {"box": (256, 257)}, {"box": (3, 1)}, {"rank": 0}, {"rank": 6}, {"dims": (0, 1)},
         {"steps": (0, 1)}, {"steps": (1, 9)}, {"type": 99}, {"swizzle": 3, "box": (64, 1)},
-        {"swizzle": 3, "box": (32, 1)}, {"stride": 16},
+        {"swizzle": 3, "box": (32, 1)}, {"stride": 16}, {"box": (256, 228)}, {"box": (256, 229)},
+        {"box": (256, 256), "steps": (1, 2)},
     )  # fmt: skip
     for change in changes:
         a = {**standard, **change}
