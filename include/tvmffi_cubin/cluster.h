@@ -19,8 +19,9 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
  */
 constexpr CUlaunchAttributeID kPreferredClusterDimension = static_cast<CUlaunchAttributeID>(11);
 
-/*! \brief CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, which CUDA 12.0's header lacks. */
+/*! \brief Likewise LAUNCH_COMPLETION_EVENT and PREFERRED_SHARED_MEMORY_CARVEOUT. */
 constexpr CUlaunchAttributeID kLaunchCompletionEvent = static_cast<CUlaunchAttributeID>(12);
+constexpr CUlaunchAttributeID kSharedMemCarveout = static_cast<CUlaunchAttributeID>(14);
 
 /*! \brief The product of three sizes, UINT64_MAX where it is beyond 64 bits. */
 inline uint64_t Volume(uint32_t x, uint32_t y, uint32_t z) {

@@ -136,7 +136,7 @@ TVMFFI_CUBIN_COLD Status DispatchElsewhere(const DispatchTarget& target,
                                            const Status& first) {
   const Driver* driver = target.driver;
   CUcontext wanted = nullptr, current = nullptr;
-  driver->cuCtxGetCurrent(&current);
+  if (driver->cuCtxGetCurrent(&current) != CUDA_SUCCESS) return first;
   if (IsCreatedStream(config.hStream)) {
     if (entry::cuStreamGetCtx(config.hStream, &wanted) != CUDA_SUCCESS) return first;
   } else if (current == nullptr) {

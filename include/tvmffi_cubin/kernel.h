@@ -17,8 +17,8 @@
 #include "exit_watch.h"
 #include "kernel_parameters.h"
 #include "launch_config.h"
-#include "launch_limits.h"
 #include "launch_problem.h"
+#include "launch_refusal.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

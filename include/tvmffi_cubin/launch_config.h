@@ -17,9 +17,6 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-// By number, as kPreferredClusterDimension is: not every header of CUDA 12 has it.
-constexpr CUlaunchAttributeID kSharedMemCarveout = static_cast<CUlaunchAttributeID>(14);
-
 /*! \brief One to three dimensions; those left out are 1. */
 struct Dim3 {
   uint32_t x, y, z;

@@ -24,13 +24,6 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 bool FindLimit(const Driver* driver, int device, CUkernel kernel, const CUlaunchConfig& config,
                char* text, size_t size);
 
-/*!
- * \brief Finds what a refused launch did wrong: a limit, or what the driver's answer tells of.
- * \return As FindLimit.
- */
-bool FindRefusal(const Driver* driver, int device, CUkernel kernel, const CUlaunchConfig& config,
-                 CUresult answer, char* text, size_t size);
-
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 /*! \brief A launch whose limits are looked for, and where the answer goes. */
@@ -206,22 +199,6 @@ TVMFFI_CUBIN_COLD bool FindLimit(const Driver* driver, int device, CUkernel kern
         launch.Attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), config.sharedMemBytes, device);
   }
   return FindClusterLimit(launch, cluster, occupancy) || FindCooperativeLimit(launch, occupancy);
-}
-
-TVMFFI_CUBIN_COLD bool FindRefusal(const Driver* driver, int device, CUkernel kernel,
-                                   const CUlaunchConfig& config, CUresult answer, char* text,
-                                   size_t size) {
-  if (FindLimit(driver, device, kernel, config, text, size)) return true;
-  const bool programmatic =
-      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) != nullptr;
-  const bool completion = FindAttribute(config, kLaunchCompletionEvent) != nullptr;
-  if (answer != CUDA_ERROR_NOT_SUPPORTED || (!programmatic && !completion)) return false;
-  snprintf(text, size,
-           "the event of %s%s%s must have been made without timing (CU_EVENT_DISABLE_TIMING; "
-           "torch.cuda.Event() is)",
-           programmatic ? "programmatic_event" : "", programmatic && completion ? " or " : "",
-           completion ? "launch_completion_event" : "");
-  return true;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -94,6 +94,11 @@ class TestRefusals:
         ([("grid", (1, 1, 0))], r"grid.z is 0"),
         ([("block", (1025, 1, 1))], r"block.x is 1025, device 0 allows 1024"),
         ([("block", (512, 4, 1))], r"has 2048 threads, the kernel \(\d+ registers .* allows 1024"),
+        ([("cluster_scheduling_policy", (3,))], r"cluster_scheduling_policy is 3, wanted 0 to 2"),
+        ([("mem_sync_domain", (2,))], r"mem_sync_domain is 2, wanted 0 to 1"),
+        ([("mem_sync_domain_map", (1, 4))], r"mem_sync_domain_map is 4, wanted 0 to 3"),
+        ([("shared_mem_carveout", (-1,))], r"shared_mem_carveout is -1, wanted 0 to 100"),
+        ([("shared_mem_carveout", (101,))], r"shared_mem_carveout is 101, wanted 0 to 100"),
         ([("dynamic_smem_bytes", (300_000,))],
          r"dynamic_smem_bytes is 300000, device 0 allows this kernel 232448"),
     )  # fmt: skip

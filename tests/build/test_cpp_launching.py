@@ -166,6 +166,17 @@ class TestWhereALaunchGoes:
         assert [launch.device for launch in driver_stub.launches()] == [1]
         assert driver_stub.object_counts().pushed_contexts == 0
 
+    def test_a_launch_is_not_tried_elsewhere_where_the_context_is_not_known(
+        self, launching, driver_stub
+    ):
+        y = cuda_array(driver_stub, 8, device=1)
+        with driver_stub.current_device(1):
+            driver_stub.fail("cuLaunchKernelEx", 1)
+            driver_stub.fail("cuCtxGetCurrent", 999)
+            with pytest.raises(LaunchError, match="^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_V"):
+                launching.run(rows([]), y, y)
+        assert driver_stub.launches() == []
+
     def test_the_caller_s_context_comes_back_where_leaving_another_fails_once(
         self, launching, driver_stub
     ):

@@ -116,8 +116,11 @@ def other_attributes(d: Driver) -> None:
 
 
 def parameter_sizes_without_context(d: Driver) -> None:
-    kernel, popped = d.kernel(d.library(), "saxpy"), d.handle("cuCtxPopCurrent_v2")
+    kernel = d.kernel(d.library(), "saxpy")
     offset, size = C.c_size_t(), C.c_size_t()
+    result = d.lib.cuKernelGetParamInfo(kernel, 4, C.byref(offset), C.byref(size))
+    d.ask("parameter 4 of 4", result)
+    popped = d.handle("cuCtxPopCurrent_v2")
     for index in (1, 4):
         result = d.lib.cuKernelGetParamInfo(kernel, index, C.byref(offset), C.byref(size))
         shown = [offset.value, size.value] if result == 0 else []

@@ -7,7 +7,7 @@
 
 #include "../capture_scope.h"
 #include "../image_refusal.h"
-#include "../launch_limits.h"
+#include "../launch_refusal.h"
 #include "site.h"
 
 namespace tvmffi_cubin {
