@@ -9,6 +9,7 @@
 #include "cold.h"
 #include "device_scope.h"
 #include "driver_entry.h"
+#include "occupancy.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -19,8 +20,11 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
 /*! \brief Loads a kernel in the current context. */
 Status LoadHere(CUkernel kernel);
 
-/*! \brief Loads a kernel on a device; -1: the current one, 0 in a thread that has none. */
-Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device);
+/*!
+ * \brief Loads a kernel on a device; -1: the current one, 0 in a thread that has none.
+ * \param clusters Where a large cluster that the kernel was compiled for is opted into.
+ */
+Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device, ClusterLimits* clusters);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -35,10 +39,16 @@ TVMFFI_CUBIN_COLD Status LoadHere(CUkernel kernel) {
   return {entry::cuFuncLoad(function), "cuFuncLoad"};
 }
 
-TVMFFI_CUBIN_COLD Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device) {
+TVMFFI_CUBIN_COLD Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device,
+                                      ClusterLimits* clusters) {
+  if (device < 0) device = CurrentDevice(driver);
   DeviceScope scope;
-  const Status status = scope.Enter(driver, device < 0 ? CurrentDevice(driver) : device);
-  return status.ok() ? LoadHere(kernel) : status;
+  ClusterShape fixed;
+  Status status = scope.Enter(driver, device);
+  if (status.ok()) status = LoadHere(kernel);
+  if (status.ok()) status = FindFixedCluster(driver, kernel, device, &fixed);
+  if (!status.ok() || clusters->Covers(device, fixed.Blocks())) return status;
+  return clusters->Allow(driver, kernel, device);
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -157,12 +157,13 @@ class __attribute__((visibility("default"))) CubinKernel {
   }
 
   /*!
-   * \brief Loads the kernel on a device, which else its first launch there does; -1: the current
-   * one. (What a driver before CUDA 12.4 can do of it.)
+   * \brief Loads the kernel on a device, which else its first launch there does, and opts into the
+   * cluster that it was compiled for; -1: the current device. (What a driver before CUDA 12.4 can
+   * do of it.)
    */
-  [[nodiscard]] Status Preload(int device = -1) const {
+  [[nodiscard]] Status Preload(int device = -1) {
     if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
-    return LoadOnDevice(driver_, handle_, device);
+    return LoadOnDevice(driver_, handle_, device, &clusters_);
   }
 
   /*! \brief The driver's handle; null where there is no kernel. */

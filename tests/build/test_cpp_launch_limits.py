@@ -68,6 +68,21 @@ class TestLargeClusters:
         assert [x.device for x in driver_stub.launches()] == [1, 1]
         assert opted_in(driver_stub) == [1]
 
+    def test_that_a_kernel_was_compiled_for_are_opted_into_by_preloading(
+        self, launching, driver_stub
+    ):
+        y = cuda_array(driver_stub, 32, device=1)
+        with driver_stub.current_device(1):
+            launching.preload("wide", 0)
+            launching.preload("wide", -1)
+            launching.preload("paired", 1)
+            assert opted_in(driver_stub) == [0, 1]
+            launching.run_wide(rows([]), y)
+        assert driver_stub.launches(failed=True) == []
+        assert opted_in(driver_stub) == [0, 1]
+        with pytest.raises(LaunchError, match="^cuDeviceGet failed: CUDA_ERROR_INVALID_DEVICE"):
+            launching.preload("wide", 63)
+
 
 class TestRefusals:
     """Each names the kernel, what was asked, and the limit."""

@@ -154,6 +154,8 @@ void Fill(int count) {
   }
 }
 
+void Preload(tvm::ffi::String name, int device) { CheckDriver(Kernel(name).Preload(device)); }
+
 // A cluster that was read from the configuration itself and set again.
 int64_t SetAgain() {
   LaunchConfig config(8, 32);
@@ -176,5 +178,6 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_threads, RunThreads);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shaped, RunShaped);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(typed, Typed);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, Fill);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(preload, Preload);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(set_again, SetAgain);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(occupancy, Occupancy);
