@@ -60,6 +60,26 @@ class Asked:
         """As tests/cpp/tensor_maps.cc takes them."""
         return [self.type, self.swizzle, self.interleave, self.promotion, self.fill]
 
+    def options(self) -> dict[str, Any]:
+        """As `TensorMap` takes them."""
+        options: dict[str, Any] = {
+            "dtype": TYPES[self.type],
+            "element_strides": self.steps or None,
+            "swizzle": SWIZZLES[self.swizzle],
+            "interleave": INTERLEAVES[self.interleave],
+            "oob_fill": ("zeros", "nan")[self.fill],
+        }
+        if isinstance(self, Tiled):
+            return {**options, "box_dim": self.box}
+        assert isinstance(self, Im2col)
+        return {
+            **options,
+            "lower_corner": self.lower,
+            "upper_corner": self.upper,
+            "channels_per_pixel": self.channels,
+            "pixels_per_column": self.pixels,
+        }
+
 
 @dataclass(frozen=True)
 class Tiled(Asked):
