@@ -52,7 +52,12 @@ def main() -> None:
         block=128,
         args={"x": tc.TensorMap(**box), "y": tc.TensorMap(**box)},
     )
-    mod = tc.load_inline("tma_copy", KERNEL, functions={"twice": launch}, arch=gpu.arch())
+    mod = tc.load_inline(
+        "tma_copy",
+        KERNEL,
+        functions={"twice": launch},
+        arch=gpu.arch(),  # [docs:skip]
+    )
     # [docs:end]
     reason = gpu.no_launch()
     if reason:

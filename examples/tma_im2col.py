@@ -46,7 +46,12 @@ def main() -> None:
         pixels_per_column=128,
     )
     launch = tc.Launch(grid=(3, 3), block=128, args={"image": image})
-    mod = tc.load_inline("tma_im2col", KERNEL, functions={"patches": launch}, arch=gpu.arch())
+    mod = tc.load_inline(
+        "tma_im2col",
+        KERNEL,
+        functions={"patches": launch},
+        arch=gpu.arch(),  # [docs:skip]
+    )
     # [docs:end]
     reason = gpu.no_launch()
     if reason:

@@ -37,6 +37,12 @@ def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = 
         parameter and remedy.
     """
     binder = _Binder(name)
+    for number, (launch, ref) in enumerate(launches, 1):
+        if len(launches) > 1 and not launch.is_shaped:
+            raise ValueError(
+                f"{binder.where(ref)}: launch {number} of {len(launches)} has no shape, and "
+                "callers can give none to a function of several launches: give it grid= and block="
+            )
     # All launches say what they export before any expression is read: one may use what another's
     # kernel takes.
     prepared = [(launch, ref, binder.export_all(launch, ref)) for launch, ref in launches]
@@ -253,7 +259,13 @@ def _value(scope: Scope, attribute: Attribute, value: int | str) -> int | Formul
         return int(value)
     if attribute.kind == "flag":
         return _condition(scope, attribute.field, value)
-    return Formula(value, scope.resolve(attribute.field, value))
+    try:
+        return Formula(value, scope.resolve(attribute.field, value))
+    except ValueError as error:
+        if not attribute.choices:
+            raise
+        names = ", ".join(map(repr, attribute.choices))
+        raise ValueError(f"{error}\n{attribute.field} has the values {names}") from None
 
 
 def _declared(where: str, text: str) -> tuple[Param, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -127,8 +128,9 @@ class Configured:
             text += f"[{tuple(shape[:3])}, {tuple(shape[3:])}{'' if smem is None else f', {smem}'}]"
         if stream is not None:
             text += f".on({stream:#x})"
+        names = {attribute.id: name for name, attribute in ATTRIBUTES.items()}
         if self._attributes:
-            text += f" with attributes {', '.join(map(str, self._attributes))}"
+            text += f" with {', '.join(names.get(x, f'attribute {x}') for x in self._attributes)}"
         return f"<tvmffi_cubin.Function {text}>"
 
     def _require_one_launch(self) -> None:
@@ -147,11 +149,14 @@ def integer(what: str, value: Any) -> int:
     TypeError, ValueError
         It is none, or beyond 64 bits.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
         raise TypeError(f"{what}: got {value!r}, wanted an int")
-    number = int(value.__index__())
     if not -(2**63) <= number < 2**63:
-        raise ValueError(f"{what}: {number} is beyond any device's limit")
+        raise ValueError(f"{what}: {number:#x} is beyond any device's limit")
     return number
 
 

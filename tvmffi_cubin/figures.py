@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Set
+from itertools import islice
+from typing import Any
 
 from . import condition, expr
 
@@ -14,6 +17,7 @@ __all__ = [
     "check_flag",
     "dimensions",
     "is_unordered",
+    "plain",
 ]
 
 Figure = int | str
@@ -83,18 +87,38 @@ def dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:
     TypeError, ValueError
         It is no figure and no sequence of them, or one of them is out of range.
     """
+    value = plain(value)
     if isinstance(value, int | str):
         value = (value,)
     if is_unordered(value) or not isinstance(value, Iterable):
         raise TypeError(
             f"{name} is an int, an expression or up to three of them, got {type(value).__name__}"
         )
-    figures = tuple(value)
+    # What has no end, such as itertools.count(), is not read to it.
+    figures = tuple(map(plain, islice(value, 4)))
     if not 1 <= len(figures) <= 3:
-        raise ValueError(f"{name} has 1 to 3 dimensions, got {len(figures)}")
+        count = len(figures) if len(figures) < 4 else "4 or more"
+        raise ValueError(f"{name} has 1 to 3 dimensions, got {count}")
     for axis, figure in zip("xyz", figures, strict=False):
         check_figure(f"{name}.{axis}", figure, least=least)
     return figures
+
+
+def plain(value: Any) -> Any:
+    """Return a number, bool or text of another class (NumPy's, an enumeration's) as Python's own.
+
+    Anything else is returned as it is.
+    """
+    if type(value) in (bool, int, str):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value
 
 
 def is_unordered(value: object) -> bool:

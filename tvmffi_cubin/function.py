@@ -170,7 +170,8 @@ class BoundLaunch:
         shape = {name: getattr(self.launch, name) for name in fields}
         values = (x if isinstance(x, tuple) else (x,) for x in shape.values())
         is_constant = [all(isinstance(x, int) for x in figures) for figures in values]
-        return {name: shape[name] for name, known in zip(shape, is_constant, strict=True) if known}
+        found = {name: shape[name] for name, known in zip(shape, is_constant, strict=True) if known}
+        return found if self.launch.cluster is not None else {**found, "cluster": None}
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from . import expr
-from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered
+from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered, plain
 from .launch_attributes import ATTRIBUTES, RAW, checked
 from .tensor_map import TensorMap
 
@@ -108,6 +109,7 @@ class Launch:
         if self.grid is not None:
             _set(self, "grid", dimensions("Launch: grid", self.grid, least=0))
             _set(self, "block", dimensions("Launch: block", self.block, least=1))
+        _set(self, "dynamic_smem_bytes", plain(self.dynamic_smem_bytes))
         check_figure("Launch: dynamic_smem_bytes", self.dynamic_smem_bytes)
         _set(self, "args", _checked_args(self.args))
         _set(self, "strided", _names("strided", self.strided))
@@ -125,6 +127,7 @@ class Launch:
             value = getattr(self, name)
             if value is not None:
                 _set(self, name, checked(name, value, where="Launch"))
+        _check_whole_clusters(self)
 
     def over(self, **names: Iterable[str | int | bool]) -> Dispatch:
         """Return an instance for each combination of values of names in `kernel`.
@@ -164,6 +167,18 @@ class Launch:
 
 def _set(launch: Launch, name: str, value: object) -> None:
     object.__setattr__(launch, name, value)
+
+
+def _check_whole_clusters(launch: Launch) -> None:
+    """Refuse constants that no call could make good."""
+    if launch.grid is None or launch.cluster is None:
+        return
+    for axis, grid, cluster in zip_longest("xyz", launch.grid, launch.cluster, fillvalue=1):
+        if isinstance(grid, int) and isinstance(cluster, int) and grid % cluster:
+            raise ValueError(
+                f"Launch: grid.{axis} is {grid}, wanted a multiple of cluster.{axis}, {cluster}: a "
+                "grid counts blocks, with clusters too"
+            )
 
 
 def _names(name: str, value: object) -> tuple[str, ...]:

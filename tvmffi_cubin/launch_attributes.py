@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .figures import check_figure, check_flag, dimensions
+from .figures import check_figure, check_flag, dimensions, plain
 
 __all__ = ["ATTRIBUTES", "RAW", "Attribute", "checked", "encode"]
 
@@ -94,6 +93,7 @@ def checked(field: str, value: Any, *, where: str) -> Any:
     if field == RAW:
         return _checked_raw(what, value)
     attribute = ATTRIBUTES[field]
+    value = plain(value)
     if attribute.kind == "dimensions":
         return dimensions(what, value, least=1)
     if attribute.kind == "flag":
@@ -153,13 +153,13 @@ def encode(field: str, value: Any, *, where: str) -> Iterator[tuple[int, bytes]]
         return
     attribute = ATTRIBUTES[field]
     what = f"{where}: {field}"
-    plain = _handle(what, value) if attribute.kind == "event" else value
-    plain = tuple(map(_plain, plain)) if isinstance(plain, tuple | list) else _plain(plain)
-    if isinstance(plain, str) and plain not in attribute.choices:
+    given = _handle(what, value) if attribute.kind == "event" else value
+    given = tuple(map(plain, given)) if isinstance(given, tuple | list) else plain(given)
+    if isinstance(given, str) and given not in attribute.choices:
         raise TypeError(
-            f"{what}: at a call a value is given, got the str {plain!r}{_names(attribute)}"
+            f"{what}: at a call a value is given, got the str {given!r}{_names(attribute)}"
         )
-    given = checked(field, plain, where=where)
+    given = checked(field, given, where=where)
     if attribute.kind == "dimensions":
         if any(isinstance(figure, str) for figure in given):
             raise TypeError(f"{what}: at a call values are given, got {value!r}")
@@ -174,30 +174,23 @@ def _names(attribute: Attribute) -> str:
     return f"; it has {', '.join(map(repr, attribute.choices))}" if attribute.choices else ""
 
 
-def _plain(value: Any) -> Any:
-    """Return a number or bool of NumPy's as Python's."""
-    if isinstance(value, bool | int | str):
-        return value
-    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
-        return bool(value)
-    try:
-        return operator.index(value)
-    except TypeError:
-        return value
-
-
 def _handle(what: str, event: Any) -> Any:
     """Return an event's handle, by torch's, CuPy's, cuda.core's name; of cuda.bindings' its own."""
     if isinstance(event, int):
         return event
-    for name in ("cuda_event", "ptr", "handle"):
-        handle = getattr(event, name, None)
-        if handle is None:
-            continue
-        if int(handle) == 0:
+    if hasattr(event, "__cuda_stream__") or "Stream" in type(event).__name__:
+        raise TypeError(f"{what}: got a stream, {type(event).__name__}, wanted an event")
+    found = (getattr(event, name, None) for name in ("cuda_event", "ptr", "handle"))
+    handle = next((x for x in found if x is not None), event)
+    if hasattr(handle, "__int__") and not isinstance(handle, bool | float | str):
+        number = int(handle)
+        if number == 0:
             raise ValueError(
                 f"{what}: the event does not exist yet: record it once (torch makes an event when "
                 "it is first recorded)"
             )
-        return int(handle)
-    return int(event) if type(event).__name__ == "CUevent" else event
+        return number
+    raise TypeError(
+        f"{what} is an event of torch, CuPy or cuda.core, or its handle as an int, got "
+        f"{type(event).__name__}"
+    )

@@ -99,7 +99,11 @@ def occupancy(
             f"{function.name}.occupancy: its shared memory is not known before a call: give "
             "dynamic_smem_bytes="
         )
-    cluster = shape.get("cluster") if cluster is None else cluster
+    if cluster is None and "cluster" not in shape:
+        raise TypeError(
+            f"{function.name}.occupancy: the cluster is not known before a call: give cluster="
+        )
+    cluster = shape["cluster"] if cluster is None else cluster
     sizes = _positive("block", dimensions("block", block))
     clusters = (0, 0, 0)
     if cluster is not None:
@@ -131,14 +135,14 @@ def _row(
         for symbol, shape in zip(facts["kernels"], facts["shapes"], strict=True):
             known = launches.setdefault(symbol, dict(shape))
             # A kernel that is launched in several ways has what they agree on.
-            launches[symbol] = {x: known[x] for x in known if known[x] == shape.get(x)}
+            launches[symbol] = {x: known[x] for x in known if x in shape and known[x] == shape[x]}
     found = [x for x in launches if wanted is None or wanted in (x, rows[x][1])]
+    if wanted and not found:
+        found = [x for x in launches if wanted in rows[x][1]]
     if len(found) != 1:
         names = ", ".join(rows[x][1] for x in launches)
-        got = "which of them is not said" if wanted is None else f"got kernel={wanted!r}"
-        raise ValueError(
-            f"{function.name}.occupancy: the function launches {names}; {got}: give kernel="
-        )
+        got = "give one of them as kernel=" if wanted is None else f"got kernel={wanted!r}"
+        raise ValueError(f"{function.name}.occupancy: the function launches {names}: {got}")
     return rows[found[0]][0], launches[found[0]]
 
 

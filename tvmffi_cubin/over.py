@@ -111,15 +111,20 @@ def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:
             value,
         )
 
+    def in_figure(name: str, value: Any) -> Any:
+        text = in_expression(name, value)
+        # What is a number now is a constant: it can be checked, and told, before any call.
+        return int(text) if isinstance(text, str) and text.isdecimal() else text
+
     def figures(name: str) -> tuple[Any, ...] | None:
         given = getattr(launch, name)
-        return None if given is None else tuple(in_expression(name, figure) for figure in given)
+        return None if given is None else tuple(in_figure(name, figure) for figure in given)
 
     def attribute(name: str) -> Any:
         given = getattr(launch, name)
         if isinstance(given, tuple):
-            return tuple(in_expression(name, figure) for figure in given)
-        return in_expression(name, given)
+            return tuple(in_figure(name, figure) for figure in given)
+        return in_figure(name, given) if name not in _CONDITIONS else in_expression(name, given)
 
     return replace(
         launch,
@@ -127,7 +132,7 @@ def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:
         params=in_source(launch.params),
         grid=figures("grid"),
         block=figures("block"),
-        dynamic_smem_bytes=in_expression("dynamic_smem_bytes", launch.dynamic_smem_bytes),
+        dynamic_smem_bytes=in_figure("dynamic_smem_bytes", launch.dynamic_smem_bytes),
         args={name: in_expression(f"args[{name!r}]", x) for name, x in launch.args.items()},
         when=in_expression("when", launch.when),
         **{name: attribute(name) for name in ATTRIBUTES},

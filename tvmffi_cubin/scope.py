@@ -106,7 +106,8 @@ class Scope:
         self, tree: expr.Expr, what: str, text: str, reading: tuple[str, ...]
     ) -> expr.Expr:
         tree = self._over(tree, what, text, reading)
-        if not what.startswith(("grid", "args")) and _reads_cooperative(tree):
+        is_late = what.startswith(("grid", "args")) or _COOPERATIVE in self.exported
+        if not is_late and _reads_cooperative(tree):
             raise ValueError(
                 f"{self.where}: {what}: {text!r} reads {_COOPERATIVE}, which depends on the block, "
                 "its shared memory and the cluster: only a grid or args can read it"

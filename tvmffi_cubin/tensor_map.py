@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from typing import Any
 
-from .figures import Figure, check_figure, is_unordered
+from .figures import Figure, check_figure, is_unordered, plain
 from .tensor_map_modes import (
     DATA_TYPES,
     INTERLEAVES,
@@ -208,6 +209,8 @@ class TensorMap:
             for i, figure in enumerate(getattr(self, name)):
                 what = f"TensorMap: {name}[{i}]"
                 check_figure(what, figure, least=-limit, most=limit - 1)
+        for name in ("channels_per_pixel", "pixels_per_column"):
+            self._set(name, plain(getattr(self, name)))
         check_figure("TensorMap: channels_per_pixel", self.channels_per_pixel, least=1, most=256)
         check_figure("TensorMap: pixels_per_column", self.pixels_per_column, least=1, most=1024)
         self._check_inner("channels_per_pixel", self.channels_per_pixel)
@@ -254,6 +257,7 @@ class TensorMap:
 
 
 def _sequence(name: str, value: object, most: int) -> tuple[Figure, ...]:
+    value = plain(value)
     if isinstance(value, int | str):
         value = (value,)
     if is_unordered(value) or not isinstance(value, Iterable):
@@ -261,7 +265,8 @@ def _sequence(name: str, value: object, most: int) -> tuple[Figure, ...]:
             f"TensorMap: {name} is an int, an expression or a sequence of them, got "
             f"{type(value).__name__}"
         )
-    figures = tuple(value)
+    # What has no end is not read to it.
+    figures = tuple(map(plain, islice(value, most + 1)))
     if not 1 <= len(figures) <= most:
         raise ValueError(f"TensorMap: {name} has 1 to {most} dimensions, got {len(figures)}")
     return figures

@@ -271,6 +271,16 @@ def test_an_event_that_does_not_exist_yet_is_told(attribute_module):
         attribute_module.plain.configure(programmatic_event=Event(cuda_event=0))
 
 
+def test_a_stream_is_no_event(attribute_module, driver_stub):
+    class Stream:
+        ptr = 5
+
+    with pytest.raises(
+        TypeError, match="programmatic_event: got a stream, Stream, wanted an event"
+    ):
+        attribute_module.plain.configure(programmatic_event=Stream())
+
+
 def test_numpy_s_numbers_and_bools_are_values_too(attribute_module, driver_stub, x):
     attribute_module.plain.configure(
         cluster=(np.int64(2), np.int32(1)), priority=np.int8(-1), cooperative=np.bool_(True)
@@ -319,8 +329,24 @@ def test_a_constant_of_args_can_be_a_condition(driver_stub):
         ({"attributes": {14: 50}}, TypeError, "is the bytes of its value, got int"),
         ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
         ({"grid": 4}, TypeError, "plain: grid and block go together, give both"),
-        ({"launch_completion_event": "e"}, TypeError, "at a call a value is given"),
-        ({"programmatic_event": object()}, TypeError, "programmatic_event is an int or an expr"),
+        ({"launch_completion_event": "e"}, TypeError, "handle as an int, got str"),
+        ({"programmatic_event": 7.5}, TypeError, "handle as an int, got float"),
+        (
+            {"programmatic_event": True},
+            TypeError,
+            "programmatic_event is an int or an .*, got bool",
+        ),
+        (
+            {"cluster_scheduling_policy": "far"},
+            TypeError,
+            "the str 'far'; it has 'default', 'spread'",
+        ),
+        ({"grid": np.array([4, 4]), "block": 1}, TypeError, r"grid: got array\(\[4, 4\]\), wanted"),
+        (
+            {"programmatic_event": object()},
+            TypeError,
+            "programmatic_event is an event of torch, CuPy or cuda.core",
+        ),
     ],
 )
 def test_a_bad_option_is_an_error_that_names_it(attribute_module, options, error, message):

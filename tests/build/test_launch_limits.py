@@ -359,9 +359,17 @@ def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_st
     assert attribute_module.k_free.occupancy(64).threads == 64
     with pytest.raises(TypeError, match="its shared memory is not known before a call"):
         attribute_module.resident_of.occupancy(64)
-    with pytest.raises(ValueError, match="chain.occupancy: the function launches k, after; which"):
+    with pytest.raises(TypeError, match="the cluster is not known before a call"):
+        attribute_module.computed.occupancy()
+    with pytest.raises(
+        ValueError,
+        match="chain.occupancy: the function launches k, after: give one of them as kernel=",
+    ):
         attribute_module.chain.occupancy()
-    assert attribute_module.chain.occupancy(kernel="after", block=64).threads == 64
+    with pytest.raises(TypeError, match="the cluster is not known"):
+        attribute_module.chain.occupancy(kernel="after")
+    found = attribute_module.chain.occupancy(kernel="aft", cluster=2)
+    assert (found.threads, found.max_active_clusters > 0) == (64, True)
 
 
 @pytest.mark.parametrize(
@@ -371,7 +379,7 @@ def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_st
         ({"block": "n"}, TypeError, "block: got 'n', wanted an int"),
         ({"dynamic_smem_bytes": -1}, ValueError, "dynamic_smem_bytes is -1, wanted 0 or more"),
         ({"cluster": (1, 0)}, ValueError, "cluster.y is 0, wanted 1 to"),
-        ({"kernel": "other"}, ValueError, "got kernel='other': give kernel="),
+        ({"kernel": "other"}, ValueError, "the function launches k: got kernel='other'"),
         ({"device": -1}, ValueError, "device is -1, which is no device's"),
         ({"device": 99}, tc.LaunchError, "occupancy: .*device 99.*cuDeviceGet"),
     ],

@@ -149,7 +149,7 @@ def test_a_shape_has_two_or_three_parts(shape, ops, driver_stub):
         ((1, 1, 2.0), TypeError, "dynamic_smem_bytes: got 2.0, wanted an int"),
         (((), 1), ValueError, "grid has 1 to 3 dimensions, got 0"),
         ((1, (1, 1, 1, 1)), ValueError, "block has 1 to 3 dimensions, got 4"),
-        ((2**63, 1), ValueError, "grid: 9223372036854775808 is beyond"),
+        ((2**63, 1), ValueError, "grid: 0x8000000000000000 is beyond"),
     ],
 )
 def test_a_part_of_a_shape_is_up_to_three_integers(shape, error, text, ops, driver_stub):

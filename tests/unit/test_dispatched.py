@@ -101,7 +101,7 @@ def test_the_conditions_of_an_instance_s_launches_are_all_shown():
     assert function.signature == "k0 + k1(int n) when (n > 0 or n < -9) and (n != 7)"
 
 
-CONSTANT = [{"block": (1,), "dynamic_smem_bytes": 0}]
+CONSTANT = [{"block": (1,), "dynamic_smem_bytes": 0, "cluster": None}]
 
 
 def test_the_facts_have_the_instances_together_and_each_by_itself():

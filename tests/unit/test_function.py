@@ -98,6 +98,25 @@ def test_the_remedy_for_conflicting_integers_works():
     assert function.signature == "both(long n)"
 
 
+def test_a_launch_without_a_shape_among_several_is_refused():
+    with pytest.raises(ValueError, match="kernel 'two': launch 2 of 2 has no shape, and callers"):
+        bound("one(int n)", (Launch(), kernel_ref("two(int n)")), name="both")
+
+
+def test_a_parameter_of_a_device_figure_s_name_is_the_parameter():
+    launch = Launch(grid=1, block="max_cooperative_blocks")
+    function = bound((launch, kernel_ref("k(int max_cooperative_blocks)")))
+    assert function.params[0].in_expression
+
+
+def test_an_unknown_scheduling_policy_names_those_there_are():
+    launch = Launch(grid=2, block=1, cluster=2, cluster_scheduling_policy="SPREAD")
+    with pytest.raises(
+        ValueError, match="(?s)unknown name 'SPREAD'.*'default', 'spread', 'load_bal"
+    ):
+        bound((launch, kernel_ref("k(int n)")))
+
+
 def test_structs_of_one_name_and_of_two_sizes_conflict():
     with pytest.raises(ValueError, match="of 8 bytes .* of 16 bytes"):
         bound(

@@ -1,8 +1,11 @@
 """`Launch`: accepted in every form that it documents, refused by field name otherwise."""
 
 import dataclasses
+import enum
+import itertools
 import pickle
 
+import numpy as np
 import pytest
 
 from tvmffi_cubin import Launch
@@ -107,3 +110,59 @@ def test_later_changes_of_what_was_given_do_not_reach_a_launch():
     args["n"], grid[0] = 2, 9
     strided.append("y")
     assert (launch.args, launch.strided, launch.grid) == ({"n": 1}, ("x",), (1, 2))
+
+
+class Size(int, enum.Enum):
+    FOUR = 4
+
+
+class Text(str, enum.Enum):
+    N = "n"
+
+
+def test_numbers_and_texts_of_other_classes_are_kept_as_python_s_own():
+    launch = Launch(
+        grid=(Size.FOUR, np.int64(8), Text.N),
+        block=np.uint16(32),
+        dynamic_smem_bytes=Size.FOUR,
+        cluster=np.int32(2),
+        priority=Size.FOUR,
+        cooperative=np.bool_(True),
+        cluster_scheduling_policy=Text.N,
+    )
+    assert launch == Launch(
+        grid=(4, 8, "n"),
+        block=32,
+        dynamic_smem_bytes=4,
+        cluster=2,
+        priority=4,
+        cooperative=True,
+        cluster_scheduling_policy="n",
+    )
+    values = (*launch.grid, *launch.block, *launch.cluster, launch.priority, launch.cooperative)
+    assert {type(value) for value in values} == {int, str, bool}
+
+
+def test_an_endless_sequence_is_not_read_to_its_end():
+    for fields in ({"grid": itertools.count(1), "block": 1}, {"cluster": itertools.repeat(1)}):
+        with pytest.raises(ValueError, match="has 1 to 3 dimensions, got 4 or more"):
+            Launch(**fields)
+
+
+def test_constants_that_no_call_could_make_good_are_refused():
+    with pytest.raises(
+        ValueError, match=r"grid\.y is 3, wanted a multiple of cluster\.y, 2: a grid"
+    ):
+        Launch(grid=(4, 3), block=1, cluster=(2, 2))
+    with pytest.raises(ValueError, match=r"grid\.y is 1, wanted a multiple of cluster\.y, 2"):
+        Launch(grid=4, block=1, cluster=(2, 2))
+    Launch(grid=("n", 4), block=1, cluster=(2, 2))
+
+
+def test_attributes_are_kept_by_their_numbers():
+    launch = Launch(cluster=2, cluster_scheduling_policy="spread", mem_sync_domain="remote")
+    assert (launch.cluster, launch.cluster_scheduling_policy, launch.mem_sync_domain) == (
+        (2,),
+        1,
+        1,
+    )
