@@ -6,8 +6,7 @@ import tvmffi_cubin as tc
 
 KERNEL = r"""
 #include <cooperative_groups.h>
-// One query of 64 floats a head; the four blocks of a cluster along x share out the n keys, which
-// are a multiple of 4.
+// A query of 64 floats a head; along x a cluster's blocks share out the n keys, a multiple of 4.
 extern "C" __global__ void attend(const float* q, const float* k, const float* v, float* o, int n) {
   extern __shared__ float weight[];  // of this block's keys
   __shared__ float sums[65];         // of weighted values, and of weights
