@@ -90,6 +90,10 @@ static CUresult Resolve(const CUlaunchConfig* config, CUfunction handle, Target*
   CUresult result = StubStreamContext(config->hStream, &context, &stream);
   if (result != CUDA_SUCCESS) return result;
   if (function != NULL && function->context != context) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream != NULL && stream->capturing && stream->invalidated) {
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  }
+  target->stream = stream;
   target->device = context->device;
   target->settings = function ? &function->settings : &kernel->settings[context->device];
   StubLogMore(",'launched_on':%d,'handle':'%s'", context->device,
@@ -108,7 +112,12 @@ static CUresult Launch(const CUlaunchConfig* config, CUfunction handle, void** p
   LogConfig(config);
   Target target;
   STUB_TRY(Resolve(config, handle, &target));
-  STUB_TRY(StubCheckLaunch(config, &target));
+  CUresult refusal = StubCheckLaunch(config, &target);
+  // A capture does not outlive what is refused in it.
+  if (refusal != CUDA_SUCCESS && target.stream != NULL && target.stream->capturing) {
+    target.stream->invalidated = true;
+  }
+  STUB_TRY(refusal);
   STUB_TRY(LogParameters(target.info, params, extra));
   StubKernelFn callback = FindCallback(target.info->name);
   char* record = callback != NULL ? StubLogCopyOpenRecord() : NULL;

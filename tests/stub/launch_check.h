@@ -7,11 +7,12 @@
 
 #include "stub.h"
 
-/*! \brief The kernel as the launch's device runs it. */
+/*! \brief The kernel as the launch's device runs it, and the stream. */
 typedef struct {
   int device;
   const StubKernelInfo* info;
   const StubSettings* settings;
+  StubStream* stream; /* null for a default one */
 } Target;
 
 CUresult StubCheckLaunch(const CUlaunchConfig* config, const Target* target);
