@@ -56,9 +56,17 @@ TVMFFI_CUBIN_COLD bool FindValueLimit(const LimitSearch& launch) {
   return false;
 }
 
-TVMFFI_CUBIN_COLD bool FindEventProblem(const LimitSearch& launch) {
+TVMFFI_CUBIN_COLD bool FindUnsupported(const LimitSearch& launch) {
   const auto* programmatic = FindAttribute(launch.config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
   const auto* completion = FindAttribute(launch.config, kLaunchCompletionEvent);
+  const auto* dependent =
+      FindAttribute(launch.config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  const int major =
+      DeviceAttribute(launch.driver, launch.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  if ((programmatic || completion || dependent) && major > 0 && major < 9) {
+    return launch.Found("device %d (%s) has no programmatic launches, which begin with sm_90",
+                        launch.device, DescribeArch(launch.driver, launch.device).chars);
+  }
   if (programmatic == nullptr && completion == nullptr) return false;
   return launch.Found(
       "the event of %s%s%s must have been made without timing (CU_EVENT_DISABLE_TIMING; "
@@ -72,7 +80,7 @@ TVMFFI_CUBIN_COLD bool FindRefusal(const Driver* driver, int device, CUkernel ke
                                    size_t size) {
   if (FindLimit(driver, device, kernel, config, text, size)) return true;
   const LimitSearch launch{driver, device, kernel, config, text, size};
-  if (answer == CUDA_ERROR_NOT_SUPPORTED) return FindEventProblem(launch);
+  if (answer == CUDA_ERROR_NOT_SUPPORTED) return FindUnsupported(launch);
   return answer == CUDA_ERROR_INVALID_VALUE && FindValueLimit(launch);
 }
 

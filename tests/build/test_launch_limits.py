@@ -69,6 +69,17 @@ def test_a_device_without_clusters_is_told(attribute_module, driver_stub):
     assert message == "k: launch of k: device 2 (sm_80) has no clusters, which begin with sm_90"
 
 
+@pytest.mark.parametrize(
+    "options", [{"programmatic_dependent_launch": True}, {"launch_completion_event": 5}]
+)
+def test_a_device_without_programmatic_launches_is_told(driver_stub, options):
+    mod = tc.load_inline("old_free", 'extern "C" __global__ void k(float* x) {}', arch="sm_80")
+    driver_stub.fail("cuLaunchKernelEx", 801)
+    message = "device 2 (sm_80) has no programmatic launches, which begin with sm_90"
+    with pytest.raises(tc.LaunchLimitError, match=re.escape(message)):
+        mod.k.configure(grid=1, block=1, **options)(cuda_array(driver_stub, 4, device=2))
+
+
 def test_a_cluster_beyond_the_device_s_is_told_with_the_largest(attribute_module, driver_stub, x):
     message = refused(
         driver_stub, lambda: attribute_module.k_free[32, 32].configure(cluster=32)(x, 1)
