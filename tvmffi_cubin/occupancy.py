@@ -88,22 +88,15 @@ def occupancy(
     """
     facts = function._generated()
     row, shape = _row(function, kernel, facts.get("instances", [facts]))
-    block = shape.get("block") if block is None else block
-    if block is None:
-        raise TypeError(
-            f"{function.name}.occupancy: the block is not known before a call: give block="
-        )
-    smem = dynamic_smem_bytes if dynamic_smem_bytes is not None else shape.get("dynamic_smem_bytes")
-    if smem is None:
-        raise TypeError(
-            f"{function.name}.occupancy: its shared memory is not known before a call: give "
-            "dynamic_smem_bytes="
-        )
-    if cluster is None and "cluster" not in shape:
-        raise TypeError(
-            f"{function.name}.occupancy: the cluster is not known before a call: give cluster="
-        )
-    cluster = shape["cluster"] if cluster is None else cluster
+    given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
+    for name, value in given.items():
+        if value is not None:
+            shape[name] = value
+        elif name not in shape:
+            raise TypeError(
+                f"{function.name}.occupancy: {name} is not known before a call: give {name}="
+            )
+    block, smem, cluster = (shape[name] for name in given)
     sizes = _positive("block", dimensions("block", block))
     clusters = (0, 0, 0)
     if cluster is not None:

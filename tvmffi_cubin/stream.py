@@ -83,7 +83,7 @@ def _device_of(stream: Any, handle: int) -> int | None:
     """Return the ordinal of a stream's device; None where it is the current one's."""
     for name in ("device_id", "device_index"):  # CuPy's name, torch's name
         ordinal = getattr(stream, name, None)
-        if isinstance(ordinal, int) and ordinal >= 0:
+        if isinstance(ordinal, int) and 0 <= ordinal < 2**31:
             return ordinal
     found = driver.open()
     return None if found is None or handle in _DEFAULT_STREAMS else found.stream_device(handle)

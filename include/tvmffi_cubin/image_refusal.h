@@ -102,7 +102,8 @@ TVMFFI_CUBIN_COLD bool DescribeRefusal(const Driver* driver, CUresult result,
                                        const ImageFacts& facts, int device, char* text,
                                        size_t size) {
   if (driver == nullptr || InForkedChild()) return false;
-  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && facts.arches[0] != '\0') {
+  const bool is_known = DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_WARP_SIZE) > 0;
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && facts.arches[0] != '\0' && is_known) {
     snprintf(text, size, "is for %s, device %d is %s: compile it for that arch", facts.arches,
              device, DescribeArch(driver, device).chars);
     return true;
