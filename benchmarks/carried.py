@@ -27,6 +27,7 @@ PAIRS = 50
 CARRIED: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("nothing", {}),
     "cluster": ("cluster=2", {"cluster": 2}),
+    "large": ("cluster=16: whether it fits is asked", {"cluster": 16, "grid": 16}),
     "dependent": (
         "programmatic_dependent_launch=True",
         {"programmatic_dependent_launch": True},

@@ -128,6 +128,10 @@ class Launch:
             if value is not None:
                 _set(self, name, checked(name, value, where="Launch"))
         _check_whole_clusters(self)
+        for name in ("programmatic_event", "launch_completion_event"):
+            number = ATTRIBUTES[name].id
+            if getattr(self, name) is not None and number in (self.attributes or {}):
+                raise ValueError(f"Launch: {name} and attributes[{number}] are the same: give one")
 
     def over(self, **names: Iterable[str | int | bool]) -> Dispatch:
         """Return an instance for each combination of values of names in `kernel`.

@@ -126,7 +126,8 @@ def _checked_raw(where: str, value: object) -> dict[int, bytes]:
             raise TypeError(f"{what}: a CUlaunchAttributeID is an int, got {type(number).__name__}")
         if not 0 < number < _ID_LIMIT:
             raise ValueError(f"{what}: a CUlaunchAttributeID is from 1 to {_ID_LIMIT - 1}")
-        if number in _BY_ID:
+        # An event's flags and trigger have no field: it may be given whole.
+        if number in _BY_ID and _BY_ID[number].kind != "event":
             raise ValueError(f"{what}: this attribute is {_BY_ID[number].field}=")
         if not isinstance(data, bytes):
             raise TypeError(f"{what} is the bytes of its value, got {type(data).__name__}")

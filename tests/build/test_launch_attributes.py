@@ -261,6 +261,16 @@ def test_an_event_with_timing_is_said_to_be_one(attribute_module, driver_stub, x
     assert len(driver_stub.launches()) == 1
 
 
+def test_an_event_s_trigger_is_given_by_its_number(attribute_module, driver_stub, x):
+    event = struct.pack("<Qii", 7, 0, 1)
+    attribute_module.plain.configure(attributes={EVENT: event})(x, 1)
+    attribute_module.events.configure(attributes={EVENT: event})(x, 1, 5, 0)
+    found = [launch.attributes for launch in driver_stub.launches()]
+    assert found == [{EVENT: event.ljust(64, b"\0")}] * 2
+    with pytest.raises(ValueError, match=r"programmatic_event and attributes\[7\] are the same"):
+        tc.Launch(programmatic_event="e", attributes={EVENT: event})
+
+
 def test_an_event_of_none_takes_the_function_s_own_away(attribute_module, driver_stub, x):
     attribute_module.events.configure(programmatic_event=0)(x, 1, 5, 6)
     assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 6, 0)}
@@ -371,7 +381,10 @@ VALUES = {
     "mem_sync_domain": st.sampled_from(["default", "remote", 0, 1]),
     "attributes": st.dictionaries(st.just(14), st.just(b"\x20")),
 }
-OPTIONS = st.fixed_dictionaries({}, optional=VALUES)
+PREFERRED_CLUSTERS = {"cluster": st.just((2, 1, 2)), "preferred_cluster": st.just((4, 2, 2))}
+OPTIONS = st.fixed_dictionaries({}, optional=VALUES) | st.fixed_dictionaries(
+    PREFERRED_CLUSTERS, optional={k: v for k, v in VALUES.items() if k != "cluster"}
+)
 
 
 def expected(options):
@@ -381,8 +394,8 @@ def expected(options):
             found.update({number: data.ljust(64, b"\0") for number, data in asked.items()})
             continue
         attribute = ATTRIBUTES[name]
-        if name == "cluster":
-            found[CLUSTER] = dims(*(asked if isinstance(asked, tuple) else (asked,)))
+        if attribute.kind == "dimensions":
+            found[attribute.id] = dims(*(asked if isinstance(asked, tuple) else (asked,)))
         elif attribute.kind == "event":
             found[attribute.id] = value("<Q", asked)
         else:

@@ -117,14 +117,17 @@ def test_a_grid_counts_blocks_also_where_the_source_gives_the_block_s_size():
 
 def test_the_limits_are_told_before_the_driver(mod):
     out = torch.zeros(4096 * 9, dtype=torch.int32, device="cuda")
-    with pytest.raises(tc.LaunchLimitError, match="the cluster has 32 blocks, device 0 allows 16"):
+    with pytest.raises(
+        tc.LaunchLimitError, match=r"the cluster has 32 blocks, device 0 allows \d+"
+    ):
         mod.shape.configure(grid=64, block=32, cluster=32)(out)
     with pytest.raises(ValueError, match=r"grid\.x is 65, wanted a multiple of cluster\.x, 4"):
         mod.shape.configure(grid=65, block=32, cluster=4)(out)
     big = mod.shape.occupancy(32).max_dynamic_smem_bytes
     found = mod.shape.occupancy(1024, big, cluster=16)
     assert found.blocks_per_sm == 1
-    assert 0 <= found.max_active_clusters <= 132 // 16
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    assert 0 <= found.max_active_clusters <= sms // 16
     torch.cuda.synchronize()
 
 
@@ -134,22 +137,22 @@ def test_occupancy_is_torch_s(mod):
     assert found.threads_per_sm == properties.max_threads_per_multi_processor
     assert found.max_cooperative_blocks == found.blocks_per_sm * properties.multi_processor_count
     assert found.max_dynamic_smem_bytes <= properties.shared_memory_per_block_optin
-    assert found.blocks_per_sm == 2048 // 1024
+    assert found.blocks_per_sm == found.threads_per_sm // 1024
     assert mod.shape.occupancy(32, cluster=2).max_active_clusters > 0
 
 
 def test_clusters_are_captured_in_a_graph(mod):
     x = torch.rand(64 * 128, device="cuda")
     y = torch.empty_like(x)
-    graph = torch.cuda.CUDAGraph()
+    graph, size = torch.cuda.CUDAGraph(), mod.add_next.occupancy(cluster=2).max_cluster_blocks
     with torch.cuda.graph(graph):
-        mod.add_next(x, y, 16)
+        mod.add_next(x, y, size)
         with pytest.raises(ValueError, match="wanted a multiple"):
             mod.add_next(x, y, 3)
-        with pytest.raises(tc.LaunchLimitError, match="device 0 allows 16"):
+        with pytest.raises(tc.LaunchLimitError, match=r"device 0 allows \d+"):
             mod.add_next(x, y, 64)
         with pytest.raises(tc.LaunchLimitError, match="block.x is 2048"):
             mod.shape[1, 2048](torch.zeros(1, dtype=torch.int32, device="cuda"))
     graph.replay()
-    tiles = x.view(-1, 16, 128)
+    tiles = x.view(-1, size, 128)
     torch.testing.assert_close(y.view_as(tiles), tiles + tiles.roll(-1, dims=1))

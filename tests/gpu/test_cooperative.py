@@ -94,7 +94,6 @@ def test_one_block_more_is_told_with_the_number(mod):
     message = f"the cooperative grid has {most + 1} blocks, device 0 can hold {most} of this shape"
     with pytest.raises(tc.LaunchLimitError, match=message):
         mod.rotate(cells, out)
-    # The number is the driver's own: it takes that grid, and no larger one.
     assert (out == -1).all()
 
 

@@ -114,22 +114,32 @@ def test_the_call_turns_it_on():
         assert second_begin < end <= second_go
 
 
-def test_an_event_of_the_launch_orders_another_stream(pair, arrays):
+EVENTS = ("programmatic_event", "launch_completion_event")
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_of_the_launch_is_what_another_stream_waits_for(arrays, name):
+    times, data, out = arrays
+    delay, mark = torch.zeros_like(times), torch.zeros_like(times)
+    functions = {"first": tc.Launch(grid=1, block=1), "second": tc.Launch(grid=1, block=1)}
+    mod = tc.load_inline("gpu_pdl_calls", SOURCE, functions=functions)
+    side, event = torch.cuda.Stream(), torch.cuda.Event(enable_timing=False)
+    mod.second.on(side)(mark, data, out, 1)  # loaded
+    event.record()  # made when first recorded, and done: who waits for that does not wait
+    torch.cuda.synchronize()
+    mod.first(delay, data, NS)
+    mod.first.configure(**{name: event})(times, data, NS)
+    side.wait_event(event)
+    mod.second.on(side)(mark, data, out, 1)
+    torch.cuda.synchronize()
+    assert delay[1] <= times[0]
+    assert times[0] <= mark[2]  # and not before, when the event of old was done already
+    assert data.item() == 2
+
+
+def test_an_event_with_timing_is_said_to_be_one(arrays):
     times, data, _ = arrays
     mod = tc.load_inline("gpu_pdl_calls", SOURCE, functions={"first": tc.Launch(grid=1, block=1)})
-    event = torch.cuda.Event(enable_timing=False)
-    event.record()  # made when first recorded
-    mod.first.configure(launch_completion_event=event)(times, data, NS)
-    side = torch.cuda.Stream()
-    side.wait_event(event)
-    with torch.cuda.stream(side):
-        other = torch.ones(1, device="cuda") + 1
-    torch.cuda.synchronize()
-    assert (other.item(), data.item()) == (2, 1)
-    mod.first.configure(programmatic_event=event)(times, data, NS)
-    event.synchronize()
-    torch.cuda.synchronize()
-    assert data.item() == 2
     timed = torch.cuda.Event(enable_timing=True)
     timed.record()
     with pytest.raises(tc.LaunchLimitError, match="programmatic_event must have been made without"):

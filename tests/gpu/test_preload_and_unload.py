@@ -52,8 +52,8 @@ def test_unloading_on_all_devices_and_calling_again(mod):
     assert all((x.cpu() == 5).all() for x in xs)
 
 
-def test_unloading_waits_for_launch_calls_of_other_threads(mod):
-    """The kernels are short and the thread that unloads waits for them between its turns."""
+def test_unloading_between_the_launches_of_other_threads(mod):
+    """One thread at a time: what still runs on a device is the caller's to wait for."""
     xs = [torch.zeros(64, dtype=torch.int32, device=device) for device in all_devices()] * 4
     xs = [x.clone() for x in xs]
     synchronize()

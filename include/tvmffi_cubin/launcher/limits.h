@@ -25,12 +25,10 @@ inline bool IsUnlimited(const EmbeddedKernel& kernel, const CUlaunchConfig& conf
   return config.numAttrs == 0 && kernel.cluster[0] == 0 && HasPlainShape(kernel, config);
 }
 
-/*! \brief Raises what is over a limit, in the device's own figures; 0 where nothing is. */
-__attribute__((noinline)) inline int CheckLimit(const LaunchSite& site, const Driver* driver,
-                                                const EmbeddedKernel& kernel, int device,
-                                                const CUlaunchConfig& config) {
-  Text text;
-  if (!FindLimit(driver, device, kernel.handle, config, text.chars, sizeof(text.chars))) return 0;
+/*! \brief Raises what is over a limit. */
+__attribute__((noinline, cold)) inline int FailLimit(const LaunchSite& site,
+                                                     const EmbeddedKernel& kernel,
+                                                     const Text& text) {
   return Fail("LaunchLimitError", "%s: launch of %s: %s", SiteText(site).chars, kernel.display,
               text.chars);
 }
@@ -42,25 +40,35 @@ __attribute__((noinline)) inline int CheckLimit(const LaunchSite& site, const Dr
 __attribute__((noinline)) inline int CheckLimits(const LaunchSite& site, const Driver* driver,
                                                  EmbeddedKernel* kernel, int device,
                                                  const CUlaunchConfig& config) {
+  Text text;
   const uint64_t fixed = Volume(kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]);
   const uint64_t asked = LargestClusterBlocks(config);
   const uint64_t blocks = asked > fixed ? asked : fixed;
-  // How large a cluster may be depends on the device, on the block and on its shared memory.
-  bool is_plain = HasPlainShape(*kernel, config) && blocks <= kPortableClusterBlocks;
+  const LimitSearch search{driver, device, kernel->handle, config, text.chars, sizeof(text.chars)};
+  if (FindValueLimit(search)) return FailLimit(site, *kernel, text);
+  bool is_plain = HasPlainShape(*kernel, config);
   if (blocks > 1 && DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) == 0) {
     is_plain = false;
   } else if (!kernel->clusters.Covers(device, blocks)) {
     const Status status = kernel->clusters.Allow(driver, kernel->handle, device);
     if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
   }
-  if (!is_plain) return CheckLimit(site, driver, *kernel, device, config);
-  if (!IsCooperative(config)) return 0;
-  Occupancy occupancy;
-  const Status status = FindOccupancy(driver, kernel->handle, device, config, &occupancy);
-  if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
-  const uint64_t grid = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
-  if (grid <= static_cast<uint64_t>(occupancy.cooperative_blocks)) return 0;
-  return CheckLimit(site, driver, *kernel, device, config);
+  // How large a cluster may be depends on the device, on the block and on its shared memory.
+  const bool is_large = blocks > kPortableClusterBlocks;
+  if (is_plain && (is_large || IsCooperative(config))) {
+    Occupancy occupancy;
+    const Status status = FindOccupancy(driver, kernel->handle, device, config, &occupancy);
+    if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
+    const uint64_t grid = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
+    const bool is_resident = grid <= static_cast<uint64_t>(occupancy.cooperative_blocks);
+    const bool has_cluster = blocks <= static_cast<uint64_t>(occupancy.cluster_blocks);
+    is_plain = (!is_large || has_cluster) && (!IsCooperative(config) || is_resident);
+  }
+  if (is_plain ||
+      !FindLimit(driver, device, kernel->handle, config, text.chars, sizeof(text.chars))) {
+    return 0;
+  }
+  return FailLimit(site, *kernel, text);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -50,6 +50,7 @@ inline int FillConfig(const LaunchSite& site, const Evaluation& shape, CUlaunchC
 __attribute__((noinline, cold)) inline int FailResidency(const LaunchSite& site,
                                                          const Evaluation& evaluation) {
   const EmbeddedKernel& kernel = *evaluation.kernel;
+  ImageUse use(evaluation.kernel->image);
   CUlaunchConfig config;
   Text text;
   FillForOccupancy(evaluation, &config);
