@@ -12,16 +12,20 @@
 #include "cold.h"
 #include "device_scope.h"
 #include "image_refusal.h"
+#include "launch_problem.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief What DescribeStatus writes, as a string. */
+/*!
+ * \brief "limit: cuX failed: CUDA_ERROR_Y (n): text". The limit is told in the thread that
+ * launched, until its next refused launch.
+ */
 std::string StatusText(const Status& status);
 
 /*!
  * \brief Throws a LaunchError with `what` before the driver's own words; a LaunchLimitError where
- * the status names the limit that a launch goes over.
+ * a launch went over a limit.
  */
 [[noreturn]] void ThrowLaunchError(const Status& status, const std::string& what = "");
 
@@ -58,13 +62,14 @@ inline const Driver* RequireDriver() {
 TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
   char text[1024];
   DescribeStatus(status, text, sizeof(text));
-  return text;
+  const char* limit = LimitText(status);
+  return limit == nullptr ? text : std::string(limit) + ": " + text;
 }
 
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status,
                                                      const std::string& what) {
   const std::string text = what + (what.empty() ? "" : ": ") + StatusText(status);
-  if (status.limit != nullptr) TVM_FFI_THROW(LaunchLimitError) << text;
+  if (status.limit != 0) TVM_FFI_THROW(LaunchLimitError) << text;
   TVM_FFI_THROW(LaunchError) << text;
   __builtin_unreachable();
 }

@@ -9,6 +9,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,8 @@ struct Driver {
 struct Status {
   CUresult result = CUDA_SUCCESS;
   const char* call = "";
-  // The limit that a refused launch goes over, or null: until the thread's next refused launch.
-  const char* limit = nullptr;
+  // Of a launch that was refused for going over a limit: the number of its LaunchProblem, else 0.
+  uint64_t limit = 0;
   bool ok() const { return result == CUDA_SUCCESS; }
 };
 
@@ -120,7 +121,7 @@ inline const Driver* OpenDriver() {
 /*! \brief Why OpenDriver returned null. */
 inline const char* DriverProblem() { return driver_state.problem; }
 
-/*! \brief Writes "limit: cuX failed: CUDA_ERROR_Y (n): text", in a forked child the remedy, too. */
+/*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text", in a forked child the remedy, too. */
 void DescribeStatus(const Status& status, char* text, size_t size);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
@@ -175,8 +176,7 @@ TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t s
   const char *name = "unknown error", *meaning = "";
   driver->cuGetErrorName(status.result, &name);
   driver->cuGetErrorString(status.result, &meaning);
-  snprintf(text, size, "%s%s%s failed: %s (%d): %s%s", status.limit ? status.limit : "",
-           status.limit ? ": " : "", status.call, name ? name : "unknown error",
+  snprintf(text, size, "%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
            static_cast<int>(status.result), meaning ? meaning : "",
            InForkedChild() ? kForkRemedy : "");
 }

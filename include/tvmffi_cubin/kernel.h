@@ -235,7 +235,7 @@ TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfi
   problem->result = status.result;
   snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", KernelName(handle_),
            limit);
-  status.limit = problem->text;
+  status.limit = problem->number = __atomic_add_fetch(&launch_problems, 1, __ATOMIC_RELAXED);
   return status;
 }
 

@@ -5,8 +5,9 @@
 #ifndef TVMFFI_CUBIN_LAUNCH_PROBLEM_H_
 #define TVMFFI_CUBIN_LAUNCH_PROBLEM_H_
 
-#include <cuda.h>
+#include <stdint.h>
 
+#include "driver.h"
 #include "namespace.h"
 
 namespace tvmffi_cubin {
@@ -15,9 +16,18 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief A refusal and what it means; the next refusal of the same thread replaces it. */
 struct LaunchProblem {
   CUresult result = CUDA_SUCCESS;  // CUDA_SUCCESS: there is none
+  uint64_t number = 0;             // what Status::limit has, never that of another refusal
   char text[512] = "";             // "launch of k: grid.y is 70000, device 0 allows 65535"
 };
 inline thread_local LaunchProblem launch_problem;
+
+/*! \brief How many refusals there were, of all threads. */
+inline uint64_t launch_problems = 0;
+
+/*! \brief The limit of a refused launch; null where another launch, or thread, has the text now. */
+inline const char* LimitText(const Status& status) {
+  return status.limit != 0 && status.limit == launch_problem.number ? launch_problem.text : nullptr;
+}
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -161,6 +161,21 @@ class TestRefusals:
         assert not isinstance(error.value, LaunchLimitError)
 
     @pytest.mark.parametrize(
+        ("way", "message"),
+        [
+            (0, "^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"),
+            (1, "^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"),
+            (2, "^launch of add_one: block.x is 2048, "),
+        ],
+        ids=["of another thread", "of the launch before", "of the last launch"],
+    )
+    def test_a_limit_is_told_only_of_the_launch_that_went_over_it(
+        self, way, message, launching, driver_stub
+    ):
+        with pytest.raises(LaunchLimitError, match=message):
+            launching.check_later(way, cuda_array(driver_stub, 8))
+
+    @pytest.mark.parametrize(
         "name",
         [
             *("cuDeviceGet", "cuDeviceGetAttribute", "cuKernelGetAttribute", "cuKernelGetName"),

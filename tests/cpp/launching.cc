@@ -15,6 +15,7 @@ EMBED_CUBIN(kernels);
 using tvm::ffi::Array;
 using tvm::ffi::TensorView;
 using tvmffi_cubin::CheckDriver;
+using tvmffi_cubin::Dim3;
 using tvmffi_cubin::LaunchConfig;
 
 tvmffi_cubin::CubinKernel& Kernel(const tvm::ffi::String& name) {
@@ -144,6 +145,23 @@ void Typed(int way, TensorView y) {
   }
 }
 
+// Refused launches whose statuses are looked at later: of which is told what.
+void CheckLater(int way, TensorView y) {
+  auto& kernel = Kernel("add_one");
+  float* out = static_cast<float*>(y.data_ptr());
+  const LaunchConfig tall(Dim3(1, 70'000), 32), thick(1, Dim3(2048));
+  tvmffi_cubin::Status first;
+  auto launch = [&] { first = kernel.Launch(tall, out, out, int64_t{32}); };
+  if (way == 0) {  // another thread, which is gone
+    std::thread(launch).join();
+  } else {
+    launch();
+    const tvmffi_cubin::Status second = kernel.Launch(thick, out, out, int64_t{32});
+    if (way == 2) return CheckDriver(second);
+  }
+  CheckDriver(first);
+}
+
 // How many attributes of different numbers there is room for: one more throws.
 void Fill(int count) {
   LaunchConfig config(1, 1);
@@ -177,6 +195,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_wide, RunWide);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_threads, RunThreads);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(run_shaped, RunShaped);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(typed, Typed);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_later, CheckLater);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, Fill);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(preload, Preload);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(set_again, SetAgain);
