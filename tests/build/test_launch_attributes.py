@@ -138,6 +138,8 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(attribute_module, dr
 
 
 def test_a_grid_counts_blocks_also_where_the_driver_counts_clusters(driver_stub):
+    if not (12, 9) <= tc.nvrtc.version() < (13, 0):
+        pytest.skip("NVRTC 12.9 has __block_size__ and lets the driver count blocks")
     source = 'extern "C" __global__ void __block_size__((32, 1, 1), (2, 2, 1)) k(int n) {}'
     image = tc.nvrtc.nvrtc_compile(source, arch="sm_90")
     # What NVRTC 13 writes, in the place of an attribute that the stand-in does not read.
