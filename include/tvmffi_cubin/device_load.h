@@ -47,7 +47,9 @@ TVMFFI_CUBIN_COLD Status LoadOnDevice(const Driver* driver, CUkernel kernel, int
   Status status = scope.Enter(driver, device);
   if (status.ok()) status = LoadHere(kernel);
   if (status.ok()) status = FindFixedCluster(driver, kernel, device, &fixed);
-  if (!status.ok() || clusters->Covers(device, fixed.Blocks())) return status;
+  if (!status.ok()) return status;
+  clusters->SetOwnBlocks(fixed.Blocks());
+  if (clusters->Covers(device, fixed.Blocks())) return status;
   return clusters->Allow(driver, kernel, device);
 }
 

@@ -9,6 +9,7 @@
 #include "cold.h"
 #include "driver_entry.h"
 #include "library.h"
+#include "occupancy.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -25,6 +26,19 @@ struct DispatchTarget {
   DynamicSmemLimits* smem = nullptr;  // null, both: the caller opts in itself
   ClusterLimits* clusters = nullptr;
 
+  /*! \brief Blocks of the largest cluster of a launch, its kernel's own included. */
+  uint64_t ClusterBlocks(const CUlaunchConfig& config) const {
+    const uint64_t asked = LargestClusterBlocks(config);
+    const int32_t own = clusters->OwnBlocks();
+    return own > 0 && static_cast<uint64_t>(own) > asked ? static_cast<uint64_t>(own) : asked;
+  }
+
+  /*! \brief Whether a launch may have to be opted into. */
+  bool MayOptIn(const CUlaunchConfig& config) const {
+    return (smem != nullptr && config.sharedMemBytes != 0) ||
+           (clusters != nullptr && ClusterBlocks(config) > kPortableClusterBlocks);
+  }
+
   /*!
    * \brief Launches in the current context.
    * \param device Its device; -1: it is asked for where it matters.
@@ -38,9 +52,9 @@ struct DispatchTarget {
         if (!status.ok()) return status;
       }
     }
-    if (clusters != nullptr && LargestClusterBlocks(config) > kPortableClusterBlocks) {
+    if (clusters != nullptr && ClusterBlocks(config) > kPortableClusterBlocks) {
       if (device < 0) device = CurrentDevice(driver);
-      if (!clusters->Covers(device, LargestClusterBlocks(config))) {
+      if (!clusters->Covers(device, ClusterBlocks(config))) {
         const Status status = clusters->Allow(driver, kernel, device);
         if (!status.ok()) return status;
       }
@@ -61,8 +75,19 @@ int LaunchDevice(const Driver* driver, CUstream stream);
  */
 Status EnterLaunch(const Driver* driver, CUstream stream, int device, DeviceScope* scope);
 
-/*! \brief Launches again where a kernel's own cluster, which no attribute tells, needs opting in.
+/*!
+ * \brief Reads which cluster a kernel was compiled for, at its first launch: no attribute tells,
+ * and a refusal that did would end the capture of a graph.
  */
+Status ReadOwnCluster(const DispatchTarget& target, CUstream stream, int device);
+
+/*!
+ * \brief Launches on a created stream what may have to be opted into: on the stream's device, which
+ * need not be the current one.
+ */
+Status DispatchOnStream(const DispatchTarget& target, const CUlaunchConfig& config, void** args);
+
+/*! \brief Launches again where a kernel's own cluster, which could not be read, needs opting in. */
 Status DispatchFixedCluster(const DispatchTarget& target, const CUlaunchConfig& config, void** args,
                             int device, const Status& first);
 
@@ -78,12 +103,19 @@ Status DispatchElsewhere(const DispatchTarget& target, const CUlaunchConfig& con
 inline Status Dispatch(const DispatchTarget& target, const CUlaunchConfig& config, void** args,
                        int device = -1) {
   if (target.kernel == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
+  if (target.clusters != nullptr && __builtin_expect(target.clusters->OwnBlocks() < 0, 0)) {
+    const Status status = ReadOwnCluster(target, config.hStream, device);
+    if (!status.ok()) return status;
+  }
   if (device >= 0) {
     DeviceScope scope;
     Status status = scope.Enter(target.driver, device);
     if (status.ok()) status = target.LaunchHere(config, args, device);
     if (__builtin_expect(status.result != CUDA_ERROR_INVALID_CLUSTER_SIZE, 1)) return status;
     return DispatchFixedCluster(target, config, args, device, status);
+  }
+  if (IsCreatedStream(config.hStream) && target.MayOptIn(config)) {
+    return DispatchOnStream(target, config, args);
   }
   const Status status = target.LaunchHere(config, args, -1);
   switch (status.result) {
@@ -120,6 +152,38 @@ TVMFFI_CUBIN_COLD Status EnterLaunch(const Driver* driver, CUstream stream, int 
   return scope->Enter(driver, context);
 }
 
+TVMFFI_CUBIN_COLD Status ReadOwnCluster(const DispatchTarget& target, CUstream stream, int device) {
+  CaptureScope relaxed;
+  DeviceScope scope;
+  ClusterShape own;
+  Status status = EnterLaunch(target.driver, stream, device, &scope);
+  if (!status.ok()) return status;
+  if (device < 0) device = CurrentDevice(target.driver);
+  status = FindFixedCluster(target.driver, target.kernel, device, &own);
+  if (status.ok()) target.clusters->SetOwnBlocks(own.Blocks());
+  // Of a dead kernel, or one that is not for the device, the launch itself says more.
+  const bool dead = status.result == CUDA_ERROR_INVALID_HANDLE ||
+                    status.result == CUDA_ERROR_NOT_FOUND ||
+                    status.result == CUDA_ERROR_NO_BINARY_FOR_GPU;
+  return dead ? Status() : status;
+}
+
+TVMFFI_CUBIN_COLD Status DispatchOnStream(const DispatchTarget& target,
+                                          const CUlaunchConfig& config, void** args) {
+  const Driver* driver = target.driver;
+  CUcontext wanted = nullptr, current = nullptr;
+  DeviceScope scope;
+  // Of a dead stream the launch itself says more.
+  if (entry::cuStreamGetCtx(config.hStream, &wanted) == CUDA_SUCCESS &&
+      (driver->cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != wanted)) {
+    const Status status = scope.Enter(driver, wanted);
+    if (!status.ok()) return status;
+  }
+  const int device = CurrentDevice(driver);
+  const Status status = target.LaunchHere(config, args, device);
+  return DispatchFixedCluster(target, config, args, device, status);
+}
+
 TVMFFI_CUBIN_COLD Status DispatchFixedCluster(const DispatchTarget& target,
                                               const CUlaunchConfig& config, void** args, int device,
                                               const Status& first) {
@@ -127,8 +191,11 @@ TVMFFI_CUBIN_COLD Status DispatchFixedCluster(const DispatchTarget& target,
       target.clusters->Covers(device, kPortableClusterBlocks + 1)) {
     return first;
   }
-  const Status status = target.clusters->Allow(target.driver, target.kernel, device);
-  return status.ok() ? target.LaunchHere(config, args, device) : first;
+  Status status = target.clusters->Allow(target.driver, target.kernel, device);
+  if (!status.ok()) return first;
+  status = target.LaunchHere(config, args, device);
+  // A capture that the first refusal has ended takes nothing more; that one says why.
+  return IsCaptureRefusal(status.result) ? first : status;
 }
 
 TVMFFI_CUBIN_COLD Status DispatchElsewhere(const DispatchTarget& target,

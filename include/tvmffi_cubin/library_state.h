@@ -72,11 +72,18 @@ struct DynamicSmemLimits {
 /*! \brief On which devices a kernel may have clusters of more than the portable 8 blocks. */
 struct ClusterLimits {
   uint8_t allowed[kMaxDevices] = {};
+  int32_t own_blocks =
+      -1;  // of the cluster that the kernel was compiled for, 0: none; -1: not read
 
   /*! \brief Whether clusters of so many blocks need no opting in any more. */
   bool Covers(int device, uint64_t blocks) const {
     return blocks <= kPortableClusterBlocks ||
            (device < kMaxDevices && __atomic_load_n(&allowed[device], __ATOMIC_RELAXED) != 0);
+  }
+
+  int32_t OwnBlocks() const { return __atomic_load_n(&own_blocks, __ATOMIC_RELAXED); }
+  void SetOwnBlocks(uint64_t blocks) {
+    __atomic_store_n(&own_blocks, static_cast<int32_t>(blocks), __ATOMIC_RELAXED);
   }
 
   /*! \brief Forgets what was opted into, as unloading the image does. */

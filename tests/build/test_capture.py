@@ -6,6 +6,7 @@ import threading
 
 import pytest
 import wrapper_sources
+from launch_setters import rows
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverError
 
@@ -189,3 +190,46 @@ def test_a_wrapper_s_first_call_in_a_capture_loads_and_is_captured(stream, drive
             mod.add_one(x, y)
         mod.add_one(x, y)
     assert driver_stub.launches()[0].stream == stream
+
+
+# What each of a wrapper's launches is opted into, beside its stream
+OPTED_IN = {
+    "run": [("grid", (16, 1, 1)), ("cluster", (16, 1, 1))],
+    "run_shared": [("dynamic_smem_bytes", (100_000,))],
+    "run_wide": [],  # a kernel whose own cluster has 16 blocks
+}
+
+
+@pytest.mark.parametrize("device", [0, 1])
+@pytest.mark.parametrize("name", OPTED_IN)
+def test_what_a_wrapper_s_launch_needs_is_opted_into_before_it(
+    name, device, launching, driver_stub
+):
+    y = cuda_array(driver_stub, 64, device=device)
+    arrays = (y, y) if name == "run" else (y,)
+    with driver_stub.stream(device) as stream, driver_stub.current_device(0):
+        table = rows([*OPTED_IN[name], ("stream", (stream,))])
+        for _ in range(2):
+            with driver_stub.capture(stream, GLOBAL):
+                launching[name](table, *arrays)
+        assert driver_stub.object_counts().pushed_contexts == 1
+    assert driver_stub.launches(failed=True) == []
+    assert [x.device for x in driver_stub.launches()] == [device, device]
+
+
+def test_a_wrapper_s_plain_launch_is_one_driver_call(launching, stream, driver_stub):
+    y = cuda_array(driver_stub, 64)
+    table = rows([("stream", (stream,))])
+    launching.run(table, y, y)
+    before = len(driver_stub.log())
+    launching.run(table, y, y)
+    assert [x.function for x in driver_stub.log()[before:]] == ["cuLaunchKernelEx"]
+
+
+def test_the_refusal_that_ended_a_capture_is_the_one_that_is_told(launching, stream, driver_stub):
+    driver_stub.fail("cuKernelGetAttribute", 500, nth=0)  # so that its cluster is not known
+    y = cuda_array(driver_stub, 64)
+    refused = pytest.raises(tc.LaunchError, match="CUDA_ERROR_INVALID_CLUSTER_SIZE")
+    lost = pytest.raises(DriverError, match="INVALIDATED")
+    with lost, driver_stub.capture(stream, GLOBAL), refused:
+        launching.run_wide(rows([("stream", (stream,))]), y)

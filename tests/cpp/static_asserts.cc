@@ -69,8 +69,8 @@ static_assert(tvmffi_cubin::kSharedMemCarveout ==
 static_assert(sizeof(CUlaunchAttributeValue::sharedMemCarveout) ==
               sizeof(CUlaunchAttributeValue::priority));
 #endif
-// One byte a device, and its state fits a cache line.
-static_assert(sizeof(tvmffi_cubin::ClusterLimits) == tvmffi_cubin::kMaxDevices);
+// One byte a device, and the size of its own cluster.
+static_assert(sizeof(tvmffi_cubin::ClusterLimits) == tvmffi_cubin::kMaxDevices + sizeof(int32_t));
 
 // Every way to launch, each with one meaning.
 template <typename Kernel, typename... Args>
