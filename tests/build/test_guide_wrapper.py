@@ -123,6 +123,14 @@ class TestGuideWrapper:
         with pytest.raises(LaunchError, match="no device allows the kernel 1000000 bytes"):
             guide.limit_smem(1_000_000)
 
+    @pytest.mark.parametrize("way", [0, 1, 2])
+    def test_a_limit_is_not_told_of_a_later_failure(
+        self, way: int, guide: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        with pytest.raises(LaunchError, match=r"\(1\): ") as error:
+            guide.fall_back(cuda_array(driver_stub, 1), way)
+        assert "launch of" not in str(error.value)
+
     def test_a_refused_launch_reaches_macro_and_last_error(
         self, guide: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:

@@ -96,6 +96,25 @@ void LimitSmem(int64_t bytes) {
 
 void Missing() { EmbedCubinModule_kernels::Global()->mod.GetKernel("no_such_kernel"); }
 
+// A refused launch, then by each way one that is taken, or refused with nothing said of it, and
+// last the failure of something else that has the same code.
+void FallBack(TensorView y, int way) {
+  static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "shared");
+  void* y_ptr = y.data_ptr();
+  int32_t n = 1;
+  void* args[] = {&y_ptr, &n};
+  const tvm::ffi::dim3 one(1), most(1024), more(4096);
+  if (!kernel.Launch(args, one, more, nullptr)) return;
+  if (way == 0) {
+    TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.Launch(args, one, most, nullptr));
+  } else {
+    auto result = tvm::ffi::cuda_api::LaunchKernel(kernel.GetHandle(), args, one,
+                                                   way == 1 ? most : more, nullptr);
+    if (way == 2) TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(result);
+  }
+  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(cudaErrorInvalidValue);
+}
+
 int OverLimit(TensorView y) {
   static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "shared");
   void* y_ptr = y.data_ptr();
@@ -108,6 +127,7 @@ int OverLimit(TensorView y) {
 }
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, guide::AddOne);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(fall_back, guide::FallBack);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(square, guide::Square);
 
 }  // namespace guide

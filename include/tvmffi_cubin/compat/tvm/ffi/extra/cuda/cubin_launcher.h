@@ -102,7 +102,10 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*! \brief The same with a configuration, of either API; see cuda_api::ConstructLaunchConfig. */
   cuda_api::ResultType LaunchEx(void** args, const CUlaunchConfig& config) {
-    return cuda_api::Answer(kernel_.Launch(args, config).result);
+    const ::tvmffi_cubin::Status status = kernel_.Launch(args, config);
+    // What an earlier refusal was about would else be told of another call's failure.
+    if (status.ok()) ::tvmffi_cubin::launch_problem.result = CUDA_SUCCESS;
+    return cuda_api::Answer(status.result);
   }
   cuda_api::ResultType LaunchEx(void** args, const cudaLaunchConfig_t& config) {
     return LaunchEx(args, ::tvmffi_cubin::ToDriverConfig(config));

@@ -39,8 +39,8 @@ inline const char* ErrorName(cudaError_t error) { return cudaGetErrorName(error)
 
 /*!
  * \brief "name (number): meaning", with the remedy in a forked child. A code is all that a launch
- * returns here, so the limit that the thread's last refused launch went over is told where that had
- * this code, once.
+ * returns here, so the limit that the thread's last launch went over is told where that had this
+ * code, once.
  */
 template <typename Error>
 __attribute__((noinline, cold)) std::string DescribeError(Error error) {
@@ -48,7 +48,8 @@ __attribute__((noinline, cold)) std::string DescribeError(Error error) {
   text += " (" + std::to_string(static_cast<int>(error)) + "): ";
   text += cudaGetErrorString(static_cast<cudaError_t>(static_cast<int>(error)));
   ::tvmffi_cubin::LaunchProblem* problem = &::tvmffi_cubin::launch_problem;
-  if (problem->result != CUDA_SUCCESS && static_cast<int>(problem->result) == static_cast<int>(error)) {
+  const int refusal = static_cast<int>(problem->result);
+  if (refusal != 0 && refusal == static_cast<int>(error)) {
     text += std::string("; ") + problem->text;
     problem->result = CUDA_SUCCESS;
   }

@@ -28,6 +28,8 @@ inline CUlaunchConfig MakeConfig(tvm::ffi::dim3 grid, tvm::ffi::dim3 block, Stre
 }
 
 inline ResultType LaunchKernelEx(KernelHandle kernel, void** args, const CUlaunchConfig& config) {
+  // What it is refused for is not looked up here, and an earlier launch's limit is none of its.
+  ::tvmffi_cubin::launch_problem.result = CUDA_SUCCESS;
   return CallDriver([&](const ::tvmffi_cubin::Driver* driver) {
     return ::tvmffi_cubin::Dispatch({driver, kernel, nullptr}, config, args).result;
   });
