@@ -132,6 +132,10 @@ TVMFFI_CUBIN_COLD bool FindPreferredLimit(const LimitSearch& launch, const Clust
     return launch.Found("preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u", row.axis,
                         row.preferred, row.axis, row.cluster);
   }
+  if (preferred.z != cluster.z) {
+    return launch.Found("preferred_cluster.z is %u, wanted %u as in cluster.z", preferred.z,
+                        cluster.z);
+  }
   return FindClusterShapeLimit(launch, preferred, "preferred_cluster");
 }
 

@@ -69,10 +69,23 @@ TVMFFI_CUBIN_COLD bool FindUnsupported(const LimitSearch& launch) {
   }
   if (programmatic == nullptr && completion == nullptr) return false;
   return launch.Found(
-      "the event of %s%s%s must have been made without timing (CU_EVENT_DISABLE_TIMING; "
-      "torch.cuda.Event() is)",
+      "the event of %s%s%s may have been made with timing: it must be made without "
+      "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)",
       programmatic ? "programmatic_event" : "", programmatic && completion ? " or " : "",
       completion ? "launch_completion_event" : "");
+}
+
+/*! \brief Not in FindLimit: a device may as well pass over a preference that it cannot meet. */
+TVMFFI_CUBIN_COLD bool FindPreferredSize(const LimitSearch& launch) {
+  const uint64_t blocks =
+      ClusterIn(FindAttribute(launch.config, kPreferredClusterDimension)).Blocks();
+  Occupancy occupancy;
+  const Status status =
+      FindOccupancy(launch.driver, launch.kernel, launch.device, launch.config, &occupancy);
+  if (!status.ok() || blocks <= static_cast<uint64_t>(occupancy.cluster_blocks)) return false;
+  return launch.Found("preferred_cluster has %llu blocks, device %d allows %d of this shape",
+                      static_cast<unsigned long long>(blocks), launch.device,
+                      occupancy.cluster_blocks);
 }
 
 TVMFFI_CUBIN_COLD bool FindRefusal(const Driver* driver, int device, CUkernel kernel,
@@ -80,6 +93,7 @@ TVMFFI_CUBIN_COLD bool FindRefusal(const Driver* driver, int device, CUkernel ke
                                    size_t size) {
   if (FindLimit(driver, device, kernel, config, text, size)) return true;
   const LimitSearch launch{driver, device, kernel, config, text, size};
+  if (answer == CUDA_ERROR_INVALID_CLUSTER_SIZE) return FindPreferredSize(launch);
   if (answer == CUDA_ERROR_NOT_SUPPORTED) return FindUnsupported(launch);
   return answer == CUDA_ERROR_INVALID_VALUE && FindValueLimit(launch);
 }

@@ -79,6 +79,7 @@ def cluster_launches(d: Driver) -> None:
                             ((16, 1, 1), 16), ((0, 1, 1), 4)):  # fmt: skip
         question = f"preferred cluster {preferred}, grid {grid}"
         ask(question, (grid, 1, 1), two, (PREFERRED, preferred))
+    ask("preferred cluster deeper than the cluster", (2, 1, 2), two, (PREFERRED, (2, 1, 2)))
     ask("preferred cluster without a cluster", (4, 1, 1), (PREFERRED, (4, 1, 1)))
     preferred = [(PREFERRED, (4, 1, 1))]
     result = d.launch(d.kernel(library, "paired"), (8, 1, 1), WARP, one, attributes=preferred)

@@ -35,7 +35,7 @@ static const unsigned int* FindCluster(const CUlaunchConfig* config, int id) {
   return found;
 }
 
-/* The preferred cluster is a multiple of the regular one, which there must be. */
+/* The preferred cluster is a multiple of the regular one, which there must be, and no deeper. */
 static CUresult CheckPreferred(const CUlaunchConfig* config, const StubKernelInfo* info,
                                const unsigned int* preferred) {
   const unsigned int* asked = FindCluster(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
@@ -47,7 +47,8 @@ static CUresult CheckPreferred(const CUlaunchConfig* config, const StubKernelInf
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
   }
-  return CUDA_SUCCESS;
+  bool as_deep = preferred[2] == (asked != NULL ? asked[2] : (unsigned int)info->cluster[2]);
+  return as_deep ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
 CUresult StubClusterOf(const CUlaunchConfig* config, const StubKernelInfo* info,
