@@ -40,7 +40,8 @@ class __attribute__((visibility("default"))) LaunchConfig {
   static constexpr unsigned kMaxAttributes = 24;
 
   /*!
-   * \param grid Blocks in each dimension, with clusters too.
+   * \param grid Blocks in each dimension, with clusters too. (Of a kernel with `__block_size__` and
+   * a cluster in it the driver counts clusters, and is handed this as it is.)
    * \param block Threads in each dimension.
    */
   LaunchConfig(Dim3 grid, Dim3 block) {

@@ -145,7 +145,7 @@ static_assert(std::is_same_v<Launched, api::ResultType>);
 static_assert(std::is_same_v<Launched, decltype(std::declval<tvm::ffi::CubinKernel&>().LaunchEx(
                                            nullptr, std::declval<const api::LaunchConfig&>()))>);
 
-// What issue 497 asks for, in both dialects.
+// What tvm-ffi's issue 497 asks for, in both dialects.
 using GuideKernel = tvm::ffi::CubinKernel;
 using GuideDim3 = tvm::ffi::dim3;
 template <typename... Args>
