@@ -63,6 +63,16 @@ def test_a_cluster_that_the_kernel_fixes_at_16_launches(launches):
     assert y.tolist() == next_in_cluster((64, 1, 1), (16, 1, 1))
 
 
+def test_a_cluster_that_the_kernel_fixes_at_16_launches_first_in_a_graph(launches):
+    # A module of its own: of the other one the driver has the kernel opted in already.
+    fresh = tc.load_inline("gpu_cpp_first", [KERNELS, WRAPPER], extra_include_paths=[CPP])
+    y, graph = zeros(64), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        fresh.run("wide", rows([("grid", (64, 1, 1))]), y)
+    graph.replay()
+    assert y.tolist() == next_in_cluster((64, 1, 1), (16, 1, 1))
+
+
 @pytest.mark.parametrize("cluster", [2, 16])
 def test_the_guide_s_launcher_has_clusters_too(launches, cluster):
     y = zeros(32)
