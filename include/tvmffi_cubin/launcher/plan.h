@@ -74,8 +74,8 @@ struct EmbeddedKernel {
   CUkern_st* handle = nullptr;
 };
 
-/*! \brief One attribute of a launch, laid out as CUlaunchAttribute. */
-struct alignas(8) LaunchAttribute {
+/*! \brief One attribute of a launch, laid out as CUlaunchAttribute, and read as one. */
+struct __attribute__((may_alias, aligned(8))) LaunchAttribute {
   uint32_t id;  // of CUlaunchAttributeID
   uint32_t reserved;
   uint32_t words[16];
