@@ -36,14 +36,14 @@ struct Evaluation {
   const char* failure = nullptr;  // what went wrong
   const char* where = "";         // in which expression, as the user wrote it, or in which figure
 
-  EmbeddedKernel* kernel;       // that of the launch
-  int32_t device;               // that it goes to
-  int32_t num_attributes = 0;   // so far
-  LaunchAttribute* attributes;  // what the launch carries; room for all that may be set
-  uint64_t given = 0;           // a bit for each attribute that the caller gave
-  int64_t value, least, most;   // of what is out of range
-  char axis;                    // of that, 0 where it has none
-  int32_t driver_result;        // of the call that failed
+  EmbeddedKernel* kernel;                 // that of the launch
+  int32_t device;                         // that it goes to
+  int32_t num_attributes = 0;             // so far
+  LaunchAttribute* attributes = nullptr;  // what the launch carries; room for all that may be set
+  uint64_t given = 0;                     // a bit for each attribute that the caller gave
+  int64_t value, least, most;             // of what is out of range
+  char axis;                              // of that, 0 where it has none
+  int32_t driver_result;                  // of the call that failed
   const char* driver_call;
 
   int64_t Failed(const char* what) {
