@@ -90,14 +90,19 @@ class Cubin:
         ``"ptx"``, text that the driver compiles; ``"fatbin"``, several of these.
     cuda_version : str
         Version of the CUDA compiler that made it, such as ``"12.9"``, empty where it is not known.
+    signatures : mapping of str to str
+        What kernels take, by symbol, as C++ would declare it: ``"const float* x, int64_t n"``. Such
+        kernels need no ``Launch(params=...)``, as if they had been compiled from a source here.
+        Checked against the image when it is embedded.
     """
 
     image: bytes = field(repr=False)
     arch: str
-    lowered_names: Mapping[str, str] = field(default_factory=dict)
+    lowered_names: Mapping[str, str] = field(default_factory=dict, hash=False)
     log: str = field(default="", repr=False)
     kind: str = "cubin"
     cuda_version: str = ""
+    signatures: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
 
     @property
     def archs(self) -> tuple[str, ...]:

@@ -174,8 +174,7 @@ def _refuse_twins(
     if len(homes) > 1:
         raise ValueError(
             f"function {name!r}: kernel {demangle(found.symbol)} is in {len(homes)} images, "
-            f"{', '.join(map(repr, homes))}: rename it in one of them, or give the images to "
-            "different modules"
+            f"{', '.join(map(repr, homes))}: say which is meant, as in Launch(image={homes[0]!r})"
         )
 
 
@@ -195,6 +194,7 @@ def _find(
     export: Export, launch: Launch, images: Sequence[Image], device_sources: Sequence[str]
 ) -> KernelRef:
     wanted = launch.kernel or export.name
+    images = _chosen(export.name, launch, images)
     everything = tuple(_signatures(images))
     lowered: dict[str, str] = {}
     for image in images:
@@ -208,7 +208,8 @@ def _find(
     # What cannot be read may have a kernel of that very name.
     parts = launch.kernel is not None and not any(image.problem for image in images)
     try:
-        if parts and not is_exact(everything, wanted, lowered):
+        is_own = any(image.name == DEVICE_IMAGE for image in images)
+        if parts and is_own and not is_exact(everything, wanted, lowered):
             _refuse_absent(wanted.strip(), device_sources)
         found = select(
             everything,
@@ -232,6 +233,19 @@ def _find(
         found.names_known,
         home.archs_with(found.symbol),
     )
+
+
+def _chosen(name: str, launch: Launch, images: Sequence[Image]) -> Sequence[Image]:
+    """Return the images that may have a launch's kernel: the one that it names, else all."""
+    if launch.image is None:
+        return images
+    chosen = [image for image in images if image.name == launch.image]
+    if not chosen:
+        known = ", ".join(repr(image.name) for image in images) or "none"
+        raise ValueError(
+            f"function {name!r}: there is no image {launch.image!r}; there are {known}"
+        )
+    return chosen
 
 
 def _foreign(images: Sequence[Image]) -> frozenset[str]:

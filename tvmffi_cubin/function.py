@@ -201,5 +201,6 @@ class Function:
             "doc": self.doc,
             "launches": len(self.launches),
             "kernels": [bound.kernel.kernel.name for bound in self.launches],
+            "images": [bound.kernel.image for bound in self.launches],
             "shapes": [bound.constant_shape() for bound in self.launches],
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .cubin import Cubin
@@ -25,11 +26,15 @@ class GivenImage(NamedTuple):
         Its content.
     arch : str
         What it was compiled for, where the caller's `Cubin` says so; else empty.
+    lowered_names, signatures : mapping of str to str
+        What the caller's `Cubin` knows of its kernels.
     """
 
     name: str
     data: bytes
     arch: str = ""
+    lowered_names: Mapping[str, str] = MappingProxyType({})
+    signatures: Mapping[str, str] = MappingProxyType({})
 
 
 def read_given(what: str, value: Any) -> GivenImage:
@@ -48,7 +53,7 @@ def read_given(what: str, value: Any) -> GivenImage:
         It is of another type, or the file cannot be read; the message says `what`.
     """
     if isinstance(value, Cubin):
-        return GivenImage(what, value.image, value.arch)
+        return GivenImage(what, value.image, value.arch, value.lowered_names, value.signatures)
     if isinstance(value, bytes | bytearray | memoryview):
         return GivenImage(what, bytes(value))
     if not isinstance(value, str | os.PathLike):

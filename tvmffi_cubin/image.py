@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import elf, fatbin, ptx
 from .cubin import Cubin, Kernel
+from .cxx_type import Param
 from .demangle import demangle, take_apart
 from .device import DeviceImage
+from .given_image import GivenImage
 from .image_kind import FATBIN, describe
-from .kernel_signature import KernelSignature, suggestion
+from .kernel_signature import KernelSignature, resolve_declared, suggestion
 from .request import DEVICE_IMAGE, Request
 
 __all__ = ["Image", "all_images", "image_facts", "read_image"]
@@ -64,10 +66,7 @@ def all_images(request: Request, compiled: DeviceImage | None) -> tuple[Image, .
     ValueError
         A given one is no image, or has the name of the device sources' own.
     """
-    images = [
-        read_image(name, data, label=request.image_label(name))
-        for name, data in request.images.items()
-    ]
+    images = [read_image(name, given) for name, given in request.images.items()]
     if compiled is None:
         return tuple(images)
     if DEVICE_IMAGE in request.images or DEVICE_IMAGE in request.files.images:
@@ -79,89 +78,132 @@ def all_images(request: Request, compiled: DeviceImage | None) -> tuple[Image, .
     return (own, *images)
 
 
-def read_image(name: str, data: bytes, *, label: str) -> Image:
-    """Return the image of given bytes: a cubin, PTX, or a fatbin.
+def read_image(name: str, given: GivenImage) -> Image:
+    """Return a given image: a cubin, PTX, or a fatbin.
 
     Parameters
     ----------
     name : str
         What it is embedded as.
-    data : bytes
-        The image.
-    label : str
-        What messages call it.
+    given : GivenImage
+        The image, and what is known of its kernels.
 
     Raises
     ------
-    ValueError
-        It is none of these; the message says what it looks like.
+    TypeError, ValueError
+        It is none of these, and the message says what it looks like; or what is said of its kernels
+        does not fit it.
     """
+    label, data = given.name, given.data
     is_fatbin, is_ptx = data.startswith(FATBIN), ptx.looks_like_ptx(data)
     if not is_fatbin and not is_ptx and (problem := describe(data)):
         raise ValueError(f"{label} is no cubin: {problem}")
     try:
-        if is_fatbin:
-            return _read_fatbin(name, data)
-        if is_ptx:
-            cubin = _read_ptx(data)
-        else:
-            parsed = elf.parse(data)
-            if parsed.relocatable:
-                raise ValueError(
-                    "it is a relocatable cubin, yet to be linked: link it with nvjitlink.link, or "
-                    "give it as device_libraries"
-                )
-            cubin = Cubin(data, parsed.arch)
-        return Image(name, cubin, opaque_signatures(cubin))
+        cubin = (_read_fatbin if is_fatbin else _read_ptx if is_ptx else _read_elf)(given)
+        return _opaque(name, cubin)
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
 
 
-def _read_ptx(data: bytes) -> Cubin:
+def _known(given: GivenImage, cubin: Cubin) -> Cubin:
+    return replace(cubin, lowered_names=given.lowered_names, signatures=given.signatures)
+
+
+def _read_elf(given: GivenImage) -> Cubin:
+    parsed = elf.parse(given.data)
+    if parsed.relocatable:
+        raise ValueError(
+            "it is a relocatable cubin, yet to be linked: link it with nvjitlink.link, or give it "
+            "as device_libraries"
+        )
+    return _known(given, Cubin(given.data, parsed.arch))
+
+
+def _read_ptx(given: GivenImage) -> Cubin:
     """Return PTX as an image; the driver assembles it, and only then the whole text is checked."""
-    parsed = ptx.parse(data)
+    parsed = ptx.parse(given.data)
     if not parsed.kernels:
         raise ValueError("the PTX has no kernel (.entry): it is cut off, or no PTX but its header")
-    return Cubin(data, f"compute_{parsed.target.removeprefix('sm_')}", kind="ptx")
+    arch = f"compute_{parsed.target.removeprefix('sm_')}"
+    return _known(given, Cubin(given.data, arch, kind="ptx"))
 
 
-def _read_fatbin(name: str, data: bytes) -> Image:
-    """Return a fatbin as an image; what of it cannot be read, a wrapper can still launch."""
-    cubin = fatbin.read_cubin(data)
-    kinds = [member.kind for member in fatbin.read(data)]
+def _read_fatbin(given: GivenImage) -> Cubin:
+    cubin = _known(given, fatbin.read_cubin(given.data))
+    kinds = [member.kind for member in fatbin.read(given.data)]
     unlinked = [member for member in cubin.members if member.kind == "relocatable"]
     if len(unlinked) + kinds.count("ltoir") == len(kinds):
         raise ValueError(
             "all code in the fatbin is yet to be linked: link it with nvjitlink.link, or give it "
             "as device_libraries"
         )
+    return cubin
+
+
+def _opaque(name: str, cubin: Cubin) -> Image:
+    """Return an image; what of a fatbin cannot be read, a wrapper can still launch."""
     try:
-        signatures = opaque_signatures(cubin)
+        cubin.kernels  # noqa: B018 - parses it
     except ValueError as error:
+        if cubin.kind != "fatbin":
+            raise
         return Image(name, cubin, (), str(error))
-    return Image(name, cubin, signatures, "; ".join(cubin.unreadable))
+    return Image(name, cubin, opaque_signatures(cubin), "; ".join(cubin.unreadable))
 
 
 def opaque_signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
-    """Return the kernels of an image that came without a source: their parameters are declared."""
+    """Return the kernels of an image that came without a source, as far as they are known.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The image's signatures do not fit it.
+    """
+    _check_signatures(cubin)
     found = []
     for kernel in cubin.kernels:
         name = take_apart(demangle(kernel.name))
+        params = _known_params(cubin, kernel)
         found.append(
             KernelSignature(
                 symbol=kernel.name,
                 name=name.qualified.rpartition("::")[2],
                 qualified=name.qualified,
                 display=name.display,
-                params=(),
+                params=params or (),
                 # Where there is none, nothing is left to declare.
-                names_known=not kernel.params,
+                names_known=params is not None or not kernel.params,
                 line=None,
                 kernel=kernel,
-                problem=_undeclared(kernel),
+                problem=_undeclared(kernel) if params is None else "",
             )
         )
     return tuple(found)
+
+
+def _check_signatures(cubin: Cubin) -> None:
+    symbols = [kernel.name for kernel in cubin.kernels]
+    for symbol, text in cubin.signatures.items():
+        if not isinstance(symbol, str) or not isinstance(text, str):
+            raise TypeError(
+                "Cubin.signatures maps a kernel's symbol to its parameters, as str, got "
+                f"{symbol!r}: {text!r}"
+            )
+        if symbol not in symbols:
+            raise ValueError(
+                f"Cubin.signatures has {symbol!r}, which is no kernel of the image; it has: "
+                f"{', '.join(symbols) or 'none'}"
+            )
+
+
+def _known_params(cubin: Cubin, kernel: Kernel) -> tuple[Param, ...] | None:
+    text = cubin.signatures.get(kernel.name)
+    if text is None:
+        return None
+    try:
+        return resolve_declared(text, kernel)
+    except ValueError as error:
+        raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
 
 
 def _undeclared(kernel: Kernel) -> str:

@@ -57,7 +57,8 @@ class Job:
             "name": self.request.name,
             "functions": {f.name: f.facts() for f in self.exports.functions},
             "kernels": [
-                [x.kernel.name, x.display] for x in codegen.kernel_rows(self.exports.functions)
+                [x.kernel.name, x.display, x.image]
+                for x in codegen.kernel_rows(self.exports.functions)
             ],
             "images": {i.name: image_facts(i) for i in self.images},
         }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from . import expr
+from .cubin import Cubin
 from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered, plain
 from .launch_attributes import ATTRIBUTES, RAW, checked
 from .tensor_map import TensorMap
@@ -75,6 +77,10 @@ class Launch:
     when : str, optional
         A condition on the arguments (see `tvmffi_cubin.condition`), ``"n % 4 == 0"``: where it does
         not hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.
+    image : str, bytes, Cubin or pathlib.Path, optional
+        Which image has the kernel: the name of one in `embed_cubin`, or ``"kernels"``, that of the
+        device sources; or an image, which is then embedded, the file of one as a ``Path``. Needed
+        where several images have a kernel of that name.
 
     Raises
     ------
@@ -100,6 +106,7 @@ class Launch:
     priority: Figure | None = None
     mem_sync_domain: Figure | None = None
     attributes: Mapping[int, bytes] | None = field(default=None, hash=False)
+    image: Any = None
 
     def __post_init__(self) -> None:
         if (self.grid is None) != (self.block is None):
@@ -123,6 +130,7 @@ class Launch:
             )
         if self.when is not None:
             check_condition("Launch: when", self.when)
+        _set(self, "image", _checked_image(self.image))
         for name in (*ATTRIBUTES, RAW):
             value = getattr(self, name)
             if value is not None:
@@ -171,6 +179,29 @@ class Launch:
 
 def _set(launch: Launch, name: str, value: object) -> None:
     object.__setattr__(launch, name, value)
+
+
+def _checked_image(image: object) -> object:
+    """Return an image in a form that has a hash."""
+    if isinstance(image, str):
+        if not image.isidentifier():
+            raise ValueError(
+                f"Launch: image {image!r} is no image's name; a file is given as "
+                f"pathlib.Path({image!r})"
+            )
+        return image
+    if image is None or isinstance(image, Cubin):
+        return image
+    if isinstance(image, bytes | bytearray | memoryview):
+        return bytes(image)
+    if isinstance(image, os.PathLike):
+        from pathlib import Path
+
+        return Path(os.fsdecode(image))
+    raise TypeError(
+        "Launch: image is a name, bytes, a Cubin or a pathlib.Path, got "
+        f"{type(image).__name__} {image!r}"
+    )
 
 
 def _check_whole_clusters(launch: Launch) -> None:

@@ -120,16 +120,19 @@ def _row(
     function: Function, wanted: str | None, instances: Sequence[Any]
 ) -> tuple[int, dict[str, Any]]:
     """Return the launcher's number of a kernel, and what is constant of its launch."""
-    rows = {
-        symbol: (i, name) for i, (symbol, name) in enumerate(function._module.manifest["kernels"])
-    }
-    launches: dict[str, dict[str, Any]] = {}
+    kernels = function._module.manifest["kernels"]
+    # Two images may have kernels of one symbol.
+    rows = {(image, symbol): (i, name) for i, (symbol, name, image) in enumerate(kernels)}
+    launches: dict[tuple[str, str], dict[str, Any]] = {}
     for facts in instances:
-        for symbol, shape in zip(facts["kernels"], facts["shapes"], strict=True):
-            known = launches.setdefault(symbol, dict(shape))
+        for image, symbol, shape in zip(
+            facts["images"], facts["kernels"], facts["shapes"], strict=True
+        ):
+            kernel = (image, symbol)
+            known = launches.setdefault(kernel, dict(shape))
             # A kernel that is launched in several ways has what they agree on.
-            launches[symbol] = {x: known[x] for x in known if x in shape and known[x] == shape[x]}
-    found = [x for x in launches if wanted is None or wanted in (x, rows[x][1])]
+            launches[kernel] = {x: known[x] for x in known if x in shape and known[x] == shape[x]}
+    found = [x for x in launches if wanted is None or wanted in (x[1], rows[x][1])]
     if wanted and not found:
         found = [x for x in launches if wanted in rows[x][1]]
     if len(found) != 1:

@@ -6,6 +6,7 @@ from . import nvrtc, ptx
 from .arch import is_ptx, number_of
 from .cubin import Cubin
 from .cuda_wheels import find_cuda
+from .given_image import GivenImage
 from .image import Image, read_image
 from .image_kind import FATBIN, describe
 from .link_input import LinkInput
@@ -38,7 +39,7 @@ def assemble(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
     """
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     return tuple(
-        read_image(name, _assemble(file, archs), label=file.path)
+        read_image(name, GivenImage(file.path, _assemble(file, archs)))
         for name, file in request.files.ptx.items()
     )
 

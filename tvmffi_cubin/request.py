@@ -10,17 +10,15 @@ from typing import Any
 from . import pch
 from .arguments import check_unicode, file_name, flags, folders, identifier, strings, texts
 from .dispatch import Dispatch
+from .embedding import DEVICE_IMAGE, embed_carried, named_images
 from .export import Export
-from .given_image import GivenImage, read_given, read_libraries
+from .given_image import GivenImage, read_libraries
 from .key import Key
 from .launch import Launch
 from .source import Source
 from .source_files import SourceFiles
 
 __all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request"]
-
-DEVICE_IMAGE = "kernels"
-"""The name under which the image of the device sources is embedded."""
 
 # Without one of these a CUDA source is host code.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
@@ -47,7 +45,7 @@ class Request:
     cuda_cflags: tuple[str, ...]
     ldflags: tuple[str, ...]
     include_paths: tuple[str, ...]
-    images: Mapping[str, bytes]
+    images: Mapping[str, GivenImage]
     output: str
     use_pch: bool = True
     files: SourceFiles = field(default_factory=SourceFiles)
@@ -89,8 +87,7 @@ class Request:
 
     def image_label(self, name: str) -> str:
         """Return how messages call an image that was given: by its file, or by its argument."""
-        file = self.files.images.get(name)
-        return f"embed_cubin[{name!r}]" if file is None else file.path
+        return self.images[name].name if name in self.images else self.files.images[name].path
 
     @property
     def may_link(self) -> bool:
@@ -104,7 +101,9 @@ class Request:
     def wanted_expressions(self) -> tuple[str, ...]:
         """The template instances that are asked for; they exist only then."""
         launches = [x for export in self.functions or () for x in export.launches or ()]
-        kernels = [launch.kernel for launch in launches if launch.kernel is not None]
+        # What is in another image is no instance of the sources' own.
+        own = [launch for launch in launches if launch.image in (None, DEVICE_IMAGE)]
+        kernels = [launch.kernel for launch in own if launch.kernel is not None]
         return (*self.name_expressions, *(kernel for kernel in kernels if "<" in kernel))
 
     def add_to(self, key: Key) -> None:
@@ -126,11 +125,12 @@ class Request:
             key.add("cuda_preprocessor", preprocessor_flags.parse(self.cuda_cflags).words)
         key.add("ldflags", self.ldflags)
         key.add("include_paths", self.include_paths)
-        key.add("images", list(self.images.items()))
+        images = self.images.items()
+        key.add("images", [[name, x.data, x.lowered_names, x.signatures] for name, x in images])
         if self.images:
             from . import zstd
 
-            if any(map(zstd.may_be_in, self.images.values())):
+            if any(zstd.may_be_in(image.data) for image in self.images.values()):
                 # What is told of the kernels of such members depends on it.
                 key.add("zstd", zstd.is_readable())
         # Images are the same either way, but for a compiler's faults: who by-passes those wants no
@@ -179,22 +179,24 @@ def make_request(
         lto = asked if lto is None else lto
     if not isinstance(lto, bool | None):
         raise TypeError(f"lto is True or False, got {lto!r}")
+    files = files or SourceFiles()
+    exports, images = embed_carried(_functions(functions), named_images(embed_cubin, files), files)
     request = Request(
         name=file_name("name", name),
         cpp_sources=texts("cpp_sources", cpp_sources),
         cuda_sources=texts("cuda_sources", cuda_sources),
         kernel_sources=texts("kernel_sources", kernel_sources),
-        functions=_functions(functions),
+        functions=exports,
         name_expressions=strings("name_expressions", name_expressions),
         cflags=_host_flags("extra_cflags", extra_cflags),
         cuda_cflags=cuda_cflags,
         ldflags=_host_flags("extra_ldflags", extra_ldflags),
         include_paths=folders("extra_include_paths", extra_include_paths),
-        images=_images(embed_cubin, files),
+        images=images,
         device_libraries=read_libraries(device_libraries),
         lto=bool(lto),
         output=f"{name}.so" if output is None else _output(output),
-        files=files or SourceFiles(),
+        files=files,
         use_pch=pch.is_wanted(use_pch),
     )
     _check_sources(request)
@@ -241,23 +243,6 @@ def _check_sources(request: Request) -> None:
             f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
             "C++ wrapper), cpp_sources, or embed_cubin with functions"
         )
-
-
-def _images(value: Any, files: SourceFiles | None) -> dict[str, bytes]:
-    given = {} if files is None else files.images
-    found = {name: file.data for name, file in given.items() if not file.is_ptx}
-    if value is None:
-        return found
-    if not isinstance(value, Mapping):
-        raise TypeError(f"embed_cubin maps names to images, got {type(value).__name__}")
-    for name, image in value.items():
-        if name in given:
-            raise ValueError(
-                f"embed_cubin[{name!r}] and the file {given[name].path} have one name: rename one"
-            )
-        what = f"embed_cubin[{name!r}]"
-        found[identifier("embed_cubin", name)] = read_given(what, image).data
-    return found
 
 
 def _functions(value: Any) -> tuple[Export, ...] | None:

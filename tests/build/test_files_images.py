@@ -99,7 +99,7 @@ def test_images_of_one_name_are_refused(here, image):
 def test_a_kernel_of_two_images_is_named_with_both(here, image):
     for name in ("a", "b"):
         Path(f"{name}.cubin").write_bytes(image)
-    with pytest.raises(ValueError, match="add_one is in 2 images, 'a', 'b': rename it in one"):
+    with pytest.raises(ValueError, match="add_one is in 2 images, 'a', 'b': say which"):
         tc.load("twins", sources=["a.cubin", "b.cubin"], functions=["add_one"])
 
 

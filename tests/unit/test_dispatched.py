@@ -122,6 +122,7 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "params": [["x", "const float*"], ["n", "int"]],
                 "launches": 1,
                 "kernels": ["a"],
+                "images": ["kernels"],
                 "shapes": CONSTANT,
             },
             {
@@ -129,6 +130,7 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "params": [["x", "const int*"], ["m", "long"], ["c", "bool"]],
                 "launches": 1,
                 "kernels": ["b"],
+                "images": ["kernels"],
                 "shapes": CONSTANT,
             },
         ],

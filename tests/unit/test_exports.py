@@ -192,8 +192,38 @@ def test_a_kernel_that_two_images_have_is_named_with_both():
     images = (image(kernel), image(opaque, name="j"))
     for wanted in ("k", "_Z1kPfi"):
         export = Export("f", launches=(Launch(kernel=wanted),))
-        with pytest.raises(ValueError, match=r"k\(float\*, int\) is in 2 images, 'kernels', 'j'"):
+        problem = r"k\(float\*, int\) is in 2 images, 'kernels', 'j': .* Launch\(image='kernels'\)"
+        with pytest.raises(ValueError, match=problem):
             resolved((export,), images=images)
+
+
+def test_a_launch_says_which_image_has_its_kernel():
+    twin = image(signature("saxpy"), signature("_Z4fillIfEvPT_"), name="twin")
+    for name in ("kernels", "twin"):
+        (function,) = resolved(
+            (Export("saxpy", launches=(Launch(image=name),)),), images=(KERNELS, twin)
+        ).functions
+        assert function.launches[0].kernel.image == name
+    launch = Launch(kernel="fill", image="twin")
+    source = "template <class T> __global__ void fill(T* x) {}"
+    exports = resolved((Export("f", launches=(launch,)),), images=(KERNELS, twin), sources=[source])
+    assert exports.functions[0].launches[0].kernel.display == "fill<float>"
+
+
+def test_an_image_that_is_not_there_lists_those_that_are():
+    twin = image(signature("saxpy"), name="twin")
+    export = Export("f", launches=(Launch(kernel="saxpy", image="tvin"),))
+    with pytest.raises(
+        ValueError, match="function 'f': there is no image 'tvin'; there are 'kernels', 'twin'"
+    ):
+        resolved((export,), images=(KERNELS, twin))
+
+
+def test_a_kernel_that_its_image_does_not_have_is_not_looked_for_in_others():
+    twin = image(signature("add"), name="twin")
+    export = Export("f", launches=(Launch(kernel="saxpy", image="twin"),))
+    with pytest.raises(ValueError, match="there is no kernel 'saxpy' in the image.*it has: add"):
+        resolved((export,), images=(KERNELS, twin))
 
 
 def test_a_module_that_would_export_nothing_is_refused():

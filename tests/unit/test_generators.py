@@ -12,9 +12,9 @@ PACKAGE = Path(tvmffi_cubin.__file__).parent
 # What a build does with these is in the key by itself, or changes nothing of what it makes. A new
 # module belongs here or into `toolset.GENERATORS`: there, if generated text depends on it.
 ARGUMENTS = (
-    "arguments dispatch export figures files flag_files flag_paths given_image inline link_options"
+    "arguments dispatch embedding export figures files flag_files flag_paths given_image inline"
 )
-ARGUMENTS += " options over pch preprocessor_flags request source source_files"
+ARGUMENTS += " link_options options over pch preprocessor_flags request source source_files"
 TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
 COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix nvrtc_unit parallel"

@@ -4,11 +4,12 @@ import dataclasses
 import enum
 import itertools
 import pickle
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
 
-from tvmffi_cubin import Launch
+from tvmffi_cubin import Cubin, Launch
 
 
 def test_a_launch_without_a_shape_leaves_it_to_the_caller():
@@ -166,3 +167,35 @@ def test_attributes_are_kept_by_their_numbers():
         1,
         1,
     )
+
+
+def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
+    cubin = Cubin(b"x", "sm_90", lowered_names={"a": "b"}, signatures={"b": "int n"})
+    for given, kept in (
+        ("name", "name"),
+        (b"x", b"x"),
+        (bytearray(b"x"), b"x"),
+        (memoryview(b"x"), b"x"),
+        (cubin, cubin),
+        (Path("k.cubin"), Path("k.cubin")),
+        (PurePosixPath("k.cubin"), Path("k.cubin")),
+    ):
+        launch = Launch(image=given)
+        assert launch.image == kept
+        assert hash(launch) == hash(Launch(image=kept))
+        assert dataclasses.replace(launch, kernel="k").image == kept
+        assert pickle.loads(pickle.dumps(launch)) == launch
+
+
+@pytest.mark.parametrize(
+    ("image", "error", "text"),
+    [
+        (3, TypeError, "image is a name, bytes, a Cubin or a pathlib.Path, got int 3"),
+        ([b"x"], TypeError, "got list"),
+        ("k.cubin", ValueError, r"'k.cubin' is no image's name; .* pathlib.Path\('k.cubin'\)"),
+        ("", ValueError, "image '' is no image's name"),
+    ],
+)
+def test_what_cannot_be_an_image_is_refused(image, error, text):
+    with pytest.raises(error, match=text):
+        Launch(image=image)

@@ -83,7 +83,79 @@ def test_images_are_bytes_however_they_come(tmp_path):
         "e": path,
         "f": str(path),
     }
-    assert request(embed_cubin=given).images == dict.fromkeys("abcdef", b"image")
+    images = request(embed_cubin=given).images
+    assert {name: image.data for name, image in images.items()} == dict.fromkeys("abcdef", b"image")
+
+
+CUBIN = Cubin(b"image", "sm_90", signatures={"k": "int n"})
+
+
+def carried(*images, **options):
+    """Return the request of a function for each image: f0, f1, ..."""
+    functions = {f"f{i}": Launch(image=image) for i, image in enumerate(images)}
+    return request(functions=functions, **options)
+
+
+def test_an_image_that_a_launch_carries_is_embedded_under_a_name_of_its_own(tmp_path):
+    for name in ("one.cubin", "no-name.cubin"):
+        (tmp_path / name).write_bytes(name.encode())
+    made = carried(b"bytes", tmp_path / "one.cubin", tmp_path / "no-name.cubin", CUBIN, "f0", None)
+    assert [export.launches[0].image for export in made.functions] == [
+        *("f0", "one", "f2", "f3", "f0", None),
+    ]
+    assert {name: image.data for name, image in made.images.items()} == {
+        "f0": b"bytes",
+        "one": b"one.cubin",
+        "f2": b"no-name.cubin",
+        "f3": b"image",
+    }
+    assert made.images["f3"].signatures == {"k": "int n"}
+
+
+def test_equal_images_are_embedded_once():
+    made = carried(b"x", bytearray(b"x"), b"y", CUBIN, embed_cubin={"f2": b"y", "given": b"x"})
+    assert [export.launches[0].image for export in made.functions] == [
+        *("given", "given", "f2", "f3"),
+    ]
+    # What is known of the kernels is part of an image.
+    assert [*carried(b"image", CUBIN).images] == ["f0", "f1"]
+
+
+def test_a_name_that_is_taken_is_numbered(tmp_path):
+    path = tmp_path / "kernels.cubin"
+    path.write_bytes(b"p")
+    made = carried(b"a", b"b", path, embed_cubin={"f0": b"0", "f1": b"1", "f1_2": b"2"})
+    assert [*made.images] == ["f0", "f1", "f1_2", "f0_2", "f1_3", "kernels_2"]
+
+
+def test_every_instance_of_a_dispatch_has_its_image_embedded():
+    dispatch = Dispatch([Launch(image=b"a"), [Launch(image=b"b"), Launch(image="other")]])
+    (export,) = request(functions={"f": dispatch}).functions
+    assert [x.image for x in export.launches] == ["f", "f_2", "other"]
+    assert export.dispatch.launches == export.launches
+
+
+def test_an_image_that_cannot_be_read_is_named_with_its_function(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"the image of functions\['f0'\]: No such file"):
+        carried(tmp_path / "none.cubin")
+
+
+def test_what_an_image_and_its_launches_are_is_part_of_the_key():
+    functions = [{"f": Launch(image=image)} for image in (None, "a", "b", b"a", b"b", CUBIN)]
+    bare = Cubin(b"image", "sm_90")
+    functions.append({"f": Launch(image=bare)})
+    assert len({digest(functions=x) for x in functions}) == len(functions)
+    assert digest(functions={"f": Launch(image=b"a")}) == digest(
+        functions={"f": Launch(image=bytearray(b"a"))}
+    )
+
+
+def test_an_instance_in_another_image_is_not_asked_of_the_compiler():
+    functions = {
+        "f": Launch(kernel="fill<float>", image=b"x"),
+        "g": Launch(kernel="fill<int>", image="kernels"),
+    }
+    assert request(functions=functions).wanted_expressions == ("fill<int>",)
 
 
 def test_flags_are_kept_without_surrounding_space():
