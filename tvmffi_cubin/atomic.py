@@ -6,8 +6,6 @@ import contextlib
 import os
 from pathlib import Path
 
-from .errors import CacheError
-
 __all__ = ["copy_atomically", "fsync_path", "temporary_name", "write_atomically"]
 
 
@@ -63,29 +61,22 @@ def copy_atomically(source: Path, target: Path) -> None:
 
     Raises
     ------
-    CacheError
-        If the copy cannot be written; the message names it.
+    OSError
+        The copy cannot be written, for example since its folder is missing.
     """
     import shutil
 
     temporary = os.path.join(target.parent, f".{temporary_name()}.tmp")
+    if _same_stamp(source, target):
+        return
     try:
-        os.makedirs(target.parent, exist_ok=True)
-        if _same_stamp(source, target):
-            return
-        try:
-            # copy2 carries over the modification time, which is how an earlier copy is known.
-            shutil.copy2(source, temporary)
-            fsync_path(temporary)
-            os.replace(temporary, target)
-        except BaseException:
-            _remove(temporary)
-            raise
-    except OSError as error:
-        raise CacheError(
-            f"cannot copy {source} to {target}: {error.strerror or error}; "
-            "pass a build_directory that can be written and has room"
-        ) from error
+        # copy2 carries over the modification time, which is how an earlier copy is known.
+        shutil.copy2(source, temporary)
+        fsync_path(temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        _remove(temporary)
+        raise
 
 
 def _same_stamp(source: Path, target: Path) -> bool:

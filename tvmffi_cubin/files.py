@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .obtain import obtain, path_for_people
+from .obtain import find_place, obtain
 from .options import FileOptions, check, spelled_out
 from .request import Request, make_request
 from .source_files import read_files
@@ -57,37 +57,46 @@ def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOpt
     OSError
         A file is missing or cannot be read.
     """
+    place = find_place(None, options.get("build_directory"))
     entry = obtain(_request("load", name, options), options.get("arch"))
-    path_for_people(entry, options.get("build_directory"))
+    if place is not None:
+        place.put(entry.so)
     from .module import load_module
 
     return load_module(entry.so, keep_module_alive=keep_module_alive)
 
 
 @spelled_out(FileOptions)
-def build(name: str, *, output: str | None = None, **options: Unpack[FileOptions]) -> str:
+def build(
+    name: str, *, output: str | os.PathLike[str] | None = None, **options: Unpack[FileOptions]
+) -> str:
     """Build what `load` would load, without loading it.
 
     Parameters
     ----------
     name, sources, cpp_files, cuda_files, **options
         As in `load`.
-    output : str, optional
-        As in `build_inline`: with the suffix ``.o``, an object that is yet to be linked.
+    output : path, optional
+        As in `build_inline`: the file to make, with the suffix ``.o`` an object that is yet to be
+        linked.
 
     Returns
     -------
     str
-        Path of the shared object or object: that of the copy where a `build_directory` is given,
-        else its place in the cache, where it never changes.
+        Path of the shared object or object: that of the copy where an `output` or a
+        `build_directory` is given, else its place in the cache, where it never changes.
 
     Raises
     ------
     CompileError, BuildError, ToolchainError, OSError, TypeError, ValueError
         As in `load`.
     """
-    entry = obtain(_request("build", name, options, output), options.get("arch"))
-    return path_for_people(entry, options.get("build_directory"))
+    place = find_place(output, options.get("build_directory"))
+    request = _request("build", name, options, None if place is None else place.name)
+    if place is not None:
+        place.refuse(binary.path for binary in request.files.binaries)
+    entry = obtain(request, options.get("arch"))
+    return os.fspath(entry.so) if place is None else place.put(entry.so)
 
 
 def _request(

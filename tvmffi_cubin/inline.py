@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from .obtain import obtain, path_for_people
+from .obtain import find_place, obtain
 from .options import TextOptions, Texts, check, spelled_out
 from .request import make_request
 
@@ -91,8 +92,10 @@ def load_inline(
         An argument is wrong; the message names it and the remedy.
     """
     rest = check("load_inline", options, TextOptions)
+    place = find_place(None, options.get("build_directory"))
     entry = obtain(make_request(name, cuda_sources=cuda_sources, **rest), options.get("arch"))
-    path_for_people(entry, options.get("build_directory"))
+    if place is not None:
+        place.put(entry.so)
     from .module import load_module
 
     return load_module(entry.so, keep_module_alive=keep_module_alive)
@@ -103,7 +106,7 @@ def build_inline(
     name: str,
     cuda_sources: Texts = None,
     *,
-    output: str | None = None,
+    output: str | os.PathLike[str] | None = None,
     **options: Unpack[TextOptions],
 ) -> str:
     """Build what `load_inline` would load, without loading it.
@@ -112,22 +115,27 @@ def build_inline(
     ----------
     name, cuda_sources, **options
         As in `load_inline`.
-    output : str, optional
-        File name of what is made. With the suffix ``.o`` or ``.obj`` that is an object, which is
-        yet to be linked: with tvm-ffi's library, and with CUDA's where a wrapper calls them.
+    output : path, optional
+        The file to make, from the current folder on, or from `build_directory` where that is given.
+        With the suffix ``.o`` or ``.obj`` it is an object, which is yet to be linked: with
+        tvm-ffi's library, and with CUDA's where a wrapper calls them. Default: ``<name>.so``.
 
     Returns
     -------
     str
-        Path of the shared object or object: that of the copy where a `build_directory` is given,
-        else its place in the cache, where it never changes.
+        Path of the shared object or object: that of the copy where an `output` or a
+        `build_directory` is given, else its place in the cache, where it never changes.
 
     Raises
     ------
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         As in `load_inline`.
+    OSError
+        `output` cannot be written there.
     """
     rest = check("build_inline", options, TextOptions)
-    request = make_request(name, cuda_sources=cuda_sources, output=output, **rest)
+    place = find_place(output, options.get("build_directory"))
+    called = None if place is None else place.name
+    request = make_request(name, cuda_sources=cuda_sources, output=called, **rest)
     entry = obtain(request, options.get("arch"))
-    return path_for_people(entry, options.get("build_directory"))
+    return os.fspath(entry.so) if place is None else place.put(entry.so)

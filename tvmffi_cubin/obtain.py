@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import cache as caches
 from . import toolset
@@ -15,7 +15,10 @@ from .errors import BuildError, CompileError, ToolchainError
 from .key import Key
 from .request import Request
 
-__all__ = ["obtain", "path_for_people"]
+if TYPE_CHECKING:
+    from . import destination
+
+__all__ = ["find_place", "obtain"]
 
 
 def obtain(request: Request, arch: Any) -> Entry:
@@ -94,20 +97,20 @@ def _base_key(request: Request, archs: tuple[str, ...], tools: toolset.Toolset) 
     return key.hexdigest()
 
 
-def path_for_people(entry: Entry, directory: str | os.PathLike[str] | None) -> str:
-    """Return the path of an entry's product: of a copy in a folder, where one is given.
+def find_place(
+    output: Any, directory: str | os.PathLike[str] | None
+) -> destination.Destination | None:
+    """Return where a copy for people is put, None where none is wanted.
 
     Raises
     ------
-    CacheError
-        It cannot be written.
+    OSError, TypeError, ValueError
+        It cannot be put there; see `destination`.
     """
-    if directory is None:
-        return os.fspath(entry.so)
-    from pathlib import Path
+    if output is None and directory is None:
+        return None
+    from .destination import destination
 
-    from .atomic import copy_atomically
-
-    copy = Path(os.path.abspath(directory), entry.so.name)
-    copy_atomically(entry.so, copy)
-    return os.fspath(copy)
+    place = destination(output, directory)
+    place.check()
+    return place

@@ -5,7 +5,6 @@ import os
 import pytest
 
 from tvmffi_cubin.atomic import copy_atomically, write_atomically
-from tvmffi_cubin.errors import CacheError
 
 
 @pytest.fixture
@@ -18,7 +17,8 @@ def source(tmp_path):
 
 
 def test_a_copy_has_content_and_mode(source, tmp_path):
-    target = tmp_path / "made" / "here" / "vec.so"
+    target = tmp_path / "here" / "vec.so"
+    target.parent.mkdir()
     copy_atomically(source, target)
     assert target.read_bytes() == b"new"
     assert target.stat().st_mode & 0o777 == 0o755
@@ -50,13 +50,12 @@ def test_an_earlier_copy_is_left_alone(source, tmp_path):
     assert target.stat().st_ino == before
 
 
-@pytest.mark.parametrize("place", ["file/vec.so", "folder"])
-def test_a_copy_that_cannot_be_made_names_the_target_and_the_remedy(source, tmp_path, place):
+@pytest.mark.parametrize("place", ["file/vec.so", "folder", "none/vec.so"])
+def test_a_copy_that_cannot_be_made_leaves_nothing_behind(source, tmp_path, place):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder" / "inner").mkdir(parents=True)
-    with pytest.raises(CacheError, match="build_directory") as caught:
+    with pytest.raises(OSError):
         copy_atomically(source, tmp_path / place)
-    assert str(tmp_path / place) in str(caught.value)
     assert sorted(os.listdir(tmp_path)) == ["entry", "file", "folder"]
 
 
