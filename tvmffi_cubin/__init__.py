@@ -22,6 +22,7 @@ from .errors import (
 from .files import build, load
 from .inline import build_inline, load_inline
 from .launch import Launch
+from .scratch import Scratch
 from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ __all__ = [
     "Module",
     "Occupancy",
     "Parameter",
+    "Scratch",
     "TensorMap",
     "ToolchainError",
     "build",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from . import constant, expr
+from .assumption_binding import note_assumptions
 from .cxx_type import Param, parse_params
 from .exported import Exported, contradicts
 from .function import (
@@ -23,6 +24,8 @@ from .launch import Launch
 from .launch_attributes import ATTRIBUTES, Attribute
 from .map_binding import MAPPED_TENSOR, bind_map, mapped_tensor
 from .scope import Scope
+from .scratch import Scratch
+from .scratch_binding import bind_scratch
 
 __all__ = ["bind"]
 
@@ -98,6 +101,7 @@ class _Binder:
                     "tensor"
                 )
             self.exported[name] = replace(self.exported[name], strided=True)
+        note_assumptions(self.exported, launch, self.where(ref))
         when = _condition(scope, "when", launch.when) if launch.when else None
         return BoundLaunch(launch, ref, sources, figures, when, tuple(_carried(scope, launch)))
 
@@ -225,6 +229,8 @@ class _Binder:
             return bind_map(launch, scope, param.name, param.type, size)
         value = launch.args[param.name]
         what = f"args[{param.name!r}]"
+        if isinstance(value, Scratch):
+            return bind_scratch(value, scope, param, size)
         if not isinstance(value, str):
             return Constant(constant.encode(value, param.type, size, f"{scope.where}: {what}"))
         tree = expr.parse(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .c_text import c_string, template
@@ -20,7 +20,10 @@ _BLOCK_THREADS = 1024
 _QUARTER_REGISTERS = 16 * 1024
 # Above this, images go where the linker may put them beyond the reach of 32-bit relocations.
 _LARGE = 1 << 30
-_MAPS = "\n#include <tvmffi_cubin/launcher/tensor_map_plan.h>"
+_INCLUDES = {
+    "maps": "\n#include <tvmffi_cubin/launcher/tensor_map_plan.h>",
+    "scratch": "\n#include <tvmffi_cubin/launcher/scratch_plan.h>",
+}
 
 
 def image_unit(
@@ -70,7 +73,7 @@ def launcher_unit(
     kernels = kernel_rows(functions)
     rows = {ref.key: number for number, ref in enumerate(kernels)}
     return template("launcher.cc.in").substitute(
-        more=_MAPS if any(bound.maps for f in functions for bound in f.launches) else "",
+        more="".join(_more(functions)),
         embeds="\n".join(f"EMBED_CUBIN({name});" for name in images),
         images="\n".join(
             f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}}};"
@@ -91,6 +94,14 @@ def launcher_unit(
         ),
         manifest=c_string(json.dumps(manifest)),
     )
+
+
+def _more(functions: Sequence[Function | Dispatched]) -> Iterator[str]:
+    """Yield the includes of what only some launchers have."""
+    launches = [bound for function in functions for bound in function.launches]
+    for kind in ("maps", "scratch"):
+        if any(getattr(bound, kind) for bound in launches):
+            yield _INCLUDES[kind]
 
 
 def kernel_rows(functions: Sequence[Function | Dispatched]) -> tuple[KernelRef, ...]:

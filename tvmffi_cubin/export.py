@@ -8,6 +8,7 @@ from typing import Any
 
 from .dispatch import Dispatch
 from .launch import Launch
+from .scratch import Scratch
 from .tensor_map import TensorMap
 
 __all__ = ["Export"]
@@ -37,9 +38,11 @@ def _fields(launch: Launch) -> list[Any]:
     # A key takes no account of the order of args, which does not matter to a launch.
     values = {field.name: getattr(launch, field.name) for field in dataclass_fields(launch)}
     values["args"] = {
-        name: value.fields() if isinstance(value, TensorMap) else value
+        name: value.fields() if isinstance(value, TensorMap | Scratch) else value
         for name, value in launch.args.items()
     }
+    for name in ("multiple_of", "equal_to"):
+        values[name] = sorted((values[name] or {}).items())
     if launch.attributes is not None:
         values["attributes"] = sorted(launch.attributes.items())
     return list(values.values())

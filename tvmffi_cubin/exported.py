@@ -26,6 +26,10 @@ class Exported:
         Whether an expression reads it.
     min_rank : int
         Least rank of its tensor, from the dimensions that expressions read.
+    multiple_of : int
+        What the kernels assume that an integer, or a pointer's address, is a multiple of.
+    equal_to : int or None
+        The one value that they assume of an integer.
     """
 
     param: Param
@@ -33,11 +37,18 @@ class Exported:
     strided: bool = False
     in_expression: bool = False
     min_rank: int = 0
+    multiple_of: int = 1
+    equal_to: int | None = None
 
     @property
     def name(self) -> str:
         """The parameter's name."""
         return self.param.name
+
+    @property
+    def known_multiple(self) -> int:
+        """A number that every argument is a multiple of."""
+        return self.multiple_of if self.equal_to is None else self.equal_to
 
     def covers(self, other: Exported) -> bool:
         """Whether every argument that goes with another parameter goes with this one."""
@@ -46,6 +57,8 @@ class Exported:
             and (other.in_expression or not self.in_expression)
             and self.param.ndim in (None, other.param.ndim)
             and self.min_rank <= (other.param.ndim or other.min_rank)
+            and self.equal_to in (None, other.equal_to)
+            and other.known_multiple % self.multiple_of == 0
         )
         return asks_less and _takes_all(self.param.type, other.param.type, self.size, other.size)
 

@@ -23,6 +23,7 @@ __all__ = [
     "KernelRef",
     "Mapped",
     "Requirement",
+    "Scratched",
     "Source",
 ]
 
@@ -127,7 +128,31 @@ class Mapped:
         return {what: x for what, x in self.figures.items() if isinstance(x, Formula)}
 
 
-Source = str | Computed | Constant | Mapped
+@dataclass(frozen=True)
+class Scratched:
+    """A kernel parameter that is memory for the launch alone.
+
+    Attributes
+    ----------
+    name : str
+        The kernel parameter's.
+    align : int
+        What its address is a multiple of, in bytes.
+    figures : mapping of str to int or Formula
+        ``"bytes"`` and ``"bytes_per_block"``.
+    """
+
+    name: str
+    align: int
+    figures: Mapping[str, int | Formula]
+
+    @property
+    def formulas(self) -> dict[str, Formula]:
+        """The figures that are expressions."""
+        return {what: x for what, x in self.figures.items() if isinstance(x, Formula)}
+
+
+Source = str | Computed | Constant | Mapped | Scratched
 """Where a kernel parameter comes from; a str is the name of an exported parameter."""
 
 
@@ -158,6 +183,11 @@ class BoundLaunch:
     def maps(self) -> tuple[Mapped, ...]:
         """The tensor maps, in the order of the parameters."""
         return tuple(source for source in self.sources if isinstance(source, Mapped))
+
+    @property
+    def scratch(self) -> tuple[Scratched, ...]:
+        """The parameters that are memory for the launch alone, in order."""
+        return tuple(source for source in self.sources if isinstance(source, Scratched))
 
     @property
     def num_attributes(self) -> int:

@@ -10,7 +10,8 @@ from .c_text import c_string, template
 from .cxx_type import CxxType
 from .exported import Exported
 from .expression_text import condition_text, expression_text
-from .function import BoundLaunch, Computed, Constant, Formula, Function, Mapped
+from .function import BoundLaunch, Computed, Constant, Formula, Function, Mapped, Scratched
+from .scratch_text import scratch_reads, scratch_text
 from .tensor_map_text import map_reads, map_text
 
 __all__ = [
@@ -108,6 +109,7 @@ def plan_text(label: str, function: Function) -> str:
         str(sum(max(1, len(bound.sources)) for bound in function.launches)),
         str(sum(len(bound.maps) for bound in function.launches)),
         str(sum(bound.num_attributes for bound in function.launches)),
+        str(sum(len(bound.scratch) for bound in function.launches)),
     )
     return f"{{{', '.join(cells)}}}"
 
@@ -137,14 +139,24 @@ def _param_row(exported: Exported) -> str:
         _bool(exported.strided),
         _bool(exported.in_expression),
         str(exported.size),
-        str(pointee.align if pointee else 1),
+        str(max(pointee.align if pointee else 1, exported.multiple_of)),
         str(exported.min_rank),
         str(-1 if param.ndim is None else param.ndim),
         str(len(dtypes)),
         "{" + ", ".join(f"{{{code}, {bits}, 1}}" for code, bits in dtypes) + "}",
         c_string(names),
+        *_assumed(exported),
     )
     return f"    {{{', '.join(cells)}}},"
+
+
+def _assumed(exported: Exported) -> tuple[str, str]:
+    if exported.equal_to is not None:
+        # The least of 64 bits has no literal of its own.
+        least = exported.equal_to == -(2**63)
+        return "Param::kValue", "INT64_MIN" if least else f"{exported.equal_to}"
+    asked = exported.multiple_of > 1 and exported.param.type.pointee is None
+    return "Param::kMultiple" if asked else "Param::kNothing", "0"
 
 
 def _dtype_name(code: int, bits: int) -> str:
@@ -173,6 +185,9 @@ def _sources(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -> Iter
             name = f"constant_{label}_{position}"
             yield f"alignas(16) constexpr unsigned char {name}[] = {{{data}}};"
             rows.append(f"    {{Source::kConstant, 0, {name}}},")
+        elif isinstance(source, Scratched):
+            yield scratch_text(f"{label}_{position}", source, numbers)
+            rows.append(f"    {{Source::kScratch, 0, &scratch_{label}_{position}}},")
         elif isinstance(source, Mapped):
             yield map_text(f"{label}_{position}", source, numbers)
             rows.append(f"    {{Source::kTensorMap, 0, &map_{label}_{position}}},")
@@ -196,7 +211,7 @@ def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str
     trees = [f.tree for f in bound.figures.values() if isinstance(f, Formula)]
     trees += [source.formula.tree for source in bound.sources if isinstance(source, Computed)]
     reads = [read for tree in trees for read in expr.names(tree)]
-    reads += [*attribute_reads(bound), *map_reads(bound)]
+    reads += [*attribute_reads(bound), *map_reads(bound), *scratch_reads(bound)]
     if bound.when is not None:
         reads += condition.reads(bound.when.tree)
     cells = (

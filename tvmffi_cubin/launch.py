@@ -9,9 +9,11 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from . import expr
+from .assumptions import checked_multiples, checked_values
 from .cubin import Cubin
 from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered, plain
 from .launch_attributes import ATTRIBUTES, RAW, checked
+from .scratch import Scratch
 from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ __all__ = ["Constant", "Launch"]
 
 Constant = bool | int | float | bytes | None
 """A constant for a kernel parameter."""
+
+_ARGS = (bool, int, float, bytes, TensorMap, Scratch)
 
 
 @dataclass(frozen=True)
@@ -36,15 +40,22 @@ class Launch:
         Number of threads of a block in x, y, z.
     dynamic_smem_bytes : int or str
         Dynamic shared memory of a block, in bytes. More than 48 KB is opted into by itself.
-    args : mapping of str to str, int, float, bool, bytes, None or TensorMap
+    args : mapping of str to str, int, float, bool, bytes, None, TensorMap or Scratch
         Kernel parameters that callers do not pass: expressions, names of other parameters,
-        constants, or maps of tensors. Expressions may read them as they read what callers pass.
+        constants, maps of tensors, or memory for the launch alone. Expressions may read them as
+        they read what callers pass.
     params : str, optional
         The parameters as C++ declares them, ``"const float* x, int64_t n"``: where they cannot be
         known from the source, or to export others. May name parameters that only expressions use;
         ``""`` where there is none.
     strided : str or sequence of str
         Tensors that need not be contiguous, because the kernel reads their strides otherwise.
+    multiple_of : mapping of str to int, optional
+        What the kernel was compiled to assume: integers, and addresses of pointers, that are
+        multiples of a power of two: ``{"x": 16, "n": 16}``. Any other argument is a ValueError, or
+        leaves the call to the next instance of a `Dispatch`.
+    equal_to : mapping of str to int, optional
+        Integers that have one value alone, for the same reason: ``{"stride": 1}``.
     kernel : str, optional
         The kernel, where its name is not the function's: ``"fill<float>"``, ``"ns::add"``. Where no
         kernel has that name, the one whose name it is a part of: ``"main"`` for ``main_kernel``.
@@ -107,6 +118,8 @@ class Launch:
     mem_sync_domain: Figure | None = None
     attributes: Mapping[int, bytes] | None = field(default=None, hash=False)
     image: Any = None
+    multiple_of: Mapping[str, int] | None = field(default=None, hash=False)
+    equal_to: Mapping[str, int] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         if (self.grid is None) != (self.block is None):
@@ -120,6 +133,10 @@ class Launch:
         check_figure("Launch: dynamic_smem_bytes", self.dynamic_smem_bytes)
         _set(self, "args", _checked_args(self.args))
         _set(self, "strided", _names("strided", self.strided))
+        if self.multiple_of is not None:
+            _set(self, "multiple_of", checked_multiples("Launch: multiple_of", self.multiple_of))
+        if self.equal_to is not None:
+            _set(self, "equal_to", checked_values("Launch: equal_to", self.equal_to))
         for name in ("params", "kernel"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
@@ -243,9 +260,9 @@ def _checked_args(args: object) -> dict[str, Any]:
                 expr.parse(value)
             except ValueError as error:
                 raise ValueError(f"Launch: args[{name!r}]: {error}") from None
-        elif value is not None and not isinstance(value, bool | int | float | bytes | TensorMap):
+        elif value is not None and not isinstance(value, _ARGS):
             raise TypeError(
                 f"Launch: args[{name!r}] is an expression, a parameter's name or a constant (int, "
-                f"float, bool, bytes, None) or a TensorMap, got {type(value).__name__}"
+                f"float, bool, bytes, None), a TensorMap or a Scratch, got {type(value).__name__}"
             )
     return dict(args)

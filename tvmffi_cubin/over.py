@@ -13,6 +13,7 @@ from typing import Any
 from .dispatch import MAX_INSTANCES, TOO_MANY, Dispatch
 from .launch import Launch
 from .launch_attributes import ATTRIBUTES
+from .scratch import Scratch
 from .tensor_map import TensorMap
 
 __all__ = ["instances_over"]
@@ -100,7 +101,7 @@ def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:
         return _IDENTIFIER.sub(lambda match: _source_text(chosen.get(match[0], match[0])), text)
 
     def in_expression(what: str, value: Any) -> Any:
-        if isinstance(value, TensorMap):
+        if isinstance(value, TensorMap | Scratch):
             return value.with_figures(lambda name, x: in_expression(f"{name} of {what}", x))
         if not isinstance(value, str):
             return value

@@ -18,6 +18,8 @@ __all__ = ["GENERATORS", "Toolset", "find"]
 # What shapes the text that is generated and compiled: the package's version may lag behind a change
 # of these. Each is stat'ed on every cache hit, which takes 3 us.
 GENERATORS = (
+    "assumption_binding.py",
+    "assumptions.py",
     "attribute_text.py",
     "bind.py",
     "c_text.py",
@@ -57,6 +59,9 @@ GENERATORS = (
     "scan.py",
     "scan_definitions.py",
     "scope.py",
+    "scratch.py",
+    "scratch_binding.py",
+    "scratch_text.py",
     "signature.py",
     "source_facts.py",
     "source_text.py",

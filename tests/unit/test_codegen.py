@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_refs import bound, kernel_ref
 
-from tvmffi_cubin import Launch, TensorMap, codegen
+from tvmffi_cubin import Launch, Scratch, TensorMap, codegen
 from tvmffi_cubin.c_text import c_string
 from tvmffi_cubin.dispatched import dispatched
 
@@ -46,6 +46,22 @@ def test_every_kind_of_parameter_and_source():
     golden_file.check(
         "every_kind.cc", text_of(bound((launch, ref), name="all", doc="Does\n\tit all."))
     )
+
+
+def test_scratch_memory_and_assumptions():
+    launch = Launch(
+        grid="ceil_div(n, 256)",
+        block=256,
+        args={
+            "partial": Scratch(bytes_per_block=4),
+            "work": Scratch("8 * n", bytes_per_block="num_sms", align=1024),
+        },
+        params="float* x, float* partial, void* work, int n, long stride",
+        multiple_of={"x": 16, "n": 16, "stride": 2},
+        equal_to={"stride": -(2**63)},
+    )
+    ref = kernel_ref("reduce(float* x, float* partial, void* work, int n)")
+    golden_file.check("scratch.cc", text_of(bound((launch, ref), name="reduce")))
 
 
 def test_several_functions_launches_and_images():

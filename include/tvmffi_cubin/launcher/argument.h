@@ -13,6 +13,15 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
+/*! \brief Whether an integer is what the kernel was compiled to assume of it. */
+inline Problem CheckAssumed(const Param& param, int64_t value) {
+  if (param.assumed == Param::kValue) {
+    return value == param.value ? Problem::kNone : Problem::kOtherValue;
+  }
+  // Of a negative number, too, the low bits say it.
+  return (value & (param.align - 1)) == 0 ? Problem::kNone : Problem::kNotMultiple;
+}
+
 /*! \brief An integer beyond int64: a uint64, or a double for floating parameters. */
 __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const TVMFFIAny& any,
                                                        Argument* out) {
@@ -22,8 +31,13 @@ __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const
   if (param.kind == Kind::kUint && param.size == 8 && words == 2) {
     memcpy(&word, content.data + sizeof(word), sizeof(word));
     if (word != 0) return Problem::kRange;
+    memcpy(&word, content.data, sizeof(word));
     if (param.in_expression) return Problem::kBeyondExpressions;
-    memcpy(&out->storage.u64, content.data, sizeof(word));
+    if (param.assumed == Param::kValue) return Problem::kOtherValue;
+    if (param.assumed != Param::kNothing && (word & (param.align - 1)) != 0) {
+      return Problem::kNotMultiple;
+    }
+    out->storage.u64 = word;
     return Problem::kNone;
   }
   if (param.kind != Kind::kFloat && param.kind != Kind::kBfloat) return Problem::kRange;
@@ -74,7 +88,8 @@ inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument*
   if (!IntegerFits(param.kind, param.size, any.v_int64)) return Problem::kRange;
   // Little-endian: the low bytes of the word are the value in every width.
   out->storage.i64 = out->integer = any.v_int64;
-  return Problem::kNone;
+  if (__builtin_expect(param.assumed == Param::kNothing, 1)) return Problem::kNone;
+  return CheckAssumed(param, any.v_int64);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -8,27 +8,14 @@
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include "prepare.h"
+#include "run.h"
+#include "scratch.h"
 #include "stream.h"
 #include "tensor.h"
 #include "tensor_maps.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
-
-/*! \brief Launches what PrepareLaunch prepared; a grid with a zero in it does nothing. */
-inline int RunLaunch(const LaunchSite& site, const Driver* driver, const LaunchPlan& launch,
-                     int device, const CUlaunchConfig& config, void** params) {
-  if (IsEmpty(config)) return 0;
-  // Before the scope: what is unloaded releases the contexts, too.
-  ImageUse use(launch.kernel->image);
-  DeviceScope scope;
-  Status status = scope.Enter(driver, device);
-  if (!status.ok()) return FailLaunch(site, *launch.kernel, device, nullptr, status);
-  if (LaunchKernel(site, driver, launch.kernel, device, config, params) != 0) return -1;
-  status = scope.Leave();
-  if (__builtin_expect(status.ok(), 1)) return 0;
-  return FailLaunch(site, *launch.kernel, device, nullptr, status);
-}
 
 /*! \brief The number of multiprocessors of a device. */
 inline Status CountSms(const Driver* driver, int device, int64_t* count) {
@@ -124,6 +111,10 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
     if (EncodeMaps(function, driver, frame.configs, &evaluation, frame.params, maps) != 0) {
       return -1;
     }
+  }
+  if (__builtin_expect(function.num_scratch != 0, 0)) {
+    const ScratchSource source = {driver, device, stream, options.has_stream};
+    return RunWithScratch(function, source, frame.configs, &evaluation, frame.params);
   }
   void** params = frame.params;
   for (int i = 0; i < count; ++i) {

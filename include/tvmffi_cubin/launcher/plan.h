@@ -27,12 +27,16 @@ struct Param {
   bool strided;        // any strides will do
   bool in_expression;  // its integer, shape or strides are read by an expression
   uint32_t size;       // bytes of the kernel parameter
-  uint32_t align;      // of what a pointer points to, in bytes; a power of two
+  uint32_t align;      // what a pointer's address is a multiple of; a power of two
   int32_t min_rank;    // dimensions that expressions read
   int32_t rank;        // exact rank where it was declared, else -1
   uint8_t num_dtypes;  // 0: any
   DLDataType dtypes[4];
   const char* dtype_names;  // for messages: "float32", "int8 or uint8"
+  // What the kernel was compiled to assume of an integer: a multiple of `align`, or one value
+  // alone.
+  enum Assumed : uint8_t { kNothing, kMultiple, kValue } assumed;
+  int64_t value;
 };
 
 /*! \brief One argument of a call, converted. */
@@ -83,9 +87,9 @@ struct __attribute__((may_alias, aligned(8))) LaunchAttribute {
 
 /*! \brief Where one kernel parameter comes from. */
 struct Source {
-  enum From : uint8_t { kArgument, kComputed, kConstant, kTensorMap } from;
+  enum From : uint8_t { kArgument, kComputed, kConstant, kTensorMap, kScratch } from;
   int32_t index;         // of the argument or of the computed value
-  const void* constant;  // its bytes, in the kernel's own type; or a TensorMapPlan
+  const void* constant;  // its bytes, in the kernel's own type; or a TensorMapPlan, a ScratchPlan
 };
 
 /*! \brief One launch of a function; a row of a generated table. */
@@ -112,6 +116,7 @@ struct FunctionPlan {
   int32_t num_slots;       // computed values and kernel parameters of all launches
   int32_t num_maps;        // tensor maps of all launches
   int32_t num_attributes;  // the most that all launches can have
+  int32_t num_scratch;     // kernel parameters that are memory for the call alone
 };
 
 /*! \brief One of several ways to launch under one name; a row of a generated table. */

@@ -25,6 +25,8 @@ enum class Problem : uint8_t {
   kNotContiguous,
   kMisaligned,
   kNoTensor,  // None or an address, where an expression reads a tensor's shape
+  kNotMultiple,
+  kOtherValue,
 };
 
 /*! \brief Content of a bytes argument, in whichever form tvm-ffi carries it. */
@@ -142,6 +144,14 @@ __attribute__((noinline, cold)) inline const char* DescribeProblem(const Param& 
     case Problem::kNoTensor:
       snprintf(out, kSize, "got %s, wanted a tensor: its shape is read by the launch",
                any.type_index == kTVMFFINone ? "None" : "an address");
+      break;
+    case Problem::kNotMultiple:
+      snprintf(out, kSize, "got %.200s, wanted a multiple of %u: the kernel was compiled for that",
+               DescribeArgument(any).chars, param.align);
+      break;
+    case Problem::kOtherValue:
+      snprintf(out, kSize, "got %.200s, wanted %lld: the kernel was compiled for that alone",
+               DescribeArgument(any).chars, static_cast<long long>(param.value));
       break;
     default:
       DescribeTensorProblem(param, *tensor, problem, text);

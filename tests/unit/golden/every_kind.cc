@@ -15,15 +15,15 @@ EmbeddedKernel kernels[] = {
 
 // all(const float4* x, void* any, const __half* h, int8_t i, unsigned long u, __half f, bool t, Pair p, long extra)
 constexpr Param params_0[] = {
-    {"x", "const float4*", Kind::kPointer, true, true, 8, 16, 1, 2, 1, {{2, 32, 1}}, "float32"},
-    {"any", "void*", Kind::kPointer, true, false, 8, 1, 0, -1, 0, {}, ""},
-    {"h", "const __half*", Kind::kPointer, false, false, 8, 2, 0, -1, 1, {{2, 16, 1}}, "float16"},
-    {"i", "int8_t", Kind::kInt, false, true, 1, 1, 0, -1, 0, {}, ""},
-    {"u", "unsigned long", Kind::kUint, false, false, 8, 1, 0, -1, 0, {}, ""},
-    {"f", "__half", Kind::kFloat, false, false, 2, 1, 0, -1, 0, {}, ""},
-    {"t", "bool", Kind::kBool, false, false, 1, 1, 0, -1, 0, {}, ""},
-    {"p", "Pair", Kind::kBytes, false, false, 24, 1, 0, -1, 0, {}, ""},
-    {"extra", "long", Kind::kInt, false, false, 8, 1, 0, -1, 0, {}, ""},
+    {"x", "const float4*", Kind::kPointer, true, true, 8, 16, 1, 2, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"any", "void*", Kind::kPointer, true, false, 8, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"h", "const __half*", Kind::kPointer, false, false, 8, 2, 0, -1, 1, {{2, 16, 1}}, "float16", Param::kNothing, 0},
+    {"i", "int8_t", Kind::kInt, false, true, 1, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"u", "unsigned long", Kind::kUint, false, false, 8, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"f", "__half", Kind::kFloat, false, false, 2, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"t", "bool", Kind::kBool, false, false, 1, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"p", "Pair", Kind::kBytes, false, false, 24, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"extra", "long", Kind::kInt, false, false, 8, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
 };
 alignas(16) constexpr unsigned char constant_0_0_6[] = {192, 63};
 alignas(16) constexpr unsigned char constant_0_0_9[] = {0, 0, 0, 0, 0, 0, 0, 0};
@@ -55,7 +55,7 @@ void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
 constexpr LaunchPlan launches_0[] = {
     {&kernels[0], sources_0_0, 12, 2, true, true, evaluate_0_0, 0},
 };
-constexpr FunctionPlan function_0 = {"all", params_0, 9, launches_0, 1, 12, 0, 0};
+constexpr FunctionPlan function_0 = {"all", params_0, 9, launches_0, 1, 12, 0, 0, 0};
 
 }  // namespace
 

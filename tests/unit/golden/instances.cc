@@ -19,8 +19,8 @@ EmbeddedKernel kernels[] = {
 // f: the first that fits
 // v(float4* x, int n) when n % 4 == 0
 constexpr Param params_0_0[] = {
-    {"x", "float4*", Kind::kPointer, false, false, 8, 16, 0, -1, 1, {{2, 32, 1}}, "float32"},
-    {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, ""},
+    {"x", "float4*", Kind::kPointer, false, false, 8, 16, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
 };
 constexpr Source sources_0_0_0[] = {
     {Source::kArgument, 0, nullptr},
@@ -40,9 +40,9 @@ void when_0_0(Evaluation* e) {
 }
 // s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))
 constexpr Param params_0_1[] = {
-    {"x", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32"},
-    {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, ""},
-    {"f", "bool", Kind::kBool, false, true, 1, 1, 0, -1, 0, {}, ""},
+    {"x", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"f", "bool", Kind::kBool, false, true, 1, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
 };
 constexpr Source sources_0_1_0[] = {
     {Source::kArgument, 0, nullptr},
@@ -76,16 +76,16 @@ constexpr LaunchPlan launches_0_2[] = {
     {&kernels[3], nullptr, 0, 0, false, false, nullptr, 0},
 };
 constexpr Instance instances_0[] = {
-    {{"f", params_0_0, 2, launches_0_0, 1, 2, 0, 0}, "v(float4* x, int n) when n % 4 == 0", false, when_0_0},
-    {{"f", params_0_1, 3, launches_0_1, 2, 3, 0, 0}, "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))", true, when_0_1},
-    {{"f", nullptr, 0, launches_0_2, 1, 1, 0, 0}, "u()", false, nullptr},
+    {{"f", params_0_0, 2, launches_0_0, 1, 2, 0, 0, 0}, "v(float4* x, int n) when n % 4 == 0", false, when_0_0},
+    {{"f", params_0_1, 3, launches_0_1, 2, 3, 0, 0, 0}, "s + t(float* x, int n, bool f) when (x.data_ptr != 0) and (not (f or n < num_sms))", true, when_0_1},
+    {{"f", nullptr, 0, launches_0_2, 1, 1, 0, 0, 0}, "u()", false, nullptr},
 };
 constexpr DispatchPlan function_0 = {"f", instances_0, 3, 3};
 
 // only(float4* x, int n)
 constexpr Param params_1[] = {
-    {"x", "float4*", Kind::kPointer, false, false, 8, 16, 0, -1, 1, {{2, 32, 1}}, "float32"},
-    {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, ""},
+    {"x", "float4*", Kind::kPointer, false, false, 8, 16, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
 };
 constexpr Source sources_1_0[] = {
     {Source::kArgument, 0, nullptr},
@@ -101,7 +101,7 @@ void evaluate_1_0(Evaluation* e, bool own_shape, bool own_smem) {
 constexpr LaunchPlan launches_1[] = {
     {&kernels[0], sources_1_0, 2, 0, true, false, evaluate_1_0, 0},
 };
-constexpr FunctionPlan function_1 = {"only", params_1, 2, launches_1, 1, 2, 0, 0};
+constexpr FunctionPlan function_1 = {"only", params_1, 2, launches_1, 1, 2, 0, 0, 0};
 
 }  // namespace
 

@@ -17,10 +17,10 @@ EmbeddedKernel kernels[] = {
 
 // both(void* m, void* y, int n, float* x)
 constexpr Param params_0[] = {
-    {"m", "void*", Kind::kPointer, true, true, 8, 1, 0, 2, 0, {}, ""},
-    {"y", "void*", Kind::kPointer, true, true, 8, 1, 0, 1, 0, {}, ""},
-    {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, ""},
-    {"x", "float*", Kind::kPointer, false, true, 8, 4, 0, 4, 1, {{2, 32, 1}}, "float32"},
+    {"m", "void*", Kind::kPointer, true, true, 8, 1, 0, 2, 0, {}, "", Param::kNothing, 0},
+    {"y", "void*", Kind::kPointer, true, true, 8, 1, 0, 1, 0, {}, "", Param::kNothing, 0},
+    {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"x", "float*", Kind::kPointer, false, true, 8, 4, 0, 4, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
 };
 void evaluate_map_0_0_0(Evaluation* e, TensorMapSpec* spec) {
   spec->box_dim[0] = e->Done("n", e->Integer(2));
@@ -57,7 +57,7 @@ constexpr LaunchPlan launches_0[] = {
     {&kernels[0], sources_0_0, 3, 0, true, false, evaluate_0_0, 0},
     {&kernels[1], sources_0_1, 2, 0, true, true, evaluate_0_1, 0},
 };
-constexpr FunctionPlan function_0 = {"both", params_0, 4, launches_0, 2, 5, 3, 0};
+constexpr FunctionPlan function_0 = {"both", params_0, 4, launches_0, 2, 5, 3, 0, 0};
 
 }  // namespace
 

@@ -15,10 +15,10 @@ EmbeddedKernel kernels[] = {
 
 // saxpy(float a, const float* x, float* y, int n)
 constexpr Param params_0[] = {
-    {"a", "float", Kind::kFloat, false, false, 4, 1, 0, -1, 0, {}, ""},
-    {"x", "const float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32"},
-    {"y", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32"},
-    {"n", "int", Kind::kInt, false, false, 4, 1, 0, -1, 0, {}, ""},
+    {"a", "float", Kind::kFloat, false, false, 4, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
+    {"x", "const float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"y", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"n", "int", Kind::kInt, false, false, 4, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
 };
 constexpr Source sources_0_0[] = {
     {Source::kArgument, 0, nullptr},
@@ -29,7 +29,7 @@ constexpr Source sources_0_0[] = {
 constexpr LaunchPlan launches_0[] = {
     {&kernels[0], sources_0_0, 4, 0, false, false, nullptr, 0},
 };
-constexpr FunctionPlan function_0 = {"saxpy", params_0, 4, launches_0, 1, 4, 0, 0};
+constexpr FunctionPlan function_0 = {"saxpy", params_0, 4, launches_0, 1, 4, 0, 0, 0};
 
 }  // namespace
 

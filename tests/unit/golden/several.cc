@@ -19,9 +19,9 @@ EmbeddedKernel kernels[] = {
 
 // both(const float* x, float* t, float* y)
 constexpr Param params_0[] = {
-    {"x", "const float*", Kind::kPointer, false, true, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32"},
-    {"t", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32"},
-    {"y", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32"},
+    {"x", "const float*", Kind::kPointer, false, true, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"t", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"y", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
 };
 constexpr Source sources_0_0[] = {
     {Source::kArgument, 0, nullptr},
@@ -47,12 +47,12 @@ constexpr LaunchPlan launches_0[] = {
     {&kernels[0], sources_0_0, 2, 0, true, false, evaluate_0_0, 0},
     {&kernels[1], sources_0_1, 2, 0, true, false, evaluate_0_1, 0},
 };
-constexpr FunctionPlan function_0 = {"both", params_0, 3, launches_0, 2, 4, 0, 0};
+constexpr FunctionPlan function_0 = {"both", params_0, 3, launches_0, 2, 4, 0, 0, 0};
 
 // one(const float* x, float* t)
 constexpr Param params_1[] = {
-    {"x", "const float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32"},
-    {"t", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32"},
+    {"x", "const float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
+    {"t", "float*", Kind::kPointer, false, false, 8, 4, 0, -1, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
 };
 constexpr Source sources_1_0[] = {
     {Source::kArgument, 0, nullptr},
@@ -61,7 +61,7 @@ constexpr Source sources_1_0[] = {
 constexpr LaunchPlan launches_1[] = {
     {&kernels[0], sources_1_0, 2, 0, false, false, nullptr, 0},
 };
-constexpr FunctionPlan function_1 = {"one", params_1, 2, launches_1, 1, 2, 0, 0};
+constexpr FunctionPlan function_1 = {"one", params_1, 2, launches_1, 1, 2, 0, 0, 0};
 
 // tick()
 void evaluate_2_0(Evaluation* e, bool own_shape, bool own_smem) {
@@ -73,7 +73,7 @@ void evaluate_2_0(Evaluation* e, bool own_shape, bool own_smem) {
 constexpr LaunchPlan launches_2[] = {
     {&kernels[2], nullptr, 0, 0, true, false, evaluate_2_0, 0},
 };
-constexpr FunctionPlan function_2 = {"tick", nullptr, 0, launches_2, 1, 1, 0, 0};
+constexpr FunctionPlan function_2 = {"tick", nullptr, 0, launches_2, 1, 1, 0, 0, 0};
 
 }  // namespace
 

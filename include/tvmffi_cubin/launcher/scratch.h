@@ -1,0 +1,177 @@
+/*!
+ * \file tvmffi_cubin/launcher/scratch.h
+ * \brief Memory that the launches of one call have for themselves.
+ *
+ * It comes from the allocator of the call's tensors, whose memory is given back in the order of
+ * their own stream, or from the driver, in the order of the launch's.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_SCRATCH_H_
+#define TVMFFI_CUBIN_LAUNCHER_SCRATCH_H_
+
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include "../driver_entry.h"
+#include "run.h"
+#include "scratch_plan.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
+
+/*! \brief Where the launches of a call go, and with that where their memory may come from. */
+struct ScratchSource {
+  const Driver* driver;
+  int device;
+  CUstream stream;
+  bool has_stream;  // the caller named the stream, which may be none of the tensors' library
+};
+
+/*! \brief The scratch memory of one kernel parameter; what the parameter points to comes first. */
+struct ScratchBlock {
+  uintptr_t pointer;              // aligned
+  CUdeviceptr allocated;          // by the driver, else 0
+  TVMFFIObjectHandle allocation;  // by the tensors' allocator, else null
+};
+
+/*! \brief All scratch memory of a call; given back, in stream order, when the call ends. */
+struct ScratchBlocks {
+  CUstream stream;
+  ScratchBlock* blocks;
+  int count = 0;
+
+  ~ScratchBlocks() {
+    for (int i = 0; i < count; ++i) {
+      if (blocks[i].allocation != nullptr) TVMFFIObjectDecRef(blocks[i].allocation);
+      // What fails here has failed for the stream already, which tells it itself.
+      if (blocks[i].allocated != 0) entry::cuMemFreeAsync(blocks[i].allocated, stream);
+    }
+  }
+};
+
+/*! \brief Whether a launch may begin before the one before it has ended. */
+inline bool MayOverlap(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) return true;
+  }
+  return false;
+}
+
+/*!
+ * \brief Whether memory may come from the tensors' allocator. It takes back what was freed for the
+ * next work on the stream that is current for it: a launch on another stream would still be using
+ * it, and so would one that the next launch need not wait for.
+ */
+inline bool MayUseTensorsAllocator(const ScratchSource& source, const CUlaunchConfig& config) {
+  if (TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr || MayOverlap(config)) return false;
+  return !source.has_stream || source.stream == TVMFFIEnvGetStream(kDLCUDA, source.device);
+}
+
+/*! \brief Allocates one block of a launch. */
+inline int AllocateScratch(const LaunchSite& site, const ScratchSource& source,
+                           const ScratchPlan& plan, const CUlaunchConfig& config, int64_t bytes,
+                           ScratchBlock* block) {
+  constexpr uint32_t kAlwaysAligned = 256;  // by every allocator of device memory
+  const uint32_t slack = plan.align > kAlwaysAligned ? plan.align - kAlwaysAligned : 0;
+  int64_t size = bytes + slack;
+  if (MayUseTensorsAllocator(source, config)) {
+    DLTensor wanted{};
+    wanted.device = {kDLCUDA, source.device};
+    wanted.ndim = 1;
+    wanted.dtype = {kDLUInt, 8, 1};
+    wanted.shape = &size;
+    if (TVMFFIEnvTensorAlloc(&wanted, &block->allocation) != 0) return -1;
+    block->pointer =
+        reinterpret_cast<uintptr_t>(DataOf(*TVMFFITensorGetDLTensorPtr(block->allocation)));
+  } else {
+    const CUresult result =
+        entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size), source.stream);
+    if (result != CUDA_SUCCESS) {
+      Text text;
+      DescribeStatus({result, "cuMemAllocAsync"}, text.chars, sizeof(text.chars));
+      return Fail("LaunchError", "%s: %lld bytes of scratch memory for %s: %s",
+                  SiteText(site).chars, static_cast<long long>(size), plan.name, text.chars);
+    }
+    block->pointer = static_cast<uintptr_t>(block->allocated);
+  }
+  block->pointer = (block->pointer + plan.align - 1) & ~static_cast<uintptr_t>(plan.align - 1);
+  return 0;
+}
+
+/*! \brief Finds out how much memory one parameter of a launch is given. */
+inline int EvaluateScratch(const LaunchSite& site, const ScratchPlan& plan,
+                           const CUlaunchConfig& config, Evaluation* evaluation, int64_t* bytes) {
+  int64_t fixed = plan.bytes, per_block = plan.bytes_per_block;
+  if (plan.evaluate != nullptr) plan.evaluate(evaluation, &fixed, &per_block);
+  const int64_t blocks =
+      evaluation->Mul(evaluation->Mul(config.gridDimX, config.gridDimY), config.gridDimZ);
+  *bytes = evaluation->Add(fixed, evaluation->Mul(per_block, blocks));
+  evaluation->Done(plan.name, *bytes);
+  if (evaluation->failure != nullptr) return FailEvaluation(site, *evaluation);
+  constexpr int64_t kMost = INT64_C(1) << 48;
+  if (fixed >= 0 && per_block >= 0 && *bytes <= kMost) return 0;
+  return Fail("ValueError",
+              "%s: scratch memory for %s: bytes is %lld, bytes_per_block %lld: wanted "
+              "0 or more of each, and together at most 2^48 bytes",
+              SiteText(site).chars, plan.name, static_cast<long long>(fixed),
+              static_cast<long long>(per_block));
+}
+
+/*! \brief Allocates what all launches of a call need, before the first of them. */
+inline int AllocateAll(const FunctionPlan& function, const ScratchSource& source,
+                       const CUlaunchConfig* configs, Evaluation* evaluation, void** params,
+                       ScratchBlocks* all) {
+  for (int i = 0; i < function.num_launches; ++i) {
+    const LaunchPlan& launch = function.launches[i];
+    const LaunchSite site{function, i, false};
+    for (int k = 0; k < launch.num_sources && !IsEmpty(configs[i]); ++k) {
+      if (launch.sources[k].from != Source::kScratch) continue;
+      const auto& plan = *static_cast<const ScratchPlan*>(launch.sources[k].constant);
+      ScratchBlock* block = &all->blocks[all->count++];
+      *block = {};
+      params[k] = &block->pointer;
+      int64_t bytes = 0;
+      if (EvaluateScratch(site, plan, configs[i], evaluation, &bytes) != 0) return -1;
+      if (bytes == 0) continue;
+      if (AllocateScratch(site, source, plan, configs[i], bytes, block) != 0) return -1;
+    }
+    params += launch.num_sources;
+  }
+  return 0;
+}
+
+/*! \brief Launches everything that was prepared, each with its scratch memory. */
+__attribute__((noinline)) inline int RunWithScratch(const FunctionPlan& function,
+                                                    const ScratchSource& source,
+                                                    const CUlaunchConfig* configs,
+                                                    Evaluation* evaluation, void** params) {
+  // One image keeps all of the module's from being unloaded, and the contexts, which the memory
+  // belongs to. A second one must not be waited for meanwhile.
+  ImageUse use(function.launches[0].kernel->image);
+  DeviceScope scope;
+  const Status status = scope.Enter(source.driver, source.device);
+  if (!status.ok()) {
+    return FailLaunch({function, 0, false}, *function.launches[0].kernel, source.device, nullptr,
+                      status);
+  }
+  ScratchBlocks all{
+      source.stream,
+      static_cast<ScratchBlock*>(__builtin_alloca(sizeof(ScratchBlock) * function.num_scratch))};
+  if (AllocateAll(function, source, configs, evaluation, params, &all) != 0) return -1;
+  for (int i = 0; i < function.num_launches; ++i) {
+    const LaunchPlan& launch = function.launches[i];
+    const LaunchSite site{function, i, true};
+    if (!IsEmpty(configs[i]) &&
+        RunInUse(site, source.driver, launch, source.device, configs[i], params) != 0) {
+      return -1;
+    }
+    params += launch.num_sources;
+  }
+  return 0;
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_SCRATCH_H_

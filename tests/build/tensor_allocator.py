@@ -1,0 +1,118 @@
+"""An allocator of tensors as a library of arrays registers it with tvm-ffi, over the stand-in."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import tvm_ffi
+from stub.driver_stub import DriverStub
+
+__all__ = ["TensorAllocator", "tensor_allocator"]
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Managed(ctypes.Structure):
+    pass
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_Managed._fields_ = (
+    ("major", ctypes.c_uint32),
+    ("minor", ctypes.c_uint32),
+    ("manager_ctx", ctypes.c_void_p),
+    ("deleter", _Deleter),
+    ("flags", ctypes.c_uint64),
+    ("tensor", _DLTensor),
+)
+_SetError = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+_Allocate = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.POINTER(_DLTensor),
+    ctypes.POINTER(ctypes.POINTER(_Managed)),
+    ctypes.c_void_p,
+    _SetError,
+)
+
+
+@dataclass
+class TensorAllocator:
+    """What was asked of it.
+
+    Attributes
+    ----------
+    sizes : list of int
+        Bytes of each allocation.
+    pointers : list of int
+        Where each is.
+    alive : int
+        How many have not been given back.
+    problem : str
+        Where it is set, every allocation fails with it.
+    """
+
+    sizes: list[int] = field(default_factory=list)
+    pointers: list[int] = field(default_factory=list)
+    alive: int = 0
+    problem: str = ""
+
+
+@contextlib.contextmanager
+def tensor_allocator(stub: DriverStub) -> Iterator[TensorAllocator]:
+    """Let this thread's calls find an allocator, as calls with torch's tensors do."""
+    known = TensorAllocator()
+    kept = []
+
+    def delete(managed: object) -> None:
+        known.alive -= 1
+
+    deleter = _Deleter(delete)
+
+    def allocate(prototype, out, error_context, set_error):  # type: ignore[no-untyped-def]
+        if known.problem:
+            set_error(error_context, b"MemoryError", known.problem.encode())
+            return -1
+        wanted = prototype.contents
+        size = wanted.shape[0]
+        assert (wanted.code, wanted.bits, wanted.lanes) == (1, 8, 1)
+        data = ctypes.c_uint64()
+        stub.call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(size))
+        shape = (ctypes.c_int64 * 1)(size)
+        made = _Managed(1, 3, None, deleter, 0)
+        made.tensor = _DLTensor(
+            data.value, wanted.device_type, wanted.device_id, 1, 1, 8, 1, shape, None, 0
+        )
+        kept.extend((shape, made))
+        known.sizes.append(size)
+        known.pointers.append(data.value)
+        known.alive += 1
+        out[0] = ctypes.pointer(made)
+        return 0
+
+    library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
+    set_allocator = library.TVMFFIEnvSetDLPackManagedTensorAllocator
+    set_allocator.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
+    function = _Allocate(allocate)
+    before = ctypes.c_void_p()
+    address = ctypes.cast(function, ctypes.c_void_p)
+    assert set_allocator(address, 0, ctypes.addressof(before)) == 0
+    try:
+        yield known
+    finally:
+        assert set_allocator(before, 0, None) == 0

@@ -1,0 +1,178 @@
+"""`multiple_of` and `equal_to`: what kernels were compiled to assume is checked at the call."""
+
+import ctypes
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Dispatch, Launch
+
+SOURCE = """
+#include <cstdint>
+extern "C" __global__ void k(const float* x, int n, int64_t s, uint64_t u) {}
+extern "C" __global__ void fast(const float* x, int n) {}
+extern "C" __global__ void slow(const float* x, int n) {}
+"""
+SHAPE = {"grid": 1, "block": 32}
+
+
+@pytest.fixture(scope="module")
+def module():
+    functions = {
+        "multiples": Launch(kernel="k", multiple_of={"x": 16, "n": 16, "s": 8, "u": 2}, **SHAPE),
+        "values": Launch(kernel="k", equal_to={"n": 1, "s": -(2**63), "u": 2**62}, **SHAPE),
+        "strided": Launch(
+            kernel="fast",
+            params="const float* x, long stride, int n",
+            equal_to={"stride": 1},
+            **SHAPE,
+        ),
+        "either": Dispatch(
+            [
+                Launch(kernel="fast", multiple_of={"x": 16, "n": 4}, **SHAPE),
+                Launch(kernel="slow", **SHAPE),
+            ]
+        ),
+        "several": [
+            Launch(kernel="fast", multiple_of={"n": 4}, **SHAPE),
+            Launch(kernel="slow", multiple_of={"n": 32}, **SHAPE),
+        ],
+    }
+    return tc.load_inline("assumptions", SOURCE, functions=functions, arch="sm_90")
+
+
+@pytest.fixture
+def x(driver_stub):
+    return cuda_array(driver_stub, 8)
+
+
+def test_what_holds_is_launched(module, driver_stub, x):
+    module.multiples(x, -32, 24, 2**64 - 2)
+    module.multiples(None, 0, 0, 0)
+    module.values(x, 1, -(2**63), 2**62)
+    module.strided(x, 1, 7)
+    assert len(driver_stub.launches()) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((8, 8, 0), r"argument 2 \(n: int\): got the int 8, wanted a multiple of 16: the kernel"),
+        ((-8, 8, 0), "got the int -8, wanted a multiple of 16"),
+        ((16, 12, 0), r"argument 3 \(s: long long\): got the int 12, wanted a multiple of 8"),
+        (
+            (16, 8, 2**64 - 1),
+            r"argument 4 \(u: unsigned long long\): got .*, wanted a multiple of 2",
+        ),
+    ],
+)
+def test_an_integer_that_is_no_multiple_is_named(module, driver_stub, x, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        module.multiples(x, *arguments)
+    assert driver_stub.launches() == []
+
+
+def test_a_pointer_that_is_no_multiple_is_named(module, driver_stub, x):
+    address = x.data_ptr + 4
+    with pytest.raises(ValueError, match=r"\(x: .*\): the data lies at .* multiple of 16"):
+        module.multiples(ctypes.c_void_p(address), 16, 8, 0)
+    with pytest.raises(ValueError, match=r"\(x: .*\): the data lies at .* multiple of 16"):
+        module.multiples(cuda_array(driver_stub, 7, byte_offset=4), 16, 8, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((2, -(2**63), 2**62), r"\(n: int\): got the int 2, wanted 1: the kernel was compiled"),
+        ((1, 0, 2**62), r"\(s: long long\): got the int 0, wanted -9223372036854775808"),
+        (
+            (1, -(2**63), 2**64 - 1),
+            r"\(u: unsigned long long\): got .*, wanted 4611686018427387904",
+        ),
+    ],
+)
+def test_an_integer_of_another_value_is_named(module, x, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        module.values(x, *arguments)
+
+
+def test_a_parameter_that_the_kernel_does_not_take_is_checked(module, driver_stub, x):
+    with pytest.raises(ValueError, match=r"argument 2 \(stride: long\): got the int 2, wanted 1"):
+        module.strided(x, 2, 7)
+    assert driver_stub.launches() == []
+
+
+def test_the_first_instance_whose_assumptions_hold_is_launched(module, driver_stub, x):
+    module.either(x, 8)
+    module.either(x, 7)
+    module.either(cuda_array(driver_stub, 7, byte_offset=4), 8)
+    names = [launch.kernel for launch in driver_stub.launches()]
+    assert names == ["fast", "slow", "slow"]
+
+
+def test_of_several_launches_all_assumptions_hold(module, x):
+    with pytest.raises(ValueError, match="wanted a multiple of 32"):
+        module.several(x, 4)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(n=st.integers(-(2**31), 2**31 - 1), s=st.integers(-(2**63), 2**63 - 1))
+def test_exactly_multiples_are_taken(module, driver_stub, n, s):
+    x = cuda_array(driver_stub, 8)
+    if n % 16 == 0 and s % 8 == 0:
+        module.multiples(x, n, s, 0)
+        return
+    with pytest.raises(ValueError, match="wanted a multiple of"):
+        module.multiples(x, n, s, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        ({"multiple_of": {"n": 12}}, ValueError, r"multiple_of\['n'\] is 12, .*n % 12 == 0"),
+        ({"multiple_of": {"n": 0}}, ValueError, "wanted a power of two"),
+        ({"multiple_of": {"n": "16"}}, TypeError, r"multiple_of\['n'\] is an int, got str"),
+        ({"multiple_of": ["n"]}, TypeError, "multiple_of maps parameter names to integers"),
+        ({"multiple_of": {1: 2}}, TypeError, "multiple_of: 1 is not a parameter's name"),
+        ({"equal_to": {"n": True}}, TypeError, r"equal_to\['n'\] is an int, got bool"),
+        ({"equal_to": {"n": 2**63}}, ValueError, "which no 64-bit integer can be"),
+    ],
+)
+def test_a_launch_checks_its_assumptions(fields, error, message):
+    with pytest.raises(error, match=message):
+        Launch(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"multiple_of": {"m": 2}}, "multiple_of names 'm'; the function's parameters are x, n"),
+        ({"equal_to": {"x": 2}}, "equal_to names 'x', which is 'const float.*', not an integer"),
+        ({"equal_to": {"n": 2**31}}, r"equal_to\['n'\] is 2147483648, which 'int' cannot hold"),
+        ({"multiple_of": {"n": 4}, "equal_to": {"n": 6}}, "'n' cannot be 6 and a multiple of 4"),
+        ({"multiple_of": {"n": 2}, "args": {"n": 6}}, "multiple_of names 'n'"),
+    ],
+)
+def test_assumptions_that_do_not_fit_are_refused_when_built(fields, message):
+    with pytest.raises(ValueError, match=message):
+        tc.build_inline(
+            "assumptions_refused", SOURCE, functions={"fast": Launch(**fields)}, arch="sm_90"
+        )
+
+
+def test_an_instance_that_an_earlier_one_leaves_nothing_is_refused():
+    def instances(*launches):
+        tc.build_inline(
+            "assumptions_covered",
+            SOURCE,
+            functions={"f": Dispatch([Launch(**fields, **SHAPE) for fields in launches])},
+            arch="sm_90",
+        )
+
+    covered = {"kernel": "fast", "multiple_of": {"n": 4}}, {"kernel": "slow", "equal_to": {"n": 8}}
+    with pytest.raises(ValueError, match="instance 2 is never launched"):
+        instances(*covered)
+    instances(*reversed(covered))

@@ -1,0 +1,219 @@
+"""`Scratch`: memory for one launch alone, from the tensors' allocator or from the driver."""
+
+import struct
+
+import pytest
+from stub.cuda_array import cuda_array
+from tensor_allocator import tensor_allocator
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Launch, Scratch
+
+SOURCE = """
+extern "C" __global__ void one(float* x, char* s, int n) {}
+extern "C" __global__ void two(float* x, char* s, int* t, int n) {}
+"""
+ARGS = {"s": Scratch(bytes_per_block=96, align=128)}
+
+
+@pytest.fixture(scope="module")
+def module():
+    shape = {"grid": ("n", 2), "block": 32}
+    functions = {
+        "per_block": Launch(kernel="one", args=ARGS, **shape),
+        "called": Launch(kernel="one", args=ARGS),
+        "computed": Launch(
+            kernel="one", args={"s": Scratch("x.numel * n", bytes_per_block="n - 2")}, **shape
+        ),
+        "aligned": Launch(kernel="one", args={"s": Scratch(10, align=4096)}, **shape),
+        "none": Launch(kernel="one", args={"s": Scratch()}, **shape),
+        "early": Launch(kernel="one", args=ARGS, programmatic_dependent_launch=True, **shape),
+        "both": [
+            Launch(kernel="one", args=ARGS, **shape),
+            Launch(kernel="two", args={"s": Scratch(64), "t": Scratch(256)}, **shape),
+        ],
+    }
+    return tc.load_inline("scratch", SOURCE, functions=functions, arch="sm_90")
+
+
+@pytest.fixture
+def x(driver_stub):
+    return cuda_array(driver_stub, 4)
+
+
+def order(stub):
+    """Return the calls that make, use and give back memory."""
+    return [c.function for c in stub.log() if "Async" in c.function or "Launch" in c.function]
+
+
+def pointer_of(launch, index=1):
+    return struct.unpack("<Q", launch.params[index])[0]
+
+
+def test_the_driver_gives_memory_where_the_tensors_have_no_allocator(module, driver_stub, x):
+    before = driver_stub.object_counts()
+    module.per_block(x, 3)
+    (allocation,) = driver_stub.calls("cuMemAllocAsync")
+    (launch,) = driver_stub.launches()
+    (freed,) = driver_stub.calls("cuMemFreeAsync")
+    assert allocation.args["size"] == 96 * 3 * 2
+    assert pointer_of(launch) == freed.args["pointer"] != 0
+    assert pointer_of(launch) % 128 == 0
+    assert [
+        c.function for c in driver_stub.log() if "Async" in c.function or "Launch" in c.function
+    ] == [
+        "cuMemAllocAsync",
+        "cuLaunchKernelEx",
+        "cuMemFreeAsync",
+    ]
+    after = driver_stub.object_counts()
+    assert after.allocations == before.allocations
+    assert after.pushed_contexts == before.pushed_contexts
+
+
+def test_the_size_may_be_an_expression_and_the_shape_the_callers(module, driver_stub, x):
+    module.computed(x, 5)
+    module.called[(2, 3, 4), 32](x, 1)
+    sizes = [c.args["size"] for c in driver_stub.calls("cuMemAllocAsync")]
+    assert sizes == [4 * 5 + 3 * 10, 96 * 24]
+
+
+def test_nothing_is_allocated_for_no_bytes_or_no_blocks(module, driver_stub, x):
+    module.none(x, 3)
+    module.per_block(x, 0)
+    assert driver_stub.calls("cuMemAllocAsync") == []
+    (launch,) = driver_stub.launches()
+    assert pointer_of(launch) == 0
+
+
+def test_alignment_beyond_what_allocators_give_is_made(module, driver_stub, x):
+    module.aligned(x, 1)
+    (allocation,) = driver_stub.calls("cuMemAllocAsync")
+    (launch,) = driver_stub.launches()
+    (freed,) = driver_stub.calls("cuMemFreeAsync")
+    assert pointer_of(launch) % 4096 == 0
+    assert allocation.args["size"] == 10 + 4096 - 256
+    assert freed.args["pointer"] <= pointer_of(launch)
+    assert pointer_of(launch) + 10 <= freed.args["pointer"] + allocation.args["size"]
+
+
+def test_several_launches_have_memory_of_their_own_until_the_last(module, driver_stub, x):
+    module.both(x, 2)
+    one, two = driver_stub.launches()
+    pointers = {pointer_of(one), pointer_of(two), pointer_of(two, 2)}
+    assert len(pointers) == 3
+    order = [
+        c.function for c in driver_stub.log() if "Async" in c.function or "Launch" in c.function
+    ]
+    assert order == ["cuMemAllocAsync"] * 3 + ["cuLaunchKernelEx"] * 2 + ["cuMemFreeAsync"] * 3
+
+
+def test_memory_comes_from_the_tensors_own_allocator(module, driver_stub, x):
+    with tensor_allocator(driver_stub) as allocator:
+        module.per_block(x, 3)
+        module.both(x, 1)
+    assert allocator.sizes == [96 * 6, 96 * 2, 64, 256]
+    assert allocator.alive == 0
+    first, *_ = driver_stub.launches()
+    assert pointer_of(first) == allocator.pointers[0]
+    assert driver_stub.calls("cuMemAllocAsync") == []
+
+
+def test_a_side_stream_has_memory_in_its_own_order(module, driver_stub, x):
+    module.none(x, 1)  # retains the device's context, which a stream needs
+    with driver_stub.stream() as stream, tensor_allocator(driver_stub) as allocator:
+        module.per_block.on(stream)(x, 3)
+        assert allocator.sizes == []
+        with tc.use_stream(stream, device=0):
+            module.per_block.on(stream)(x, 3)
+        assert allocator.sizes == [96 * 6]
+    (allocation,) = driver_stub.calls("cuMemAllocAsync")
+    (freed,) = driver_stub.calls("cuMemFreeAsync")
+    assert allocation.args["stream"] == freed.args["stream"] == stream
+
+
+def test_a_launch_that_may_overlap_has_memory_in_the_drivers_order(module, driver_stub, x):
+    with tensor_allocator(driver_stub) as allocator:
+        module.early(x, 3)
+        module.per_block.configure(programmatic_dependent_launch=True)(x, 3)
+        assert allocator.sizes == []
+    assert len(driver_stub.calls("cuMemAllocAsync")) == 2
+
+
+def test_what_an_allocator_says_is_raised_and_nothing_is_launched(module, driver_stub, x):
+    with tensor_allocator(driver_stub) as allocator:
+        allocator.problem = "no memory is left"
+        with pytest.raises(MemoryError, match="no memory is left"):
+            module.both(x, 3)
+    assert driver_stub.launches() == []
+
+
+def test_a_refusal_by_the_driver_names_the_parameter_and_gives_the_rest_back(
+    module, driver_stub, x
+):
+    before = driver_stub.object_counts().allocations
+    driver_stub.fail("cuMemAllocAsync", 2, nth=2)
+    with pytest.raises(
+        tc.LaunchError, match=r"both: launch 2 of 2: 64 bytes of scratch memory for s: .*MEMORY"
+    ):
+        module.both(x, 3)
+    assert driver_stub.launches() == []
+    assert driver_stub.object_counts().allocations == before
+
+
+def test_memory_is_given_back_where_a_launch_fails(module, driver_stub, x):
+    before = driver_stub.object_counts().allocations
+    driver_stub.fail("cuLaunchKernelEx", 719)
+    with pytest.raises(tc.LaunchError):
+        module.both(x, 3)
+    assert driver_stub.object_counts().allocations == before
+
+
+@pytest.mark.parametrize(("n", "what"), [(1, "bytes_per_block -1"), (2**62, "overflows 64 bits")])
+def test_sizes_that_cannot_be_are_refused(module, driver_stub, n, what):
+    functions = {
+        "k": Launch(
+            kernel="one",
+            grid=1,
+            block=1,
+            args={"s": Scratch("m * 4", bytes_per_block="m - 2")},
+            params="float* x, char* s, int n, int64_t m",
+        )
+    }
+    made = tc.load_inline("scratch_sizes", SOURCE, functions=functions, arch="sm_90")
+    with pytest.raises(ValueError, match=what):
+        made.k(cuda_array(driver_stub, 4), 1, n)
+    assert driver_stub.launches() == []
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Scratch(-1), ValueError, "Scratch: bytes is -1"),
+        (lambda: Scratch(1.5), TypeError, "Scratch: bytes is an int or an expression, got float"),
+        (lambda: Scratch("n +"), ValueError, "Scratch: bytes"),
+        (lambda: Scratch(1, align=3), ValueError, "align is 3, wanted a power of two"),
+        (lambda: Scratch(1, align="n"), TypeError, "align is an int, got str"),
+    ],
+)
+def test_a_scratch_checks_itself(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({"n": Scratch(4)}, r"a Scratch is for a pointer, 'n' is 'int' of 4 bytes"),
+        ({"s": Scratch("m")}, r"bytes of args\['s'\]: .*unknown name 'm'"),
+        ({"s": Scratch("max_cooperative_blocks")}, "only a grid or args can read it"),
+    ],
+)
+def test_a_scratch_that_does_not_fit_is_refused_when_built(args, message):
+    with pytest.raises(ValueError, match=message):
+        tc.build_inline(
+            "scratch_refused",
+            SOURCE,
+            functions={"one": Launch(grid=1, block=1, args=args)},
+            arch="sm_90",
+        )
