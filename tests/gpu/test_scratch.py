@@ -1,0 +1,144 @@
+"""Scratch memory on a real device: nobody else writes it while a launch uses it."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+# Each block leaves a mark in its own part, waits, and says whether the mark is still there.
+SOURCE = r"""
+extern "C" __global__ void mark(int* wrong, int* scratch, int id, long long cycles) {
+  int* own = scratch + blockIdx.x * 256 + threadIdx.x;
+  *own = id + threadIdx.x;
+  for (long long start = clock64(); clock64() - start < cycles;) {}
+  __threadfence();
+  if (*(volatile int*)own != id + (int)threadIdx.x) atomicAdd(wrong, 1);
+}
+extern "C" __global__ void where(int64_t* out, void* scratch) {
+  *out = reinterpret_cast<int64_t>(scratch);
+}
+"""
+BLOCKS = 64
+SCRATCH = {"scratch": tc.Scratch(bytes_per_block=1024)}
+CYCLES = 200_000
+
+
+@pytest.fixture(scope="module")
+def module():
+    shape = {"grid": BLOCKS, "block": 256, "args": SCRATCH}
+    functions = {
+        "mark": tc.Launch(**shape),
+        "twice": [tc.Launch(kernel="mark", **shape), tc.Launch(kernel="mark", **shape)],
+        "early": tc.Launch(kernel="mark", programmatic_dependent_launch=True, **shape),
+        "where": tc.Launch(
+            grid=1,
+            block=1,
+            args={"scratch": tc.Scratch("n", align=4096)},
+            params="int64_t* out, void* scratch, int n",
+        ),
+    }
+    return tc.load_inline("gpu_scratch", SOURCE, functions=functions)
+
+
+@pytest.fixture
+def wrong():
+    return torch.zeros(1, dtype=torch.int32, device="cuda")
+
+
+def disturb():
+    """Write over whatever memory of that size torch has free."""
+    torch.full((BLOCKS * 256,), -1, dtype=torch.int32, device="cuda")
+
+
+@pytest.mark.parametrize("name", ["mark", "twice", "early"])
+def test_launches_in_a_row_never_share_memory(module, wrong, name):
+    for step in range(50):
+        module[name](wrong, 1000 * step, CYCLES)
+        disturb()
+    assert wrong.item() == 0
+
+
+def test_a_side_stream_is_not_disturbed_by_the_current_one(module, wrong):
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    for step in range(50):
+        module.mark.on(side)(wrong, 1000 * step, CYCLES)
+        disturb()
+    side.synchronize()
+    assert wrong.item() == 0
+
+
+def test_streams_have_memory_of_their_own(module, wrong):
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    torch.cuda.synchronize()
+    for step in range(100):
+        with torch.cuda.stream(streams[step % 4]):
+            module.mark(wrong, 1000 * step, CYCLES)
+            disturb()
+    torch.cuda.synchronize()
+    assert wrong.item() == 0
+
+
+def test_memory_is_torchs_and_goes_back(module, wrong):
+    module.mark(wrong, 1, 0)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    module.mark(wrong, 1, 0)
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() == before
+    assert torch.cuda.max_memory_allocated() >= before + BLOCKS * 1024
+
+
+def test_a_graph_has_the_memory_at_every_replay(module, wrong):
+    module.mark(wrong, 1, 0)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        module.mark(wrong, 7, CYCLES)
+        module.twice(wrong, 9, CYCLES)
+    for _ in range(20):
+        graph.replay()
+        disturb()
+    assert wrong.item() == 0
+
+
+def test_a_graph_of_dependent_launches_has_the_drivers_memory(module, wrong):
+    module.early(wrong, 1, 0)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        module.early(wrong, 7, CYCLES)
+        module.early(wrong, 9, CYCLES)
+    for _ in range(20):
+        graph.replay()
+    assert wrong.item() == 0
+
+
+def test_alignment_and_no_memory(module):
+    out = torch.ones(1, dtype=torch.int64, device="cuda")
+    module.where(out, 1)
+    assert out.item() != 0
+    assert out.item() % 4096 == 0
+    module.where(out, 0)
+    assert out.item() == 0
+
+
+def test_too_much_is_an_error_that_leaves_the_device_usable(module):
+    out = torch.ones(1, dtype=torch.int64, device="cuda")
+    function = tc.load_inline(
+        "gpu_scratch_huge",
+        SOURCE,
+        functions={
+            "where": tc.Launch(grid=1, block=1, args={"scratch": tc.Scratch(2**44)}),
+        },
+    ).where
+    with pytest.raises((RuntimeError, MemoryError), match="memory"):
+        function(out)
+    with pytest.raises(tc.LaunchError, match="scratch memory for scratch"):
+        function.on(torch.cuda.Stream())(out)
+    module.where(out, 1)
+    assert out.item() != 0
