@@ -7,6 +7,7 @@
 
 #include <tvm/ffi/extra/c_env_api.h>
 
+#include "bound.h"
 #include "prepare.h"
 #include "run.h"
 #include "scratch.h"
@@ -16,6 +17,33 @@
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! rief Launches everything that was prepared. */
+__attribute__((always_inline)) inline int RunAll(const FunctionPlan& function,
+                                                 const ScratchSource& source,
+                                                 const CUlaunchConfig* configs,
+                                                 Evaluation* evaluation, void** params) {
+  if (__builtin_expect(function.num_scratch != 0, 0)) {
+    return RunWithScratch(function, source, configs, evaluation, params);
+  }
+  for (int i = 0; i < function.num_launches; ++i) {
+    const LaunchPlan& launch = function.launches[i];
+    const LaunchSite site{function, i, true};
+    if (RunLaunch(site, source.driver, launch, source.device, configs[i], params) != 0) return -1;
+    params += launch.num_sources;
+  }
+  return 0;
+}
+
+/*! rief The same with what is bound, which stays as it is until all is launched. */
+__attribute__((noinline)) inline int RunBound(const FunctionPlan& function,
+                                              const ScratchSource& source,
+                                              const CUlaunchConfig* configs,
+                                              Evaluation* evaluation, void** params) {
+  const GateUse use(&function.bound->gate);
+  if (FillBound(function, source.device, params) != 0) return -1;
+  return RunAll(function, source, configs, evaluation, params);
+}
 
 /*! \brief The number of multiprocessors of a device. */
 inline Status CountSms(const Driver* driver, int device, int64_t* count) {
@@ -112,19 +140,11 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
       return -1;
     }
   }
-  if (__builtin_expect(function.num_scratch != 0, 0)) {
-    const ScratchSource source = {driver, device, stream, options.has_stream};
-    return RunWithScratch(function, source, frame.configs, &evaluation, frame.params);
+  const ScratchSource source = {driver, device, stream, options.has_stream};
+  if (__builtin_expect(function.bound != nullptr, 0)) {
+    return RunBound(function, source, frame.configs, &evaluation, frame.params);
   }
-  void** params = frame.params;
-  for (int i = 0; i < count; ++i) {
-    const LaunchPlan& launch = function.launches[i];
-    if (RunLaunch({function, i, true}, driver, launch, device, frame.configs[i], params) != 0) {
-      return -1;
-    }
-    params += launch.num_sources;
-  }
-  return 0;
+  return RunAll(function, source, frame.configs, &evaluation, frame.params);
 }
 
 /*! \brief The whole of a call. */

@@ -11,6 +11,7 @@
 #include <tvm/ffi/c_api.h>
 
 #include "../embed.h"
+#include "../gate_state.h"
 #include "../library_state.h"
 
 namespace tvmffi_cubin {
@@ -60,8 +61,7 @@ struct EmbeddedImage {
   const void* const* table;  // EMBED_CUBIN's: read late, so that this is constant-initialised
   const char* name;
   Library library{};
-  int32_t launching = 0;  // launches under way
-  int32_t unloading = 0;  // while set, launches wait before they begin
+  Gate gate{};  // launches use it, unloading closes it
 };
 
 /*! \brief One kernel, a row of a generated table. */
@@ -87,8 +87,8 @@ struct __attribute__((may_alias, aligned(8))) LaunchAttribute {
 
 /*! \brief Where one kernel parameter comes from. */
 struct Source {
-  enum From : uint8_t { kArgument, kComputed, kConstant, kTensorMap, kScratch } from;
-  int32_t index;         // of the argument or of the computed value
+  enum From : uint8_t { kArgument, kComputed, kConstant, kTensorMap, kScratch, kBound } from;
+  int32_t index;         // of the argument, of the computed value, of the bound slot
   const void* constant;  // its bytes, in the kernel's own type; or a TensorMapPlan, a ScratchPlan
 };
 
@@ -117,6 +117,7 @@ struct FunctionPlan {
   int32_t num_maps;        // tensor maps of all launches
   int32_t num_attributes;  // the most that all launches can have
   int32_t num_scratch;     // kernel parameters that are memory for the call alone
+  struct BoundTable* bound = nullptr;  // where some kernel parameter is bound
 };
 
 /*! \brief One of several ways to launch under one name; a row of a generated table. */
@@ -163,6 +164,22 @@ int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels
  */
 int DescribeOccupancy(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int num_args,
                       TVMFFIAny* result);
+
+/*!
+ * \brief Binds values all at once, or none where one is wrong. The arguments: the device or None
+ * for all; for each value the slot's number, the value (None: nothing is bound any more), and the
+ * object that keeps it alive, or None where it does so itself.
+ */
+int Bind(struct BoundTable* table, const TVMFFIAny* args, int num_args);
+
+/*!
+ * \brief What is bound: the object that keeps it alive, or None. The arguments: a device, or None
+ * for what is bound for all, and the slot's number.
+ */
+int ReadBound(struct BoundTable* table, const TVMFFIAny* args, int num_args, TVMFFIAny* result);
+
+/*! \brief Lets go of what is bound, as the shared object is unloaded. */
+void ReleaseBound(struct BoundTable* table);
 
 /*! \brief Makes a string for tvm-ffi. */
 int ReturnText(const char* text, size_t size, TVMFFIAny* result);

@@ -54,8 +54,8 @@ inline Refusals UnloadAll(const Driver* driver, EmbeddedImage* const* images, in
                           EmbeddedKernel* kernels, int num_kernels) {
   Refusals refusals;
   // All are closed before anything goes: a launch of any image may have any context current.
-  for (int i = 0; i < num_images; ++i) CloseImage(images[i]);
-  for (int i = 0; i < num_images; ++i) WaitForLaunches(images[i]);
+  for (int i = 0; i < num_images; ++i) CloseGate(&images[i]->gate);
+  for (int i = 0; i < num_images; ++i) WaitForUsers(&images[i]->gate);
   ForgetKernels(kernels, num_kernels);
   for (int i = 0; i < num_images; ++i) {
     refusals.Note(images[i]->library.Unload(), "the image %s", images[i]->name);
@@ -63,7 +63,7 @@ inline Refusals UnloadAll(const Driver* driver, EmbeddedImage* const* images, in
   for (int i = 0; i < kMaxDevices; ++i) {
     refusals.Note(ReleasePrimaryContext(driver, i), "the context of device %d", i);
   }
-  for (int i = 0; i < num_images; ++i) OpenImage(images[i]);
+  for (int i = 0; i < num_images; ++i) OpenGate(&images[i]->gate);
   return refusals;
 }
 

@@ -1,0 +1,158 @@
+/*!
+ * \file tvmffi_cubin/launcher/bind.h
+ * \brief What is bound: checked as an argument would be, then changed while no launch reads it.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_BIND_H_
+#define TVMFFI_CUBIN_LAUNCHER_BIND_H_
+
+#include <stdlib.h>
+
+#include "../bound_state.h"
+#include "../gate.h"
+#include "tensor.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+constexpr int kAllDevices = -1;
+constexpr int kNumBoundCells = kMaxDevices + 1;
+
+/*! \brief One value to be bound. */
+struct BoundChange {
+  BoundSlot* slot;
+  int device;  // or kAllDevices
+  BoundCell cell;
+  BoundCell* cells;  // the slot's next ones; once all is changed, what they replaced
+};
+
+/*! \brief Lets go of what cells hold. Python's own objects may be among it, and run its code. */
+inline void ReleaseCells(BoundCell* cells) {
+  for (int i = 0; cells != nullptr && i < kNumBoundCells; ++i) {
+    if (cells[i].keep != nullptr) TVMFFIObjectDecRef(cells[i].keep);
+    free(cells[i].copy);
+  }
+  free(cells);
+}
+
+/*! \brief "k: bound parameter x (int)", or without the function's name. */
+__attribute__((noinline, cold)) inline Text BoundText(const BoundSlot& slot) {
+  Text text;
+  const bool is_own = slot.function != nullptr;
+  snprintf(text.chars, sizeof(text.chars), "bind: %.120s%s%.60s (%.90s)",
+           is_own ? slot.function : "", is_own ? ": " : "", slot.param->name, slot.param->type);
+  return text;
+}
+
+/*! \brief Finds out for which device a tensor is bound. */
+inline int PlaceTensor(const BoundSlot& slot, const DLTensor& tensor, int* device) {
+  if (tensor.device.device_type != kDLCUDA) {
+    if (IsHostMemoryForKernels(tensor)) return 0;
+    return Fail("ValueError",
+                "%s: got a tensor on %s, wanted one on a CUDA device (pinned and managed host "
+                "memory will do): move it first, as with x.cuda()",
+                BoundText(slot).chars, DescribeDevice(tensor.device).chars);
+  }
+  const int own = tensor.device.device_id;
+  if (own < 0 || own >= kMaxDevices) {
+    return Fail("ValueError", "%s: got a tensor on cuda:%d, wanted one on cuda:0 to cuda:%d",
+                BoundText(slot).chars, own, kMaxDevices - 1);
+  }
+  if (*device != kAllDevices && *device != own) {
+    return Fail("ValueError",
+                "%s: got a tensor on cuda:%d for device %d: a tensor is bound for its own device",
+                BoundText(slot).chars, own, *device);
+  }
+  *device = own;
+  return 0;
+}
+
+/*! \brief Converts a value, as it would be converted for a call; None: nothing is bound. */
+inline int ConvertBound(BoundChange* change, const TVMFFIAny& value, const TVMFFIAny& keep) {
+  const BoundSlot& slot = *change->slot;
+  if (value.type_index == kTVMFFINone) {
+    change->cell.state = BoundCell::kNothing;
+    return 0;
+  }
+  Argument argument{};
+  const Problem problem = Convert(*slot.param, value, &argument);
+  if (problem != Problem::kNone) {
+    Text text;
+    const char* kind = DescribeProblem(*slot.param, value, problem, &text);
+    return Fail(kind, "%s: %s", BoundText(slot).chars, text.chars);
+  }
+  if (argument.tensor != nullptr &&
+      PlaceTensor(slot, *argument.tensor, &change->device) != 0) {
+    return -1;
+  }
+  const bool has_keep = keep.type_index >= kTVMFFIStaticObjectBegin;
+  if (value.type_index == kTVMFFIDLTensorPtr && !has_keep) {
+    return Fail("TypeError", "%s: the tensor is a view that nothing keeps alive",
+                BoundText(slot).chars);
+  }
+  change->cell.state = BoundCell::kValue;
+  if (argument.address != &argument.storage) {
+    change->cell.copy = malloc(slot.param->size);
+    if (change->cell.copy == nullptr) return Fail("MemoryError", "%s", BoundText(slot).chars);
+    memcpy(change->cell.copy, argument.address, slot.param->size);
+  } else {
+    memcpy(&change->cell.value, &argument.storage, sizeof(change->cell.value));
+  }
+  const bool is_object = value.type_index >= kTVMFFIStaticObjectBegin;
+  change->cell.keep = has_keep ? keep.v_obj : is_object ? value.v_obj : nullptr;
+  if (change->cell.keep != nullptr) TVMFFIObjectIncRef(change->cell.keep);
+  return 0;
+}
+
+/*! \brief Changes one slot, whose table is closed; what it replaces is the change's afterwards. */
+inline void ApplyBound(BoundChange* change) {
+  BoundSlot* slot = change->slot;
+  if (change->device != kAllDevices && slot->cells != nullptr) {
+    const BoundCell before = slot->cells[change->device];
+    slot->cells[change->device] = change->cell;
+    change->cell = before;
+    return;
+  }
+  change->cells[change->device == kAllDevices ? kMaxDevices : change->device] = change->cell;
+  change->cell = {};
+  BoundCell* const before = slot->cells;
+  slot->cells = change->cells;
+  change->cells = before;
+}
+
+/*! \brief Lets go of what changes hold, applied or not. */
+inline void ReleaseChanges(BoundChange* changes, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (changes[i].cell.keep != nullptr) TVMFFIObjectDecRef(changes[i].cell.keep);
+    free(changes[i].cell.copy);
+    ReleaseCells(changes[i].cells);
+  }
+  free(changes);
+}
+
+/*! \brief Makes all changes at once: a launch reads the values of before or of after them. */
+inline void ApplyAll(BoundTable* table, BoundChange* changes, int count) {
+  CloseGate(&table->gate);
+  // In a fork, the launches that the gate counts are another process's.
+  if (!InForkedChild()) WaitForUsers(&table->gate);
+  for (int i = 0; i < count; ++i) ApplyBound(&changes[i]);
+  OpenGate(&table->gate);
+}
+
+/*! \brief Reads one value to be bound and the slot's number before it. */
+inline int ReadChange(BoundTable* table, const TVMFFIAny* args, int device, BoundChange* change) {
+  if (args[0].type_index != kTVMFFIInt || args[0].v_int64 < 0 ||
+      args[0].v_int64 >= table->num_slots) {
+    return Fail("ValueError", "bind: got %s, wanted the number of a bound parameter, up to %d",
+                DescribeArgument(args[0]).chars, table->num_slots - 1);
+  }
+  change->slot = &table->slots[args[0].v_int64];
+  change->device = device;
+  change->cells = static_cast<BoundCell*>(calloc(kNumBoundCells, sizeof(BoundCell)));
+  if (change->cells == nullptr) return Fail("MemoryError", "%s", BoundText(*change->slot).chars);
+  return ConvertBound(change, args[1], args[2]);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_BIND_H_
