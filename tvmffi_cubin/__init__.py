@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .bound import Bound
 from .cubin import Cubin, Kernel, Parameter
 from .dispatch import Dispatch
 from .errors import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bound",
     "BuildError",
     "CacheError",
     "CompileError",

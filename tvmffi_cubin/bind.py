@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from . import constant, expr
 from .assumption_binding import note_assumptions
+from .bound import Bound
+from .bound_binding import bind_parameter, merged
 from .cxx_type import Param, parse_params
 from .exported import Exported, contradicts
 from .function import (
     BoundLaunch,
+    BoundParam,
     Carried,
     Computed,
     Constant,
@@ -51,7 +54,9 @@ def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = 
     prepared = [(launch, ref, binder.export_all(launch, ref)) for launch, ref in launches]
     bound = tuple(binder.bind(*item) for item in prepared)
     binder.exempt_maps(bound)
-    return Function(name, tuple(binder.exported.values()), bound, doc)
+    given = [x for launch in bound for x in launch.sources if isinstance(x, BoundParam)]
+    slots = merged(given, f"function {name!r}")
+    return Function(name, tuple(binder.exported.values()), bound, doc, slots)
 
 
 @dataclass
@@ -89,6 +94,8 @@ class _Binder:
             for what, figure in launch.figures()
         }
         for name in launch.strided:
+            if isinstance(launch.args.get(name), Bound):
+                continue
             if name not in self.exported:
                 raise ValueError(
                     f"{self.where(ref)}: strided names {name!r}; the function's parameters are "
@@ -231,6 +238,8 @@ class _Binder:
         what = f"args[{param.name!r}]"
         if isinstance(value, Scratch):
             return bind_scratch(value, scope, param, size)
+        if isinstance(value, Bound):
+            return bind_parameter(value, param, size, strided=param.name in launch.strided)
         if not isinstance(value, str):
             return Constant(constant.encode(value, param.type, size, f"{scope.where}: {what}"))
         tree = expr.parse(value)

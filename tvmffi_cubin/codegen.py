@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .bound_text import bound_text, slot_rows
 from .c_text import c_string, template
 from .cubin import Kernel
 from .dispatch_text import dispatch_text
 from .dispatched import Dispatched
-from .function import Function, KernelRef
-from .function_text import function_text
+from .function import BoundParam, Function, KernelRef
+from .function_text import function_text, param_row
 
 __all__ = ["image_unit", "kernel_rows", "launcher_unit"]
 
@@ -21,6 +22,7 @@ _QUARTER_REGISTERS = 16 * 1024
 # Above this, images go where the linker may put them beyond the reach of 32-bit relocations.
 _LARGE = 1 << 30
 _INCLUDES = {
+    "bound": "\n#include <tvmffi_cubin/bound_state.h>",
     "maps": "\n#include <tvmffi_cubin/launcher/tensor_map_plan.h>",
     "scratch": "\n#include <tvmffi_cubin/launcher/scratch_plan.h>",
 }
@@ -72,8 +74,10 @@ def launcher_unit(
     """
     kernels = kernel_rows(functions)
     rows = {ref.key: number for number, ref in enumerate(kernels)}
+    slots = slot_rows(functions)
+    bound, bound_exports = bound_text(slots, param_row)
     return template("launcher.cc.in").substitute(
-        more="".join(_more(functions)),
+        more="".join(_more(functions, slots)),
         embeds="\n".join(f"EMBED_CUBIN({name});" for name in images),
         images="\n".join(
             f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}}};"
@@ -82,7 +86,7 @@ def launcher_unit(
         image_list=", ".join(f"&image_{name}" for name in images),
         kernels="\n".join(_kernel_row(ref) for ref in kernels),
         functions="\n".join(
-            _tables(index, function, rows) for index, function in enumerate(functions)
+            _tables(index, function, rows, slots) for index, function in enumerate(functions)
         ),
         exports="\n".join(
             template("launcher_export.cc.in").substitute(
@@ -92,13 +96,17 @@ def launcher_unit(
             )
             for index, function in enumerate(functions)
         ),
+        bound=bound,
+        bound_exports=bound_exports,
         manifest=c_string(json.dumps(manifest)),
     )
 
 
-def _more(functions: Sequence[Function | Dispatched]) -> Iterator[str]:
+def _more(functions: Sequence[Function | Dispatched], slots: Sequence[object]) -> Iterator[str]:
     """Yield the includes of what only some launchers have."""
     launches = [bound for function in functions for bound in function.launches]
+    if slots:
+        yield _INCLUDES["bound"]
     for kind in ("maps", "scratch"):
         if any(getattr(bound, kind) for bound in launches):
             yield _INCLUDES[kind]
@@ -114,11 +122,15 @@ def kernel_rows(functions: Sequence[Function | Dispatched]) -> tuple[KernelRef, 
 
 
 def _tables(
-    index: int, function: Function | Dispatched, kernels: Mapping[tuple[str, str], int]
+    index: int,
+    function: Function | Dispatched,
+    kernels: Mapping[tuple[str, str], int],
+    slots: Sequence[tuple[str, BoundParam]],
 ) -> str:
+    own = {param.name: n for n, (name, param) in enumerate(slots) if name == function.name}
     if isinstance(function, Dispatched):
-        return dispatch_text(index, function, kernels)
-    return function_text(index, function, kernels)
+        return dispatch_text(index, function, kernels, own)
+    return function_text(index, function, kernels, own)
 
 
 def _kernel_row(ref: KernelRef) -> str:

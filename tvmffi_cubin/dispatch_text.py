@@ -13,7 +13,12 @@ from .function_text import plan_text, positions, reads_num_sms, requirement_text
 __all__ = ["dispatch_text"]
 
 
-def dispatch_text(index: int, function: Dispatched, kernels: Mapping[tuple[str, str], int]) -> str:
+def dispatch_text(
+    index: int,
+    function: Dispatched,
+    kernels: Mapping[tuple[str, str], int],
+    slots: Mapping[str, int],
+) -> str:
     """Return the C++ text of a function's tables; for the parameters see `function_text`."""
     tables, rows = [], []
     for number, (instance, signature) in enumerate(
@@ -21,7 +26,7 @@ def dispatch_text(index: int, function: Dispatched, kernels: Mapping[tuple[str, 
     ):
         label = f"{index}_{number}"
         tables.append(f"// {signature}")
-        tables.append(tables_text(label, instance, kernels, requires=False))
+        tables.append(tables_text(label, instance, kernels, slots, requires=False))
         when = "nullptr"
         if body := _requirements(instance):
             when = f"when_{label}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from .function import BoundLaunch, Function
+from .bound_binding import merged
+from .function import BoundLaunch, BoundParam, Function
 
 __all__ = ["Dispatched", "dispatched"]
 
@@ -19,6 +20,12 @@ class Dispatched:
     name: str
     instances: tuple[Function, ...]
     doc: str = ""
+
+    @property
+    def slots(self) -> tuple[BoundParam, ...]:
+        """What is bound, for all instances alike."""
+        params = [slot for instance in self.instances for slot in instance.slots]
+        return merged(params, f"function {self.name!r}")
 
     @property
     def launches(self) -> tuple[BoundLaunch, ...]:
@@ -40,7 +47,7 @@ class Dispatched:
         instances = [instance.facts() for instance in self.instances]
         for facts, signature in zip(instances, self.signatures, strict=True):
             facts["signature"] = signature
-            del facts["doc"]
+            del facts["doc"], facts["bound"]
         columns = zip_longest(*(facts["params"] for facts in instances), fillvalue=())
         return {
             "signature": self.signature,
@@ -52,6 +59,7 @@ class Dispatched:
             "launches": max(len(instance.launches) for instance in self.instances),
             "kernels": list(dict.fromkeys(bound.kernel.kernel.name for bound in self.launches)),
             "instances": instances,
+            "bound": [slot.facts() for slot in self.slots],
         }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any
 
+from .bound import Bound
 from .dispatch import Dispatch
 from .launch import Launch
 from .scratch import Scratch
@@ -38,7 +39,7 @@ def _fields(launch: Launch) -> list[Any]:
     # A key takes no account of the order of args, which does not matter to a launch.
     values = {field.name: getattr(launch, field.name) for field in dataclass_fields(launch)}
     values["args"] = {
-        name: value.fields() if isinstance(value, TensorMap | Scratch) else value
+        name: value.fields() if isinstance(value, TensorMap | Scratch | Bound) else value
         for name, value in launch.args.items()
     }
     for name in ("multiple_of", "equal_to"):

@@ -15,6 +15,7 @@ from .tensor_map import TensorMap
 
 __all__ = [
     "BoundLaunch",
+    "BoundParam",
     "Carried",
     "Computed",
     "Constant",
@@ -152,7 +153,32 @@ class Scratched:
         return {what: x for what, x in self.figures.items() if isinstance(x, Formula)}
 
 
-Source = str | Computed | Constant | Mapped | Scratched
+@dataclass(frozen=True)
+class BoundParam:
+    """A kernel parameter that is neither passed nor computed, but bound.
+
+    Attributes
+    ----------
+    slot : Exported
+        What may be bound, under the name that it is bound by.
+    required : bool
+        Whether something has to be.
+    """
+
+    slot: Exported
+    required: bool
+
+    @property
+    def name(self) -> str:
+        """The name that it is bound by."""
+        return self.slot.name
+
+    def facts(self) -> list[Any]:
+        """Return name, type and whether it is required, as JSON values."""
+        return [self.name, self.slot.param.type.text, self.required]
+
+
+Source = str | Computed | Constant | Mapped | Scratched | BoundParam
 """Where a kernel parameter comes from; a str is the name of an exported parameter."""
 
 
@@ -212,6 +238,7 @@ class Function:
     params: tuple[Exported, ...]
     launches: tuple[BoundLaunch, ...]
     doc: str = ""
+    slots: tuple[BoundParam, ...] = ()
 
     @property
     def signature(self) -> str:
@@ -233,4 +260,5 @@ class Function:
             "kernels": [bound.kernel.kernel.name for bound in self.launches],
             "images": [bound.kernel.image for bound in self.launches],
             "shapes": [bound.constant_shape() for bound in self.launches],
+            "bound": [slot.facts() for slot in self.slots],
         }

@@ -10,12 +10,22 @@ from .c_text import c_string, template
 from .cxx_type import CxxType
 from .exported import Exported
 from .expression_text import condition_text, expression_text
-from .function import BoundLaunch, Computed, Constant, Formula, Function, Mapped, Scratched
+from .function import (
+    BoundLaunch,
+    BoundParam,
+    Computed,
+    Constant,
+    Formula,
+    Function,
+    Mapped,
+    Scratched,
+)
 from .scratch_text import scratch_reads, scratch_text
 from .tensor_map_text import map_reads, map_text
 
 __all__ = [
     "function_text",
+    "param_row",
     "plan_text",
     "positions",
     "reads_num_sms",
@@ -47,7 +57,12 @@ _DL_BOOL = 6
 _SMEM = "dynamic_smem_bytes"
 
 
-def function_text(index: int, function: Function, kernels: Mapping[tuple[str, str], int]) -> str:
+def function_text(
+    index: int,
+    function: Function,
+    kernels: Mapping[tuple[str, str], int],
+    slots: Mapping[str, int],
+) -> str:
     """Return the C++ text of a function's tables.
 
     Parameters
@@ -58,10 +73,12 @@ def function_text(index: int, function: Function, kernels: Mapping[tuple[str, st
         The function.
     kernels : mapping
         The number of each kernel in the launcher, by `KernelRef.key`.
+    slots : mapping
+        The number of each bound parameter of the function in the launcher, by its name.
     """
     return template("launcher_function.cc.in").substitute(
         signature=function.signature,
-        tables=tables_text(str(index), function, kernels),
+        tables=tables_text(str(index), function, kernels, slots),
         index=index,
         plan=plan_text(str(index), function),
     )
@@ -71,6 +88,7 @@ def tables_text(
     label: str,
     function: Function,
     kernels: Mapping[tuple[str, str], int],
+    slots: Mapping[str, int],
     *,
     requires: bool = True,
 ) -> str:
@@ -81,14 +99,14 @@ def tables_text(
     numbers = positions(function)
     tables = []
     if function.params:
-        rows = "\n".join(_param_row(p) for p in function.params)
+        rows = "\n".join(param_row(p) for p in function.params)
         tables.append(f"constexpr Param params_{label}[] = {{\n{rows}\n}};")
     plans = []
     for number, bound in enumerate(function.launches):
         launch = f"{label}_{number}"
         required = requirement_text(bound, numbers) if requires else ""
         body = required + _evaluation(bound, numbers)
-        tables += _sources(launch, bound, numbers)
+        tables += _sources(launch, bound, numbers, slots)
         if body:
             head = f"void evaluate_{launch}(Evaluation* e, bool own_shape, bool own_smem)"
             tables.append(f"{head} {{\n{body}}}")
@@ -110,6 +128,7 @@ def plan_text(label: str, function: Function) -> str:
         str(sum(len(bound.maps) for bound in function.launches)),
         str(sum(bound.num_attributes for bound in function.launches)),
         str(sum(len(bound.scratch) for bound in function.launches)),
+        *(["&bound_table"] if function.slots else []),
     )
     return f"{{{', '.join(cells)}}}"
 
@@ -127,7 +146,8 @@ def requirement_text(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
     return f"  e->Require({c_string(bound.when.text)}, {holds});\n"
 
 
-def _param_row(exported: Exported) -> str:
+def param_row(exported: Exported) -> str:
+    """Return the row of a table of parameters."""
     param, type_ = exported.param, exported.param.type
     pointee = type_.pointee
     dtypes = pointee.dtypes if pointee else ()
@@ -174,7 +194,9 @@ def _kind(type_: CxxType) -> str:
     return f"Kind::k{kinds.get(type_.kind, 'Bytes')}"
 
 
-def _sources(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -> Iterable[str]:
+def _sources(
+    label: str, bound: BoundLaunch, numbers: Mapping[str, int], slots: Mapping[str, int]
+) -> Iterable[str]:
     rows, computed = [], 0
     for position, source in enumerate(bound.sources):
         if isinstance(source, Computed):
@@ -191,6 +213,8 @@ def _sources(label: str, bound: BoundLaunch, numbers: Mapping[str, int]) -> Iter
         elif isinstance(source, Mapped):
             yield map_text(f"{label}_{position}", source, numbers)
             rows.append(f"    {{Source::kTensorMap, 0, &map_{label}_{position}}},")
+        elif isinstance(source, BoundParam):
+            rows.append(f"    {{Source::kBound, {slots[source.name]}, nullptr}},")
         else:
             rows.append(f"    {{Source::kArgument, {numbers[source]}, nullptr}},")
     if rows:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import expr
 from .assumptions import checked_multiples, checked_values
+from .bound import Bound
 from .cubin import Cubin
 from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered, plain
 from .launch_attributes import ATTRIBUTES, RAW, checked
@@ -24,7 +25,7 @@ __all__ = ["Constant", "Launch"]
 Constant = bool | int | float | bytes | None
 """A constant for a kernel parameter."""
 
-_ARGS = (bool, int, float, bytes, TensorMap, Scratch)
+_ARGS = (bool, int, float, bytes, TensorMap, Scratch, Bound)
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class Launch:
         Number of threads of a block in x, y, z.
     dynamic_smem_bytes : int or str
         Dynamic shared memory of a block, in bytes. More than 48 KB is opted into by itself.
-    args : mapping of str to str, int, float, bool, bytes, None, TensorMap or Scratch
+    args : mapping of str to str, int, float, bool, bytes, None, TensorMap, Scratch or Bound
         Kernel parameters that callers do not pass: expressions, names of other parameters,
-        constants, maps of tensors, or memory for the launch alone. Expressions may read them as
-        they read what callers pass.
+        constants, maps of tensors, memory for the launch alone, or what `Module.bind` gives.
+        Expressions may read them, but for the latter, as they read what callers pass.
     params : str, optional
         The parameters as C++ declares them, ``"const float* x, int64_t n"``: where they cannot be
         known from the source, or to export others. May name parameters that only expressions use;
@@ -263,6 +264,7 @@ def _checked_args(args: object) -> dict[str, Any]:
         elif value is not None and not isinstance(value, _ARGS):
             raise TypeError(
                 f"Launch: args[{name!r}] is an expression, a parameter's name or a constant (int, "
-                f"float, bool, bytes, None), a TensorMap or a Scratch, got {type(value).__name__}"
+                "float, bool, bytes, None), a TensorMap, a Scratch or a Bound, got "
+                f"{type(value).__name__}"
             )
     return dict(args)

@@ -151,6 +151,50 @@ class Module(tvm_ffi.Module):
         if self.functions:
             tvm_ffi.Module.get_function(self, "_tvmffi_cubin_unload")()
 
+    def bind(self, function: str | None = None, /, *, device: Any = None, **values: Any) -> None:
+        """Set kernel parameters that callers do not pass (see `Bound`), until they are set anew.
+
+        A call that is under way passes what was bound before, one that begins later all that is
+        bound now. What is captured in a CUDA graph stays in it.
+
+        Parameters
+        ----------
+        function : str, optional
+            Whose parameters. Default: of all functions that have the names.
+        device : int, torch.device or the like, optional
+            For launches on which device. Default: all; a tensor on a CUDA device is for its own
+            alone.
+        **values : tensor, int, float, bool, bytes or None
+            By the names that they are bound by; each is what a call could pass for the parameter.
+            A tensor is kept alive. None: nothing is bound any more.
+
+        Raises
+        ------
+        TypeError, ValueError
+            There is no such function or name, or a value does not go with its parameter; then
+            nothing is changed.
+        """
+        from .bound_values import bind
+
+        bind(self, function, device, values)
+
+    def bound(self, device: Any = None) -> dict[str, dict[str, Any]]:
+        """Return what is bound for launches on a device, by function and name.
+
+        Parameters
+        ----------
+        device : int, torch.device or the like, optional
+            Default: the current device, 0 in a thread that has none.
+
+        Returns
+        -------
+        dict
+            The very objects that were given, None where nothing is bound.
+        """
+        from .bound_values import read
+
+        return read(self, device)
+
     def __iter__(self) -> Iterator[str]:
         """Iterate over the generated functions' names."""
         return iter(self.functions)

@@ -127,6 +127,11 @@ class Function(tvm_ffi.Function):
         return tuple((name, type_) for name, type_ in self._generated()["params"])
 
     @property
+    def bound(self) -> tuple[tuple[str, str], ...]:
+        """Names and C++ types of what `Module.bind` sets for this function."""
+        return tuple((name, type_) for name, type_, _ in self._generated().get("bound", ()))
+
+    @property
     def signature(self) -> str:
         """The function as C++ would declare it; of several instances each, one a line."""
         return str(self._generated()["signature"])

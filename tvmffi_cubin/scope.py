@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from . import condition, expr
+from .bound import Bound
 from .cxx_type import CxxType
 from .exported import Exported
 
@@ -157,6 +158,8 @@ class Scope:
         self, name: str, read: expr.Name | expr.TensorField, reading: tuple[str, ...]
     ) -> expr.Expr:
         value, type_ = self.args[name], self.types[name]
+        if isinstance(value, Bound):
+            raise _ReadError(f"{name!r} is bound, and expressions are worked out without that")
         if name in reading:
             raise _ReadError(f"{name!r} is what this expression gives")
         if isinstance(read, expr.TensorField):

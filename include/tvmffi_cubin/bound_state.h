@@ -30,8 +30,8 @@ struct BoundCell {
 struct BoundSlot {
   const char* function;  // null: of all kernels that C++ functions launch
   const Param* param;
-  const void* zeros;  // what is passed while it is not bound
-  bool required;      // which then is an error
+  const void* zeros;           // what is passed while it is not bound
+  bool required;               // which then is an error
   BoundCell* cells = nullptr;  // from calloc: one a device, and the one that they inherit
 
   /*! \brief What a device has; null where nothing is bound for it. */

@@ -9,6 +9,7 @@
 
 #include "../bound_state.h"
 #include "../gate.h"
+#include "options.h"
 #include "tensor.h"
 
 namespace tvmffi_cubin {
@@ -80,8 +81,7 @@ inline int ConvertBound(BoundChange* change, const TVMFFIAny& value, const TVMFF
     const char* kind = DescribeProblem(*slot.param, value, problem, &text);
     return Fail(kind, "%s: %s", BoundText(slot).chars, text.chars);
   }
-  if (argument.tensor != nullptr &&
-      PlaceTensor(slot, *argument.tensor, &change->device) != 0) {
+  if (argument.tensor != nullptr && PlaceTensor(slot, *argument.tensor, &change->device) != 0) {
     return -1;
   }
   const bool has_keep = keep.type_index >= kTVMFFIStaticObjectBegin;
@@ -150,6 +150,76 @@ inline int ReadChange(BoundTable* table, const TVMFFIAny* args, int device, Boun
   change->cells = static_cast<BoundCell*>(calloc(kNumBoundCells, sizeof(BoundCell)));
   if (change->cells == nullptr) return Fail("MemoryError", "%s", BoundText(*change->slot).chars);
   return ConvertBound(change, args[1], args[2]);
+}
+
+/*! \brief Reads the device that something is bound for; None: all, -1: the current one. */
+inline int ReadBoundDevice(const TVMFFIAny* args, int num_args, int* device) {
+  int64_t number = kAllDevices;
+  bool present = false;
+  if (num_args < 1) return Fail("TypeError", "bind: got no arguments, wanted the device first");
+  if (ReadOption("bind", "device", args[0], &number, &present) != 0) return -1;
+  if (present && number == -1) {
+    const Driver* driver = OpenDriver();
+    number = driver == nullptr ? 0 : CurrentDevice(driver);
+  }
+  if (present && (number < 0 || number >= kMaxDevices)) {
+    return Fail("ValueError", "bind: device is %lld, wanted 0 to %d",
+                static_cast<long long>(number), kMaxDevices - 1);
+  }
+  *device = static_cast<int>(number);
+  return 0;
+}
+
+/*! \brief Binds all values, or none. */
+inline int BindValues(BoundTable* table, const TVMFFIAny* args, int num_args) {
+  int device = kAllDevices;
+  if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
+  if (num_args % 3 != 1) {
+    return Fail("TypeError", "bind: wanted the device, then three arguments for each value");
+  }
+  const int count = num_args / 3;
+  auto* changes = static_cast<BoundChange*>(calloc(count + 1, sizeof(BoundChange)));
+  if (changes == nullptr) return Fail("MemoryError", "bind: %d values", count);
+  int result = 0;
+  for (int i = 0; i < count && result == 0; ++i) {
+    result = ReadChange(table, &args[1 + 3 * i], device, &changes[i]);
+  }
+  if (result == 0) ApplyAll(table, changes, count);
+  ReleaseChanges(changes, count);
+  return result;
+}
+
+/*! \brief Returns what keeps a value alive. */
+inline int ReadBoundValue(BoundTable* table, const TVMFFIAny* args, int num_args,
+                          TVMFFIAny* result) {
+  int device = kAllDevices;
+  if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
+  if (num_args != 2 || args[1].type_index != kTVMFFIInt || args[1].v_int64 < 0 ||
+      args[1].v_int64 >= table->num_slots) {
+    return Fail("ValueError", "bound: wanted the device and a bound parameter's number, up to %d",
+                table->num_slots - 1);
+  }
+  const GateUse use(&table->gate);
+  const BoundCell* cell = table->slots[args[1].v_int64].FindCell(device);
+  if (cell == nullptr || cell->keep == nullptr) return 0;
+  TVMFFIObjectIncRef(cell->keep);
+  result->type_index = static_cast<TVMFFIObject*>(cell->keep)->type_index;
+  result->v_obj = static_cast<TVMFFIObject*>(cell->keep);
+  return 0;
+}
+
+// Of Python, where the process has one.
+extern "C" __attribute__((weak, visibility("default"))) int Py_IsInitialized();
+
+/*! \brief Lets go of what is bound, unless the process ends. */
+inline void ReleaseBoundValues(BoundTable* table) {
+  // At the process's end Python is gone, whose code frees what is bound, and maybe the driver too.
+  // Where there is no Python, an end cannot be told from an unloading.
+  if (Py_IsInitialized == nullptr || Py_IsInitialized() == 0) return;
+  for (int i = 0; i < table->num_slots; ++i) {
+    ReleaseCells(table->slots[i].cells);
+    table->slots[i].cells = nullptr;
+  }
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -38,8 +38,8 @@ __attribute__((always_inline)) inline int RunAll(const FunctionPlan& function,
 /*! rief The same with what is bound, which stays as it is until all is launched. */
 __attribute__((noinline)) inline int RunBound(const FunctionPlan& function,
                                               const ScratchSource& source,
-                                              const CUlaunchConfig* configs,
-                                              Evaluation* evaluation, void** params) {
+                                              const CUlaunchConfig* configs, Evaluation* evaluation,
+                                              void** params) {
   const GateUse use(&function.bound->gate);
   if (FillBound(function, source.device, params) != 0) return -1;
   return RunAll(function, source, configs, evaluation, params);

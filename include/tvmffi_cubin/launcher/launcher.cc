@@ -176,67 +176,15 @@ int Preload(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int
   return 0;
 }
 
-/*! \brief Reads the device that something is bound for; None: all. */
-static int ReadBoundDevice(const TVMFFIAny* args, int num_args, int* device) {
-  int64_t number = kAllDevices;
-  bool present = false;
-  if (num_args < 1) return Fail("TypeError", "bind: got no arguments, wanted the device first");
-  if (ReadOption("bind", "device", args[0], &number, &present) != 0) return -1;
-  if (present && (number < 0 || number >= kMaxDevices)) {
-    return Fail("ValueError", "bind: device is %lld, wanted 0 to %d",
-                static_cast<long long>(number), kMaxDevices - 1);
-  }
-  *device = static_cast<int>(number);
-  return 0;
-}
-
 int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
-  int device = kAllDevices;
-  if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
-  if (num_args % 3 != 1) {
-    return Fail("TypeError", "bind: wanted the device, then three arguments for each value");
-  }
-  const int count = num_args / 3;
-  auto* changes = static_cast<BoundChange*>(calloc(count + 1, sizeof(BoundChange)));
-  if (changes == nullptr) return Fail("MemoryError", "bind: %d values", count);
-  int result = 0;
-  for (int i = 0; i < count && result == 0; ++i) {
-    result = ReadChange(table, &args[1 + 3 * i], device, &changes[i]);
-  }
-  if (result == 0) ApplyAll(table, changes, count);
-  ReleaseChanges(changes, count);
-  return result;
+  return BindValues(table, args, num_args);
 }
 
 int ReadBound(BoundTable* table, const TVMFFIAny* args, int num_args, TVMFFIAny* result) {
-  int device = kAllDevices;
-  if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
-  if (num_args != 2 || args[1].type_index != kTVMFFIInt || args[1].v_int64 < 0 ||
-      args[1].v_int64 >= table->num_slots) {
-    return Fail("ValueError", "bound: wanted the device and a bound parameter's number, up to %d",
-                table->num_slots - 1);
-  }
-  const GateUse use(&table->gate);
-  const BoundCell* cell = table->slots[args[1].v_int64].FindCell(device);
-  if (cell == nullptr || cell->keep == nullptr) return 0;
-  TVMFFIObjectIncRef(cell->keep);
-  result->type_index = static_cast<TVMFFIObject*>(cell->keep)->type_index;
-  result->v_obj = static_cast<TVMFFIObject*>(cell->keep);
-  return 0;
+  return ReadBoundValue(table, args, num_args, result);
 }
 
-// Of Python, where the process has one.
-extern "C" __attribute__((weak)) int Py_IsInitialized();
-
-void ReleaseBound(BoundTable* table) {
-  // At the process's end Python is gone, whose code frees what is bound, and maybe the driver too.
-  // Where there is no Python, an end cannot be told from an unloading.
-  if (Py_IsInitialized == nullptr || Py_IsInitialized() == 0) return;
-  for (int i = 0; i < table->num_slots; ++i) {
-    ReleaseCells(table->slots[i].cells);
-    table->slots[i].cells = nullptr;
-  }
-}
+void ReleaseBound(BoundTable* table) { ReleaseBoundValues(table); }
 
 int ReturnText(const char* text, size_t size, TVMFFIAny* result) {
   const TVMFFIByteArray bytes{text, size};

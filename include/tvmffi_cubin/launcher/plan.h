@@ -113,10 +113,10 @@ struct FunctionPlan {
   int32_t num_params;
   const LaunchPlan* launches;
   int32_t num_launches;
-  int32_t num_slots;       // computed values and kernel parameters of all launches
-  int32_t num_maps;        // tensor maps of all launches
-  int32_t num_attributes;  // the most that all launches can have
-  int32_t num_scratch;     // kernel parameters that are memory for the call alone
+  int32_t num_slots;                   // computed values and kernel parameters of all launches
+  int32_t num_maps;                    // tensor maps of all launches
+  int32_t num_attributes;              // the most that all launches can have
+  int32_t num_scratch;                 // kernel parameters that are memory for the call alone
   struct BoundTable* bound = nullptr;  // where some kernel parameter is bound
 };
 
@@ -166,15 +166,15 @@ int DescribeOccupancy(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny*
                       TVMFFIAny* result);
 
 /*!
- * \brief Binds values all at once, or none where one is wrong. The arguments: the device or None
- * for all; for each value the slot's number, the value (None: nothing is bound any more), and the
- * object that keeps it alive, or None where it does so itself.
+ * \brief Binds values all at once, or none where one is wrong. The arguments: the device, -1 for
+ * the current one, None for all; for each value the slot's number, the value (None: nothing is
+ * bound any more), and the object that keeps it alive, or None where it does so itself.
  */
 int Bind(struct BoundTable* table, const TVMFFIAny* args, int num_args);
 
 /*!
- * \brief What is bound: the object that keeps it alive, or None. The arguments: a device, or None
- * for what is bound for all, and the slot's number.
+ * \brief What is bound: the object that keeps it alive, or None. The arguments: the device, as for
+ * Bind, and the slot's number.
  */
 int ReadBound(struct BoundTable* table, const TVMFFIAny* args, int num_args, TVMFFIAny* result);
 

@@ -1,0 +1,401 @@
+"""Kernel parameters that callers do not pass: what launches get, and what keeps it alive."""
+
+import ctypes
+import gc
+import struct
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from processes import in_fork, in_new_process
+from stub.cuda_array import CUDA_HOST, cuda_array
+
+import tvmffi_cubin as tc
+
+SOURCE = """
+struct Pair { float a; double b; };
+extern "C" __global__ void k(
+    const float* x, int n, unsigned long long* counters, unsigned limit, float scale) {}
+extern "C" __global__ void next(float* x, unsigned limit) {}
+extern "C" __global__ void pair(Pair pair, const float4* wide) {}
+extern "C" __global__ void bare() {}
+template <typename T> __global__ void fill(T* x, unsigned limit) {}
+"""
+BOUND = {"counters": tc.Bound(), "limit": tc.Bound(), "scale": tc.Bound()}
+SHAPE = {"grid": 1, "block": 32}
+FUNCTIONS = {
+    "k": tc.Launch(args=BOUND, **SHAPE),
+    "renamed": tc.Launch(kernel="k", args={**BOUND, "limit": tc.Bound("most")}, **SHAPE),
+    "strict": tc.Launch(kernel="next", args={"limit": tc.Bound("limit", required=True)}, **SHAPE),
+    "both": [
+        tc.Launch(kernel="k", args=BOUND, **SHAPE),
+        tc.Launch(kernel="next", args={"limit": tc.Bound()}, **SHAPE),
+    ],
+    "pair": tc.Launch(args={"pair": tc.Bound(), "wide": tc.Bound()}, **SHAPE),
+    "fill": tc.Launch(kernel="fill<T>", args={"limit": tc.Bound()}, **SHAPE).over(
+        T=["float", "int"]
+    ),
+    "bare": tc.Launch(grid=1, block=1),
+}
+K = "PiPIf"
+
+
+@pytest.fixture(scope="module")
+def built(_own_environment):
+    return tc.load_inline("bound", SOURCE, functions=FUNCTIONS, arch="sm_90")
+
+
+@pytest.fixture
+def mod(built, driver_stub):
+    """The module, with nothing bound."""
+    names = {name for values in built.bound().values() for name in values}
+    built.bind(**dict.fromkeys(names))
+    return built
+
+
+@pytest.fixture
+def x(driver_stub):
+    return cuda_array(driver_stub, 4)
+
+
+def counters(stub, device=0, **kind):
+    return cuda_array(stub, 8, "uint64", device=device, **kind)
+
+
+class TestALaunch:
+    def test_gets_null_and_zero_where_nothing_is_bound(self, mod, x, driver_stub):
+        mod.k(x, 3)
+        assert driver_stub.launches()[0].values(K) == (x.data_ptr, 3, 0, 0, 0.0)
+
+    def test_gets_what_is_bound(self, mod, x, driver_stub):
+        buffer = counters(driver_stub)
+        mod.bind("k", counters=buffer, limit=7, scale=0.5)
+        mod.k(x, 3)
+        mod.k[2, 64](x, 4)
+        with driver_stub.stream() as stream:
+            mod.k.on(stream)(x, 5)
+        assert [launch.values(K) for launch in driver_stub.launches()] == [
+            (x.data_ptr, n, buffer.data_ptr, 7, 0.5) for n in (3, 4, 5)
+        ]
+
+    def test_gets_null_again_once_nothing_is_bound(self, mod, x, driver_stub):
+        mod.bind("k", counters=counters(driver_stub), limit=7)
+        mod.bind("k", counters=None)
+        mod.k(x, 3)
+        assert driver_stub.launches()[0].values(K)[2:4] == (0, 7)
+
+    def test_gets_what_is_bound_for_its_device(self, mod, driver_stub):
+        first, second = (counters(driver_stub, device) for device in (0, 1))
+        mod.bind("k", counters=first, limit=1)
+        mod.bind("k", counters=second)
+        mod.bind("k", limit=2, device=1)
+        for device in (0, 1):
+            mod.k(cuda_array(driver_stub, 4, device=device), 0)
+        got = [(launch.device, *launch.values(K)[2:4]) for launch in driver_stub.launches()]
+        assert got == [(0, first.data_ptr, 1), (1, second.data_ptr, 2)]
+
+    def test_gets_what_was_bound_for_all_devices_last(self, mod, driver_stub):
+        mod.bind("k", limit=2, device=1)
+        mod.bind("k", limit=3)
+        mod.k(cuda_array(driver_stub, 4, device=1), 0)
+        mod.bind("k", limit=None, device=1)
+        for device in (0, 1):
+            mod.k(cuda_array(driver_stub, 4, device=device), 0)
+        assert [launch.values(K)[3] for launch in driver_stub.launches()] == [3, 3, 0]
+
+    def test_gets_pinned_memory_on_every_device(self, mod, driver_stub):
+        pinned = counters(driver_stub, device_type=CUDA_HOST)
+        mod.bind("k", counters=pinned)
+        for device in (0, 1):
+            mod.k(cuda_array(driver_stub, 4, device=device), 0)
+        got = [launch.values(K)[2] for launch in driver_stub.launches()]
+        assert got == [pinned.data_ptr] * 2
+
+    def test_gets_the_bytes_of_a_struct(self, mod, driver_stub):
+        data = struct.pack("<f4xd", 1.5, -2.0)
+        mod.pair()
+        mod.bind("pair", pair=bytes(data))
+        mod.pair()
+        assert [launch.params[0] for launch in driver_stub.launches()] == [bytes(16), data]
+
+    def test_of_several_launches_gets_one_slot_for_a_name(self, mod, x, driver_stub):
+        mod.bind("both", limit=9)
+        mod.both(x, 3)
+        first, second = driver_stub.launches()
+        assert (first.values(K)[3], second.values("PI")[1]) == (9, 9)
+
+    def test_of_an_instance_gets_it_too(self, mod, driver_stub):
+        mod.bind("fill", limit=5)
+        mod.fill(cuda_array(driver_stub, 4, "int32"))
+        mod.fill(cuda_array(driver_stub, 4))
+        assert [launch.values("PI")[1] for launch in driver_stub.launches()] == [5, 5]
+
+    def test_that_needs_one_says_what_to_call(self, mod, x, driver_stub):
+        with pytest.raises(tc.LaunchError) as error:
+            mod.strict(x)
+        assert str(error.value) == (
+            "strict: the parameter limit (unsigned int) of next is not bound on device 0: call "
+            'mod.bind("strict", limit=...) before'
+        )
+        assert driver_stub.launches() == []
+        mod.bind("strict", limit=1, device=1)
+        with pytest.raises(tc.LaunchError, match="on device 0"):
+            mod.strict(x)
+        mod.bind("strict", limit=4)
+        mod.strict(x)
+        assert driver_stub.launches()[0].values("PI")[1] == 4
+
+    def test_finds_it_bound_after_unloading(self, mod, x, driver_stub):
+        mod.bind("k", limit=7)
+        mod.unload()
+        mod.k(x, 3)
+        assert driver_stub.launches()[0].values(K)[3] == 7
+
+
+class TestBinding:
+    def test_hides_the_parameters_from_callers(self, mod):
+        assert mod.k.signature == "k(const float* x, int n)"
+        assert mod.k.bound == (
+            ("counters", "unsigned long long*"),
+            ("limit", "unsigned int"),
+            ("scale", "float"),
+        )
+        assert mod.renamed.bound[1] == ("most", "unsigned int")
+        assert mod.fill.bound == (("limit", "unsigned int"),)
+        assert mod.bare.bound == ()
+        assert mod.manifest["functions"]["strict"]["bound"] == [["limit", "unsigned int", True]]
+
+    def test_without_a_function_reaches_all_that_have_the_name(self, mod, driver_stub):
+        mod.bind(limit=6)
+        bound = mod.bound()
+        having = {name for name, values in bound.items() if values.get("limit") == 6}
+        assert having == {"k", "strict", "both", "fill"}
+        assert bound["renamed"]["most"] is None
+
+    def test_is_read_back_as_it_was_given(self, mod, driver_stub):
+        buffer = counters(driver_stub, 1)
+        mod.bind("k", counters=buffer, scale=2)
+        assert mod.bound(1)["k"] == {"counters": buffer, "limit": None, "scale": 2}
+        assert mod.bound(1)["k"]["counters"] is buffer
+        assert mod.bound(0)["k"] == {"counters": None, "limit": None, "scale": 2}
+
+    def test_keeps_the_tensor_alive_until_something_else_is_bound(self, mod, driver_stub):
+        buffer = counters(driver_stub)
+        gone = weakref.ref(buffer)
+        mod.bind("k", counters=buffer)
+        del buffer
+        gc.collect()
+        assert gone() is not None
+        mod.bind("k", counters=counters(driver_stub, 1))
+        assert gone() is not None
+        mod.bind("k", counters=None, device=0)
+        gc.collect()
+        assert gone() is None
+
+    @pytest.mark.parametrize(
+        ("values", "kind", "message"),
+        [
+            ({"limit": -1}, ValueError, "bind: k: limit (unsigned int): the int -1 is out of "),
+            ({"limit": 2**32}, ValueError, "is out of range 0 to 4294967295"),
+            ({"limit": "many"}, TypeError, "bind: k: limit (unsigned int): got a str, wanted an"),
+            ({"scale": 1e300}, ValueError, "is out of range: it would become inf"),
+            ({"counters": 5}, TypeError, "got the int 5, wanted a tensor, None"),
+            ({"counters": np.zeros(3, np.uint64)}, ValueError, "got a tensor on cpu, wanted one"),
+            ({"cnt": 5}, ValueError, "'k' has no bound parameter 'cnt'; there are counters, "),
+            ({"limit": 3, "device": 64}, ValueError, "device is 64, wanted 0 to 63"),
+            ({"limit": 3, "device": "cuda"}, TypeError, "got 'cuda' as a device"),
+        ],
+    )
+    def test_of_a_wrong_value_is_refused(self, mod, values, kind, message):
+        with pytest.raises(kind) as error:
+            mod.bind("k", **values)
+        assert message in str(error.value)
+
+    def test_of_a_tensor_checks_what_a_call_would(self, mod, driver_stub):
+        for wrong, kind, message in (
+            (cuda_array(driver_stub, 8), TypeError, "dtype float32, wanted uint64"),
+            (cuda_array(driver_stub, (4, 4), "uint64", strides=(8, 2)), ValueError, "contiguous"),
+            (cuda_array(driver_stub, 2, "uint64", byte_offset=4), ValueError, "multiple of 8"),
+        ):
+            with pytest.raises(kind, match=message):
+                mod.bind("k", counters=wrong)
+
+    def test_of_a_tensor_for_another_device_is_refused(self, mod, driver_stub):
+        with pytest.raises(ValueError, match="got a tensor on cuda:0 for device 1"):
+            mod.bind("k", counters=counters(driver_stub), device=1)
+
+    def test_changes_nothing_where_one_value_is_wrong(self, mod, driver_stub):
+        buffer = counters(driver_stub)
+        mod.bind("k", limit=7)
+        with pytest.raises(ValueError):
+            mod.bind("k", counters=buffer, limit=-1)
+        assert mod.bound()["k"] == {"counters": None, "limit": 7, "scale": None}
+        assert sys.getrefcount(buffer) == 2
+
+    def test_of_a_function_that_has_none_lists_those_that_have(self, mod):
+        listed = "k, renamed, strict, both, pair, fill"
+        with pytest.raises(ValueError, match=f"'bare' has no bound parameters; {listed}"):
+            mod.bind("bare", limit=1)
+        with pytest.raises(ValueError, match=f"no function 'gone'; .*: {listed}"):
+            mod.bind("gone", limit=1)
+        with pytest.raises(ValueError, match="no bound parameter 'cnt'; there are counters, "):
+            mod.bind(cnt=1)
+
+    def test_in_a_module_without_any_says_how_to_have_some(self, ops):
+        with pytest.raises(ValueError, match=r'args=\{"counters": Bound\(\)\}'):
+            ops.bind(limit=1)
+        assert ops.bound() == {}
+        assert ops.saxpy.bound == ()
+
+
+class TestAsking:
+    @pytest.mark.parametrize(
+        ("launches", "message"),
+        [
+            (
+                tc.Launch(kernel="k", grid="limit", block=1, args=BOUND),
+                "'limit' is bound, and expressions are worked out without that",
+            ),
+            (
+                tc.Launch(kernel="k", args={**BOUND, "limit": tc.Bound("counters")}, **SHAPE),
+                "the bound parameter 'counters' is 'unsigned int' of 4 bytes here and 'unsigned "
+                "long long*' of 8 bytes in an earlier launch: give it another name here, as in "
+                'Bound("counters_2")',
+            ),
+        ],
+    )
+    def test_for_what_cannot_be_is_refused(self, launches, message):
+        with pytest.raises(ValueError) as error:
+            tc.build_inline("wrong", SOURCE, functions={"f": launches}, arch="sm_90")
+        assert message in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("make", "kind"),
+        [
+            (lambda: tc.Bound(5), TypeError),
+            (lambda: tc.Bound("a b"), ValueError),
+            (lambda: tc.Bound("device"), ValueError),
+            (lambda: tc.Bound(required=1), TypeError),
+        ],
+    )
+    def test_by_a_wrong_name_is_refused(self, make, kind):
+        with pytest.raises(kind, match="Bound: "):
+            make()
+
+
+class TestThreads:
+    def test_never_pass_a_mixed_pair(self, mod, driver_stub):
+        """Each bind sets two values that belong together, on all devices or on one."""
+        pairs = [(limit, float(-limit)) for limit in range(1, 9)]
+        stopped, errors = threading.Event(), []
+        arrays = [cuda_array(driver_stub, 4, device=device) for device in (0, 1)]
+        mod.bind("k", limit=1, scale=-1.0)
+
+        def rebind(index):
+            try:
+                while not stopped.is_set():
+                    for limit, scale in pairs[index::2]:
+                        mod.bind("k", limit=limit, scale=scale, device=(None, 0)[index])
+            except Exception as error:
+                errors.append(error)
+
+        def launch(index):
+            try:
+                for _ in range(2500):
+                    mod.k(arrays[index % 2], 0)
+            except Exception as error:
+                errors.append(error)
+
+        binders = [threading.Thread(target=rebind, args=(index,)) for index in range(2)]
+        launchers = [threading.Thread(target=launch, args=(index,)) for index in range(4)]
+        for thread in (*binders, *launchers):
+            thread.start()
+        for thread in launchers:
+            thread.join()
+        stopped.set()
+        for thread in binders:
+            thread.join()
+        assert not errors
+        launches = driver_stub.launches()
+        assert len(launches) == 10_000
+        assert {launch.values(K)[3:] for launch in launches} <= set(pairs)
+
+    def test_of_two_launches_of_a_call_pass_the_same(self, mod, x, driver_stub):
+        stopped = threading.Event()
+
+        def rebind():
+            limit = 0
+            while not stopped.is_set():
+                limit += 1
+                mod.bind("both", limit=limit)
+
+        thread = threading.Thread(target=rebind)
+        thread.start()
+        for _ in range(2000):
+            mod.both(x, 0)
+        stopped.set()
+        thread.join()
+        limits = [
+            launch.values(K)[3] if launch.kernel == "k" else launch.values("PI")[1]
+            for launch in driver_stub.launches()
+        ]
+        assert limits[::2] == limits[1::2]
+        assert len(set(limits)) > 1
+
+
+def test_a_child_forked_amid_a_launch_can_bind_and_is_told_when_it_launches(mod, x, driver_stub):
+    inside, go_on = threading.Event(), threading.Event()
+
+    def wait(launch):
+        inside.set()
+        go_on.wait()
+
+    driver_stub.set_kernel("k", wait)
+    thread = threading.Thread(target=lambda: mod.k(x, 1))
+    thread.start()
+    try:
+        inside.wait()
+        assert in_fork(lambda: [mod.bind("k", limit=5), mod.bound(0)["k"]["limit"]][1]) == 5
+        error = in_fork(lambda: mod.k(x, 1))
+        assert "'spawn'" in str(error)
+    finally:
+        go_on.set()
+        thread.join()
+    mod.bind("k", limit=6)
+
+
+_UNLOADED = """
+import gc, weakref
+import tvmffi_cubin as tc
+from tvmffi_cubin.module import load_module
+
+class Scale(float): pass
+
+mod = load_module({path!r}, keep_module_alive=False)
+value = Scale(0.5)
+gone = weakref.ref(value)
+mod.bind("k", scale=value)
+call = mod.k
+del value, mod
+gc.collect()
+assert gone() is not None, "let go of while the function is still there"
+del call
+gc.collect()
+assert gone() is None, "still held after the library is gone"
+print("freed")
+mod = load_module({path!r}, keep_module_alive=False)
+mod.bind("k", scale=Scale(1.0))  # what is bound at exit is no problem
+"""
+
+
+def test_a_library_that_is_unloaded_lets_go_of_what_was_bound(tmp_path):
+    path = tc.build_inline("bound", SOURCE, functions=FUNCTIONS, arch="sm_90")
+    assert in_new_process(_UNLOADED.format(path=path)).split() == ["freed"]
+
+
+def test_calling_the_entry_without_something_that_keeps_a_view_alive_is_refused(built):
+    entry = getattr(ctypes.CDLL(built.path), "__tvm_ffi__tvmffi_cubin_bind")
+    view = (ctypes.c_int64 * 2)(7, ctypes.addressof(ctypes.create_string_buffer(64)))
+    assert entry(None, None, 0, view) == -1
