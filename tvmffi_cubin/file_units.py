@@ -67,14 +67,15 @@ def file_units(
 
 
 def _c_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
-    system = [word for folder in tools.cuda_include_dirs for word in ("-isystem", folder)]
+    others = (str(tools.tvm_ffi.include), *tools.cuda_include_dirs)
+    system = [word for folder in others for word in ("-isystem", folder)]
     if tools.cuda is not None:
         # CUDA's own headers, as ours are C++; what the wheel lacks of them comes after. The last
         # folder is there because gcc takes it for an error to ask for a next header in the last.
         own = (tools.include / "tvmffi_cubin" / "compat", tools.include)
         system += [word for folder in own for word in ("-idirafter", str(folder))]
     flags = [flag for flag in cflags if not _CXX_STANDARD.match(flag)]
-    return ("-x", "c", "-fPIC", "-O2", f"-I{tools.tvm_ffi.include}", *system, *flags)
+    return ("-x", "c", "-fPIC", "-O2", *system, *flags)
 
 
 def library_flags(paths: Sequence[str]) -> tuple[str, ...]:

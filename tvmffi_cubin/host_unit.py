@@ -98,6 +98,7 @@ def host_unit(
 def host_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
     """Return the compiler flags of host code; the user's own come last, to have the last word."""
     own = [f"-I{tools.include / 'tvmffi_cubin' / 'compat'}"] if tools.cuda is not None else []
-    folders = [f"-I{tools.include}", f"-I{tools.tvm_ffi.include}"]
-    system = [word for folder in tools.cuda_include_dirs for word in ("-isystem", folder)]
-    return ("-std=c++17", "-fPIC", "-O2", *own, *folders, *system, *cflags)
+    # The headers of others are not the user's to mend: no warnings about them.
+    others = (str(tools.tvm_ffi.include), *tools.cuda_include_dirs)
+    system = [word for folder in others for word in ("-isystem", folder)]
+    return ("-std=c++17", "-fPIC", "-O2", *own, f"-I{tools.include}", *system, *cflags)

@@ -42,6 +42,18 @@ def test_a_wrapper_of_either_dialect_launches_its_image(dialect, image, arrays, 
     assert b"".join(launch.params) == expected_parameters(*arrays)
 
 
+@pytest.mark.parametrize("use_pch", [False, True])
+@pytest.mark.parametrize("dialect", ["DRIVER", "RUNTIME"])
+def test_a_wrapper_has_no_warnings_of_headers_that_are_not_its_own(dialect, use_pch, image):
+    tc.build_inline(
+        f"w_warnings_{dialect}",
+        getattr(wrapper_sources, dialect),
+        embed_cubin={"kernels": image},
+        extra_cflags=["-Wall", "-Wextra", "-Werror"],
+        use_pch=use_pch,
+    )
+
+
 def test_a_wrapper_reaches_the_kernels_beside_it_and_both_export(arrays, driver_stub):
     mod = tc.load_inline(
         "w_beside",
