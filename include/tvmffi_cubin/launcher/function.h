@@ -18,7 +18,7 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! rief Launches everything that was prepared. */
+/*! \brief Launches everything that was prepared. */
 __attribute__((always_inline)) inline int RunAll(const FunctionPlan& function,
                                                  const ScratchSource& source,
                                                  const CUlaunchConfig* configs,
@@ -35,7 +35,7 @@ __attribute__((always_inline)) inline int RunAll(const FunctionPlan& function,
   return 0;
 }
 
-/*! rief The same with what is bound, which stays as it is until all is launched. */
+/*! \brief The same with what is bound, which stays as it is until all is launched. */
 __attribute__((noinline)) inline int RunBound(const FunctionPlan& function,
                                               const ScratchSource& source,
                                               const CUlaunchConfig* configs, Evaluation* evaluation,
