@@ -46,7 +46,7 @@ def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = 
     for number, (launch, ref) in enumerate(launches, 1):
         if len(launches) > 1 and not launch.is_shaped:
             raise ValueError(
-                f"{binder.where(ref)}: launch {number} of {len(launches)} has no shape, and "
+                f"{binder.where(ref)}: launch {number} of {len(launches)} has no grid, and "
                 "callers can give none to a function of several launches: give it grid= and block="
             )
     # All launches say what they export before any expression is read: one may use what another's

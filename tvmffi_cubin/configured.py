@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .launch_attributes import ATTRIBUTES, RAW, encode
 
 if TYPE_CHECKING:
+    from .callers_grid import GridFunction
     from .module_function import Function
 
 __all__ = ["Configured", "dimensions", "integer"]
@@ -20,7 +21,7 @@ Words = tuple[Any, ...]
 """What a launcher takes in front of the arguments; None leaves each as the function says."""
 
 _NO_WORDS: Words = (None,) * 9
-_STREAM, _SHAPE, _SMEM, _ATTRIBUTES = 0, slice(1, 7), 7, 8
+_STREAM, _GRID, _BLOCK, _SMEM, _ATTRIBUTES = 0, slice(1, 4), slice(4, 7), 7, 8
 _ATTRIBUTE = struct.Struct("<I4x64s")  # CUlaunchAttribute
 
 
@@ -31,7 +32,7 @@ class Configured:
     `Configured`, so that one can be kept and called many times.
     """
 
-    __slots__ = ("_attributes", "_function", "_words")
+    __slots__ = ("_attributes", "_function", "_grid", "_words")
 
     # A launch may be configured for one call, so that making this counts: no more than two tuples.
     def __init__(
@@ -39,23 +40,33 @@ class Configured:
         function: Function,
         words: Words = _NO_WORDS,
         attributes: Mapping[int, bytes] | None = None,
+        grid: GridFunction | None = None,
     ) -> None:
         function._generated()
         self._function = function
         self._words = words
         self._attributes = attributes
+        self._grid = grid
 
     def __call__(self, *args: Any) -> None:
         """Call with positional arguments."""
-        self._function._with_options(*self._words, *args)
+        words = self._words if self._grid is None else self._words_for(self._grid, args)
+        self._function._with_options(*words, *args)
 
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with keywords, by the parameters' names."""
         self(*self._function._ordered(args, kwargs))
 
     def __getitem__(self, shape: Any) -> Configured:
-        """Set grid, block and, optionally, the dynamic shared memory in bytes."""
+        """Set grid, block and, optionally, the dynamic shared memory in bytes.
+
+        Of a function whose launch has a block and no grid, the grid alone: one to three numbers, or
+        a function of a mapping that has the arguments, and the launch's `meta`, by name.
+        """
         self._require_one_launch()
+        facts = self._function._generated()["callers_grid"]
+        if facts is not None:
+            return self._with_grid(facts, shape)
         if not isinstance(shape, tuple) or not 2 <= len(shape) <= 3:
             raise TypeError(
                 f"{self._function.name}[...]: wanted [grid, block] or "
@@ -68,12 +79,28 @@ class Configured:
         words = (self._words[_STREAM], *grid, *block, smem, self._words[_ATTRIBUTES])
         return Configured(self._function, words, self._attributes)
 
+    def _with_grid(self, facts: Mapping[str, Any], grid: Any) -> Configured:
+        """Set the grid alone, which counts programs: of `unit` blocks in x."""
+        if callable(grid):
+            return Configured(self._function, self._words, self._attributes, grid)
+        x, y, z = dimensions("grid", grid)
+        words = (self._words[_STREAM], x * facts["unit"], y, z, *self._words[_BLOCK.start :])
+        return Configured(self._function, words, self._attributes)
+
+    def _words_for(self, grid: GridFunction, args: tuple[Any, ...]) -> Words:
+        from .callers_grid import counted
+
+        function = self._function
+        facts = function._generated()["callers_grid"]
+        numbers = counted(function.name, facts, grid, function._common_names, args)
+        return self._with_grid(facts, numbers)._words
+
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
         from .stream import stream_handle
 
         words = (stream_handle(stream), *self._words[1:])
-        return Configured(self._function, words, self._attributes)
+        return Configured(self._function, words, self._attributes, self._grid)
 
     def configure(self, *, stream: Any = None, **options: Any) -> Configured:
         """Set whatever a launch can carry.
@@ -83,7 +110,8 @@ class Configured:
         stream : object, optional
             As of `on`.
         **options
-            `grid` and `block` (together), `dynamic_smem_bytes`, and the attributes of a `Launch`
+            `grid` and `block` (together, or a grid alone where the function has a block, counted in
+            blocks), `dynamic_smem_bytes`, and the attributes of a `Launch`
             (``cluster``, ``programmatic_dependent_launch``, ``cooperative``, ``priority``, ...) by
             the same names, as values; an event may be torch's, CuPy's or cuda.core's own. None
             leaves what was set before.
@@ -103,11 +131,14 @@ class Configured:
 
     def _with(self, given: dict[str, Any]) -> Configured:
         words, name = list(self._words), self._function.name
-        if ("grid" in given) != ("block" in given):
+        is_known = self._function._generated()["fixes_block"]
+        if ("grid" in given) != ("block" in given) and not (is_known and "grid" in given):
             raise TypeError(f"{name}: grid and block go together, give both")
+        kept = None if "grid" in given else self._grid
         if "grid" in given:
-            grid, block = given.pop("grid"), given.pop("block")
-            words[_SHAPE] = (*dimensions("grid", grid), *dimensions("block", block))
+            words[_GRID] = dimensions("grid", given.pop("grid"))
+        if "block" in given:
+            words[_BLOCK] = dimensions("block", given.pop("block"))
         if "dynamic_smem_bytes" in given:
             words[_SMEM] = integer("dynamic_smem_bytes", given.pop("dynamic_smem_bytes"))
         attributes = dict(self._attributes or {})
@@ -118,7 +149,7 @@ class Configured:
             attributes.update(encode(option, value, where=name))
         packed = [_ATTRIBUTE.pack(number, data) for number, data in attributes.items()]
         words[_ATTRIBUTES] = b"".join(packed) or None
-        return Configured(self._function, tuple(words), attributes)
+        return Configured(self._function, tuple(words), attributes, kept)
 
     def __repr__(self) -> str:
         """Name and the options that are set, as they would be written."""
@@ -126,6 +157,8 @@ class Configured:
         text = self._function.name
         if None not in shape:
             text += f"[{tuple(shape[:3])}, {tuple(shape[3:])}{'' if smem is None else f', {smem}'}]"
+        elif self._grid is not None or None not in shape[:3]:
+            text += f"[{self._grid or tuple(shape[:3])}]"
         if stream is not None:
             text += f".on({stream:#x})"
         names = {attribute.id: name for name, attribute in ATTRIBUTES.items()}

@@ -60,6 +60,8 @@ class Dispatched:
             "kernels": list(dict.fromkeys(bound.kernel.kernel.name for bound in self.launches)),
             "instances": instances,
             "bound": [slot.facts() for slot in self.slots],
+            "fixes_block": all(facts["fixes_block"] for facts in instances),
+            "callers_grid": _common_grid([facts["callers_grid"] for facts in instances]),
         }
 
 
@@ -83,6 +85,17 @@ def dispatched(name: str, instances: Iterable[Function], *, doc: str = "") -> Di
                 "give the latter a when=, put it last, or leave one out"
             )
     return made
+
+
+def _common_grid(grids: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Return what a caller's grid means for all instances; None where it is not all theirs.
+
+    ``"meta"`` is None where they differ in it: which instance a call takes is not known before.
+    """
+    first, *others = grids
+    if first is None or any(x is None or x["unit"] != first["unit"] for x in others):
+        return None
+    return first if all(x == first for x in others) else {**first, "meta": None}
 
 
 def _covers(first: Function, second: Function) -> bool:

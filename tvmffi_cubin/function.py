@@ -261,4 +261,6 @@ class Function:
             "images": [bound.kernel.image for bound in self.launches],
             "shapes": [bound.constant_shape() for bound in self.launches],
             "bound": [slot.facts() for slot in self.slots],
+            "fixes_block": all(bound.launch.block is not None for bound in self.launches),
+            "callers_grid": self.launches[0].launch.callers_grid,
         }

@@ -55,6 +55,7 @@ _DTYPE_NAMES = (
 )
 _DL_BOOL = 6
 _SMEM = "dynamic_smem_bytes"
+_EVALUATED = "Evaluation* e, bool own_grid, bool own_block, bool own_smem"
 
 
 def function_text(
@@ -108,7 +109,7 @@ def tables_text(
         body = required + _evaluation(bound, numbers)
         tables += _sources(launch, bound, numbers, slots)
         if body:
-            head = f"void evaluate_{launch}(Evaluation* e, bool own_shape, bool own_smem)"
+            head = f"void evaluate_{launch}({_EVALUATED})"
             tables.append(f"{head} {{\n{body}}}")
         evaluate = f"evaluate_{launch}" if body else "nullptr"
         plans.append(_plan_row(launch, bound, kernels[bound.kernel.key], evaluate))
@@ -243,7 +244,8 @@ def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str
         f"sources_{label}" if bound.sources else "nullptr",
         str(len(bound.sources)),
         str(sum(isinstance(source, Computed) for source in bound.sources)),
-        _bool(bound.launch.is_shaped),
+        _bool(bound.launch.grid is not None),
+        _bool(bound.launch.block is not None),
         _bool(any(map(reads_num_sms, reads))),
         evaluate,
         str(bound.num_attributes),
@@ -254,7 +256,8 @@ def _plan_row(label: str, bound: BoundLaunch, kernel: int, evaluate: str) -> str
 def _evaluation(bound: BoundLaunch, numbers: Mapping[str, int]) -> str:
     # How many blocks can be resident depends on all else.
     grid_is_last = any(map(reads_occupancy, _grid_reads(bound)))
-    lines = _shape(bound, numbers, *(("block",) if grid_is_last else ("grid", "block")))
+    first = ("block",) if grid_is_last else ("grid", "block")
+    lines = [*_shape(bound, numbers, *first)]
     smem = bound.figures.get(_SMEM, 0)
     if smem != 0:
         lines.append(f"  if (own_smem) {_assignment(_SMEM, smem, numbers)}")
@@ -275,12 +278,12 @@ def _grid_reads(bound: BoundLaunch) -> Iterable[expr.Name | expr.TensorField]:
             yield from expr.names(figure.tree)
 
 
-def _shape(bound: BoundLaunch, numbers: Mapping[str, int], *fields: str) -> list[str]:
-    figures = [x for x in bound.figures.items() if x[0].partition(".")[0] in fields]
-    if bound.launch.grid is None:
-        return []
-    lines = (f"    {_assignment(*figure, numbers)}" for figure in figures)
-    return ["  if (own_shape) {", *lines, "  }"]
+def _shape(bound: BoundLaunch, numbers: Mapping[str, int], *fields: str) -> Iterable[str]:
+    for name in fields:
+        figures = [x for x in bound.figures.items() if x[0].partition(".")[0] == name]
+        if figures:
+            lines = (f"    {_assignment(*figure, numbers)}" for figure in figures)
+            yield from (f"  if (own_{name}) {{", *lines, "  }")
 
 
 def _assignment(what: str, figure: int | Formula, numbers: Mapping[str, int]) -> str:

@@ -14,6 +14,7 @@ from .bound import Bound
 from .cubin import Cubin
 from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered, plain
 from .launch_attributes import ATTRIBUTES, RAW, checked
+from .launch_meta import check_meta
 from .scratch import Scratch
 from .tensor_map import TensorMap
 
@@ -36,7 +37,8 @@ class Launch:
     ----------
     grid : int, str or a sequence of up to three, optional
         Number of blocks in x, y, z. A str is an expression (see `tvmffi_cubin.expr`). Without
-        `grid` and `block` the caller gives them: ``mod.k[grid, block](...)``.
+        `grid` and `block` the caller gives them: ``mod.k[grid, block](...)``; with a `block` alone,
+        ``mod.k[grid](...)``.
     block : int, str or a sequence of up to three, optional
         Number of threads of a block in x, y, z.
     dynamic_smem_bytes : int or str
@@ -89,6 +91,11 @@ class Launch:
     when : str, optional
         A condition on the arguments (see `tvmffi_cubin.condition`), ``"n % 4 == 0"``: where it does
         not hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.
+    meta : mapping of str to int, float, bool, str or None, optional
+        What a Python function that a caller gives as the grid, ``mod.k[lambda meta: ...](...)``,
+        finds in its mapping beside the arguments.
+    blocks_per_program : int
+        Blocks in x for each that a caller's ``mod.k[grid]`` counts; a launch without a grid alone.
     image : str, bytes, Cubin or pathlib.Path, optional
         Which image has the kernel: the name of one in `embed_cubin`, or ``"kernels"``, that of the
         device sources; or an image, which is then embedded, the file of one as a ``Path``. Needed
@@ -121,15 +128,20 @@ class Launch:
     image: Any = None
     multiple_of: Mapping[str, int] | None = field(default=None, hash=False)
     equal_to: Mapping[str, int] | None = field(default=None, hash=False)
+    meta: Mapping[str, Any] | None = field(default=None, hash=False)
+    blocks_per_program: int = 1
 
     def __post_init__(self) -> None:
-        if (self.grid is None) != (self.block is None):
+        if self.grid is not None and self.block is None:
             raise ValueError(
-                "Launch: grid and block go together: give both, or neither and call k[grid, block]"
+                "Launch: a grid goes together with a block: give both, or neither and call "
+                "k[grid, block]"
             )
         if self.grid is not None:
             _set(self, "grid", dimensions("Launch: grid", self.grid, least=0))
+        if self.block is not None:
             _set(self, "block", dimensions("Launch: block", self.block, least=1))
+        check_meta(self.meta, self.blocks_per_program, is_free=self.callers_grid is not None)
         _set(self, "dynamic_smem_bytes", plain(self.dynamic_smem_bytes))
         check_figure("Launch: dynamic_smem_bytes", self.dynamic_smem_bytes)
         _set(self, "args", _checked_args(self.args))
@@ -184,8 +196,18 @@ class Launch:
 
     @property
     def is_shaped(self) -> bool:
-        """Whether grid and block are given here and not by the caller."""
+        """Whether the grid, and with it the block, is given here and not by the caller."""
         return self.grid is not None
+
+    @property
+    def callers_grid(self) -> dict[str, Any] | None:
+        """What a caller's ``k[grid]`` means; None where grid and block are both given, or neither.
+
+        ``"meta"`` is `meta`, ``"unit"`` is `blocks_per_program`.
+        """
+        if self.grid is not None or self.block is None:
+            return None
+        return {"meta": dict(self.meta or {}), "unit": self.blocks_per_program}
 
     def figures(self) -> Iterable[tuple[str, Figure]]:
         """Yield each figure with its field's name: grid, block (x, y, z), then shared memory."""

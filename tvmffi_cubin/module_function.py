@@ -60,7 +60,7 @@ class Function(tvm_ffi.Function):
     __signature__ = _PythonSignature()
 
     def __getitem__(self, shape: Any) -> Configured:
-        """Set grid, block and, optionally, the dynamic shared memory in bytes."""
+        """Set grid, block and, optionally, the dynamic shared memory in bytes; see `Configured`."""
         return Configured(self)[shape]
 
     def on(self, stream: Any) -> Configured:

@@ -340,7 +340,7 @@ def test_a_constant_of_args_can_be_a_condition(driver_stub):
         ({"attributes": {14: b""}}, ValueError, "has 0 bytes, a CUlaunchAttributeValue 1 to 64"),
         ({"attributes": {14: 50}}, TypeError, "is the bytes of its value, got int"),
         ({"attributes": [14]}, TypeError, "maps numbers of CUlaunchAttributeID"),
-        ({"grid": 4}, TypeError, "plain: grid and block go together, give both"),
+        ({"block": 4}, TypeError, "plain: grid and block go together, give both"),
         ({"launch_completion_event": "e"}, TypeError, "handle as an int, got str"),
         ({"programmatic_event": 7.5}, TypeError, "handle as an int, got float"),
         (

@@ -124,6 +124,8 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "kernels": ["a"],
                 "images": ["kernels"],
                 "shapes": CONSTANT,
+                "fixes_block": True,
+                "callers_grid": None,
             },
             {
                 "signature": "b(const int* x, long m, bool c) when c",
@@ -132,9 +134,32 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "kernels": ["b"],
                 "images": ["kernels"],
                 "shapes": CONSTANT,
+                "fixes_block": True,
+                "callers_grid": None,
             },
         ],
+        "fixes_block": True,
+        "callers_grid": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("grids", "common"),
+    [
+        ([{}, {}], {"meta": {}, "unit": 1}),
+        ([{"meta": {"B": 2}}, {"meta": {"B": 2}}], {"meta": {"B": 2}, "unit": 1}),
+        ([{"meta": {"B": 2}}, {"meta": {"B": 4}}], {"meta": None, "unit": 1}),
+        ([{}, {"blocks_per_program": 2}], None),
+        ([{}, {"grid": 1}], None),
+        ([{"grid": 1}, {}], None),
+    ],
+)
+def test_a_caller_s_grid_means_what_it_does_for_all_instances(grids, common):
+    made = [
+        bound((Launch(block=32, when=f"n == {i}", **options), kernel_ref("k(int n)")))
+        for i, options in enumerate(grids)
+    ]
+    assert dispatched("f", made).facts()["callers_grid"] == common
 
 
 # Instances that are never launched

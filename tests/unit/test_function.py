@@ -99,7 +99,7 @@ def test_the_remedy_for_conflicting_integers_works():
 
 
 def test_a_launch_without_a_shape_among_several_is_refused():
-    with pytest.raises(ValueError, match="kernel 'two': launch 2 of 2 has no shape, and callers"):
+    with pytest.raises(ValueError, match="kernel 'two': launch 2 of 2 has no grid, and callers"):
         bound("one(int n)", (Launch(), kernel_ref("two(int n)")), name="both")
 
 

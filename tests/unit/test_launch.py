@@ -49,8 +49,14 @@ def test_figures_are_named_by_axis():
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"grid": 1}, ValueError, "grid and block go together"),
-        ({"block": 1}, ValueError, "grid and block go together"),
+        ({"grid": 1}, ValueError, "a grid goes together with a block"),
+        ({"block": 1, "meta": [("B", 1)]}, TypeError, "meta maps names to constants, got list"),
+        ({"block": 1, "meta": {"B": [1]}}, TypeError, r"meta\['B'\] is an int, float, bool, str"),
+        ({"block": 1, "meta": {3: 1}}, TypeError, "meta: a name is a str, got int"),
+        ({"block": 1, "blocks_per_program": "n"}, TypeError, "blocks_per_program is an int, got"),
+        ({"block": 1, "blocks_per_program": 0}, ValueError, "blocks_per_program is 0, wanted 1"),
+        ({"grid": 1, "block": 1, "meta": {"B": 1}}, ValueError, "are for a grid that callers give"),
+        ({"blocks_per_program": 2}, ValueError, "are for a grid that callers give"),
         ({"grid": (), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 0"),
         ({"grid": (1, 2, 3, 4), "block": 1}, ValueError, "grid has 1 to 3 dimensions, got 4"),
         ({"grid": -1, "block": 1}, ValueError, "grid.x is -1, wanted 0 to 4294967295"),

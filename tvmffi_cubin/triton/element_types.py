@@ -68,7 +68,9 @@ def descriptor(type_: str) -> Descriptor | None:
             "descriptor in the kernel (tl.make_tensor_descriptor)"
         )
     if match is None:
-        raise ValueError(f"{type_!r} is no tensor descriptor, wanted such as tensordesc<fp16[64,64]>")
+        raise ValueError(
+            f"{type_!r} is no tensor descriptor, wanted such as tensordesc<fp16[64,64]>"
+        )
     shape = tuple(int(size) for size in match[2].split(","))
     return Descriptor(match[1].strip(), shape)
 

@@ -1,4 +1,4 @@
-"""Types with hints as Triton's ahead-of-time tool writes them: ``*fp32:16, i32:16, 1024, i32:1``."""
+"""Types with hints as Triton's ahead-of-time tool writes them: ``*fp32:16, 1024, i32:1``."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ToolchainError
 
-__all__ = ["OLDEST", "Installed", "installed"]
+__all__ = ["OLDEST", "Installed", "check_version", "installed"]
 
 OLDEST = (3, 6)
 """The oldest version whose kernels are known to be launched as described here."""
@@ -65,7 +65,7 @@ def installed() -> Installed:
     except Exception as error:
         raise ToolchainError(f"Triton cannot be imported: {error}") from error
     version = str(getattr(package, "__version__", "unknown"))
-    _check(version)
+    check_version(version)
     try:
         return Installed(
             version,
@@ -82,7 +82,14 @@ def installed() -> Installed:
         ) from error
 
 
-def _check(version: str) -> None:
+def check_version(version: str) -> None:
+    """Refuse versions that are too old.
+
+    Raises
+    ------
+    ToolchainError
+        It is one of them.
+    """
     match = re.match(r"(\d+)\.(\d+)", version)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         raise ToolchainError(

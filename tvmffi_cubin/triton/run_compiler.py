@@ -29,11 +29,15 @@ def parse_options(
     try:
         parsed = vars(backend.parse_options(dict(given)))
     except Exception as error:
-        raise ValueError(f"options: Triton refuses {given}: {error or type(error).__name__}") from error
+        raise ValueError(
+            f"options: Triton refuses {given}: {error or type(error).__name__}"
+        ) from error
     for name in given:
         if name not in parsed:
             known = ", ".join(sorted(parsed))
-            raise TypeError(f"options: Triton {triton.version} has no option {name!r}; it has {known}")
+            raise TypeError(
+                f"options: Triton {triton.version} has no option {name!r}; it has {known}"
+            )
     return dict(parsed)
 
 

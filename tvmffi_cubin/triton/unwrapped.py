@@ -86,9 +86,9 @@ def _settings(fn: Any, config: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         raise TypeError(f"config is a triton.Config, got {type(config).__name__}")
     if getattr(config, "pre_hook", None) is not None:
         raise ValueError(
-            "the configuration has a pre_hook, Python code that Triton runs before each launch, and "
-            "a shared object has none: if the kernel does not depend on it (a hook that sets the "
-            "block shape of descriptors is not needed), give a Config without it"
+            "the configuration has a pre_hook, Python code that Triton runs before each launch, "
+            "and a shared object has none: if the kernel does not depend on it (a hook that sets "
+            "the block shape of descriptors is not needed), give a Config without it"
         )
     names = fn.arg_names
     settings = config.all_kwargs()

@@ -1,4 +1,4 @@
-"""`Wanted`: the specialisation of a function that is to be compiled, from types or from examples."""
+"""`Wanted`: the specialisation of a function to be compiled, from types or from examples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from .hints import Hinted, parse_hinted, split
 from .installed import Installed
 
-__all__ = ["DIVISIBILITY", "Options", "Path", "Wanted", "specialise"]
+__all__ = ["DIVISIBILITY", "PLAIN", "Options", "Path", "Wanted", "specialise"]
 
 DIVISIBILITY = "tt.divisibility"
 _ALIGNED = 16
@@ -24,6 +24,9 @@ class Options:
 
     padding: str = "zero"
     tf32: bool = False
+
+
+PLAIN = Options()
 
 
 @dataclass
@@ -85,7 +88,9 @@ def specialise(
         path, name = (index,), param.name
         entry = entries.get(name, _MISSING)
         if entry is _MISSING and param.has_default:
-            entry = Hinted("constexpr", value=param.default) if param.is_constexpr else param.default
+            entry = (
+                Hinted("constexpr", value=param.default) if param.is_constexpr else param.default
+            )
         if name in constexprs:
             entry = Hinted("constexpr", value=constexprs[name])
         elif entry is _MISSING or (isinstance(entry, Hinted) and entry == Hinted("constexpr")):
@@ -94,7 +99,9 @@ def specialise(
             _take_hinted(made, path, name, entry)
         else:
             example = _example(triton, entry)
-            _take_example(made, path, name, example, _specialised(binder, fn, index, example), backend)
+            _take_example(
+                made, path, name, example, _specialised(binder, fn, index, example), backend
+            )
     return made
 
 
@@ -187,7 +194,7 @@ def _take_hinted(made: Wanted, path: Path, name: str, entry: Hinted) -> None:
 
 
 def _example(triton: Installed, value: Any) -> Any:
-    """Return an example that Triton specialises: of arrays without an address, one that it takes."""
+    """Return an example that Triton takes; arrays without an address it does not."""
     if isinstance(value, tuple):
         made = [_example(triton, item) for item in value]
         return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
@@ -205,8 +212,8 @@ def _specialised(binder: Any, fn: Any, index: int, example: Any) -> tuple[Any, A
         _, specialization, _ = binder(**arguments)
     except Exception as error:
         raise TypeError(
-            f"{_where(fn)}: argument {fn.arg_names[index]!r}: Triton takes no {type(example).__name__}"
-            f": {error}"
+            f"{_where(fn)}: argument {fn.arg_names[index]!r}: Triton takes no "
+            f"{type(example).__name__}: {error}"
         ) from error
     type_, key = specialization[index]
     return type_, key

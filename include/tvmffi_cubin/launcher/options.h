@@ -16,7 +16,8 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief What a caller sets for one call, in place of what the function says. */
 struct CallOptions {
   bool has_stream = false;
-  bool has_shape = false;
+  bool has_grid = false;
+  bool has_block = false;
   bool has_smem = false;
   CUstream stream = nullptr;
   int64_t grid[3] = {1, 1, 1};
@@ -81,7 +82,8 @@ __attribute__((always_inline)) inline int ReadOptions(const char* function, cons
         ReadOption(function, "block", args[4 + i], &options->block[i], &has_block) != 0) {
       return -1;
     }
-    options->has_shape |= has_grid || has_block;
+    options->has_grid |= has_grid;
+    options->has_block |= has_block;
   }
   if (ReadOption(function, "dynamic_smem_bytes", args[7], &options->dynamic_smem_bytes,
                  &options->has_smem) != 0) {

@@ -98,11 +98,12 @@ struct LaunchPlan {
   const Source* sources;
   int32_t num_sources;
   int32_t num_computed;
-  bool shaped;  // grid and block are known, else the caller gives them
+  bool has_grid;   // else the caller gives it
+  bool has_block;  // likewise
   bool reads_num_sms;
   // Null where there is nothing to evaluate. The caller's own figures are not: they may be given
   // because the launch's have no value for these arguments. (In registers: memory takes longer.)
-  void (*evaluate)(struct Evaluation*, bool own_shape, bool own_smem);
+  void (*evaluate)(struct Evaluation*, bool own_grid, bool own_block, bool own_smem);
   int32_t num_attributes;  // the most that `evaluate` sets
 };
 

@@ -87,6 +87,21 @@ __attribute__((noinline, cold)) inline int FailEvaluation(const LaunchSite& site
               is_condition ? "condition" : "expression", evaluation.where, evaluation.failure);
 }
 
+/*! \brief Raises that a launch has no grid, no block, or neither. */
+__attribute__((noinline, cold)) inline int FailShape(const LaunchSite& site, bool has_grid) {
+  const char* name = site.function.name;
+  if (!has_grid && site.function.launches[site.number].has_block) {
+    return Fail("TypeError",
+                "%s: the launch has no grid: call %s[grid](...), or give the function a "
+                "Launch(grid=..., block=...)",
+                SiteText(site).chars, name);
+  }
+  return Fail("TypeError",
+              "%s: the launch has no %s: call %s[grid, block](...), or give the function a "
+              "Launch(grid=..., block=...)",
+              SiteText(site).chars, has_grid ? "block" : "shape", name);
+}
+
 /*!
  * \brief Evaluates one launch into its configuration and its kernel parameters. Every call goes
  * through it, and the compiler would not inline it by itself.
@@ -96,11 +111,9 @@ __attribute__((always_inline)) inline int PrepareLaunch(const LaunchSite& site,
                                                         Evaluation* evaluation, void** params,
                                                         CUlaunchConfig* config) {
   const LaunchPlan& launch = site.function.launches[site.number];
-  if (!launch.shaped && !options.has_shape) {
-    return Fail("TypeError",
-                "%s: the launch has no shape: call %s[grid, block](...), or give the "
-                "function a Launch(grid=..., block=...)",
-                SiteText(site).chars, site.function.name);
+  const bool has_grid = launch.has_grid || options.has_grid;
+  if (__builtin_expect(!has_grid || !(launch.has_block || options.has_block), 0)) {
+    return FailShape(site, has_grid);
   }
   for (int i = 0; i < 3; ++i) {
     evaluation->grid[i] = options.grid[i];
@@ -108,7 +121,7 @@ __attribute__((always_inline)) inline int PrepareLaunch(const LaunchSite& site,
   }
   evaluation->dynamic_smem_bytes = options.dynamic_smem_bytes;
   if (launch.evaluate != nullptr) {
-    launch.evaluate(evaluation, !options.has_shape, !options.has_smem);
+    launch.evaluate(evaluation, !options.has_grid, !options.has_block, !options.has_smem);
   }
   if (__builtin_expect(evaluation->failure != nullptr, 0)) {
     return FailEvaluation(site, *evaluation);

@@ -41,11 +41,13 @@ constexpr Source sources_0_0[] = {
     {Source::kComputed, 0, nullptr},
     {Source::kComputed, 1, nullptr},
 };
-void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_0(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = e->Done("ceil_div(x.numel, 256)", e->CeilDiv(e->Numel(0), 256LL));
     e->grid[1] = e->Done("num_sms * 2", e->Mul(e->num_sms, 2LL));
     e->grid[2] = 1LL;
+  }
+  if (own_block) {
     e->block[0] = e->Done("min(256, max(x.shape[-1], 32)) + i", e->Add(e->Min(256LL, e->Max(e->Shape(0, -1), 32LL)), e->Integer(3)));
   }
   if (own_smem) e->dynamic_smem_bytes = e->Done("x.stride[0] * 16 % 1024", e->Mod(e->Mul(e->Stride(0, 0), 16LL), 1024LL));
@@ -53,7 +55,7 @@ void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
   e->Store(1, Kind::kFloat, 4, "(x.numel + 1) // 2", e->FloorDiv(e->Add(e->Numel(0), 1LL), 2LL));
 }
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 12, 2, true, true, evaluate_0_0, 0},
+    {&kernels[0], sources_0_0, 12, 2, true, true, true, evaluate_0_0, 0},
 };
 constexpr FunctionPlan function_0 = {"all", params_0, 9, launches_0, 1, 12, 0, 0, 0};
 

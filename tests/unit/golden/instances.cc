@@ -26,14 +26,16 @@ constexpr Source sources_0_0_0[] = {
     {Source::kArgument, 0, nullptr},
     {Source::kArgument, 1, nullptr},
 };
-void evaluate_0_0_0(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_0_0(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = e->Done("n // 4", e->FloorDiv(e->Integer(1), 4LL));
+  }
+  if (own_block) {
     e->block[0] = 64LL;
   }
 }
 constexpr LaunchPlan launches_0_0[] = {
-    {&kernels[0], sources_0_0_0, 2, 0, true, false, evaluate_0_0_0, 0},
+    {&kernels[0], sources_0_0_0, 2, 0, true, true, false, evaluate_0_0_0, 0},
 };
 void when_0_0(Evaluation* e) {
   e->Require("n % 4 == 0", (e->Mod(e->Integer(1), 4LL) == 0LL));
@@ -48,24 +50,28 @@ constexpr Source sources_0_1_0[] = {
     {Source::kArgument, 0, nullptr},
     {Source::kArgument, 1, nullptr},
 };
-void evaluate_0_1_0(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_1_0(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = e->Done("n", e->Integer(1));
+  }
+  if (own_block) {
     e->block[0] = 64LL;
   }
 }
 constexpr Source sources_0_1_1[] = {
     {Source::kArgument, 2, nullptr},
 };
-void evaluate_0_1_1(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_1_1(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = 1LL;
+  }
+  if (own_block) {
     e->block[0] = 1LL;
   }
 }
 constexpr LaunchPlan launches_0_1[] = {
-    {&kernels[1], sources_0_1_0, 2, 0, true, false, evaluate_0_1_0, 0},
-    {&kernels[2], sources_0_1_1, 1, 0, true, true, evaluate_0_1_1, 0},
+    {&kernels[1], sources_0_1_0, 2, 0, true, true, false, evaluate_0_1_0, 0},
+    {&kernels[2], sources_0_1_1, 1, 0, true, true, true, evaluate_0_1_1, 0},
 };
 void when_0_1(Evaluation* e) {
   e->Require("x.data_ptr != 0", (e->DataPtr(0) != 0LL));
@@ -73,7 +79,7 @@ void when_0_1(Evaluation* e) {
 }
 // u()
 constexpr LaunchPlan launches_0_2[] = {
-    {&kernels[3], nullptr, 0, 0, false, false, nullptr, 0},
+    {&kernels[3], nullptr, 0, 0, false, false, false, nullptr, 0},
 };
 constexpr Instance instances_0[] = {
     {{"f", params_0_0, 2, launches_0_0, 1, 2, 0, 0, 0}, "v(float4* x, int n) when n % 4 == 0", false, when_0_0},
@@ -91,15 +97,17 @@ constexpr Source sources_1_0[] = {
     {Source::kArgument, 0, nullptr},
     {Source::kArgument, 1, nullptr},
 };
-void evaluate_1_0(Evaluation* e, bool own_shape, bool own_smem) {
+void evaluate_1_0(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
   e->Require("n % 4 == 0", (e->Mod(e->Integer(1), 4LL) == 0LL));
-  if (own_shape) {
+  if (own_grid) {
     e->grid[0] = e->Done("n // 4", e->FloorDiv(e->Integer(1), 4LL));
+  }
+  if (own_block) {
     e->block[0] = 64LL;
   }
 }
 constexpr LaunchPlan launches_1[] = {
-    {&kernels[0], sources_1_0, 2, 0, true, false, evaluate_1_0, 0},
+    {&kernels[0], sources_1_0, 2, 0, true, true, false, evaluate_1_0, 0},
 };
 constexpr FunctionPlan function_1 = {"only", params_1, 2, launches_1, 1, 2, 0, 0, 0};
 

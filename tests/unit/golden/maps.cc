@@ -32,9 +32,11 @@ constexpr Source sources_0_0[] = {
     {Source::kTensorMap, 0, &map_0_0_1},
     {Source::kArgument, 2, nullptr},
 };
-void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_0(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = 1LL;
+  }
+  if (own_block) {
     e->block[0] = 1LL;
   }
 }
@@ -47,15 +49,17 @@ constexpr Source sources_0_1[] = {
     {Source::kArgument, 3, nullptr},
     {Source::kTensorMap, 0, &map_0_1_1},
 };
-void evaluate_0_1(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_1(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = 1LL;
+  }
+  if (own_block) {
     e->block[0] = 1LL;
   }
 }
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 3, 0, true, false, evaluate_0_0, 0},
-    {&kernels[1], sources_0_1, 2, 0, true, true, evaluate_0_1, 0},
+    {&kernels[0], sources_0_0, 3, 0, true, true, false, evaluate_0_0, 0},
+    {&kernels[1], sources_0_1, 2, 0, true, true, true, evaluate_0_1, 0},
 };
 constexpr FunctionPlan function_0 = {"both", params_0, 4, launches_0, 2, 5, 3, 0, 0};
 

@@ -27,7 +27,7 @@ constexpr Source sources_0_0[] = {
     {Source::kArgument, 3, nullptr},
 };
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 4, 0, false, false, nullptr, 0},
+    {&kernels[0], sources_0_0, 4, 0, false, false, false, nullptr, 0},
 };
 constexpr FunctionPlan function_0 = {"saxpy", params_0, 4, launches_0, 1, 4, 0, 0, 0};
 

@@ -33,14 +33,16 @@ constexpr Source sources_0_0[] = {
     {Source::kScratch, 0, &scratch_0_0_2},
     {Source::kArgument, 1, nullptr},
 };
-void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_0(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = e->Done("ceil_div(n, 256)", e->CeilDiv(e->Integer(1), 256LL));
+  }
+  if (own_block) {
     e->block[0] = 256LL;
   }
 }
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 4, 0, true, true, evaluate_0_0, 0},
+    {&kernels[0], sources_0_0, 4, 0, true, true, true, evaluate_0_0, 0},
 };
 constexpr FunctionPlan function_0 = {"reduce", params_0, 3, launches_0, 1, 4, 0, 0, 2};
 

@@ -27,9 +27,11 @@ constexpr Source sources_0_0[] = {
     {Source::kArgument, 0, nullptr},
     {Source::kArgument, 1, nullptr},
 };
-void evaluate_0_0(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_0(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = e->Done("x.numel", e->Numel(0));
+  }
+  if (own_block) {
     e->block[0] = 128LL;
   }
 }
@@ -37,15 +39,17 @@ constexpr Source sources_0_1[] = {
     {Source::kArgument, 1, nullptr},
     {Source::kArgument, 2, nullptr},
 };
-void evaluate_0_1(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_0_1(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = e->Done("x.numel", e->Numel(0));
+  }
+  if (own_block) {
     e->block[0] = 128LL;
   }
 }
 constexpr LaunchPlan launches_0[] = {
-    {&kernels[0], sources_0_0, 2, 0, true, false, evaluate_0_0, 0},
-    {&kernels[1], sources_0_1, 2, 0, true, false, evaluate_0_1, 0},
+    {&kernels[0], sources_0_0, 2, 0, true, true, false, evaluate_0_0, 0},
+    {&kernels[1], sources_0_1, 2, 0, true, true, false, evaluate_0_1, 0},
 };
 constexpr FunctionPlan function_0 = {"both", params_0, 3, launches_0, 2, 4, 0, 0, 0};
 
@@ -59,19 +63,21 @@ constexpr Source sources_1_0[] = {
     {Source::kArgument, 1, nullptr},
 };
 constexpr LaunchPlan launches_1[] = {
-    {&kernels[0], sources_1_0, 2, 0, false, false, nullptr, 0},
+    {&kernels[0], sources_1_0, 2, 0, false, false, false, nullptr, 0},
 };
 constexpr FunctionPlan function_1 = {"one", params_1, 2, launches_1, 1, 2, 0, 0, 0};
 
 // tick()
-void evaluate_2_0(Evaluation* e, bool own_shape, bool own_smem) {
-  if (own_shape) {
+void evaluate_2_0(Evaluation* e, bool own_grid, bool own_block, bool own_smem) {
+  if (own_grid) {
     e->grid[0] = 1LL;
+  }
+  if (own_block) {
     e->block[0] = 1LL;
   }
 }
 constexpr LaunchPlan launches_2[] = {
-    {&kernels[2], nullptr, 0, 0, true, false, evaluate_2_0, 0},
+    {&kernels[2], nullptr, 0, 0, true, true, false, evaluate_2_0, 0},
 };
 constexpr FunctionPlan function_2 = {"tick", nullptr, 0, launches_2, 1, 1, 0, 0, 0};
 

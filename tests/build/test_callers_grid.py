@@ -1,0 +1,138 @@
+"""Grids that callers give alone, of launches that fix their block."""
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Dispatch, Launch
+
+SOURCE = """
+extern "C" __global__ void k(float* x, int n) {}
+"""
+
+FUNCTIONS = {
+    "fixed": Launch(kernel="k", block=128, meta={"BLOCK": 64, "MODE": "fast"}),
+    "computed": Launch(kernel="k", block="n", dynamic_smem_bytes="n * 4"),
+    "clusters": Launch(kernel="k", block=32, cluster=2, blocks_per_program=2),
+    "shaped": Launch(kernel="k", grid="n", block=64),
+    "bare": Launch(kernel="k"),
+    "either": Dispatch(
+        [Launch(kernel="k", block=32, when="n < 10"), Launch(kernel="k", block=64)],
+    ),
+    "differing": Dispatch(
+        [
+            Launch(kernel="k", block=32, when="n < 10", meta={"BLOCK": 32}),
+            Launch(kernel="k", block=64, meta={"BLOCK": 64}),
+        ],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def mod(_own_environment: None) -> tc.Module:
+    return tc.load_inline("callers_grid", SOURCE, functions=FUNCTIONS, arch="sm_90")
+
+
+@pytest.fixture
+def x(driver_stub):
+    return cuda_array(driver_stub, 4)
+
+
+def shape(stub):
+    launch = stub.launches()[-1]
+    return launch.grid, launch.block
+
+
+@pytest.mark.parametrize(
+    ("grid", "wanted"),
+    [
+        (7, (7, 1, 1)),
+        ((7,), (7, 1, 1)),
+        ((7, 3), (7, 3, 1)),
+        ([7, 3, 2], (7, 3, 2)),
+        (lambda meta: 5, (5, 1, 1)),
+        (lambda meta: (-(-meta["n"] // meta["BLOCK"]), 2), (3, 2, 1)),
+        (lambda meta: (meta["x"].shape[0], len(meta["MODE"])), (4, 4, 1)),
+    ],
+)
+def test_a_grid_alone_is_numbers_or_a_function_of_arguments_and_constants(
+    mod, driver_stub, x, grid, wanted
+):
+    mod.fixed[grid](x, 129)
+    assert shape(driver_stub) == (wanted, (128, 1, 1))
+    mod.fixed[grid].call(n=129, x=x)
+    assert shape(driver_stub) == (wanted, (128, 1, 1))
+
+
+def test_a_grid_s_function_is_called_at_each_call_and_goes_with_other_options(mod, driver_stub, x):
+    with driver_stub.stream() as stream:
+        kept = mod.fixed[lambda meta: (meta["n"],)].on(stream).configure(priority=-1)
+        kept(x, 3)
+        kept(x, 4)
+        assert [launch.grid[0] for launch in driver_stub.launches()] == [3, 4]
+        assert {launch.stream for launch in driver_stub.launches()} == {stream}
+    assert all(8 in launch.attributes for launch in driver_stub.launches())
+
+
+def test_the_block_may_be_an_expression(mod, driver_stub, x):
+    mod.computed[9](x, 96)
+    assert shape(driver_stub) == ((9, 1, 1), (96, 1, 1))
+    assert driver_stub.launches()[-1].dynamic_smem_bytes == 384
+
+
+def test_a_grid_may_count_several_blocks_as_one(mod, driver_stub, x):
+    mod.clusters[3, 2](x, 1)
+    assert shape(driver_stub) == ((6, 2, 1), (32, 1, 1))
+    mod.clusters[lambda meta: 5](x, 1)
+    assert shape(driver_stub) == ((10, 1, 1), (32, 1, 1))
+    mod.clusters.configure(grid=4)(x, 1)
+    assert shape(driver_stub) == ((4, 1, 1), (32, 1, 1))
+
+
+def test_configure_sets_a_grid_alone_wherever_the_block_is_known(mod, driver_stub, x):
+    mod.shaped.configure(grid=(2, 3))(x, 1)
+    assert shape(driver_stub) == ((2, 3, 1), (64, 1, 1))
+    mod.fixed[lambda meta: 1 // 0].configure(grid=8)(x, 1)
+    assert shape(driver_stub) == ((8, 1, 1), (128, 1, 1))
+    mod.fixed.configure(grid=1, block=32)(x, 1)
+    assert shape(driver_stub) == ((1, 1, 1), (32, 1, 1))
+    with pytest.raises(TypeError, match="bare: grid and block go together"):
+        mod.bare.configure(grid=1)
+
+
+def test_instances_take_a_grid_together(mod, driver_stub, x):
+    mod.either[lambda meta: (meta["n"],)](x, 5)
+    assert shape(driver_stub) == ((5, 1, 1), (32, 1, 1))
+    mod.either[7](x, 50)
+    assert shape(driver_stub) == ((7, 1, 1), (64, 1, 1))
+    mod.differing[7](x, 5)
+    assert shape(driver_stub) == ((7, 1, 1), (32, 1, 1))
+    with pytest.raises(TypeError, match="^differing: its instances differ in what a grid's"):
+        mod.differing[lambda meta: 1](x, 5)
+
+
+def test_without_a_grid_the_call_says_how_to_give_one(mod, driver_stub, x):
+    with pytest.raises(TypeError, match=r"^fixed: the launch has no grid: call fixed\[grid\]\("):
+        mod.fixed(x, 1)
+    with pytest.raises(TypeError, match=r"^bare: the launch has no shape: call bare\[grid, block"):
+        mod.bare(x, 1)
+    assert not driver_stub.launches()
+
+
+@pytest.mark.parametrize(
+    ("grid", "error", "message"),
+    [
+        ((1, 2, 3, 4), ValueError, "grid has 1 to 3 dimensions, got 4"),
+        ("n", TypeError, "grid: got 'n', wanted an int"),
+        (lambda meta: 1.0, TypeError, "grid: got 1.0, wanted an int"),
+        (lambda meta: meta["m"], KeyError, "fixed: the grid asks for 'm'; there are BLOCK, MODE"),
+    ],
+)
+def test_what_is_no_grid_is_refused(mod, driver_stub, x, grid, error, message):
+    with pytest.raises(error, match=message):
+        mod.fixed[grid](x, 1)
+    assert not driver_stub.launches()
+
+
+def test_a_function_with_a_grid_is_shown(mod):
+    assert repr(mod.fixed[3]) == "<tvmffi_cubin.Function fixed[(3, 1, 1)]>"
