@@ -138,6 +138,7 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "callers_grid": None,
             },
         ],
+        "bound": [],
         "fixes_block": True,
         "callers_grid": None,
     }

@@ -14,7 +14,8 @@ PACKAGE = Path(tvmffi_cubin.__file__).parent
 ARGUMENTS = (
     "arguments dispatch embedding export figures files flag_files flag_paths given_image inline"
 )
-ARGUMENTS += " launch_meta link_options options over pch preprocessor_flags request source source_files"
+ARGUMENTS += " launch_meta link_options options over pch preprocessor_flags request source"
+ARGUMENTS += " source_files"
 TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
 COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix nvrtc_unit parallel"
@@ -26,7 +27,7 @@ READERS += " image_kind include_scan lz4 ptx sources"
 CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback folder key lock"
 CACHE += " observer private_folder workplace"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
-LOADED += " bound_values callers_grid stream"
+LOADED += " bound_values callers_grid destination stream"
 OTHERS = {
     f"{name}.py" for name in f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED}".split()
 }

@@ -317,5 +317,5 @@ def test_a_bare_map_is_still_bytes():
 
 
 def test_args_take_a_tensor_map_and_no_other_object():
-    with pytest.raises(TypeError, match="a TensorMap or a Scratch, got object"):
+    with pytest.raises(TypeError, match="a TensorMap, a Scratch or a Bound, got object"):
         Launch(args={"m": object()})
