@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from .bound_text import bound_text, slot_rows
 from .c_text import c_string, template
@@ -14,7 +13,7 @@ from .dispatched import Dispatched
 from .function import BoundParam, Function, KernelRef
 from .function_text import function_text, param_row
 
-__all__ = ["image_unit", "kernel_rows", "launcher_unit"]
+__all__ = ["image_unit", "kernel_rows", "launcher_unit", "manifest_unit"]
 
 _SMALL_SMEM = 48 * 1024
 _BLOCK_THREADS = 1024
@@ -56,10 +55,28 @@ def image_unit(
     )
 
 
+def manifest_unit(file: str, text: str, *, is_called: bool) -> str:
+    """Return the assembly text that embeds a manifest where it can be read without loading.
+
+    Parameters
+    ----------
+    file : str
+        The file that holds it.
+    text : str
+        Its content.
+    is_called : bool
+        Whether a launcher returns it; no two of those can be linked to one shared object.
+    """
+    names = ("__tvmffi_cubin_manifest", "__tvmffi_cubin_manifest_end") if is_called else ()
+    visible = "".join(f"    .globl {name}\n    .hidden {name}\n" for name in names)
+    return template("manifest.s.in").substitute(
+        file=file, checksum=zlib.crc32(text.encode()), visibility=visible
+    )
+
+
 def launcher_unit(
     functions: Sequence[Function | Dispatched],
     images: Sequence[str],
-    manifest: Mapping[str, Any],
 ) -> str:
     """Return the C++ text of a launcher.
 
@@ -69,8 +86,6 @@ def launcher_unit(
         What it exports.
     images : sequence of str
         Names of the images that the functions use.
-    manifest : mapping
-        What the shared object says of itself; kept in it as JSON.
     """
     kernels = kernel_rows(functions)
     rows = {ref.key: number for number, ref in enumerate(kernels)}
@@ -98,7 +113,6 @@ def launcher_unit(
         ),
         bound=bound,
         bound_exports=bound_exports,
-        manifest=c_string(json.dumps(manifest)),
     )
 
 

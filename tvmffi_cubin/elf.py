@@ -116,7 +116,7 @@ class _Reader(ElfFile):
         entries: list[str] = []
         names: dict[int, str] = {}
         rows, strings = self.symbols()
-        for index, offset, kind, _, other, section, _ in rows:
+        for index, offset, kind, _, other, section, _, _ in rows:
             if section == 0 or kind not in (1, _STT_FUNC):
                 continue
             name = self.string(strings, offset)

@@ -1,22 +1,31 @@
-"""Reads the frame of NVIDIA device images (cubin ELF64): header, sections, symbols.
+"""Reads the frame of ELF64 files, device images (cubins) and host ones: header, sections, symbols.
 
-The image is untrusted input: every offset is checked against its size, and the bytes read in all
-are bounded, so that a crafted image costs no more than a large honest one.
+The file is untrusted input: every offset is checked against its size, and the bytes read in all
+are bounded, so that a crafted file costs no more than a large honest one.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-__all__ = ["NOBITS", "ElfFile", "Section", "SymbolRow"]
+__all__ = ["DYNSYM", "NOBITS", "SYMTAB", "Content", "ElfFile", "Section", "SymbolRow"]
 
 NOBITS = 8
+SYMTAB = 2
+DYNSYM = 11
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
-_SYMTAB = 2
+
+
+class Content(Protocol):
+    """The bytes of a file, in memory or read as they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> bytes: ...
 
 
 class Section(NamedTuple):
@@ -39,17 +48,27 @@ class SymbolRow(NamedTuple):
     other: int
     section: int
     size: int
+    value: int
 
 
 class ElfFile:
-    """An image's sections and symbols; only bytes whose place was checked are ever read."""
+    """A file's sections and symbols; only bytes whose place was checked are ever read.
 
-    def __init__(self, data: bytes) -> None:
+    Parameters
+    ----------
+    data : Content
+        The file.
+    what : str
+        What messages call it.
+    """
+
+    def __init__(self, data: Content, *, what: str = "cubin") -> None:
         self.data = data
+        self.what = what
         # Sections may overlap in a crafted image; without a budget a small file could ask for
         # quadratic work.
         self.budget = 16 * len(data) + 65536
-        header = _HEADER.unpack_from(data)
+        header = _HEADER.unpack(data[: _HEADER.size])
         self.osabi: int = header[0][7]
         self.relocatable: bool = header[1] == 1
         self.flags: int = header[7]
@@ -66,12 +85,12 @@ class ElfFile:
         if offset + size > len(self.data):
             end = offset + size
             raise ValueError(
-                f"corrupt cubin: {what} ends at byte {end}, but the image has {len(self.data)}: "
-                "it is truncated or damaged"
+                f"corrupt {self.what}: {what} ends at byte {end}, but the image has "
+                f"{len(self.data)}: it is truncated or damaged"
             )
         self.budget -= size
         if self.budget < 0:
-            raise ValueError("corrupt cubin: its sections overlap")
+            raise ValueError(f"corrupt {self.what}: its sections overlap")
         return self.data[offset : offset + size]
 
     def table(self, layout: struct.Struct, section: Section, what: str) -> Iterator[Any]:
@@ -83,10 +102,10 @@ class ElfFile:
         """Return the name at an offset of a table of names."""
         end = table.find(b"\0", offset)
         if offset > len(table) or end < 0:
-            raise ValueError("corrupt cubin: a name lies outside its string table")
+            raise ValueError(f"corrupt {self.what}: a name lies outside its string table")
         self.budget -= end - offset
         if self.budget < 0:
-            raise ValueError("corrupt cubin: its names overlap")
+            raise ValueError(f"corrupt {self.what}: its names overlap")
         return table[offset:end].decode("utf-8", "replace")
 
     def _sections(self, offset: int, count: int, names: int) -> dict[str, Section]:
@@ -97,7 +116,7 @@ class ElfFile:
         names = zero[6] if names == 0xFFFF else names
         rows = list(_SECTION.iter_unpack(self.take(offset, count * 64, "the section table")))
         if names >= len(rows):
-            raise ValueError("corrupt cubin: it has no section names")
+            raise ValueError(f"corrupt {self.what}: it has no section names")
         strings = self.take(rows[names][4], rows[names][5], "the section names")
         self.rows = [Section(row[1], row[4], row[5], row[6], row[7]) for row in rows]
         table: dict[str, Section] = {}
@@ -112,18 +131,18 @@ class ElfFile:
             return b""
         return self.take(section.offset, section.size, f"section {name}")
 
-    def symbols(self) -> tuple[Iterator[SymbolRow], bytes]:
+    def symbols(self, kind: int = SYMTAB) -> tuple[Iterator[SymbolRow], bytes]:
         """Return the rows of the symbol table, and the table of their names for `string`."""
-        table = next((section for section in self.rows if section.type == _SYMTAB), None)
+        table = next((section for section in self.rows if section.type == kind), None)
         if table is None:
-            raise ValueError("corrupt cubin: it has no symbol table")
+            raise ValueError(f"corrupt {self.what}: it has no symbol table")
         if table.link >= len(self.rows):
-            raise ValueError("corrupt cubin: its symbol table has no names")
+            raise ValueError(f"corrupt {self.what}: its symbol table has no names")
         strtab = self.rows[table.link]
         strings = self.take(strtab.offset, strtab.size, "the string table")
         rows = self.table(_SYMBOL, table, "the symbol table")
         found = (
-            SymbolRow(index, name, info & 0xF, info >> 4, other, section, size)
-            for index, (name, info, other, section, _, size) in enumerate(rows)
+            SymbolRow(index, name, info & 0xF, info >> 4, other, section, size, value)
+            for index, (name, info, other, section, value, size) in enumerate(rows)
         )
         return found, strings

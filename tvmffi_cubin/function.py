@@ -11,6 +11,7 @@ from .cubin import Kernel
 from .cxx_type import CxxType, Param
 from .exported import Exported
 from .launch import Launch
+from .launch_facts import launch_facts
 from .tensor_map import TensorMap
 
 __all__ = [
@@ -263,4 +264,5 @@ class Function:
             "bound": [slot.facts() for slot in self.slots],
             "fixes_block": all(bound.launch.block is not None for bound in self.launches),
             "callers_grid": self.launches[0].launch.callers_grid,
+            "written": [launch_facts(bound.launch) for bound in self.launches],
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -36,6 +37,8 @@ from .toolset import Toolset
 __all__ = ["Job"]
 
 LAUNCHER = "launcher.cc"
+# The dots keep it from being an image's or a source's.
+_MANIFEST = "tvmffi_cubin.manifest.json"
 _FORWARDERS = "forwarders.cc"
 _VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 
@@ -61,6 +64,20 @@ class Job:
                 for x in codegen.kernel_rows(self.exports.functions)
             ],
             "images": {i.name: image_facts(i) for i in self.images},
+            "versions": self._versions(),
+        }
+
+    def _versions(self) -> dict[str, str]:
+        """Return what made the module, of the machine nothing but its compiler's version."""
+        from importlib import metadata
+
+        from . import __version__
+
+        compiler = self.tools.compiler_identity.splitlines()
+        return {
+            "tvmffi_cubin": __version__,
+            "tvm_ffi": metadata.version("apache-tvm-ffi"),
+            "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
         }
 
     def files_and_units(
@@ -81,10 +98,16 @@ class Job:
             )
             assembler = (os.fspath(toolchain.find_assembler()),)
             units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
+        if self.images:
+            text = json.dumps(manifest)
+            files[_MANIFEST] = text
+            is_called = bool(self.exports.functions)
+            files[f"{_MANIFEST}.s"] = codegen.manifest_unit(_MANIFEST, text, is_called=is_called)
+            units.append(Assembly(f"{_MANIFEST}.s", assembler, (_MANIFEST,)))
         if self.exports.functions:
             used = {b.kernel.image for f in self.exports.functions for b in f.launches}
             names = [image.name for image in self.images if image.name in used]
-            files[LAUNCHER] = codegen.launcher_unit(self.exports.functions, names, manifest)
+            files[LAUNCHER] = codegen.launcher_unit(self.exports.functions, names)
             flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
         self._add_host(files, units)

@@ -12,7 +12,6 @@ from typing import Any
 import tvm_ffi
 
 from .cubin import Cubin
-from .entry import read_entry
 from .errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .module_function import Function
 
@@ -59,14 +58,19 @@ class Module(tvm_ffi.Module):
     def manifest(self) -> Mapping[str, Any]:
         """What is known of functions, parameters, kernels, architectures.
 
-        The shared object itself says it; one that has only functions written in C++ does not, and
-        what was written down beside it when it was built is taken. Empty where there is neither.
+        The shared object itself says it. Empty where nothing in it was built by this package.
         """
         try:
             text = tvm_ffi.Module.get_function(self, "_tvmffi_cubin_manifest")()
         except AttributeError:
-            entry = read_entry(os.path.dirname(self.path))
-            return entry.facts if entry is not None else {}
+            # It has only functions written in C++, which do not return it.
+            from .artifact import open_artifact
+
+            try:
+                with open_artifact(self.path) as artifact:
+                    return artifact.manifest
+            except (OSError, ValueError):
+                return {}
         known: Mapping[str, Any] = json.loads(str(text))
         return known
 
@@ -77,32 +81,20 @@ class Module(tvm_ffi.Module):
 
     @cached_property
     def cubins(self) -> Mapping[str, Cubin]:
-        """The embedded images by name, read from the folder that the module was built in.
+        """The embedded images by name, read from the file that was loaded.
 
         Raises
         ------
         CubinError
-            The folder has only the shared object, as where that was copied elsewhere.
+            The file is gone, or another has taken its place.
         """
-        found = {}
-        for name, facts in self.manifest.get("images", {}).items():
-            path = os.path.join(os.path.dirname(self.path), facts["file"])
-            try:
-                with open(path, "rb") as file:
-                    image = file.read()
-            except OSError as error:
-                raise CubinError(
-                    f"image {name!r} of {self.path} is not beside it: {error}"
-                ) from None
-            found[name] = Cubin(
-                image,
-                facts["arch"],
-                facts["lowered_names"],
-                facts["log"],
-                facts.get("kind", "cubin"),
-                facts.get("cuda_version", ""),
-            )
-        return found
+        from .artifact import open_artifact
+
+        try:
+            with open_artifact(self.path) as artifact:
+                return artifact.cubins(self.manifest.get("images", {}))
+        except (OSError, ValueError) as error:
+            raise CubinError(f"the images of {self.path} cannot be read: {error}") from None
 
     def preload(self, device: Any = None) -> None:
         """Load the generated functions' images and kernels on a device, before any launch there.

@@ -50,6 +50,7 @@ GENERATORS = (
     "kernel_signature.py",
     "launch.py",
     "launch_attributes.py",
+    "launch_facts.py",
     "launcher_object.py",
     "leading_includes.py",
     "map_binding.py",
@@ -81,6 +82,7 @@ GENERATORS = (
     "templates/launcher_dispatch.cc.in",
     "templates/launcher_export.cc.in",
     "templates/launcher_function.cc.in",
+    "templates/manifest.s.in",
 )
 """Files of this package, on whose content every key depends."""
 

@@ -1,6 +1,5 @@
 """Text of the launcher and of the units that embed images."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -17,8 +16,8 @@ from tvmffi_cubin.dispatched import dispatched
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
 
-def text_of(*functions, images=None, manifest=None) -> str:
-    return codegen.launcher_unit(functions, images or ["kernels"], manifest or {})
+def text_of(*functions, images=None) -> str:
+    return codegen.launcher_unit(functions, images or ["kernels"])
 
 
 # Golden files
@@ -72,10 +71,7 @@ def test_several_functions_launches_and_images():
     shape = Launch(grid="x.numel", block=128)
     both = bound((shape, one), (shape, two), name="both", doc="One, then two.")
     functions = (both, bound((Launch(), one), name="one"), bound("tick()", name="tick"))
-    manifest = {"name": 'a "module"', "functions": {"both": {"doc": "é ?? \\ \n"}}}
-    golden_file.check(
-        "several.cc", text_of(*functions, images=["kernels", "extra"], manifest=manifest)
-    )
+    golden_file.check("several.cc", text_of(*functions, images=["kernels", "extra"]))
 
 
 def test_a_function_of_several_instances_beside_one_with_a_condition():
@@ -135,7 +131,7 @@ def test_static_shared_memory_lessens_what_needs_no_opt_in():
 
 
 def test_the_same_input_gives_the_same_text():
-    make = lambda: text_of(bound(SAXPY), manifest={"b": 1, "a": {"d": 2, "c": 3}})  # noqa: E731
+    make = lambda: text_of(bound(SAXPY))  # noqa: E731
     assert make() == make()
 
 
@@ -167,8 +163,6 @@ def test_awkward_text_survives_as_a_c_string(text):
     assert max(map(len, literal.split("\n"))) <= 4 * 1000 + 2
 
 
-def test_the_manifest_is_json_in_the_text():
-    manifest = {"name": "m", "doc": 'quotes " and \u2028 and \\'}
-    text = text_of(bound(SAXPY), manifest=manifest)
-    literal = text.split("_tvmffi_cubin_manifest")[1].split("kText[] =\n")[1].split(";\n")[0]
-    assert json.loads(unquoted(literal)) == manifest
+def test_a_manifest_is_a_note_whose_names_are_local_but_for_a_launcher():
+    golden_file.check("manifest.s", codegen.manifest_unit("m.json", "{}", is_called=True))
+    assert ".globl" not in codegen.manifest_unit("m.json", "{}", is_called=False)

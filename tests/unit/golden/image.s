@@ -26,4 +26,18 @@ __tvmffi_cubin_image_kernels:
     .quad __tvm_ffi__cubin_kernels_end
     .quad .Larches_kernels
     .quad .Lcuda_version_kernels
+    # Where the image lies, for those who read the file: its distance from here, its size, its name.
+    .section .note.tvmffi_cubin,"a",%note
+    .balign 4
+    .long 13
+    .long 2f - 1f
+    .long 2
+    .asciz "tvmffi_cubin"
+    .balign 4
+1:
+    .quad __tvm_ffi__cubin_kernels - 1b
+    .quad __tvm_ffi__cubin_kernels_end - __tvm_ffi__cubin_kernels
+    .asciz "kernels"
+2:
+    .balign 4
     .section .note.GNU-stack,"",%progbits

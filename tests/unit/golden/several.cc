@@ -3,6 +3,8 @@
 
 EMBED_CUBIN(kernels);
 EMBED_CUBIN(extra);
+extern "C" __attribute__((visibility("hidden"))) const char __tvmffi_cubin_manifest[];
+extern "C" __attribute__((visibility("hidden"))) const char __tvmffi_cubin_manifest_end[];
 
 namespace {
 using namespace tvmffi_cubin;
@@ -155,7 +157,6 @@ TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_occupancy) {
 
 TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_manifest) {
   (void)args, (void)num_args;
-  static constexpr char kText[] =
-"{\042name\042: \042a \134\042module\134\042\042, \042functions\042: {\042both\042: {\042doc\042: \042\134u00e9 \077\077 \134\134 \134n\042}}}";
-  return ReturnText(kText, sizeof(kText) - 1, result);
+  const size_t size = static_cast<size_t>(__tvmffi_cubin_manifest_end - __tvmffi_cubin_manifest);
+  return ReturnText(__tvmffi_cubin_manifest, size, result);
 }

@@ -1,0 +1,206 @@
+"""`Artifact`: what a host object or shared object carries of this package's: manifest, images."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .cubin import Cubin
+from .elf_file import DYNSYM, SYMTAB, Content
+from .host_elf import FileContent, HostElf
+
+__all__ = [
+    "NOTE_IMAGE",
+    "NOTE_MANIFEST",
+    "NOTE_OWNER",
+    "Artifact",
+    "EmbeddedBytes",
+    "open_artifact",
+    "read_artifact",
+]
+
+NOTE_OWNER = b"tvmffi_cubin"
+NOTE_MANIFEST, NOTE_IMAGE = 0x101, 0x102
+_PLACE = struct.Struct("<qQ")
+_SCHEMA = 1
+_IMAGE = "__tvm_ffi__cubin_"
+_FUNCTION = "__tvm_ffi_"
+# How the names of functions begin that tell of others, or of the module.
+_APART = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
+_GLOBAL = 1
+
+
+@dataclass(frozen=True)
+class EmbeddedBytes:
+    """Where an image lies in the file."""
+
+    name: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What a file carries.
+
+    Attributes
+    ----------
+    manifest : mapping
+        What it says of itself, see `Module.manifest`; of several that were linked, together. Empty
+        where nothing of it was built here.
+    embedded : tuple of EmbeddedBytes
+        The images.
+    exports : tuple of str
+        The functions that tvm-ffi finds in it, as far as its symbols tell.
+    is_object : bool
+        Whether it is yet to be linked.
+    """
+
+    manifest: Mapping[str, Any]
+    embedded: tuple[EmbeddedBytes, ...]
+    exports: tuple[str, ...]
+    is_object: bool
+    content: Content = field(repr=False, compare=False)
+
+    def cubins(self, expected: Mapping[str, Any]) -> dict[str, Cubin]:
+        """Return the images by name.
+
+        Parameters
+        ----------
+        expected : mapping
+            What a manifest says of some of them.
+
+        Raises
+        ------
+        ValueError
+            One is no image, or not the one that the manifest tells of.
+        """
+        facts = {**self.manifest.get("images", {}), **expected}
+        found = {}
+        for where in self.embedded:
+            image, known = self.image(where), facts.get(where.name)
+            if known is None:
+                from .image import read_image
+
+                label = f"image {where.name!r}"
+                found[where.name] = read_image(where.name, Cubin(image, ""), label=label).cubin
+            elif known["bytes"] != where.size:
+                raise ValueError(f"image {where.name!r} is another than when it was loaded")
+            else:
+                found[where.name] = _cubin(image, known)
+        if missing := expected.keys() - found.keys():
+            raise ValueError(f"it has no image {min(missing)!r} any more")
+        return found
+
+    def image(self, where: EmbeddedBytes) -> bytes:
+        """Return the bytes of an image."""
+        return self.content[where.offset : where.offset + where.size]
+
+
+def _cubin(image: bytes, facts: Mapping[str, Any]) -> Cubin:
+    return Cubin(
+        image,
+        facts["arch"],
+        facts["lowered_names"],
+        facts["log"],
+        facts["kind"],
+        facts["cuda_version"],
+    )
+
+
+def read_artifact(content: Content) -> Artifact:
+    """Read a file without loading it.
+
+    Raises
+    ------
+    ValueError
+        It is no ELF object or shared object, or damaged; the message says what.
+    """
+    try:
+        return _read(HostElf(content))
+    except (struct.error, RecursionError, UnicodeDecodeError) as error:
+        raise ValueError(f"corrupt ELF file: {error}") from None
+
+
+@contextmanager
+def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
+    """Read a file; its images can be read as long as it is open.
+
+    Raises
+    ------
+    OSError, ValueError
+        It cannot be read; see `read_artifact`.
+    """
+    with open(path, "rb") as file:
+        yield read_artifact(FileContent(file.fileno()))
+
+
+def _read(file: HostElf) -> Artifact:
+    manifests, embedded = [], []
+    for note in file.notes(NOTE_OWNER):
+        if note.type == NOTE_MANIFEST:
+            manifests.append(_manifest(note.data))
+        elif note.type == NOTE_IMAGE and not file.is_object:
+            embedded.append(_noted_image(file, note.offset, note.data))
+    known = {image.offset for image in embedded}
+    # Of an object the notes are not relocated; and images may have been embedded by other tools.
+    embedded += [image for image in _symbol_images(file) if image.offset not in known]
+    exports = tuple(_exports(file))
+    return Artifact(_joined(manifests), tuple(embedded), exports, file.is_object, file.data)
+
+
+def _manifest(data: bytes) -> dict[str, Any]:
+    text = data[4:]
+    if data[:4] != zlib.crc32(text).to_bytes(4, "little"):
+        raise ValueError("its manifest is damaged: its checksum is another")
+    manifest = json.loads(text)
+    if manifest.get("schema") != _SCHEMA:
+        raise ValueError(
+            f"its manifest has the form {manifest.get('schema')!r}, this version reads {_SCHEMA}: "
+            "read it with the version of tvmffi_cubin that made it"
+        )
+    return dict(manifest)
+
+
+def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return one manifest; the first is the module's own, the others those of objects in it."""
+    if not manifests:
+        return {}
+    joined = dict(manifests[0])
+    for key in ("functions", "images"):
+        joined[key] = {k: v for one in reversed(manifests) for k, v in one[key].items()}
+    joined["kernels"] = [row for one in manifests for row in one["kernels"]]
+    return joined
+
+
+def _noted_image(file: HostElf, offset: int, data: bytes) -> EmbeddedBytes:
+    distance, size = _PLACE.unpack_from(data)
+    name = data[_PLACE.size :].rstrip(b"\0").decode()
+    return EmbeddedBytes(name, file.place(file.address(offset) + distance, size), size)
+
+
+def _symbol_images(file: HostElf) -> Iterator[EmbeddedBytes]:
+    rows = {
+        symbol.name: symbol.row
+        for symbol in file.symbols(SYMTAB)
+        if symbol.name.startswith(_IMAGE)
+    }
+    for name, row in rows.items():
+        end = rows.get(f"{name}_end")
+        if end is not None:
+            offset, size = file.range_of(row, end)
+            yield EmbeddedBytes(name.removeprefix(_IMAGE), offset, size)
+
+
+def _exports(file: HostElf) -> Iterator[str]:
+    for symbol in file.symbols(SYMTAB if file.is_object else DYNSYM):
+        name = symbol.name.removeprefix(_FUNCTION)
+        is_function = symbol.name.startswith(_FUNCTION) and not name.startswith(_APART)
+        if is_function and symbol.row.binding == _GLOBAL:
+            yield name
