@@ -86,10 +86,11 @@ class Artifact:
         for where in self.embedded:
             image, known = self.image(where), facts.get(where.name)
             if known is None:
+                from .given_image import GivenImage
                 from .image import read_image
 
-                label = f"image {where.name!r}"
-                found[where.name] = read_image(where.name, Cubin(image, ""), label=label).cubin
+                given = GivenImage(f"image {where.name!r}", image)
+                found[where.name] = read_image(where.name, given).cubin
             elif known["bytes"] != where.size:
                 raise ValueError(f"image {where.name!r} is another than when it was loaded")
             else:
@@ -111,6 +112,7 @@ def _cubin(image: bytes, facts: Mapping[str, Any]) -> Cubin:
         facts["log"],
         facts["kind"],
         facts["cuda_version"],
+        facts.get("signatures", {}),
     )
 
 
@@ -187,9 +189,7 @@ def _noted_image(file: HostElf, offset: int, data: bytes) -> EmbeddedBytes:
 
 def _symbol_images(file: HostElf) -> Iterator[EmbeddedBytes]:
     rows = {
-        symbol.name: symbol.row
-        for symbol in file.symbols(SYMTAB)
-        if symbol.name.startswith(_IMAGE)
+        symbol.name: symbol.row for symbol in file.symbols(SYMTAB) if symbol.name.startswith(_IMAGE)
     }
     for name, row in rows.items():
         end = rows.get(f"{name}_end")

@@ -19,7 +19,14 @@ from string import Template
 
 from .demangle import demangle
 
-__all__ = ["driver_functions", "explain_undefined", "forwarder_unit", "link_flags", "remedies"]
+__all__ = [
+    "cudart_flags",
+    "driver_functions",
+    "explain_undefined",
+    "forwarder_unit",
+    "link_flags",
+    "remedies",
+]
 
 _DECLARED = re.compile(r"^\s*CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\(", re.MULTILINE)
 _RENAMED = re.compile(
@@ -76,7 +83,7 @@ def _template() -> Template:
     return Template(path.read_text(encoding="utf-8"))
 
 
-def link_flags(extra: Sequence[str], cudart: Path | None) -> tuple[str, ...]:
+def link_flags(extra: Sequence[str]) -> tuple[str, ...]:
     """Return the linker flags of a wrapper: its user's, less CUDA's libraries, and ours.
 
     ``-lcuda`` and ``-lcudart`` are taken out: a machine without a toolkit has neither file, the
@@ -86,15 +93,23 @@ def link_flags(extra: Sequence[str], cudart: Path | None) -> tuple[str, ...]:
     ----------
     extra : sequence of str
         The user's own flags.
-    cudart : Path or None
-        The wheel's ``libcudart.so.<major>``; linked where the wrapper calls it.
     """
     kept = [flag for flag in extra if flag.strip() not in ("-lcuda", "-lcudart")]
-    ours = ["-Wl,--gc-sections"]
-    if cudart is not None:
-        ours += ["-Wl,--as-needed", str(cudart), "-Wl,--no-as-needed"]
-        ours += ["-Xlinker", "-rpath", "-Xlinker", str(cudart.parent)]
-    return (*ours, *kept)
+    return ("-Wl,--gc-sections", *kept)
+
+
+def cudart_flags(cudart: Path) -> tuple[str, ...]:
+    """Return the linker flags of a wrapper that calls the runtime wheel's library.
+
+    Others have none of them: the folder that it is found in is one of this machine.
+
+    Parameters
+    ----------
+    cudart : Path
+        The wheel's ``libcudart.so.<major>``.
+    """
+    library = ("-Wl,--as-needed", str(cudart), "-Wl,--no-as-needed")
+    return (*library, "-Xlinker", "-rpath", "-Xlinker", str(cudart.parent))
 
 
 def explain_undefined(output: str) -> list[str]:

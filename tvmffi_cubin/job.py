@@ -40,6 +40,7 @@ LAUNCHER = "launcher.cc"
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
 _FORWARDERS = "forwarders.cc"
+_MAY_BE_UNDEFINED = re.compile(r"undefs|unresolved-symbols")
 _VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 
 
@@ -169,8 +170,13 @@ class Job:
         if self.sources.has_host:
             cuda = self.tools.cuda
             flags = self.request.ldflags
+            further: tuple[str, ...] = ()
             if cuda is not None:
-                flags = forwarders.link_flags(flags, cuda.cudart)
+                flags = forwarders.link_flags(flags)
+                further = () if cuda.cudart is None else forwarders.cudart_flags(cuda.cudart)
+                if any(map(_MAY_BE_UNDEFINED.search, flags)):
+                    # Then no failure tells that the library is needed.
+                    flags, further = (*flags, *further), ()
             flags = (*library_flags([x.path for x in given if x.is_shared]), *flags)
             objects = tuple(binary.path for binary in given)
             required = self._required()
@@ -179,6 +185,7 @@ class Job:
                 libraries,
                 flags,
                 objects=objects,
+                further_flags=further,
                 required=required,
                 local_symbols=local_symbols,
             )

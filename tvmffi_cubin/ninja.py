@@ -157,6 +157,8 @@ def _link(plan: BuildPlan) -> str:
         # Some compilers call their own small functions for atomics; those are no part of libc.
         command.append("-lgcc")
     run = _shell([*command, *link.flags])
+    if link.further_flags:
+        run = f"{run} 2>/dev/null || {_shell([*command, *link.flags, *link.further_flags])}"
     if link.linker and not link.flags:
         separate = [word for option in options for word in option.split(",")]
         direct = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]

@@ -114,6 +114,8 @@ class Link:
         What was compiled elsewhere, by path; linked after the units' objects.
     flags : tuple of str
         The user's own, after everything else.
+    further_flags : tuple of str
+        Added after those where it does not link without them.
     bare : bool
         Link no C or C++ runtime: for units that call nothing but C functions, which the process
         has anyway. It takes a third of the time.
@@ -133,6 +135,7 @@ class Link:
     objects: tuple[str, ...] = ()
     bare: bool = False
     linker: str | None = None
+    further_flags: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     no_undefined: bool = True
     local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
@@ -142,6 +145,7 @@ class Link:
         _check_paths("libraries", self.libraries)
         _check_paths("objects", self.objects)
         _check_words("flags", self.flags)
+        _check_words("further_flags", self.further_flags)
         _check_words("required", self.required)
         _check_words("local_symbols", self.local_symbols)
         if self.linker is not None:

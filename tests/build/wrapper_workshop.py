@@ -73,10 +73,14 @@ class Workshop:
 
     def link(self, name: str, objects: Sequence[str], extra: Sequence[str] = ()) -> Path:
         paths = tvm_ffi_paths()
+        cudart = find_cuda().cudart if extra else None
+        libraries = forwarders.link_flags(extra)
+        if cudart is not None:
+            libraries += forwarders.cudart_flags(cudart)
         run(
             *self.compiler, "-shared", "-o", f"{name}.so", *objects, "kernels.s.o",
             "forwarders.cc.o", "-Wl,-z,now", "-Wl,-z,defs", "-Wl,--version-script=exports.map",
-            paths.library, *forwarders.link_flags(extra, find_cuda().cudart), cwd=self.folder,
+            paths.library, *libraries, cwd=self.folder,
         )  # fmt: skip
         return self.folder / f"{name}.so"
 

@@ -77,11 +77,11 @@ class TestDriverFunctions:
 
 class TestLinkFlags:
     def test_leave_cuda_s_own_libraries_out_and_keep_the_rest_in_order(self) -> None:
-        flags = forwarders.link_flags(["-lcuda", "-L/x", "-lcudart", "-lfoo"], None)
+        flags = forwarders.link_flags(["-lcuda", "-L/x", "-lcudart", "-lfoo"])
         assert flags == ("-Wl,--gc-sections", "-L/x", "-lfoo")
 
     def test_link_the_wheel_s_runtime_only_as_needed(self) -> None:
-        flags = forwarders.link_flags([], Path("/a b/libcudart.so.12"))
+        flags = forwarders.cudart_flags(Path("/a b/libcudart.so.12"))
         at = flags.index("/a b/libcudart.so.12")
         assert (flags[at - 1], flags[at + 1]) == ("-Wl,--as-needed", "-Wl,--no-as-needed")
         assert flags[-1] == "/a b"

@@ -28,9 +28,9 @@ CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback fol
 CACHE += " observer private_folder workplace"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values callers_grid destination stream"
-OTHERS = {
-    f"{name}.py" for name in f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED}".split()
-}
+ARTIFACTS = "artifact host_elf"
+ALL = f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED} {ARTIFACTS}"
+OTHERS = {f"{name}.py" for name in ALL.split()}
 
 
 def test_a_new_module_is_put_among_the_generators_or_the_others():

@@ -31,7 +31,7 @@ __tvmffi_cubin_image_kernels:
     .balign 4
     .long 13
     .long 2f - 1f
-    .long 2
+    .long 0x102
     .asciz "tvmffi_cubin"
     .balign 4
 1:

@@ -3,7 +3,7 @@
     .balign 4
     .long 13
     .long 2f - 1f
-    .long 1
+    .long 0x101
     .asciz "tvmffi_cubin"
     .balign 4
 1:

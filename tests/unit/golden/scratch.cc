@@ -3,6 +3,8 @@
 #include <tvmffi_cubin/launcher/scratch_plan.h>
 
 EMBED_CUBIN(kernels);
+extern "C" __attribute__((visibility("hidden"))) const char __tvmffi_cubin_manifest[];
+extern "C" __attribute__((visibility("hidden"))) const char __tvmffi_cubin_manifest_end[];
 
 namespace {
 using namespace tvmffi_cubin;
@@ -86,7 +88,6 @@ TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_occupancy) {
 
 TVMFFI_CUBIN_EXPORT(_tvmffi_cubin_manifest) {
   (void)args, (void)num_args;
-  static constexpr char kText[] =
-"{}";
-  return ReturnText(kText, sizeof(kText) - 1, result);
+  const size_t size = static_cast<size_t>(__tvmffi_cubin_manifest_end - __tvmffi_cubin_manifest);
+  return ReturnText(__tvmffi_cubin_manifest, size, result);
 }

@@ -1,0 +1,187 @@
+"""A shared object by itself: what it needs, what it says, and that tvm-ffi alone loads it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tvm_ffi
+from stub.driver_stub import DriverStub
+from wrapper_sources import DRIVER, KERNELS
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import CubinError
+from tvmffi_cubin.toolchain import tvm_ffi_paths
+
+SAXPY = r"""
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+"""
+FUNCTIONS = {"saxpy": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"})}
+# What a wrapper in C++ is linked with anyway.
+CPP_RUNTIME = {"libstdc++.so.6", "libgcc_s.so.1", "libc.so.6", "libm.so.6"}
+
+# A process that has tvm-ffi and numpy, and no compiler, no kernel language and none of ours.
+LOADER = """
+import ctypes, struct, sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        blocked = ("tvmffi_cubin", "triton", "nvidia", "cuda", "cupy", "ninja", "tree_sitter")
+        if name.split(".")[0] in blocked:
+            raise ImportError(f"blocked: {name}")
+sys.meta_path.insert(0, Blocker())
+sys.path[:] = [p for p in sys.path if p not in sys.argv[2:]]
+import tvm_ffi
+mod = tvm_ffi.load_module(sys.argv[1])
+try:
+    mod.saxpy(2.0, 1, 2)
+except TypeError as error:
+    print(error)
+print(mod._tvmffi_cubin_manifest()[:9])
+for name in ("tvmffi_cubin", "triton", "nvidia"):
+    try:
+        __import__(name)
+    except ImportError:
+        continue
+    raise SystemExit(f"{name} can be imported")
+mod.saxpy.__call__  # stays a function
+mod._tvmffi_cubin_preload(0)
+"""
+
+
+def run(*command: str | Path, **options) -> str:
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False, **options
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def needed(path: str | Path) -> set[str]:
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", path)))
+
+
+@pytest.fixture(scope="module")
+def launcher_so(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("launcher") / "libsaxpy.so"
+    made = tc.build_inline("saxpy", SAXPY, functions=FUNCTIONS, arch="sm_90", output=path)
+    assert made == str(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def wrapper_so(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("wrapper") / "libwrapper.so"
+    tc.build_inline("wrapper", [KERNELS, DRIVER], arch="sm_90", output=path)
+    return path
+
+
+def test_a_launcher_needs_tvm_ffi_alone(launcher_so: Path):
+    assert needed(launcher_so) <= {"libtvm_ffi.so"}
+
+
+def test_a_wrapper_needs_no_more_than_any_code_in_cpp(wrapper_so: Path):
+    libraries = {name for name in needed(wrapper_so) if not name.startswith("ld-linux")}
+    assert libraries <= {"libtvm_ffi.so", *CPP_RUNTIME}
+
+
+@pytest.mark.parametrize("which", ["launcher_so", "wrapper_so"])
+def test_nothing_of_this_machine_is_in_it(which: str, request: pytest.FixtureRequest):
+    path = request.getfixturevalue(which)
+    dynamic = run("readelf", "-dW", path)
+    assert "RUNPATH" not in dynamic
+    assert "RPATH" not in dynamic
+    data = path.read_bytes()
+    for place in (os.environ["TVMFFI_CUBIN_CACHE_DIR"], str(path.parent)):
+        assert place.encode() not in data
+
+
+def test_tvm_ffi_alone_loads_and_launches_it(launcher_so: Path, driver_stub: DriverStub):
+    paths = [path for path in sys.path if (Path(path or ".") / "tvmffi_cubin").is_dir()]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment["PYTHONNOUSERSITE"] = "1"
+    output = run(sys.executable, "-c", LOADER, launcher_so, *paths, env=environment, cwd="/")
+    assert "saxpy" in output.splitlines()[0]
+    assert output.splitlines()[1] == '{"schema"'
+
+
+def test_cpp_without_python_loads_and_launches_it(
+    launcher_so: Path, driver_stub: DriverStub, tmp_path: Path
+):
+    source = tmp_path / "main.cc"
+    source.write_text(
+        "#include <cstdio>\n#include <tvm/ffi/extra/module.h>\n#include <tvm/ffi/function.h>\n"
+        "int main(int, char** argv) {\n"
+        "  tvm::ffi::Module mod = tvm::ffi::Module::LoadFromFile(argv[1]);\n"
+        '  mod->GetFunction("_tvmffi_cubin_preload").value()(0);\n'
+        '  auto text = mod->GetFunction("_tvmffi_cubin_manifest").value()();\n'
+        "  std::puts(text.cast<tvm::ffi::String>().c_str());\n}\n"
+    )
+    paths = tvm_ffi_paths()
+    folder = paths.library.parent
+    run(
+        "g++", "-std=c++17", "-o", tmp_path / "main", source, f"-I{paths.include}",
+        paths.library, f"-Wl,-rpath,{folder}",
+    )  # fmt: skip
+    assert '"name": "saxpy"' in run(tmp_path / "main", launcher_so)
+
+
+@pytest.mark.parametrize("which", ["launcher_so", "wrapper_so"])
+def test_its_images_are_read_from_it_alone(
+    which: str, request: pytest.FixtureRequest, tmp_path: Path
+):
+    path = request.getfixturevalue(which)
+    alone = tmp_path / "alone.so"
+    shutil.copy(path, alone)
+    mod = tc.load_module(alone)
+    (cubin,) = mod.cubins.values()
+    assert cubin.arch == "sm_90"
+    assert cubin.kernels
+    assert cubin.image in path.read_bytes()
+    assert mod.manifest["versions"]["tvmffi_cubin"] == tc.__version__
+    assert list(mod.manifest["images"]) == ["kernels"]
+
+
+def test_stripping_takes_neither_manifest_nor_images(launcher_so: Path, tmp_path: Path):
+    stripped = tmp_path / "stripped.so"
+    run("strip", "-o", stripped, launcher_so)
+    mod = tc.load_module(stripped)
+    assert mod.functions == ("saxpy",)
+    assert mod.cubins["kernels"].image == tc.load_module(launcher_so).cubins["kernels"].image
+
+
+def test_the_manifest_says_how_functions_launch(launcher_so: Path):
+    facts = tc.load_module(launcher_so).manifest["functions"]["saxpy"]
+    assert facts["written"] == [
+        {"grid": ["ceil_div(n, 256)"], "block": [256], "args": {"n": "x.numel"}}
+    ]
+
+
+def test_another_file_in_its_place_is_not_taken_for_it(launcher_so: Path, tmp_path: Path):
+    path = tmp_path / "x.so"
+    shutil.copy(launcher_so, path)
+    mod = tc.load_module(path)
+    assert mod.functions
+    path.unlink()
+    with pytest.raises(CubinError, match="cannot be read"):
+        mod.cubins  # noqa: B018
+    path.write_bytes(b"\x7fELF")
+    with pytest.raises(CubinError, match="truncated"):
+        mod.cubins  # noqa: B018
+
+
+def test_modules_of_others_have_no_manifest(tmp_path: Path):
+    source = tmp_path / "x.c"
+    source.write_text("int __tvm_ffi_f(void* s, const void* a, int n, void* r) { return 0; }\n")
+    run("cc", "-shared", "-fPIC", "-o", tmp_path / "x.so", source)
+    mod = tc.load_module(tmp_path / "x.so")
+    assert dict(mod.manifest) == {}
+    assert dict(mod.cubins) == {}
+    assert isinstance(mod, tvm_ffi.Module)
