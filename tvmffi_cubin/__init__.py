@@ -28,6 +28,8 @@ from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from . import nvjitlink, nvrtc
+    from .inspect_file import inspect
+    from .inspection import Inspection
     from .module import Module, load_module
     from .module_function import Function
     from .occupancy import Occupancy
@@ -44,6 +46,7 @@ __all__ = [
     "CubinError",
     "Dispatch",
     "Function",
+    "Inspection",
     "Kernel",
     "Launch",
     "LaunchError",
@@ -56,6 +59,7 @@ __all__ = [
     "ToolchainError",
     "build",
     "build_inline",
+    "inspect",
     "load",
     "load_inline",
     "load_module",
@@ -68,6 +72,8 @@ __all__ = [
 # all else here; they are imported when first asked for.
 _LAZY = {
     "Function": "module_function",
+    "Inspection": "inspection",
+    "inspect": "inspect_file",
     "Module": "module",
     "Occupancy": "occupancy",
     "load_module": "module",

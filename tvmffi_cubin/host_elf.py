@@ -22,6 +22,7 @@ _NOTE = struct.Struct("<III")
 _REL, _EXEC, _DYN = 1, 2, 3
 _LOAD, _PT_NOTE = 1, 4
 _SHT_NOTE = 7
+_CUDA = EM_CUDA.to_bytes(2, "little")
 # Each address is looked up in all of them; real files have a dozen.
 _MOST_SEGMENTS = 1000
 _UNDEFINED, _FIRST_SPECIAL = 0, 0xFF00
@@ -66,7 +67,7 @@ class Symbol(NamedTuple):
 
 def is_host_elf(head: bytes) -> bool:
     """Whether a file that begins so is an ELF file, and no device image."""
-    return head.startswith(ELF) and head[18:20] != EM_CUDA.to_bytes(2, "little")
+    return head.startswith(ELF) and len(head) >= 20 and head[18:20] != _CUDA
 
 
 class HostElf:
@@ -80,7 +81,7 @@ class HostElf:
 
     def __init__(self, data: Content) -> None:
         head = data[: _HEADER.size]
-        if not is_host_elf(head):
+        if not head.startswith(ELF) or head[18:20] == _CUDA:
             raise ValueError("it is no ELF object or shared object")
         if len(head) < _HEADER.size:
             raise ValueError(f"it is truncated: {len(head)} bytes are not even an ELF header")

@@ -28,7 +28,7 @@ CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback fol
 CACHE += " observer private_folder workplace"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values callers_grid destination stream"
-ARTIFACTS = "artifact host_elf"
+ARTIFACTS = "artifact host_elf inspect_file inspection kernel_table"
 ALL = f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED} {ARTIFACTS}"
 OTHERS = {f"{name}.py" for name in ALL.split()}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arch import split
 from ..cubin import KINDS
-from .kernel_table import kernel_table
+from ..kernel_table import kernel_table
 
 __all__ = ["add_to"]
 

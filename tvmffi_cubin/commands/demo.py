@@ -15,9 +15,9 @@ from .. import __version__, config, driver, toolchain
 from ..arch import split
 from ..errors import CubinError
 from ..inline import load_inline
+from ..kernel_table import kernel_table
 from ..launch import Launch
 from .device_memory import DeviceMemory
-from .kernel_table import kernel_table
 
 if TYPE_CHECKING:
     from ..module import Module

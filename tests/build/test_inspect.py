@@ -1,0 +1,213 @@
+"""`inspect`: what it tells of a module, an object and an image; damaged files are ValueErrors."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from fatbin_builder import LTOIR, LZ4, Row, fatbin
+from file_kit import linked
+from wrapper_sources import DRIVER, KERNELS
+
+import tvmffi_cubin as tc
+
+SOURCE = r"""
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+extern "C" __global__ void fill(float* x, float value) { x[threadIdx.x] = value; }
+"""
+FUNCTIONS = {
+    "saxpy": tc.Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"}, cluster=2),
+    "fill": None,
+}
+
+
+@pytest.fixture(scope="module")
+def module_so(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("inspect") / "libk.so"
+    both = [tc.Launch(grid=1, block=block, kernel="fill") for block in (32, 64)]
+    functions = {**FUNCTIONS, "both": both}
+    tc.build_inline("k", SOURCE, functions=functions, arch=["sm_80", "sm_90"], output=path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def wrapper_o(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("inspect") / "wrapper.o"
+    tc.build_inline("w", [KERNELS, DRIVER], arch="sm_90", output=path)
+    return path
+
+
+def test_a_module_tells_its_functions_and_launches(module_so: Path):
+    found = tc.inspect(module_so)
+    assert (found.kind, found.source) == ("module", str(module_so))
+    assert found.size == module_so.stat().st_size
+    saxpy, fill, both = found.functions
+    assert saxpy.params == (("a", "float"), ("x", "const float*"), ("y", "float*"))
+    (launch,) = saxpy.launches
+    assert launch == {
+        "kernel": "saxpy",
+        "image": "kernels",
+        "grid": ["ceil_div(n, 256)"],
+        "block": [256],
+        "args": {"n": "x.numel"},
+        "cluster": [2],
+    }
+    assert fill.launches == ({"kernel": "fill", "image": "kernels"},)
+    assert [x["block"] for x in both.launches] == [[32], [64]]
+    assert found.versions["tvmffi_cubin"] == tc.__version__
+
+
+def test_a_module_tells_its_kernels_as_their_image_does(module_so: Path):
+    (image,) = tc.inspect(module_so).images
+    embedded = tc.load_module(module_so).cubins["kernels"]
+    assert (image.name, image.kind, image.arch) == ("kernels", "fatbin", "sm_80, sm_90")
+    assert image.size == len(embedded.image)
+    assert {k.name for k in image.kernels} == {"saxpy", "fill"}
+    assert [member.arch for member in image.members] == ["sm_80", "sm_90"]
+    assert image.members[1].kernels == embedded.members[1].kernels
+
+
+def test_its_views_are_text_and_json(module_so: Path):
+    found = tc.inspect(str(module_so))
+    assert "saxpy(float a, const float* x, float* y)" in str(found)
+    assert "launches saxpy grid=ceil_div(n, 256), block=256, args={n: x.numel}" in found.text()
+    values = json.loads(json.dumps(found.values()))
+    assert values["functions"]["saxpy"]["launches"][0]["cluster"] == [2]
+    assert [member["arch"] for member in values["images"][0]["members"]] == ["sm_80", "sm_90"]
+
+
+def test_an_object_tells_its_images_and_functions(wrapper_o: Path):
+    found = tc.inspect(wrapper_o)
+    assert found.kind == "object"
+    assert [image.name for image in found.images] == ["kernels"]
+    assert found.images[0].arch == "sm_90"
+    names = {function.name for function in found.functions}
+    assert "add_one" in names
+    assert not any(function.is_generated for function in found.functions)
+
+
+def test_a_library_that_was_linked_of_objects_tells_of_all(here, module_so, wrapper_o):
+    launcher = tc.build_inline("k", SOURCE, functions=FUNCTIONS, arch="sm_80", output="k.o")
+    (Path("k2.o")).write_bytes(Path(launcher).read_bytes())
+    found = tc.inspect(linked("k2.o"))
+    assert [function.name for function in found.functions] == ["saxpy", "fill"]
+    assert [image.arch for image in found.images] == ["sm_80"]
+
+
+def test_images_that_other_tools_embedded_are_found_by_their_symbols(here):
+    cubin = tc.nvrtc.compile(SOURCE, arch="sm_90")
+    Path("k.cubin").write_bytes(cubin.image)
+    Path("k.s").write_text(
+        '    .section .rodata,"a"\n    .globl __tvm_ffi__cubin_k\n__tvm_ffi__cubin_k:\n'
+        '    .incbin "k.cubin"\n    .globl __tvm_ffi__cubin_k_end\n__tvm_ffi__cubin_k_end:\n'
+    )
+    subprocess.run(["as", "-o", "k.o", "k.s"], check=True)
+    for file in ("k.o", linked("k.o")):
+        found = tc.inspect(file)
+        assert [(image.name, image.size) for image in found.images] == [("k", len(cubin.image))]
+        assert {kernel.name for kernel in found.kernels} == {"saxpy", "fill"}
+
+
+def test_an_image_is_inspected_from_bytes_and_as_a_cubin():
+    cubin = tc.nvrtc.compile(SOURCE, arch="sm_90")
+    for source in (cubin, cubin.image, bytearray(cubin.image)):
+        found = tc.inspect(source)
+        assert (found.kind, found.images[0].kernels) == ("cubin", cubin.kernels)
+    unlinked = tc.nvrtc.compile(SOURCE, arch="sm_90", target_type="relocatable")
+    assert tc.inspect(unlinked).kind == "relocatable"
+    assert "yet to be linked" in tc.inspect(unlinked).text()
+    lto = tc.nvrtc.compile(SOURCE, arch="sm_90", target_type="ltoir")
+    assert "It is LTO-IR, yet to be linked." in tc.inspect(lto).text()
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "text"),
+    [
+        (3, TypeError, "inspect takes a path, bytes or a Cubin, got int"),
+        (b"", ValueError, "bytes: not a cubin: it is empty"),
+        (b"!<arch>\n", ValueError, "it is a static library: take out one object first"),
+        (b"\x7fELF", ValueError, "truncated"),
+        ("/nonexistent/x.so", FileNotFoundError, "No such file"),
+    ],
+)
+def test_what_is_none_of_these_is_refused(source, error, text):
+    with pytest.raises(error, match=text):
+        tc.inspect(source)
+
+
+def test_a_damaged_manifest_is_told(module_so: Path):
+    data = bytearray(module_so.read_bytes())
+    at = data.index(b'"ceil_div(n, 256)"')
+    data[at + 1] ^= 1
+    with pytest.raises(ValueError, match="its manifest is damaged"):
+        tc.inspect(bytes(data))
+
+
+def test_a_damaged_image_is_told_and_the_rest_is_shown(here):
+    path = tc.build_inline("k", SOURCE, functions=FUNCTIONS, arch="sm_90", output="k.so")
+    data = bytearray(Path(path).read_bytes())
+    at = data.index(b"\x7fELF", 4)
+    data[at + 40 : at + 48] = struct.pack("<Q", 1 << 40)
+    found = tc.inspect(bytes(data))
+    assert "truncated or damaged" in found.images[0].problem
+    assert found.functions[0].name == "saxpy"
+    assert "truncated or damaged" in found.text()
+
+
+def inspected(data: bytes) -> bool:
+    """Whether damaged bytes can be read; anything but a ValueError fails the test."""
+    try:
+        found = tc.inspect(data)
+    except ValueError:
+        return False
+    found.text()
+    json.dumps(found.values())
+    return True
+
+
+def mutants(data: bytes, count: int, *, areas: list[tuple[int, int]], seed: int):
+    chance = random.Random(seed)
+    values = (0, 1, 0x7F, 0x80, 0xFF)
+    for _ in range(count):
+        mutant = bytearray(data)
+        for _ in range(chance.choice((1, 1, 2, 4, 16))):
+            start, size = chance.choice(areas)
+            at = min(len(data) - 8, start + chance.randrange(max(size, 1)))
+            if chance.random() < 0.5:
+                mutant[at] = chance.choice((*values, chance.randrange(256)))
+            else:
+                word = chance.choice((0, 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1, len(data)))
+                mutant[at : at + 8] = struct.pack("<Q", word)
+        yield bytes(mutant)
+
+
+@pytest.mark.parametrize("which", ["module_so", "wrapper_o"])
+def test_mutated_files_are_read_or_refused(which: str, request: pytest.FixtureRequest):
+    data = request.getfixturevalue(which).read_bytes()
+    note = data.index(b"tvmffi_cubin\0") - 12
+    sections = struct.unpack_from("<Q", data, 40)[0]
+    areas = [
+        (0, 64), (64, 56 * 9), (note, 400), (sections, len(data) - sections), (0, len(data)),
+    ]  # fmt: skip
+    read = sum(inspected(mutant) for mutant in mutants(data, 2000, areas=areas, seed=len(which)))
+    assert 0 < read < 2000
+
+
+@pytest.mark.parametrize("which", ["module_so", "wrapper_o"])
+def test_truncated_files_are_read_or_refused(which: str, request: pytest.FixtureRequest):
+    data = request.getfixturevalue(which).read_bytes()
+    for size in {*range(200), *range(0, len(data), max(1, len(data) // 300))}:
+        inspected(data[:size])
+
+
+def test_mutated_fatbins_are_read_or_refused():
+    data = fatbin(Row(90, b"12345678", LTOIR), Row(80, b"\x10x", flags=LZ4, full=7))
+    for mutant in mutants(data, 500, areas=[(0, len(data))], seed=3):
+        inspected(mutant)

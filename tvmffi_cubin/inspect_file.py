@@ -1,0 +1,176 @@
+"""`inspect`: what a file consists of, read without loading or running it."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import elf, fatbin, ptx
+from .artifact import Artifact, EmbeddedBytes, open_artifact, read_artifact
+from .cubin import Cubin, Kernel
+from .host_elf import is_host_elf
+from .image_kind import FATBIN, LTOIR, describe
+from .inspection import InspectedFunction, InspectedImage, Inspection
+
+__all__ = ["inspect"]
+
+_HEAD = 64
+
+
+def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
+    """Say what a file consists of, without loading or running it.
+
+    Parameters
+    ----------
+    source : path, bytes or Cubin
+        A shared object or an object with its images, a cubin, a fatbin or PTX.
+
+    Returns
+    -------
+    Inspection
+        Functions, parameters, images, kernels and what they use; ``print`` shows it as text.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    ValueError
+        It is none of these, or damaged; the message says what.
+    TypeError
+        `source` is something else.
+    """
+    if isinstance(source, Cubin):
+        return _inspect_bytes("Cubin", source.image)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _inspect_bytes("bytes", bytes(source))
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"inspect takes a path, bytes or a Cubin, got {type(source).__name__}: of a module "
+            "that is loaded give its path"
+        )
+    path = os.fspath(source)
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+        if not is_host_elf(head):
+            return _inspect_bytes(str(path), head + file.read())
+    try:
+        with open_artifact(path) as artifact:
+            return _artifact(str(path), artifact)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _inspect_bytes(source: str, data: bytes) -> Inspection:
+    try:
+        if is_host_elf(data):
+            return _artifact(source, read_artifact(data))
+        image = _image(data)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+    return Inspection(source=source, kind=image.kind, size=len(data), images=(image,))
+
+
+def _image(data: bytes, *, name: str = "") -> InspectedImage:
+    """Return an image; raises ValueError where it is none or cannot be read."""
+    size = len(data)
+    if data.startswith(FATBIN):
+        members = tuple(map(_member, fatbin.read(data)))
+        arch = ", ".join(member.arch for member in members)
+        kernels = {k.name: k for member in reversed(members) for k in member.kernels}
+        return InspectedImage(
+            kind="fatbin", arch=arch, size=size, name=name, members=members,
+            kernels=tuple(kernels.values()),
+        )  # fmt: skip
+    if data.startswith(LTOIR):
+        return InspectedImage(kind="ltoir", arch="", size=size, name=name)
+    if ptx.looks_like_ptx(data):
+        text = ptx.parse(data)
+        return InspectedImage(
+            kind="ptx", arch=f"compute_{text.target.removeprefix('sm_')}", size=size, name=name,
+            kernels=text.kernels, ptx_version=".".join(map(str, text.version)),
+        )  # fmt: skip
+    try:
+        parsed = elf.parse(data)
+    except (struct.error, RecursionError) as error:
+        raise ValueError(f"corrupt cubin: {error}") from None
+    kind = "relocatable" if parsed.relocatable else "cubin"
+    return InspectedImage(kind=kind, arch=parsed.arch, size=size, name=name, kernels=parsed.kernels)
+
+
+def _member(member: fatbin.Member) -> InspectedImage:
+    version, problem, kind = "", "", member.kind
+    kernels: tuple[Kernel, ...] = ()
+    try:
+        image = member.data()
+        if kind == "ptx":
+            version = ".".join(map(str, ptx.parse(image).version))
+        kernels = Cubin(image, member.arch, kind=kind).kernels
+    except ValueError as error:
+        problem = str(error)
+    return InspectedImage(
+        kind=kind,
+        arch=member.arch,
+        size=member.size,
+        kernels=kernels,
+        stored_size=len(member.stored),
+        compression=member.compression,
+        ptx_version=version,
+        problem=problem,
+    )
+
+
+def _artifact(source: str, artifact: Artifact) -> Inspection:
+    manifest = artifact.manifest
+    if not (manifest or artifact.embedded or artifact.exports):
+        raise ValueError(
+            "it carries nothing of this package or of tvm-ffi: no image, no manifest, no function"
+        )
+    try:
+        functions = tuple(_functions(manifest, artifact.exports))
+        versions = {str(k): str(v) for k, v in manifest.get("versions", {}).items()}
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"its manifest is not as this version writes it: {error!r}") from None
+    return Inspection(
+        source=source,
+        kind="object" if artifact.is_object else "module",
+        size=len(artifact.content),
+        images=tuple(_embedded(artifact, where) for where in artifact.embedded),
+        functions=functions,
+        versions=versions,
+    )
+
+
+def _embedded(artifact: Artifact, where: EmbeddedBytes) -> InspectedImage:
+    data = artifact.image(where)
+    try:
+        return _image(data, name=where.name)
+    except ValueError as error:
+        problem = describe(data) or str(error)
+        return InspectedImage(
+            kind="unknown", arch="", size=where.size, name=where.name, problem=problem
+        )
+
+
+def _functions(
+    manifest: Mapping[str, Any], exports: tuple[str, ...]
+) -> Iterator[InspectedFunction]:
+    generated = manifest.get("functions", {})
+    for name, facts in generated.items():
+        yield InspectedFunction(
+            name=name,
+            signature=str(facts["signature"]),
+            doc=str(facts["doc"]),
+            params=tuple((str(x), str(type_)) for x, type_ in facts["params"]),
+            launches=tuple(x for one in facts.get("instances", [facts]) for x in _launches(one)),
+        )
+    for name in exports:
+        if name not in generated:
+            yield InspectedFunction(name=name, signature=name, is_generated=False)
+
+
+def _launches(facts: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    rows = zip(facts["kernels"], facts["images"], facts["written"], strict=True)
+    for kernel, image, written in rows:
+        yield {"kernel": str(kernel), "image": str(image), **written}
