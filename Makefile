@@ -26,7 +26,7 @@ help:
 demo: $(VENV)/.installed
 	@$(bin)/python -m tvmffi_cubin demo
 
-test: lint
+test: lint $(VENV)/.installed-triton
 	$(bin)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-test
@@ -66,6 +66,14 @@ $(VENV)/.installed-test: pyproject.toml $(VENV)/.created | prerequisites
 	@echo "make: installing into $(VENV); the first time downloads about 200 MB, mostly NVRTC"
 	$(pip) --editable '.[test]'
 	@touch $(VENV)/.installed $@
+
+# The tests of Triton kernels run with the newest and with the oldest that is taken.
+$(VENV)/.installed-triton: $(VENV)/.installed-test
+	@echo "make: installing Triton twice, the newest and 3.6.0; downloads about 400 MB"
+	$(pip) --editable '.[test,triton]'
+	rm -rf $(VENV)/triton-3.6.0
+	$(pip) --no-deps --target $(VENV)/triton-3.6.0 triton==3.6.0
+	@touch $@
 
 # Each line names what is missing and the package that brings it.
 prerequisites:

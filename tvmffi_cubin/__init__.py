@@ -27,7 +27,7 @@ from .scratch import Scratch
 from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
-    from . import nvjitlink, nvrtc
+    from . import nvjitlink, nvrtc, triton
     from .inspect_file import inspect
     from .inspection import Inspection
     from .module import Module, load_module
@@ -65,6 +65,7 @@ __all__ = [
     "load_module",
     "nvjitlink",
     "nvrtc",
+    "triton",
     "use_stream",
 ]
 
@@ -80,6 +81,7 @@ _LAZY = {
     "use_stream": "stream",
     "nvjitlink": None,
     "nvrtc": None,
+    "triton": None,
 }
 
 

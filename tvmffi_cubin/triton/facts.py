@@ -49,6 +49,8 @@ class Facts:
         The cubin.
     function : str
         What people call it, with its arguments, for messages.
+    names : tuple of str
+        Those of all of the function's arguments.
     arguments : tuple of Argument
         Those that callers pass, in order.
     constants : mapping of str to object
@@ -60,6 +62,7 @@ class Facts:
     symbol: str
     image: bytes
     function: str
+    names: tuple[str, ...]
     arguments: tuple[Argument, ...]
     constants: Mapping[str, Any]
     metadata: Any
@@ -116,6 +119,7 @@ def read_facts(
         metadata.name,
         bytes(image),
         f"{fn.__name__}({', '.join(names)})",
+        tuple(names),
         tuple(reader.arguments(attrs)),
         {names[path[0]]: value for path, value in constants.items() if len(path) == 1},
         metadata,

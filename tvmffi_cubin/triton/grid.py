@@ -132,21 +132,26 @@ def _meta(facts: Facts) -> Mapping[str, Any]:
             if first.type not in ("one", "none"):
                 meta[first.name] = _symbol(first)
         else:
-            name = first.name.rpartition("_")[0]
-            meta[name] = _Items(arguments)
+            meta[facts.names[first.path[0]]] = _Items(arguments, 1)
     return meta
 
 
 class _Items(Sequence[Any]):
     """A tuple that is an argument; what is in it beside arguments is not known."""
 
-    def __init__(self, arguments: list[Argument]) -> None:
-        self._by_index = {x.path[1]: x for x in arguments if len(x.path) == 2}
+    def __init__(self, arguments: list[Argument], depth: int) -> None:
+        self._depth = depth
+        self._by_index: dict[int, list[Argument]] = {}
+        for argument in arguments:
+            self._by_index.setdefault(argument.path[depth], []).append(argument)
 
     def __getitem__(self, index: Any) -> Any:
         if index not in self._by_index:
             raise NotTraceable(f"item {index!r} of a tuple is no argument")
-        return _symbol(self._by_index[index])
+        items = self._by_index[index]
+        if len(items[0].path) > self._depth + 1:
+            return _Items(items, self._depth + 1)
+        return _symbol(items[0])
 
     def __len__(self) -> int:
         return max(self._by_index) + 1

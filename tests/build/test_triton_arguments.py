@@ -1,0 +1,239 @@
+"""Arguments of Triton functions: specialisations checked at the call, types, several instances."""
+
+import struct
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from stub.cuda_array import cuda_array
+from triton_kit import VERSION, load, only, triton_cache
+
+import tvmffi_cubin as tc
+
+kernels = pytest.importorskip("triton_kernels", reason="Triton is not installed")
+
+__all__ = ["triton_cache"]
+
+
+def compiled(fn, signature, **options):
+    return tc.triton.compile(fn, signature, **{"grid": 1, "arch": "sm_90", **options})
+
+
+class Meta:
+    """A tensor without memory, as torch's device "meta" has them."""
+
+    def __init__(self, dtype, address=0):
+        self.dtype, self.address, self.shape = dtype, address, (64,)
+
+    def data_ptr(self):
+        return self.address
+
+
+@pytest.fixture
+def array(driver_stub):
+    def make(*shape, dtype="float32", **options):
+        return cuda_array(driver_stub, shape, dtype, **options)
+
+    return make
+
+
+# What is assumed of arguments
+
+
+def test_an_argument_that_breaks_what_was_assumed_is_named(driver_stub, array):
+    launch = compiled(kernels.strided, "*fp32:16, *fp32:16, i32:1, i32:16, 64")
+    mod = load("triton_assumed", strided=launch)
+    x, out = array(64), array(64)
+    mod.strided(x, out, 1, 64)
+    assert only(driver_stub).values("PPiPP") == (x.data_ptr, out.data_ptr, 64, 0, 0)
+    for arguments, name in (
+        ((array(64, address_offset=4), out, 1, 64), "x"),
+        ((x, array(64, address_offset=8), 1, 64), "out"),
+        ((x, out, 2, 64), "stride"),
+        ((x, out, 1, 63), "n"),
+    ):
+        with pytest.raises(ValueError, match=rf"\b{name}\b"):
+            mod.strided(*arguments)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_examples_are_specialised_as_triton_does_at_a_launch():
+    meta = Meta("float32")
+    for x, out, stride, n, multiples, ones in (
+        (meta, meta, 1, 32, {"x": 16, "out": 16, "n": 16}, {"stride": 1}),
+        (meta, Meta("float32", 8), 3, 33, {"x": 16}, None),
+        (np.ones(4, np.float32), meta, 16, 1, {"x": 16, "out": 16, "stride": 16}, {"n": 1}),
+    ):
+        launch = compiled(kernels.strided, [x, out, stride, n])
+        assert (launch.multiple_of, launch.equal_to) == (multiples, ones)
+        names = {"x": x, "out": out, "stride": stride, "n": n}
+        assert compiled(kernels.strided, names).image == launch.image
+
+
+def test_numbers_beyond_32_bits_are_int64(driver_stub, array):
+    launch = compiled(kernels.strided, [Meta("float32"), Meta("float32"), 7, 2**40])
+    assert launch.params == "float* x, float* out, int32_t stride, int64_t n"
+
+
+def test_an_argument_that_was_none_has_to_be(driver_stub, array):
+    types = {"x": "*fp32", "out": "*fp32", "n": "i32"}
+    without = compiled(kernels.maybe_biased, types | {"bias": None})
+    biased = compiled(kernels.maybe_biased, types | {"bias": "*fp32"})
+    mod = load("triton_none", without=without, either=tc.Dispatch([without, biased]), biased=biased)
+    x, out, bias = array(64), array(64), array(64)
+    mod.without(x, None, out, 64)
+    assert only(driver_stub).values("PPiPP") == (x.data_ptr, out.data_ptr, 64, 0, 0)
+    with pytest.raises(ValueError, match=r"bias\.data_ptr == 0"):
+        mod.without(x, bias, out, 64)
+    driver_stub.reset()
+    mod.either(x, bias, out, 64)
+    assert only(driver_stub).values("PPPiPP")[1] == bias.data_ptr
+    driver_stub.reset()
+    mod.either(x, None, out, 64)
+    assert len(only(driver_stub).params) == 5
+
+
+def test_of_several_specialisations_the_first_that_fits_is_launched(driver_stub, array):
+    signatures = ("*fp32:16,*fp32:16,i32:1,i32:16", "*fp32,*fp32,i32:1,i32", "*fp32,*fp32,i32,i32")
+    wide = {"constexprs": {"BLOCK": 1024}}  # so that loads of 16 bytes are worth it
+    launches = [compiled(kernels.strided, text, **wide) for text in signatures]
+    assert {launch.kernel for launch in launches} == {"strided"}
+    mod = load("triton_several", strided=tc.Dispatch(launches))
+    x, odd, out = array(64), array(64, address_offset=4), array(64)
+    fitting = []
+    for arguments in ((x, out, 1, 64), (odd, out, 1, 64), (x, out, 1, 63), (x, out, 2, 32)):
+        mod.strided(*arguments)
+        fitting.append(len(driver_stub.launches()[-1].params))
+    # The general one takes the stride, too; which of the others it was, their image tells.
+    assert fitting == [5, 5, 5, 6]
+    images = [mod.manifest["functions"]["strided"]["instances"][i]["images"] for i in range(3)]
+    assert len({image for (image,) in images}) == 3
+
+
+# Types
+
+
+SCALARS = {
+    "i1": ("?", True), "i8": ("b", -128), "i16": ("h", -32768), "i32": ("i", -(2**31)),
+    "i64": ("q", -(2**63)), "u8": ("B", 255), "u16": ("H", 65535), "u32": ("I", 2**32 - 1),
+    "u64": ("Q", 2**64 - 1), "fp16": ("e", 1.0996), "bf16": ("H", 1.5), "fp32": ("f", 1 / 3),
+    "fp64": ("d", 1 / 3),
+}  # fmt: skip
+
+
+def test_numbers_are_passed_as_triton_s_own_launcher_passes_them(driver_stub, array):
+    launch = compiled(kernels.take_all, ["*fp64", *SCALARS])
+    mod = load("triton_scalars", take_all=launch)
+    out = array(1, dtype="float64")
+    mod.take_all(out, *(value for _, value in SCALARS.values()))
+    _, *values, scratch, profile = only(driver_stub).params
+    expected = [struct.pack(f"<{code}", value) for code, value in SCALARS.values() if code != "H"]
+    assert [x for x, (code, _) in zip(values, SCALARS.values(), strict=True) if code != "H"] == (
+        expected
+    )
+    names = list(SCALARS)
+    assert values[names.index("u16")] == b"\xff\xff"
+    assert values[names.index("bf16")] == struct.pack("<f", 1.5)[2:]
+    assert scratch == profile == bytes(8)
+
+
+@pytest.mark.parametrize(("name", "value"), [("i8", 128), ("u16", -1), ("i32", 2**31), ("i1", 2)])
+def test_numbers_that_do_not_fit_are_refused_where_triton_cuts_them_off(driver_stub, name, value):
+    launch = compiled(kernels.take_all, ["*fp64", *SCALARS])
+    mod = load("triton_scalars", take_all=launch)
+    out = cuda_array(driver_stub, 1, "float64")
+    values = {key: number for key, (_, number) in SCALARS.items()} | {name: value}
+    with pytest.raises((ValueError, TypeError), match=rf"\b{name}\b"):
+        mod.take_all(out, *values.values())
+
+
+@pytest.mark.parametrize(
+    ("type_", "dtype", "other"),
+    [
+        ("*fp32", "float32", "float64"),
+        ("*fp16", "float16", "bfloat16"),
+        ("*bf16", "bfloat16", "float16"),
+        ("*fp64", "float64", "float32"),
+        ("*i8", "int8", "uint8"),
+        ("*u8", "uint8", "int8"),
+        ("*i64", "int64", "int32"),
+        ("*fp8e4nv", "float8_e4m3fn", "float8_e5m2"),
+        ("*fp8e5", "float8_e5m2", "float8_e4m3fn"),
+        ("*i1", "bool", "uint8"),
+    ],
+)
+def test_tensors_of_another_dtype_are_refused(driver_stub, array, type_, dtype, other):
+    launch = compiled(kernels.strided, [type_, type_, "i32", "i32"])
+    mod = load(f"triton_dtype_{type_[1:]}", strided=launch)
+    out = array(64, dtype=dtype)
+    # Strides are the kernel's own matter.
+    mod.strided(array(32, dtype=dtype, strides=(2,)), out, 2, 32)
+    assert len(driver_stub.launches()) == 1
+    with pytest.raises(TypeError, match=r"argument 1 \(x: "):
+        mod.strided(array(64, dtype=other), out, 2, 32)
+
+
+def test_constant_pointers_are_such(driver_stub, array):
+    launch = compiled(kernels.strided, "*kfp32, *fp32, i32, i32")
+    assert launch.params == "const float* x, float* out, int32_t stride, int32_t n"
+
+
+Pair = namedtuple("Pair", ["scale", "shift"])
+
+
+@pytest.mark.parametrize("pair", [(1.5, 7), Pair(2.5, 7)])
+def test_items_of_a_tuple_are_arguments(driver_stub, array, pair):
+    launch = compiled(
+        kernels.from_tuple, ["*fp32", pair, 5], grid=lambda meta: (meta["pair"][1] + meta["n"],)
+    )
+    assert launch.params == "float* out, float pair_0, int32_t pair_1, int32_t n"
+    mod = load("triton_tuple", from_tuple=launch)
+    out = array(1)
+    mod.from_tuple(out, 0.25, 3, 5)
+    assert only(driver_stub).values("PfiiPP") == (out.data_ptr, 0.25, 3, 5, 0, 0)
+    assert only(driver_stub).grid == (8, 1, 1)
+
+
+def test_a_constant_that_was_given_is_no_argument():
+    launch = compiled(kernels.strided, "*fp32, *fp32", constexprs={"stride": 1, "n": 64})
+    assert launch.params == "float* x, float* out"
+    assert launch.equal_to is None
+    launch = compiled(kernels.strided, "*fp32, *fp32, 1, 64, 32")
+    assert launch.params == "float* x, float* out"
+
+
+def test_constexprs_have_their_defaults():
+    given = compiled(kernels.strided, "*fp32, *fp32, i32, i32", constexprs={"BLOCK": 64})
+    assert compiled(kernels.strided, "*fp32, *fp32, i32, i32").image == given.image
+    other = compiled(kernels.strided, "*fp32, *fp32, i32, i32", constexprs={"BLOCK": 128})
+    assert other.image != given.image
+
+
+def test_examples_of_descriptors_have_their_padding(driver_stub, array):
+    descriptor = pytest.importorskip("triton.tools.tensor_descriptor").TensorDescriptor
+
+    class Tensor(Meta):
+        def stride(self):
+            return (64, 1)
+
+    class Float32:
+        itemsize, is_floating_point = 4, True
+
+        def __str__(self):
+            return "torch.float32"
+
+    options = {"round_f32_to_tf32": True} if VERSION >= (3, 7) else {}
+    x = descriptor(Tensor(Float32()), [128, 64], [64, 1], [16, 32], padding="nan", **options)
+    launch = compiled(kernels.tile_sum, [x, Meta("float32")], constexprs={"ROWS": 16})
+    assert launch.args["x"].oob_fill == "nan"
+    assert launch.args["x"].dtype == ("tfloat32" if options else "float32")
+    assert launch.params == "float* x: ndim=2, float* out"
+
+
+def test_descriptors_of_the_host_s_may_be_rounded_to_tf32():
+    launch = compiled(
+        kernels.tile_sum,
+        "tensordesc<fp32[16,32]>, *fp32, 16",
+        round_f32_to_tf32="x",
+    )
+    assert launch.args["x"].dtype == "tfloat32"

@@ -1,0 +1,213 @@
+"""What is wrong with a Triton function, its signature or its options is said at once, and named."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from processes import in_new_process
+from triton_kit import triton, triton_cache
+
+import tvmffi_cubin as tc
+
+kernels = pytest.importorskip("triton_kernels", reason="Triton is not installed")
+
+__all__ = ["triton_cache"]
+
+POINTERS = "*fp32, *fp32"
+
+
+@pytest.mark.parametrize(
+    ("signature", "options", "error", "message"),
+    [
+        (POINTERS, {}, TypeError, r"signature has 2 entries, wanted 4, for x, out, stride, n"),
+        ("*fp32, *fp32, i32, i33", {}, ValueError, r"argument 'n': 'i33' is no type of Triton's"),
+        ("*fp32, *fp31, i32, i32", {}, ValueError, r"'out': '\*fp31' points to no type"),
+        ("*fp32:8, *fp32, i32, i32", {}, ValueError, r"the hint after the colon is 1 or 16, got"),
+        ("*fp32:1, *fp32, i32, i32", {}, ValueError, "an argument of this type has no such hint"),
+        ("fp32:16, *fp32, i32, i32", {}, ValueError, "an argument of this type has no such hint"),
+        ("*fp32, *fp32, i32, 4x", {}, ValueError, "argument 'n': '4x' is no type and no value"),
+        ({"x": "*fp32"}, {}, TypeError, r"argument 'out' has no type; give it, as in signature="),
+        ({"y": "*fp32"}, {}, TypeError, r"strided\(x, out, stride, n, BLOCK\) has no argument 'y'"),
+        ({"BLOCK": "i32"}, {}, TypeError, "'BLOCK' is a constexpr, got the type 'i32'; give its"),
+        (b"x", {}, TypeError, "signature maps argument names .* got bytes"),
+        (7, {}, TypeError, "signature maps argument names .* got int"),
+        ((object(),), {}, TypeError, "signature has 1 entries"),
+        (
+            [object(), 1, 1, 1],
+            {},
+            TypeError,
+            r"argument 'x': Triton takes no object: ",
+        ),
+        (POINTERS, {"constexprs": {"m": 1}}, TypeError, r"has no argument 'm' \(constexprs\[0\]\)"),
+        (
+            {"x": "*fp32", "out": "*fp32", "stride": "i32", "n": "i32"},
+            {"constexprs": {"n": 1}},
+            TypeError,
+            "'n' is in signature and in constexprs: give one",
+        ),
+        (
+            "*fp32,*fp32,i32,i32",
+            {"padding": {"x": "nan"}},
+            ValueError,
+            "padding names 'x'; its ten",
+        ),
+        ("*fp32,*fp32,i32,i32", {"round_f32_to_tf32": ["y"]}, ValueError, "descriptors are none"),
+        ("*fp32,*fp32,i32,i32", {"num_warps": 3}, ValueError, "options: Triton refuses .*power of"),
+        (
+            "*fp32,*fp32,i32,i32",
+            {"options": {"warps": 3}},
+            TypeError,
+            "Triton .* has no option 'warps'; it has .*num_warps",
+        ),
+        (
+            "*fp32,*fp32,i32,i32",
+            {"options": {"num_warps": 3}, "num_warps": 4},
+            TypeError,
+            "options: 'num_warps' is given twice, as 3 and 4",
+        ),
+        ("*fp32,*fp32,i32,i32", {"arch": "90"}, ValueError, 'wanted is "sm_" with a number'),
+        ("*fp32,*fp32,i32,i32", {"arch": "compute_90"}, ValueError, "compute_90 is PTX"),
+        ("*fp32,*fp32,i32,i32", {"arch": ["sm_80", "sm_90"]}, ValueError, "one architecture"),
+        ("*fp32,*fp32,i32,i32", {"config": 3}, TypeError, "config is a triton.Config, got int"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_named(signature, options, error, message):
+    with pytest.raises(error, match=message):
+        tc.triton.compile(kernels.strided, signature, **{"arch": "sm_90", **options})
+
+
+@pytest.mark.parametrize(
+    ("type_", "message"),
+    [
+        ("tensordesc<[64]>", "is no tensor descriptor, wanted such as tensordesc<fp16"),
+        ("tensordesc_im2col<fp16[64,64],input_rank=4>", "an im2col descriptor has corners"),
+        ("tensordesc<fp16[16,32]>:16", "an argument of this type has no such hint"),
+    ],
+)
+def test_descriptors_that_cannot_be_made_are_refused(type_, message):
+    with pytest.raises(ValueError, match=message):
+        tc.triton.compile(
+            kernels.tile_sum, {"x": type_, "out": "*fp32"}, constexprs={"ROWS": 16}, arch="sm_90"
+        )
+
+
+def test_a_constexpr_without_a_value_is_named():
+    with pytest.raises(TypeError, match=r"the constexpr 'BLOCK' has no value; give it, as in con"):
+        tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", arch="sm_90")
+
+
+def test_triton_s_own_message_is_the_error_s():
+    types = {"x": "*fp32", "out": "fp32", "stride": "i32", "n": "i32"}
+    with pytest.raises(tc.CompileError, match="does not compile strided for sm_90") as caught:
+        tc.triton.compile(kernels.strided, types, arch="sm_90")
+    assert "tl.store(out + offsets" in caught.value.log
+    assert "def strided" in caught.value.source
+
+
+def test_an_architecture_that_the_assembler_does_not_know_is_named():
+    with pytest.raises(tc.CompileError, match=r"strided for sm_399(.|\n)*sm_399"):
+        tc.triton.compile(kernels.strided, "*fp32, *fp32, i32, i32", arch="sm_399")
+
+
+def test_without_an_architecture_or_a_device_there_is_none_to_compile_for(monkeypatch, driver_stub):
+    driver_stub.set_devices()
+    with pytest.raises(tc.ToolchainError, match='for example arch="sm_90a"'):
+        tc.triton.compile(kernels.strided, "*fp32, *fp32, i32, i32")
+    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_80")
+    launch = tc.triton.compile(kernels.strided, "*fp32, *fp32, i32, i32")
+    assert launch.image.arch == "sm_80"
+
+
+def test_the_current_device_decides_what_is_compiled_for(driver_stub):
+    driver_stub.set_devices(80)
+    launch = tc.triton.compile(kernels.strided, "*fp32, *fp32, i32, i32")
+    assert launch.image.arch == "sm_80"
+
+
+@pytest.mark.parametrize("given", [len, 3, "add", lambda x: x])
+def test_what_is_no_function_of_triton_s_is_refused(given):
+    with pytest.raises(TypeError, match=r"wanted a @triton\.jit function, got "):
+        tc.triton.compile(given, "*fp32", arch="sm_90")
+
+
+# Autotuned functions, and heuristics
+
+CONFIGS = [triton.Config({"BLOCK": 64}, num_warps=2), triton.Config({"BLOCK": 128}, num_warps=8)]
+
+
+def autotuned(configs):
+    # Triton asks for a device when it makes an autotuner, and for nothing more of it here.
+    tuner = SimpleNamespace(fn=kernels.add, configs=configs, arg_names=kernels.add.arg_names)
+    tuner.run = lambda *_: pytest.fail("launched")
+    return tuner
+
+
+def test_an_autotuned_function_wants_one_of_its_configurations():
+    signature = "*fp32, *fp32, *fp32, i32"
+    with pytest.raises(ValueError, match=r"choose one of its 2 configurations(.|\n)*BLOCK: 128"):
+        tc.triton.compile(autotuned(CONFIGS), signature, arch="sm_90")
+    launch = tc.triton.compile(
+        autotuned(CONFIGS), signature, config=CONFIGS[1], grid="ceil_div(n, BLOCK)", arch="sm_90"
+    )
+    assert (launch.grid, launch.block) == (("ceil_div(n, 128)",), (256,))
+    only = tc.triton.compile(autotuned(CONFIGS[:1]), signature, arch="sm_90")
+    assert (only.block, only.meta) == ((64,), {"BLOCK": 64})
+
+
+def test_a_configuration_with_a_hook_is_refused():
+    hooked = triton.Config({"BLOCK": 64}, pre_hook=lambda nargs: None)
+    with pytest.raises(ValueError, match="has a pre_hook, Python code that Triton runs before"):
+        tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", config=hooked, arch="sm_90")
+
+
+def test_what_heuristics_compute_is_to_be_given():
+    wrapped = triton.heuristics({"BLOCK": lambda args: 64})(kernels.add)
+    signature = "*fp32, *fp32, *fp32, i32"
+    with pytest.raises(TypeError, match="add: 'BLOCK' is computed by a heuristic at each launch"):
+        tc.triton.compile(wrapped, signature, arch="sm_90")
+    launch = tc.triton.compile(wrapped, signature, constexprs={"BLOCK": 64}, arch="sm_90")
+    assert launch.params == "float* x, float* y, float* out, int32_t n"
+
+
+# What is imported when
+
+
+def test_triton_is_imported_by_compiling_alone():
+    code = (
+        "import sys, tvmffi_cubin as tc\n"
+        "before = {'tvmffi_cubin.triton', 'triton'} & set(sys.modules)\n"
+        "tc.triton\n"
+        "print(before, 'triton' in sys.modules, 'torch' in sys.modules)"
+    )
+    assert in_new_process(code) == "set() False False"
+
+
+def test_a_module_of_triton_functions_is_loaded_where_triton_is_missing(driver_stub, tmp_path):
+    launch = tc.triton.compile(
+        kernels.add, "*fp32, *fp32, *fp32, i32, 64", grid="ceil_div(n, BLOCK)", arch="sm_90"
+    )
+    so = tc.build_inline("triton_absent", functions={"add": launch}, build_directory=tmp_path)
+    code = f"""
+import sys
+sys.modules["triton"] = None
+sys.path[:0] = {sys.path!r}
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+import tvmffi_cubin as tc
+stub = DriverStub({str(driver_stub.path)!r})
+x = cuda_array(stub, 100)
+tc.load_module({str(so)!r}).add(x, x, x, 100)
+(launch,) = stub.launches()
+print(launch.kernel, launch.grid, launch.values("PPPiPP")[3:])
+try:
+    tc.triton.compile(None)
+except tc.ToolchainError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    launched, error = done.stdout.splitlines()
+    assert launched == "add (2, 1, 1) (100, 0, 0)"
+    assert error.startswith("Triton is not installed")
+    assert error.endswith("run: pip install triton")

@@ -1,0 +1,120 @@
+"""Kernels that Triton has compiled already, as functions of a module."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import pytest
+from stub.cuda_array import cuda_array
+from triton_kit import load, only, triton, triton_cache
+
+import tvmffi_cubin as tc
+
+kernels = pytest.importorskip("triton_kernels", reason="Triton is not installed")
+
+__all__ = ["triton_cache"]
+
+SIGNATURE = {"x": "*fp32", "out": "*fp32", "stride": "constexpr", "n": "i32", "BLOCK": "constexpr"}
+ATTRS = {(0,): [["tt.divisibility", 16]], (3,): [["tt.divisibility", 16]]}
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    """As `fn[grid](...)` would return it for a stride of 1, but compiled without a GPU."""
+    constants = {(2,): 1, (4,): 64}
+    source = triton.compiler.ASTSource(kernels.strided, SIGNATURE, constants, ATTRS)
+    target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+    return triton.compile(source, target=target, options={"num_warps": 2})
+
+
+def test_a_compiled_kernel_is_launched_as_one_compiled_here(driver_stub, kernel):
+    launch = tc.triton.from_compiled(kernel, grid=lambda meta: (meta["n"] // meta["BLOCK"],))
+    here = tc.triton.compile(
+        kernels.strided,
+        "*fp32:16, *fp32, i32:1, i32:16",
+        grid=lambda meta: (meta["n"] // meta["BLOCK"],),
+        num_warps=2,
+        arch="sm_90",
+    )
+    # Triton's name of the file may be another; all that is launched is the same.
+    assert dataclasses.replace(launch, image=None) == dataclasses.replace(here, image=None)
+    mod = load("triton_compiled", strided=launch)
+    x = cuda_array(driver_stub, 128)
+    mod.strided(x, x, 1, 128)
+    assert only(driver_stub).values("PPiPP") == (x.data_ptr, x.data_ptr, 128, 0, 0)
+    assert only(driver_stub).grid == (2, 1, 1)
+    with pytest.raises(ValueError, match=r"\bstride\b"):
+        mod.strided(x, x, 2, 128)
+
+
+def test_nothing_of_a_compiled_kernel_is_touched_that_takes_a_gpu(kernel):
+    tc.triton.from_compiled(kernel)
+    assert kernel.module is None
+
+
+def test_a_kernel_that_is_still_being_compiled_is_waited_for(kernel):
+    future = SimpleNamespace(result=lambda: kernel)
+    assert tc.triton.from_compiled(future).params == tc.triton.from_compiled(kernel).params
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"asm": {"hsaco": b""}}, ValueError, "the kernel 'strided' is for cuda, it has no cubin"),
+        ({"src": {"fn": None}}, ValueError, "compiled from a file of Triton's intermediate code"),
+        (
+            {"src": {"attrs": {(0,): [["tt.pointer_range", 32]]}}},
+            ValueError,
+            r"relied on tt\.pointer_range = 32 of argument \(0,\), which is not known here",
+        ),
+        (
+            {"src": {"signature": SIGNATURE | {"stride": "i32"}}},
+            ValueError,
+            "the kernel takes 5 parameters, 1 more than its arguments",
+        ),
+        (
+            {"src": {"signature": SIGNATURE | {"n": "i64"}}},
+            ValueError,
+            r"parameter 3 of the kernel has 4 bytes, int64_t n 8",
+        ),
+        ({"metadata": {"triton_version": "3.5.1"}}, tc.ToolchainError, "Triton 3.5.1 is installed"),
+        ({"metadata": {"name": "other"}}, ValueError, "its image has no kernel 'other'"),
+        (
+            {"metadata": {"profile_scratch_size": 64}},
+            ValueError,
+            "compiled for a profiler, which wants memory of its own",
+        ),
+        (
+            {"metadata": {"instrumentation_mode": "gsan"}},
+            ValueError,
+            "instrumentation_mode='gsan', whose kernels take state",
+        ),
+    ],
+)
+def test_what_is_not_known_of_a_kernel_is_refused(kernel, change, error, message):
+    parts = {
+        "src": {x: getattr(kernel.src, x) for x in ("fn", "signature", "constants", "attrs")},
+        "metadata": kernel.metadata._asdict(),
+    }
+    changed = SimpleNamespace(
+        asm=change.get("asm", kernel.asm),
+        **{
+            name: SimpleNamespace(**{**values, **change.get(name, {})})
+            for name, values in parts.items()
+        },
+    )
+    with pytest.raises(error, match=message):
+        tc.triton.from_compiled(changed)
+
+
+@pytest.mark.parametrize("given", [3, b"cubin", None, kernels.strided])
+def test_what_is_no_compiled_kernel_is_refused(given):
+    with pytest.raises(TypeError, match="wanted a compiled kernel, such as fn.warmup"):
+        tc.triton.from_compiled(given)
+
+
+def test_memory_beyond_what_devices_have_today_asks_for_its_mode(kernel):
+    metadata = SimpleNamespace(**{**kernel.metadata._asdict(), "shared": 229 * 1024})
+    large = SimpleNamespace(asm=kernel.asm, src=kernel.src, metadata=metadata)
+    launch = tc.triton.from_compiled(large)
+    assert launch.attributes == {18: b"\x03\0\0\0"}
+    assert launch.dynamic_smem_bytes == 229 * 1024

@@ -1,0 +1,194 @@
+"""Grids of Triton functions: expressions, functions that are traced, and those of callers."""
+
+import math
+
+import pytest
+from stub.cuda_array import cuda_array
+from triton_kit import load, only, triton_cache
+
+import tvmffi_cubin as tc
+
+kernels = pytest.importorskip("triton_kernels", reason="Triton is not installed")
+
+__all__ = ["triton_cache"]
+
+BLOCKS_OUTSIDE = 7
+
+
+def compiled(grid, **options):
+    return tc.triton.compile(
+        kernels.strided,
+        options.pop("signature", "*fp32, *fp32, i32, i32"),
+        **{"grid": grid, "arch": "sm_90", "constexprs": {"BLOCK": 64}, **options},
+    )
+
+
+def blocks(meta):
+    return math.prod((kernels.triton.cdiv(meta["n"], meta["BLOCK"]), 2))
+
+
+def by_helper(meta):
+    return (blocks(meta), 3)
+
+
+def of_shape(meta):
+    x = meta["x"]
+    return x.shape[0] // 4, x.numel() % 5 + 1, (x.stride(0) + x.size(-1)) * 2 - 3
+
+
+@pytest.mark.parametrize(
+    ("grid", "wanted"),
+    [
+        (3, (3, 1, 1)),
+        ((3, 4, 5), (3, 4, 5)),
+        ("ceil_div(n, BLOCK)", (4, 1, 1)),
+        (("BLOCK", "n - BLOCK*2 + 1"), (64, 73, 1)),
+        ("max(2, min(n, num_sms)) // 2", (66, 1, 1)),
+        (lambda meta: (kernels.triton.cdiv(meta["n"], meta["BLOCK"]),), (4, 1, 1)),
+        (lambda meta: (-(-meta["n"] // meta["BLOCK"]), 2 * meta["stride"] % 3), (4, 2, 1)),
+        (lambda meta: 2 + meta["n"] - 3 * 2, (196, 1, 1)),
+        (lambda META: (1000 // META["stride"], 1007 % META["n"]), (1000, 7, 1)),  # noqa: N803
+        (lambda meta: 5, (5, 1, 1)),
+        (by_helper, (8, 3, 1)),
+        (of_shape, (50, 1, (1 + 200) * 2 - 3)),
+    ],
+)
+def test_a_grid_is_an_expression_or_a_function_that_is_traced(driver_stub, grid, wanted):
+    mod = load("triton_grid", strided=compiled(grid))
+    x = cuda_array(driver_stub, 200)
+    mod.strided(x, x, 1, 200)
+    assert only(driver_stub).grid == wanted
+
+
+def test_a_grid_counts_programs_which_may_be_clusters(driver_stub):
+    function = compiled(lambda meta: (meta["n"], 2), num_ctas=2)
+    text = compiled("n", num_ctas=2)
+    free = compiled(None, num_ctas=2)
+    mod = load("triton_clusters", function=function, text=text, number=compiled(3, num_ctas=2),
+               free=free)  # fmt: skip
+    x = cuda_array(driver_stub, 64)
+    arguments = (x, x, 1, 5)
+    mod.function(*arguments)
+    mod.text(*arguments)
+    mod.number(*arguments)
+    mod.free[4](*arguments)
+    mod.free[lambda meta: (meta["n"], 3)](*arguments)
+    grids = [launch.grid for launch in driver_stub.launches()]
+    assert grids == [(10, 2, 1), (10, 1, 1), (6, 1, 1), (8, 1, 1), (10, 3, 1)]
+    assert {launch.cluster for launch in driver_stub.launches()} == {(2, 1, 1)}
+
+
+def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
+    mod = load("triton_free", strided=compiled(None))
+    x = cuda_array(driver_stub, 200)
+    outside = 3  # read at each call, and so no matter
+    mod.strided[4](x, x, 1, 200)
+    mod.strided[(4, 2)](x, x, 1, 200)
+    grid = lambda meta: (kernels.triton.cdiv(meta["n"], meta["BLOCK"]), outside)  # noqa: E731
+    mod.strided[grid](x, x, 1, 200)
+    mod.strided[grid].call(x=x, out=x, stride=1, n=65)
+    assert [launch.grid[:2] for launch in driver_stub.launches()] == [
+        *((4, 1), (4, 2), (4, 3), (2, 3)),
+    ]
+    with pytest.raises(TypeError, match=r"strided: the launch has no grid: call strided\[grid\]"):
+        mod.strided(x, x, 1, 200)
+
+
+def test_an_argument_that_is_always_one_is_one_in_a_grid(driver_stub):
+    launch = compiled(
+        lambda meta: 8 if meta["stride"] == 1 else 9, signature="*fp32, *fp32, i32:1, i32"
+    )
+    assert launch.grid == (8,)
+    launch = compiled("stride + 1", signature="*fp32, *fp32, i32:1, i32")
+    assert launch.grid == ("stride + 1",)
+
+
+def test_what_a_function_reads_from_outside_is_refused():
+    inside = 3
+
+    def helper(meta):
+        return meta["n"] // BLOCKS_OUTSIDE
+
+    for grid, name in (
+        (lambda meta: (meta["n"] // BLOCKS_OUTSIDE,), "BLOCKS_OUTSIDE"),
+        (lambda meta: (meta["n"] // inside,), "inside"),
+        (lambda meta: (helper(meta),), "BLOCKS_OUTSIDE"),
+        (lambda meta, each=inside: (meta["n"] // each,), "each"),
+        (lambda meta: tuple(meta["n"] // inside for _ in "x"), "inside"),
+    ):
+        with pytest.raises(ValueError, match=rf"reads {name} from outside, .* mod\.k\[grid\]"):
+            compiled(grid)
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        (lambda meta: (meta["n"] / 2,), r"'/' gives a float: use // or triton\.cdiv for n"),
+        (lambda meta: (2 / meta["n"],), "'/' gives a float"),
+        (lambda meta: (meta["n"] * 0.5,), "0.5 is a float, expressions are integer"),
+        (lambda meta: (min(meta["n"], 4),), "n is compared, or given to min or max"),
+        (lambda meta: (4 if meta["n"] else 5,), "n is known at run time only"),
+        (lambda meta: (meta["n"] << 1,), r"only \+ - \* // % of n have an expression"),
+        (lambda meta: (1 << meta["n"],), r"only \+ - \* // % of n have an expression"),
+        (lambda meta: (kernels.triton.next_power_of_2(meta["n"]),), r"only \+ - \* // % of"),
+        (lambda meta: (math.ceil(meta["n"]),), "n is known at run time only|must be real"),
+        (lambda meta: (meta["x"].dtype,), r"x\.dtype has no expression"),
+        (lambda meta: (meta["x"].shape[meta["n"]],), "n is known at run time only"),
+        (lambda meta: tuple(meta["x"].shape), "index it"),
+        (lambda meta: (len(meta["x"].shape),), "index it"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused_with_its_line(grid, message):
+    with pytest.raises(TypeError, match=message) as caught:
+        compiled(grid)
+    assert "write the grid as an expression" in str(caught.value)
+    assert "test_triton_grids.py:" in str(caught.value)
+    assert "lambda meta" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("grid", "error", "message"),
+    [
+        (lambda meta: meta["m"], ValueError, "grid: .* no argument 'm'"),
+        (lambda meta: 1.5, TypeError, "grid is 1 to 3 numbers .* got float"),
+        (lambda meta: (1.5,), TypeError, "grid: a dimension is an int or an expression, got 1.5"),
+        (lambda meta: (), ValueError, "grid has 1 to 3 dimensions, got 0"),
+        (lambda meta: (1, 2, 3, 4), ValueError, "grid has 1 to 3 dimensions, got 4"),
+        (lambda: 1, TypeError, "the function cannot be traced: .*takes 0 positional"),
+        (math.floor, TypeError, "a function of one mapping is traced, got a builtin"),
+        ("n +", ValueError, "grid: "),
+        ("m", ValueError, "unknown name 'm'"),
+        (b"n", TypeError, "grid is 1 to 3 numbers or expressions, or a function, got bytes"),
+        ((True,), TypeError, "a dimension is an int or an expression, got True"),
+        (-1, ValueError, "grid.x is -1"),
+    ],
+)
+def test_what_is_no_grid_is_refused(grid, error, message):
+    with pytest.raises(error, match=message):
+        load("triton_no_grid", strided=compiled(grid))
+
+
+@pytest.mark.parametrize(
+    ("grid", "name"),
+    [
+        (lambda meta: (meta["fp32"] * 2,), "fp32"),
+        (lambda meta: (meta["i1"] + 1,), "i1"),
+        (lambda meta: (4 if meta["i1"] else 5,), "i1"),
+        (lambda meta: (int(meta["fp64"]),), "fp64"),
+    ],
+)
+def test_floats_and_flags_cannot_be_read_by_a_grid(grid, name):
+    types = ["*fp64", *kernels.take_all.arg_names[1:]]
+    with pytest.raises(TypeError, match=rf"{name} is {name}, known at run time only"):
+        tc.triton.compile(kernels.take_all, types, grid=grid, arch="sm_90")
+
+
+def test_a_constant_that_is_no_integer_has_no_place_in_an_expression():
+    with pytest.raises(ValueError, match=r"n is the constant 1\.5, no integer"):
+        tc.triton.compile(
+            kernels.strided,
+            "*fp32, *fp32, i32",
+            constexprs={"n": 1.5},
+            grid="n + 1",
+            arch="sm_90",
+        )

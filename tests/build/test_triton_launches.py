@@ -1,0 +1,234 @@
+"""Triton's tutorial kernels over the driver stand-in: what the driver gets, to the byte."""
+
+import pytest
+from stub.cuda_array import cuda_array
+from stub.encoded_map import EncodedMap
+from tensor_map_cases import TYPES
+from triton_kit import CLUSTER, COOPERATIVE, PDL, POLICY, dims, flag, load, only, triton_cache
+
+import tvmffi_cubin as tc
+
+kernels = pytest.importorskip("triton_kernels", reason="Triton is not installed")
+
+__all__ = ["triton_cache"]
+
+TILES = {"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64, "GROUP": 8}
+
+
+def tiles(meta):
+    triton = kernels.triton
+    return (triton.cdiv(meta["m"], meta["BLOCK_M"]) * triton.cdiv(meta["n"], meta["BLOCK_N"]),)
+
+
+@pytest.fixture
+def array(driver_stub):
+    def make(*shape, dtype="float16", **options):
+        return cuda_array(driver_stub, shape, dtype, **options)
+
+    return make
+
+
+def test_vector_add(driver_stub, array):
+    launch = tc.triton.compile(
+        kernels.add,
+        "*fp32:16, *fp32:16, *fp32:16, i32",
+        constexprs={"BLOCK": 1024},
+        grid=lambda meta: (kernels.triton.cdiv(meta["n"], meta["BLOCK"]),),
+        num_warps=8,
+        arch="sm_90",
+    )
+    mod = load("triton_add", add=launch)
+    assert mod.add.params == (
+        *((name, "float*") for name in ("x", "y", "out")),
+        ("n", "int32_t"),
+    )
+    x, y, out = (array(5000, dtype="float32") for _ in range(3))
+    mod.add(x, y, out, 5000)
+    got = only(driver_stub)
+    assert (got.kernel, got.image) == ("add", "sm_90a")
+    assert got.values("PPPiPP") == (x.data_ptr, y.data_ptr, out.data_ptr, 5000, 0, 0)
+    assert (got.grid, got.block, got.dynamic_smem_bytes) == ((5, 1, 1), (256, 1, 1), 0)
+    assert (got.attributes, got.stream) == ({}, 0)
+
+
+def test_fused_softmax(driver_stub, array):
+    launch = tc.triton.compile(
+        kernels.softmax,
+        {"out": "*fp32:16", "x": "*fp32:16", "x_stride": "i32:16", "out_stride": "i32:16"}
+        | {"rows": "i32", "columns": "i32"},
+        constexprs={"BLOCK": 1024},
+        grid="min(rows, num_sms * 2)",
+        num_warps=8,
+        arch="sm_90",
+    )
+    mod = load("triton_softmax", softmax=launch)
+    x, out = array(1000, 781, dtype="float32", strides=(784, 1)), array(1000, 784, dtype="float32")
+    mod.softmax(out, x, 784, 784, 1000, 781)
+    got = only(driver_stub)
+    assert got.values("PPiiiiPP") == (out.data_ptr, x.data_ptr, 784, 784, 1000, 781, 0, 0)
+    assert got.grid == (264, 1, 1)
+    assert got.dynamic_smem_bytes == launch.dynamic_smem_bytes > 0
+    with pytest.raises(ValueError, match="x_stride"):
+        mod.softmax(out, x, 785, 784, 1000, 781)
+
+
+def test_matmul_in_groups(driver_stub, array):
+    strides = dict.fromkeys(("stride_am", "stride_bk", "stride_cm"), "i32:16")
+    ones = dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), "i32:1")
+    launch = tc.triton.compile(
+        kernels.matmul,
+        {**dict.fromkeys("abc", "*fp16:16"), **dict.fromkeys("mnk", "i32"), **strides, **ones},
+        constexprs=TILES,
+        grid=tiles,
+        num_warps=4,
+        num_stages=3,
+        arch="sm_90",
+    )
+    mod = load("triton_matmul", matmul=launch)
+    assert [name for name, _ in mod.matmul.params] == kernels.matmul.arg_names[:12]
+    a, b, c = array(300, 256), array(256, 200), array(300, 200)
+    # Three strides are known to be 1 and are no parameters of the kernel.
+    b = array(256, 200, strides=(208, 1))
+    mod.matmul(a, b, c, 300, 200, 256, 256, 1, 208, 1, 208, 1)
+    got = only(driver_stub)
+    pointers = a.data_ptr, b.data_ptr, c.data_ptr
+    assert got.values("PPPiiiiiiPP") == (*pointers, 300, 200, 256, 256, 208, 208, 0, 0)
+    assert (got.grid, got.block) == ((3 * 4, 1, 1), (128, 1, 1))
+    assert got.dynamic_smem_bytes == launch.dynamic_smem_bytes > 16384
+    with pytest.raises(ValueError, match="stride_ak"):
+        mod.matmul(a, b, c, 300, 200, 256, 256, 2, 208, 1, 208, 1)
+
+
+def test_layer_norm(driver_stub, array):
+    launch = tc.triton.compile(
+        kernels.layer_norm,
+        "*fp16, *fp16, *fp16, *fp16, *fp32, *fp32, i32, i32, fp32, 512",
+        grid="x.shape[0]",
+        arch="sm_90",
+    )
+    mod = load("triton_norm", layer_norm=launch)
+    x, out, weight, bias = array(77, 500), array(77, 500), array(500), array(500)
+    means, rstds = array(77, dtype="float32"), array(77, dtype="float32")
+    mod.layer_norm(x, out, weight, bias, means, rstds, 500, 500, 1e-5)
+    got = only(driver_stub)
+    pointers = (t.data_ptr for t in (x, out, weight, bias, means, rstds))
+    epsilon = 9.999999747378752e-06  # 1e-5 as fp32
+    assert got.values("PPPPPPiifPP") == (*pointers, 500, 500, epsilon, 0, 0)
+    assert got.grid == (77, 1, 1)
+
+
+@pytest.mark.parametrize("num_ctas", [1, 2])
+def test_a_persistent_matmul_with_descriptors_of_the_host_s(driver_stub, array, num_ctas):
+    signature = dict.fromkeys("ab", "tensordesc<fp16[128,64]>") | dict.fromkeys("mnk", "i32")
+    launch = tc.triton.compile(
+        kernels.persistent_matmul,
+        signature | {"c": "tensordesc<fp16[128,128]>"},
+        constexprs=TILES | {"BLOCK_N": 128},
+        grid="min(num_sms, ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N))",
+        num_warps=8,
+        num_ctas=num_ctas,
+        arch="sm_90",
+        padding={"b": "nan"},
+    )
+    mod = load("triton_tma", matmul=launch)
+    assert [type_ for _, type_ in mod.matmul.params] == ["__half*"] * 3 + ["int32_t"] * 3
+    a, c = array(512, 256), array(512, 384)
+    b = array(384, 256, strides=(264, 1))
+    mod.matmul(a, b, c, 512, 384, 256)
+    got = only(driver_stub)
+    assert got.grid == (12 * num_ctas, 1, 1)
+    assert got.block == (256, 1, 1)
+    assert got.dynamic_smem_bytes == launch.dynamic_smem_bytes
+    expected = {CLUSTER: dims(num_ctas), POLICY: flag(1)} if num_ctas > 1 else {}
+    assert got.attributes == expected
+    assert [len(x) for x in got.params] == [128, 4, 4, 8, 8] * 3 + [4] * 3 + [8] * 2
+    for index, (name, tensor) in enumerate({"a": a, "b": b, "c": c}.items()):
+        data, *rest = got.params[5 * index : 5 * index + 5]
+        numbers = [int.from_bytes(x, "little") for x in rest]
+        assert numbers == [*tensor.shape, tensor.numpy.strides[0] // 2, 1]
+        encoded = EncodedMap.of(data)
+        assert (encoded.address, TYPES[encoded.type]) == (tensor.data_ptr, "float16")
+        assert (encoded.mode, encoded.interleave, encoded.swizzle, encoded.promotion) == (
+            0,
+            0,
+            3,
+            2,
+        )
+        assert encoded.dims == tensor.shape[::-1]
+        assert encoded.strides == (tensor.numpy.strides[0],)
+        # The swizzle takes 128 bytes of a row; with clusters a block may load a part of the rows.
+        assert encoded.box == launch.args[name].box_dim[::-1]
+        assert encoded.box == (64, 128) or (num_ctas == 2 and encoded.box == (64, 64))
+        assert (encoded.element_strides, encoded.fill) == ((1, 1), index == 1)
+    assert [int.from_bytes(x, "little") for x in got.params[15:]] == [512, 384, 256, 0, 0]
+
+
+def test_a_matmul_with_descriptors_of_the_kernel_s_own_gets_global_scratch(driver_stub, array):
+    launch = tc.triton.compile(
+        kernels.descriptor_matmul,
+        "*fp16:16, *fp16:16, *fp16:16, i32, i32, i32",
+        constexprs=TILES,
+        grid="min(num_sms, ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N))",
+        num_warps=8,
+        arch="sm_90",
+    )
+    mod = load("triton_scratch", matmul=launch)
+    a, b, c = array(512, 256), array(384, 256), array(512, 384)
+    mod.matmul(a, b, c, 512, 384, 256)
+    got = only(driver_stub)
+    (allocation,) = driver_stub.calls("cuMemAllocAsync")
+    # Three maps of 128 bytes for each block.
+    assert got.grid == (24, 1, 1)
+    assert allocation.args["size"] == 24 * 3 * 128
+    *values, scratch, profile = got.values("PPPiiiPP")
+    assert values == [a.data_ptr, b.data_ptr, c.data_ptr, 512, 384, 256]
+    assert (scratch % 128, profile) == (0, 0)
+    assert scratch == driver_stub.calls("cuMemFreeAsync")[0].args["pointer"]
+
+
+def test_options_of_the_launch_are_its_attributes(driver_stub, array):
+    launch = tc.triton.compile(
+        kernels.add,
+        "*fp32, *fp32, *fp32, i32, 64",
+        grid="ceil_div(n, BLOCK)",
+        options={"launch_pdl": True, "launch_cooperative_grid": True, "maxnreg": 64},
+        num_warps=2,
+        arch="sm_90",
+    )
+    mod = load("triton_options", add=launch)
+    x = array(256, dtype="float32")
+    mod.add(x, x, x, 256)
+    assert only(driver_stub).attributes == {PDL: flag(), COOPERATIVE: flag()}
+    assert only(driver_stub).block == (64, 1, 1)
+
+
+def test_nothing_is_launched_for_a_grid_of_nothing(driver_stub, array):
+    launch = tc.triton.compile(
+        kernels.add, "*fp32, *fp32, *fp32, i32, 64", grid="ceil_div(n, BLOCK)", arch="sm_90"
+    )
+    x = array(4, dtype="float32")
+    load("triton_nothing", add=launch).add(x, x, x, 0)
+    assert driver_stub.launches() == []
+
+
+def test_a_kernel_for_sm_80_gets_its_descriptors_taken_apart(driver_stub, array):
+    launch = tc.triton.compile(
+        kernels.tile_sum,
+        {"x": "tensordesc<fp32[16,32]>", "out": "*fp32"},
+        constexprs={"ROWS": 16},
+        grid="x.shape[0] // ROWS",
+        arch="sm_80",
+        padding={"x": "nan"},
+    )
+    mod = load("triton_apart", tile_sum=launch)
+    x = array(64, 30, dtype="float32", strides=(40, 1), device=2)
+    out = array(64, dtype="float32", device=2)
+    mod.tile_sum(x, out)
+    got = only(driver_stub)
+    assert (got.image, got.grid) == ("sm_80", (4, 1, 1))
+    flags = [1] if len(got.params) == 13 else [1, 0]  # 3.7 and newer: rounding to tf32, too
+    numbers = [int.from_bytes(data, "little") for data in got.params]
+    described = [x.data_ptr, 64, 30, 40, 1, *flags, 64, 30, 40, 1]
+    assert numbers == [*described, out.data_ptr, 0, 0]
+    with pytest.raises(ValueError, match=r"x\.stride\[1\] == 1"):
+        mod.tile_sum(array(64, 30, dtype="float32", strides=(1, 64), device=2), out)
