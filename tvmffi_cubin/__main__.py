@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import cache, compile, demo, doctor, inspect  # noqa: A004
+from .commands import cache, compile, demo, doctor, embed, inspect  # noqa: A004
 from .errors import CubinError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, doctor, compile, inspect, cache)
+_COMMANDS = (demo, doctor, compile, embed, inspect, cache)
 # What shells report of a program that SIGINT has ended.
 _INTERRUPTED = 130
 

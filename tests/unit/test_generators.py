@@ -28,7 +28,10 @@ CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback fol
 CACHE += " observer private_folder workplace"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values callers_grid destination stream"
-ARTIFACTS = "artifact host_elf inspect_file inspection kernel_table"
+ARTIFACTS = (
+    "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
+)
+ARTIFACTS += " launch_file object_file"
 ALL = f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED} {ARTIFACTS}"
 OTHERS = {f"{name}.py" for name in ALL.split()}
 

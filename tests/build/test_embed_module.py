@@ -1,0 +1,160 @@
+"""`tvmffi-cubin embed k.cubin -o libk.so`: a module of typed functions from images alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+
+import tvmffi_cubin as tc
+from tvmffi_cubin.__main__ import main
+
+SOURCE = """
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+extern "C" __global__ void fill(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+"""
+SAXPY = [
+    *("--function", "saxpy", "--params", "float a, const float* x, float* y, int n"),
+    *("--grid", "ceil_div(n, 256), 2", "--block", "256", "--arg", "n=x.numel"),
+]
+TOML = """
+[saxpy]
+params = "float a, const float* x, float* y, int n"
+grid = "ceil_div(n, 256)"
+block = 256
+args = { n = "x.numel" }
+
+[[both]]
+kernel = "fill"
+params = "float* x, int n"
+grid = 1
+block = [32, 1]
+
+[[both]]
+kernel = "fill"
+params = "float* x, int n"
+grid = 2
+block = 64
+"""
+FUNCTIONS = {
+    "saxpy": {
+        "params": "float a, const float* x, float* y, int n",
+        "grid": "ceil_div(n, 256)",
+        "block": 256,
+        "args": {"n": "x.numel"},
+    }
+}
+
+
+@pytest.fixture(autouse=True)
+def _cubin(here: Path) -> None:
+    Path("k.cubin").write_bytes(tc.nvrtc.compile(SOURCE, arch="sm_90").image)
+
+
+def load(path: str) -> tc.Module:
+    return tc.load_module(Path(path).absolute())
+
+
+def test_a_function_with_its_launch_becomes_a_module(driver_stub: DriverStub, capsys):
+    assert main(["embed", "k.cubin", "-o", "libk.so", *SAXPY]) == 0
+    assert "saxpy(float a, const float* x, float* y)" in capsys.readouterr().out
+    mod = load("libk.so")
+    x, y = cuda_array(driver_stub, 1000), cuda_array(driver_stub, 1000)
+    mod.saxpy(2.0, x, y)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.block) == ((4, 2, 1), (256, 1, 1))
+    assert launch.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 1000)
+    assert mod.manifest["name"] == "libk"
+    assert list(mod.cubins) == ["k"]
+
+
+def test_several_functions_each_have_the_options_that_follow_them(driver_stub: DriverStub):
+    fill = ["--function", "ones", "--kernel", "fill", "--params", "float* x, int n"]
+    assert main(["embed", "k.cubin", "-o", "libk.so", *SAXPY, *fill]) == 0
+    mod = load("libk.so")
+    assert mod.functions == ("saxpy", "ones")
+    mod.ones[3, 32](cuda_array(driver_stub, 8), 8)
+    (launch,) = driver_stub.launches()
+    assert (launch.kernel, launch.grid) == ("fill", (3, 1, 1))
+
+
+@pytest.mark.parametrize("file", ["functions.toml", "functions.json"])
+def test_functions_come_from_a_file(file: str, driver_stub: DriverStub):
+    if file.endswith(".toml") and sys.version_info < (3, 11):
+        pytest.skip("TOML is read from Python 3.11 on")
+    Path(file).write_text(TOML if file.endswith(".toml") else json.dumps(FUNCTIONS))
+    assert main(["embed", "k.cubin", "-o", "libk.so", "--functions", file]) == 0
+    mod = load("libk.so")
+    mod.saxpy(2.0, cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
+    assert driver_stub.launches()[-1].grid == (1, 1, 1)
+    if file.endswith(".toml"):
+        mod.both(cuda_array(driver_stub, 8), 8)
+        assert [x.block for x in driver_stub.launches()[-2:]] == [(32, 1, 1), (64, 1, 1)]
+
+
+def test_several_images_are_told_apart_by_name(driver_stub: DriverStub):
+    Path("k2.cubin").write_bytes(tc.nvrtc.compile(SOURCE, arch="sm_80").image)
+    images = ["k.cubin", "older=k2.cubin"]
+    assert main(["embed", *images, "-o", "libk.so", *SAXPY, "--image", "older"]) == 0
+    assert tc.inspect("libk.so").functions[0].launches[0]["image"] == "older"
+    assert {x.name: x.arch for x in tc.inspect("libk.so").images} == {
+        "k": "sm_90",
+        "older": "sm_80",
+    }
+
+
+def test_an_object_is_made_as_well():
+    assert main(["embed", "k.cubin", "-o", "k.o", *SAXPY]) == 0
+    assert tc.inspect("k.o").kind == "object"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("none.cubin -o libk.so", "No such file"),
+        ("k.cubin -o none/libk.so", "none: output's folder is missing; make it first"),
+        ("k.cubin -o libk.exe", "output 'libk.exe': a shared object ends in .so"),
+        ("k.cubin k.cubin -o libk.so", "are both 'k': write other=k.cubin"),
+        ("k.cubin -o libk.so --function f --grid 1", "--function f: Launch: a grid goes together"),
+        ("k.cubin -o libk.so --function f --arg n", "--function f: --arg 'n': wanted NAME="),
+        ("k.cubin -o libk.so --function f --grid 1 --grid 2", "--grid is given twice"),
+        ("k.cubin -o libk.so --function f --grid 1( --block 1", "--function f: Launch: grid"),
+        ("k.cubin -o libk.so --function nope", "function 'nope'"),
+        ("k.cubin -o libk.so --functions bad.json", "bad.json: "),
+        ("k.cubin -o libk.so --functions odd.json", "odd.json: saxpy: a launch has no 'girth'"),
+        ("k.cubin -o libk.so --functions empty.json", "empty.json names no function"),
+    ],
+)
+def test_what_cannot_be_is_one_line(arguments: str, text: str, capsys):
+    Path("bad.json").write_text("{")
+    Path("empty.json").write_text("{}")
+    Path("odd.json").write_text('{"saxpy": {"girth": 1}}')
+    assert main(["embed", *arguments.split()]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("tvmffi-cubin: error: ")
+    assert text in error
+    assert not Path("libk.so").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("", "give an image and -o, or --cubin, --output-obj and --name"),
+        ("k.cubin", "give an image and -o"),
+        ("k.cubin -o libk.so --grid 1", "--grid belongs to a function"),
+        ("--cubin k.cubin --output-obj k.o", "an object needs --output-obj, --cubin and --name"),
+        ("--cubin k.cubin --output-obj k.o --name k --function f", "an object takes no functions"),
+    ],
+)
+def test_what_is_missing_is_told_with_the_usage(arguments: str, text: str, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["embed", *arguments.split()])
+    assert caught.value.code == 2
+    assert text in capsys.readouterr().err

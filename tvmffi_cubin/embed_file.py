@@ -1,0 +1,70 @@
+"""`embed_file`: an image into an object file, from file to file."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from .arguments import identifier
+from .atomic import write_atomically
+from .embed_object import embed, machine_number
+from .given_image import read_given
+from .image import Image, read_image
+
+__all__ = ["embed_file"]
+
+
+def embed_file(
+    *,
+    image: Path,
+    name: str,
+    output: Path,
+    source: Path | None = None,
+    machine: str | None = None,
+) -> Image:
+    """Write an object that has an image in it; return the image.
+
+    Parameters
+    ----------
+    image : Path
+        A cubin, a fatbin or PTX.
+    name : str
+        What the code declares it as: ``EMBED_CUBIN(name)``, ``TVM_FFI_EMBED_CUBIN(name)``.
+    output : Path
+        The object to write, in one step; may be `source`. Folders that are missing are made.
+    source : Path, optional
+        The object that a compiler made. Without it the new one has nothing but the image.
+    machine : str, optional
+        The processor that an object without `source` is for. Default: this one.
+
+    Raises
+    ------
+    OSError
+        A file cannot be read or written.
+    ValueError
+        One is not what it should be; the message names it and says what it is instead.
+    ToolchainError
+        There is no such processor.
+    """
+    identifier("name", name)
+    for given in (image, *([] if source is None else [source])):
+        if given.is_dir():
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(given))
+    data = None if source is None else source.read_bytes()
+    embedded = read_image(name, read_given("--cubin", image))
+    if output.is_dir():
+        raise OSError(errno.EISDIR, "is a folder; name the object to write", str(output))
+    if output.exists() and output.samefile(image):
+        raise ValueError(f"{output} is the image itself; name another file to write")
+    try:
+        made = embed(data, embedded, machine=machine_number(machine))
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+    try:
+        os.makedirs(output.parent, exist_ok=True)
+        write_atomically(str(output), made, durable=True)
+    except OSError as error:
+        # The name in it may be that of a temporary file.
+        raise OSError(error.errno, error.strerror, str(output)) from None
+    return embedded

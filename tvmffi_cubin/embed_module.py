@@ -1,0 +1,127 @@
+"""`embed_module`: a module of typed functions from images alone, as the command line says them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .given_image import read_given
+from .image import read_image
+from .inline import build_inline
+from .inspect_file import inspect
+from .launch import Launch
+from .launch_file import make_launch, read_launches
+
+__all__ = ["embed_module"]
+
+_NUMBER = re.compile(r"\s*\d+\s*\Z")
+_NAMED = re.compile(r"([A-Za-z_]\w*)=(.+)", re.DOTALL)
+_DIMENSIONS = ("grid", "block", "cluster")
+
+
+def embed_module(
+    images: Sequence[str],
+    *,
+    output: Path,
+    name: str | None = None,
+    file: Path | None = None,
+    functions: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (),
+) -> str:
+    """Build a module from images; return what was made, as text.
+
+    Parameters
+    ----------
+    images : sequence of str
+        Paths of cubins, fatbins or PTX, each with ``name=`` before it, or called by its stem.
+    output : Path
+        The file to make.
+    name : str, optional
+        The module's name. Default: the output's, without its suffix.
+    file : Path, optional
+        Functions and their launches, see `read_launches`.
+    functions : sequence of (str, sequence of (str, str))
+        Further ones: names, and the fields of their launch as text. Default: where there are no
+        functions at all, every kernel.
+
+    Raises
+    ------
+    OSError, TypeError, ValueError, BuildError, ToolchainError
+        As `build_inline`.
+    """
+    named = _named(images)
+    wanted: dict[str, Any] = {} if file is None else dict(read_launches(file))
+    for function, fields in functions:
+        if function in wanted:
+            raise ValueError(f"--function {function}: there is a function of that name already")
+        wanted[function] = make_launch(f"--function {function}", _values(function, fields))
+    made = build_inline(
+        name or output.name.partition(".")[0],
+        functions=wanted or _every_kernel(named),
+        embed_cubin=named,
+        output=output,
+    )
+    return inspect(made).text()
+
+
+def _named(images: Sequence[str]) -> dict[str, Path]:
+    named: dict[str, Path] = {}
+    for text in images:
+        match = None if Path(text).exists() else _NAMED.fullmatch(text)
+        path = Path(match[2] if match else text)
+        stem = re.sub(r"\W", "_", path.name.partition(".")[0])
+        name = match[1] if match else stem if stem.isidentifier() else f"_{stem}"
+        if name in named:
+            raise ValueError(f"{path} and {named[name]} are both {name!r}: write other={path}")
+        named[name] = path
+    return named
+
+
+def _values(function: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for field, text in fields:
+        if field == "args":
+            key, equals, value = text.partition("=")
+            if not equals:
+                raise ValueError(f"--function {function}: --arg {text!r}: wanted NAME=EXPRESSION")
+            values.setdefault("args", {})[key.strip()] = _plain(value)
+        elif field == "strided":
+            values.setdefault("strided", []).append(text)
+        elif field in values:
+            raise ValueError(f"--function {function}: --{field.replace('_', '-')} is given twice")
+        elif field in _DIMENSIONS:
+            values[field] = [_plain(part) for part in _split(text)]
+        else:
+            values[field] = _plain(text) if field == "dynamic_smem_bytes" else text
+    return values
+
+
+def _plain(text: str) -> int | str:
+    return int(text) if _NUMBER.match(text) else text
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that are in no parentheses."""
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
+
+
+def _every_kernel(images: Mapping[str, Path]) -> dict[str, Launch]:
+    found: dict[str, Launch] = {}
+    for name, path in images.items():
+        for signature in read_image(name, read_given(str(path), path)).signatures:
+            if signature.name in found:
+                raise ValueError(
+                    f"several kernels are called {signature.name!r}: name functions, as in "
+                    f"--function one --kernel {signature.symbol}"
+                )
+            found[signature.name] = Launch(kernel=signature.symbol, image=name)
+    if not found:
+        raise ValueError(f"there is no kernel in {', '.join(map(str, images.values()))}")
+    return found
