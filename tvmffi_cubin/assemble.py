@@ -45,11 +45,7 @@ def make(
     from .image import all_images
     from .job import Job
 
-    images = all_images(request, None if device is None else device.result())
-    if request.files.ptx:
-        from .ptx_files import assemble
-
-        images += assemble(request, archs)
+    images = all_images(request, archs, None if device is None else device.result())
     resolved = exports.resolve(
         request.functions,
         images,

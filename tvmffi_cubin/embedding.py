@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
 from typing import Any
 
 from .arguments import identifier
+from .cubin import Cubin
 from .dispatch import Dispatch
 from .export import Export
 from .given_image import GivenImage, read_given
 from .launch import Launch
-from .source_files import SourceFiles
+from .source_files import ImageFile, SourceFiles
 
 __all__ = ["DEVICE_IMAGE", "embed_carried", "named_images"]
 
@@ -20,36 +21,79 @@ DEVICE_IMAGE = "kernels"
 """The name under which the image of the device sources is embedded."""
 
 
-def named_images(value: Any, files: SourceFiles) -> dict[str, GivenImage]:
+def named_images(value: Any, files: SourceFiles, module: str) -> dict[str, GivenImage]:
     """Return the images that have names: files, and those of ``embed_cubin``.
+
+    Parameters
+    ----------
+    value : mapping, image or None
+        Images by name, or one image: bytes, a `Cubin` or a path.
+    files : SourceFiles
+        Have names of their own.
+    module : str
+        The module's name, which an image without one gets.
 
     Raises
     ------
     TypeError, ValueError, OSError
         One is wrong, cannot be read, or has another's name; the message names it.
     """
-    found = {
-        name: GivenImage(file.path, file.data)
-        for name, file in files.images.items()
-        if not file.is_ptx
-    }
+    found = {name: _of_file(file) for name, file in files.images.items()}
     if value is None:
         return found
-    if not isinstance(value, Mapping):
-        raise TypeError(f"embed_cubin maps names to images, got {type(value).__name__}")
-    for name, image in value.items():
-        if name in files.images:
+    if isinstance(value, Mapping):
+        given = {
+            identifier("embed_cubin", name): (f"embed_cubin[{name!r}]", x)
+            for name, x in value.items()
+        }
+    else:
+        given = {_name_of_one(value, module): ("embed_cubin", value)}
+    for name, (what, image) in given.items():
+        if name in found:
             raise ValueError(
-                f"embed_cubin[{name!r}] and the file {files.images[name].path} have one name: "
-                "rename one"
+                f"{what} and the file {found[name].name} have one name, {name!r}: "
+                f'give another, as in embed_cubin={{"other": image}}'
             )
-        what = f"embed_cubin[{name!r}]"
-        found[identifier("embed_cubin", name)] = read_given(what, image)._replace(name=what)
+        found[name] = read_given(what, image)._replace(name=what)
     return found
 
 
+def _of_file(file: ImageFile) -> GivenImage:
+    given = GivenImage(file.path, file.data)
+    if file.is_ptx and not given.is_ptx:
+        from .image_kind import describe
+
+        if file.data.startswith(b"\x50\xed\x55\xba"):
+            problem = "it is a fatbin: give the file the suffix .fatbin"
+        else:
+            # Of a cubin nothing is wrong but that it is no PTX.
+            problem = describe(file.data, wanted="PTX with .version") or (
+                "it is a cubin: give the file the suffix .cubin"
+            )
+        raise ValueError(f"{file.path} is no PTX: {problem}")
+    return given
+
+
+def _name_of_one(value: Any, module: str) -> str:
+    """Return the name of an image that was given without one."""
+    if not isinstance(value, str | os.PathLike | bytes | bytearray | memoryview | Cubin):
+        raise TypeError(
+            "embed_cubin maps names to images, or is one image (bytes, a Cubin or a path), got "
+            f"{type(value).__name__}"
+        )
+    for name in (_stem(value), module):
+        try:
+            return identifier("embed_cubin", name)
+        except ValueError:
+            continue
+    raise ValueError(
+        f"embed_cubin is an image without a name, and the module's name {module!r} is none that C "
+        'can have; give it one, as in embed_cubin={"image": ...}'
+    )
+
+
 def embed_carried(
-    exports: tuple[Export, ...] | None, images: Mapping[str, GivenImage], files: SourceFiles
+    exports: tuple[Export, ...] | None, images: Mapping[str, GivenImage]
 ) -> tuple[tuple[Export, ...] | None, dict[str, GivenImage]]:
     """Return exports whose launches name their images, and all images.
 
@@ -61,7 +105,7 @@ def embed_carried(
     OSError, ValueError
         A file cannot be read; the message names the function.
     """
-    shelf = _Shelf(dict(images), {DEVICE_IMAGE, *images, *files.images})
+    shelf = _Shelf(dict(images), {DEVICE_IMAGE, *images})
     if exports is not None:
         exports = tuple(map(shelf.placed, exports))
     return exports, shelf.images
@@ -110,9 +154,14 @@ class _Shelf:
 
 
 def _base_name(function: str, image: Any) -> str:
-    if isinstance(image, PurePath):
-        try:
-            return identifier("image", image.stem)
-        except ValueError:
-            pass
-    return function
+    try:
+        return identifier("image", _stem(image))
+    except ValueError:
+        return function
+
+
+def _stem(image: object) -> str:
+    """Return the name of an image's file without its suffix; empty where there is no file."""
+    if not isinstance(image, str | os.PathLike):
+        return ""
+    return os.path.splitext(os.path.basename(os.fsdecode(image)))[0]

@@ -9,11 +9,12 @@ from .bind import bind
 from .cxx_type import parse_params
 from .demangle import demangle
 from .dispatched import Dispatched, dispatched
+from .every_kernel import all_kernels
 from .export import Export
 from .function import Function, KernelRef
 from .image import Image
 from .kernel_choice import is_exact, select
-from .kernel_signature import KernelSignature, signature_text
+from .kernel_signature import KernelSignature
 from .launch import Launch
 from .request import DEVICE_IMAGE
 from .scan import scan
@@ -43,7 +44,8 @@ def resolve(
     Parameters
     ----------
     functions : sequence of Export or None
-        None: every kernel of the device sources, unless there is host code.
+        None: every kernel of the device sources, or of the images where there are none, unless
+        there is host code.
     images : sequence of Image
         What is embedded.
     host_functions : sequence of str
@@ -61,7 +63,7 @@ def resolve(
         A name is on both sides or on neither, or a launch does not fit its kernel.
     """
     if functions is None:
-        functions = () if has_host else tuple(_all_kernels(images))
+        functions = () if has_host else all_kernels(images, from_sources=bool(device_sources))
     elif not functions and not has_host:
         raise ValueError(
             "functions is empty, so that nothing would be exported: leave it out to export all "
@@ -88,27 +90,6 @@ def _bound(
     if export.dispatch is None:
         return one(export.launches or (Launch(),))
     return dispatched(export.name, map(one, export.dispatch.instances), doc=export.doc)
-
-
-def _all_kernels(images: Sequence[Image]) -> Iterator[Export]:
-    found = [s for image in images if image.name == DEVICE_IMAGE for s in image.signatures]
-    signatures = [signature for signature in found if not signature.from_library]
-    if not signatures:
-        raise ValueError(
-            "the device sources define no kernel that is in the image: templates are instantiated "
-            'by functions={"name": Launch(kernel="fill<float>", ...)}'
-        )
-    names = [signature.name for signature in signatures]
-    # The image has them in an order of its own; those of headers and macros come last.
-    signatures.sort(key=lambda signature: (signature.line is None, signature.line or 0))
-    for signature in signatures:
-        if names.count(signature.name) > 1:
-            several = "\n  ".join(signature_text(s) for s in signatures if s.name == signature.name)
-            raise ValueError(
-                f"{names.count(signature.name)} kernels are called {signature.name!r}:\n  {several}"
-                '\nname each: functions={"one": Launch(kernel="...", params="..."), ...}'
-            )
-        yield Export(signature.name)
 
 
 def _is_files_own(export: Export, images: Sequence[Image], exported: Sequence[str]) -> bool:

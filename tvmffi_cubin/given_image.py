@@ -13,6 +13,8 @@ from .errors import ToolchainError
 __all__ = ["GivenImage", "read_given", "read_libraries"]
 
 _RUNTIME = "cudadevrt"
+# A cubin, a fatbin: as in image_kind, which would import a reader of PTX on every cache hit.
+_BINARIES = (b"\x7fELF", b"\x50\xed\x55\xba")
 
 
 class GivenImage(NamedTuple):
@@ -35,6 +37,15 @@ class GivenImage(NamedTuple):
     arch: str = ""
     lowered_names: Mapping[str, str] = MappingProxyType({})
     signatures: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def is_ptx(self) -> bool:
+        """Whether it is PTX, by its content."""
+        if self.data.startswith(_BINARIES):
+            return False
+        from .ptx import looks_like_ptx
+
+        return looks_like_ptx(self.data)
 
 
 def read_given(what: str, value: Any) -> GivenImage:

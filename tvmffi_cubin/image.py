@@ -58,24 +58,38 @@ class Image:
         return tuple(have) if not self.problem and len(have) < len(members) else ()
 
 
-def all_images(request: Request, compiled: DeviceImage | None) -> tuple[Image, ...]:
+def all_images(
+    request: Request, archs: tuple[str, ...], compiled: DeviceImage | None
+) -> tuple[Image, ...]:
     """Return the image of the device sources, where there are any, and those that were given.
 
     Raises
     ------
+    CompileError, ToolchainError
+        PTX cannot be assembled for one of the architectures.
     ValueError
         A given one is no image, or has the name of the device sources' own.
     """
-    images = [read_image(name, given) for name, given in request.images.items()]
+    images = [
+        read_image(name, _ready(given, request, archs)) for name, given in request.images.items()
+    ]
     if compiled is None:
         return tuple(images)
-    if DEVICE_IMAGE in request.images or DEVICE_IMAGE in request.files.images:
+    if DEVICE_IMAGE in request.images:
         raise ValueError(
-            f"{request.image_label(DEVICE_IMAGE)} is an image called {DEVICE_IMAGE!r}, the name "
+            f"{request.images[DEVICE_IMAGE].name} is an image called {DEVICE_IMAGE!r}, the name "
             "that the device sources' own image has: rename it"
         )
     own = Image(DEVICE_IMAGE, compiled.cubin, compiled.signatures)
     return (own, *images)
+
+
+def _ready(given: GivenImage, request: Request, archs: tuple[str, ...]) -> GivenImage:
+    if not (request.assembles and given.is_ptx):
+        return given
+    from .ptx_assembly import assembled
+
+    return assembled(given, archs)
 
 
 def read_image(name: str, given: GivenImage) -> Image:

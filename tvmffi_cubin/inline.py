@@ -44,15 +44,20 @@ def load_inline(
         What to export. A name alone is a kernel, launched as ``mod.k[grid, block](...)``, or a
         C++ function of the sources; in a mapping a str is its docstring, a `Launch` or a list of
         them says how a kernel is launched, a `Dispatch` several ways of which the first that fits
-        is taken. Default: all kernels, where there is no host code.
-    embed_cubin : mapping of str to bytes, Cubin or path, optional
+        is taken. Default: all kernels of the sources, or of the images where there are no sources.
+    embed_cubin : bytes, Cubin, path, or mapping of str to those, optional
         Images to embed (cubins, fatbins, PTX), by the name that ``EMBED_CUBIN`` and
-        ``TVM_FFI_EMBED_CUBIN`` take. That of the kernels compiled here is called ``kernels``.
+        ``TVM_FFI_EMBED_CUBIN`` take; one without a name has its file's, else the module's. That of
+        the kernels compiled here is called ``kernels``.
     device_libraries : sequence of path, bytes or Cubin, optional
         What is linked into the image: relocatable cubins, LTO-IR, PTX, fatbins, static libraries
         and host objects with device code; ``"cudadevrt"`` for kernels that launch kernels.
     lto : bool, optional
         Optimise the device code across units. A library of LTO-IR turns it on.
+    ptx : str, optional
+        What becomes of images that are PTX: ``"assemble"``, the default, to cubins for `arch` when
+        the module is built, so that what is wrong with it is found then; ``"keep"``, embedded as
+        text that the driver compiles for each device.
     arch : str or sequence of str, optional
         Architecture such as ``"sm_90a"``, or ``"compute_90"`` for PTX that devices of that and of
         newer architectures compile. Several make one fatbin, of which each device takes the image

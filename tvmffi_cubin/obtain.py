@@ -43,7 +43,11 @@ def _obtain(request: Request, arch: Any) -> Entry:
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
     can_link = tools.cuda is not None and tools.cuda.nvjitlink is not None
-    if request.files.ptx or (request.may_link and can_link):
+    if request.assembles:
+        _check_can_assemble(request, tools)
+        # Without an architecture the text is embedded, too.
+        tools = tools if archs else tools.using("nvfatbin")
+    if request.assembles or (request.may_link and can_link):
         tools = tools.using("nvjitlink")
     cache = caches.default(tools.roots)
     key = _base_key(request, archs, tools)
@@ -58,6 +62,18 @@ def _obtain(request: Request, arch: Any) -> Entry:
         lambda folder: make(request, archs, tools, cache, folder),
         asked_ns=asked_ns if request.may_include else 0,
         name=request.name,
+    )
+
+
+def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
+    cuda = tools.cuda
+    if cuda is None or cuda.nvjitlink is not None:
+        return
+    name = next(image.name for image in request.images.values() if image.is_ptx)
+    raise ToolchainError(
+        f"{name} is PTX, which nvJitLink assembles when a module is built, and the Python path has "
+        f"no {cuda.wheels['nvjitlink']}; run: pip install 'tvmffi-cubin[cu{cuda.major}]'; or give "
+        'ptx="keep", and the driver compiles it'
     )
 
 

@@ -36,9 +36,10 @@ class BuildOptions(TypedDict, total=False):
     """What every one of them takes; `load_inline`'s docstring says what each means."""
 
     functions: Functions
-    embed_cubin: Mapping[str, Any] | None
+    embed_cubin: Any
     device_libraries: Sequence[Any] | None
     lto: bool | None
+    ptx: str | None
     arch: Archs
     name_expressions: Sequence[str] | None
     extra_cflags: Sequence[str] | None

@@ -28,6 +28,7 @@ _CUDA_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bi
 _READS = re.compile(r"include|embed|incbin|\bimport\b")
 _CONTINUED = re.compile(r"\\\s*\n")
 _OBJECTS = (".o", ".obj")
+_PTX = ("assemble", "keep")
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 
 
@@ -51,12 +52,13 @@ class Request:
     files: SourceFiles = field(default_factory=SourceFiles)
     device_libraries: tuple[GivenImage, ...] = ()
     lto: bool = False
+    ptx: str = "assemble"
 
     @property
     def needs_cuda(self) -> bool:
         """Whether anything of CUDA's is needed; C++ sources that name nothing of it need none."""
         files = self.files
-        if self.cuda_sources or self.kernel_sources or self.images or files.cuda or files.ptx:
+        if self.cuda_sources or self.kernel_sources or self.images or files.cuda:
             return True
         sources = (*self.cpp_sources, *files.c, *files.cxx)
         return any(flag in _CUDA_LIBRARIES for flag in self.ldflags) or any(
@@ -65,11 +67,11 @@ class Request:
 
     @property
     def may_have_kernels(self) -> bool:
-        """Whether some source may need an architecture; a wrapper alone needs none."""
+        """Whether something may need an architecture; a wrapper alone needs none."""
         # The kernels of a file may all be in the headers beside it.
-        return bool(self.kernel_sources or self.files.cuda or self.files.ptx) or any(
-            map(_may_be_device, self.cuda_sources)
-        )
+        if self.kernel_sources or self.files.cuda or self.assembles:
+            return True
+        return any(map(_may_be_device, self.cuda_sources))
 
     @property
     def may_include(self) -> bool:
@@ -85,9 +87,10 @@ class Request:
         """Whether an object is to be made, which is yet to be linked."""
         return self.output.endswith(_OBJECTS)
 
-    def image_label(self, name: str) -> str:
-        """Return how messages call an image that was given: by its file, or by its argument."""
-        return self.images[name].name if name in self.images else self.files.images[name].path
+    @property
+    def assembles(self) -> bool:
+        """Whether some image is PTX that is to be assembled."""
+        return self.ptx == "assemble" and any(image.is_ptx for image in self.images.values())
 
     @property
     def may_link(self) -> bool:
@@ -139,6 +142,7 @@ class Request:
         self.files.add_to(key)
         key.add("device_libraries", [[x.data, x.arch] for x in self.device_libraries])
         key.add("lto", self.lto)
+        key.add("ptx", self.ptx)
 
 
 def _may_be_device(source: Source) -> bool:
@@ -160,6 +164,7 @@ def make_request(
     embed_cubin: Any = None,
     device_libraries: Any = None,
     lto: Any = None,
+    ptx: Any = None,
     use_pch: Any = None,
     output: Any = None,
     files: SourceFiles | None = None,
@@ -179,10 +184,12 @@ def make_request(
         lto = asked if lto is None else lto
     if not isinstance(lto, bool | None):
         raise TypeError(f"lto is True or False, got {lto!r}")
-    files = files or SourceFiles()
-    exports, images = embed_carried(_functions(functions), named_images(embed_cubin, files), files)
+    if ptx not in (None, *_PTX):
+        raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {ptx!r}")
+    name, files = file_name("name", name), files or SourceFiles()
+    exports, images = embed_carried(_functions(functions), named_images(embed_cubin, files, name))
     request = Request(
-        name=file_name("name", name),
+        name=name,
         cpp_sources=texts("cpp_sources", cpp_sources),
         cuda_sources=texts("cuda_sources", cuda_sources),
         kernel_sources=texts("kernel_sources", kernel_sources),
@@ -195,6 +202,7 @@ def make_request(
         images=images,
         device_libraries=read_libraries(device_libraries),
         lto=bool(lto),
+        ptx=ptx or _PTX[0],
         output=f"{name}.so" if output is None else _output(output),
         files=files,
         use_pch=pch.is_wanted(use_pch),
@@ -229,19 +237,10 @@ def _check_sources(request: Request) -> None:
         )
     if request.cpp_sources or request.cuda_sources or request.kernel_sources:
         return
-    if files.cuda or files.c or files.cxx or files.binaries:
-        return
-    if files.images and request.functions:
-        return
-    if files:
-        raise ValueError(
-            f"{request.name!r} has images alone ({', '.join(files.images)}): name their "
-            'kernels, as in functions={"k": Launch(params="float* x", ...)}, or add a wrapper'
-        )
-    if not (request.images and request.functions):
+    if not (files or request.images):
         raise ValueError(
             f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
-            "C++ wrapper), cpp_sources, or embed_cubin with functions"
+            "C++ wrapper), cpp_sources, or embed_cubin"
         )
 
 

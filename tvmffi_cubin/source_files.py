@@ -49,14 +49,14 @@ class Binary(NamedTuple):
 
 
 class ImageFile(NamedTuple):
-    """A file to embed; PTX is assembled before."""
+    """A file to embed."""
 
     path: str
     data: bytes
 
     @property
     def is_ptx(self) -> bool:
-        """Whether it is PTX, by its suffix."""
+        """Whether it is to be PTX, by its suffix."""
         return self.path.lower().endswith(".ptx")
 
 
@@ -73,7 +73,7 @@ class SourceFiles:
     binaries : tuple of Binary
         Files for the linker.
     images : mapping of str to ImageFile
-        Images to embed, by the name that they get, and PTX.
+        Images to embed, by the name that they get.
     """
 
     cuda: tuple[Source, ...] = ()
@@ -86,13 +86,8 @@ class SourceFiles:
         """Whether there is any file."""
         return bool(self.cuda or self.c or self.cxx or self.binaries or self.images)
 
-    @property
-    def ptx(self) -> dict[str, ImageFile]:
-        """The PTX among the images."""
-        return {name: file for name, file in self.images.items() if file.is_ptx}
-
     def add_to(self, key: Key) -> None:
-        """Add the files to a key; images that are embedded as they are belong to the request."""
+        """Add the files to a key; images belong to the request."""
         # With their paths: messages, __FILE__ and debug information have them, and headers are
         # searched from there.
         for label in ("cuda", "c", "cxx"):
@@ -100,7 +95,6 @@ class SourceFiles:
         # Of what is copied into the module the content alone matters, wherever it lies.
         binaries = [[x.path if x.is_shared else "", x.digest] for x in self.binaries]
         key.add("binaries", binaries)
-        key.add("ptx", [[name, file.data] for name, file in self.ptx.items()])
 
 
 def read_files(

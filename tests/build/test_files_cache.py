@@ -186,7 +186,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     assert found == f"{path} 1"
     forbidden = {
         *("nvrtc", "signature", "scan", "codegen", "ninja", "builder", "assemble", "elf", "plan"),
-        *("file_units", "ptx_files", "linker", "include_scan", "source_text"),
+        *("file_units", "ptx_assembly", "linker", "include_scan", "source_text"),
     }
     imported = set(names.split())
     assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)

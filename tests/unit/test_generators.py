@@ -19,7 +19,9 @@ ARGUMENTS += " source_files"
 TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
 COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix nvrtc_unit parallel"
-COMPILERS += " pch_shelf ptx_files unit_compiler unit_hints compile_log device device_link linker"
+COMPILERS += (
+    " pch_shelf ptx_assembly unit_compiler unit_hints compile_log device device_link linker"
+)
 COMPILERS += " link_child link_faults link_input link_process link_run made_here fork_guard"
 COMPILERS += " header_hints"
 READERS = "cubin device_symbols elf elf_file fatbin zstd"
