@@ -9,7 +9,7 @@ from . import constant, expr
 from .assumption_binding import note_assumptions
 from .bound import Bound
 from .bound_binding import bind_parameter, merged
-from .cxx_type import Param, parse_params
+from .cxx_type import CxxType, Param, parse_params
 from .exported import Exported, contradicts
 from .function import (
     BoundLaunch,
@@ -23,6 +23,7 @@ from .function import (
     Requirement,
     Source,
 )
+from .kernel_signature import suggestion
 from .launch import Launch
 from .launch_attributes import ATTRIBUTES, Attribute
 from .map_binding import MAPPED_TENSOR, bind_map, mapped_tensor
@@ -102,7 +103,7 @@ class _Binder:
                     f"{_list(self.exported)}"
                 )
             type_ = self.exported[name].param.type
-            if type_.kind != "pointer":
+            if type_.kind != "pointer" and (type_.kind, type_.size) != ("raw", 8):
                 raise ValueError(
                     f"{self.where(ref)}: strided names {name!r}, which is '{type_.text}', not a "
                     "tensor"
@@ -125,11 +126,10 @@ class _Binder:
     def hint(self, ref: KernelRef) -> str:
         if ref.names_known or ref.params is None:
             return ""
-        suggestion = ", ".join(f"{p.type.text} {p.name}" for p in ref.params)
-        return (
-            " (the names are not in the source as written, through a macro or a template: declare "
-            f'them with params="{suggestion}")'
-        )
+        reason = "are not in the source as written, through a macro or a template"
+        if ref.opaque:
+            reason = "are not in an image"
+        return f" (the names {reason}: declare them with {suggestion(ref.kernel, ref.params)})"
 
     def kernel_params(self, launch: Launch, ref: KernelRef) -> tuple[Param, ...]:
         """The kernel's parameters with the names and types that hold in this launch."""
@@ -174,7 +174,8 @@ class _Binder:
                     f"'{param.type.text} {param.name}' of {param.type.size} bytes, in the image it "
                     f"has {slot.size}{self.known(ref)}"
                 )
-            real = ref.params[index].type if ref.params is not None else None
+            known = None if ref.opaque else ref.params
+            real = known[index].type if known is not None else None
             if real and contradicts(param.type, real):
                 raise ValueError(
                     f"{self.where(ref)}: params declares parameter {index + 1} as "
@@ -246,13 +247,17 @@ class _Binder:
         other = self.exported.get(tree.name) if isinstance(tree, expr.Name) else None
         if other is not None and other.stands_for(param.type, size):
             return other.name
-        if param.type.kind not in ("int", "uint", "float"):
+        if param.type.kind not in ("int", "uint", "float") and not _is_raw_integer(param.type):
             raise ValueError(
                 f"{scope.where}: {what}: '{param.type.text}' takes a parameter of the same type or "
                 f"a constant, got the expression {value!r}"
             )
         tree = scope.resolve(what, value, reading=(param.name,))
         return Computed(param.type, size, Formula(value, tree))
+
+
+def _is_raw_integer(type_: CxxType) -> bool:
+    return type_.kind == "raw" and type_.size in (1, 2, 4, 8)
 
 
 def _condition(scope: Scope, what: str, text: str) -> Requirement:

@@ -22,6 +22,8 @@ def encode(value: object, type_: CxxType, size: int, what: str) -> bytes:
     ValueError
         It is out of range, or the bytes are not of the struct's size.
     """
+    if type_.kind == "raw":
+        return _encode_raw(value, type_, size, what)
     if type_.kind == "struct":
         if not isinstance(value, bytes):
             raise _mismatch(what, value, type_, "bytes of the struct's own layout")
@@ -46,6 +48,27 @@ def encode(value: object, type_: CxxType, size: int, what: str) -> bytes:
         return value.to_bytes(size, "little", signed=type_.kind == "int")
     except OverflowError:
         raise ValueError(f"{what}: {value} is out of the range of {type_.text}") from None
+
+
+def _encode_raw(value: object, type_: CxxType, size: int, what: str) -> bytes:
+    """Encode what goes by its size: signed or unsigned, a float where the size says which."""
+    if isinstance(value, bytes):
+        if len(value) != size:
+            raise ValueError(f"{what}: got {len(value)} bytes, wanted {size}")
+        return value
+    if value is None and size == 8:
+        return bytes(8)
+    if isinstance(value, float) and size == 2:
+        raise TypeError(
+            f"{what}: got {value!r} for 2 bytes, which may be fp16 or bf16: declare the type with "
+            "params="
+        )
+    if isinstance(value, float) and size in (4, 8):
+        return _encode_float(value, CxxType(type_.text, "float", size, f"float{8 * size}"), what)
+    if isinstance(value, int) and size in (1, 2, 4, 8):
+        signed = CxxType(type_.text, "int" if value < 0 else "uint", size)
+        return encode(int(value), signed, size, what)
+    raise _mismatch(what, value, type_, "what has that size; declare its type with params=")
 
 
 def _mismatch(what: str, value: object, type_: CxxType, wanted: str) -> TypeError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import cxx_table
 from .cxx_parser import Declaration, Parser
 
-__all__ = ["CxxType", "Param", "Pointee", "parse_params", "parse_type"]
+__all__ = ["CxxType", "Param", "Pointee", "parse_params", "parse_type", "sized_type"]
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,9 @@ class CxxType:
     text : str
         Normalised spelling: ``const`` first, no top-level qualifiers, no ``__restrict__``.
     kind : str
-        ``"pointer"``, ``"int"``, ``"uint"``, ``"float"``, ``"bool"`` or ``"struct"``. A name that
-        is not known is a ``"struct"``: passed by value, as bytes (it may be an enumeration).
+        ``"pointer"``, ``"int"``, ``"uint"``, ``"float"``, ``"bool"``, ``"struct"`` or ``"raw"``. A
+        name that is not known is a ``"struct"``: passed by value, as bytes (it may be an
+        enumeration). Of what is raw the size is known alone.
     size : int or None
         In bytes; None where it is unknown.
     scalar : str or None
@@ -83,6 +84,11 @@ def _make(declared: Declaration) -> CxxType:
     else:
         pointee = Pointee(text, known.dtypes, known.align)
     return CxxType(f"{text}*", "pointer", 8, pointee=pointee)
+
+
+def sized_type(size: int) -> CxxType:
+    """Return the type of a parameter of which an image says the size and nobody the type."""
+    return CxxType(f"{size} byte{'' if size == 1 else 's'}", "raw", size)
 
 
 def parse_type(text: str) -> CxxType:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from .errors import ToolchainError
 
-__all__ = ["FunctionName", "demangle", "split_list", "take_apart"]
+__all__ = ["FunctionName", "demangle", "spelled_types", "split_list", "take_apart"]
 
 
 @lru_cache(maxsize=1)
@@ -76,6 +77,8 @@ class FunctionName(NamedTuple):
 
 
 _UNNAMED = "(anonymous namespace)"
+# In the name of a template instance these stand for types that its arguments decide.
+_DEPENDENT = re.compile(r"\bdecltype\b|>::|\bauto\b")
 
 
 def take_apart(demangled: str) -> FunctionName:
@@ -93,6 +96,15 @@ def take_apart(demangled: str) -> FunctionName:
     if templates and templates[-1][1] == len(display):
         qualified = display[: templates[-1][0]]
     return FunctionName(display, qualified, params)
+
+
+def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
+    """Return the types that a mangled name spells out, None where it leaves any open."""
+    if name.params is None:
+        return None
+    if name.is_instance and any(_DEPENDENT.search(text) for text in name.params):
+        return None
+    return name.params
 
 
 def split_list(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from . import expr
-from .cxx_type import CxxType, Param
+from .cxx_type import CxxType, Param, Pointee
 
 __all__ = ["Exported", "agree"]
 
@@ -50,6 +50,11 @@ class Exported:
         """A number that every argument is a multiple of."""
         return self.multiple_of if self.equal_to is None else self.equal_to
 
+    @property
+    def takes_integers_alone(self) -> bool:
+        """Whether it is known by its size, and read by an expression."""
+        return self.in_expression and self.param.type.kind == "raw"
+
     def covers(self, other: Exported) -> bool:
         """Whether every argument that goes with another parameter goes with this one."""
         asks_less = (
@@ -59,6 +64,7 @@ class Exported:
             and self.min_rank <= (other.param.ndim or other.min_rank)
             and self.equal_to in (None, other.equal_to)
             and other.known_multiple % self.multiple_of == 0
+            and (not self.takes_integers_alone or other.param.type.kind in ("raw", "int", "uint"))
         )
         return asks_less and _takes_all(self.param.type, other.param.type, self.size, other.size)
 
@@ -87,6 +93,8 @@ class Exported:
     def stands_for(self, type_: CxxType, size: int) -> bool:
         """Whether its argument, as it is, is a valid value of another kernel parameter."""
         own = self.param.type
+        if type_.kind == "raw":
+            return self.size == size
         if self.size != size or not agree(own, type_):
             return False
         if own.kind == "struct":
@@ -103,15 +111,26 @@ class Exported:
         if isinstance(read, expr.TensorField):
             if type_.kind == "pointer":
                 return None
+            if type_.kind == "raw" and type_.size == 8:
+                if not self.in_expression:
+                    return None
+                return f"{read.tensor!r} cannot be a tensor, since an expression reads it as an int"
             return f"{read.tensor!r} is '{type_.text}', not a tensor"
-        if type_.kind in ("int", "uint"):
+        if type_.kind in ("int", "uint") or (type_.kind == "raw" and type_.size in (1, 2, 4, 8)):
             return None
         if type_.kind == "pointer":
             return f"{read.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
         return f"{read.name!r} is '{type_.text}'; expressions are integer arithmetic"
 
+    def as_tensor(self) -> Exported:
+        """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
+        type_ = replace(self.param.type, kind="pointer", pointee=Pointee("void"))
+        return replace(self, param=replace(self.param, type=type_))
+
     def with_read(self, read: expr.Name | expr.TensorField) -> Exported:
         """Return it with what an expression needs of it noted."""
+        if isinstance(read, expr.TensorField) and self.param.type.kind == "raw":
+            return self.as_tensor().with_read(read)
         if isinstance(read, expr.TensorField) and read.field == "data_ptr":
             return self  # which None and addresses have too
         if isinstance(read, expr.Name) or read.index is None:
@@ -133,9 +152,10 @@ def agree(one: CxxType, other: CxxType) -> bool:
 def contradicts(declared: CxxType, real: CxxType) -> bool:
     """Whether a declaration says something else than what the source is known to have.
 
-    A struct's name tells nothing, nor does a pointer to a type without dtypes, such as ``void*``.
+    A struct's name tells nothing, nor does a size, nor does a pointer to a type without dtypes,
+    such as ``void*``.
     """
-    if "struct" in (declared.kind, real.kind):
+    if {"struct", "raw"} & {declared.kind, real.kind}:
         return False
     if not agree(declared, real):
         return True
@@ -146,6 +166,9 @@ def contradicts(declared: CxxType, real: CxxType) -> bool:
 
 
 def _takes_all(one: CxxType, other: CxxType, size: int, other_size: int) -> bool:
+    if one.kind == "raw":
+        # Floats take integers of any size.
+        return size == other_size and other.kind != "float"
     if one.kind != other.kind or one.scalar != other.scalar:
         return False
     if one.pointee is None or other.pointee is None:
@@ -157,6 +180,8 @@ def _takes_all(one: CxxType, other: CxxType, size: int, other_size: int) -> bool
 
 def _common_type(one: CxxType, other: CxxType) -> CxxType | None:
     """Return the type that does for both: the same, or a pointer that one launch only reads."""
+    if "raw" in (one.kind, other.kind):
+        return other if one.kind == "raw" else one
     if one.pointee is None or other.pointee is None:
         # However they are spelled, `long long` and `int64_t` are one type; structs are their names.
         same = one.kind != "struct" and replace(one, text=other.text) == other

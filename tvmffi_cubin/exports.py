@@ -205,6 +205,8 @@ def _find(
         _refuse_twins(export.name, wanted, images, lowered, parts)
         unread = "".join(f"; image {i.name!r}: {i.problem}" for i in images if i.problem)
         raise ValueError(f"function {export.name!r}: {error}{unread}") from None
+    # Types may have chosen one of two kernels of the same symbol; that is no choice of an image.
+    _refuse_twins(export.name, found.symbol, images, lowered, parts)
     home = next(image for image in images if found in image.signatures)
     return KernelRef(
         home.name,
@@ -213,6 +215,7 @@ def _find(
         None if found.problem else found.params,
         found.names_known,
         home.archs_with(found.symbol),
+        found.opaque,
     )
 
 

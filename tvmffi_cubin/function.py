@@ -48,6 +48,8 @@ class KernelRef:
         Whether the names are the source's own; else they are ``arg0``, ``arg1``, ...
     archs : tuple of str
         The architectures of the image that have this kernel, empty where all do.
+    opaque : bool
+        Whether it came without a source: declared types are checked against its sizes alone.
     """
 
     image: str
@@ -56,6 +58,7 @@ class KernelRef:
     params: tuple[Param, ...] | None
     names_known: bool = True
     archs: tuple[str, ...] = ()
+    opaque: bool = False
 
     @property
     def key(self) -> tuple[str, str]:

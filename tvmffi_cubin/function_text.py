@@ -53,6 +53,15 @@ _DTYPE_NAMES = (
     "float6_e3m2fn",
     "float4_e2m1fn",
 )
+_KINDS = {
+    "pointer": "Pointer",
+    "int": "Int",
+    "uint": "Uint",
+    "float": "Float",
+    "bool": "Bool",
+    "struct": "Bytes",
+    "raw": "Raw",
+}
 _DL_BOOL = 6
 _SMEM = "dynamic_smem_bytes"
 _EVALUATED = "Evaluation* e, bool own_grid, bool own_block, bool own_smem"
@@ -191,8 +200,7 @@ def _bool(value: bool) -> str:
 def _kind(type_: CxxType) -> str:
     if type_.scalar == "bfloat16":
         return "Kind::kBfloat"
-    kinds = {"pointer": "Pointer", "int": "Int", "uint": "Uint", "float": "Float", "bool": "Bool"}
-    return f"Kind::k{kinds.get(type_.kind, 'Bytes')}"
+    return f"Kind::k{_KINDS[type_.kind]}"
 
 
 def _sources(

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 from . import elf, fatbin, ptx
 from .cubin import Cubin, Kernel
-from .cxx_type import Param
-from .demangle import demangle, take_apart
 from .device import DeviceImage
 from .given_image import GivenImage
 from .image_kind import FATBIN, describe
-from .kernel_signature import KernelSignature, resolve_declared, suggestion
+from .kernel_signature import KernelSignature
+from .opaque import opaque_signatures
 from .request import DEVICE_IMAGE, Request
 
 __all__ = ["Image", "all_images", "image_facts", "read_image"]
@@ -163,67 +162,6 @@ def _opaque(name: str, cubin: Cubin) -> Image:
             raise
         return Image(name, cubin, (), str(error))
     return Image(name, cubin, opaque_signatures(cubin), "; ".join(cubin.unreadable))
-
-
-def opaque_signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
-    """Return the kernels of an image that came without a source, as far as they are known.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The image's signatures do not fit it.
-    """
-    _check_signatures(cubin)
-    found = []
-    for kernel in cubin.kernels:
-        name = take_apart(demangle(kernel.name))
-        params = _known_params(cubin, kernel)
-        found.append(
-            KernelSignature(
-                symbol=kernel.name,
-                name=name.qualified.rpartition("::")[2],
-                qualified=name.qualified,
-                display=name.display,
-                params=params or (),
-                # Where there is none, nothing is left to declare.
-                names_known=params is not None or not kernel.params,
-                line=None,
-                kernel=kernel,
-                problem=_undeclared(kernel) if params is None else "",
-            )
-        )
-    return tuple(found)
-
-
-def _check_signatures(cubin: Cubin) -> None:
-    symbols = [kernel.name for kernel in cubin.kernels]
-    for symbol, text in cubin.signatures.items():
-        if not isinstance(symbol, str) or not isinstance(text, str):
-            raise TypeError(
-                "Cubin.signatures maps a kernel's symbol to its parameters, as str, got "
-                f"{symbol!r}: {text!r}"
-            )
-        if symbol not in symbols:
-            raise ValueError(
-                f"Cubin.signatures has {symbol!r}, which is no kernel of the image; it has: "
-                f"{', '.join(symbols) or 'none'}"
-            )
-
-
-def _known_params(cubin: Cubin, kernel: Kernel) -> tuple[Param, ...] | None:
-    text = cubin.signatures.get(kernel.name)
-    if text is None:
-        return None
-    try:
-        return resolve_declared(text, kernel)
-    except ValueError as error:
-        raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
-
-
-def _undeclared(kernel: Kernel) -> str:
-    if not kernel.params:
-        return ""
-    return f"the image came without a source; declare its parameters, such as {suggestion(kernel)}"
 
 
 def image_facts(image: Image) -> Mapping[str, object]:

@@ -61,6 +61,7 @@ def select(
         raise ValueError(_no_match(signatures, wanted, parts))
     if len(found) > 1 and declared is not None:
         found = [x for x in found if _same_types(x.params, declared, checked)] or found
+        found = [x for x in found if _same_sizes(x, declared, checked)] or found
     if len(found) > 1:
         shown = found[:_MOST_LISTED]
         names = [_name_of(x, signatures, lowered_names, x.symbol in foreign) for x in shown]
@@ -182,6 +183,15 @@ def _no_match(signatures: list[KernelSignature], wanted: str, parts: bool) -> st
 def _same_types(params: tuple[Param, ...], declared: tuple[Param, ...], checked: bool) -> bool:
     declared = declared if checked else declared[: len(params)]
     return [_identity(x.type) for x in params] == [_identity(x.type) for x in declared]
+
+
+def _same_sizes(signature: KernelSignature, declared: tuple[Param, ...], checked: bool) -> bool:
+    """Whether the image's sizes are those of declared parameters, as far as those are known."""
+    slots = signature.kernel.params
+    declared = declared if checked else declared[: len(slots)]
+    return len(slots) == len(declared) and all(
+        param.type.size in (None, slot.size) for param, slot in zip(declared, slots, strict=True)
+    )
 
 
 def _identity(declared: CxxType) -> tuple[object, ...]:

@@ -37,6 +37,9 @@ class KernelSignature:
         Why the parameters are not known, and what to declare; empty where they are known.
     from_library : bool
         Whether it came with a device library: then it is exported only where it is named.
+    opaque : bool
+        Whether it came without a source, and its types from its symbol or its sizes: who declares
+        others is believed.
     """
 
     symbol: str
@@ -49,6 +52,7 @@ class KernelSignature:
     kernel: Kernel
     problem: str = ""
     from_library: bool = False
+    opaque: bool = False
 
     def require(self) -> KernelSignature:
         """Return itself where the parameters are known.
@@ -66,10 +70,11 @@ class KernelSignature:
 def suggestion(kernel: Kernel, params: Sequence[Param] = (), names: Sequence[str] = ()) -> str:
     """Return a ``params="..."`` that fits the image, from what is known of the parameters."""
     by_size = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
-    names = [*names, *(f"arg{index}" for index in range(len(names), len(kernel.params)))]
+    names = [*(names or (param.name for param in params))]
+    names += [f"arg{index}" for index in range(len(names), len(kernel.params))]
     parts = []
     for index, parameter in enumerate(kernel.params):
-        if index < len(params):
+        if index < len(params) and params[index].type.kind != "raw":
             parts.append(f"{_declarable(params[index].type)} {params[index].name}")
         else:
             parts.append(f"{by_size.get(parameter.size, 'MyStruct')} {names[index]}")

@@ -244,7 +244,8 @@ def _refusal(
             f"compile it for {arch} or an older architecture"
         )
     which = f"{item.name} ({item.arch})" if item.arch else item.name
-    text = f"{which} cannot be linked for {arch}: nvJitLink {release} says: {log}"
+    verb = "assembled" if item.kind == "ptx" else "linked"
+    text = f"{which} cannot be {verb} for {arch}: nvJitLink {release} says: {log}"
     if _NEWER_IR in log or item.kind == "relocatable":
         text += (
             "\nHint: it may come from a newer compiler; "

@@ -46,7 +46,7 @@ def bind_map(launch: Launch, scope: Scope, name: str, type_: CxxType, size: int)
     """
     map_ = launch.args[name]
     where = f"{scope.where}: args[{name!r}]"
-    if type_.kind != "struct" or size != _SIZE:
+    if type_.kind not in ("struct", "raw") or size != _SIZE:
         raise ValueError(
             f"{where}: a TensorMap is for a parameter 'const __grid_constant__ CUtensorMap', "
             f"{name!r} is '{type_.text}' of {size} bytes"
@@ -63,6 +63,8 @@ def bind_map(launch: Launch, scope: Scope, name: str, type_: CxxType, size: int)
             f"{where}: the tensor {tensor!r} is no parameter of the function; declare it, as in "
             f'params="..., const float* {tensor}"; there are {", ".join(scope.exported) or "none"}'
         )
+    if exported.param.type.kind == "raw" and exported.size == 8:
+        exported = exported.as_tensor()
     if exported.param.type.kind != "pointer":
         raise ValueError(f"{where}: {tensor!r} is '{exported.param.type.text}', not a tensor")
     scope.exported[tensor] = _with_rank(exported, map_.rank, where)

@@ -43,10 +43,11 @@ def assembled(given: GivenImage, archs: tuple[str, ...]) -> GivenImage:
     cubins = [_assembled(given, target, arch) for arch in archs if not is_ptx(arch)]
     texts = [arch for arch in archs if is_ptx(arch)]
     if texts:
+        kept = _kept(given, target)
         if not cubins:
             # Only to see whether it can be.
             _assembled(given, target, f"sm_{number_of(texts[0])}")
-        cubins.append(_kept(given, target))
+        cubins.append(kept)
     image = cubins[0] if len(cubins) == 1 else join(cubins, cuda=find_cuda())
     return given._replace(data=image.image)
 

@@ -164,12 +164,12 @@ class Scope:
             raise _ReadError(f"{name!r} is what this expression gives")
         if isinstance(read, expr.TensorField):
             tree = expr.parse(value) if isinstance(value, str) else None
-            if type_.kind == "pointer" and isinstance(tree, expr.Name):
+            if type_.kind in ("pointer", "raw") and isinstance(tree, expr.Name):
                 return self._read(replace(read, tensor=tree.name), name, (*reading, name))
             raise _ReadError(f"{name!r} is given by args as {value!r}, not as a tensor")
-        if type_.kind in ("int", "uint") and isinstance(value, int) and abs(value) < 2**63:
+        if type_.kind in ("int", "uint", "raw") and isinstance(value, int) and abs(value) < 2**63:
             return expr.Number(int(value))
-        if type_.kind in ("int", "uint") and isinstance(value, str):
+        if type_.kind in ("int", "uint", "raw") and isinstance(value, str):
             if name not in self._resolved:
                 what = f"args[{name!r}]"
                 self._resolved[name] = self.resolve(what, value, reading=(*reading, name))

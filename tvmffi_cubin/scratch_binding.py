@@ -20,7 +20,7 @@ def bind_scratch(value: Scratch, scope: Scope, param: Param, size: int) -> Scrat
     ValueError
         The parameter is no pointer, or an expression reads what it cannot.
     """
-    if param.type.kind != "pointer" or size != _POINTER:
+    if param.type.kind not in ("pointer", "raw") or size != _POINTER:
         raise ValueError(
             f"{scope.where}: args[{param.name!r}]: a Scratch is for a pointer, {param.name!r} is "
             f"'{param.type.text}' of {size} bytes"

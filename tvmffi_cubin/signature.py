@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .cubin import Cubin, Kernel
 from .cxx_type import CxxType, Param, parse_type
-from .demangle import FunctionName, demangle, take_apart
+from .demangle import FunctionName, demangle, spelled_types, take_apart
 from .errors import CompileError
 from .kernel_signature import KernelSignature, check, suggestion
 from .probe import Probe, Target, plan, plan_targets, squeeze
@@ -31,8 +31,6 @@ __all__ = [
     "try_probe",
 ]
 
-# In the name of a template instance these stand for types that its arguments decide.
-_DEPENDENT = re.compile(r"\bdecltype\b|>::|\bauto\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 
 
@@ -197,7 +195,7 @@ def _resolve(
     kernel: Kernel, facts: SourceFacts, types: Mapping[str, tuple[str, ...]], trust_source: bool
 ) -> KernelSignature:
     name = take_apart(demangle(kernel.name))
-    texts = types.get(kernel.name, types.get(squeeze(name.display), _mangled_types(name)))
+    texts = types.get(kernel.name, types.get(squeeze(name.display), spelled_types(name)))
     fact = _fact(kernel, name, texts, facts)
     from_source = texts is None and trust_source
     if from_source and fact is not None and fact.params is not None:
@@ -226,15 +224,6 @@ def _resolve(
         remedy = f"declare them, such as {suggestion(kernel, names=names)}"
         problem = f"the parameters of kernel {name.display!r} are not known: {error}\n{remedy}"
         return dataclasses.replace(signature, problem=problem)
-
-
-def _mangled_types(name: FunctionName) -> tuple[str, ...] | None:
-    """Return the types that a mangled name spells out, None where it leaves any open."""
-    if name.params is None:
-        return None
-    if name.is_instance and any(_DEPENDENT.search(text) for text in name.params):
-        return None
-    return name.params
 
 
 def _refuse_unknown(types: Sequence[CxxType]) -> None:

@@ -1,5 +1,6 @@
 """`load` of files that are images: cubins, fatbins and PTX."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from stub.cuda_array import cuda_array
 from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
+from tvmffi_cubin import cuda_wheels
 
 # Images
 
@@ -45,15 +47,11 @@ def test_parameters_that_a_kernel_does_not_have_need_no_declaration(here, driver
         driver_stub.reset()
 
 
-def test_parameters_that_a_kernel_has_are_declared(here, image):
+def test_as_many_parameters_are_declared_as_a_kernel_has(here, image):
     Path("lib.cubin").write_bytes(image)
-    for params, problem in (
-        (None, "declare its parameters"),
-        ("", "declares 0 parameters, the kernel has"),
-    ):
-        launch = tc.Launch(kernel="add_one", params=params)
-        with pytest.raises(ValueError, match=problem):
-            tc.load("cubin", sources="lib.cubin", functions={"add_one": launch})
+    launch = tc.Launch(kernel="add_one", params="")
+    with pytest.raises(ValueError, match="declares 0 parameters, the kernel has 3"):
+        tc.load("cubin", sources="lib.cubin", functions={"add_one": launch})
 
 
 def test_a_fatbin_s_kernels_are_launched(here, driver_stub):
@@ -110,10 +108,16 @@ def test_an_image_called_as_that_of_the_kernels_is_refused(here, image):
         tc.load("kernels", sources=["kernels.cubin", "scale.cu"], arch="sm_90")
 
 
-def test_images_alone_need_functions(here, image):
+def test_images_alone_export_every_kernel(here, driver_stub, image):
     Path("lib.cubin").write_bytes(image)
-    with pytest.raises(ValueError, match=r"images alone \(lib\): name their kernels"):
-        tc.load("alone", sources="lib.cubin")
+    write_ptx("more.ptx")
+    mod = tc.load("alone", sources=["lib.cubin", "more.ptx"], arch="sm_90")
+    assert {"add_one", "scale"} < {*mod.functions}
+    x = cuda_array(driver_stub, 8)
+    mod.add_one[1, 8](x, x, 8)
+    mod.scale[1, 8](x, 2.0, 8)
+    assert driver_stub.launches()[0].values("PPq") == (x.data_ptr, x.data_ptr, 8)
+    assert driver_stub.launches()[1].values("Pfi") == (x.data_ptr, 2.0, 8)
 
 
 def test_a_file_that_is_no_image_is_named(here):
@@ -180,8 +184,10 @@ def test_ptx_that_is_wrong_is_named(here):
     write("broken.ptx", ".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n")
     with pytest.raises(tc.CompileError, match=r"broken\.ptx"):
         tc.load("broken", sources="broken.ptx", functions=["k"], arch="sm_90")
-    with pytest.raises(ValueError, match=r"broken\.ptx: the PTX has no kernel"):
+    with pytest.raises(tc.CompileError, match=r"broken\.ptx"):
         tc.load("broken", sources="broken.ptx", functions=["k"], arch="compute_80")
+    with pytest.raises(ValueError, match=r"broken\.ptx: the PTX has no kernel"):
+        tc.load("broken", sources="broken.ptx", functions=["k"], ptx="keep")
     write("text.ptx", "text")
     with pytest.raises(ValueError, match=r"text\.ptx is no PTX: it begins with .*, PTX with \.ve"):
         tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
@@ -195,8 +201,61 @@ def test_another_image_that_is_called_ptx_is_named(here, image):
             tc.load("named", sources="lib.ptx", functions=["k"], arch="sm_90")
 
 
-def test_without_a_gpu_ptx_needs_an_architecture(here, monkeypatch):
+def test_without_an_architecture_and_a_gpu_ptx_is_for_its_own_and_newer_ones(here, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(here / "none.so"))
     write_ptx("lib.ptx")
-    with pytest.raises(tc.ToolchainError, match="no GPU to compile for"):
-        tc.load("no_gpu", sources="lib.ptx", functions=["scale"])
+    assert tc.load("no_gpu", sources="lib.ptx").cubins["lib"].archs == ("sm_80", "compute_80")
+    # What has features of one architecture alone is for that one.
+    text = Path("lib.ptx").read_text().replace(".target sm_80", ".target sm_90a").rstrip("\0")
+    write("lib.ptx", text)
+    assert tc.load("no_gpu", sources="lib.ptx").cubins["lib"].archs == ("sm_90a",)
+
+
+def test_without_an_architecture_ptx_is_assembled_for_the_current_device(here, driver_stub):
+    write_ptx("lib.ptx")
+    assert tc.load("here", sources="lib.ptx").cubins["lib"].archs == ("sm_90a",)
+
+
+def test_ptx_is_kept_for_the_driver_where_that_is_asked_for(here, driver_stub):
+    write_ptx("lib.ptx")
+    mod = tc.load("kept", sources="lib.ptx", ptx="keep", arch="sm_90")
+    assert mod.cubins["lib"].kind == "ptx"
+    mod.scale[1, 1](cuda_array(driver_stub, 4), 2.0, 4)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_ptx_is_embedded_by_its_content_whatever_it_is_called(driver_stub):
+    text = tc.nvrtc.compile(SCALE, arch="compute_80", target_type="ptx")
+    for given in (text, text.image, {"lib": text.image}):
+        mod = tc.load_inline("by_content", embed_cubin=given, arch="sm_90")
+        (cubin,) = mod.cubins.values()
+        assert (cubin.kind, cubin.arch) == ("cubin", "sm_90")
+        mod = tc.load_inline("by_content", embed_cubin=given, ptx="keep")
+        assert [x.kind for x in mod.cubins.values()] == ["ptx"]
+    launch = tc.Launch(image=text, grid=1, block=1)
+    mod = tc.load_inline("by_content", functions={"scale": launch}, arch=["sm_80", "sm_90"])
+    assert mod.cubins["scale"].archs == ("sm_80", "sm_90")
+    mod.scale(cuda_array(driver_stub, 4), 2.0, 4)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_ptx_that_is_wrong_is_named_by_its_argument():
+    text = b".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n"
+    with pytest.raises(tc.CompileError, match=r"embed_cubin\['lib'\].* cannot be assembled"):
+        tc.load_inline("broken", embed_cubin={"lib": text}, arch="sm_90")
+    launch = tc.Launch(image=text, grid=1, block=1)
+    with pytest.raises(tc.CompileError, match=r"the image of functions\['k'\]"):
+        tc.load_inline("broken", functions={"k": launch}, arch="sm_90")
+
+
+def test_without_nvjitlink_ptx_names_what_to_install_and_how_to_do_without(
+    here, driver_stub, monkeypatch
+):
+    write_ptx("lib.ptx")
+    cuda = dataclasses.replace(cuda_wheels.find_cuda(), nvjitlink=None)
+    monkeypatch.setattr(cuda_wheels, "_find", lambda *_: cuda)
+    with pytest.raises(tc.ToolchainError) as error:
+        tc.load("none", sources="lib.ptx", arch="sm_90")
+    for text in ("lib.ptx is PTX", "pip install 'tvmffi-cubin[cu1", 'ptx="keep"'):
+        assert text in str(error.value)
+    assert tc.load("none", sources="lib.ptx", ptx="keep").functions == ("scale",)

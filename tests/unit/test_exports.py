@@ -64,7 +64,39 @@ def test_by_default_every_kernel_of_the_sources_is_exported():
 
 def test_by_default_images_that_came_ready_export_nothing():
     images = (KERNELS, image(signature("other"), name="extra"))
-    assert names(resolved(None, images=images)) == ([], ["saxpy", "add"])
+    assert names(resolved(None, images=images, sources=[""])) == ([], ["saxpy", "add"])
+
+
+def test_without_sources_every_kernel_of_the_images_is_exported():
+    images = (image(signature("_ZN2ns3addEPf"), name="a"), image(signature("k"), name="b"))
+    exports = resolved(None, images=images)
+    assert names(exports) == ([], ["add", "k"])
+    assert [f.launches[0].kernel.key for f in exports.functions] == [
+        *(("a", "_ZN2ns3addEPf"), ("b", "k")),
+    ]
+
+
+def test_kernels_of_images_that_share_a_name_are_listed():
+    images = (image(signature("_Z4fillIfEvPT_"), signature("_Z4fillIdEvPT_"), name="a"),)
+    problem = r"2 kernels are called 'fill':\n  fill<float>\(.*in 'a'\n  fill<double>.*\nname each"
+    with pytest.raises(ValueError, match=problem):
+        resolved(None, images=images)
+    images = (image(signature("k"), name="a"), image(signature("k"), name="b"))
+    with pytest.raises(ValueError, match=r"called 'k':\n  k\(.*in 'a'\n  k\(.*in 'b'\n.*image="):
+        resolved(None, images=images)
+
+
+def test_a_kernel_s_name_that_c_cannot_have_is_no_function_s():
+    images = (image(signature("main.0"), signature("k"), name="a"),)
+    with pytest.raises(ValueError, match=r"names that C cannot have:\n  main.0\nname what"):
+        resolved(None, images=images)
+
+
+def test_images_without_a_kernel_say_so_or_why_none_is_known():
+    with pytest.raises(ValueError, match="no kernel is in 'a'"):
+        resolved(None, images=(image(name="a"),))
+    with pytest.raises(ValueError, match="image 'a': it is compressed"):
+        resolved(None, images=(image(name="a", problem="it is compressed"),))
 
 
 def test_by_default_host_code_exports_itself_alone():
@@ -177,13 +209,13 @@ def test_a_docstring_stays_with_its_function():
 
 def test_sources_without_a_kernel_say_how_templates_are_instantiated():
     with pytest.raises(ValueError, match='Launch\\(kernel="fill<float>"'):
-        resolved(None, images=(image(),))
+        resolved(None, images=(image(),), sources=[""])
 
 
 def test_kernels_of_one_name_have_to_be_told_apart():
     twice = image(signature("_ZN1a3addEPf"), signature("_ZN1b3addEPf"))
     with pytest.raises(ValueError, match=r"2 kernels are called 'add':\n  a::add\(.*\n  b::add\("):
-        resolved(None, images=(twice,))
+        resolved(None, images=(twice,), sources=[""])
 
 
 def test_a_kernel_that_two_images_have_is_named_with_both():

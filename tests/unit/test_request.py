@@ -87,6 +87,33 @@ def test_images_are_bytes_however_they_come(tmp_path):
     assert {name: image.data for name, image in images.items()} == dict.fromkeys("abcdef", b"image")
 
 
+def test_one_image_has_its_file_s_name_or_the_module_s(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("lib.cubin", "no-name.cubin"):
+        Path(name).write_bytes(name.encode())
+    for given, kept in (
+        ("lib.cubin", {"lib": b"lib.cubin"}),
+        (Path("lib.cubin"), {"lib": b"lib.cubin"}),
+        ("no-name.cubin", {"m": b"no-name.cubin"}),
+        (b"image", {"m": b"image"}),
+        (bytearray(b"image"), {"m": b"image"}),
+        (Cubin(b"image", "sm_90"), {"m": b"image"}),
+    ):
+        made = request(cuda_sources=None, embed_cubin=given)
+        assert {name: image.data for name, image in made.images.items()} == kept
+
+
+def test_ptx_needs_an_architecture_unless_it_is_kept():
+    text = b"//\n.version 8.0\n.target sm_80\n.entry k() {}\n"
+    for given in ({"embed_cubin": text}, {"functions": {"k": Launch(image=text)}}):
+        made = request(cuda_sources=None, **given)
+        assert (made.assembles, made.may_have_kernels) == (True, True)
+        made = request(cuda_sources=None, ptx="keep", **given)
+        assert (made.assembles, made.may_have_kernels) == (False, False)
+    assert not request(embed_cubin=b"\x7fELF").assembles
+    assert digest(embed_cubin=text) != digest(embed_cubin=text, ptx="keep")
+
+
 CUBIN = Cubin(b"image", "sm_90", signatures={"k": "int n"})
 
 
@@ -231,13 +258,20 @@ def test_template_instances_that_launches_name_are_asked_for_once():
         ({"cuda_sources": None}, ValueError, "there is no source: give cuda_sources"),
         ({"cuda_sources": ""}, ValueError, "there is no source"),
         ({"cuda_sources": [" \n"]}, ValueError, "there is no source"),
-        ({"cuda_sources": None, "embed_cubin": {"a": b"i"}}, ValueError, "there is no source"),
+        ({"ptx": "text"}, ValueError, "ptx is 'assemble' or 'keep', got 'text'"),
+        ({"ptx": True}, ValueError, "ptx is 'assemble' or 'keep', got True"),
+        (
+            {"name": "a-b", "embed_cubin": b"x"},
+            ValueError,
+            "the module's name 'a-b' is none that C",
+        ),
         ({"extra_cflags": "-O3"}, TypeError, r"extra_cflags is a sequence of flags, .*\['-O3'\]"),
         ({"extra_ldflags": [3]}, TypeError, "extra_ldflags holds str, got int"),
         ({"extra_include_paths": 3}, TypeError, "extra_include_paths is a sequence of paths"),
         ({"extra_include_paths": [3]}, TypeError, "extra_include_paths holds paths, got int"),
         ({"name_expressions": 3}, TypeError, "name_expressions is a str or a sequence"),
-        ({"embed_cubin": b"x"}, TypeError, "embed_cubin maps names to images, got bytes"),
+        ({"embed_cubin": 3}, TypeError, "embed_cubin maps names .* or is one image .*, got int"),
+        ({"embed_cubin": [b"x"]}, TypeError, "embed_cubin maps names .*, got list"),
         ({"embed_cubin": {"a b": b"x"}}, ValueError, "embed_cubin: 'a b' is not a name that C"),
         ({"embed_cubin": {3: b"x"}}, TypeError, "embed_cubin: a name is a str, got int"),
         ({"embed_cubin": {"a": 3}}, TypeError, r"embed_cubin\['a'\] is bytes, a Cubin or a path"),

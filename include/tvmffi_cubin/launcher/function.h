@@ -9,10 +9,10 @@
 
 #include "bound.h"
 #include "prepare.h"
+#include "raw.h"
 #include "run.h"
 #include "scratch.h"
 #include "stream.h"
-#include "tensor.h"
 #include "tensor_maps.h"
 
 namespace tvmffi_cubin {

@@ -38,7 +38,7 @@ void Evaluation::Store(int index, Kind kind, uint32_t size, const char* text, in
   out->storage.i64 = value;
   if (kind == Kind::kFloat || kind == Kind::kBfloat) {
     if (!StoreFloat(kind, size, static_cast<double>(value), out)) Failed("is out of range");
-  } else if (!IntegerFits(kind, size, value)) {
+  } else if (kind == Kind::kRaw ? !RawFits(size, value) : !IntegerFits(kind, size, value)) {
     Failed("is out of the range of the parameter's type");
   }
   Done(text, value);

@@ -20,6 +20,16 @@ inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
   return value >= -(INT64_C(1) << (bits - 1)) && value < (INT64_C(1) << (bits - 1));
 }
 
+/*! \brief Whether a size is one that integers have. */
+inline bool IsWord(uint32_t size) { return size - 1 < 8 && (size & (size - 1)) == 0; }
+
+/*! \brief Whether a value fits an integer of this size, signed or unsigned. */
+inline bool RawFits(uint32_t size, int64_t value) {
+  if (size >= 8) return size == 8;
+  const int bits = static_cast<int>(size) * 8;
+  return IsWord(size) && value >= -(INT64_C(1) << (bits - 1)) && value >> bits <= 0;
+}
+
 /*!
  * \brief Rounds to nearest even into a 16-bit format: (5, 10) is fp16, (8, 7) bf16. Straight from
  * double, because by way of float a value can be rounded twice.

@@ -27,6 +27,7 @@ enum class Problem : uint8_t {
   kNoTensor,  // None or an address, where an expression reads a tensor's shape
   kNotMultiple,
   kOtherValue,
+  kHalf,  // a float of 2 bytes, which may be fp16 or bf16
 };
 
 /*! \brief Content of a bytes argument, in whichever form tvm-ffi carries it. */
@@ -49,6 +50,24 @@ inline void* DataOf(const DLTensor& tensor) {
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
 }
 
+/*! \brief What a parameter takes of which the size is known alone. */
+__attribute__((noinline, cold)) inline const char* DescribeWantedRaw(const Param& param) {
+  if (param.in_expression) return "an int: an expression of the launch reads it";
+  switch (param.size) {
+    case 8:
+      return "a tensor, None (a null pointer), an address as ctypes.c_void_p, an int, a float or "
+             "bytes of its size";
+    case 4:
+      return "an int, a float or bytes of its size";
+    case 2:
+      return "an int or bytes of its size";
+    case 1:
+      return "an int, a bool or bytes of its size";
+    default:
+      return "bytes of its size";
+  }
+}
+
 /*! \brief What a parameter takes, for "wanted ...". */
 __attribute__((noinline, cold)) inline const char* DescribeWanted(const Param& param) {
   switch (param.kind) {
@@ -56,6 +75,8 @@ __attribute__((noinline, cold)) inline const char* DescribeWanted(const Param& p
       return "a tensor, None (a null pointer), or an address as ctypes.c_void_p";
     case Kind::kBytes:
       return "bytes of the struct's own layout";
+    case Kind::kRaw:
+      return DescribeWantedRaw(param);
     case Kind::kBool:
       return "a bool";
     case Kind::kFloat:
@@ -70,14 +91,16 @@ __attribute__((noinline, cold)) inline const char* DescribeWanted(const Param& p
 __attribute__((noinline, cold)) inline void DescribeRange(const Param& param, const TVMFFIAny& any,
                                                           Text* text) {
   const Text got = DescribeArgument(any);
-  if (param.kind != Kind::kInt && param.kind != Kind::kUint) {
+  const bool is_raw = param.kind == Kind::kRaw;
+  const bool is_integer = param.kind == Kind::kInt || param.kind == Kind::kUint || is_raw;
+  if (!is_integer || any.type_index == kTVMFFIFloat) {
     snprintf(text->chars, sizeof(text->chars), "%.200s is out of range: it would become inf",
              got.chars);
     return;
   }
   const bool is_signed = param.kind == Kind::kInt;
   const int bits = static_cast<int>(param.size) * 8;
-  const long long low = is_signed ? -(1LL << (bits - 2)) * 2 : 0;
+  const long long low = is_signed || is_raw ? -(1LL << (bits - 2)) * 2 : 0;
   const unsigned long long high = ~0ULL >> (64 - bits + (is_signed ? 1 : 0));
   snprintf(text->chars, sizeof(text->chars), "%.200s is out of range %lld to %llu", got.chars, low,
            high);
@@ -123,8 +146,10 @@ __attribute__((noinline, cold)) inline const char* DescribeProblem(const Param& 
   TVMFFIByteArray content{};
   switch (problem) {
     case Problem::kType:
-      snprintf(out, kSize, "got %.200s, wanted %s", DescribeArgument(any).chars,
-               DescribeWanted(param));
+      snprintf(
+          out, kSize, "got %.99s, wanted %s%s", DescribeArgument(any).chars, DescribeWanted(param),
+          param.kind == Kind::kRaw ? "; the image does not tell its type: declare it with params="
+                                   : "");
       return "TypeError";
     case Problem::kRange:
       DescribeRange(param, any, text);
@@ -135,7 +160,8 @@ __attribute__((noinline, cold)) inline const char* DescribeProblem(const Param& 
       break;
     case Problem::kStructSize:
       AsBytes(any, &content);
-      snprintf(out, kSize, "got %zu bytes, wanted %u, the struct's size", content.size, param.size);
+      snprintf(out, kSize, "got %zu bytes, wanted %u, the %s size", content.size, param.size,
+               param.kind == Kind::kRaw ? "parameter's" : "struct's");
       break;
     case Problem::kMisaligned:
       snprintf(out, kSize, "the data lies at %p, wanted an address that is a multiple of %u",
@@ -153,6 +179,12 @@ __attribute__((noinline, cold)) inline const char* DescribeProblem(const Param& 
       snprintf(out, kSize, "got %.200s, wanted %lld: the kernel was compiled for that alone",
                DescribeArgument(any).chars, static_cast<long long>(param.value));
       break;
+    case Problem::kHalf:
+      snprintf(out, kSize,
+               "got %.99s for 2 bytes, which may be fp16 or bf16: declare the type, as in "
+               "params=\"__half %.99s\"",
+               DescribeArgument(any).chars, param.name);
+      return "TypeError";
     default:
       DescribeTensorProblem(param, *tensor, problem, text);
   }

@@ -111,19 +111,6 @@ inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument
   return IsAligned(param, out->storage.pointer) ? Problem::kNone : Problem::kMisaligned;
 }
 
-/*!
- * \brief Converts one argument, or says why it does not go with the parameter. Called from several
- * places, of which the compiler would inline none, and every call goes through one.
- */
-__attribute__((always_inline)) inline Problem Convert(const Param& param, const TVMFFIAny& any,
-                                                      Argument* out) {
-  out->address = &out->storage;
-  out->tensor = nullptr;
-  if (param.kind == Kind::kPointer) return ConvertPointer(param, any, out);
-  if (param.kind == Kind::kBytes) return ConvertBytes(param, any, out);
-  return ConvertScalar(param, any, out);
-}
-
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 

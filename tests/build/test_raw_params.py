@@ -1,0 +1,396 @@
+"""Kernels of which an image tells the parameters' sizes alone: checked by width."""
+
+import ctypes
+import struct
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+SOURCE = r"""
+struct Odd { char bytes[3]; };
+struct Line { float slope; int n; long long m; double x; };
+struct __align__(64) Map { char bytes[128]; };
+extern "C" {
+__global__ void k1(char a) {}
+__global__ void k2(short a) {}
+__global__ void k3(Odd a) {}
+__global__ void k4(int a) {}
+__global__ void k8(long long a) {}
+__global__ void k24(Line a) {}
+__global__ void mapped(const __grid_constant__ Map map, int n) {}
+__global__ void several(void* a, int b, short c, char d, double e, float f) {}
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def image(_own_environment):
+    return tc.nvrtc.nvrtc_compile(SOURCE, arch="sm_90")
+
+
+@pytest.fixture(scope="module")
+def raw(image):
+    """Every kernel of the image, launched as mod.k[grid, block](...)."""
+    return tc.load_inline("raw", embed_cubin=image)
+
+
+def taken(driver_stub, function, *args) -> bytes:
+    """Launch a function and return the bytes of its kernel's one parameter."""
+    driver_stub.reset()
+    function[1, 1](*args)
+    (launch,) = driver_stub.launches()
+    (parameter,) = launch.params
+    return bytes(parameter)
+
+
+def test_without_functions_every_kernel_is_exported_by_its_sizes(raw):
+    assert {*raw.functions} == {"k1", "k2", "k3", "k4", "k8", "k24", "mapped", "several"}
+    assert raw.several.signature == (
+        "several(8 bytes arg0, 4 bytes arg1, 2 bytes arg2, 1 byte arg3, 8 bytes arg4, 4 bytes arg5)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "value", "expected"),
+    [
+        (1, -128, b"\x80"),
+        (1, 255, b"\xff"),
+        (1, True, b"\x01"),
+        (1, b"x", b"x"),
+        (2, -32768, b"\x00\x80"),
+        (2, 65535, b"\xff\xff"),
+        (2, False, b"\0\0"),
+        (2, b"xy", b"xy"),
+        (3, b"xyz", b"xyz"),
+        (4, -(2**31), b"\0\0\0\x80"),
+        (4, 2**32 - 1, b"\xff" * 4),
+        (4, 1.5, struct.pack("f", 1.5)),
+        (4, float("inf"), struct.pack("f", float("inf"))),
+        (4, b"abcd", b"abcd"),
+        (8, -(2**63), struct.pack("q", -(2**63))),
+        (8, 2**64 - 1, b"\xff" * 8),
+        (8, 0.1, struct.pack("d", 0.1)),
+        (8, None, bytes(8)),
+        (8, ctypes.c_void_p(0x1234), struct.pack("Q", 0x1234)),
+        (8, b"abcdefgh", b"abcdefgh"),
+        (24, struct.pack("fiqd", 1, 2, 3, 4), struct.pack("fiqd", 1, 2, 3, 4)),
+    ],
+)
+def test_what_fits_a_size_is_passed_as_its_bytes(raw, driver_stub, size, value, expected):
+    assert taken(driver_stub, raw[f"k{size}"], value) == expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16", "bool"])
+def test_eight_bytes_may_be_a_tensor_of_any_dtype(raw, driver_stub, dtype):
+    tensor = cuda_array(driver_stub, (4, 5), dtype)
+    assert taken(driver_stub, raw.k8, tensor) == struct.pack("Q", tensor.data_ptr)
+
+
+REMEDY = "; the image does not tell its type: declare it with params="
+
+
+@pytest.mark.parametrize(
+    ("size", "value", "error", "text"),
+    [
+        (1, 256, ValueError, "(arg0: 1 byte): the int 256 is out of range -128 to 255"),
+        (1, -129, ValueError, "the int -129 is out of range -128 to 255"),
+        (1, 0.0, TypeError, "got the float 0, wanted an int, a bool or bytes of its size" + REMEDY),
+        (2, 65536, ValueError, "is out of range -32768 to 65535"),
+        (2, 1.5, TypeError, "2 bytes, which may be fp16 or bf16: declare the type, as in params="),
+        (2, None, TypeError, "got None, wanted an int or bytes of its size" + REMEDY),
+        (3, 1, TypeError, "got the int 1, wanted bytes of its size" + REMEDY),
+        (3, 2**70, TypeError, "wanted bytes of its size" + REMEDY),
+        (3, b"xy", ValueError, "got 2 bytes, wanted 3, the parameter's size"),
+        (4, 2**32, ValueError, "is out of range -2147483648 to 4294967295"),
+        (4, 2**63, ValueError, "is out of range -2147483648 to 4294967295"),
+        (4, 1e39, ValueError, "the float 9.9999999999999994e+38 is out of range: it would become"),
+        (4, None, TypeError, "got None, wanted an int, a float or bytes of its size" + REMEDY),
+        (4, ctypes.c_void_p(8), TypeError, "wanted an int, a float or bytes of its size" + REMEDY),
+        (4, "text", TypeError, "got a str, wanted an int, a float or bytes"),
+        (4, b"abc", ValueError, "got 3 bytes, wanted 4, the parameter's size"),
+        (8, 2**64, ValueError, "is out of range -9223372036854775808 to 18446744073709551615"),
+        (8, -(2**63) - 1, ValueError, "is out of range"),
+        (8, "x", TypeError, "got a str, wanted a tensor, None (a null pointer), an address as"),
+        (24, 1, TypeError, "got the int 1, wanted bytes of its size" + REMEDY),
+        (24, 1.0, TypeError, "got the float 1, wanted bytes of its size" + REMEDY),
+        (24, None, TypeError, "got None, wanted bytes of its size" + REMEDY),
+        (24, bytes(23), ValueError, "got 23 bytes, wanted 24"),
+    ],
+)
+def test_what_does_not_fit_a_size_is_refused(raw, driver_stub, size, value, error, text):
+    with pytest.raises(error) as caught:
+        raw[f"k{size}"][1, 1](value)
+    message = str(caught.value)
+    assert message.startswith(f"k{size}: argument 1 (arg0: {size} byte")
+    assert text in message
+    assert not driver_stub.launches()
+
+
+def test_a_tensor_has_the_size_of_a_pointer(raw, driver_stub):
+    tensor = cuda_array(driver_stub, 4)
+    for size in (4, 24):
+        with pytest.raises(TypeError, match="got a tensor of dtype float32 and rank 1 on cuda:0"):
+            raw[f"k{size}"][1, 1](tensor)
+
+
+def test_a_tensor_is_contiguous_unless_a_launch_says_otherwise(image, raw, driver_stub):
+    tensor = cuda_array(driver_stub, (4, 4), strides=(1, 4))
+    with pytest.raises(ValueError, match="not contiguous"):
+        raw.k8[1, 1](tensor)
+    launch = tc.Launch(image=image, grid=1, block=1, strided="arg0")
+    tc.load_inline("raw", functions={"k8": launch}).k8(tensor)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_tensors_are_on_one_device(raw, driver_stub):
+    host = memoryview(bytearray(16))
+    with pytest.raises(TypeError, match="got a Python object|wanted a tensor"):
+        raw.several[1, 1](host, 0, 0, 0, 0, 0)
+    there = cuda_array(driver_stub, 4, device=1)
+    raw.several[1, 1](there, 0, 0, 0, 0, 0)
+    (call,) = driver_stub.launches()
+    assert call.device == 1
+
+
+def test_the_number_of_arguments_is_the_image_s(raw):
+    with pytest.raises(TypeError, match=r"got 2 arguments, wanted 6: .8 bytes arg0, 4 bytes arg1"):
+        raw.several[1, 1](1, 2)
+
+
+# Expressions and constants
+
+
+def loaded(image, kernel, **options):
+    launch = tc.Launch(kernel=kernel, image=image, **({"grid": 1, "block": 1} | options))
+    return tc.load_inline("raw", functions={"f": launch}).f
+
+
+def test_an_expression_reads_an_integer(image, driver_stub):
+    f = loaded(image, "several", grid="ceil_div(arg1, 256)", args={"arg2": 0, "arg4": None})
+    f(None, 1000, 7, 2.5)
+    (launch,) = driver_stub.launches()
+    assert launch.grid == (4, 1, 1)
+    assert launch.values("Pihbqf") == (0, 1000, 0, 7, 0, 2.5)
+    for value in (1.5, b"abcd"):
+        with pytest.raises(TypeError, match="wanted an int: an expression of the launch reads it"):
+            f(None, value, 7, 2.5)
+    f = loaded(image, "k8", grid="arg0")
+    f(3)
+    assert driver_stub.launches()[-1].grid == (3, 1, 1)
+    for value in (None, cuda_array(driver_stub, 4)):
+        with pytest.raises(TypeError, match="wanted an int: an expression of the launch reads it"):
+            f(value)
+    with pytest.raises(ValueError, match="an expression reads it and cannot hold values above"):
+        f(2**63)
+
+
+def test_an_expression_reads_a_tensor_s_shape(image, driver_stub):
+    f = loaded(image, "several", grid="ceil_div(arg0.shape[0], 4)", args={"arg1": "arg0.numel"})
+    x = cuda_array(driver_stub, (10, 3))
+    f(x, 1, 2, 3, 4)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.values("Pihbqf")[:2]) == ((3, 1, 1), (x.data_ptr, 30))
+    for value, kind, text in (
+        (None, ValueError, "got None, wanted a tensor: its shape is read by the launch"),
+        (7, TypeError, "got the int 7, wanted a tensor"),
+    ):
+        with pytest.raises(kind, match=text):
+            f(value, 1, 2, 3, 4)
+
+
+def test_what_is_read_as_an_integer_and_as_a_tensor_is_refused(image):
+    with pytest.raises(ValueError, match="'arg0' cannot be a tensor, since an expression reads it"):
+        loaded(image, "k8", grid="arg0", block="arg0.shape[0]")
+    with pytest.raises(ValueError, match="'arg0' is '4 bytes', not a tensor"):
+        loaded(image, "k4", grid="arg0.numel")
+    with pytest.raises(ValueError, match="'arg0' is '24 bytes'; expressions are integer arith"):
+        loaded(image, "k24", grid="arg0")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "value", "expected"),
+    [
+        ("k1", True, b"\x01"),
+        ("k1", -1, b"\xff"),
+        ("k2", 65535, b"\xff\xff"),
+        ("k4", 1.5, struct.pack("f", 1.5)),
+        ("k4", 7, struct.pack("i", 7)),
+        ("k8", 0.1, struct.pack("d", 0.1)),
+        ("k8", -7, struct.pack("q", -7)),
+        ("k8", None, bytes(8)),
+        ("k24", bytes(range(24)), bytes(range(24))),
+        ("k4", "num_sms", struct.pack("i", 132)),
+    ],
+)
+def test_args_give_what_callers_do_not_pass(image, driver_stub, kernel, value, expected):
+    loaded(image, kernel, args={"arg0": value})()
+    (launch,) = driver_stub.launches()
+    assert bytes(launch.params[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("kernel", "value", "error", "text"),
+    [
+        ("k1", 256, ValueError, "256 is out of the range of 1 byte"),
+        ("k1", -129, ValueError, "-129 is out of the range"),
+        ("k2", 1.5, TypeError, "got 1.5 for 2 bytes, which may be fp16 or bf16"),
+        ("k4", None, TypeError, "got None, but 4 bytes takes what has that size; declare"),
+        ("k4", 1e39, ValueError, "out of the range of 4 bytes"),
+        ("k24", 1, TypeError, "got 1, but 24 bytes takes what has that size"),
+        ("k24", b"x", ValueError, "got 1 bytes, wanted 24"),
+        ("k24", "num_sms", ValueError, "'24 bytes' takes a parameter of the same type"),
+    ],
+)
+def test_constants_that_do_not_fit_are_refused(image, kernel, value, error, text):
+    with pytest.raises(error, match=text):
+        loaded(image, kernel, args={"arg0": value})
+
+
+def test_a_computed_value_has_to_fit_signed_or_unsigned(image, driver_stub):
+    f = loaded(image, "several", args={"arg2": "arg1 * 2"})
+    f(None, 32767, 0, 0, 0)
+    assert driver_stub.launches()[0].values("PiHbqf")[2] == 65534
+    with pytest.raises(ValueError, match="out of the range of the parameter's type"):
+        f(None, 32768, 0, 0, 0)
+    f(None, -16384, 0, 0, 0)
+    assert driver_stub.launches()[1].values("Pihbqf")[2] == -32768
+
+
+def test_a_map_of_a_tensor_goes_to_a_parameter_of_its_size(image, driver_stub):
+    f = loaded(image, "mapped", args={"arg0": tc.TensorMap("x", box_dim=(4, 4)), "arg1": 5})
+    f(cuda_array(driver_stub, (16, 16)))
+    (launch,) = driver_stub.launches()
+    assert len(launch.params[0]) == 128
+    assert any(launch.params[0])
+
+
+# Declared parameters against the image
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ("", "declares 0 parameters, the kernel has 6: .8 bytes arg0, 4 bytes arg1"),
+        ("void* a, int b", "declares 2 parameters, the kernel has 6"),
+        (
+            "void* a, int64_t b, short c, char d, double e, float f",
+            "declares parameter 2 as 'int64_t b' of 8 bytes, in the image it has 4",
+        ),
+        (
+            "int a, int b, short c, char d, double e, float f",
+            "declares parameter 1 as 'int a' of 4 bytes, in the image it has 8",
+        ),
+        (
+            "void* a, int b, short c, char d, double e, double f",
+            "declares parameter 6 as 'double f' of 8 bytes, in the image it has 4",
+        ),
+    ],
+)
+def test_declared_parameters_are_checked_against_the_image(image, params, text):
+    with pytest.raises(ValueError, match=f"function 'f', kernel 'several': params {text}"):
+        loaded(image, "several", params=params)
+
+
+def test_an_unknown_name_in_args_says_what_to_declare(image):
+    with pytest.raises(
+        ValueError, match=r"args gives 'n', which .* there are arg0 .*params=\"int arg0\""
+    ):
+        loaded(image, "k4", args={"n": 1})
+
+
+OVERLOADS = """
+struct Some { int a, b; };
+enum Color { red };
+namespace ns {
+__global__ void k(float* x, int n) {}
+__global__ void k(double* x, long long n) {}
+template <class T> __global__ void t(T x) {}
+template __global__ void t<int>(int);
+template __global__ void t<double>(double);
+__global__ void typed(const float* x, Some some, Color color, unsigned char c, bool on) {}
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def overloads(_own_environment):
+    return tc.nvrtc.nvrtc_compile(OVERLOADS, arch="sm_90")
+
+
+@pytest.mark.parametrize(
+    ("params", "symbol"),
+    [
+        ("float* x, int n", "_ZN2ns1kEPfi"),
+        ("double* y, long long m", "_ZN2ns1kEPdx"),
+        # By sizes alone.
+        ("void* x, int32_t n", "_ZN2ns1kEPfi"),
+        ("void* x, uint64_t n", "_ZN2ns1kEPdx"),
+        ("void* x, int32_t n, int more", "_ZN2ns1kEPfi"),
+    ],
+)
+def test_declared_parameters_choose_among_overloads(overloads, driver_stub, params, symbol):
+    f = loaded(overloads, "k", params=params)
+    f(None, 1, *([2] if "more" in params else []))
+    assert driver_stub.launches()[0].kernel == symbol
+
+
+def test_overloads_of_which_none_is_chosen_are_listed(overloads):
+    with pytest.raises(
+        ValueError, match=r"'ns::k' stands for 2 kernels:\n  ns::k.double\* arg0, long"
+    ):
+        loaded(overloads, "ns::k")
+
+
+def test_who_declares_other_types_than_a_symbol_spells_is_believed(overloads, driver_stub):
+    params = "void* x, int64_t some, int32_t color, int8_t c, uint8_t on"
+    loaded(overloads, "typed", params=params)(None, -1, -1, -1, 2)
+    assert driver_stub.launches()[0].values("Pqibb") == (0, -1, -1, -1, 2)
+
+
+def test_types_that_a_symbol_spells_are_known(overloads, driver_stub):
+    f = loaded(overloads, "typed")
+    assert f.signature == (
+        "f(const float* arg0, Some arg1, Color arg2, unsigned char arg3, bool arg4)"
+    )
+    x = cuda_array(driver_stub, 4)
+    f(x, struct.pack("ii", 1, 2), 1, 255, True)
+    assert driver_stub.launches()[0].values("PqIB?") == (x.data_ptr, 1 + (2 << 32), 1, 255, True)
+    with pytest.raises(TypeError, match="got a tensor of dtype int32, wanted float32"):
+        f(cuda_array(driver_stub, 4, "int32"), bytes(8), 1, 255, True)
+    with pytest.raises(TypeError, match="arg3: unsigned char.: got None, wanted an int"):
+        f(x, bytes(8), 1, None, True)
+    assert loaded(overloads, "ns::t<double>").signature == "f(double arg0)"
+
+
+def test_raw_instances_are_tried_in_order(image, driver_stub):
+    launches = [tc.Launch(kernel=f"k{n}", image=image, grid=1, block=1) for n in (1, 4, 8, 24)]
+    f = tc.load_inline("raw", functions={"f": tc.Dispatch(launches)}).f
+    for value in (255, 256, 2**32, None, bytes(24)):
+        f(value)
+    assert [x.kernel for x in driver_stub.launches()] == ["k1", "k4", "k8", "k8", "k24"]
+    with pytest.raises(TypeError, match="no instance fits"):
+        f(bytes(5))
+
+
+def test_an_instance_that_an_earlier_one_covers_by_its_size_is_refused(image):
+    launches = [
+        tc.Launch(kernel="k8", image=image, grid=1, block=1),
+        tc.Launch(kernel="k8", image=image, grid=1, block=1, params="float* x"),
+    ]
+    with pytest.raises(ValueError, match="instance 2 is never launched"):
+        tc.load_inline("raw", functions={"f": tc.Dispatch(launches)})
+    tc.load_inline("raw", functions={"f": tc.Dispatch(launches[::-1])})
+
+
+def test_launches_of_one_function_share_what_is_known(image, driver_stub):
+    launches = [
+        tc.Launch(kernel="k8", image=image, grid=1, block=1),
+        tc.Launch(kernel="k8", image=image, grid=1, block=1, params="float* arg0"),
+    ]
+    f = tc.load_inline("raw", functions={"f": launches}).f
+    assert f.signature == "f(float* arg0)"
+    f(cuda_array(driver_stub, 4))
+    with pytest.raises(TypeError, match="wanted a tensor"):
+        f(5)
