@@ -10,7 +10,7 @@
 #include "../bound_state.h"
 #include "../gate.h"
 #include "options.h"
-#include "tensor.h"
+#include "raw.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
