@@ -54,7 +54,12 @@ struct BoundSlot {
 struct BoundTable {
   BoundSlot* slots;
   int32_t num_slots;
+  int32_t
+      num_trailing;  // of these: of the last parameters of all kernels that C++ functions launch
   Gate gate{};
+
+  /*! \brief The slots of those last parameters, in the kernels' order. */
+  const BoundSlot* Trailing() const { return slots + (num_slots - num_trailing); }
 };
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -63,13 +63,15 @@ TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
   char text[1024];
   DescribeStatus(status, text, sizeof(text));
   const char* limit = LimitText(status);
+  if (limit != nullptr && !launch_problem.is_limit) return limit;
   return limit == nullptr ? text : std::string(limit) + ": " + text;
 }
 
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status,
                                                      const std::string& what) {
   const std::string text = what + (what.empty() ? "" : ": ") + StatusText(status);
-  if (status.limit != 0) TVM_FFI_THROW(LaunchLimitError) << text;
+  const bool is_limit = LimitText(status) == nullptr || launch_problem.is_limit;
+  if (status.limit != 0 && is_limit) TVM_FFI_THROW(LaunchLimitError) << text;
   TVM_FFI_THROW(LaunchError) << text;
   __builtin_unreachable();
 }

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "bound_launch.h"
 #include "check_driver.h"
 #include "cold.h"
 #include "device_load.h"
@@ -108,7 +109,8 @@ class __attribute__((visibility("default"))) CubinKernel {
   /*! \brief The same with the driver's own configuration. */
   [[nodiscard]] Status Launch(void** args, const CUlaunchConfig& config, int device = -1) {
     WatchExit();
-    const Status status = Dispatch({driver_, handle_, &smem_, &clusters_}, config, args, device);
+    const Status status =
+        DispatchKernel({driver_, handle_, &smem_, &clusters_}, &parameters_, config, args, device);
     return __builtin_expect(status.ok(), 1) ? status : Explain(status, config, device);
   }
 
@@ -158,8 +160,7 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*!
    * \brief Loads the kernel on a device, which else its first launch there does, and opts into the
-   * cluster that it was compiled for; -1: the current device. (What a driver before CUDA 12.4 can
-   * do of it.)
+   * cluster that it was compiled for; -1: the current device. (Before CUDA 12.4, what it can do.)
    */
   [[nodiscard]] Status Preload(int device = -1) {
     if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
@@ -225,8 +226,10 @@ TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config
 TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfig& config,
                                               int device) const {
   char limit[384];
+  if (status.limit != 0) return status;  // it is explained
   LaunchProblem* problem = &launch_problem;
   problem->result = CUDA_SUCCESS;
+  problem->is_limit = true;
   if (handle_ == nullptr || InForkedChild()) return status;
   if (device < 0) device = LaunchDevice(driver_, config.hStream);
   if (!FindRefusal(driver_, device, handle_, config, status.result, limit, sizeof(limit))) {

@@ -18,6 +18,11 @@
 #include "driver_entry.h"
 #include "launch_config.h"
 
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+#include "bound_state.h"
+extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
+#endif
+
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
@@ -29,6 +34,21 @@ inline const char* KernelName(CUkernel kernel) {
   const char* name = nullptr;
   const bool known = entry::cuKernelGetName(&name, kernel) == CUDA_SUCCESS && name != nullptr;
   return known ? name : "a kernel";
+}
+
+/*! \brief The sizes of a kernel's parameters in bytes, where they are known. */
+struct ParameterSizes {
+  bool known = false;
+  std::vector<size_t> sizes;
+};
+
+/*! \brief How many of the last parameters no caller passes. */
+inline size_t NumBoundParams() {
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+  return static_cast<size_t>(__tvmffi_cubin_bound.num_trailing);
+#else
+  return 0;
+#endif
 }
 
 /*!
@@ -54,43 +74,50 @@ class KernelParameters {
    */
   Status Check(const Driver* driver, CUkernel kernel, const LaunchConfig& config,
                const size_t* sizes, size_t count) {
-    const Table* table = table_.load(std::memory_order_acquire);
-    if (__builtin_expect(table == nullptr, 0)) {
-      const Status status = Read(driver, kernel, config, &table);
-      if (!status.ok()) return status;
-    }
+    const ParameterSizes* table = nullptr;
+    const Status status = Find(driver, kernel, config.Get().hStream, config.GetDevice(), &table);
+    if (!status.ok()) return status;
     if (table == nullptr || !table->known) return {};
-    bool same = table->sizes.size() == count;
+    bool same = table->sizes.size() == count + NumBoundParams();
     for (size_t i = 0; same && i < count; ++i) same = table->sizes[i] == sizes[i];
     if (__builtin_expect(!same, 0)) Throw(kernel, table->sizes, sizes, count);
     return {};
   }
 
- private:
-  struct Table {
-    bool known = false;
-    std::vector<size_t> sizes;
-  };
+  /*!
+   * \brief Finds the sizes.
+   * \param stream, device Where the launch goes.
+   * \param[out] sizes Null where the driver cannot tell now and may later.
+   * \return What kept the device from being entered.
+   */
+  Status Find(const Driver* driver, CUkernel kernel, CUstream stream, int device,
+              const ParameterSizes** sizes) {
+    *sizes = table_.load(std::memory_order_acquire);
+    if (__builtin_expect(*sizes != nullptr, 1)) return {};
+    return Read(driver, kernel, stream, device, sizes);
+  }
 
-  /*! \brief Reads the table; null where the driver cannot tell now and may later. */
-  Status Read(const Driver* driver, CUkernel kernel, const LaunchConfig& config,
-              const Table** table);
+ private:
+  /*! \brief Reads the table. */
+  Status Read(const Driver* driver, CUkernel kernel, CUstream stream, int device,
+              const ParameterSizes** table);
 
   [[noreturn]] static void Throw(CUkernel kernel, const std::vector<size_t>& wanted,
                                  const size_t* sizes, size_t count);
 
-  std::atomic<const Table*> table_{nullptr};
+  std::atomic<const ParameterSizes*> table_{nullptr};
 };
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_COLD Status KernelParameters::Read(const Driver* driver, CUkernel kernel,
-                                                const LaunchConfig& config, const Table** table) {
+                                                CUstream stream, int device,
+                                                const ParameterSizes** table) {
   CaptureScope relaxed;
   DeviceScope scope;
-  const Status status = EnterLaunch(driver, config.Get().hStream, config.GetDevice(), &scope);
+  const Status status = EnterLaunch(driver, stream, device, &scope);
   if (!status.ok()) return status;
-  auto read = std::make_unique<Table>();
+  auto read = std::make_unique<ParameterSizes>();
   size_t offset = 0, size = 0;
   CUresult result = CUDA_SUCCESS;
   while (result == CUDA_SUCCESS) {
@@ -108,9 +135,11 @@ TVMFFI_CUBIN_COLD Status KernelParameters::Read(const Driver* driver, CUkernel k
                                                             const std::vector<size_t>& wanted,
                                                             const size_t* sizes, size_t count) {
   const std::string name = KernelName(kernel);
-  if (wanted.size() != count) {
-    TVM_FFI_THROW(TypeError) << name << " takes " << wanted.size() << " arguments, Launch got "
-                             << count;
+  const size_t bound = NumBoundParams();
+  if (wanted.size() != count + bound) {
+    const std::string less = bound == 0 ? "" : " less " + std::to_string(bound) + " that are bound";
+    TVM_FFI_THROW(TypeError) << name << " takes " << wanted.size() << " arguments" << less
+                             << ", Launch got " << count;
   }
   size_t i = 0;
   while (sizes[i] == wanted[i]) ++i;

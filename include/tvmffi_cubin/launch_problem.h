@@ -16,6 +16,7 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief A refusal and what it means; the next refusal of the same thread replaces it. */
 struct LaunchProblem {
   CUresult result = CUDA_SUCCESS;  // CUDA_SUCCESS: there is none
+  bool is_limit = true;            // else it is of what was to be launched, and the text says all
   uint64_t number = 0;             // what Status::limit has, never that of another refusal
   char text[512] = "";             // "launch of k: grid.y is 70000, device 0 allows 65535"
 };

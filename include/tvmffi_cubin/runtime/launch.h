@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../dispatch.h"
+#include "../bound_launch.h"
 #include "device.h"
 
 namespace tvmffi_cubin {
@@ -42,7 +42,7 @@ inline cudaError_t LaunchHandle(const void* function, const CUlaunchConfig& conf
   const Driver* driver = OpenDriver();
   if (driver == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
   const CUkernel kernel = static_cast<CUkernel>(const_cast<void*>(function));
-  return NoteRuntimeError(Dispatch({driver, kernel, nullptr}, config, args).result);
+  return NoteRuntimeError(DispatchHandle(driver, kernel, config, args).result);
 }
 
 /*! \brief The driver's name for the attributes that cudaFuncSetAttribute knows. */

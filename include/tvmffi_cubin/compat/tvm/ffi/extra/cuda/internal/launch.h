@@ -31,7 +31,7 @@ inline ResultType LaunchKernelEx(KernelHandle kernel, void** args, const CUlaunc
   // What it is refused for is not looked up here, and an earlier launch's limit is none of its.
   ::tvmffi_cubin::launch_problem.result = CUDA_SUCCESS;
   return CallDriver([&](const ::tvmffi_cubin::Driver* driver) {
-    return ::tvmffi_cubin::Dispatch({driver, kernel, nullptr}, config, args).result;
+    return ::tvmffi_cubin::DispatchHandle(driver, kernel, config, args).result;
   });
 }
 
