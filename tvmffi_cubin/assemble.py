@@ -40,6 +40,7 @@ def make(
     from . import launcher_object
 
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
+    generates = generates or bool(request.bound_params)
     launcher = Later(partial(launcher_object.obtain, cache, tools)) if generates else None
     from . import exports
     from .image import all_images
@@ -53,11 +54,24 @@ def make(
         has_host=sources.has_host,
         exported_by_files=sources.exported_by_files,
         device_sources=[source.text for source in sources.device],
+        bound_params=request.bound_params,
     )
+    if resolved.slots:
+        _refuse_compiled(request)
     entry = None
-    if resolved.functions:
+    if resolved.functions or resolved.slots:
         entry = launcher.result() if launcher else launcher_object.obtain(cache, tools)
     return _build(Job(request, tools, sources, images, resolved), entry, cache, folder)
+
+
+def _refuse_compiled(request: Request) -> None:
+    """Refuse objects that may launch kernels and know nothing of what is bound."""
+    for binary in request.files.binaries:
+        if not binary.is_shared and b"tvmffi_cubin" in Path(binary.path).read_bytes():
+            raise ValueError(
+                f"{binary.path} was compiled with tvmffi_cubin's headers and without bound_params, "
+                "so that its launches would pass too few parameters: give its source in its place"
+            )
 
 
 def _build(job: Job, launcher: Entry | None, cache: Cache, folder: Path) -> Product:

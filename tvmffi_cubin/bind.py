@@ -9,8 +9,9 @@ from . import constant, expr
 from .assumption_binding import note_assumptions
 from .bound import Bound
 from .bound_binding import bind_parameter, merged
-from .cxx_type import CxxType, Param, parse_params
-from .exported import Exported, contradicts
+from .bound_params import ModuleParam
+from .cxx_type import CxxType, Param
+from .exported import Exported
 from .function import (
     BoundLaunch,
     BoundParam,
@@ -23,6 +24,7 @@ from .function import (
     Requirement,
     Source,
 )
+from .kernel_params import declared_params, kernel_params
 from .kernel_signature import suggestion
 from .launch import Launch
 from .launch_attributes import ATTRIBUTES, Attribute
@@ -30,12 +32,21 @@ from .map_binding import MAPPED_TENSOR, bind_map, mapped_tensor
 from .scope import Scope
 from .scratch import Scratch
 from .scratch_binding import bind_scratch
+from .trailing import launch_with
 
 __all__ = ["bind"]
 
 
-def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = "") -> Function:
+def bind(
+    name: str,
+    launches: Sequence[tuple[Launch, KernelRef]],
+    *,
+    doc: str = "",
+    trailing: tuple[ModuleParam, ...] = (),
+) -> Function:
     """Bind launches to kernels and work out what the function takes.
+
+    The last parameters of each kernel are those of `trailing`, which the module binds.
 
     Raises
     ------
@@ -43,7 +54,7 @@ def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = 
         A name is unknown, types conflict, a value does not fit; the message names function,
         parameter and remedy.
     """
-    binder = _Binder(name)
+    binder = _Binder(name, trailing)
     for number, (launch, ref) in enumerate(launches, 1):
         if len(launches) > 1 and not launch.is_shaped:
             raise ValueError(
@@ -52,7 +63,7 @@ def bind(name: str, launches: Sequence[tuple[Launch, KernelRef]], *, doc: str = 
             )
     # All launches say what they export before any expression is read: one may use what another's
     # kernel takes.
-    prepared = [(launch, ref, binder.export_all(launch, ref)) for launch, ref in launches]
+    prepared = [binder.prepare(launch, ref) for launch, ref in launches]
     bound = tuple(binder.bind(*item) for item in prepared)
     binder.exempt_maps(bound)
     given = [x for launch in bound for x in launch.sources if isinstance(x, BoundParam)]
@@ -65,11 +76,15 @@ class _Binder:
     """Collects the exported parameters over the launches of one function."""
 
     function: str
+    trailing: tuple[ModuleParam, ...] = ()
     exported: dict[str, Exported] = field(default_factory=dict)
 
-    def export_all(self, launch: Launch, ref: KernelRef) -> tuple[Param, ...]:
-        """Export what one launch takes; return the kernel's parameters as they hold in it."""
-        params = self.kernel_params(launch, ref)
+    def prepare(
+        self, launch: Launch, ref: KernelRef
+    ) -> tuple[Launch, KernelRef, tuple[Param, ...]]:
+        """Export what one launch takes; return it with the kernel's parameters as they hold."""
+        params = kernel_params(self.where(ref), launch, ref, self.trailing)
+        launch = launch_with(launch, params, self.trailing)
         known = {p.name for p in params}
         unknown = [name for name in launch.args if name not in known]
         if unknown:
@@ -79,7 +94,7 @@ class _Binder:
             )
         for param, size in self.exports(launch, ref, params):
             self.export(param, size, ref)
-        return params
+        return launch, ref, params
 
     def bind(self, launch: Launch, ref: KernelRef, params: tuple[Param, ...]) -> BoundLaunch:
         types = {p.name: p.type for p in params}
@@ -131,58 +146,6 @@ class _Binder:
             reason = "are not in an image"
         return f" (the names {reason}: declare them with {suggestion(ref.kernel, ref.params)})"
 
-    def kernel_params(self, launch: Launch, ref: KernelRef) -> tuple[Param, ...]:
-        """The kernel's parameters with the names and types that hold in this launch."""
-        count = len(ref.kernel.params)
-        if launch.params is None:
-            if ref.params is None:
-                sizes = ", ".join(f"{p.size}" for p in ref.kernel.params)
-                raise ValueError(
-                    f"{self.where(ref)}: its parameters are not known from a source; declare them, "
-                    f'as in Launch(params="const float* x, int n"): there are {count}, of '
-                    f"{sizes or 'no'} bytes"
-                )
-            return ref.params
-        declared = _declared(self.where(ref), launch.params)
-        by_name = {p.name: p for p in declared}
-        if ref.params is not None and ref.names_known:
-            needed = [p for p in ref.params if p.name not in launch.args]
-            if all(p.name in by_name for p in needed):
-                # What is declared under a map's name is the map's tensor.
-                params = tuple(
-                    p if mapped_tensor(launch, p.name) else by_name.get(p.name, p)
-                    for p in ref.params
-                )
-                return self.checked(params, ref)
-        if len(declared) < count:
-            raise ValueError(
-                f"{self.where(ref)}: params declares {len(declared)} parameters, the kernel has "
-                f"{count}{self.known(ref)}"
-            )
-        return self.checked(declared[:count], ref)
-
-    def known(self, ref: KernelRef) -> str:
-        if ref.params is None:
-            return f", of {', '.join(str(p.size) for p in ref.kernel.params)} bytes"
-        return f": ({', '.join(f'{p.type.text} {p.name}' for p in ref.params)})"
-
-    def checked(self, params: tuple[Param, ...], ref: KernelRef) -> tuple[Param, ...]:
-        for index, (param, slot) in enumerate(zip(params, ref.kernel.params, strict=True)):
-            if param.type.size is not None and param.type.size != slot.size:
-                raise ValueError(
-                    f"{self.where(ref)}: params declares parameter {index + 1} as "
-                    f"'{param.type.text} {param.name}' of {param.type.size} bytes, in the image it "
-                    f"has {slot.size}{self.known(ref)}"
-                )
-            known = None if ref.opaque else ref.params
-            real = known[index].type if known is not None else None
-            if real and contradicts(param.type, real):
-                raise ValueError(
-                    f"{self.where(ref)}: params declares parameter {index + 1} as "
-                    f"'{param.type.text} {param.name}', the source has '{real.text}'"
-                )
-        return params
-
     def exports(
         self, launch: Launch, ref: KernelRef, kernel_params: tuple[Param, ...]
     ) -> Iterator[tuple[Param, int]]:
@@ -191,7 +154,7 @@ class _Binder:
         }
         order = kernel_params
         if launch.params is not None:
-            order = _declared(self.where(ref), launch.params)
+            order = declared_params(self.where(ref), launch.params)
         for param in order:
             tensor = mapped_tensor(launch, param.name)
             if tensor is not None and self.exports_for_map(launch, param, tensor, sizes):
@@ -286,13 +249,6 @@ def _value(scope: Scope, attribute: Attribute, value: int | str) -> int | Formul
             raise
         names = ", ".join(map(repr, attribute.choices))
         raise ValueError(f"{error}\n{attribute.field} has the values {names}") from None
-
-
-def _declared(where: str, text: str) -> tuple[Param, ...]:
-    try:
-        return parse_params(text)
-    except ValueError as error:
-        raise ValueError(f"{where}: params: {error}") from None
 
 
 def _list(names: Sequence[str] | Iterator[str] | Mapping[str, object]) -> str:

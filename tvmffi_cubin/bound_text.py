@@ -20,17 +20,23 @@ def slot_rows(
 
 
 def bound_text(
-    rows: Sequence[tuple[str, BoundParam]], param_row: Callable[[Exported], str]
+    slots: Sequence[tuple[str, BoundParam]],
+    trailing: Sequence[BoundParam],
+    param_row: Callable[[Exported], str],
 ) -> tuple[str, str]:
     """Return the text of the table, and that of the entries that bind and read it.
 
     Parameters
     ----------
-    rows : sequence of (str, BoundParam)
-        The slots, as `slot_rows` has them.
+    slots : sequence of (str, BoundParam)
+        Those of functions, as `slot_rows` has them.
+    trailing : sequence of BoundParam
+        Those of the kernels that C++ functions launch.
     param_row : callable
         Returns the text of a row of parameters.
     """
+    rows = [(c_string(function), param) for function, param in slots]
+    rows += [("nullptr", param) for param in trailing]
     if not rows:
         return "", ""
     largest = max(param.slot.size for _, param in rows)
@@ -38,10 +44,11 @@ def bound_text(
         params="\n".join(param_row(param.slot) for _, param in rows),
         size=max(8, largest),
         slots="\n".join(
-            f"    {{{c_string(function)}, &bound_params[{number}], unbound, "
+            f"    {{{function}, &bound_params[{number}], unbound, "
             f"{'true' if param.required else 'false'}}},"
             for number, (function, param) in enumerate(rows)
         ),
         num_slots=len(rows),
+        num_trailing=len(trailing),
     )
     return table, template("bound_export.cc.in").substitute()

@@ -17,6 +17,7 @@ __all__ = ["bind", "read"]
 _BIND = "_tvmffi_cubin_bind"
 _BOUND = "_tvmffi_cubin_bound"
 _CURRENT = -1
+_Slot = tuple[int, str | None, str]
 
 
 class _Kept:
@@ -38,7 +39,7 @@ def bind(module: Module, function: str | None, device: Any, values: Mapping[str,
     elif not slots:
         raise ValueError(
             "bind: the module has no bound parameters: they are those that a Launch gives as "
-            'args={"counters": Bound()}'
+            'args={"counters": Bound()}, or that bound_params names'
         )
     args: list[Any] = [ordinal]
     for name, value in values.items():
@@ -52,10 +53,10 @@ def bind(module: Module, function: str | None, device: Any, values: Mapping[str,
     tvm_ffi.Module.get_function(module, _BIND)(*args)
 
 
-def read(module: Module, device: Any) -> dict[str, dict[str, Any]]:
+def read(module: Module, device: Any) -> dict[str | None, dict[str, Any]]:
     """Return what is bound; see `Module.bound`."""
     ordinal = _number(device)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str | None, dict[str, Any]] = {}
     for number, function, name in _slots(module):
         kept = tvm_ffi.Module.get_function(module, _BOUND)(ordinal, number)
         found.setdefault(function, {})[name] = None if kept is None else kept.value
@@ -77,24 +78,29 @@ def _number(device: Any) -> int:
     return _CURRENT if ordinal is None else ordinal
 
 
-def _slots(module: Module) -> Iterator[tuple[int, str, str]]:
-    """Yield number, function and name of each bound parameter."""
+def _slots(module: Module) -> Iterator[_Slot]:
+    """Yield number, function (None: C++ functions) and name of each bound parameter."""
     number = 0
-    for function, facts in module.manifest.get("functions", {}).items():
-        for name, *_ in facts.get("bound", ()):
+    facts = module.manifest
+    having = [(name, x.get("bound", ())) for name, x in facts.get("functions", {}).items()]
+    for function, slots in (*having, (None, facts.get("bound_params", ()))):
+        for name, *_ in slots:
             yield number, function, name
             number += 1
 
 
-def _of_function(
-    module: Module, function: str, slots: list[tuple[int, str, str]]
-) -> list[tuple[int, str, str]]:
+def _of_function(module: Module, function: str, slots: list[_Slot]) -> list[_Slot]:
     if not isinstance(function, str):
         raise TypeError(f"bind: function is a str, got {type(function).__name__}")
     own = [slot for slot in slots if slot[1] == function]
     if own:
         return own
-    with_some = ", ".join(dict.fromkeys(name for _, name, _ in slots)) or "none"
+    with_some = ", ".join(dict.fromkeys(name for _, name, _ in slots if name)) or "none"
+    if any(name is None for _, name, _ in slots) and function not in module.functions:
+        raise ValueError(
+            f"bind: {function!r} is no generated function (those with bound parameters: "
+            f"{with_some}); for all that C++ functions launch, leave the name out"
+        )
     if function in module.functions:
         raise ValueError(f"bind: {function!r} has no bound parameters; {with_some} has some")
     raise ValueError(

@@ -77,6 +77,7 @@ def manifest_unit(file: str, text: str, *, is_called: bool) -> str:
 def launcher_unit(
     functions: Sequence[Function | Dispatched],
     images: Sequence[str],
+    trailing: Sequence[BoundParam] = (),
 ) -> str:
     """Return the C++ text of a launcher.
 
@@ -86,13 +87,15 @@ def launcher_unit(
         What it exports.
     images : sequence of str
         Names of the images that the functions use.
+    trailing : sequence of BoundParam
+        What may be bound for the kernels that C++ functions launch.
     """
     kernels = kernel_rows(functions)
     rows = {ref.key: number for number, ref in enumerate(kernels)}
     slots = slot_rows(functions)
-    bound, bound_exports = bound_text(slots, param_row)
+    bound, bound_exports = bound_text(slots, trailing, param_row)
     return template("launcher.cc.in").substitute(
-        more="".join(_more(functions, slots)),
+        more="".join(_more(functions, [*slots, *trailing])),
         embeds="\n".join(f"EMBED_CUBIN({name});" for name in images),
         images="\n".join(
             f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}}};"

@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .bind import bind
+from .bound_params import ModuleParam
 from .cxx_type import parse_params
 from .demangle import demangle
 from .dispatched import Dispatched, dispatched
 from .every_kernel import all_kernels
 from .export import Export
-from .function import Function, KernelRef
+from .function import BoundParam, Function, KernelRef
 from .image import Image
 from .kernel_choice import is_exact, select
 from .kernel_signature import KernelSignature
 from .launch import Launch
+from .module_slots import trailing_slots
 from .request import DEVICE_IMAGE
 from .scan import scan
 
@@ -24,10 +26,14 @@ __all__ = ["Exports", "resolve"]
 
 @dataclass(frozen=True)
 class Exports:
-    """What the module exports: C++ functions by name, with docstrings, and generated functions."""
+    """What the module exports: C++ functions by name, with docstrings, and generated functions.
+
+    `slots` is what may be bound for the kernels that C++ functions launch.
+    """
 
     host: tuple[tuple[str, str], ...]
     functions: tuple[Function | Dispatched, ...]
+    slots: tuple[BoundParam, ...] = ()
 
 
 def resolve(
@@ -38,6 +44,7 @@ def resolve(
     has_host: bool,
     exported_by_files: Sequence[str] | None = None,
     device_sources: Sequence[str] = (),
+    bound_params: tuple[ModuleParam, ...] = (),
 ) -> Exports:
     """Tell kernels from C++ functions and bind the former.
 
@@ -56,6 +63,8 @@ def resolve(
         Where the host sources are files, which export by themselves: what they are seen to export.
     device_sources : sequence of str
         The device sources' texts.
+    bound_params : tuple of ModuleParam
+        The last parameters of all kernels, which the module binds.
 
     Raises
     ------
@@ -76,16 +85,20 @@ def resolve(
         if own or _is_host(export, images, host_functions, has_host):
             host.append((export.name, export.doc))
         else:
-            bound.append(_bound(export, images, device_sources))
-    return Exports(tuple(host), tuple(bound))
+            bound.append(_bound(export, images, device_sources, bound_params))
+    slots = trailing_slots(images, bound_params) if has_host else ()
+    return Exports(tuple(host), tuple(bound), slots)
 
 
 def _bound(
-    export: Export, images: Sequence[Image], device_sources: Sequence[str]
+    export: Export,
+    images: Sequence[Image],
+    device_sources: Sequence[str],
+    bound_params: tuple[ModuleParam, ...],
 ) -> Function | Dispatched:
     def one(launches: Sequence[Launch]) -> Function:
         refs = [(launch, _find(export, launch, images, device_sources)) for launch in launches]
-        return bind(export.name, refs, doc=export.doc)
+        return bind(export.name, refs, doc=export.doc, trailing=bound_params)
 
     if export.dispatch is None:
         return one(export.launches or (Launch(),))

@@ -39,6 +39,7 @@ _UNDEFINED = re.compile(
     r"(?:[`'\u2018](?P<quoted>.+?)['\u2019](?=\s|$|;)|(?P<bare>[^\s`'\u2018].*?)\s*$)",
     re.MULTILINE,
 )
+_LAUNCH = "cuLaunch"
 # What tvm-ffi's macros put before the name of an exported function.
 _EXPORTED = "__tvm_ffi_"
 
@@ -62,15 +63,17 @@ def driver_functions(cuda_h: str) -> list[str]:
     return sorted(names)
 
 
-def forwarder_unit(cuda_h: str) -> str:
+def forwarder_unit(cuda_h: str, *, launches: bool = True) -> str:
     """Return the text of the C++ unit that forwards every driver function of a ``cuda.h``.
+
+    Without `launches` those that launch a kernel are left out, so that a call of one does not link.
 
     Raises
     ------
     ValueError
         The text declares no driver function.
     """
-    names = driver_functions(cuda_h)
+    names = [x for x in driver_functions(cuda_h) if launches or not x.startswith(_LAUNCH)]
     if not names:
         raise ValueError("cuda_h declares no driver function: wanted the text of CUDA's cuda.h")
     lines = "\n".join(f'"tvmffi_cubin_forward {name}\\n"' for name in names)
@@ -139,6 +142,11 @@ def _remedy(name: str) -> str:
         )
     if re.match(r"cuda[A-Z]", name):
         return "the CUDA runtime has no such function, or its wheel's libcudart is missing"
+    if name.startswith(_LAUNCH):
+        return (
+            "the driver has no such function, or the module has bound_params, which launches by "
+            "the driver's own functions would lack: launch by CubinKernel or cudaLaunchKernelExC"
+        )
     if re.match(r"cu[A-Z]\w*$", name):
         return "the driver's header cuda.h declares no such function; check its name"
     if re.match(r"_?Py[A-Z_]", name):

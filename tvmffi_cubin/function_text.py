@@ -138,7 +138,7 @@ def plan_text(label: str, function: Function) -> str:
         str(sum(len(bound.maps) for bound in function.launches)),
         str(sum(bound.num_attributes for bound in function.launches)),
         str(sum(len(bound.scratch) for bound in function.launches)),
-        *(["&bound_table"] if function.slots else []),
+        *(["&__tvmffi_cubin_bound"] if function.slots else []),
     )
     return f"{{{', '.join(cells)}}}"
 

@@ -58,6 +58,10 @@ def load_inline(
         What becomes of images that are PTX: ``"assemble"``, the default, to cubins for `arch` when
         the module is built, so that what is wrong with it is found then; ``"keep"``, embedded as
         text that the driver compiles for each device.
+    bound_params : sequence of str or Bound, optional
+        The last parameters of every kernel, in order, that `Module.bind` sets and no caller
+        passes, C++ functions of the sources included: names, or declarations such as ``"unsigned
+        long long* counters"`` where the kernels do not tell a type.
     arch : str or sequence of str, optional
         Architecture such as ``"sm_90a"``, or ``"compute_90"`` for PTX that devices of that and of
         newer architectures compile. Several make one fatbin, of which each device takes the image

@@ -41,6 +41,8 @@ LAUNCHER = "launcher.cc"
 _MANIFEST = "tvmffi_cubin.manifest.json"
 _FORWARDERS = "forwarders.cc"
 _MAY_BE_UNDEFINED = re.compile(r"undefs|unresolved-symbols")
+# Launches append what is bound: see tvmffi_cubin/bound_launch.h.
+_BOUND_PARAMS = "-DTVMFFI_CUBIN_BOUND_PARAMS"
 _VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 
 
@@ -65,6 +67,7 @@ class Job:
                 for x in codegen.kernel_rows(self.exports.functions)
             ],
             "images": {i.name: image_facts(i) for i in self.images},
+            "bound_params": [slot.facts() for slot in self.exports.slots],
             "versions": self._versions(),
         }
 
@@ -99,16 +102,18 @@ class Job:
             )
             assembler = (os.fspath(toolchain.find_assembler()),)
             units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
-        if self.images:
+        is_called = bool(self.exports.functions or self.exports.slots)
+        if self.images or is_called:
             text = json.dumps(manifest)
             files[_MANIFEST] = text
-            is_called = bool(self.exports.functions)
             files[f"{_MANIFEST}.s"] = codegen.manifest_unit(_MANIFEST, text, is_called=is_called)
             units.append(Assembly(f"{_MANIFEST}.s", assembler, (_MANIFEST,)))
-        if self.exports.functions:
+        if is_called:
             used = {b.kernel.image for f in self.exports.functions for b in f.launches}
             names = [image.name for image in self.images if image.name in used]
-            files[LAUNCHER] = codegen.launcher_unit(self.exports.functions, names)
+            files[LAUNCHER] = codegen.launcher_unit(
+                self.exports.functions, names, self.exports.slots
+            )
             flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
         self._add_host(files, units)
@@ -124,21 +129,23 @@ class Job:
             exported = self.exports.host if name == [*groups][-1] else ()
             is_cuda = name == "cuda_host"
             files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=is_cuda)
-            flags = host_unit.host_flags(self.tools, own)
+            flags = host_unit.host_flags(self.tools, (*self._own_flags(), *own))
             command = self.tools.compiler.command
             prefix = host_unit.prefix(group, exported, is_cuda=is_cuda)
             units.append(Cxx(f"{name}.cc", command, flags, self.request.include_paths, prefix))
         units += file_units(
             self.sources.files,
             self.tools,
-            cflags=self.request.cflags,
-            cuda_flags=self._cuda_flags(),
+            cflags=(*self._own_flags(), *self.request.cflags),
+            cuda_flags=(*self._own_flags(), *self._cuda_flags()),
             include_paths=self.request.include_paths,
         )
         # Who links an object links what it calls, too.
         if self.tools.cuda is not None and not self.request.is_object:
             header = self.tools.cuda.include / "cuda.h"
-            files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
+            files[_FORWARDERS] = forwarders.forwarder_unit(
+                header.read_text(errors="replace"), launches=not self.exports.slots
+            )
             flags = host_unit.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
 
@@ -149,6 +156,10 @@ class Job:
             "cpp": (self.sources.cpp, self.request.cflags),
         }
         return {name: group for name, group in groups.items() if group[0]}
+
+    def _own_flags(self) -> tuple[str, ...]:
+        """Return what all host code is compiled with."""
+        return (_BOUND_PARAMS,) if self.exports.slots else ()
 
     def _cuda_flags(self) -> tuple[str, ...]:
         # nvcc would have compiled CUDA sources, with its own flags.

@@ -170,7 +170,7 @@ class Module(tvm_ffi.Module):
 
         bind(self, function, device, values)
 
-    def bound(self, device: Any = None) -> dict[str, dict[str, Any]]:
+    def bound(self, device: Any = None) -> dict[str | None, dict[str, Any]]:
         """Return what is bound for launches on a device, by function and name.
 
         Parameters
@@ -181,7 +181,8 @@ class Module(tvm_ffi.Module):
         Returns
         -------
         dict
-            The very objects that were given, None where nothing is bound.
+            The very objects that were given, None where nothing is bound. Under None is what C++
+            functions pass.
         """
         from .bound_values import read
 

@@ -11,6 +11,7 @@ from .arch import Archs
 from .arguments import check_path
 
 if TYPE_CHECKING:
+    from .bound import Bound
     from .dispatch import Dispatch
     from .launch import Launch
 
@@ -40,6 +41,7 @@ class BuildOptions(TypedDict, total=False):
     device_libraries: Sequence[Any] | None
     lto: bool | None
     ptx: str | None
+    bound_params: Sequence[str | Bound] | str | Bound | None
     arch: Archs
     name_expressions: Sequence[str] | None
     extra_cflags: Sequence[str] | None

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import pch
 from .arguments import check_unicode, file_name, flags, folders, identifier, strings, texts
+from .bound_params import ModuleParam, module_params
 from .dispatch import Dispatch
 from .embedding import DEVICE_IMAGE, embed_carried, named_images
 from .export import Export
@@ -53,12 +54,15 @@ class Request:
     device_libraries: tuple[GivenImage, ...] = ()
     lto: bool = False
     ptx: str = "assemble"
+    bound_params: tuple[ModuleParam, ...] = ()
 
     @property
     def needs_cuda(self) -> bool:
         """Whether anything of CUDA's is needed; C++ sources that name nothing of it need none."""
         files = self.files
         if self.cuda_sources or self.kernel_sources or self.images or files.cuda:
+            return True
+        if self.bound_params:
             return True
         sources = (*self.cpp_sources, *files.c, *files.cxx)
         return any(flag in _CUDA_LIBRARIES for flag in self.ldflags) or any(
@@ -143,6 +147,7 @@ class Request:
         key.add("device_libraries", [[x.data, x.arch] for x in self.device_libraries])
         key.add("lto", self.lto)
         key.add("ptx", self.ptx)
+        key.add("bound_params", [[*x.bound.fields(), x.declared] for x in self.bound_params])
 
 
 def _may_be_device(source: Source) -> bool:
@@ -165,6 +170,7 @@ def make_request(
     device_libraries: Any = None,
     lto: Any = None,
     ptx: Any = None,
+    bound_params: Any = None,
     use_pch: Any = None,
     output: Any = None,
     files: SourceFiles | None = None,
@@ -203,6 +209,7 @@ def make_request(
         device_libraries=read_libraries(device_libraries),
         lto=bool(lto),
         ptx=ptx or _PTX[0],
+        bound_params=module_params(bound_params),
         output=f"{name}.so" if output is None else _output(output),
         files=files,
         use_pch=pch.is_wanted(use_pch),

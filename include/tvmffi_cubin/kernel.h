@@ -14,7 +14,6 @@
 #include "check_driver.h"
 #include "cold.h"
 #include "device_load.h"
-#include "dispatch.h"
 #include "exit_watch.h"
 #include "kernel_parameters.h"
 #include "launch_config.h"
@@ -225,13 +224,13 @@ TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config
 
 TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfig& config,
                                               int device) const {
-  char limit[384];
   if (status.limit != 0) return status;  // it is explained
   LaunchProblem* problem = &launch_problem;
   problem->result = CUDA_SUCCESS;
   problem->is_limit = true;
   if (handle_ == nullptr || InForkedChild()) return status;
   if (device < 0) device = LaunchDevice(driver_, config.hStream);
+  char limit[384];
   if (!FindRefusal(driver_, device, handle_, config, status.result, limit, sizeof(limit))) {
     return status;
   }

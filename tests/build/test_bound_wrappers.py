@@ -1,0 +1,391 @@
+"""Bound parameters of a whole module: C++ functions launch as they did, and all is appended."""
+
+import subprocess
+import threading
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+KERNELS = """
+extern "C" __global__ void axpy(float a, const float* x, float* y, int n,
+                                unsigned long long* counters, unsigned limit, float scale) {}
+extern "C" __global__ void nothing(unsigned long long* counters, unsigned limit, float scale) {}
+"""
+OTHERS = """
+extern "C" __global__ void one(int n, unsigned long long* c, unsigned l, float s) {}
+extern "C" __global__ void few(unsigned l, float s) {}
+extern "C" __global__ void other(int n, unsigned long long* c, unsigned l, double s) {}
+"""
+WRAPPER = """
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/cuda/cubin_launcher.h>
+#include <tvm/ffi/function.h>
+#include <tvmffi_cubin/tvmffi_cubin.h>
+
+EMBED_CUBIN(kernels);
+using tvmffi_cubin::CheckDriver;
+using tvmffi_cubin::LaunchConfig;
+
+// Each way to launch axpy(2, x, y, n) and, with no pointers at all, nothing().
+void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
+  static auto own = EMBED_CUBIN_GET_KERNEL(kernels, "axpy");
+  static auto bare = EMBED_CUBIN_GET_KERNEL(kernels, "nothing");
+  static auto guide = tvm::ffi::CubinModule(
+      static_cast<const unsigned char*>(EMBEDDED_CUBIN_DATA(kernels)))["axpy"];
+  float a = 2;
+  void *in = x.data_ptr(), *out = y.data_ptr();
+  void* args[] = {&a, &in, &out, &n};
+  int device = x.device().device_id;
+  LaunchConfig config(1, 32);
+  config.SetDevice(device);
+  CUlaunchConfig plain = config.Get();
+  cudaLaunchConfig_t runtime{};
+  runtime.gridDim = runtime.blockDim = dim3(1);
+  unsigned long long* mine = nullptr;
+  unsigned other = 77;
+  float third = 77;
+  void* all[] = {&a, &in, &out, &n, &mine, &other, &third};
+  switch (way) {
+    case 0: CheckDriver(own.Launch(args, config)); break;
+    case 1: CheckDriver(own.Launch(args, 1, 32, nullptr)); break;
+    case 2: CheckDriver(own.LaunchEx(&plain, args)); break;
+    case 3: CheckDriver(own.Launch(config, a, in, out, n)); break;
+    case 4:
+      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
+          guide.Launch(args, tvm::ffi::dim3(1), tvm::ffi::dim3(32), nullptr));
+      break;
+    case 5:
+      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(guide.LaunchEx(&plain, args));
+      break;
+    case 6:
+      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
+          cudaLaunchKernelExC(&runtime, guide.GetHandle(), args));
+      break;
+    case 7:
+      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
+          cudaLaunchKernel(guide.GetHandle(), dim3(1), dim3(32), args, 0, nullptr));
+      break;
+    case 8:
+      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
+          tvm::ffi::cuda_api::LaunchKernelEx(guide.GetHandle(), args, plain));
+      break;
+    case 9: CheckDriver(own.Launch(all, config)); break;  // more than are asked for
+    case 10: CheckDriver(bare.Launch(static_cast<void**>(nullptr), config)); break;
+    case 11: CheckDriver(bare.Launch(config)); break;
+    case 12: CheckDriver(own.Launch(static_cast<void**>(nullptr), config)); break;
+    case 13: CheckDriver(own.Launch(config, a, in, out, n, mine, other, third)); break;
+  }
+}
+
+// A kernel of an image that arrives at run time, with one argument.
+void LaunchBytes(tvm::ffi::Bytes image, tvm::ffi::String name, int n) {
+  auto kernel = tvmffi_cubin::CubinModule(image)[name.c_str()];
+  void* args[] = {&n};
+  LaunchConfig config(1, 32);
+  CheckDriver(kernel.Launch(args, config));
+}
+"""
+WAYS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+NAMES = ["counters", "limit", "scale"]
+FUNCTIONS = {
+    "Launch": None,
+    "LaunchBytes": None,
+    "axpy": tc.Launch(grid=1, block=32),
+    "own": tc.Launch(kernel="axpy", grid=1, block=32, args={"scale": 2.5}),
+}
+FORMATS = "fPPiPIf"
+
+
+def build(kernels=KERNELS, *, bound_params=NAMES, functions=FUNCTIONS, **options):
+    sources = [*([kernels] if kernels else []), WRAPPER]
+    return tc.load_inline(
+        "bound_wrapper", sources, functions=functions, bound_params=bound_params, arch="sm_90",
+        **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def built(_own_environment):
+    return build()
+
+
+@pytest.fixture
+def mod(built, driver_stub):
+    """The module, with nothing bound."""
+    built.bind(**dict.fromkeys(NAMES))
+    return built
+
+
+@pytest.fixture
+def arrays(driver_stub):
+    return cuda_array(driver_stub, 4), cuda_array(driver_stub, 4)
+
+
+def values(driver_stub):
+    return [launch.values(FORMATS) for launch in driver_stub.launches()]
+
+
+class TestALaunchInCpp:
+    @pytest.mark.parametrize("way", WAYS)
+    def test_passes_null_and_zero_where_nothing_is_bound(self, mod, arrays, way, driver_stub):
+        mod.Launch(way, *arrays, 3)
+        pointers = [array.data_ptr for array in arrays]
+        assert values(driver_stub) == [(2.0, *pointers, 3, 0, 0, 0.0)]
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_passes_what_is_bound_behind_its_own(self, mod, arrays, way, driver_stub):
+        counters = cuda_array(driver_stub, 8, "uint64")
+        mod.bind(counters=counters, limit=7, scale=0.5)
+        for n in (3, 4):
+            mod.Launch(way, *arrays, n)
+        pointers = [array.data_ptr for array in arrays]
+        bound = (counters.data_ptr, 7, 0.5)
+        assert values(driver_stub) == [(2.0, *pointers, n, *bound) for n in (3, 4)]
+
+    @pytest.mark.parametrize("way", [10, 11])
+    def test_without_arguments_of_its_own_has_those_alone(self, mod, arrays, way, driver_stub):
+        mod.bind(limit=9)
+        mod.Launch(way, *arrays, 3)
+        assert driver_stub.launches()[0].values("PIf") == (0, 9, 0.0)
+
+    def test_passes_what_is_bound_for_its_device(self, mod, driver_stub):
+        mod.bind(limit=1)
+        mod.bind(limit=2, device=1)
+        for device in (0, 1):
+            x = cuda_array(driver_stub, 4, device=device)
+            mod.Launch(0, x, x, 3)
+        assert [launch[5] for launch in values(driver_stub)] == [1, 2]
+
+    def test_on_a_stream_s_device_too(self, mod, arrays, driver_stub):
+        mod.bind(limit=1)
+        mod.bind(limit=2, device=1)
+        with driver_stub.current_device(1):
+            mod.Launch(1, *arrays, 3)
+        assert [launch[5] for launch in values(driver_stub)] == [2]
+
+    def test_with_arguments_missing_is_refused(self, mod, arrays, driver_stub):
+        with pytest.raises(tc.LaunchError, match="CUDA_ERROR_INVALID_VALUE"):
+            mod.Launch(12, *arrays, 3)
+        assert driver_stub.launches() == []
+
+    def test_with_typed_arguments_for_all_is_refused(self, mod, arrays, driver_stub):
+        message = "axpy takes 7 arguments less 3 that are bound, Launch got 7"
+        with pytest.raises(TypeError, match=message):
+            mod.Launch(13, *arrays, 3)
+        assert driver_stub.launches() == []
+
+
+class TestAGeneratedFunction:
+    def test_does_not_ask_for_them_either(self, mod, arrays, driver_stub):
+        assert mod.axpy.signature == "axpy(float a, const float* x, float* y, int n)"
+        mod.bind(limit=4)
+        mod.axpy(2.0, *arrays, 3)
+        assert values(driver_stub)[0][3:] == (3, 0, 4, 0.0)
+
+    def test_keeps_what_its_launch_gives_itself(self, mod, arrays, driver_stub):
+        mod.bind(scale=0.5, limit=4)
+        mod.own(2.0, *arrays, 3)
+        assert values(driver_stub)[0][4:] == (0, 4, 2.5)
+        assert mod.own.bound == (("counters", "unsigned long long*"), ("limit", "unsigned int"))
+
+    def test_is_bound_alone_by_its_name(self, mod, driver_stub):
+        mod.bind("axpy", limit=4)
+        bound = mod.bound(0)
+        assert bound["axpy"]["limit"] == 4
+        assert bound[None] == bound["own"] | {"scale": None} == dict.fromkeys(NAMES)
+
+    def test_of_a_module_without_cpp_needs_no_launch_s_args(self, driver_stub, arrays):
+        mod = tc.load_inline(
+            "alone", KERNELS, functions={"axpy": tc.Launch(grid=1, block=32)},
+            bound_params=NAMES, arch="sm_90",
+        )  # fmt: skip
+        mod.bind(limit=4)
+        mod.axpy(2.0, *arrays, 3)
+        assert values(driver_stub)[0][3:] == (3, 0, 4, 0.0)
+        assert set(mod.bound(0)) == {"axpy"}
+
+    @pytest.mark.parametrize(
+        "params",
+        [
+            "float alpha, const float* in, float* out, int count",
+            "float alpha, const float* in, float* out, int count, unsigned long long* counters, "
+            "unsigned limit, float scale",
+        ],
+    )
+    def test_may_declare_its_own_or_all(self, driver_stub, arrays, params):
+        image = tc.nvrtc.compile(KERNELS, arch="sm_90")
+        launch = tc.Launch(kernel="axpy", grid=1, block=32, params=params)
+        mod = tc.load_inline(
+            "declared", functions={"axpy": launch}, embed_cubin={"given": image},
+            bound_params=["unsigned long long* counters", "unsigned limit", "float scale"],
+        )  # fmt: skip
+        mod.bind(limit=4, scale=0.5)
+        assert [name for name, _ in mod.axpy.params] == ["alpha", "in", "out", "count"]
+        mod.axpy(2.0, *arrays, 3)
+        assert values(driver_stub)[0][3:] == (3, 0, 4, 0.5)
+
+
+@pytest.fixture(scope="module")
+def image(_own_environment):
+    return bytes(tc.nvrtc.compile(OTHERS, arch="sm_90"))
+
+
+class TestAnImageThatArrivesAtRunTime:
+    def test_is_asked_how_many_parameters_there_are(self, mod, image, driver_stub):
+        mod.bind(limit=6)
+        mod.LaunchBytes(image, "one", 5)
+        assert driver_stub.launches()[0].values("iPIf") == (5, 0, 6, 0.0)
+
+    @pytest.mark.parametrize(("name", "sizes"), [("few", "4, 4"), ("other", "4, 8, 4, 8")])
+    def test_with_other_parameters_is_not_launched(self, mod, image, name, sizes, driver_stub):
+        with pytest.raises(tc.LaunchError) as error:
+            mod.LaunchBytes(image, name, 5)
+        assert str(error.value) == (
+            f"launch of {name}: the module's bound_params are its kernels' last parameters, "
+            "counters (8 bytes), limit (4 bytes), scale (4 bytes); this one's parameters are of "
+            f"{sizes} bytes"
+        )
+        assert not isinstance(error.value, tc.LaunchLimitError)
+        assert driver_stub.launches() == []
+
+    def test_is_refused_by_name_where_the_driver_does_not_tell(self, mod, image, driver_stub):
+        driver_stub.fail("cuKernelGetParamInfo", 500)
+        with pytest.raises(tc.LaunchError, match="a driver of CUDA 12.4 or newer tells"):
+            mod.LaunchBytes(image, "one", 5)
+        assert driver_stub.launches() == []
+
+
+def test_what_is_required_and_not_bound_is_named(driver_stub, arrays):
+    mod = build(bound_params=["counters", tc.Bound("limit", required=True), "scale"])
+    for way in (0, 3, 4, 6):
+        with pytest.raises(tc.LaunchError) as error:
+            mod.Launch(way, *arrays, 3)
+        assert "launch of axpy: the parameter limit (unsigned int) is not bound" in str(error.value)
+        assert "call mod.bind(limit=...) before" in str(error.value)
+    mod.bind(limit=1, device=1)
+    with pytest.raises(tc.LaunchError, match="is not bound on device 0: call"):
+        mod.Launch(0, *arrays, 3)
+    assert driver_stub.launches() == []
+    mod.bind(limit=1)
+    mod.Launch(0, *arrays, 3)
+    assert len(driver_stub.launches()) == 1
+
+
+def test_launches_and_binds_of_many_threads_never_mix_two_values(mod, arrays, driver_stub):
+    stopped, errors = threading.Event(), []
+    pairs = [(limit, -float(limit)) for limit in range(1, 9)]
+    mod.bind(limit=1, scale=-1.0)
+
+    def rebind():
+        while not stopped.is_set():
+            for limit, scale in pairs:
+                mod.bind(limit=limit, scale=scale)
+
+    def launch(way):
+        try:
+            for _ in range(1000):
+                mod.Launch(way, *arrays, 3)
+        except Exception as error:
+            errors.append(error)
+
+    binder = threading.Thread(target=rebind)
+    launchers = [threading.Thread(target=launch, args=(way,)) for way in (0, 3, 4, 6)]
+    for thread in (binder, *launchers):
+        thread.start()
+    for thread in launchers:
+        thread.join()
+    stopped.set()
+    binder.join()
+    assert not errors
+    got = values(driver_stub)
+    assert len(got) == 4000
+    assert {launch[5:] for launch in got} <= set(pairs)
+
+
+class TestABuild:
+    @pytest.mark.parametrize(
+        ("kernels", "params", "message"),
+        [
+            (
+                KERNELS + 'extern "C" __global__ void few(int n) {}',
+                NAMES,
+                "bound_params are the last parameters of every kernel, counters, limit, scale, and "
+                "kernel few has 1 parameter",
+            ),
+            (
+                KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
+                NAMES,
+                "bound_params: 'scale' has 8 bytes in wide and 4 in ",
+            ),
+            (KERNELS, ["counters", "double limit", "scale"], "'limit' has 8 bytes in bound_params"),
+            (KERNELS, ["counters", "float limit", "scale"], "declares 'float limit', a kernel has"),
+            (None, NAMES, "no kernel is embedded that could tell the type of 'counters': declare"),
+        ],
+    )
+    def test_of_kernels_that_do_not_go_with_it_is_refused(self, kernels, params, message):
+        functions = ["Launch", "LaunchBytes"]
+        with pytest.raises(ValueError) as error:
+            build(kernels, bound_params=params, functions=functions)
+        assert message in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("params", "kind", "message"),
+        [
+            (5, TypeError, "bound_params is a sequence of names"),
+            ({"a", "b"}, TypeError, "bound_params is a sequence of names"),
+            ([5], TypeError, "bound_params holds str and Bound, got int"),
+            (["a", "a"], ValueError, "bound_params names 'a' twice"),
+            (["int a, int b"], ValueError, "neither a name nor one parameter's declaration"),
+            (["int *"], ValueError, "bound_params: 'int *': "),
+            (["device"], ValueError, "has a meaning of its own in mod.bind"),
+            ([tc.Bound()], ValueError, "a Bound there has a name"),
+        ],
+    )
+    def test_with_wrong_words_is_refused(self, params, kind, message):
+        with pytest.raises(kind) as error:
+            tc.build_inline("wrong", KERNELS, bound_params=params, arch="sm_90")
+        assert message in str(error.value)
+
+    def test_of_a_wrapper_that_calls_the_driver_s_own_launches_says_what_to_call(self):
+        wrapper = """
+        #include <cuda.h>
+        #include <tvm/ffi/function.h>
+        int f(int64_t k) {
+          return cuLaunchKernel(reinterpret_cast<CUfunction>(k), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0);
+        }
+        """
+        with pytest.raises(tc.BuildError, match="launch by CubinKernel or cudaLaunchKernelExC"):
+            tc.build_inline(
+                "raw", [KERNELS, wrapper], functions=["f"], bound_params=NAMES, arch="sm_90"
+            )
+
+    def test_with_an_object_that_launches_by_itself_is_refused(self, tmp_path):
+        made = tc.build_inline(
+            "part", [KERNELS, WRAPPER], functions=["Launch", "LaunchBytes"], arch="sm_90",
+            output=str(tmp_path / "part.o"),
+        )  # fmt: skip
+        with pytest.raises(ValueError, match="was compiled with tvmffi_cubin's headers"):
+            tc.build("whole", sources=[made], bound_params=["int a"], functions=["Launch"])
+
+    def test_of_files_appends_them_too(self, tmp_path, driver_stub, arrays):
+        (tmp_path / "kernels.cu").write_text(KERNELS)
+        exports = "TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Launch);"
+        (tmp_path / "wrapper.cc").write_text(WRAPPER + exports)
+        mod = tc.load(
+            "files", sources=[tmp_path / "kernels.cu", tmp_path / "wrapper.cc"],
+            bound_params=NAMES, arch="sm_90",
+        )  # fmt: skip
+        mod.bind(limit=8)
+        mod.run(0, *arrays, 3)
+        assert values(driver_stub)[0][3:] == (3, 0, 8, 0.0)
+
+    def test_without_bound_params_has_nothing_of_it(self, tmp_path):
+        path = tc.build_inline(
+            "plain", [KERNELS, WRAPPER], functions=["Launch", "LaunchBytes"], arch="sm_90"
+        )
+        listed = subprocess.run(
+            ["nm", "--defined-only", path], capture_output=True, text=True, check=True
+        )
+        assert "bound" not in listed.stdout.lower()

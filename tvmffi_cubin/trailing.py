@@ -1,0 +1,64 @@
+"""The last parameters of kernels that the module binds, in the launches of its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .bound_params import ModuleParam
+from .cubin import Kernel
+from .cxx_type import CxxType, Param, parse_params, sized_type
+from .function import KernelRef
+from .launch import Launch
+
+__all__ = ["declared_type", "declared_with", "launch_with", "own_count"]
+
+
+def own_count(kernel: Kernel, display: str, trailing: Sequence[ModuleParam]) -> int:
+    """Return how many parameters of a kernel are its callers'.
+
+    Raises
+    ------
+    ValueError
+        It has fewer than are bound.
+    """
+    count = len(kernel.params)
+    if count < len(trailing):
+        names = ", ".join(param.name for param in trailing)
+        raise ValueError(
+            f"bound_params are the last parameters of every kernel, {names}, and kernel {display} "
+            f"has {count} parameter{'' if count == 1 else 's'}"
+        )
+    return count - len(trailing)
+
+
+def declared_with(
+    given: tuple[Param, ...], ref: KernelRef, trailing: Sequence[ModuleParam]
+) -> tuple[Param, ...]:
+    """Return a launch's declared parameters with those that are bound in their place.
+
+    Those who declare what callers pass need not know of the others, but may.
+    """
+    own, count = own_count(ref.kernel, ref.display, trailing), len(ref.kernel.params)
+    names = [param.name for param in trailing]
+    if not names or [p.name for p in given[own:count]] == names:
+        return given
+    known = [param.type for param in ref.params or ()]
+    known = known or [sized_type(parameter.size) for parameter in ref.kernel.params]
+    types = (declared_type(param) or known[own + i] for i, param in enumerate(trailing))
+    bound = (Param(name, type_) for name, type_ in zip(names, types, strict=True))
+    return (*given[:own], *bound, *given[own:])
+
+
+def launch_with(launch: Launch, params: Sequence[Param], trailing: Sequence[ModuleParam]) -> Launch:
+    """Return a launch whose last parameters are bound, but for those that it gives itself."""
+    if not trailing:
+        return launch
+    last = params[len(params) - len(trailing) :]
+    args = {param.name: x.bound for param, x in zip(last, trailing, strict=True)}
+    return replace(launch, args={**args, **launch.args})
+
+
+def declared_type(param: ModuleParam) -> CxxType | None:
+    """Return the type that a parameter is declared as; None where it is a name alone."""
+    return parse_params(param.declared)[0].type if param.declared else None
