@@ -110,6 +110,16 @@ def empty(a, b, c, n):
     if n == -1:
         tl.store(c, tl.load(a) + tl.load(b))
 """
+ADD_TRITON = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(a, b, c, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(c + i, tl.load(a + i, mask=i < n) + tl.load(b + i, mask=i < n), mask=i < n)
+"""
 # The floor: a C++ loop over cuLaunchKernelEx with nothing else in it.
 EMPTY_FLOOR = r"""
 #include <cuda.h>

@@ -23,6 +23,7 @@ import cold_peers  # noqa: E402
 import launch  # noqa: E402
 import launch_peers  # noqa: E402
 import tools  # noqa: E402
+import triton_launch  # noqa: E402
 from section import Settings, Task  # noqa: E402
 
 
@@ -86,8 +87,9 @@ def test_what_needs_no_gpu_is_measured_without_one(
 
 
 def test_nothing_is_launched_without_a_gpu(report: dict):
-    reasons = [r["reason"] for r in report["rows"] if r["section"] in ("launch", "carried")]
-    assert len(reasons) == len(launch.PEERS) + len(carried.PEERS)
+    sections = {"launch": launch, "carried": carried, "triton_launch": triton_launch}
+    reasons = [r["reason"] for r in report["rows"] if r["section"] in sections]
+    assert len(reasons) == sum(len(section.PEERS) for section in sections.values())
     assert set(reasons) == {"no GPU: nothing can be launched"}
 
 
@@ -168,3 +170,19 @@ def test_the_launches_of_this_package_launch_what_they_say(driver_stub, monkeypa
         ["floor", *ours], launch.QUICK_ROUNDS
     )
     assert checked == [launch_peers.CALLS, *[1] * len(ours)]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
+def test_the_launches_of_a_triton_kernel_launch_what_they_say(driver_stub, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_90")
+    arrays = [cuda_array(driver_stub, 16) for _ in range(3)]
+    ways = triton_launch.ways(*arrays)
+    ours = [name for name in ways if name.startswith("tvmffi_cubin")]
+    assert list(ways) == [peer.name for peer in triton_launch.PEERS]
+    for name in ours:
+        ways[name]()()
+    for made in driver_stub.launches():
+        assert made.values("PPPiPP") == (*(a.data_ptr for a in arrays), triton_launch.N, 0, 0)
+        assert made.grid == (1, 1, 1)
+    assert len(driver_stub.launches()) == len(ours)

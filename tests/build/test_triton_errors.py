@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 from processes import in_new_process
@@ -131,16 +130,20 @@ def test_what_is_no_function_of_triton_s_is_refused(given):
         tc.triton.compile(given, "*fp32", arch="sm_90")
 
 
+def test_an_interpreted_function_is_refused(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    interpreted = triton.jit(kernels.strided.fn)
+    with pytest.raises(TypeError, match="which TRITON_INTERPRET=1 makes of it: unset that"):
+        tc.triton.compile(interpreted, "*fp32", arch="sm_90")
+
+
 # Autotuned functions, and heuristics
 
 CONFIGS = [triton.Config({"BLOCK": 64}, num_warps=2), triton.Config({"BLOCK": 128}, num_warps=8)]
 
 
 def autotuned(configs):
-    # Triton asks for a device when it makes an autotuner, and for nothing more of it here.
-    tuner = SimpleNamespace(fn=kernels.add, configs=configs, arg_names=kernels.add.arg_names)
-    tuner.run = lambda *_: pytest.fail("launched")
-    return tuner
+    return triton.autotune(configs, key=["n"])(kernels.add)
 
 
 def test_an_autotuned_function_wants_one_of_its_configurations():
@@ -153,6 +156,8 @@ def test_an_autotuned_function_wants_one_of_its_configurations():
     assert (launch.grid, launch.block) == (("ceil_div(n, 128)",), (256,))
     only = tc.triton.compile(autotuned(CONFIGS[:1]), signature, arch="sm_90")
     assert (only.block, only.meta) == ((64,), {"BLOCK": 64})
+    heuristic = triton.heuristics({})(autotuned(CONFIGS[:1]))
+    assert tc.triton.compile(heuristic, signature, arch="sm_90").block == (64,)
 
 
 def test_a_configuration_with_a_hook_is_refused():

@@ -177,7 +177,9 @@ def test_sections_are_measured_in_their_order_and_unknown_ones_refused(capsys):
     assert run.parse(["--only", "headers,cold"]).only == ["cold", "headers"]
     with pytest.raises(SystemExit):
         run.parse(["--only", "cold,colder"])
-    assert "no section 'colder'; there are launch, carried, cold" in capsys.readouterr().err
+    assert (
+        "no section 'colder'; there are launch, carried, triton_launch" in capsys.readouterr().err
+    )
 
 
 def test_every_peer_of_every_section_has_a_line_that_says_what_is_timed():

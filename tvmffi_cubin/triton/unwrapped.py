@@ -56,8 +56,6 @@ def unwrap(fn: Any, config: Any = None) -> Unwrapped:
         if not hasattr(fn, "fn"):
             raise _no_function(given)
         fn = fn.fn
-        if not callable(fn):
-            raise _no_function(given)
     if config is None:
         return Unwrapped(fn, {}, {}, tuple(computed))
     constexprs, options = _settings(fn, config)
@@ -66,6 +64,8 @@ def unwrap(fn: Any, config: Any = None) -> Unwrapped:
 
 def _no_function(given: Any) -> TypeError:
     hint = ": decorate it with @triton.jit" if callable(given) else ""
+    if type(given).__name__ == "InterpretedFunction":
+        hint = ", which TRITON_INTERPRET=1 makes of it: unset that before the function is defined"
     return TypeError(
         f"tvmffi_cubin.triton: wanted a @triton.jit function, got {type(given).__name__}{hint}"
     )

@@ -1,0 +1,295 @@
+"""Triton's kernels on a real device: results are torch's, and Triton's own launches'."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+triton = pytest.importorskip("triton", reason="Triton is not installed")
+kernels = pytest.importorskip("triton_kernels")
+
+TILES = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP": 8}
+MAJOR = torch.cuda.get_device_capability()[0] if torch.cuda.is_available() else 0
+
+needs_tma = pytest.mark.skipif(MAJOR < 9, reason="tensor maps are of compute capability 9.0 on")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def triton_cache(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.mktemp("triton")))
+        yield
+
+
+def load(**functions) -> tc.Module:
+    return tc.load_inline("gpu_triton", functions=functions)
+
+
+def blocks(meta):
+    return (triton.cdiv(meta["n"], meta["BLOCK"]),)
+
+
+def tiles(meta):
+    return (triton.cdiv(meta["m"], meta["BLOCK_M"]) * triton.cdiv(meta["n"], meta["BLOCK_N"]),)
+
+
+@pytest.fixture(scope="module")
+def add() -> tc.Module:
+    """The same addition, specialised and not, and with its grid left to callers."""
+    constexprs = {"BLOCK": 1024}
+    launches = [
+        tc.triton.compile(kernels.add, text, constexprs=constexprs, grid=blocks)
+        for text in ("*fp32:16, *fp32:16, *fp32:16, i32:16", "*fp32, *fp32, *fp32, i32")
+    ]
+    free = tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", constexprs=constexprs)
+    return load(aligned=launches[0], add=tc.Dispatch(launches), free=free)
+
+
+@pytest.mark.parametrize("count", [1, 1000, 4096, 98_432])
+def test_vector_add(add, count):
+    x, y = torch.rand(2, count, device="cuda")
+    out = torch.empty_like(x)
+    add.add(x, y, out, count)
+    assert torch.equal(out, x + y)
+    out.zero_()
+    add.free[lambda meta: blocks(meta)](x, y, out, count)
+    assert torch.equal(out, x + y)
+
+
+def test_of_several_specialisations_the_one_that_fits_is_launched(add):
+    wide = torch.rand(2, 4097, device="cuda")
+    x, y, out = wide[0, 1:], wide[1, 1:], torch.zeros(4097, device="cuda")[1:]
+    add.add(x, y, out, 4096)
+    assert torch.equal(out, x + y)
+    with pytest.raises(ValueError, match=r"\bx\b"):
+        add.aligned(x, y, out, 4096)
+    with pytest.raises(ValueError, match=r"\bn\b"):
+        add.aligned(*torch.rand(3, 4096, device="cuda"), 4095)
+
+
+@pytest.mark.parametrize("columns", [1, 781, 1024])
+def test_fused_softmax(columns):
+    launch = tc.triton.compile(
+        kernels.softmax,
+        "*fp32, *fp32, i32, i32, i32, i32, 1024",
+        grid="min(rows, num_sms * 4)",
+        num_warps=8,
+    )
+    x = torch.randn(1823, columns + 3, device="cuda")[:, :columns]
+    out = torch.empty(1823, columns, device="cuda")
+    load(softmax=launch).softmax(out, x, x.stride(0), out.stride(0), 1823, columns)
+    torch.testing.assert_close(out, torch.softmax(x, dim=1))
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(512, 512, 512), (300, 200, 136)])
+def test_matmul_in_groups(m, n, k):
+    launch = tc.triton.compile(
+        kernels.matmul,
+        dict.fromkeys("abc", "*fp16:16")
+        | dict.fromkeys(("m", "n", "k", "stride_am", "stride_bk", "stride_cm"), "i32")
+        | dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), "i32:1"),
+        constexprs=TILES,
+        grid=tiles,
+        num_warps=8,
+        num_stages=3,
+    )
+    a = torch.randn(m, k, device="cuda").half()
+    b = torch.randn(k, n, device="cuda").half()
+    c = torch.empty(m, n, device="cuda", dtype=torch.float16)
+    load(matmul=launch).matmul(a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride())
+    torch.testing.assert_close(c, a @ b, atol=1e-2, rtol=1e-2)
+
+
+def test_layer_norm():
+    launch = tc.triton.compile(
+        kernels.layer_norm,
+        "*fp16, *fp16, *fp16, *fp16, *fp32, *fp32, i32, i32, fp32, 1024",
+        grid="x.shape[0]",
+    )
+    x = torch.randn(1151, 1000, device="cuda").half()
+    weight, bias = torch.rand(2, 1000, device="cuda").half()
+    out, means, rstds = torch.empty_like(x), *torch.empty(2, 1151, device="cuda")
+    load(norm=launch).norm(x, out, weight, bias, means, rstds, x.stride(0), 1000, 1e-5)
+    expected = torch.nn.functional.layer_norm(x, (1000,), weight, bias, 1e-5)
+    torch.testing.assert_close(out, expected, atol=1e-2, rtol=0)
+    torch.testing.assert_close(means, x.float().mean(dim=1), atol=1e-4, rtol=1e-4)
+
+
+def descriptors(num_ctas: int = 1) -> tc.Launch:
+    signature = dict.fromkeys("ab", "tensordesc<fp16[128,64]>") | dict.fromkeys("mnk", "i32")
+    return tc.triton.compile(
+        kernels.persistent_matmul,
+        signature | {"c": "tensordesc<fp16[128,128]>"},
+        constexprs=TILES,
+        grid="min(num_sms // 2, ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N))",
+        num_warps=8,
+        num_ctas=num_ctas,
+    )
+
+
+def in_kernel() -> tc.Launch:
+    return tc.triton.compile(
+        kernels.descriptor_matmul,
+        "*fp16:16, *fp16:16, *fp16:16, i32, i32, i32",
+        constexprs=TILES,
+        grid="min(num_sms, ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N))",
+        num_warps=8,
+    )
+
+
+def operands(m: int, n: int, k: int):
+    a = torch.randn(m, k, device="cuda").half()
+    b = torch.randn(n, k, device="cuda").half()
+    return a, b, torch.zeros(m, n, device="cuda", dtype=torch.float16)
+
+
+@pytest.mark.parametrize("make", [descriptors, in_kernel])
+@pytest.mark.parametrize("sizes", [(512, 512, 256), (2000, 1000, 264)])
+def test_a_persistent_matmul_over_descriptors(make, sizes):
+    if make is in_kernel and MAJOR < 9:
+        pytest.skip("tensor maps are of compute capability 9.0 on")
+    a, b, c = operands(*sizes)
+    load(matmul=make()).matmul(a, b, c, *sizes)
+    torch.testing.assert_close(c, a @ b.T, atol=5e-2, rtol=1e-2)
+
+
+@needs_tma
+def test_descriptors_of_tensors_with_strides():
+    a, b, c = operands(512, 256, 512)
+    left = a[:, 64:320]
+    load(matmul=descriptors()).matmul(left, b[:, :256], c, 512, 256, 256)
+    torch.testing.assert_close(c, left @ b[:, :256].T, atol=5e-2, rtol=1e-2)
+
+
+@needs_tma
+def test_global_scratch_is_each_launch_s_own_on_every_stream():
+    mod = load(matmul=in_kernel())
+    a, b, _ = operands(512, 512, 256)
+    outs = [torch.zeros(512, 512, device="cuda", dtype=torch.float16) for _ in range(16)]
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    torch.cuda.synchronize()
+    for number, out in enumerate(outs):
+        mod.matmul.on(streams[number % 4])(a, b, out, 512, 512, 256)
+    torch.cuda.synchronize()
+    for out in outs:
+        torch.testing.assert_close(out, a @ b.T, atol=5e-2, rtol=1e-2)
+
+
+@needs_tma
+@pytest.mark.parametrize("make", [descriptors, in_kernel])
+def test_a_matmul_in_a_graph_is_replayed_on_new_data(make):
+    mod = load(matmul=make())
+    a, b, c = operands(512, 512, 256)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        mod.matmul(a, b, c, 512, 512, 256)
+    for _ in range(3):
+        a.normal_()
+        graph.replay()
+        torch.testing.assert_close(c, a @ b.T, atol=5e-2, rtol=1e-2)
+
+
+@needs_tma
+@pytest.mark.parametrize("num_ctas", [1, 2])
+def test_descriptors_are_padded_as_asked(num_ctas):
+    launch = tc.triton.compile(
+        kernels.tile_sum,
+        "tensordesc<fp32[16,32]>, *fp32, 16",
+        grid="ceil_div(x.shape[0], ROWS)",
+        padding={"x": "nan"},
+        num_ctas=num_ctas,
+    )
+    x = torch.rand(64, 20, device="cuda")
+    out = torch.zeros(64, device="cuda")
+    load(tile_sum=launch).tile_sum(x, out)
+    assert out.isnan().all()
+
+
+def test_a_launch_is_on_the_stream_that_is_given_and_in_graphs(add):
+    x, y = torch.rand(2, 4096, device="cuda")
+    out, side = torch.zeros_like(x), torch.cuda.Stream()
+    torch.cuda.synchronize()
+    add.add.on(side)(x, y, out, 4096)
+    side.synchronize()
+    assert torch.equal(out, x + y)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        add.add(x, y, out, 4096)
+        add.free[blocks](out, y, out, 4096)
+    x.normal_()
+    graph.replay()
+    assert torch.equal(out, x + y + y)
+
+
+def test_a_kernel_that_triton_has_launched_is_launched_from_here():
+    x, y = torch.rand(2, 5000, device="cuda")
+    out, again = torch.empty_like(x), torch.empty_like(x)
+    kernel = kernels.add[blocks](x, y, out, 5000, BLOCK=1024)
+    launch = tc.triton.from_compiled(kernel, grid=blocks)
+    load(add=launch).add(x, y, again, 5000)
+    assert torch.equal(again, out)
+    one = kernels.strided[(1,)](x, out, 1, 64)
+    strided = load(strided=tc.triton.from_compiled(one, grid=1)).strided
+    again.zero_()
+    strided(x, again, 1, 64)
+    assert torch.equal(again[:64], x[:64])
+    with pytest.raises(ValueError, match=r"\bstride\b"):
+        strided(x, again, 2, 64)
+
+
+@needs_tma
+def test_a_kernel_with_descriptors_that_triton_has_launched():
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    a, b, c = operands(512, 384, 256)
+    boxes = ([128, 64], [128, 64], [128, 128])
+    made = [TensorDescriptor.from_tensor(x, box) for x, box in zip((a, b, c), boxes, strict=True)]
+    kernel = kernels.persistent_matmul[(12,)](*made, 512, 384, 256, **TILES, num_warps=8)
+    expected = c.clone()
+    c.zero_()
+    load(matmul=tc.triton.from_compiled(kernel, grid=12)).matmul(a, b, c, 512, 384, 256)
+    assert torch.equal(c, expected)
+
+
+def test_examples_are_specialised_as_triton_itself_does(add):
+    x, y, out = torch.rand(3, 4096, device="cuda")
+    here = tc.triton.compile(kernels.add, [x, y, out, 4096], constexprs={"BLOCK": 1024})
+    theirs = kernels.add[(4,)](x, y, out, 4096, BLOCK=1024)
+    assert here.image.image == theirs.asm["cubin"]
+    there = tc.triton.from_compiled(theirs)
+    assert (here.params, here.multiple_of) == (there.params, there.multiple_of)
+
+
+SCALARS = {
+    "i1": True, "i8": -7, "i16": -300, "i32": -70_000, "i64": -(2**40), "u8": 200, "u16": 60_000,
+    "u32": 2**31 + 5, "u64": 2**40 + 1, "fp16": 1.5, "bf16": -2.5, "fp32": 0.125, "fp64": 0.0625,
+}  # fmt: skip
+
+
+def test_numbers_of_every_type_arrive():
+    launch = tc.triton.compile(kernels.take_all, ["*fp64", *SCALARS], grid=1)
+    out = torch.zeros(1, dtype=torch.float64, device="cuda")
+    load(take_all=launch).take_all(out, *SCALARS.values())
+    assert out.item() == sum(float(value) for value in SCALARS.values())
+
+
+def test_it_runs_where_triton_cannot_be_imported(add, tmp_path):
+    code = f"""
+import sys
+sys.modules["triton"] = None
+import torch
+import tvmffi_cubin as tc
+x, y = torch.rand(2, 4096, device="cuda")
+out = torch.empty_like(x)
+tc.load_module({str(add.path)!r}).add(x, y, out, 4096)
+assert torch.equal(out, x + y)
+print("equal", [name for name in sys.modules if name.startswith("triton.")])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "equal []\n"
