@@ -126,6 +126,7 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "shapes": CONSTANT,
                 "fixes_block": True,
                 "callers_grid": None,
+                "written": [{"grid": [1], "block": [1]}],
             },
             {
                 "signature": "b(const int* x, long m, bool c) when c",
@@ -136,6 +137,7 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "shapes": CONSTANT,
                 "fixes_block": True,
                 "callers_grid": None,
+                "written": [{"grid": [1], "block": [1], "when": "c"}],
             },
         ],
         "bound": [],
