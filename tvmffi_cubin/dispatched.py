@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 from .bound_binding import merged
+from .exported import Exported
 from .function import BoundLaunch, BoundParam, Function
 
 __all__ = ["Dispatched", "dispatched"]
@@ -110,4 +111,21 @@ def _signature(function: Function) -> str:
     if len(conditions) > 1:
         conditions = [f"({text})" for text in conditions]
     when = f" when {' and '.join(conditions)}" if conditions else ""
-    return f"{kernels}({function.declared_params}){when}"
+    assumed = ", ".join(_assumptions(function.params))
+    where = f" where {assumed}" if assumed else ""
+    return f"{kernels}({function.declared_params}){where}{when}"
+
+
+def _assumptions(params: Iterable[Exported]) -> Iterator[str]:
+    """Yield what tells instances of the same types apart."""
+    multiples: dict[int, list[str]] = {}
+    for param in params:
+        if param.param.ndim is not None:
+            yield f"{param.name} has rank {param.param.ndim}"
+        if param.equal_to is not None:
+            yield f"{param.name} is {param.equal_to}"
+        elif param.multiple_of > 1:
+            multiples.setdefault(param.multiple_of, []).append(param.name)
+    for number, names in multiples.items():
+        verb = "is a multiple" if len(names) == 1 else "are multiples"
+        yield f"{' and '.join(names)} {verb} of {number}"

@@ -235,3 +235,20 @@ def test_what_takes_the_same_comes_once(one, other):
 )
 def test_instances_that_differ_in_what_they_take_may_follow_each_other(first, second):
     assert len(dispatched("f", [first, second]).instances) == 2
+
+
+def test_a_signature_says_what_tells_instances_of_the_same_types_apart():
+    kernel = "k(const float* x, const float* y, int n, int s)"
+    ref = kernel_ref(kernel)
+    first = Launch(
+        multiple_of={"x": 16, "n": 16, "y": 4},
+        equal_to={"s": 1},
+        params="const float* x: ndim=2, const float* y, int n, int s",
+        **SHAPE,
+    )
+    instances = [bound((launch, ref)) for launch in (first, Launch(**SHAPE))]
+    types = "k(const float* x, const float* y, int n, int s)"
+    assert dispatched("k", instances).signatures == (
+        f"{types} where x has rank 2, s is 1, x and n are multiples of 16, y is a multiple of 4",
+        types,
+    )
