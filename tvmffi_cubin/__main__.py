@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from . import __version__
 from .commands import cache, compile, demo, doctor, embed, inspect  # noqa: A004
@@ -50,12 +51,22 @@ def _text(error: Exception) -> str:
     return str(error)
 
 
+class _PrintCmakeDir(argparse.Action):
+    """Prints where the CMake package is, and ends, as ``--version`` does."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cmake"))
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tvmffi-cubin",
         description="CUDA source, or any cubin, to typed, cached functions, with no CUDA toolkit.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    help_ = "print the folder of the CMake package: cmake -Dtvmffi_cubin_DIR=..."
+    parser.add_argument("--cmake-dir", action=_PrintCmakeDir, nargs=0, help=help_)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:
         command.add_to(commands)

@@ -40,6 +40,11 @@ CUresult CUDAAPI cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t size) {
   return StubLeave(Copy((void*)to, (const void*)from, size));
 }
 
+CUresult CUDAAPI cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
+  STUB_ENTER(STUB_INITIALIZED, "'to':%llu,'from':%llu,'size':%zu", to, from, size);
+  return StubLeave(Copy((void*)to, (const void*)from, size));
+}
+
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
   STUB_ENTER(STUB_INITIALIZED, "'to':%llu,'from':%llu,'size':%zu,'stream':%zu", to, from, size,
              (size_t)stream);

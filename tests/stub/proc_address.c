@@ -34,7 +34,8 @@
   V(cuMemAlloc, 2000) V(cuMemFree, 2000) V(cuMemAllocManaged, 6000) V(cuMemHostAlloc, 2020)    \
   V(cuMemFreeHost, 2000) V(cuMemAllocAsync, 11020) V(cuMemFreeAsync, 11020)                    \
   V(cuMemcpyHtoD, 3020) V(cuMemcpyDtoH, 3020) V(cuMemcpyDtoD, 3020) V(cuMemcpyAsync, 4000)     \
-  V(cuMemcpyHtoDAsync, 3020) V(cuMemcpyDtoHAsync, 3020) V(cuMemsetD8Async, 3020)
+  V(cuMemcpyHtoDAsync, 3020) V(cuMemcpyDtoHAsync, 3020) V(cuMemsetD8Async, 3020)               \
+  V(cuMemcpy, 4000)
 
 typedef struct {
   const char* name;

@@ -1,4 +1,4 @@
-"""``tvmffi-cubin compile``: a CUDA source file to a cubin, PTX or a fatbin."""
+"""``tvmffi-cubin compile``: CUDA source files to a cubin, PTX or a fatbin."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ from ..kernel_table import kernel_table
 
 __all__ = ["add_to"]
 
+TYPES = (*KINDS, "fatbin")
+
 
 def add_to(commands: Any) -> None:
     """Add the command to the parser's subcommands."""
-    text = "compile a CUDA source to a cubin, PTX or a fatbin with NVRTC"
+    text = "compile CUDA sources to a cubin, PTX or a fatbin with NVRTC"
     parser = commands.add_parser("compile", help=text, description=text)
-    parser.add_argument("file", type=Path, metavar="FILE", help="the CUDA source")
+    parser.add_argument(
+        "files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="the CUDA source; several are separate units, linked to one image",
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -59,39 +67,51 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--target-type",
         default="cubin",
-        choices=KINDS,
+        choices=TYPES,
         help="what is made; relocatable cubins and LTO-IR are yet to be linked (default: cubin)",
+    )
+    parser.add_argument(
+        "--depfile",
+        type=Path,
+        metavar="DEPFILE",
+        help="write the headers that the sources may include to DEPFILE, as a make rule",
     )
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> int:
     # Here, not above: the other commands work where NVRTC does not.
-    from .. import nvrtc
-    from ..source_files import source_text
+    from ..compile_files import compile_files, headers, make_rule
 
-    source = source_text(str(options.file), options.file.read_bytes())
-    if not source.strip():
-        raise ValueError(f"{options.file} is empty; write CUDA C++ in it")
-    cubin = nvrtc.compile(
-        source,
-        name=str(options.file),
+    first = options.files[0]
+    paths = {"options": options.options, "include_paths": options.include_paths}
+    cubin = compile_files(
+        options.files,
         arch=None if options.arch is None else split(",".join(options.arch)),
-        options=options.options,
         name_expressions=options.name_expressions,
-        include_paths=options.include_paths,
-        source_include=True,
         target_type=options.target_type,
+        **paths,
     )
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
-    output = options.output or options.file.with_suffix(f".{suffix}")
-    _write(output, cubin.image, source=options.file)
+    output = options.output or first.with_suffix(f".{suffix}")
+    for file in options.files:
+        _refuse_source(output, file)
+    _write(output, cubin.image, source=first)
+    if options.depfile is not None:
+        read = (*map(str, options.files), *headers(options.files, **paths))
+        rule = make_rule(str(output), read).encode("utf-8", "surrogateescape")
+        _write(options.depfile, rule, source=first)
     print(f"{output}: {len(cubin.image)} bytes for {cubin.arch}")
     if cubin.kind == "ltoir":
         print("It is LTO-IR, yet to be linked.")
     else:
         print(kernel_table(cubin.kernels) if cubin.kernels else "It has no kernels.")
     return 0
+
+
+def _refuse_source(output: Path, source: Path) -> None:
+    if output.exists() and output.samefile(source):
+        raise ValueError(f"{output} is the source itself; name another file with -o")
 
 
 def _write(output: Path, image: bytes, *, source: Path) -> None:
@@ -103,8 +123,6 @@ def _write(output: Path, image: bytes, *, source: Path) -> None:
     if not output.parent.is_dir():
         raise ValueError(f"{output}: its folder does not exist; make it first")
     try:
-        if output.exists() and output.samefile(source):
-            raise ValueError(f"{output} is the source itself; name another file with -o")
         if output.exists() and not output.is_file():
             # Renaming a file over /dev/null or a pipe would remove that.
             output.write_bytes(image)

@@ -1,0 +1,6 @@
+#include "elements.cuh"
+
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+  const int i = element();
+  if (i < n) y[i] = a * x[i] + y[i];
+}

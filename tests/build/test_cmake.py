@@ -1,0 +1,195 @@
+"""The CMake package: the example, rebuilding, both generators, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tvm_ffi
+import wrapper_sources
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+
+import tvmffi_cubin as tc
+from tvmffi_cubin.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "tvmffi_cubin" / "cmake"
+CMAKE = shutil.which("cmake")
+GENERATORS = ["Ninja", "Unix Makefiles"]
+
+pytestmark = pytest.mark.skipif(CMAKE is None, reason="cmake is not installed: pip install cmake")
+
+
+def cmake(*arguments: str | Path, fails: bool = False) -> str:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [str(CMAKE), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert (done.returncode != 0) is fails, done.stdout
+    return done.stdout
+
+
+def configure(
+    source: Path, build: Path, *options: str, generator: str = "Ninja", fails: bool = False
+) -> str:
+    own = [f"-Dtvmffi_cubin_DIR={PACKAGE}", f"-Dtvmffi_cubin_PYTHON={sys.executable}"]
+    given = ["-S", source, "-B", build, "-G", generator, *own, *options]
+    return cmake(*given, fails=fails)
+
+
+def project(folder: Path, text: str, *, language: str = "CXX") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES {language})\n{text}"
+    )
+    return folder
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_the_example_builds_runs_and_is_built_again_when_a_header_changes(
+    generator: str, tmp_path: Path, driver_stub: DriverStub, monkeypatch
+):
+    if generator == "Unix Makefiles" and shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    source, build = tmp_path / "the source", tmp_path / "the build"
+    shutil.copytree(ROOT / "examples" / "cmake", source)
+    configure(source, build, generator=generator)
+    cmake("--build", build)
+    program, image = build / "saxpy", build / "saxpy.fatbin"
+    assert tc.inspect(image).images[0].arch == "sm_80, sm_90, compute_90"
+
+    # The stand-in launches it, and computes nothing.
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "saxpy gave 1, not 3\n"), done.stderr
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/nonexistent/libcuda.so.1")
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "built, not launched: there is no GPU here\n")
+
+    before = image.stat().st_mtime_ns, program.stat().st_mtime_ns
+    cmake("--build", build)
+    assert (image.stat().st_mtime_ns, program.stat().st_mtime_ns) == before
+    header = source / "elements.cuh"
+    header.write_text(header.read_text().replace("return ", "return 1 * "))
+    cmake("--build", build)
+    assert image.stat().st_mtime_ns > before[0]
+    assert program.stat().st_mtime_ns > before[1]
+    assert image.read_bytes() in program.read_bytes()
+
+
+def test_a_library_of_the_guide_s_wrapper_has_its_kernels(tmp_path: Path, driver_stub: DriverStub):
+    source = project(
+        tmp_path / "s",
+        "find_package(tvmffi_cubin 0.1 CONFIG REQUIRED COMPONENTS tvm_ffi_names)\n"
+        "add_tvm_ffi_fatbin(image CUDA k.cu ARCH sm_80 sm_90)\n"
+        'add_library(w MODULE w.cc)\nset_target_properties(w PROPERTIES PREFIX "")\n'
+        "target_link_libraries(w tvmffi_cubin::compat)\n"
+        "tvm_ffi_embed_bin_into(w SYMBOL kernels BIN $<TARGET_OBJECTS:image>)\n",
+    )
+    (source / "k.cu").write_text(wrapper_sources.KERNELS)
+    (source / "w.cc").write_text(wrapper_sources.DRIVER)
+    configure(source, tmp_path / "b")
+    cmake("--build", tmp_path / "b")
+    mod = tvm_ffi.load_module(str(tmp_path / "b" / "w.so"))
+    mod.add_one(cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
+    assert [launch.kernel for launch in driver_stub.launches()] == ["add_one"]
+    assert [image.arch for image in tc.inspect(tmp_path / "b" / "w.so").images] == ["sm_80, sm_90"]
+
+
+def test_every_kind_of_image_is_compiled_with_its_options(tmp_path: Path):
+    source = project(
+        tmp_path / "s",
+        "find_package(tvmffi_cubin CONFIG REQUIRED)\n"
+        "tvmffi_cubin_compile(one.cubin SOURCES k.cu two.cu ARCH sm_90\n"
+        '  OPTIONS "-DVALUE=1 + 1" INCLUDE_DIRECTORIES "an include")\n'
+        "tvmffi_cubin_compile(k.ptx SOURCES k.cu ARCH compute_90 OPTIONS -DVALUE=3\n"
+        '  INCLUDE_DIRECTORIES "an include" NAME_EXPRESSIONS "fill<float, 4>")\n'
+        "tvmffi_cubin_compile(sub/k.fatbin SOURCES k.cu ARCH sm_90 FATBIN OPTIONS -DVALUE=3\n"
+        '  INCLUDE_DIRECTORIES "an include")\n'
+        "add_custom_target(all_images ALL DEPENDS\n"
+        "  ${CMAKE_CURRENT_BINARY_DIR}/one.cubin ${CMAKE_CURRENT_BINARY_DIR}/k.ptx\n"
+        "  ${CMAKE_CURRENT_BINARY_DIR}/sub/k.fatbin)\n",
+        language="NONE",
+    )
+    (source / "an include").mkdir()
+    (source / "an include" / "value.cuh").write_text(
+        "#pragma once\n__device__ int given = VALUE;\n"
+    )
+    (source / "k.cu").write_text(
+        '#include "value.cuh"\nextern "C" __global__ void k(int* x) { *x = given; }\n'
+        "template <class T, int N> __global__ void fill(T* x) { x[N] = N; }\n"
+    )
+    (source / "two.cu").write_text('extern "C" __global__ void two(int* x) { *x = 2; }\n')
+    build = tmp_path / "b"
+    configure(source, build)
+    cmake("--build", build)
+    assert {kernel.name for kernel in tc.inspect(build / "one.cubin").kernels} == {"k", "two"}
+    assert tc.inspect(build / "k.ptx").kind == "ptx"
+    assert "fill<float, 4>" in tc.inspect(build / "k.ptx").text()
+    assert tc.inspect(build / "sub" / "k.fatbin").kind == "fatbin"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tvmffi_cubin_compile(k.cubin SOURCES k.cu)", "ARCH is missing"),
+        ("tvmffi_cubin_compile(k.cubin ARCH sm_90)", "SOURCES is missing"),
+        ("tvmffi_cubin_compile(k.cubin SOURCES k.cu ARCH)", "nothing after ARCH"),
+        ("tvmffi_cubin_compile(k SOURCES k.cu ARCH sm_90 PTX FATBIN)", "are one too many"),
+        ("tvmffi_cubin_embed(none NAME k CUBIN k.cubin)", "there is no target none"),
+        ("add_library(o OBJECT k.cc)\ntvmffi_cubin_embed(o NAME k CUBIN c)", "OBJECT_LIBRARY"),
+        ("add_library(s k.cc)\ntvmffi_cubin_embed(s NAME k)", "CUBIN is missing"),
+        ("add_library(s k.cc)\ntvmffi_cubin_embed(s NAME k CUBIN c MORE)", "unknown arguments"),
+        ("find_package(tvmffi_cubin 0.9 CONFIG REQUIRED)", 'version "0.9"'),
+        ("find_package(tvmffi_cubin CONFIG REQUIRED COMPONENTS x)", "has no component x"),
+    ],
+)
+def test_what_cannot_be_is_told_when_the_project_is_configured(
+    text: str, message: str, tmp_path: Path
+):
+    source = project(tmp_path / "s", f"find_package(tvmffi_cubin CONFIG REQUIRED)\n{text}\n")
+    (source / "k.cc").write_text("")
+    output = configure(source, tmp_path / "b", fails=True)
+    assert message in " ".join(output.split())
+
+
+def test_an_interpreter_without_the_package_s_dependencies_is_told(tmp_path: Path):
+    source = project(
+        tmp_path / "s", "find_package(tvmffi_cubin CONFIG REQUIRED)\n", language="NONE"
+    )
+    wrong = "-Dtvmffi_cubin_PYTHON=/bin/false"
+    output = configure(source, tmp_path / "b", wrong, fails=True)
+    assert "Set tvmffi_cubin_PYTHON to the interpreter that it is installed for" in " ".join(
+        output.split()
+    )
+
+
+def test_a_source_that_does_not_compile_fails_the_build_with_its_message(tmp_path: Path):
+    source = project(
+        tmp_path / "s",
+        "find_package(tvmffi_cubin CONFIG REQUIRED)\n"
+        "tvmffi_cubin_compile(k.cubin SOURCES k.cu ARCH sm_90)\n"
+        "add_custom_target(image ALL DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/k.cubin)\n",
+        language="NONE",
+    )
+    (source / "k.cu").write_text("__global__ void k(int* x) { *x = y; }\n")
+    configure(source, tmp_path / "b")
+    assert 'identifier "y" is undefined' in cmake("--build", tmp_path / "b", fails=True)
+
+
+def test_the_command_line_tells_where_the_package_is(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--cmake-dir"])
+    assert caught.value.code == 0
+    folder = Path(capsys.readouterr().out.strip())
+    assert folder == PACKAGE
+    assert (folder / "tvmffi_cubin-config.cmake").is_file()

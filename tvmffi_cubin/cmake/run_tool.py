@@ -1,0 +1,53 @@
+"""Runs the command line of the installation that this file is in, whatever Python finds first.
+
+``--paths`` prints, a line each, what a C++ target needs: our headers, tvm-ffi's, its library, and
+CUDA's header folders.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+
+def _load() -> None:
+    package = Path(__file__).resolve().parent.parent
+    # This folder, which Python puts first, is none of modules.
+    sys.path.pop(0)
+    spec = importlib.util.spec_from_file_location(
+        "tvmffi_cubin", package / "__init__.py", submodule_search_locations=[str(package)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["tvmffi_cubin"] = module
+    spec.loader.exec_module(module)
+
+
+def _print_paths() -> None:
+    from tvmffi_cubin import toolchain
+
+    paths = toolchain.tvm_ffi_paths()
+    print(toolchain.include_dir())
+    print(paths.include)
+    print(paths.library)
+    print(*toolchain.find_cuda().include_dirs, sep="\n")
+
+
+def _run() -> int:
+    _load()
+    from tvmffi_cubin.__main__ import main
+
+    if sys.argv[1:] != ["--paths"]:
+        return main()
+    from tvmffi_cubin.errors import CubinError
+
+    try:
+        _print_paths()
+    except CubinError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_run())
