@@ -33,7 +33,7 @@ LOADED += " bound_values callers_grid destination stream"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )
-ARTIFACTS += " launch_file object_file"
+ARTIFACTS += " compile_files launch_file object_file"
 ALL = f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED} {ARTIFACTS}"
 OTHERS = {f"{name}.py" for name in ALL.split()}
 
