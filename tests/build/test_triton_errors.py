@@ -81,6 +81,10 @@ def test_what_is_wrong_with_a_call_is_named(signature, options, error, message):
     [
         ("tensordesc<[64]>", "is no tensor descriptor, wanted such as tensordesc<fp16"),
         ("tensordesc_im2col<fp16[64,64],input_rank=4>", "an im2col descriptor has corners"),
+        ("tensordesc<i1[16,32]>", "there is no tensor descriptor of i1"),
+        ("tensordesc<foo[16,32]>", "there is no tensor descriptor of foo"),
+        ("tensordesc<fp16[16,]>", "a tensor descriptor has 1 to 5 dimensions"),
+        ("tensordesc<fp16[2,2,2,2,2,16]>", "a tensor descriptor has 1 to 5 dimensions"),
         ("tensordesc<fp16[16,32]>:16", "an argument of this type has no such hint"),
     ],
 )

@@ -30,6 +30,7 @@ POINTERS: Final = {
     "void": "void",
 }
 
+_MAX_RANK = 5
 _DESCRIPTOR = re.compile(r"tensordesc<([^\[<>]+)\[([\d,\s]+)\]")
 
 
@@ -71,8 +72,13 @@ def descriptor(type_: str) -> Descriptor | None:
         raise ValueError(
             f"{type_!r} is no tensor descriptor, wanted such as tensordesc<fp16[64,64]>"
         )
-    shape = tuple(int(size) for size in match[2].split(","))
-    return Descriptor(match[1].strip(), shape)
+    element, sizes = match[1].strip(), match[2].split(",")
+    # Triton's passes end the process for these.
+    if element in ("i1", "u1") or (element not in SCALARS and not element.startswith("fp8")):
+        raise ValueError(f"{type_!r}: there is no tensor descriptor of {element}")
+    if len(sizes) > _MAX_RANK or not all(size.strip() for size in sizes):
+        raise ValueError(f"{type_!r}: a tensor descriptor has 1 to {_MAX_RANK} dimensions")
+    return Descriptor(element, tuple(map(int, sizes)))
 
 
 def kernel_type(type_: str) -> str:

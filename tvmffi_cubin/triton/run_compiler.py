@@ -63,6 +63,8 @@ def run_compiler(
         text = str(error) or repr(error)
         is_own = isinstance(error, triton.errors.TritonError)
         log = text if is_own else f"{type(error).__name__}: {text}"
+        if "PassManager" in text:
+            log += " (Triton's passes write the reason to the process's error stream)"
         raise CompileError(
             f"Triton {triton.version} does not compile {fn.__name__} for sm_{target.arch}:\n{log}",
             log=log,
