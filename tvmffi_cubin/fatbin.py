@@ -24,8 +24,9 @@ _KINDS = {1: "ptx", 2: "cubin", 8: "ltoir"}
 _PREFIXES = {"ptx": "compute", "cubin": "sm", "ltoir": "lto"}
 _SPECIFIC, _FAMILY = 0x100000, 0x200000
 _COMPRESSIONS = {0x1000: "unknown", 0x2000: "lz4", 0x8000: "zstd"}
-# What a member may announce to be when it is decompressed.
-_LARGEST = 1 << 31
+# What a member may announce to be when it is decompressed: in all, and in relation to its size. A
+# byte of LZ4 stands for 255 at most, and code is far from what zstd can do beyond.
+_LARGEST, _ANY, _RATIO = 1 << 31, 1 << 24, 255
 _RELOCATABLE = 1
 
 
@@ -92,13 +93,22 @@ class Member:
 def _decompressed(member: Member) -> bytes:
     if not member.compression:
         return member.stored
-    if member.size > _LARGEST:
-        raise ValueError(f"it announces {member.size} bytes, at most {_LARGEST} are read here")
+    most = _most(len(member.stored))
+    if member.size > most:
+        raise ValueError(
+            f"it announces {member.size} bytes, of {len(member.stored)} at most {most} are read "
+            "here"
+        )
     if member.compression == "lz4":
         return lz4.decompress(member.stored, member.size)
     if member.compression == "zstd":
         return zstd.decompress(member.stored, member.size)
     raise ValueError("it is compressed in a way that is not known here")
+
+
+def _most(size: int) -> int:
+    """Return how many bytes so many may stand for."""
+    return min(_LARGEST, _ANY + _RATIO * size)
 
 
 def read(data: bytes) -> tuple[Member, ...]:
@@ -171,9 +181,17 @@ def readable(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
         It is no fatbin.
     """
     cubins, problems = [], []
+    # All of them are held at once: a small file must not ask for much, by many members either.
+    left = _most(len(data))
     for member in read(data):
         try:
+            if member.compression and member.size > left:
+                raise ValueError(
+                    f"the member for {member.arch} is not read: with those before it, it announces "
+                    f"more than {_most(len(data))} bytes, of {len(data)}"
+                )
             image = member.data()
+            left -= len(image) if member.compression else 0
         except ValueError as error:
             problems.append(str(error))
         else:
@@ -211,7 +229,7 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
                     f"{arch} and {member.arch} and in blocks for the other (__block_size__ does "
                     "that): give it one __block_size__ for all, or __cluster_dims__"
                 )
-            found[kernel.name] = (arch, _most(known, kernel))
+            found[kernel.name] = (arch, _larger(known, kernel))
     return tuple(kernel for _, kernel in found.values())
 
 
@@ -219,7 +237,7 @@ def _sizes(kernel: Kernel) -> list[int]:
     return [param.size for param in kernel.params]
 
 
-def _most(one: Kernel, other: Kernel) -> Kernel:
+def _larger(one: Kernel, other: Kernel) -> Kernel:
     return replace(
         one,
         registers=max(one.registers, other.registers),

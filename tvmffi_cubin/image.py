@@ -145,10 +145,11 @@ def _read_fatbin(given: GivenImage) -> Cubin:
     cubin = _known(given, fatbin.read_cubin(given.data))
     kinds = [member.kind for member in fatbin.read(given.data)]
     unlinked = [member for member in cubin.members if member.kind == "relocatable"]
-    if len(unlinked) + kinds.count("ltoir") == len(kinds):
+    if unlinked or kinds.count("ltoir") == len(kinds):
+        what = f"the code for {unlinked[0].arch}" if unlinked else "all code"
         raise ValueError(
-            "all code in the fatbin is yet to be linked: link it with nvjitlink.link, or give it "
-            "as device_libraries"
+            f"{what} in the fatbin is yet to be linked: link it with nvjitlink.link, or give it as "
+            "device_libraries"
         )
     return cubin
 

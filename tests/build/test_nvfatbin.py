@@ -36,7 +36,8 @@ def driver_stub(driver_stub: DriverStub) -> DriverStub:
 
 def embedded(image, **kernels: str) -> tc.Module:
     functions = {k: tc.Launch(grid=1, block=1, params=v) for k, v in kernels.items()}
-    return tc.load_inline("embedded", embed_cubin={"image": image}, functions=functions)
+    images = {"image": image}
+    return tc.load_inline("embedded", embed_cubin=images, functions=functions, ptx="keep")
 
 
 @pytest.mark.parametrize("arch", [THREE, "compute_80", EVERYTHING])

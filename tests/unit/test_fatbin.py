@@ -9,7 +9,7 @@ from elf_builder import Entry, Image, kparam, number_item
 from fatbin_builder import ELF, FAMILY, LTOIR, LZ4, PTX, SPECIFIC, ZSTD, Row, fatbin
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_lz4 import compress
+from packing import in_lz4, in_zstd
 
 from tvmffi_cubin import fatbin as fatbins
 from tvmffi_cubin import zstd
@@ -53,7 +53,7 @@ def test_bytes_after_the_container_are_not_its():
 
 def test_a_member_in_lz4_is_decompressed():
     elf = image()
-    data = fatbin(Row(80, compress(elf), flags=LZ4, full=len(elf)))
+    data = fatbin(Row(80, in_lz4(elf), flags=LZ4, full=len(elf)))
     (member,) = fatbins.read(data)
     assert (member.compression, member.size) == ("lz4", len(elf))
     assert member.data() == elf
@@ -105,15 +105,54 @@ def test_without_zstd_the_other_members_are_read_and_the_reason_is_given(monkeyp
         raise ImportError(name)
 
     monkeypatch.setattr(zstd.importlib, "import_module", missing)
+    monkeypatch.setattr(zstd, "_library", lambda: None)
     data = fatbin(Row(80, b"\x28\xb5\x2f\xfd", flags=ZSTD, full=9), Row(90, image()))
     cubins, problems = fatbins.readable(data)
     assert [cubin.arch for cubin in cubins] == ["sm_90"]
     assert problems == (
         "the member for sm_80: it is compressed by zstd: Python 3.14 reads it, or "
-        "pip install zstandard",
+        "pip install zstandard, or the system's libzstd.so.1",
     )
     whole = fatbins.read_cubin(data)
     assert (whole.archs, len(whole.members)) == (("sm_80", "sm_90"), 1)
+
+
+@pytest.mark.skipif(zstd._library() is None, reason="the system has no libzstd.so.1")
+def test_a_member_in_zstd_is_decompressed_by_the_system_s_library(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(zstd.importlib, "import_module", missing)
+    elf = image()
+    whole = fatbins.read_cubin(fatbin(Row(80, in_zstd(elf), flags=ZSTD, full=len(elf))))
+    assert [kernel.name for kernel in whole.kernels] == ["k"]
+    for size, problem in ((len(elf) - 1, "too small"), (len(elf) + 1, f"holds {len(elf)} bytes")):
+        (member,) = fatbins.read(fatbin(Row(80, in_zstd(elf), flags=ZSTD, full=size)))
+        with pytest.raises(ValueError, match=f"damaged zstd data: .*{problem}"):
+            member.data()
+    (member,) = fatbins.read(fatbin(Row(80, in_zstd(elf)[:-9], flags=ZSTD, full=len(elf))))
+    with pytest.raises(ValueError, match="damaged zstd data"):
+        member.data()
+
+
+@pytest.mark.parametrize("flags", [ZSTD, LZ4])
+def test_a_small_member_that_announces_a_huge_image_is_refused(flags):
+    (member,) = fatbins.read(fatbin(Row(80, bytes(64), flags=flags, full=1 << 31)))
+    with pytest.raises(ValueError, match="announces 2147483648 bytes, of 64 at most 16793536 are"):
+        member.data()
+
+
+@pytest.mark.skipif(not zstd.is_readable(), reason="nothing here reads zstd")
+def test_many_small_members_of_huge_images_are_not_all_read():
+    # A block of one byte, repeated 128 KiB times.
+    block = (1 << 20 | 2).to_bytes(3, "little") + b"\0"
+    last = (1 << 20 | 3).to_bytes(3, "little") + b"\0"
+    size = 100 << 17
+    frame = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", size) + block * 99 + last
+    data = fatbin(*[Row(80, frame, flags=ZSTD, full=size)] * 8)
+    cubins, problems = fatbins.readable(data)
+    assert len(cubins) < 4
+    assert "with those before it, it announces more than" in problems[-1]
 
 
 def test_whatever_zstd_is_there_reads_damaged_data_as_a_value_error():
@@ -226,7 +265,7 @@ def test_members_of_another_image_are_none():
 @given(st.data())
 def test_any_damage_to_a_fatbin_gives_members_or_a_value_error(data):
     elf = image()
-    rows = [Row(80, elf), Row(90, compress(elf), flags=LZ4, full=len(elf)), Row(90, TEXT, PTX)]
+    rows = [Row(80, elf), Row(90, in_lz4(elf), flags=LZ4, full=len(elf)), Row(90, TEXT, PTX)]
     whole = bytearray(fatbin(*rows))
     for _ in range(data.draw(st.integers(1, 6))):
         at = data.draw(st.sampled_from([*range(16 + 64), *range(len(whole))]))

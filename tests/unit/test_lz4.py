@@ -5,41 +5,9 @@ import contextlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packing import in_lz4, sequence
 
 from tvmffi_cubin.lz4 import decompress
-
-
-def sequence(literals: bytes, distance: int = 0, count: int = 0) -> bytes:
-    """Return one sequence; without a distance the last one."""
-    repeated = count - 4 if distance else 0
-    token = min(len(literals), 15) << 4 | min(repeated, 15)
-    tail = distance.to_bytes(2, "little") + extension(repeated) if distance else b""
-    return bytes([token]) + extension(len(literals)) + literals + tail
-
-
-def extension(length: int) -> bytes:
-    if length < 15:
-        return b""
-    full, rest = divmod(length - 15, 255)
-    return b"\xff" * full + bytes([rest])
-
-
-def compress(data: bytes) -> bytes:
-    """Repeat what lies at most 64 bytes back, wherever four bytes do."""
-    out, literals, at = b"", b"", 0
-    while at < len(data):
-        best = (0, 0)
-        for distance in range(1, min(at, 64) + 1):
-            count = 0
-            while at + count < len(data) and data[at + count] == data[at + count - distance]:
-                count += 1
-            best = max(best, (count, distance))
-        if best[0] >= 4:
-            out += sequence(literals, best[1], best[0])
-            literals, at = b"", at + best[0]
-        else:
-            literals, at = literals + data[at : at + 1], at + 1
-    return out + sequence(literals)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +28,7 @@ def test_a_block_stands_for_its_bytes(block, data):
 @given(st.lists(st.sampled_from([b"a", b"bc", b"\0\0\0\0\0", b"defghijk"]), max_size=80))
 def test_what_was_compressed_comes_back(parts):
     data = b"".join(parts)
-    assert decompress(compress(data), len(data)) == data
+    assert decompress(in_lz4(data), len(data)) == data
 
 
 @pytest.mark.parametrize(
