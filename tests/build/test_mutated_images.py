@@ -49,10 +49,9 @@ def seeds(_own_environment) -> list[bytes]:
         Row(80, in_lz4(old), flags=LZ4, full=len(old)),
         Row(90, in_zstd(new), flags=ZSTD, full=len(new)),
         Row(80, in_lz4(text), kind=1, flags=LZ4, full=len(text)),
-        Row(90, loose),
     )
     joined = tc.nvrtc.compile(SOURCE, arch=["sm_80", "sm_90a", "compute_80"]).image
-    return [old, new, loose, joined, packed, text]
+    return [old, new, loose, joined, packed, fatbin(Row(90, loose)), text]
 
 
 def read_in_every_way(data: bytes) -> int:
@@ -78,7 +77,7 @@ def read_in_every_way(data: bytes) -> int:
 
 def test_the_images_that_are_damaged_can_be_read(seeds):
     counts = [read_in_every_way(data) for data in seeds]
-    assert counts == [4, 4, 3, 4, 4 if zstd.is_readable() else 3, 3]
+    assert counts == [4, 4, 3, 4, 4 if zstd.is_readable() else 3, 3, 3]
 
 
 def test_damaged_images_are_read_or_refused(seeds):
