@@ -1,0 +1,187 @@
+"""Images from elsewhere, made by nvcc where it is there: the numbers are torch's."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+SOURCE = r"""
+struct Line { float slope, offset; int n; };
+struct alignas(64) Table { float values[1500]; };
+
+extern "C" __global__ void line(Line of, const float* x, float* y, bool negate) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= of.n) return;
+  float value = of.slope * x[i] + of.offset;
+  y[i] = negate ? -value : value;
+}
+extern "C" __global__ void mixed(
+    double* y, double a, long long b, short c, signed char d, float e) {
+  if (threadIdx.x == 0) y[0] = a + b + c + d + e;
+}
+extern "C" __global__ void look_up(const __grid_constant__ Table table, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = table.values[i];
+}
+namespace ns {
+__global__ void axpy(float a, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+template <class T> __global__ void fill(T* x, T value, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = value;
+}
+template __global__ void fill<float>(float*, float, int);
+}
+"""
+N = 1000
+GRID = (4, 256)
+
+
+def nvcc(folder: Path, *options: str, name: str) -> Path:
+    """Compile SOURCE by nvcc, or by NVRTC where there is none."""
+    source, made = folder / "source.cu", folder / name
+    source.write_text(SOURCE)
+    own = tc.nvrtc.resolve_arch()
+    if shutil.which("nvcc") is None:
+        arch = {"k.cubin": own, "k.fatbin": [own, "compute_80"], "k.ptx": "compute_80"}[name]
+        made.write_bytes(tc.nvrtc.compile(SOURCE, arch=arch).image)
+        return made
+    virtual = own.replace("sm_", "compute_")
+    kinds = {
+        "k.cubin": ["-cubin", f"-arch={own}"],
+        "k.fatbin": [
+            *("-fatbin", "-gencode", f"arch={virtual},code={own}"),
+            *("-gencode", "arch=compute_80,code=compute_80"),
+        ],
+        "k.ptx": ["-ptx", "-arch=compute_80"],
+    }
+    command = ["nvcc", "-std=c++17", *kinds[name], *options, str(source), "-o", str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+@pytest.fixture(scope="module", params=["k.cubin", "k.fatbin", "k.ptx"])
+def image(request, tmp_path_factory) -> Path:
+    return nvcc(tmp_path_factory.mktemp("images"), name=request.param)
+
+
+def tensors() -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(N, device="cuda"), torch.randn(N, device="cuda")
+
+
+def test_every_kernel_of_an_image_alone_is_launched_by_sizes(image):
+    raw = tc.load_inline("gpu_raw", embed_cubin=image)
+    assert {*raw.functions} == {"line", "mixed", "look_up", "axpy", "fill"}
+    x, y = tensors()
+    before = y.clone()
+    raw.axpy[GRID](0.5, x, y, N)
+    torch.testing.assert_close(y, 0.5 * x + before)
+    raw.line[GRID](struct.pack("ffi", 3.0, -1.0, N), x, y, True)
+    torch.testing.assert_close(y, -(3 * x - 1))
+    raw.fill[GRID](y, 7.5, N)
+    assert y.unique().tolist() == [7.5]
+    values = torch.arange(1500, dtype=torch.float32)
+    # 6,000 bytes, beyond the 4 KB that parameters once had.
+    raw.look_up[GRID](values.numpy().tobytes() + bytes(16), y, N)
+    torch.testing.assert_close(y.cpu(), values[:N])
+    result = torch.zeros(1, dtype=torch.float64, device="cuda")
+    raw.mixed[1, 32](result, 0.25, -(2**40), -300, 100, 0.5)
+    assert result.item() == 0.25 - 2**40 - 300 + 100 + 0.5
+
+
+def test_a_launch_carries_its_image_and_declares_what_it_takes(image):
+    shape = {"grid": "ceil_div(n, 256)", "block": 256, "args": {"n": "x.numel"}}
+    functions = {
+        "axpy": tc.Launch(image=image, params="float a, const float* x, float* y, int n", **shape),
+        "fill": tc.Launch(
+            kernel="fill<float>", image=image, params="float* x, float value, int n", **shape
+        ),
+    }
+    mod = tc.load_inline("gpu_declared", functions=functions)
+    x, y = tensors()
+    before = y.clone()
+    mod.axpy(2.0, x, y)
+    torch.testing.assert_close(y, 2 * x + before)
+    mod.fill(x, -1.0)
+    assert x.unique().tolist() == [-1.0]
+    with pytest.raises(TypeError, match="wanted float32"):
+        mod.fill(x.int(), 1.0)
+
+
+def test_ptx_is_launched_assembled_and_kept(tmp_path):
+    ptx = nvcc(tmp_path, name="k.ptx")
+    for how, kind in (("assemble", "cubin"), ("keep", "ptx")):
+        mod = tc.load_inline("gpu_ptx_forms", embed_cubin=ptx, ptx=how)
+        assert mod.cubins["k"].kind == kind
+        x, y = tensors()
+        before = y.clone()
+        mod.axpy[GRID](3.0, x, y, N)
+        torch.testing.assert_close(y, 3 * x + before)
+
+
+def test_two_images_have_a_kernel_of_one_symbol(tmp_path):
+    cubin = nvcc(tmp_path, name="k.cubin")
+    own = SOURCE.replace("a * x[i] + y[i]", "a * x[i] - y[i]")
+    params = "float a, const float* x, float* y, int n"
+    shape = {"kernel": "axpy", "grid": 4, "block": 256, "params": params}
+    functions = {
+        "plus": tc.Launch(image=cubin, **shape),
+        "minus": tc.Launch(image="kernels", **shape),
+    }
+    mod = tc.load_inline("gpu_twins", own, functions=functions)
+    x, y = tensors()
+    before = y.clone()
+    mod.plus(2.0, x, y, N)
+    mod.minus(2.0, x, y, N)
+    torch.testing.assert_close(y, 2 * x - (2 * x + before))
+
+
+def test_an_expression_reads_what_is_known_by_its_size(tmp_path):
+    cubin = nvcc(tmp_path, name="k.cubin")
+    launch = tc.Launch(
+        image=cubin,
+        kernel="look_up",
+        grid="ceil_div(arg2, 128)",
+        block=128,
+        args={"arg2": "arg1.shape[0]"},
+    )
+    mod = tc.load_inline("gpu_read", functions={"look_up": launch})
+    values = torch.arange(1500, dtype=torch.float32)
+    y = torch.zeros(N, device="cuda")
+    mod.look_up(values.numpy().tobytes() + bytes(16), y)
+    torch.testing.assert_close(y.cpu(), values[:N])
+
+
+def test_an_image_for_another_device_says_for_which():
+    image = tc.nvrtc.nvrtc_compile(SOURCE, arch="sm_80")
+    major, _ = torch.cuda.get_device_capability()
+    if major == 8:
+        pytest.skip("this device runs the image")
+    mod = tc.load_inline("gpu_foreign", embed_cubin=image)
+    x, y = tensors()
+    with pytest.raises(tc.LaunchError, match="is for sm_80, device 0 is sm_"):
+        mod.axpy[GRID](2.0, x, y, N)
+
+
+def test_a_captured_launch_is_replayed_with_the_arguments_of_its_sizes(image):
+    raw = tc.load_inline("gpu_raw", embed_cubin=image)
+    x, y = tensors()
+    raw.axpy[GRID](0.0, x, y, N)
+    before = y.clone()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        raw.axpy[GRID](2.0, x, y, N)
+    for _ in range(3):
+        graph.replay()
+    torch.testing.assert_close(y, before + 6 * x)
