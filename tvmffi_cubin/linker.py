@@ -30,6 +30,7 @@ __all__ = ["LinkFailure", "Linked", "link_inputs"]
 _NEWER_ARCH = re.compile(r"ERROR (\d+) in LTOIR arch newer than target arch")
 _NO_LTOIR = "NVVM_ERROR_NO_MODULE_IN_PROGRAM"
 _NEWER_IR = "may need newer version of nvJitLink"
+_NEWER_PTX = "Unsupported .version"
 
 _logger = logging.getLogger("tvmffi_cubin")
 
@@ -246,7 +247,13 @@ def _refusal(
     which = f"{item.name} ({item.arch})" if item.arch else item.name
     verb = "assembled" if item.kind == "ptx" else "linked"
     text = f"{which} cannot be {verb} for {arch}: nvJitLink {release} says: {log}"
-    if _NEWER_IR in log or item.kind == "relocatable":
+    if _NEWER_PTX in log:
+        text += (
+            f"\nHint: a newer compiler made it; run: pip install --upgrade {cuda.wheels['nvjitlink']}"
+            ", or install a newer CUDA family (the extra cu13), or compile it by an older one; as an "
+            'image, ptx="keep" leaves it to the driver'
+        )
+    elif _NEWER_IR in log or item.kind == "relocatable":
         text += (
             "\nHint: it may come from a newer compiler; "
             f"run: pip install --upgrade {cuda.wheels['nvjitlink']}"

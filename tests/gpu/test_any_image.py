@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 import subprocess
@@ -47,12 +48,24 @@ N = 1000
 GRID = (4, 256)
 
 
+def is_there() -> bool:
+    return shutil.which("nvcc") is not None
+
+
+def release() -> tuple[int, int]:
+    """Return the version of nvcc."""
+    done = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True)
+    major, minor = re.findall(r"release (\d+)\.(\d+)", done.stdout)[0]
+    return int(major), int(minor)
+
+
 def nvcc(folder: Path, *options: str, name: str) -> Path:
     """Compile SOURCE by nvcc, or by NVRTC where there is none."""
     source, made = folder / "source.cu", folder / name
     source.write_text(SOURCE)
     own = tc.nvrtc.resolve_arch()
-    if shutil.which("nvcc") is None:
+    # An nvJitLink assembles no PTX of a newer compiler.
+    if not is_there() or (name == "k.ptx" and release() > tc.nvjitlink.version()):
         arch = {"k.cubin": own, "k.fatbin": [own, "compute_80"], "k.ptx": "compute_80"}[name]
         made.write_bytes(tc.nvrtc.compile(SOURCE, arch=arch).image)
         return made
