@@ -247,15 +247,16 @@ def _refusal(
     which = f"{item.name} ({item.arch})" if item.arch else item.name
     verb = "assembled" if item.kind == "ptx" else "linked"
     text = f"{which} cannot be {verb} for {arch}: nvJitLink {release} says: {log}"
+    return CompileError(text + _upgrade_hint(item, log, cuda.wheels["nvjitlink"]), log=log)
+
+
+def _upgrade_hint(item: LinkInput, log: str, wheel: str) -> str:
+    upgrade = f"run: pip install --upgrade {wheel}"
     if _NEWER_PTX in log:
-        text += (
-            f"\nHint: a newer compiler made it; run: pip install --upgrade {cuda.wheels['nvjitlink']}"
-            ", or install a newer CUDA family (the extra cu13), or compile it by an older one; as an "
-            'image, ptx="keep" leaves it to the driver'
+        return (
+            f"\nHint: a newer compiler made it; {upgrade}, or the extra cu13 in place of cu12; of an "
+            'image that is embedded, ptx="keep" leaves it to the driver'
         )
-    elif _NEWER_IR in log or item.kind == "relocatable":
-        text += (
-            "\nHint: it may come from a newer compiler; "
-            f"run: pip install --upgrade {cuda.wheels['nvjitlink']}"
-        )
-    return CompileError(text, log=log)
+    if _NEWER_IR in log or item.kind == "relocatable":
+        return f"\nHint: it may come from a newer compiler; {upgrade}"
+    return ""
