@@ -254,8 +254,8 @@ def _upgrade_hint(item: LinkInput, log: str, wheel: str) -> str:
     upgrade = f"run: pip install --upgrade {wheel}"
     if _NEWER_PTX in log:
         return (
-            f"\nHint: a newer compiler made it; {upgrade}, or the extra cu13 in place of cu12; of an "
-            'image that is embedded, ptx="keep" leaves it to the driver'
+            f"\nHint: a newer compiler made it; {upgrade}, or the extra cu13 in place of cu12; of "
+            'an image that is embedded, ptx="keep" leaves it to the driver'
         )
     if _NEWER_IR in log or item.kind == "relocatable":
         return f"\nHint: it may come from a newer compiler; {upgrade}"
