@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .given_image import read_given
-from .image import read_image
 from .inline import build_inline
 from .inspect_file import inspect
-from .launch import Launch
 from .launch_file import make_launch, read_launches
 
 __all__ = ["embed_module"]
@@ -58,7 +55,7 @@ def embed_module(
         wanted[function] = make_launch(f"--function {function}", _values(function, fields))
     made = build_inline(
         name or output.name.partition(".")[0],
-        functions=wanted or _every_kernel(named),
+        functions=wanted or None,
         embed_cubin=named,
         output=output,
     )
@@ -110,18 +107,3 @@ def _split(text: str) -> list[str]:
             parts.append(text[start:at])
             start = at + 1
     return [*parts, text[start:]]
-
-
-def _every_kernel(images: Mapping[str, Path]) -> dict[str, Launch]:
-    found: dict[str, Launch] = {}
-    for name, path in images.items():
-        for signature in read_image(name, read_given(str(path), path)).signatures:
-            if signature.name in found:
-                raise ValueError(
-                    f"several kernels are called {signature.name!r}: name functions, as in "
-                    f"--function one --kernel {signature.symbol}"
-                )
-            found[signature.name] = Launch(kernel=signature.symbol, image=name)
-    if not found:
-        raise ValueError(f"there is no kernel in {', '.join(map(str, images.values()))}")
-    return found

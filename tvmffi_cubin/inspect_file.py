@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from . import elf, fatbin, ptx
@@ -130,6 +130,7 @@ def _artifact(source: str, artifact: Artifact) -> Inspection:
     try:
         functions = tuple(_functions(manifest, artifact.exports))
         versions = {str(k): str(v) for k, v in manifest.get("versions", {}).items()}
+        bound = _bound(manifest.get("bound_params", ()))
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"its manifest is not as this version writes it: {error!r}") from None
     return Inspection(
@@ -139,6 +140,7 @@ def _artifact(source: str, artifact: Artifact) -> Inspection:
         images=tuple(_embedded(artifact, where) for where in artifact.embedded),
         functions=functions,
         versions=versions,
+        bound=bound,
     )
 
 
@@ -164,10 +166,15 @@ def _functions(
             doc=str(facts["doc"]),
             params=tuple((str(x), str(type_)) for x, type_ in facts["params"]),
             launches=tuple(x for one in facts.get("instances", [facts]) for x in _launches(one)),
+            bound=_bound(facts.get("bound", ())),
         )
     for name in exports:
         if name not in generated:
             yield InspectedFunction(name=name, signature=name, is_generated=False)
+
+
+def _bound(rows: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((str(name), str(type_)) for name, type_, *_ in rows)
 
 
 def _launches(facts: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .cubin import Kernel
+from .demangle import demangle, take_apart
 from .kernel_table import kernel_facts, kernel_table
 
 __all__ = ["InspectedFunction", "InspectedImage", "Inspection"]
@@ -111,6 +112,8 @@ class InspectedFunction:
     launches : tuple of mapping
         For each kernel launched its symbol, its image, and the fields of its `Launch` as they were
         written, where they are not as they are by default. Of several instances, all of theirs.
+    bound : tuple of (str, str)
+        Names and C++ types of the parameters that callers do not see, see `Bound`.
     is_generated : bool
         Whether its launcher was generated; else it is written in C++, and no more is known.
     """
@@ -120,6 +123,7 @@ class InspectedFunction:
     doc: str = ""
     params: tuple[tuple[str, str], ...] = ()
     launches: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
+    bound: tuple[tuple[str, str], ...] = ()
     is_generated: bool = True
 
     def text(self) -> str:
@@ -127,6 +131,7 @@ class InspectedFunction:
         lines = self.signature.splitlines()
         lines += [f"    {line}" for line in self.doc.splitlines()]
         lines += [f"    launches {_launch_text(launch)}" for launch in self.launches]
+        lines += [f"    bound: {_declared(self.bound)}"] if self.bound else []
         return "\n".join(lines)
 
     def values(self) -> dict[str, Any]:
@@ -136,6 +141,7 @@ class InspectedFunction:
             "doc": self.doc,
             "params": [list(param) for param in self.params],
             "launches": [dict(launch) for launch in self.launches],
+            "bound": [list(param) for param in self.bound],
             "generated": self.is_generated,
         }
 
@@ -159,6 +165,8 @@ class Inspection:
         What a module exports.
     versions : mapping of str to str
         What a module was made with; empty where it does not say.
+    bound : tuple of (str, str)
+        Of a module the parameters that are bound for all its kernels, as of a function.
     """
 
     source: str
@@ -167,6 +175,7 @@ class Inspection:
     images: tuple[InspectedImage, ...] = ()
     functions: tuple[InspectedFunction, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    bound: tuple[tuple[str, str], ...] = ()
 
     @property
     def has_images(self) -> bool:
@@ -186,6 +195,7 @@ class Inspection:
         made = ", ".join(f"{name} {version}" for name, version in self.versions.items() if version)
         lines = [f"{self.source}: {self.size} bytes, {len(self.images)} embedded"]
         lines += [f"made by {made}"] if made else []
+        lines += [f"bound for every kernel: {_declared(self.bound)}"] if self.bound else []
         lines += [line for function in self.functions for line in function.text().splitlines()]
         return "\n\n".join(("\n  ".join(lines), *(image.text() for image in self.images)))
 
@@ -199,6 +209,7 @@ class Inspection:
             "functions": {function.name: function.values() for function in self.functions},
             "images": [image.values() for image in self.images],
             "versions": dict(self.versions),
+            "bound": [list(param) for param in self.bound],
         }
 
     def __str__(self) -> str:
@@ -224,7 +235,12 @@ def _launch_text(launch: Mapping[str, Any]) -> str:
         for key, value in launch.items()
         if key not in ("kernel", "image", "params")
     )
-    return " ".join(filter(None, (str(launch.get("kernel", "")), shape, ", ".join(rest))))
+    kernel = take_apart(demangle(str(launch["kernel"]))).display
+    return " ".join(filter(None, (kernel, shape, ", ".join(rest))))
+
+
+def _declared(params: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{type_} {name}" for name, type_ in params)
 
 
 def _value_text(value: Any) -> str:
@@ -232,6 +248,9 @@ def _value_text(value: Any) -> str:
         return _value_text(value[0])
     if isinstance(value, Mapping):
         inner = ", ".join(f"{key}: {_value_text(item)}" for key, item in value.items())
+        for name, fields in value.items() if len(value) == 1 else ():
+            if name[:1].isupper() and isinstance(fields, Mapping):
+                return f"{name}({', '.join(f'{k}={_value_text(v)}' for k, v in fields.items())})"
         return f"{{{inner}}}"
     if isinstance(value, list):
         return f"({', '.join(map(_value_text, value))})"

@@ -110,6 +110,18 @@ def test_several_images_are_told_apart_by_name(driver_stub: DriverStub):
     }
 
 
+def test_without_functions_every_kernel_is_one_by_the_sizes_of_its_parameters(
+    driver_stub: DriverStub,
+):
+    assert main(["embed", "k.cubin", "-o", "libk.so"]) == 0
+    mod = load("libk.so")
+    assert set(mod.functions) == {"saxpy", "fill"}
+    x = cuda_array(driver_stub, 8)
+    mod.fill[2, 32](x, 8)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.values("Pi")) == ((2, 1, 1), (x.data_ptr, 8))
+
+
 def test_an_object_is_made_as_well():
     assert main(["embed", "k.cubin", "-o", "k.o", *SAXPY]) == 0
     assert tc.inspect("k.o").kind == "object"
