@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from . import nvjitlink, nvrtc, triton
     from .inspect_file import inspect
     from .inspection import Inspection
+    from .kernel_text import KernelText, find_kernels
     from .module import Module, load_module
     from .module_function import Function
     from .occupancy import Occupancy
@@ -48,6 +49,7 @@ __all__ = [
     "Function",
     "Inspection",
     "Kernel",
+    "KernelText",
     "Launch",
     "LaunchError",
     "LaunchLimitError",
@@ -59,6 +61,7 @@ __all__ = [
     "ToolchainError",
     "build",
     "build_inline",
+    "find_kernels",
     "inspect",
     "load",
     "load_inline",
@@ -73,10 +76,12 @@ __all__ = [
 # all else here; they are imported when first asked for.
 _LAZY = {
     "Function": "module_function",
+    "KernelText": "kernel_text",
     "Inspection": "inspection",
     "inspect": "inspect_file",
     "Module": "module",
     "Occupancy": "occupancy",
+    "find_kernels": "kernel_text",
     "load_module": "module",
     "use_stream": "stream",
     "nvjitlink": None,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .scan_definitions import definitions
+from .scan_params import BODY_OR_END, declared_params, span_of
 from .source_facts import (
     Definition,
     HostFunction,
     KernelFact,
     LaunchSite,
-    ParamFact,
     SourceFacts,
     Use,
 )
@@ -30,7 +29,6 @@ _HOST_NAME = re.compile(
 )
 _DEVICE_NAME = re.compile(r"\b__(?:device|constant)__\b")
 _FALLBACK = re.compile(r'(extern\s*"C"[^;{}()]*)?__global__\s[^;{}()]*?(\w+)\s*\(')
-_BODY_OR_END = re.compile(rb"[;{]")
 _CONTAINERS = {
     *("translation_unit", "declaration_list", "template_declaration", "ERROR"),
     *("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"),
@@ -190,16 +188,17 @@ class _Scanner:
                 extern_c=scope.extern_c,
                 # `template <>` begins a specialisation, which is no template itself.
                 template_params=scope.template or None,
-                params=_params(declarator),
+                params=declared_params(declarator),
                 line=_line(name_node),
                 defined=node.type == "template_instantiation" or self._has_body(declarator),
                 internal=static or "" in scope.namespaces,
+                span=span_of(declarator, self.code),
             )
         )
 
     def _has_body(self, declarator: Node) -> bool:
         # Not by the node's type: an error inside a body can turn a definition into a declaration.
-        end = _BODY_OR_END.search(self.code, declarator.end_byte)
+        end = BODY_OR_END.search(self.code, declarator.end_byte)
         return end is not None and end[0] == b"{"
 
     def _launches(self, root: Node) -> None:
@@ -226,7 +225,7 @@ class _Scanner:
             line = self.text.count("\n", 0, match.start(2)) + 1
             if line in self.lines or any(kernel.name == name for kernel in self.kernels):
                 continue
-            end = _BODY_OR_END.search(self.text[match.end() :].encode())
+            end = BODY_OR_END.search(self.text[match.end() :].encode())
             defined = end is not None and end[0] == b"{"
             fact = KernelFact(name, (), match[1] is not None, None, None, line, defined)
             self.kernels.append(fact)
@@ -266,34 +265,3 @@ def _function_declarator(node: Node) -> Node | None:
         return None
     name = child.child_by_field_name("declarator")
     return child if name is not None and name.type in _NAMES else None
-
-
-def _params(declarator: Node) -> tuple[ParamFact, ...] | None:
-    listed = declarator.child_by_field_name("parameters")
-    if listed is None or listed.has_error:
-        return None
-    found = tuple(_param(child) for child in _listed(listed))
-    return () if found == (ParamFact("", "void"),) else found
-
-
-def _listed(node: Node) -> Iterator[Node]:
-    return (child for child in node.named_children if child.type.endswith("_declaration"))
-
-
-def _param(node: Node) -> ParamFact:
-    pack = node.type.startswith("variadic")
-    text = node.text or b""
-    default = node.child_by_field_name("default_value")
-    if default is not None:
-        text = text[: default.start_byte - node.start_byte].rstrip().removesuffix(b"=")
-    name = node.child_by_field_name("declarator")
-    while name is not None and name.type != "identifier":
-        inner = name.child_by_field_name("declarator")
-        name = inner or next(
-            (x for x in name.named_children if x.type.endswith(("declarator", "identifier"))), None
-        )
-    if name is not None:
-        start, end = name.start_byte - node.start_byte, name.end_byte - node.start_byte
-        text = text[:start] + text[end:]
-    type_text = " ".join(text.decode("utf-8", "replace").replace("...", " ").split())
-    return ParamFact(_text(name) if name is not None else "", type_text, pack)

@@ -60,6 +60,9 @@ class KernelFact(NamedTuple):
         Whether it has a body, or is an explicit instantiation.
     internal : bool
         Whether it is ``static`` or in an unnamed namespace: NVRTC then drops it unless asked.
+    span : tuple or None
+        Where in the prepared text the parameters begin and end, inside of their parentheses, and
+        where the body begins, behind its brace, None where there is none.
     """
 
     name: str
@@ -70,6 +73,7 @@ class KernelFact(NamedTuple):
     line: int
     defined: bool
     internal: bool = False
+    span: tuple[int, int, int | None] | None = None
 
     @property
     def qualified(self) -> str:

@@ -67,6 +67,7 @@ GENERATORS = (
     "probe.py",
     "scan.py",
     "scan_definitions.py",
+    "scan_params.py",
     "scope.py",
     "scratch.py",
     "scratch_binding.py",

@@ -1,0 +1,95 @@
+"""Where the kernels of a source stand: what a tool needs that changes their text."""
+
+import pytest
+
+import tvmffi_cubin as tc
+
+SOURCE = """\
+// __global__ void comment(int x) {}
+#define LIMIT 128
+template <typename T>
+__global__ void __launch_bounds__(LIMIT) fill(T* x, /* räksmörgås */ int n = 3) { if (n) {} }
+namespace a { static __global__ void add(); __global__ void
+add(void)
+{ } }
+template __global__ void fill<float>(float* x, int n);
+extern "C" __global__ void __cluster_dims__(2, 1, 1) h(
+    const float* __restrict__ x,
+    float (*f)(int, int)) noexcept {
+}
+#ifndef __CUDACC_RTC__
+__global__ void never(int x) {}
+#endif
+"""
+
+
+def parts(source):
+    return {
+        (kernel.name, kernel.line): (
+            source[kernel.params_start : kernel.params_end],
+            kernel.body_start and source[kernel.body_start - 1],
+        )
+        for kernel in tc.find_kernels(source)
+    }
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_offsets_are_those_of_the_source(newline):
+    source = SOURCE.replace("\n", newline)
+    assert parts(source) == {
+        ("fill", 4): ("T* x, /* räksmörgås */ int n = 3", "{"),
+        ("a::add", 5): ("", None),
+        ("a::add", 6): ("void", "{"),
+        ("fill<float>", 8): ("float* x, int n", None),
+        ("h", 9): (
+            f"{newline}    const float* __restrict__ x,{newline}    float (*f)(int, int)",
+            "{",
+        ),
+    }
+
+
+def test_parameters_and_templates_are_told():
+    kernels = tc.find_kernels(SOURCE)
+    assert kernels[0].params == (("T*", "x"), ("int", "n"))
+    assert [kernel.is_template for kernel in kernels] == [True, False, False, False, False]
+    assert kernels[2].params == ()
+
+
+def test_macros_on_other_lines_move_nothing():
+    source = """\
+#define GLOBAL extern "C" __global__
+#define KERNEL(name) __global__ void name(int n)
+GLOBAL void short_of_a_macro(int n) { n = 1; }
+extern "C" __global__ void k(float* x) { x[0] = 1; }
+"""
+    found = parts(source)
+    assert found["short_of_a_macro", 3] == ("int n", "{")
+    assert found["k", 4] == ("float* x", "{")
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    ["KERNEL(made) { }", "__global__ void f KERNEL_PARAMS {}", "KERNEL(a); int b(int);"],
+)
+def test_a_declaration_spelled_by_a_macro_is_refused_by_line(declaration):
+    source = (
+        "#define KERNEL(name) __global__ void name(int n)\n"
+        "#define KERNEL_PARAMS (__restrict__ int n)\n"
+    )
+    with pytest.raises(ValueError, match="^line 3: the declaration of kernel ") as error:
+        tc.find_kernels(source + declaration)
+    assert "is spelled by a macro, or cannot be parsed: write it out" in str(error.value)
+
+
+def test_text_can_be_inserted_from_the_end_on():
+    source = SOURCE
+    for kernel in reversed(tc.find_kernels(source)):
+        if kernel.body_start is not None:
+            source = source[: kernel.body_start] + " count();" + source[kernel.body_start :]
+        comma = ", " if kernel.params else ""
+        inner = source[kernel.params_start : kernel.params_end] if kernel.params else ""
+        source = (
+            f"{source[: kernel.params_start]}{inner}{comma}int seed{source[kernel.params_end :]}"
+        )
+    assert [kernel.params[-1] for kernel in tc.find_kernels(source)] == [("int", "seed")] * 5
+    assert source.count("{ count();") == 3

@@ -1,0 +1,108 @@
+"""`find_kernels`: the kernels of a CUDA source and where in its text they stand."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+
+from .scan import scan
+from .source_facts import KernelFact
+from .source_text import prepare
+
+__all__ = ["KernelText", "find_kernels"]
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """A kernel as a source writes it: defined, declared, or an instance of a template.
+
+    Positions are offsets in the source, such as ``source[k.params_start : k.params_end]``.
+
+    Attributes
+    ----------
+    name : str
+        With namespaces; of an explicit instantiation or specialisation with its arguments.
+    params : tuple of (str, str)
+        Each parameter's type and name as written, the name empty where there is none.
+    line : int
+        Where the name stands, from 1.
+    is_template : bool
+        Whether it is a template, instances aside.
+    params_start, params_end : int
+        What stands between the parentheses of the parameters.
+    body_start : int or None
+        Behind the brace that opens the body; None where it has none.
+    """
+
+    name: str
+    params: tuple[tuple[str, str], ...]
+    line: int
+    is_template: bool
+    params_start: int
+    params_end: int
+    body_start: int | None
+
+
+def find_kernels(source: str) -> tuple[KernelText, ...]:
+    """Return the kernels in a CUDA source, in order: for tools that change its text.
+
+    Branches that NVRTC never sees are no part of the source. Of ``#if`` and its kind with another
+    condition all branches are.
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++ source text.
+
+    Raises
+    ------
+    ValueError
+        A kernel's place cannot be told: a macro spells its declaration, or the text cannot be
+        parsed. The message names kernel and line.
+    """
+    places = _Places(source, prepare(source).text)
+    return tuple(_kernel_text(places, kernel) for kernel in scan(source).kernels)
+
+
+class _Places:
+    """Offsets in the prepared text and in the source, which have the same lines."""
+
+    def __init__(self, source: str, prepared: str) -> None:
+        # Not `splitlines`, for which form feeds end lines too.
+        self.source = [f"{line}\n" for line in source.split("\n")]
+        self.prepared = [f"{line}\n" for line in prepared.split("\n")]
+        self.starts = [0, *accumulate(map(len, self.source))]
+        self.prepared_starts = [0, *accumulate(map(len, self.prepared))]
+
+    def behind(self, offset: int) -> int | None:
+        """Return an offset in the source; None where what is before it is not the source's."""
+        line = bisect_right(self.prepared_starts, offset - 1) - 1
+        own, other = self.source[line], self.prepared[line]
+        column = offset - self.prepared_starts[line]
+        # A macro that was expanded has moved what is behind it.
+        from_end = len(own.rstrip()) - len(other.rstrip()) + column
+        for place in (column, from_end):
+            if 0 < place <= len(own) and own[place - 1] == other[column - 1]:
+                return self.starts[line] + place
+        return None
+
+
+def _kernel_text(places: _Places, kernel: KernelFact) -> KernelText:
+    start, end, body = kernel.span or (0, 0, None)
+    places_behind = [places.behind(x) for x in (start, end + 1, body) if kernel.span and x]
+    found = [place for place in places_behind if place is not None]
+    if kernel.params is None or len(found) < 2 + (body is not None) or found != sorted(found):
+        raise ValueError(
+            f"line {kernel.line}: the declaration of kernel {kernel.qualified!r} is spelled by a "
+            "macro, or cannot be parsed: write it out"
+        )
+    return KernelText(
+        name=kernel.qualified,
+        params=tuple((param.type_text, param.name) for param in kernel.params),
+        line=kernel.line,
+        is_template=kernel.template_params is not None,
+        params_start=found[0],
+        params_end=found[1] - 1,
+        body_start=found[2] if body is not None else None,
+    )
