@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_refs import bound, kernel_ref
 
-from tvmffi_cubin import Launch, Scratch, TensorMap, codegen
+from tvmffi_cubin import Bound, Launch, Scratch, TensorMap, codegen
 from tvmffi_cubin.c_text import c_string
 from tvmffi_cubin.dispatched import dispatched
 
@@ -102,6 +102,18 @@ def test_tensor_maps_of_several_launches():
     first = kernel_ref("one(CUtensorMap m, CUtensorMap o, int n)")
     second = kernel_ref("two(float* x, CUtensorMap p)")
     golden_file.check("maps.cc", text_of(bound((one, first), (two, second), name="both")))
+
+
+def test_bound_parameters_of_functions_and_of_the_module():
+    args = {"counters": Bound(), "pair": Bound("both"), "limit": Bound("limit", required=True)}
+    ref = kernel_ref(
+        "k(float* x, unsigned long* counters, Pair pair, int limit)", sizes={"pair": 24}
+    )
+    launch = Launch(grid=1, block=32, args=args)
+    one = bound((launch, ref), name="one")
+    two = dispatched("two", [bound((replace(launch, when="x.numel > 1"), ref), (launch, ref))])
+    text = codegen.launcher_unit([one, two], ["kernels"], one.slots[:1])
+    golden_file.check("bound.cc", text)
 
 
 # What golden files would show less well

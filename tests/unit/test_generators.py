@@ -29,7 +29,7 @@ READERS += " image_kind include_scan lz4 ptx sources"
 CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback folder key lock"
 CACHE += " observer private_folder workplace"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
-LOADED += " bound_values callers_grid destination stream"
+LOADED += " bound_values kernel_text callers_grid destination stream"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )

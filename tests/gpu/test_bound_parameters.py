@@ -1,0 +1,254 @@
+"""Bound parameters on a device: counts per block, from Python and C++, in threads, in graphs."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+from .counting import all_devices, synchronize, together  # noqa: E402
+
+KERNELS = r"""
+#define COUNT                                                                        \
+  if (counters != nullptr && blockIdx.x < limit) {                                   \
+    atomicAdd(&counters[blockIdx.x], static_cast<unsigned long long>(weight));       \
+  }
+extern "C" __global__ void add_one(int* x, int n, unsigned long long* counters, unsigned limit,
+                                   unsigned weight) {
+  COUNT
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] += 1;
+}
+extern "C" __global__ void tell(unsigned long long* out, unsigned long long* counters,
+                                unsigned limit, unsigned weight) {
+  out[0] = reinterpret_cast<unsigned long long>(counters);
+  out[1] = limit;
+  out[2] = weight;
+}
+"""
+WRAPPER = r"""
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+#include <tvmffi_cubin/tvmffi_cubin.h>
+
+EMBED_CUBIN(kernels);
+
+void AddOne(tvm::ffi::TensorView x) {
+  static auto kernel = EMBED_CUBIN_GET_KERNEL(kernels, "add_one");
+  void* data = x.data_ptr();
+  int n = static_cast<int>(x.size(0));
+  void* args[] = {&data, &n};
+  int device = x.device().device_id;
+  tvmffi_cubin::LaunchConfig config((n + 127) / 128, 128);
+  config.SetDevice(device);
+  config.SetStream(static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device)));
+  tvmffi_cubin::CheckDriver(kernel.Launch(args, config));
+}
+
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one_in_cpp, AddOne);
+"""
+BOTH = "unsigned long long* one, unsigned long long* two"
+NAMES = ["counters", "limit", "weight"]
+FUNCTIONS = {
+    "add_one": tc.Launch(grid="ceil_div(n, 128)", block=128, args={"n": "x.numel"}),
+    "tell": tc.Launch(grid=1, block=1),
+    "tell_twice": [
+        tc.Launch(kernel="tell", grid=1, block=1, args={"out": name}, params=BOTH)
+        for name in ("one", "two")
+    ],
+}
+
+needs_two = pytest.mark.skipif(
+    torch.cuda.device_count() < 2, reason="one GPU: a second one is needed"
+)
+
+
+@pytest.fixture(scope="module")
+def built() -> tc.Module:
+    return tc.load_inline("gpu_bound", [KERNELS, WRAPPER], functions=FUNCTIONS, bound_params=NAMES)
+
+
+@pytest.fixture
+def mod(built):
+    """The module, with nothing bound."""
+    built.bind(**dict.fromkeys(NAMES))
+    yield built
+    synchronize()
+    built.bind(**dict.fromkeys(NAMES))
+
+
+def counters(size: int = 8, device: str | torch.device = "cuda") -> torch.Tensor:
+    # torch fills no uint64, and views them.
+    return torch.zeros(size, dtype=torch.int64, device=device).view(torch.uint64)
+
+
+def numbers(tensor: torch.Tensor) -> list[int]:
+    return tensor.view(torch.int64).tolist()
+
+
+@pytest.mark.parametrize("name", ["add_one", "add_one_in_cpp"])
+def test_work_is_counted_per_block_while_a_buffer_is_bound(mod, name):
+    call = getattr(mod, name)
+    x = torch.zeros(1000, dtype=torch.int32, device="cuda")
+    buffer = counters()
+    call(x)
+    mod.bind(counters=buffer, limit=6, weight=3)
+    call(x)
+    call(x)
+    assert numbers(buffer) == [2 * 3 * 128] * 6 + [0, 0]
+    mod.bind(counters=None)
+    call(x)
+    assert numbers(buffer) == [2 * 3 * 128] * 6 + [0, 0]
+    assert (x.cpu() == 4).all()
+
+
+def test_all_ways_of_calling_count(mod):
+    x = torch.zeros(1000, dtype=torch.int32, device="cuda")
+    buffer = counters()
+    mod.bind(counters=buffer, limit=8, weight=1)
+    mod.add_one(x)
+    mod.add_one[16, 64](x)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    mod.add_one.on(stream)(x)
+    stream.synchronize()
+    with torch.cuda.stream(stream):
+        mod.add_one_in_cpp(x)
+    stream.synchronize()
+    assert numbers(buffer) == [3 * 128 + 64] * 8
+
+
+def test_binds_while_eight_threads_launch_lose_no_count_and_mix_no_pair(mod):
+    rounds, threads = 400, 8
+    buffers = [counters(1) for _ in range(16)]
+    addresses = {buffer.data_ptr(): number + 1 for number, buffer in enumerate(buffers)}
+    outs = [torch.zeros(rounds, 3, dtype=torch.int64, device="cuda") for _ in range(threads)]
+    x = [torch.zeros(128, dtype=torch.int32, device="cuda") for _ in range(threads)]
+    mod.bind(counters=buffers[0], limit=1, weight=1)
+    synchronize()
+
+    def work(index: int) -> None:
+        if index >= threads:
+            for turn in range(20 * len(buffers)):
+                number = turn % len(buffers)
+                mod.bind(counters=buffers[number], limit=number + 1, weight=number + 1)
+            return
+        for turn in range(rounds):
+            mod.tell(outs[index][turn].view(torch.uint64))
+            (mod.add_one if turn % 2 else mod.add_one_in_cpp)(x[index])
+
+    together(threads + 1, work)
+    synchronize()
+    for out in outs:
+        for address, limit, weight in out.tolist():
+            assert (addresses[address], addresses[address]) == (limit, weight)
+    # Each of the launches added the weight that belongs to its buffer, once a thread.
+    weighted = [numbers(buffer)[0] / (number + 1) for number, buffer in enumerate(buffers)]
+    assert sum(weighted) == 128 * rounds * threads
+    assert all((y.cpu() == rounds).all() for y in x)
+
+
+def test_both_launches_of_a_call_have_one_bind(mod):
+    one, two = (torch.zeros(500, 3, dtype=torch.int64, device="cuda") for _ in range(2))
+    synchronize()
+
+    def work(index: int) -> None:
+        for turn in range(500):
+            if index == 0:
+                mod.bind("tell_twice", limit=turn, weight=turn)
+            else:
+                mod.tell_twice(one[turn].view(torch.uint64), two[turn].view(torch.uint64))
+
+    together(2, work)
+    assert torch.equal(one, two)
+    assert torch.equal(one[:, 1], one[:, 2])
+
+
+@needs_two
+def test_each_device_has_its_own(mod):
+    buffers = [counters(8, device) for device in all_devices()]
+    for buffer in buffers:
+        mod.bind(counters=buffer)
+    mod.bind(limit=8, weight=1)
+    mod.bind(weight=5, device=1)
+    for device in all_devices():
+        x = torch.zeros(1024, dtype=torch.int32, device=device)
+        mod.add_one(x)
+        mod.add_one_in_cpp(x)
+    synchronize()
+    weights = [5 if device.index == 1 else 1 for device in all_devices()]
+    assert [numbers(x) for x in buffers] == [[2 * 128 * weight] * 8 for weight in weights]
+
+
+def test_pinned_memory_is_for_all_devices(mod):
+    buffer = torch.zeros(8, dtype=torch.int64).pin_memory().view(torch.uint64)
+    mod.bind(counters=buffer, limit=8, weight=1)
+    for device in all_devices():
+        mod.add_one(torch.zeros(1024, dtype=torch.int32, device=device))
+        synchronize()
+    assert numbers(buffer) == [128 * len(all_devices())] * 8
+
+
+def test_memory_is_freed_once_it_is_not_bound_any_more(mod):
+    synchronize()
+    gc.collect()
+    before = torch.cuda.memory_allocated()
+    buffer = torch.zeros(1 << 20, dtype=torch.int64, device="cuda").view(torch.uint64)
+    mod.bind(counters=buffer, limit=8, weight=1)
+    del buffer
+    gc.collect()
+    assert torch.cuda.memory_allocated() >= before + (8 << 20)
+    mod.add_one(torch.zeros(1024, dtype=torch.int32, device="cuda"))
+    synchronize()
+    assert numbers(mod.bound()["add_one"]["counters"])[:8] == [128] * 8
+    mod.bind(counters=None)
+    gc.collect()
+    assert torch.cuda.memory_allocated() == before
+
+
+def test_memory_that_is_bound_is_given_to_no_other_tensor(mod):
+    buffer = torch.zeros(8, dtype=torch.int64, device="cuda")
+    mod.bind(counters=buffer.view(torch.uint64), limit=8, weight=1)
+    address = buffer.data_ptr()
+    del buffer
+    others = [torch.zeros(8, dtype=torch.int64, device="cuda") for _ in range(64)]
+    mod.add_one(torch.zeros(1024, dtype=torch.int32, device="cuda"))
+    synchronize()
+    assert all(other.data_ptr() != address and not other.any() for other in others)
+
+
+def test_a_graph_keeps_what_was_bound_when_it_was_captured(mod):
+    x = torch.zeros(1024, dtype=torch.int32, device="cuda")
+    first, second = counters(), counters()
+    mod.bind(counters=first, limit=8, weight=1)
+    mod.add_one(x)
+    mod.add_one_in_cpp(x)
+    graph = torch.cuda.CUDAGraph()
+    synchronize()
+    with torch.cuda.graph(graph):
+        mod.add_one(x)
+        mod.add_one_in_cpp(x)
+    mod.bind(counters=second)
+    graph.replay()
+    synchronize()
+    assert numbers(first) == [4 * 128] * 8
+    assert numbers(second) == [0] * 8
+    mod.add_one(x)
+    synchronize()
+    assert numbers(second) == [128] * 8
+
+
+def test_unloading_keeps_what_is_bound(mod):
+    x = torch.zeros(1024, dtype=torch.int32, device="cuda")
+    buffer = counters()
+    mod.bind(counters=buffer, limit=8, weight=1)
+    mod.add_one(x)
+    synchronize()
+    mod.unload()
+    mod.add_one(x)
+    synchronize()
+    assert numbers(buffer) == [2 * 128] * 8
