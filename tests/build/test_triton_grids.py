@@ -8,7 +8,7 @@ from triton_kit import load, only, triton_cache
 
 import tvmffi_cubin as tc
 
-kernels = pytest.importorskip("triton_kernels", reason="Triton is not installed")
+kernels = pytest.importorskip("triton_functions", reason="Triton is not installed")
 
 __all__ = ["triton_cache"]
 

@@ -11,7 +11,7 @@ import tvmffi_cubin as tc
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 triton = pytest.importorskip("triton", reason="Triton is not installed")
-kernels = pytest.importorskip("triton_kernels")
+kernels = pytest.importorskip("triton_functions")
 
 TILES = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP": 8}
 MAJOR = torch.cuda.get_device_capability()[0] if torch.cuda.is_available() else 0
