@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .errors import ToolchainError
 
-__all__ = ["FunctionName", "demangle", "spelled_types", "split_list", "take_apart"]
+__all__ = ["FunctionName", "demangle", "function_name", "spelled_types", "split_list", "take_apart"]
 
 
 @lru_cache(maxsize=1)
@@ -77,6 +77,9 @@ class FunctionName(NamedTuple):
 
 
 _UNNAMED = "(anonymous namespace)"
+_UNNAMED_PART = "_GLOBAL__N_"
+_NESTED = re.compile(r"_ZN?")
+_LENGTH = re.compile(r"[1-9][0-9]{0,5}")
 # In the name of a template instance these stand for types that its arguments decide.
 _DEPENDENT = re.compile(r"\bdecltype\b|>::|\bauto\b")
 
@@ -96,6 +99,31 @@ def take_apart(demangled: str) -> FunctionName:
     if templates and templates[-1][1] == len(display):
         qualified = display[: templates[-1][0]]
     return FunctionName(display, qualified, params)
+
+
+def function_name(symbol: str) -> FunctionName:
+    """Return the name of a symbol's function and its parameters' types.
+
+    Of a symbol that breaks the rules of mangling, as nvcc makes them for some templates, that is
+    the name without template arguments, and the symbol itself to tell it from others.
+    """
+    demangled = demangle(symbol)
+    if demangled == symbol and (parts := _leading_names(symbol)):
+        return FunctionName(symbol, "::".join(parts), None)
+    return take_apart(demangled)
+
+
+def _leading_names(symbol: str) -> list[str]:
+    """Return the names that a mangled name begins with: namespaces, and the function's own."""
+    start = _NESTED.match(symbol)
+    position = start.end() if start else len(symbol)
+    parts = []
+    while match := _LENGTH.match(symbol, position):
+        position = match.end() + int(match[0])
+        parts.append(symbol[match.end() : position])
+        if position > len(symbol) or not parts[-1].isidentifier():
+            return []
+    return [part for part in parts if not part.startswith(_UNNAMED_PART)]
 
 
 def spelled_types(name: FunctionName) -> tuple[str, ...] | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .cubin import Cubin, Kernel, Parameter
 from .cxx_type import CxxType, Param, parse_type, sized_type
-from .demangle import FunctionName, demangle, spelled_types, take_apart
+from .demangle import FunctionName, function_name, spelled_types
 from .kernel_signature import KernelSignature, resolve_declared
 
 __all__ = ["opaque_signatures"]
@@ -43,7 +43,7 @@ def _check_signatures(cubin: Cubin) -> None:
 
 
 def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
-    name = take_apart(demangle(kernel.name))
+    name = function_name(kernel.name)
     if declared is None:
         types = _types(name, kernel.params)
         params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .cubin import Cubin, Kernel
 from .cxx_type import CxxType, Param, parse_type
-from .demangle import FunctionName, demangle, spelled_types, take_apart
+from .demangle import FunctionName, function_name, spelled_types
 from .errors import CompileError
 from .kernel_signature import KernelSignature, check, suggestion
 from .probe import Probe, Target, plan, plan_targets, squeeze
@@ -194,7 +194,7 @@ def resolve(
 def _resolve(
     kernel: Kernel, facts: SourceFacts, types: Mapping[str, tuple[str, ...]], trust_source: bool
 ) -> KernelSignature:
-    name = take_apart(demangle(kernel.name))
+    name = function_name(kernel.name)
     texts = types.get(kernel.name, types.get(squeeze(name.display), spelled_types(name)))
     fact = _fact(kernel, name, texts, facts)
     from_source = texts is None and trust_source

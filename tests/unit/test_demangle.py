@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.demangle import demangle, split_list, take_apart
+from tvmffi_cubin.demangle import (
+    FunctionName,
+    demangle,
+    function_name,
+    split_list,
+    take_apart,
+)
 
 
 def test_a_mangled_symbol_becomes_readable():
@@ -44,3 +50,27 @@ def test_a_function_name_is_taken_apart(text, display, qualified, params):
 def test_a_list_is_split_at_its_outermost_commas():
     assert split_list("A<int, 2>, int (*)(int, int), B") == ["A<int, 2>", "int (*)(int, int)", "B"]
     assert split_list("  ") == []
+
+
+@pytest.mark.parametrize(
+    ("symbol", "qualified"),
+    [
+        # An enumerator's type that refers to what is no substitution.
+        ("_ZN7cutlass6KernelIS9_EEvNT_6ParamsE", "cutlass::Kernel"),
+        ("_Z4fillIS9_EvT_", "fill"),
+        ("_ZN12_GLOBAL__N_14fillIS9_EvT_", "fill"),
+        ("_ZN1a1b1cIS9_EvT_", "a::b::c"),
+    ],
+)
+def test_a_symbol_that_breaks_the_rules_still_has_a_name(symbol, qualified):
+    assert demangle(symbol) == symbol
+    assert function_name(symbol) == FunctionName(symbol, qualified, None)
+
+
+@pytest.mark.parametrize("symbol", ["_Z", "_ZN", "_Z9ab", "_Z99999999a", "k", ""])
+def test_what_has_no_name_to_begin_with_is_its_own(symbol):
+    assert function_name(symbol).qualified == symbol
+
+
+def test_a_symbol_is_taken_apart_as_its_readable_form():
+    assert function_name("_ZN2ns4fillIfEEvPT_i") == take_apart("void ns::fill<float>(float*, int)")
