@@ -16,6 +16,10 @@ from .sources import sort_sources
 from .toolset import Toolset
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .exports import Exports
+    from .image import Image
     from .job import Job
 
 __all__ = ["make"]
@@ -58,10 +62,20 @@ def make(
     )
     if resolved.slots:
         _refuse_compiled(request)
+    if archs and not request.may_have_kernels:
+        _check_images(images, resolved, archs)
     entry = None
     if resolved.functions or resolved.slots:
         entry = launcher.result() if launcher else launcher_object.obtain(cache, tools)
     return _build(Job(request, tools, sources, images, resolved), entry, cache, folder)
+
+
+def _check_images(images: Sequence[Image], resolved: Exports, archs: tuple[str, ...]) -> None:
+    """Check the architectures that were named where there is nothing to compile for them."""
+    from .image_fit import check_fit
+
+    used = {launch.kernel.image for f in resolved.functions for launch in f.launches}
+    check_fit([image for image in images if image.name in used], archs)
 
 
 def _refuse_compiled(request: Request) -> None:
