@@ -82,7 +82,8 @@ def _checked(where: str, params: tuple[Param, ...], ref: KernelRef) -> tuple[Par
                 f"'{param.type.text} {param.name}' of {param.type.size} bytes, in the image it "
                 f"has {slot.size}{_known(ref)}"
             )
-        real = ref.params[index].type if ref.params is not None else None
+        known = None if ref.opaque else ref.params
+        real = known[index].type if known is not None else None
         if real and contradicts(param.type, real):
             raise ValueError(
                 f"{where}: params declares parameter {index + 1} as "

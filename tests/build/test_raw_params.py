@@ -4,9 +4,13 @@ import ctypes
 import struct
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
+
+_SHARED = HealthCheck.function_scoped_fixture
 
 SOURCE = r"""
 struct Odd { char bytes[3]; };
@@ -86,6 +90,20 @@ def test_what_fits_a_size_is_passed_as_its_bytes(raw, driver_stub, size, value, 
 def test_eight_bytes_may_be_a_tensor_of_any_dtype(raw, driver_stub, dtype):
     tensor = cuda_array(driver_stub, (4, 5), dtype)
     assert taken(driver_stub, raw.k8, tensor) == struct.pack("Q", tensor.data_ptr)
+
+
+@given(size=st.sampled_from([1, 2, 4, 8]), value=st.integers(-(2**66), 2**66))
+@example(size=4, value=2**32)
+@example(size=8, value=2**63)
+@settings(max_examples=200, deadline=None, suppress_health_check=[_SHARED])
+def test_an_integer_is_taken_exactly_where_its_size_holds_it(raw, driver_stub, size, value):
+    bits = 8 * size
+    if -(2 ** (bits - 1)) <= value < 2**bits:
+        expected = (value % 2**bits).to_bytes(size, "little")
+        assert taken(driver_stub, raw[f"k{size}"], value) == expected
+        return
+    with pytest.raises(ValueError, match="is out of range"):
+        raw[f"k{size}"][1, 1](value)
 
 
 REMEDY = "; the image does not tell its type: declare it with params="
