@@ -78,6 +78,7 @@ def launcher_unit(
     functions: Sequence[Function | Dispatched],
     images: Sequence[str],
     trailing: Sequence[BoundParam] = (),
+    launched: Mapping[str, Sequence[Kernel]] | None = None,
 ) -> str:
     """Return the C++ text of a launcher.
 
@@ -89,14 +90,18 @@ def launcher_unit(
         Names of the images that the functions use.
     trailing : sequence of BoundParam
         What may be bound for the kernels that C++ functions launch.
+    launched : mapping of str to sequence of Kernel, optional
+        Those kernels, by the name of their image.
     """
     kernels = kernel_rows(functions)
     rows = {ref.key: number for number, ref in enumerate(kernels)}
     slots = slot_rows(functions)
-    bound, bound_exports = bound_text(slots, trailing, param_row)
+    bound, bound_exports = bound_text(slots, trailing, launched or {}, param_row)
     return template("launcher.cc.in").substitute(
         more="".join(_more(functions, [*slots, *trailing])),
-        embeds="\n".join(f"EMBED_CUBIN({name});" for name in images),
+        embeds="\n".join(
+            f"EMBED_CUBIN({name});" for name in dict.fromkeys((*images, *(launched or ())))
+        ),
         images="\n".join(
             f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}}};"
             for name in images

@@ -25,6 +25,7 @@ __all__ = [
     "explain_undefined",
     "forwarder_unit",
     "link_flags",
+    "refusing_flags",
     "remedies",
 ]
 
@@ -39,7 +40,18 @@ _UNDEFINED = re.compile(
     r"(?:[`'\u2018](?P<quoted>.+?)['\u2019](?=\s|$|;)|(?P<bare>[^\s`'\u2018].*?)\s*$)",
     re.MULTILINE,
 )
-_LAUNCH = "cuLaunch"
+# What passes a kernel the very pointers that it is given.
+_LAUNCHES = (
+    *("cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuLaunchKernel", "cuLaunchKernelEx"),
+    *("cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice", "cuGraphAddKernelNode"),
+    *("cuGraphKernelNodeSetParams", "cuGraphExecKernelNodeSetParams", "cuGraphAddNode"),
+    *("cuGraphNodeSetParams", "cuGraphExecNodeSetParams", "cudaLaunchKernel", "__cudaLaunchKernel"),
+    *("cudaLaunchKernelExC", "cudaLaunchCooperativeKernel", "cudaGraphAddKernelNode"),
+    *("cudaLaunchCooperativeKernelMultiDevice", "cudaGraphKernelNodeSetParams"),
+    *("cudaGraphExecKernelNodeSetParams", "cudaGraphAddNode", "cudaGraphNodeSetParams"),
+    "cudaGraphExecNodeSetParams",
+)
+_REFUSED = "__wrap_"
 # What tvm-ffi's macros put before the name of an exported function.
 _EXPORTED = "__tvm_ffi_"
 
@@ -63,17 +75,15 @@ def driver_functions(cuda_h: str) -> list[str]:
     return sorted(names)
 
 
-def forwarder_unit(cuda_h: str, *, launches: bool = True) -> str:
+def forwarder_unit(cuda_h: str) -> str:
     """Return the text of the C++ unit that forwards every driver function of a ``cuda.h``.
-
-    Without `launches` those that launch a kernel are left out, so that a call of one does not link.
 
     Raises
     ------
     ValueError
         The text declares no driver function.
     """
-    names = [x for x in driver_functions(cuda_h) if launches or not x.startswith(_LAUNCH)]
+    names = driver_functions(cuda_h)
     if not names:
         raise ValueError("cuda_h declares no driver function: wanted the text of CUDA's cuda.h")
     lines = "\n".join(f'"tvmffi_cubin_forward {name}\\n"' for name in names)
@@ -115,6 +125,16 @@ def cudart_flags(cudart: Path) -> tuple[str, ...]:
     return (*library, "-Xlinker", "-rpath", "-Xlinker", str(cudart.parent))
 
 
+def refusing_flags() -> tuple[str, ...]:
+    """Return linker flags with which code does not link that passes kernels what it is given.
+
+    A reference to a function in another object, as that to the driver's or libcudart's is, becomes
+    one to a name that nothing defines. What our headers define in the object itself stays.
+    """
+    forms = (f"{name}{suffix}" for name in _LAUNCHES for suffix in ("", "_ptsz", "_v2"))
+    return tuple(f"-Wl,--wrap={form}" for form in forms)
+
+
 def explain_undefined(output: str) -> list[str]:
     """Return the undefined symbols that a linker's output names, demangled, each once, in order.
 
@@ -130,6 +150,11 @@ def remedies(undefined: Sequence[str]) -> list[str]:
 
 
 def _remedy(name: str) -> str:
+    if name.startswith(_REFUSED):
+        return (
+            f"{name.removeprefix(_REFUSED)} would pass kernels less than they take, since the "
+            "module has bound_params: launch by CubinKernel, or by cudaLaunchKernelExC in C++"
+        )
     if name.startswith(("__tvm_ffi__cubin_", "__tvmffi_cubin_image_")):
         image = re.sub(r"^__tvm_ffi__cubin_|^__tvmffi_cubin_image_|_end$", "", name)
         return f"no image is embedded under {image!r}; pass it as embed_cubin={{{image!r}: ...}}"
@@ -142,11 +167,6 @@ def _remedy(name: str) -> str:
         )
     if re.match(r"cuda[A-Z]", name):
         return "the CUDA runtime has no such function, or its wheel's libcudart is missing"
-    if name.startswith(_LAUNCH):
-        return (
-            "the driver has no such function, or the module has bound_params, which launches by "
-            "the driver's own functions would lack: launch by CubinKernel or cudaLaunchKernelExC"
-        )
     if re.match(r"cu[A-Z]\w*$", name):
         return "the driver's header cuda.h declares no such function; check its name"
     if re.match(r"_?Py[A-Z_]", name):

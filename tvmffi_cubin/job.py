@@ -111,8 +111,12 @@ class Job:
         if is_called:
             used = {b.kernel.image for f in self.exports.functions for b in f.launches}
             names = [image.name for image in self.images if image.name in used]
+            launched = {i.name: [s.kernel for s in i.signatures] for i in self.images}
             files[LAUNCHER] = codegen.launcher_unit(
-                self.exports.functions, names, self.exports.slots
+                self.exports.functions,
+                names,
+                self.exports.slots,
+                launched if self.exports.slots else None,
             )
             flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
@@ -143,9 +147,7 @@ class Job:
         # Who links an object links what it calls, too.
         if self.tools.cuda is not None and not self.request.is_object:
             header = self.tools.cuda.include / "cuda.h"
-            files[_FORWARDERS] = forwarders.forwarder_unit(
-                header.read_text(errors="replace"), launches=not self.exports.slots
-            )
+            files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
             flags = host_unit.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
 
@@ -188,6 +190,8 @@ class Job:
                 if any(map(_MAY_BE_UNDEFINED.search, flags)):
                     # Then no failure tells that the library is needed.
                     flags, further = (*flags, *further), ()
+            if self.exports.slots:
+                flags = (*forwarders.refusing_flags(), *flags)
             flags = (*library_flags([x.path for x in given if x.is_shared]), *flags)
             objects = tuple(binary.path for binary in given)
             required = self._required()

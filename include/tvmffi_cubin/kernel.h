@@ -72,8 +72,7 @@ class __attribute__((visibility("default"))) CubinKernel {
    * \param config Shape, dynamic shared memory, stream, attributes, device.
    * \param args The kernel's arguments, each of its parameter's own type (a CUtensorMap, a struct):
    * the bytes are passed as they are, a 1 is no 1.0f.
-   * \throws TypeError Their number or their sizes are not the image's. (A driver before CUDA 12.4
-   * does not tell those, and nothing is checked.)
+   * \throws TypeError Their number or sizes are not the image's. (Not checked before CUDA 12.4.)
    */
   template <typename... Args>
   [[nodiscard]] Status Launch(const LaunchConfig& config, const Args&... args) {
@@ -209,6 +208,7 @@ TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
                     "the image has no kernel '" + std::string(name) + "'" +
                         (names.empty() ? "" : "; it has " + names));
   }
+  parameters_.TakeFromBuild(facts, name);
   WatchExitAgain();
 }
 

@@ -16,6 +16,7 @@
 #include "cold.h"
 #include "dispatch.h"
 #include "driver_entry.h"
+#include "image_refusal.h"
 #include "launch_config.h"
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
@@ -84,6 +85,13 @@ class KernelParameters {
     return {};
   }
 
+  /*! \brief Takes the sizes from the build where that tells them: with bound_params. */
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+  void TakeFromBuild(const ImageFacts& facts, const char* name);
+#else
+  void TakeFromBuild(const ImageFacts&, const char*) {}
+#endif
+
   /*!
    * \brief Finds the sizes.
    * \param stream, device Where the launch goes.
@@ -109,6 +117,22 @@ class KernelParameters {
 };
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+TVMFFI_CUBIN_COLD void KernelParameters::TakeFromBuild(const ImageFacts& facts, const char* name) {
+  const BoundTable& table = __tvmffi_cubin_bound;
+  for (int i = 0; i < table.num_kernels; ++i) {
+    const BoundKernel& kernel = table.kernels[i];
+    // The text with the architectures is the image's own, so its address tells which image it is.
+    if (kernel.image[2] != facts.arches || strcmp(kernel.symbol, name) != 0) continue;
+    auto read = std::make_unique<ParameterSizes>();
+    read->known = true;
+    read->sizes.assign(kernel.sizes, kernel.sizes + kernel.num_params);
+    delete table_.exchange(read.release());
+    return;
+  }
+}
+#endif
 
 TVMFFI_CUBIN_COLD Status KernelParameters::Read(const Driver* driver, CUkernel kernel,
                                                 CUstream stream, int device,

@@ -33,7 +33,8 @@ void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
   static auto own = EMBED_CUBIN_GET_KERNEL(kernels, "axpy");
   static auto bare = EMBED_CUBIN_GET_KERNEL(kernels, "nothing");
   static auto guide = tvm::ffi::CubinModule(
-      static_cast<const unsigned char*>(EMBEDDED_CUBIN_DATA(kernels)))["axpy"];
+      static_cast<const unsigned char*>(EMBEDDED_CUBIN_DATA(kernels)),
+      __tvmffi_cubin_image_kernels)["axpy"];  // as TVM_FFI_EMBED_CUBIN does
   float a = 2;
   void *in = x.data_ptr(), *out = y.data_ptr();
   void* args[] = {&a, &in, &out, &n};
@@ -175,6 +176,15 @@ class TestALaunchInCpp:
         with pytest.raises(TypeError, match=message):
             mod.Launch(13, *arrays, 3)
         assert driver_stub.launches() == []
+
+    def test_needs_no_driver_that_tells_a_kernel_s_parameters(self, arrays, fresh_driver_stub):
+        mod = build(bound_params=[*NAMES[:2], "float scale"])
+        fresh_driver_stub.set_driver_version(12020)
+        mod.bind(limit=7)
+        for way in (0, 3, 4):
+            mod.Launch(way, *arrays, 3)
+        assert fresh_driver_stub.calls("cuKernelGetParamInfo") == []
+        assert [launch.values(FORMATS)[5] for launch in fresh_driver_stub.launches()] == [7] * 3
 
 
 class TestAGeneratedFunction:
@@ -348,18 +358,38 @@ class TestABuild:
             tc.build_inline("wrong", KERNELS, bound_params=params, arch="sm_90")
         assert message in str(error.value)
 
-    def test_of_a_wrapper_that_calls_the_driver_s_own_launches_says_what_to_call(self):
-        wrapper = """
+    @pytest.mark.parametrize(
+        ("name", "call"),
+        [
+            (
+                "cuLaunchKernel",
+                "cuLaunchKernel(reinterpret_cast<CUfunction>(k), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)",
+            ),
+            (
+                "cudaLaunchCooperativeKernel",
+                "cudaLaunchCooperativeKernel(reinterpret_cast<void*>(k), 1, 1, nullptr, 0, 0)",
+            ),
+            (
+                "cudaGraphKernelNodeSetParams",
+                "cudaGraphKernelNodeSetParams(reinterpret_cast<cudaGraphNode_t>(k), nullptr)",
+            ),
+        ],
+    )
+    def test_of_a_wrapper_that_launches_past_it_says_what_to_call(self, name, call):
+        wrapper = f"""
         #include <cuda.h>
+        #include <cuda_runtime.h>
         #include <tvm/ffi/function.h>
-        int f(int64_t k) {
-          return cuLaunchKernel(reinterpret_cast<CUfunction>(k), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0);
-        }
+        int f(int64_t k) {{ return {call}; }}
         """
-        with pytest.raises(tc.BuildError, match="launch by CubinKernel or cudaLaunchKernelExC"):
+        with pytest.raises(tc.BuildError) as error:
             tc.build_inline(
                 "raw", [KERNELS, wrapper], functions=["f"], bound_params=NAMES, arch="sm_90"
             )
+        assert (
+            f"__wrap_{name}: {name} would pass kernels less than they take, since the module has "
+            "bound_params: launch by CubinKernel, or by cudaLaunchKernelExC in C++"
+        ) in str(error.value)
 
     def test_with_an_object_that_launches_by_itself_is_refused(self, tmp_path):
         made = tc.build_inline(
@@ -372,14 +402,21 @@ class TestABuild:
     def test_of_files_appends_them_too(self, tmp_path, driver_stub, arrays):
         (tmp_path / "kernels.cu").write_text(KERNELS)
         exports = "TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, Launch);"
-        (tmp_path / "wrapper.cc").write_text(WRAPPER + exports)
-        mod = tc.load(
-            "files", sources=[tmp_path / "kernels.cu", tmp_path / "wrapper.cc"],
-            bound_params=NAMES, arch="sm_90",
-        )  # fmt: skip
+        # Two units that launch: what one has of our headers, the linker drops from the other.
+        for name in ("run", "also"):
+            (tmp_path / f"{name}.cc").write_text(
+                WRAPPER.replace("void Launch", "static void Launch").replace("run", name)
+                + exports.replace("run", name)
+            )
+        files = [tmp_path / name for name in ("kernels.cu", "run.cc", "also.cc")]
+        mod = tc.load("files", sources=files, bound_params=NAMES, arch="sm_90")
         mod.bind(limit=8)
-        mod.run(0, *arrays, 3)
-        assert values(driver_stub)[0][3:] == (3, 0, 8, 0.0)
+        for way in WAYS:
+            mod.run(way, *arrays, 3)
+            mod.also(way, *arrays, 3)
+        got = values(driver_stub)
+        assert len(got) == 2 * len(WAYS)
+        assert {launch[3:] for launch in got} == {(3, 0, 8, 0.0)}
 
     def test_without_bound_params_has_nothing_of_it(self, tmp_path):
         path = tc.build_inline(

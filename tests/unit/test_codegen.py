@@ -112,7 +112,8 @@ def test_bound_parameters_of_functions_and_of_the_module():
     launch = Launch(grid=1, block=32, args=args)
     one = bound((launch, ref), name="one")
     two = dispatched("two", [bound((replace(launch, when="x.numel > 1"), ref), (launch, ref))])
-    text = codegen.launcher_unit([one, two], ["kernels"], one.slots[:1])
+    kernels = {"kernels": [ref.kernel], "other": [kernel_ref("bare()").kernel]}
+    text = codegen.launcher_unit([one, two], ["kernels"], one.slots[:1], kernels)
     golden_file.check("bound.cc", text)
 
 

@@ -3,6 +3,7 @@
 #include <tvmffi_cubin/bound_state.h>
 
 EMBED_CUBIN(kernels);
+EMBED_CUBIN(other);
 extern "C" __attribute__((visibility("hidden"))) const char __tvmffi_cubin_manifest[];
 extern "C" __attribute__((visibility("hidden"))) const char __tvmffi_cubin_manifest_end[];
 
@@ -35,10 +36,16 @@ BoundSlot bound_slots[] = {
     {"two", &bound_params[5], unbound, true},
     {nullptr, &bound_params[6], unbound, false},
 };
+constexpr uint32_t bound_sizes_0[] = {8, 8, 24, 4};
+constexpr uint32_t bound_sizes_1[] = {0};
+const BoundKernel bound_kernels[] = {
+    {__tvmffi_cubin_image_kernels, "k", bound_sizes_0, 4},
+    {__tvmffi_cubin_image_other, "bare", bound_sizes_1, 0},
+};
 }  // namespace
 
 extern "C" __attribute__((visibility("hidden"))) BoundTable __tvmffi_cubin_bound;
-BoundTable __tvmffi_cubin_bound = {bound_slots, 7, 1};
+BoundTable __tvmffi_cubin_bound = {bound_slots, 7, 1, bound_kernels, 2};
 
 namespace {
 __attribute__((destructor)) void ReleaseAllBound() { ReleaseBound(&__tvmffi_cubin_bound); }
