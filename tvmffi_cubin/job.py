@@ -78,9 +78,13 @@ class Job:
         from . import __version__
 
         compiler = self.tools.compiler_identity.splitlines()
+        try:
+            tvm_ffi = metadata.version("apache-tvm-ffi")
+        except metadata.PackageNotFoundError:
+            tvm_ffi = ""  # as where it is on the path and was not installed
         return {
             "tvmffi_cubin": __version__,
-            "tvm_ffi": metadata.version("apache-tvm-ffi"),
+            "tvm_ffi": tvm_ffi,
             "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
         }
 

@@ -25,7 +25,8 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 # From this number on, sections are counted in other places.
 _MOST_SECTIONS = 0xFF00
-_MOST_ALIGNED = 1 << 20
+# What an object of a compiler has at most; a crafted one must not ask for any amount of padding.
+_MOST_ALIGNED, _MOST_PADDING = 1 << 24, 1 << 30
 
 
 @dataclass
@@ -125,6 +126,8 @@ class ObjectFile:
             made.sections.append(
                 Section(name, row[1], row[2], held, row[5], link, info, align, size, row[0])
             )
+        if sum(section.align for section in made.sections if section.data) > _MOST_PADDING:
+            raise ValueError("corrupt object: its sections are aligned too far apart")
         made._read_symbols(file)
         return made
 

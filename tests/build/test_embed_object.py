@@ -61,7 +61,7 @@ def compiled(*names: str, flags: tuple[str, ...] = (), file: str = "a.c", prefix
 
 
 def run_embed(cubin: Path, name: str, *, source: str = "a.o", output: str = "b.o") -> None:
-    arguments = ["--input-obj", source, "--output-obj", output, "--cubin", str(cubin)]
+    arguments = ["--input-obj", source, "--output-obj", output, "--cubin", str(cubin), "-v"]
     assert main(["embed", *arguments, "--name", name]) == 0
 
 

@@ -86,6 +86,7 @@ def add_to(commands: Any) -> None:
     into = parser.add_argument_group("into an object file")
     for option, metavar, type_, help_ in _OBJECT:
         into.add_argument(option, metavar=metavar, type=type_, help=help_)
+    into.add_argument("--verbose", "-v", action="store_true", help=argparse.SUPPRESS)
     help_ = "what EMBED_CUBIN declares; of a module: its name"
     parser.add_argument("--name", metavar="NAME", help=help_)
     parser.set_defaults(run=_run, parser=parser)
