@@ -69,6 +69,8 @@ def read_given(what: str, value: Any) -> GivenImage:
         return GivenImage(what, bytes(value))
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
+    if isinstance(value, str) and "\n" in value:
+        raise ValueError(f"{what} is text and no path of a file: give it as bytes, text.encode()")
     try:
         with open(value, "rb") as file:
             return GivenImage(os.fspath(value), file.read())

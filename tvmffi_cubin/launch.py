@@ -125,7 +125,8 @@ class Launch:
     priority: Figure | None = None
     mem_sync_domain: Figure | None = None
     attributes: Mapping[int, bytes] | None = field(default=None, hash=False)
-    image: Any = None
+    # An image may be large; what is printed of a launch is for people.
+    image: Any = field(default=None, repr=False)
     multiple_of: Mapping[str, int] | None = field(default=None, hash=False)
     equal_to: Mapping[str, int] | None = field(default=None, hash=False)
     meta: Mapping[str, Any] | None = field(default=None, hash=False)
@@ -224,6 +225,8 @@ def _set(launch: Launch, name: str, value: object) -> None:
 def _checked_image(image: object) -> object:
     """Return an image in a form that has a hash."""
     if isinstance(image, str):
+        if "\n" in image:
+            raise ValueError("Launch: image is text and no name: give it as bytes, text.encode()")
         if not image.isidentifier():
             raise ValueError(
                 f"Launch: image {image!r} is no image's name; a file is given as "

@@ -24,9 +24,14 @@ _TARGET = re.compile(r"\.target\s+(sm_\d+[af]?)")
 _ENTRY = re.compile(r"\.entry\s+([\w$%.@]+)")
 _HEAD = re.compile(r"\s*(?:\(([^)]*)\))?([^{};]*)\{")
 _SHARED = re.compile(r"\.shared\s+((?:\.\w+\s+(?:\d+\s+)?){1,4})[\w$%.@]+((?:\[\d+\]){0,3})\s*[;=]")
-_ALIGN = re.compile(r"\.align\s+(\d{1,9})\b")
 _ARRAY = re.compile(r"\[(\d{1,9})\]")
 _SCALAR = re.compile(r"\.(?:[busf](8|16|32|64|128)|b?f16(x2)?|pred|texref|samplerref|surfref)\b")
+# The second .align, after .ptr, is what a pointer points to.
+_PARAMETER = re.compile(
+    r"\s*\.param\s+(?:\.align\s+(\d{1,9})\s+)?(\.\w+)"
+    r"(?:\s+\.ptr(?:\s+\.(?:global|const|local|shared|param))?(?:\s+\.align\s+\d{1,9})?)?"
+    r"\s+[\w$%]+\s*(?:\[\s*(\d{1,9})\s*\]\s*)?\Z"
+)
 _DIRECTIVE = r"\.{}\s+(\d{{1,9}})\b(?:\s*,\s*(\d{{1,9}})\b)?(?:\s*,\s*(\d{{1,9}})\b)?"
 _MAX_THREADS = re.compile(_DIRECTIVE.format("maxntid"))
 _REQUIRED = re.compile(_DIRECTIVE.format("reqntid"))
@@ -116,6 +121,8 @@ def _bodies(text: str) -> Iterator[tuple[int, int]]:
 
 def _kernel(name: str, head: re.Match[str], shared: int) -> Kernel:
     directives = head[2]
+    if ".param" in directives:
+        raise ValueError(f"corrupt PTX: the parameters of {name[:60]!r} are in no brackets")
     required = _dimensions(_REQUIRED, directives)
     cluster = _dimensions(_CLUSTER, directives)
     threads = prod(required or _dimensions(_MAX_THREADS, directives) or (1024,))
@@ -142,15 +149,14 @@ def _dimensions(pattern: re.Pattern[str], text: str) -> tuple[int, int, int] | N
 
 def _parameters(text: str) -> Iterator[Parameter]:
     offset = 0
-    declared = (part for part in text.split(",") if ".param" in part)
-    for ordinal, part in enumerate(declared):
-        scalar = _size(part)
-        align = _ALIGN.search(part)
-        # After .ptr it is the pointee's.
-        at = int(align[1]) if align and ".ptr" not in part[: align.start()] else scalar
-        offset += -offset % max(1, at)
-        array = _ARRAY.search(part)
-        size = scalar * int(array[1]) if array else scalar
+    for ordinal, part in enumerate(text.split(",") if text.strip() else ()):
+        # A size that is read otherwise than the driver reads it would be memory that is not there.
+        declared = _PARAMETER.match(part)
+        if declared is None:
+            raise ValueError(f"corrupt PTX: {part.strip()[:60]!r} declares no parameter")
+        scalar = _size(declared[2])
+        offset += -offset % max(1, int(declared[1] or scalar))
+        size = scalar * int(declared[3] or 1)
         yield Parameter(ordinal, offset, size)
         offset += size
 

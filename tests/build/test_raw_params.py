@@ -412,3 +412,17 @@ def test_launches_of_one_function_share_what_is_known(image, driver_stub):
     f(cuda_array(driver_stub, 4))
     with pytest.raises(TypeError, match="wanted a tensor"):
         f(5)
+
+
+def test_scratch_memory_and_bound_values_go_to_what_is_known_by_its_size(image, driver_stub):
+    args = {"arg0": tc.Scratch(64), "arg1": tc.Bound("limit"), "arg2": 0, "arg3": 0, "arg4": None}
+    launch = tc.Launch(kernel="several", image=image, grid=1, block=1, args=args)
+    mod = tc.load_inline("raw", functions={"f": launch})
+    mod.bind(limit=2**32 - 1)
+    mod.f(0.5)
+    (call,) = driver_stub.launches()
+    address, *rest = call.values("PIhbqf")
+    assert address == driver_stub.calls("cuMemFreeAsync")[0].args["pointer"]
+    assert rest == [2**32 - 1, 0, 0, 0, 0.5]
+    with pytest.raises(ValueError, match="is out of range -2147483648 to 4294967295"):
+        mod.bind(limit=2**32)

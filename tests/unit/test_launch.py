@@ -200,8 +200,13 @@ def test_an_image_is_a_name_bytes_a_cubin_or_a_path():
         ([b"x"], TypeError, "got list"),
         ("k.cubin", ValueError, r"'k.cubin' is no image's name; .* pathlib.Path\('k.cubin'\)"),
         ("", ValueError, "image '' is no image's name"),
+        (".version 8.0\n", ValueError, "image is text and no name: give it as bytes"),
     ],
 )
 def test_what_cannot_be_an_image_is_refused(image, error, text):
     with pytest.raises(error, match=text):
         Launch(image=image)
+
+
+def test_an_image_is_not_printed():
+    assert len(repr(Launch(image=bytes(10_000)))) < 1000

@@ -99,7 +99,16 @@ def test_other_text_is_a_value_error(text):
 
 @pytest.mark.parametrize(
     ("tail", "message"),
-    [(".entry k(.param .what x) { ret; }", "no known type"), (".entry k() {", "does not end")],
+    [
+        (".entry k(.param .what x) { ret; }", "no known type"),
+        (".entry k() {", "does not end"),
+        (".entry k(.param .u64 a, .u32 b) { ret; }", "'.u32 b' declares no parameter"),
+        (".entry k(.param .u64 a,) { ret; }", "'' declares no parameter"),
+        (".entry k(.param .b8 a[0x10]) { ret; }", r"a\[0x10\]' declares no parameter"),
+        (".entry k(.param .b8 a[4*4]) { ret; }", "declares no parameter"),
+        (".entry k(.param .u64 .u32 a) { ret; }", "declares no parameter"),
+        (".entry k[.param .u64 a] { ret; }", "the parameters of 'k' are in no brackets"),
+    ],
 )
 def test_text_that_cannot_be_is_a_value_error(tail, message):
     with pytest.raises(ValueError, match=f"corrupt PTX: .*{message}"):

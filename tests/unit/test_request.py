@@ -270,6 +270,8 @@ def test_template_instances_that_launches_name_are_asked_for_once():
         ({"extra_include_paths": 3}, TypeError, "extra_include_paths is a sequence of paths"),
         ({"extra_include_paths": [3]}, TypeError, "extra_include_paths holds paths, got int"),
         ({"name_expressions": 3}, TypeError, "name_expressions is a str or a sequence"),
+        ({"embed_cubin": ".version 8\n"}, ValueError, "embed_cubin is text and no path of a file"),
+        ({"embed_cubin": {"a": "\n"}}, ValueError, r"embed_cubin\['a'\] is text and no path"),
         ({"embed_cubin": 3}, TypeError, "embed_cubin maps names .* or is one image .*, got int"),
         ({"embed_cubin": [b"x"]}, TypeError, "embed_cubin maps names .*, got list"),
         ({"embed_cubin": {"a b": b"x"}}, ValueError, "embed_cubin: 'a b' is not a name that C"),
