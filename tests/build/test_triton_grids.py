@@ -103,16 +103,31 @@ def test_an_argument_that_is_always_one_is_one_in_a_grid(driver_stub):
     assert launch.grid == ("stride + 1",)
 
 
+DECLARED = kernels.tl.constexpr(1000)
+
+
+def test_declared_constants_compute_with_symbols_from_either_side():
+    launch = compiled(lambda meta: (DECLARED // meta["n"], meta["n"] % DECLARED, DECLARED))
+    assert launch.grid == ("(1000 // n)", "(n % 1000)", 1000)
+    launch = compiled(lambda meta: (2 * (DECLARED - meta["n"]) + 1,))
+    assert launch.grid == ("((2 * (1000 - n)) + 1)",)
+
+
 def test_what_a_function_reads_from_outside_is_refused():
     inside = 3
 
     def helper(meta):
         return meta["n"] // BLOCKS_OUTSIDE
 
+    @kernels.triton.constexpr_function
+    def decorated(n):
+        return n // BLOCKS_OUTSIDE
+
     for grid, name in (
         (lambda meta: (meta["n"] // BLOCKS_OUTSIDE,), "BLOCKS_OUTSIDE"),
         (lambda meta: (meta["n"] // inside,), "inside"),
         (lambda meta: (helper(meta),), "BLOCKS_OUTSIDE"),
+        (lambda meta: (decorated(meta["n"]),), "BLOCKS_OUTSIDE"),
         (lambda meta, each=inside: (meta["n"] // each,), "each"),
         (lambda meta: tuple(meta["n"] // inside for _ in "x"), "inside"),
     ):

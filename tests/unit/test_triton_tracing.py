@@ -1,6 +1,10 @@
 """Symbols in the place of arguments: what a Python function makes of them is what it computes."""
 
+import functools
 import math
+import operator
+import os
+import random
 from types import SimpleNamespace
 
 import pytest
@@ -97,6 +101,62 @@ def test_outside_values_are_found_wherever_they_are_read():
     assert outside_values(lambda meta: [OUTSIDE for _ in "x"]) == ["OUTSIDE"]
     assert outside_values(lambda meta, *, by=3: by) == ["by"]
     assert outside_values(lambda meta: meta.OUTSIDE) == []
+
+
+class Settings:
+    SMS = 132
+
+    @staticmethod
+    def halved(x):
+        return x // 2
+
+    @staticmethod
+    def by_sms(x):
+        return x // Settings.SMS
+
+
+def test_attributes_of_modules_and_classes_are_outside():
+    of_closure, bound, config = Settings, [].count, SimpleNamespace(SMS=1)
+    assert outside_values(lambda meta: Settings.SMS) == ["Settings.SMS"]
+    assert outside_values(lambda meta: of_closure.SMS) == ["of_closure.SMS"]
+    assert outside_values(lambda meta: config.SMS) == ["config"]
+    assert outside_values(lambda meta: getattr(of_closure, "SMS")) == ["of_closure"]  # noqa: B009
+    assert outside_values(lambda meta: os.environ["SMS"]) == ["os.environ"]
+    assert outside_values(lambda meta: random.randint(1, 2)) == ["random.randint"]
+    assert outside_values(lambda meta: bound(1)) == ["bound"]
+    assert outside_values(lambda meta: Settings.halved(meta["n"])) == []
+    assert outside_values(lambda meta: Settings.by_sms(meta["n"])) == ["Settings.SMS"]
+    assert outside_values(lambda meta: functools.reduce(operator.mul, (meta["n"], 2))) == []
+
+
+def test_what_a_function_imports_is_outside():
+    def of_math(meta):
+        import math
+
+        return math.prod(meta["n"])
+
+    def of_settings(meta):
+        from stub import build
+
+        return build.FLAGS
+
+    assert outside_values(of_math) == []
+    assert outside_values(of_settings) == ["stub"]
+
+
+def test_functions_without_a_module_are_read_too():
+    names = {}
+    exec("SMS = 5\ndef helper(n):\n    return n // SMS\n", names)
+    helper = names["helper"]
+    helper.__module__ = None
+    assert outside_values(lambda meta: helper(meta["n"])) == ["SMS"]
+
+
+def test_a_symbol_is_an_int_to_those_who_ask():
+    def grid(meta):
+        return (meta["n"] if isinstance(meta["n"], int) else 1,)
+
+    assert grid_figures(facts(N), grid) == ("n",)
 
 
 @pytest.mark.parametrize(

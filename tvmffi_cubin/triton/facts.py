@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .installed import check_version
+from .symbols import unwrapped
 from .wanted import DIVISIBILITY, PLAIN, Options, Path
 
 __all__ = ["Argument", "Facts", "read_facts"]
@@ -121,7 +122,7 @@ def read_facts(
         f"{fn.__name__}({', '.join(names)})",
         tuple(names),
         tuple(reader.arguments(attrs)),
-        {names[path[0]]: value for path, value in constants.items() if len(path) == 1},
+        {names[path[0]]: unwrapped(x) for path, x in constants.items() if len(path) == 1},
         metadata,
     )
 

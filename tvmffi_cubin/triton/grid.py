@@ -13,7 +13,7 @@ from ..figures import Figure, is_unordered, plain
 from .element_types import descriptor
 from .facts import Argument, Facts
 from .frozen import outside_values
-from .symbols import NotTraceable, Opaque, SymbolicInt, SymbolicTensor
+from .symbols import NotTraceable, Opaque, SymbolicInt, SymbolicTensor, unwrapped
 
 __all__ = ["grid_figures"]
 
@@ -40,14 +40,14 @@ def grid_figures(facts: Facts, grid: Any) -> tuple[Figure, ...]:
     """
     if callable(grid):
         grid = _traced(facts, grid)
-    grid = plain(grid)
-    if isinstance(grid, int | str | SymbolicInt):
+    grid = plain(unwrapped(grid))
+    if isinstance(grid, int | str):  # a symbol is an int as well
         grid = (grid,)
     if is_unordered(grid) or not isinstance(grid, Iterable):
         raise TypeError(
             f"grid is 1 to 3 numbers or expressions, or a function, got {type(grid).__name__}"
         )
-    figures = tuple(_figure(facts, plain(item)) for item in grid)
+    figures = tuple(_figure(facts, plain(unwrapped(item))) for item in grid)
     if not 1 <= len(figures) <= 3:
         raise ValueError(f"grid has 1 to 3 dimensions, got {len(figures)}")
     ctas = int(facts.metadata.num_ctas)

@@ -10,15 +10,25 @@ import operator
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-__all__ = ["NotTraceable", "Opaque", "SymbolicInt", "SymbolicTensor"]
+__all__ = ["NotTraceable", "Opaque", "SymbolicInt", "SymbolicTensor", "unwrapped"]
 
 
 class NotTraceable(TypeError):
     """What a grid's function does that has no expression."""
 
 
+def unwrapped(value: Any) -> Any:
+    """Return the value of a ``tl.constexpr``, which computes with symbols by itself."""
+    while type(value).__name__ == "constexpr" and hasattr(value, "value"):
+        value = value.value
+    return value
+
+
 class SymbolicInt:
     """An integer that is known at run time; `text` is its expression."""
+
+    # A function that asks for the type of an argument gets the answer that a number would give.
+    __class__ = property(lambda self: int)
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -177,6 +187,7 @@ class Opaque:
 
 
 def _operand(value: Any) -> str:
+    value = unwrapped(value)
     if isinstance(value, SymbolicInt):
         return value.text
     if isinstance(value, float):
