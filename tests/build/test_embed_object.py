@@ -17,6 +17,7 @@ from stub.driver_stub import DriverStub
 from wrapper_workshop import include_flags
 
 import tvmffi_cubin as tc
+from tvmffi_cubin import embed_object
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.embed_object import embed, machine_number
 from tvmffi_cubin.given_image import GivenImage
@@ -213,6 +214,20 @@ def test_the_macros_code_launches_what_was_embedded(
     (load,) = driver_stub.calls("cuLibraryLoadData")[-1:]
     wanted = cubins[1].read_bytes()
     assert ctypes.string_at(load.args["code"], len(wanted)) == wanted
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="x86_64 alone has large sections")
+def test_an_image_becomes_one_of_the_largest_kind_and_back(here, cubins, monkeypatch):
+    compiled("k")
+    run_embed(cubins[0], "k")
+    monkeypatch.setattr(embed_object, "_LARGE", 100)
+    run_embed(cubins[1], "k", source="b.o", output="c.o")
+    assert b".lrodata.tvmffi_cubin.k\0" in Path("c.o").read_bytes()
+    assert image_of(shared("c.o"), "k") == cubins[1].read_bytes()
+    monkeypatch.setattr(embed_object, "_LARGE", 1 << 30)
+    run_embed(cubins[0], "k", source="c.o", output="d.o")
+    assert image_of(shared("d.o", name="d.so"), "k") == cubins[0].read_bytes()
+    assert cubins[1].read_bytes() not in Path("d.o").read_bytes()
 
 
 def test_ptx_and_fatbins_are_images_too(here):
