@@ -25,7 +25,7 @@ LAUNCH = {"grid": "ceil_div(n, 256)", "block": 256, "args": {"n": "x.numel"}}
 # A process that can import neither this package nor Triton.
 LOADER = """
 import sys
-for name in ("tvmffi_cubin", "triton", "ninja", "tree_sitter"):
+for name in ("tvmffi_cubin", "triton"):
     sys.modules[name] = None
 import torch, tvm_ffi
 mod = tvm_ffi.load_module(sys.argv[1])
