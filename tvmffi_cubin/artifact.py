@@ -34,6 +34,8 @@ _FUNCTION = "__tvm_ffi_"
 # How the names of functions begin that tell of others, or of the module.
 _APART = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
 _GLOBAL = 1
+# What is read of a manifest before anything else.
+_FORM = {"functions": dict, "images": dict, "kernels": list}
 
 
 @dataclass(frozen=True)
@@ -162,11 +164,15 @@ def _manifest(data: bytes) -> dict[str, Any]:
     if data[:4] != zlib.crc32(text).to_bytes(4, "little"):
         raise ValueError("its manifest is damaged: its checksum is another")
     manifest = json.loads(text)
-    if manifest.get("schema") != _SCHEMA:
+    schema = manifest.get("schema") if isinstance(manifest, dict) else None
+    if schema != _SCHEMA:
         raise ValueError(
-            f"its manifest has the form {manifest.get('schema')!r}, this version reads {_SCHEMA}: "
+            f"its manifest has the form {schema!r}, this version reads {_SCHEMA}: "
             "read it with the version of tvmffi_cubin that made it"
         )
+    for key, kind in _FORM.items():
+        if not isinstance(manifest.get(key), kind):
+            raise ValueError(f"its manifest is not as this version writes it: {key!r}")
     return dict(manifest)
 
 

@@ -6,6 +6,7 @@ import json
 import random
 import struct
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,30 @@ def test_a_damaged_manifest_is_told(module_so: Path):
     data[at + 1] ^= 1
     with pytest.raises(ValueError, match="its manifest is damaged"):
         tc.inspect(bytes(data))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"[]", "its manifest has the form None"),
+        (b"null", "its manifest has the form None"),
+        (b'{"schema": 2}', "its manifest has the form 2, this version reads 1"),
+        (b'{"schema": 1}', "its manifest is not as this version writes it: 'functions'"),
+        (
+            b'{"schema": 1, "functions": {}, "images": {}, "kernels": null}',
+            "its manifest is not as this version writes it: 'kernels'",
+        ),
+        (b'{"schema": 1, "functions": {"k": 1}, "images": {}, "kernels": []}', "not as this"),
+    ],
+)
+def test_a_manifest_of_another_form_is_told(text: bytes, message: str, module_so: Path):
+    data = module_so.read_bytes()
+    at = data.index(b'{"schema": 1')
+    (size,) = struct.unpack_from("<I", data, data.rindex(b"tvmffi_cubin\0", 0, at) - 8)
+    text = text.ljust(size - 4)
+    made = data[: at - 4] + struct.pack("<I", zlib.crc32(text)) + text + data[at + size - 4 :]
+    with pytest.raises(ValueError, match=message):
+        tc.inspect(made)
 
 
 def test_a_damaged_image_is_told_and_the_rest_is_shown(here):
