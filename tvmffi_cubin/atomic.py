@@ -6,7 +6,13 @@ import contextlib
 import os
 from pathlib import Path
 
-__all__ = ["copy_atomically", "fsync_path", "temporary_name", "write_atomically"]
+__all__ = [
+    "copy_atomically",
+    "fsync_path",
+    "temporary_name",
+    "write_atomically",
+    "write_output",
+]
 
 
 def temporary_name() -> str:
@@ -51,6 +57,25 @@ def write_atomically(path: str, data: bytes, *, durable: bool = False) -> None:
     except BaseException:
         _remove(temporary)
         raise
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that the user named: in one step, and durably.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            # Renaming a file over /dev/null or a pipe would remove that.
+            path.write_bytes(data)
+        else:
+            write_atomically(os.fspath(path), data, durable=True)
+    except OSError as error:
+        # The name in it may be that of a temporary file.
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def copy_atomically(source: Path, target: Path) -> None:

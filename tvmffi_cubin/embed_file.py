@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from .arguments import identifier
-from .atomic import write_atomically
+from .atomic import write_output
 from .embed_object import embed, machine_number
 from .given_image import read_given
 from .image import Image, read_image
@@ -61,10 +61,6 @@ def embed_file(
         made = embed(data, embedded, machine=machine_number(machine))
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
-    try:
-        os.makedirs(output.parent, exist_ok=True)
-        write_atomically(str(output), made, durable=True)
-    except OSError as error:
-        # The name in it may be that of a temporary file.
-        raise OSError(error.errno, error.strerror, str(output)) from None
+    os.makedirs(output.parent, exist_ok=True)
+    write_output(output, made)
     return embedded

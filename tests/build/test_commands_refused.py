@@ -40,6 +40,9 @@ def _files(here: Path) -> None:
         ("k.cu -o folder", "folder is a folder; name the file to write, such as folder/k.cubin"),
         ("k.cu -o none/k.cubin", "none/k.cubin: its folder does not exist; make it first"),
         ("k.cu -o k.cu", "k.cu is the source itself; name another file with -o"),
+        ("k.cu --depfile k.cu", "k.cu is the source itself; name another file with --depfile"),
+        ("k.cu -o k.o --depfile k.o", "-o and --depfile are both k.o; name two files"),
+        ("k.cu --depfile none/k.d", "none/k.d: its folder does not exist; make it first"),
         ("k.cu -e k<", "k.cu does not compile for sm_90"),
         ("k.cu --option=-nonsense", "refuses an option"),
     ],
@@ -83,7 +86,7 @@ def test_compile_writes_into_a_pipe_and_leaves_it_a_pipe(capsys):
 
 
 def test_an_image_that_cannot_be_written_is_named_by_its_own_name(monkeypatch, capsys):
-    def refuse(path: str, data: bytes) -> None:
+    def refuse(path: str, data: bytes, *, durable: bool) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere/.123-temporary.tmp")
 
     monkeypatch.setattr("tvmffi_cubin.atomic.write_atomically", refuse)

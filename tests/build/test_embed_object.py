@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import stat
 import subprocess
 from pathlib import Path
 
@@ -321,6 +322,29 @@ def test_the_image_itself_is_not_overwritten(here, cubins, capsys):
     arguments = ["--output-obj", "k.cubin", "--cubin", "k.cubin", "--name", "k"]
     assert main(["embed", *arguments]) == 1
     assert "k.cubin is the image itself" in capsys.readouterr().err
+
+
+def test_an_object_is_written_into_a_pipe_that_stays_one(here, cubins):
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    arguments = ["--output-obj", "pipe", "--cubin", str(cubins[0]), "--name", "k"]
+    try:
+        assert main(["embed", *arguments]) == 0
+        assert os.read(reader, 4) == b"\x7fELF"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+
+
+@pytest.mark.parametrize("arguments", ["k.cubin -o k.so", "--input-obj a.o --output-obj b.o"])
+def test_a_machine_that_would_be_ignored_is_refused(arguments: str, here, cubins, capsys):
+    compiled("k")
+    words = [*arguments.split(), "--machine", "aarch64", "--name", "k"]
+    given = ["--cubin", str(cubins[0])] if "--input-obj" in words else []
+    with pytest.raises(SystemExit) as caught:
+        main(["embed", *given, *words])
+    assert caught.value.code == 2
+    assert "--machine is for an object without --input-obj" in capsys.readouterr().err
 
 
 def test_damaged_objects_are_value_errors(here, cubins):

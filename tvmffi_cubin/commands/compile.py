@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,7 @@ def add_to(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     # Here, not above: the other commands work where NVRTC does not.
+    from ..atomic import write_output
     from ..compile_files import compile_files, headers, make_rule
 
     first = options.files[0]
@@ -94,13 +97,13 @@ def _run(options: argparse.Namespace) -> int:
     )
     suffix = "cubin" if cubin.kind == "relocatable" else cubin.kind
     output = options.output or first.with_suffix(f".{suffix}")
-    for file in options.files:
-        _refuse_source(output, file)
-    _write(output, cubin.image, source=first)
+    outputs = {"-o": output} | ({"--depfile": options.depfile} if options.depfile else {})
+    _check(outputs, options.files)
+    write_output(output, cubin.image)
     if options.depfile is not None:
         read = (*map(str, options.files), *headers(options.files, **paths))
         rule = make_rule(str(output), read).encode("utf-8", "surrogateescape")
-        _write(options.depfile, rule, source=first)
+        write_output(options.depfile, rule)
     print(f"{output}: {len(cubin.image)} bytes for {cubin.arch}")
     if cubin.kind == "ltoir":
         print("It is LTO-IR, yet to be linked.")
@@ -109,25 +112,16 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_source(output: Path, source: Path) -> None:
-    if output.exists() and output.samefile(source):
-        raise ValueError(f"{output} is the source itself; name another file with -o")
-
-
-def _write(output: Path, image: bytes, *, source: Path) -> None:
-    from ..atomic import write_atomically
-
-    if output.is_dir():
-        example = output / source.with_suffix(".cubin").name
-        raise ValueError(f"{output} is a folder; name the file to write, such as {example}")
-    if not output.parent.is_dir():
-        raise ValueError(f"{output}: its folder does not exist; make it first")
-    try:
-        if output.exists() and not output.is_file():
-            # Renaming a file over /dev/null or a pipe would remove that.
-            output.write_bytes(image)
-        else:
-            write_atomically(str(output), image)
-    except OSError as error:
-        # The name in it may be that of a temporary file.
-        raise OSError(error.errno, error.strerror, str(output)) from None
+def _check(outputs: Mapping[str, Path], sources: Sequence[Path]) -> None:
+    """See that each file can be written, before one is; raises ValueError."""
+    for option, path in outputs.items():
+        for source in sources:
+            if path.exists() and path.samefile(source):
+                raise ValueError(f"{path} is the source itself; name another file with {option}")
+        if path.is_dir():
+            example = path / sources[0].with_suffix(".cubin" if option == "-o" else ".d").name
+            raise ValueError(f"{path} is a folder; name the file to write, such as {example}")
+        if not path.parent.is_dir():
+            raise ValueError(f"{path}: its folder does not exist; make it first")
+    if len(set(map(os.path.abspath, outputs.values()))) < len(outputs):
+        raise ValueError(f"-o and --depfile are both {outputs['-o']}; name two files")

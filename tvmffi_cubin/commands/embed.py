@@ -68,8 +68,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="the module to make: libk.so, or k.o"
     )
-    help_ = "functions and their launches, a table each"
-    parser.add_argument("--functions", dest="file", type=Path, metavar="FILE.toml", help=help_)
+    help_ = "functions and their launches, a table each, as TOML or, in a .json, JSON"
+    parser.add_argument("--functions", dest="file", type=Path, metavar="FILE", help=help_)
     help_ = "a function to export; may be repeated"
     parser.add_argument(
         "--function", dest="functions", action=_Function, metavar="NAME", help=help_
@@ -96,6 +96,8 @@ def _run(options: argparse.Namespace) -> int:
     into_object = (options.input_obj, options.output_obj, options.cubin)
     if any(into_object):
         return _object(options)
+    if options.machine:
+        options.parser.error("--machine is for an object without --input-obj")
     if not options.images or options.output is None:
         options.parser.error("give an image and -o, or --cubin, --output-obj and --name")
     from ..embed_module import embed_module
@@ -116,6 +118,8 @@ def _object(options: argparse.Namespace) -> int:
         options.parser.error("an object needs --output-obj, --cubin and --name")
     if options.images or options.output or options.functions or options.file:
         options.parser.error("an object takes no functions: they are for a module")
+    if options.machine and options.input_obj:
+        options.parser.error("--machine is for an object without --input-obj")
     from ..embed_file import embed_file
 
     image = embed_file(
