@@ -67,7 +67,7 @@ def _named(images: Sequence[str]) -> dict[str, Path]:
     for text in images:
         match = None if Path(text).exists() else _NAMED.fullmatch(text)
         path = Path(match[2] if match else text)
-        stem = re.sub(r"\W", "_", path.name.partition(".")[0])
+        stem = re.sub(r"[^A-Za-z0-9_]", "_", path.name.partition(".")[0])
         name = match[1] if match else stem if stem.isidentifier() else f"_{stem}"
         if name in named:
             raise ValueError(f"{path} and {named[name]} are both {name!r}: write other={path}")

@@ -57,10 +57,17 @@ def find_kernels(source: str) -> tuple[KernelText, ...]:
 
     Raises
     ------
+    TypeError
+        `source` is no str.
     ValueError
         A kernel's place cannot be told: a macro spells its declaration, or the text cannot be
         parsed. The message names kernel and line.
     """
+    if not isinstance(source, str):
+        raise TypeError(
+            f"find_kernels takes the text of a source, a str, got {type(source).__name__}: read a "
+            "file with pathlib.Path(...).read_text()"
+        )
     places = _Places(source, prepare(source).text)
     return tuple(_kernel_text(places, kernel) for kernel in scan(source).kernels)
 

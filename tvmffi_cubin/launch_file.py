@@ -31,7 +31,7 @@ def read_launches(path: Path) -> dict[str, list[Launch]]:
     try:
         text = data.decode()
         tables = json.loads(text) if path.suffix == ".json" else _toml(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(tables, Mapping) or not tables:
         raise ValueError(f"{path} names no function: write a table for each, such as [saxpy]")

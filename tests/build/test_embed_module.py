@@ -110,6 +110,12 @@ def test_several_images_are_told_apart_by_name(driver_stub: DriverStub):
     }
 
 
+def test_an_image_has_a_name_that_c_can_have_whatever_its_file_is_called():
+    Path("k $x'é.cubin").write_bytes(Path("k.cubin").read_bytes())
+    assert main(["embed", "k $x'é.cubin", "-o", "libk.so"]) == 0
+    assert [image.name for image in tc.inspect("libk.so").images] == ["k__x__"]
+
+
 def test_without_functions_every_kernel_is_one_by_the_sizes_of_its_parameters(
     driver_stub: DriverStub,
 ):
@@ -142,11 +148,13 @@ def test_an_object_is_made_as_well():
         ("k.cubin -o libk.so --functions bad.json", "bad.json: "),
         ("k.cubin -o libk.so --functions odd.json", "odd.json: saxpy: a launch has no 'girth'"),
         ("k.cubin -o libk.so --functions empty.json", "empty.json names no function"),
+        ("k.cubin -o libk.so --functions deep.json", "deep.json: maximum recursion depth"),
     ],
 )
 def test_what_cannot_be_is_one_line(arguments: str, text: str, capsys):
     Path("bad.json").write_text("{")
     Path("empty.json").write_text("{}")
+    Path("deep.json").write_text("[" * 100_000)
     Path("odd.json").write_text('{"saxpy": {"girth": 1}}')
     assert main(["embed", *arguments.split()]) == 1
     error = capsys.readouterr().err

@@ -1,5 +1,7 @@
 """Where the kernels of a source stand: what a tool needs that changes their text."""
 
+from pathlib import Path
+
 import pytest
 
 import tvmffi_cubin as tc
@@ -93,3 +95,8 @@ def test_text_can_be_inserted_from_the_end_on():
         )
     assert [kernel.params[-1] for kernel in tc.find_kernels(source)] == [("int", "seed")] * 5
     assert source.count("{ count();") == 3
+
+
+def test_what_is_no_text_is_refused():
+    with pytest.raises(TypeError, match="got PosixPath: read a file"):
+        tc.find_kernels(Path("k.cu"))
