@@ -426,3 +426,21 @@ class TestABuild:
             ["nm", "--defined-only", path], capture_output=True, text=True, check=True
         )
         assert "bound" not in listed.stdout.lower()
+
+
+def test_kernels_of_an_image_alone_are_bound_by_what_is_known_of_them(driver_stub):
+    source = """
+    template <typename T> __global__ void f(T* x, unsigned long long* c, unsigned l) { x[0] = l; }
+    template __global__ void f<float>(float*, unsigned long long*, unsigned);
+    extern "C" __global__ void g(float* x, unsigned long long* c, unsigned l) {}
+    """
+    image = tc.nvrtc.compile(source, arch="sm_90", name_expressions=["f<float>"])
+    mod = tc.load_inline("given", embed_cubin=image, bound_params=["counters", "limit"])
+    assert mod.f.bound == (("counters", "unsigned long long*"), ("limit", "unsigned int"))
+    assert mod.g.bound == (("counters", "8 bytes"), ("limit", "4 bytes"))
+    x, counters = cuda_array(driver_stub, 4), cuda_array(driver_stub, 8, "uint64")
+    mod.bind(counters=counters, limit=7)
+    for function in (mod.f, mod.g):
+        function[1, 32](x)
+    expected = (x.data_ptr, counters.data_ptr, 7)
+    assert [launch.values("PPI") for launch in driver_stub.launches()] == [expected] * 2
