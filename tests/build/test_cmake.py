@@ -117,6 +117,30 @@ def test_a_library_of_the_guide_s_wrapper_has_its_kernels(tmp_path: Path, driver
     assert [image.arch for image in tc.inspect(tmp_path / "b" / "w.so").images] == ["sm_80, sm_90"]
 
 
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_an_image_of_one_folder_is_embedded_in_another(generator: str, tmp_path: Path):
+    if generator == "Unix Makefiles" and shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    source = project(
+        tmp_path / "s",
+        "find_package(tvmffi_cubin CONFIG REQUIRED COMPONENTS tvm_ffi_names)\n"
+        "add_subdirectory(kernels)\nadd_subdirectory(library)\n",
+    )
+    made = "add_tvm_ffi_cubin(image CUDA k.cu ARCH sm_90)\n"
+    embedded = "tvm_ffi_embed_bin_into(w SYMBOL k BIN $<TARGET_OBJECTS:image>)\n"
+    for folder, text in (
+        ("kernels", made),
+        ("library", f"add_library(w MODULE w.cc)\n{embedded}"),
+    ):
+        (source / folder).mkdir()
+        (source / folder / "CMakeLists.txt").write_text(text)
+        (source / folder / "w.cc").write_text("")
+        (source / folder / "k.cu").write_text('extern "C" __global__ void k() {}\n')
+    configure(source, tmp_path / "b", generator=generator)
+    cmake("--build", tmp_path / "b", "--target", "w")
+    assert [x.name for x in tc.inspect(tmp_path / "b" / "library" / "libw.so").images] == ["k"]
+
+
 def test_every_kind_of_image_is_compiled_with_its_options(tmp_path: Path):
     source = project(
         tmp_path / "s",
@@ -161,6 +185,7 @@ def test_every_kind_of_image_is_compiled_with_its_options(tmp_path: Path):
         ("add_library(o OBJECT k.cc)\ntvmffi_cubin_embed(o NAME k CUBIN c)", "OBJECT_LIBRARY"),
         ("add_library(s k.cc)\ntvmffi_cubin_embed(s NAME k)", "CUBIN is missing"),
         ("add_library(s k.cc)\ntvmffi_cubin_embed(s NAME k CUBIN c MORE)", "unknown arguments"),
+        ("add_library(s k.cc)\ntvmffi_cubin_embed(s NAME k-2 CUBIN c)", "NAME k-2 is no name"),
         ("find_package(tvmffi_cubin 0.9 CONFIG REQUIRED)", 'version "0.9"'),
         ("find_package(tvmffi_cubin CONFIG REQUIRED COMPONENTS x)", "has no component x"),
     ],

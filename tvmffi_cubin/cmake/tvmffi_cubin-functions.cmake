@@ -72,6 +72,9 @@ endfunction()
 # Adds an image (a cubin, a fatbin or PTX) to a library or program, whose code declares it with
 # EMBED_CUBIN(<name>) or TVM_FFI_EMBED_CUBIN(<name>); again when the file has changed. A relative
 # path is one of the current source directory, else of the binary directory.
+#
+# Names are those of the linker: of static libraries that one program links, and of the program, the
+# first image of a name would serve all. Give each its own.
 function(tvmffi_cubin_embed target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;CUBIN" "")
   _tvmffi_cubin_check(tvmffi_cubin_embed "${arg_UNPARSED_ARGUMENTS}"
@@ -81,6 +84,9 @@ function(tvmffi_cubin_embed target)
       message(FATAL_ERROR "tvmffi_cubin_embed(${target}): ${needed} is missing")
     endif()
   endforeach()
+  if(NOT arg_NAME MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
+    message(FATAL_ERROR "tvmffi_cubin_embed(${target}): NAME ${arg_NAME} is no name that C can have")
+  endif()
   if(NOT TARGET "${target}")
     message(FATAL_ERROR "tvmffi_cubin_embed: there is no target ${target}")
   endif()

@@ -20,9 +20,12 @@ function(tvm_ffi_embed_bin_into target)
   _tvmffi_cubin_check(tvm_ffi_embed_bin_into "${arg_UNPARSED_ARGUMENTS}"
                       "${arg_KEYWORDS_MISSING_VALUES}")
   if(arg_BIN MATCHES "^\\$<TARGET_OBJECTS:(.+)>$")
-    get_target_property(image "${CMAKE_MATCH_1}" IMPORTED_OBJECTS)
+    set(source "${CMAKE_MATCH_1}")
+    get_target_property(image "${source}" IMPORTED_OBJECTS)
     if(image)
       set(arg_BIN "${image}")
+      # A rule of another folder's is none of this one's, but of that target's.
+      add_dependencies("${target}" "${source}_bin")
     endif()
   endif()
   tvmffi_cubin_embed("${target}" NAME "${arg_SYMBOL}" CUBIN "${arg_BIN}")
