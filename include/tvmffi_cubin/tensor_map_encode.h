@@ -26,6 +26,36 @@ bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory, cons
 /*! \brief Whether the current device has the shared memory that one load takes. */
 bool CheckMapLoad(const TensorMapSpec& spec, int64_t bytes, TensorMapProblem* problem);
 
+/*! \brief The driver's version, once a map has asked for it. */
+inline int map_driver_version = 0;
+
+/*!
+ * \brief Whether the driver sets bit 85 of every map. Devices of compute capability 10.0 then
+ * address memory beyond a small tensor's, which may be no one's (a known issue of
+ * cuTensorMapEncodeTiled before CUDA 13.2); older ones do not read the bit.
+ */
+inline bool MarksEveryMap() {
+  int version = __atomic_load_n(&map_driver_version, __ATOMIC_RELAXED);
+  if (__builtin_expect(version == 0, 0)) {
+    const Driver* driver = OpenDriver();
+    if (driver == nullptr || driver->cuDriverGetVersion(&version) != CUDA_SUCCESS) return false;
+    __atomic_store_n(&map_driver_version, version, __ATOMIC_RELAXED);
+  }
+  return version < 13020;
+}
+
+/*! \brief Clears that bit of a map of less than 128 KiB from first to last byte. */
+inline void UnmarkSmallMap(const TensorMapMemory& memory, CUtensorMap* out) {
+  constexpr int64_t kLarge = 128 << 10;
+  const int inner = memory.rank - 1;
+  int64_t bytes = memory.shape[inner] * FactsOf(memory.type).bits / 8;
+  for (int i = 0; i < inner; ++i) {
+    if (memory.shape[i] > 1 && memory.strides[i] >= kLarge) return;
+    bytes += (memory.shape[i] - 1) * memory.strides[i];
+  }
+  if (bytes < kLarge && MarksEveryMap()) out->opaque[1] &= ~(UINT64_C(1) << 21);
+}
+
 /*! \brief What every device has: for loads up to that, none is asked. */
 constexpr int64_t kSmallMapLoad = 48 << 10;
 
@@ -73,8 +103,9 @@ inline bool EncodeTensorMap(const TensorMapSpec& spec, const TensorMapMemory& me
         static_cast<cuuint32_t>(spec.pixels_per_column), static_cast<const cuuint32_t*>(steps),
         interleave, swizzle, promotion, fill);
   }
-  if (__builtin_expect(status.ok(), 1)) return true;
-  return FailEncoding(spec, memory, status, problem);
+  if (__builtin_expect(!status.ok(), 0)) return FailEncoding(spec, memory, status, problem);
+  UnmarkSmallMap(memory, out);
+  return true;
 }
 
 /*!

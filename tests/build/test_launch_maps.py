@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from stub.cuda_array import cuda_array
 from stub.encoded_map import EncodedMap
@@ -324,6 +326,31 @@ def test_instances_are_told_apart_by_rank_and_not_by_what_the_driver_takes(mod, 
 def test_names_of_over_stand_in_a_map(mod, driver_stub, array):
     mod.rows(array(64, 64))
     assert maps(driver_stub)[0].box == (64, 8)
+
+
+@pytest.mark.parametrize("version", [12090, 13010, 13020])
+@pytest.mark.parametrize(
+    ("shape", "strides", "is_large"),
+    [
+        ((64, 64), None, False),
+        ((1, 8192), None, False),
+        ((15, 64), (4096, 1), False),
+        ((1024, 64), None, True),
+        ((17, 64), (4096, 1), True),
+        ((2, 64), (2**38, 1), True),
+    ],
+)
+def test_maps_of_little_memory_are_not_marked_as_large(
+    tmp_path, driver_stub, version, shape, strides, is_large
+):
+    # Before CUDA 13.2 the driver marks all of them, and a Blackwell then addresses too much.
+    driver_stub.set_driver_version(version)
+    so = tc.build_inline("maps", SOURCE, functions={"rows": FUNCTIONS["rows"]}, arch="sm_90")
+    fresh = shutil.copy(so, tmp_path / "fresh.so")  # of which none has asked for the version
+    data = cuda_array(driver_stub, (1, 1), "float16")
+    data.shape, data.strides = shape, strides
+    tc.load_module(str(fresh)).rows(data)
+    assert maps(driver_stub)[0].is_marked is is_large
 
 
 def test_a_map_that_the_caller_has_made_goes_as_bytes(mod, driver_stub, array):

@@ -45,6 +45,7 @@ def test_a_tiled_map_has_the_tensors_own_memory_with_the_innermost_dimension_fir
         promotion=3,
         fill=1,
         address=x.data_ptr,
+        is_marked=False,
         dims=(64, 6, 4),
         strides=(256, 2048),
         element_strides=(1, 3, 4),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 __all__ = ["EncodedMap"]
 
-_FORMAT = "<Q5Q4Q20s12B"
+_FORMAT = "<2Q5Q4Q20s12B"
+_MARK = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class EncodedMap:
         The driver's numbers.
     address : int
         Of the data.
+    is_marked : bool
+        Whether bit 85 is set, which is for tensors of 128 KiB and more.
     dims, strides, box, element_strides : tuple of int
         Strides in bytes, of all dimensions but the first. The box is empty for im2col.
     lower, upper : tuple of int
@@ -35,6 +38,7 @@ class EncodedMap:
     promotion: int
     fill: int
     address: int
+    is_marked: bool
     dims: tuple[int, ...]
     strides: tuple[int, ...]
     element_strides: tuple[int, ...]
@@ -47,7 +51,7 @@ class EncodedMap:
     @classmethod
     def of(cls, data: bytes) -> EncodedMap:
         """Read the 128 bytes of a map."""
-        address, *words = struct.unpack_from(_FORMAT, data)
+        address, marks, *words = struct.unpack_from(_FORMAT, data)
         dims, strides, part, small = words[:5], words[5:9], words[9], words[10:]
         mode, type_, rank, interleave, swizzle, promotion, fill, *steps = small
         common = {
@@ -58,6 +62,7 @@ class EncodedMap:
             "promotion": promotion,
             "fill": fill,
             "address": address,
+            "is_marked": bool(marks & _MARK),
             "dims": tuple(dims[:rank]),
             "strides": tuple(strides[: rank - 1]),
             "element_strides": tuple(steps[:rank]),

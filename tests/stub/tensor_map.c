@@ -7,6 +7,9 @@
 
 #include "stub.h"
 
+/*! \brief Bit 85 of a map, which drivers before CUDA 13.2 set whatever the tensor's size is. */
+static const uint64_t kMark = 1ull << 21;
+
 /* The packed types and the last swizzles came with CUDA 12.8; older headers lack their names. */
 enum { kPacked4Align8 = 13, kPacked4Align16 = 14, kPacked6Align16 = 15, kTypeCount = 16 };
 enum { kAtom32 = 4, kAtom64 = 6, kSwizzleCount = 7 };
@@ -18,7 +21,7 @@ static const bool kIsFloat[kTypeCount] = {[6] = true,  [7] = true,  [8] = true, 
 
 /*! \brief The opaque 128 bytes, as this driver fills them; encoded_map.py reads them. */
 typedef struct {
-  uint64_t address, dims[5], strides[4];
+  uint64_t address, marks, dims[5], strides[4];
   union {
     uint32_t box[5];
     struct {
@@ -98,8 +101,16 @@ static bool RequestFits(const Request* r, uint32_t least_rank) {
   return ModesFit(r) && MemoryFits(r);
 }
 
+static uint64_t Span(const Request* r) {
+  uint64_t bytes = r->dims[0] * (uint64_t)kBits[r->type] / 8;
+  for (uint32_t i = 1; i < r->rank; ++i) bytes += (r->dims[i] - 1) * r->strides[i - 1];
+  return bytes;
+}
+
 static Encoded Encode(const Request* r) {
-  Encoded made = {.address = r->address, .type = (uint8_t)r->type, .rank = (uint8_t)r->rank,
+  bool is_marked = stub.driver_version < 13020 || Span(r) >= 128 << 10;
+  Encoded made = {.address = r->address, .marks = is_marked ? kMark : 0,
+                  .type = (uint8_t)r->type, .rank = (uint8_t)r->rank,
                   .interleave = (uint8_t)r->interleave, .swizzle = (uint8_t)r->swizzle,
                   .promotion = (uint8_t)r->promotion, .fill = (uint8_t)r->fill};
   for (uint32_t i = 0; i < r->rank; ++i) {
