@@ -148,17 +148,21 @@ def _depths(text: str) -> Iterator[tuple[int, int]]:
     """Yield (index, depth of brackets around it); an opening bracket lies outside of itself."""
     closing = {"(": ")", "[": "]", "{": "}", "<": ">"}
     stack: list[str] = []
+    within = dict.fromkeys(closing.values(), 0)  # how often each is in the stack
     for index, char in enumerate(text):
         # A `>` inside parentheses is an operator, and so is that of `->`.
         is_bracket = char in ")]}" or (
             char == ">" and stack[-1:] == [">"] and text[index - 1] != "-"
         )
-        if is_bracket and char in stack:
-            while stack.pop() != char:
-                pass
+        if is_bracket and within[char]:
+            last = ""
+            while last != char:
+                last = stack.pop()
+                within[last] -= 1
         yield index, len(stack)
         if char in closing:
             stack.append(closing[char])
+            within[closing[char]] += 1
 
 
 def _groups(text: str, opening: str) -> Iterator[tuple[int, int]]:

@@ -158,6 +158,8 @@ def _refuse_twins(
     parts: bool,
 ) -> None:
     """Refuse a kernel that several images have: no way of writing its name tells them apart."""
+    if len(images) < 2:
+        return
     # Whether its parameters are known does not matter here.
     by_symbol = {s.symbol: replace(s, problem="") for s in _signatures(images)}
     try:
