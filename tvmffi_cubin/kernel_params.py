@@ -8,7 +8,7 @@ from .exported import contradicts
 from .function import KernelRef
 from .launch import Launch
 from .map_binding import mapped_tensor
-from .trailing import declared_with, own_count
+from .trailing import declared_with, own_count, with_declared
 
 __all__ = ["declared_params", "kernel_params"]
 
@@ -26,6 +26,7 @@ def kernel_params(
     """
     count = len(ref.kernel.params)
     own = own_count(ref.kernel, ref.display, trailing)
+    ref = with_declared(where, ref, trailing)
     if launch.params is None:
         if ref.params is None:
             sizes = ", ".join(f"{p.size}" for p in ref.kernel.params)

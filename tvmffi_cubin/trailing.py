@@ -8,10 +8,11 @@ from dataclasses import replace
 from .bound_params import ModuleParam
 from .cubin import Kernel
 from .cxx_type import CxxType, Param, parse_params, sized_type
+from .exported import contradicts
 from .function import KernelRef
 from .launch import Launch
 
-__all__ = ["declared_type", "declared_with", "launch_with", "own_count"]
+__all__ = ["declared_type", "declared_with", "launch_with", "own_count", "with_declared"]
 
 
 def own_count(kernel: Kernel, display: str, trailing: Sequence[ModuleParam]) -> int:
@@ -30,6 +31,37 @@ def own_count(kernel: Kernel, display: str, trailing: Sequence[ModuleParam]) -> 
             f"has {count} parameter{'' if count == 1 else 's'}"
         )
     return count - len(trailing)
+
+
+def with_declared(where: str, ref: KernelRef, trailing: Sequence[ModuleParam]) -> KernelRef:
+    """Return a kernel with those types of its last parameters that `bound_params` declares.
+
+    Raises
+    ------
+    ValueError
+        One does not go with the kernel; the message begins with `where`.
+    """
+    own = own_count(ref.kernel, ref.display, trailing)
+    params = list(ref.params or ())
+    for index, param in enumerate(trailing, own):
+        declared, size = declared_type(param), ref.kernel.params[index].size
+        if declared is None:
+            continue
+        if declared.size not in (None, size):
+            raise ValueError(
+                f"{where}: bound_params declares {param.declared!r} of {declared.size} bytes, in "
+                f"the image that parameter has {size}"
+            )
+        if not params:
+            continue
+        real = params[index]
+        if not ref.opaque and contradicts(declared, real.type):
+            raise ValueError(
+                f"{where}: bound_params declares {param.declared!r}, the kernel has "
+                f"'{real.type.text} {real.name}'"
+            )
+        params[index] = replace(real, type=declared)
+    return replace(ref, params=tuple(params)) if params else ref
 
 
 def declared_with(

@@ -1,5 +1,6 @@
 """Bound parameters of a whole module: C++ functions launch as they did, and all is appended."""
 
+import struct
 import subprocess
 import threading
 
@@ -235,6 +236,37 @@ class TestAGeneratedFunction:
         assert [name for name, _ in mod.axpy.params] == ["alpha", "in", "out", "count"]
         mod.axpy(2.0, *arrays, 3)
         assert values(driver_stub)[0][3:] == (3, 0, 4, 0.5)
+
+    def test_of_an_image_takes_what_is_declared(self, driver_stub, arrays):
+        mod = tc.load_inline(
+            "declared", functions={"axpy": tc.Launch(grid=1, block=32)},
+            embed_cubin=bytes(tc.nvrtc.compile(KERNELS, arch="sm_90")),
+            bound_params=["unsigned long long* counters", "limit", "float scale"],
+        )  # fmt: skip
+        types = dict(mod.axpy.bound)
+        assert types == {"counters": "unsigned long long*", "limit": "4 bytes", "scale": "float"}
+        with pytest.raises(TypeError, match="dtype float32, wanted uint64"):
+            mod.bind(counters=arrays[0])
+        mod.bind(scale=2)
+        mod.axpy(2.0, *arrays, struct.pack("i", 3))
+        assert values(driver_stub)[0][3:] == (3, 0, 0, 2.0)
+
+    @pytest.mark.parametrize(
+        ("declared", "message"),
+        [
+            ("float limit", "declares 'float limit', the kernel has 'unsigned int limit'"),
+            ("double limit", "declares 'double limit' of 8 bytes, in the image that parameter has"),
+        ],
+    )
+    @pytest.mark.parametrize("params", [None, "float a, const float* x, float* y, int n"])
+    def test_of_a_type_that_is_declared_wrong_is_refused(self, declared, params, message):
+        launch = tc.Launch(grid=1, block=32, params=params)
+        with pytest.raises(ValueError) as error:
+            tc.build_inline(
+                "wrong", KERNELS, functions={"axpy": launch}, arch="sm_90",
+                bound_params=["counters", declared, "scale"],
+            )  # fmt: skip
+        assert message in str(error.value)
 
 
 @pytest.fixture(scope="module")
