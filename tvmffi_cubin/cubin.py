@@ -94,6 +94,11 @@ class Cubin:
         What kernels take, by symbol, as C++ would declare it: ``"const float* x, int64_t n"``. Such
         kernels need no ``Launch(params=...)``, as if they had been compiled from a source here.
         Checked against the image when it is embedded.
+
+    Raises
+    ------
+    TypeError
+        The image is no bytes, or what is known of its kernels no mapping.
     """
 
     image: bytes = field(repr=False)
@@ -103,6 +108,14 @@ class Cubin:
     kind: str = "cubin"
     cuda_version: str = ""
     signatures: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.image, bytes):
+            raise TypeError(f"Cubin: image is bytes, got {type(self.image).__name__}")
+        for what in ("lowered_names", "signatures"):
+            value = getattr(self, what)
+            if not isinstance(value, Mapping):
+                raise TypeError(f"Cubin: {what} maps str to str, got {type(value).__name__}")
 
     @property
     def archs(self) -> tuple[str, ...]:

@@ -142,7 +142,8 @@ class _Shelf:
 
     def embed(self, given: GivenImage, base: str) -> str:
         for name, known in self.images.items():
-            if known[1:] == given[1:]:
+            # The architecture is in the image, whether or not a Cubin says it.
+            if known._replace(name="", arch="") == given._replace(name="", arch=""):
                 return name
         name, number = base, 1
         while name in self.taken:

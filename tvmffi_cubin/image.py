@@ -175,6 +175,7 @@ def image_facts(image: Image) -> Mapping[str, object]:
         "cuda_version": cubin.cuda_version,
         "bytes": len(cubin.image),
         "lowered_names": dict(cubin.lowered_names),
+        "signatures": dict(cubin.signatures),
         "log": cubin.log,
         "kernels": {s.symbol: {"name": s.display, **_usage(s.kernel)} for s in image.signatures},
         "members": [] if image.problem else [_member_facts(member) for member in cubin.members],

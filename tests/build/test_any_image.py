@@ -56,6 +56,12 @@ def test_signatures_hold_for_images_that_have_names(driver_stub, image):
     assert driver_stub.launches()[0].values("fPPi") == (0.5, x.data_ptr, y.data_ptr, 8)
 
 
+def test_signatures_are_those_of_the_module_s_image_too(image):
+    cubin = with_signatures(image, saxpy=PARAMS)
+    mod = tc.load_inline("sig", embed_cubin={"given": cubin}, functions={"saxpy": tc.Launch()})
+    assert mod.cubins["given"] == cubin
+
+
 def test_params_name_what_signatures_know_in_any_order(driver_stub, image):
     launch = tc.Launch(
         kernel="saxpy",

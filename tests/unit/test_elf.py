@@ -209,3 +209,16 @@ def test_no_mutation_raises_anything_but_value_error(data):
         assert parsed.arch.startswith("sm_")
         assert all(1 <= kernel.max_threads <= 1024 for kernel in parsed.kernels)
     assert not message or message.startswith(("not a cubin: ", "corrupt cubin: "))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"image": bytearray(b"x")}, "Cubin: image is bytes, got bytearray"),
+        ({"signatures": [("k", "int n")]}, "Cubin: signatures maps str to str, got list"),
+        ({"lowered_names": None}, "Cubin: lowered_names maps str to str, got NoneType"),
+    ],
+)
+def test_a_cubin_of_wrong_fields_is_refused(fields, message):
+    with pytest.raises(TypeError, match=message):
+        Cubin(**{"image": b"x", "arch": "sm_90", **fields})

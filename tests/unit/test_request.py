@@ -144,7 +144,8 @@ def test_equal_images_are_embedded_once():
     assert [export.launches[0].image for export in made.functions] == [
         *("given", "given", "f2", "f3"),
     ]
-    # What is known of the kernels is part of an image.
+    # Who names the architecture says nothing new; what is known of the kernels is part of an image.
+    assert [*carried(b"image", Cubin(b"image", "sm_90")).images] == ["f0"]
     assert [*carried(b"image", CUBIN).images] == ["f0", "f1"]
 
 
