@@ -38,6 +38,19 @@ POINTERS = "*fp32, *fp32"
             TypeError,
             r"argument 'x': Triton takes no object: ",
         ),
+        (POINTERS, {"constexprs": 256}, TypeError, "constexprs maps names to values, got int 256"),
+        (
+            "*fp32,*fp32,i32,i32",
+            {"options": [1]},
+            TypeError,
+            r"options maps names to values, got list \[1\]",
+        ),
+        (
+            "*fp32,*fp32,i32,i32",
+            {"padding": "nan"},
+            TypeError,
+            "padding maps names .* got str 'nan'",
+        ),
         (POINTERS, {"constexprs": {"m": 1}}, TypeError, r"has no argument 'm' \(constexprs\[0\]\)"),
         (
             {"x": "*fp32", "out": "*fp32", "stride": "i32", "n": "i32"},

@@ -94,7 +94,7 @@ def compile(  # noqa: A001 - as Triton's own is called
     unwrapped = unwrap(fn, config)
     target = gpu_target(triton, arch)
     backend = triton.compiler.make_backend(target)
-    fixed = _merged("constexprs", unwrapped.constexprs, constexprs or {})
+    fixed = _merged("constexprs", unwrapped.constexprs, constexprs)
     for name in unwrapped.computed:
         if name not in fixed:
             raise TypeError(
@@ -104,11 +104,11 @@ def compile(  # noqa: A001 - as Triton's own is called
     wanted = specialise(triton, unwrapped.fn, backend, signature, fixed)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
     own = {name: value for name, value in own.items() if value is not None}
-    settings = _merged("options", unwrapped.options, _merged("options", options or {}, own))
+    settings = _merged("options", unwrapped.options, _merged("options", options, own))
     parsed = parse_options(triton, unwrapped.fn, backend, settings)
     kernel = run_compiler(triton, unwrapped.fn, wanted, target, parsed)
     facts = read_facts(kernel, fixed=wanted.fixed, descriptors=wanted.descriptors)
-    return made_launch(_with_descriptors(facts, padding or {}, round_f32_to_tf32), grid)
+    return made_launch(_with_descriptors(facts, padding, round_f32_to_tf32), grid)
 
 
 def from_compiled(
@@ -138,17 +138,29 @@ def from_compiled(
         It is no such kernel, or one of a Triton that is too old; or as in `compile`.
     """
     facts = read_facts(kernel)
-    return made_launch(_with_descriptors(facts, padding or {}, round_f32_to_tf32), grid)
+    return made_launch(_with_descriptors(facts, padding, round_f32_to_tf32), grid)
 
 
-def _merged(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _mapping(what: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping | None):
+        raise TypeError(f"{what} maps names to values, got {type(value).__name__} {value!r}")
+    return value or {}
+
+
+def _merged(
+    what: str, one: Mapping[str, Any] | None, other: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    one, other = _mapping(what, one), _mapping(what, other)
     for name, value in other.items():
         if name in one and one[name] != value:
             raise TypeError(f"{what}: {name!r} is given twice, as {one[name]!r} and {value!r}")
     return {**one, **other}
 
 
-def _with_descriptors(facts: Facts, padding: Mapping[str, str], rounded: Iterable[str]) -> Facts:
+def _with_descriptors(
+    facts: Facts, padding: Mapping[str, str] | None, rounded: Iterable[str]
+) -> Facts:
+    padding = _mapping("padding", padding)
     rounded = (rounded,) if isinstance(rounded, str) else tuple(rounded)
     known = {x.name: x for x in facts.arguments if x.type.startswith("tensordesc")}
     for what, names in (("padding", padding), ("round_f32_to_tf32", rounded)):
