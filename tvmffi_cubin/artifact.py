@@ -93,7 +93,7 @@ class Artifact:
 
                 given = GivenImage(f"image {where.name!r}", image)
                 found[where.name] = read_image(where.name, given).cubin
-            elif known["bytes"] != where.size:
+            elif known["crc32"] != zlib.crc32(image):
                 raise ValueError(f"image {where.name!r} is another than when it was loaded")
             else:
                 found[where.name] = _cubin(image, known)
@@ -114,7 +114,7 @@ def _cubin(image: bytes, facts: Mapping[str, Any]) -> Cubin:
         facts["log"],
         facts["kind"],
         facts["cuda_version"],
-        facts.get("signatures", {}),
+        facts["signatures"],
     )
 
 

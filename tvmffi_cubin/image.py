@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -174,6 +175,7 @@ def image_facts(image: Image) -> Mapping[str, object]:
         "kind": cubin.kind,
         "cuda_version": cubin.cuda_version,
         "bytes": len(cubin.image),
+        "crc32": zlib.crc32(cubin.image),
         "lowered_names": dict(cubin.lowered_names),
         "signatures": dict(cubin.signatures),
         "log": cubin.log,

@@ -176,6 +176,19 @@ def test_the_manifest_says_how_functions_launch(launcher_so: Path):
     ]
 
 
+def test_an_image_of_the_same_size_is_not_taken_for_the_one_that_was_loaded(here):
+    def build(value: int) -> str:
+        source = f'extern "C" __global__ void k(int* x) {{ *x = {value}; }}'
+        return tc.build_inline("k", source, functions=["k"], arch="sm_90", output="k.so")
+
+    mod = tc.load_module(build(1))
+    again = tc.load_module(build(1))
+    size = len(again.cubins["kernels"].image)
+    assert tc.inspect(build(2)).images[0].size == size
+    with pytest.raises(CubinError, match="is another than when it was loaded"):
+        mod.cubins  # noqa: B018
+
+
 def test_another_file_in_its_place_is_not_taken_for_it(launcher_so: Path, tmp_path: Path):
     path = tmp_path / "x.so"
     shutil.copy(launcher_so, path)
