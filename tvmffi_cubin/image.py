@@ -68,11 +68,17 @@ def all_images(
     CompileError, ToolchainError
         PTX cannot be assembled for one of the architectures.
     ValueError
-        A given one is no image, or has the name of the device sources' own.
+        A given one is no image, or its name cannot be beside another's.
     """
     images = [
         read_image(name, _ready(given, request, archs)) for name, given in request.images.items()
     ]
+    for name in request.images:
+        if f"{name}_end" in request.images:
+            raise ValueError(
+                f"images called {name!r} and '{name}_end' share a symbol, where {name!r} ends: "
+                "rename one"
+            )
     if compiled is None:
         return tuple(images)
     if DEVICE_IMAGE in request.images:
