@@ -38,10 +38,10 @@ class Declaration(NamedTuple):
 
 _TOKEN = re.compile(
     r"\s*(\(anonymous namespace\)|\{lambda\([^{}]*\)#\d+\}|\{unnamed type#\d+\}"
-    r"|[A-Za-z_$][\w$]*|\d[\w.']*|::|\.\.\.|\S)"
+    r"|(?:[^\W\d]|\$)[\w$]*|\d[\w.']*|::|\.\.\.|\S)"
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*\Z")
-_NAME_START = re.compile(r"(?:[A-Za-z_$][\w$]*|\(anonymous namespace\)|\{.*\})\Z")
+_IDENTIFIER = re.compile(r"(?:[^\W\d]|\$)[\w$]*\Z")
+_NAME_START = re.compile(r"(?:(?:[^\W\d]|\$)[\w$]*|\(anonymous namespace\)|\{.*\})\Z")
 _BUILTIN = {
     *("signed", "unsigned", "__signed__", "char", "short", "int", "long", "__int128"),
     *("float", "double", "bool", "void"),

@@ -187,11 +187,26 @@ def test_items_of_a_tuple_are_arguments(driver_stub, array, pair):
         kernels.from_tuple, ["*fp32", pair, 5], grid=lambda meta: (meta["pair"][1] + meta["n"],)
     )
     assert launch.params == "float* out, float pair_0, int32_t pair_1, int32_t n"
+    assert compiled(
+        kernels.from_tuple,
+        ["*fp32", pair, 5],
+        grid=lambda meta: (sum(meta["pair"][1:]), meta["pair"][-1], len(meta["pair"])),
+    ).grid == ("(0 + pair_1)", "pair_1", 2)
     mod = load("triton_tuple", from_tuple=launch)
     out = array(1)
     mod.from_tuple(out, 0.25, 3, 5)
     assert only(driver_stub).values("PfiiPP") == (out.data_ptr, 0.25, 3, 5, 0, 0)
     assert only(driver_stub).grid == (8, 1, 1)
+
+
+def test_a_tuple_in_a_grid_is_of_its_own_class_with_its_constants():
+    launch = compiled(
+        kernels.from_tuple,
+        ["*fp32", Pair(1, 7), 5],
+        grid=lambda meta: (meta["pair"].shift, meta["pair"].scale + 1),
+    )
+    assert launch.params == "float* out, int64_t pair_0, int32_t pair_1, int32_t n"
+    assert launch.grid == ("pair_1", 2)
 
 
 def test_a_constant_that_was_given_is_no_argument():

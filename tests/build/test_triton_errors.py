@@ -65,6 +65,11 @@ POINTERS = "*fp32, *fp32"
             "padding names 'x'; its ten",
         ),
         ("*fp32,*fp32,i32,i32", {"round_f32_to_tf32": ["y"]}, ValueError, "descriptors are none"),
+        ("*fp32,*fp32,i32,i32", {"padding": "nan"}, TypeError, "padding maps names to values"),
+        ("*fp32,*fp32,i32,i32", {"round_f32_to_tf32": 3}, TypeError, "round_f32_to_tf32 is a seq"),
+        ("*fp32,*fp32,i32,i32", {"options": ["debug"]}, TypeError, "options maps names to values"),
+        ("*fp32,*fp32,i32,i32", {"constexprs": [1]}, TypeError, "constexprs maps names to values"),
+        (["*fp32", "*fp32", ("i32", 1), "i32"], {}, TypeError, "'stride': a tuple is an example"),
         ("*fp32,*fp32,i32,i32", {"num_warps": 3}, ValueError, "options: Triton refuses .*power of"),
         (
             "*fp32,*fp32,i32,i32",

@@ -48,6 +48,14 @@ def test_the_scratch_pointers_come_last_under_names_of_their_own():
     assert made.args == {"_global_scratch": None, "profile_scratch": None}
 
 
+def test_names_may_have_letters_of_any_script():
+    made = parameters(
+        facts(Argument("λ", (0,), "fp32"), Argument("new", (1,), "i32")), kernel(4, 4)
+    )
+    assert made.exported == ["float λ", "int32_t new"]
+    assert [x.name for x in parse_params(made.signature)][:2] == ["λ", "new"]
+
+
 VERSIONS = [("3.6.0", "x.shape[1] * 2"), ("3.7.1", "x.shape[1]")]
 
 
@@ -85,6 +93,7 @@ def test_descriptors_have_their_own_maps_in_order():
             (4, 4),
             "'t_0' would be two parameters",
         ),
+        (facts(Argument("const", (0,), "i32")), (4,), "'const' is a word of C.. that no parameter"),
         (facts(metas=[TILED]), (), "Triton tells of 1 tensor maps, the function has 0"),
         (
             facts(Argument("x", (0,), "tensordesc<fp32[16,8]>"), metas=[{**TILED, "is_im2col": 1}]),

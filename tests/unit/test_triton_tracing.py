@@ -159,6 +159,17 @@ def test_a_symbol_is_an_int_to_those_who_ask():
     assert grid_figures(facts(N), grid) == ("n",)
 
 
+def test_an_expression_that_doubles_at_each_step_ends_early():
+    def grid(meta):
+        size = meta["n"]
+        for _ in range(200):
+            size += size
+        return (size,)
+
+    with pytest.raises(TypeError, match="becomes longer than 4000 characters"):
+        grid_figures(facts(N), grid)
+
+
 @pytest.mark.parametrize(
     "use",
     [

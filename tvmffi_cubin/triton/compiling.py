@@ -161,6 +161,8 @@ def _with_descriptors(
     facts: Facts, padding: Mapping[str, str] | None, rounded: Iterable[str]
 ) -> Facts:
     padding = _mapping("padding", padding)
+    if not isinstance(rounded, Iterable):
+        raise TypeError(f"round_f32_to_tf32 is a sequence of names, got {type(rounded).__name__}")
     rounded = (rounded,) if isinstance(rounded, str) else tuple(rounded)
     known = {x.name: x for x in facts.arguments if x.type.startswith("tensordesc")}
     for what, names in (("padding", padding), ("round_f32_to_tf32", rounded)):

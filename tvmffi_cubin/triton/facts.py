@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .installed import check_version
@@ -58,6 +58,9 @@ class Facts:
         The values of the function's other arguments, and of those that are always 1 or None.
     metadata : object
         Triton's own, with its fields as attributes.
+    tuples : mapping of str to tuple
+        Of the function's arguments those that are tuples, with an `Argument` or a constant for
+        each item.
     """
 
     symbol: str
@@ -67,6 +70,7 @@ class Facts:
     arguments: tuple[Argument, ...]
     constants: Mapping[str, Any]
     metadata: Any
+    tuples: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_facts(
@@ -116,14 +120,16 @@ def read_facts(
     reader = _Reader(fn, source.signature, constants, fixed, descriptors or {})
     attrs = _multiples({_as_path(fn, path): x for path, x in source.attrs.items()})
     names = fn.arg_names
+    arguments = tuple(reader.arguments(attrs))
     return Facts(
         metadata.name,
         bytes(image),
         f"{fn.__name__}({', '.join(names)})",
         tuple(names),
-        tuple(reader.arguments(attrs)),
+        arguments,
         {names[path[0]]: unwrapped(x) for path, x in constants.items() if len(path) == 1},
         metadata,
+        reader.tuples(arguments),
     )
 
 
@@ -172,6 +178,18 @@ class _Reader:
             kind = self.specialised(path)
             if kind is not None:
                 yield Argument(name, path, kind)
+
+    def tuples(self, arguments: tuple[Argument, ...]) -> dict[str, Any]:
+        known = {argument.path: argument for argument in arguments}
+
+        def item(path: Path, type_: Any) -> Any:
+            if not isinstance(type_, tuple):
+                return known.get(path, unwrapped(self.constants.get(path)))
+            items = [item((*path, index), inner) for index, inner in enumerate(type_)]
+            return type(type_)(*items) if hasattr(type_, "_fields") else tuple(items)
+
+        signature = enumerate(self.signature.items())
+        return {name: item((i,), x) for i, (name, x) in signature if isinstance(x, tuple)}
 
     def specialised(self, path: Path) -> str | None:
         """Return what Triton made a constant of an argument for; None where its caller did."""

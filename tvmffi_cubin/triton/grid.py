@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..figures import Figure, is_unordered, plain
 from .element_types import descriptor
 from .facts import Argument, Facts
 from .frozen import outside_values
-from .symbols import NotTraceable, Opaque, SymbolicInt, SymbolicTensor, unwrapped
+from .symbols import Opaque, SymbolicInt, SymbolicTensor, unwrapped
 
 __all__ = ["grid_figures"]
 
@@ -123,38 +123,20 @@ def _line(error: Exception, function: FunctionType) -> str:
 def _meta(facts: Facts) -> Mapping[str, Any]:
     """Return what the function is called with: arguments by name, and the values of constants."""
     meta = dict(facts.constants)
-    by_name: dict[int, list[Argument]] = {}
     for argument in facts.arguments:
-        by_name.setdefault(argument.path[0], []).append(argument)
-    for arguments in by_name.values():
-        first = arguments[0]
-        if len(first.path) == 1:
-            if first.type not in ("one", "none"):
-                meta[first.name] = _symbol(first)
-        else:
-            meta[facts.names[first.path[0]]] = _Items(arguments, 1)
-    return meta
+        if len(argument.path) == 1 and argument.type not in ("one", "none"):
+            meta[argument.name] = _symbol(argument)
+    return meta | {name: _items(value) for name, value in facts.tuples.items()}
 
 
-class _Items(Sequence[Any]):
-    """A tuple that is an argument; what is in it beside arguments is not known."""
-
-    def __init__(self, arguments: list[Argument], depth: int) -> None:
-        self._depth = depth
-        self._by_index: dict[int, list[Argument]] = {}
-        for argument in arguments:
-            self._by_index.setdefault(argument.path[depth], []).append(argument)
-
-    def __getitem__(self, index: Any) -> Any:
-        if index not in self._by_index:
-            raise NotTraceable(f"item {index!r} of a tuple is no argument")
-        items = self._by_index[index]
-        if len(items[0].path) > self._depth + 1:
-            return _Items(items, self._depth + 1)
-        return _symbol(items[0])
-
-    def __len__(self) -> int:
-        return max(self._by_index) + 1
+def _items(value: Any) -> Any:
+    """Return a tuple with symbols in the place of arguments."""
+    if isinstance(value, Argument):
+        return _symbol(value)
+    if not isinstance(value, tuple):
+        return value
+    items = map(_items, value)
+    return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
 
 
 def _symbol(argument: Argument) -> Any:

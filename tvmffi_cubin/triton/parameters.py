@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..cubin import Kernel
-from ..cxx_type import parse_type
+from ..cxx_type import parse_params, parse_type
 from .descriptors import Piece, decomposed, mapped
 from .element_types import descriptor, kernel_type
 from .facts import Argument, Facts
@@ -152,6 +152,12 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _check_names(made: Parameters, facts: Facts) -> None:
+    for argument in facts.arguments:
+        if not _is_cxx_name(argument.name):
+            raise ValueError(
+                f"{facts.function}: {argument.name!r} is a word of C++ that no parameter can be "
+                "called: rename the argument"
+            )
     names = [piece.name for piece in made.kernel]
     known = [argument.name for argument in facts.arguments]
     twice = sorted(
@@ -165,6 +171,13 @@ def _check_names(made: Parameters, facts: Facts) -> None:
             f"{facts.function}: {twice[0]!r} would be two parameters: a tuple's items and what a "
             "descriptor brings get such names; rename the argument"
         )
+
+
+def _is_cxx_name(name: str) -> bool:
+    try:
+        return [param.name for param in parse_params(f"int32_t {name}")] == [name]
+    except ValueError:
+        return False
 
 
 def _check_sizes(made: Parameters, facts: Facts, kernel: Kernel) -> None:

@@ -13,6 +13,9 @@ from typing import Any, NoReturn
 __all__ = ["NotTraceable", "Opaque", "SymbolicInt", "SymbolicTensor", "unwrapped"]
 
 
+_MAX_LENGTH = 4000  # of which expr takes a few more
+
+
 class NotTraceable(TypeError):
     """What a grid's function does that has no expression."""
 
@@ -36,6 +39,8 @@ class SymbolicInt:
     def _binary(self, op: str, other: Any, *, swapped: bool = False) -> SymbolicInt:
         pair = (_operand(self), _operand(other))
         left, right = reversed(pair) if swapped else pair
+        if len(left) + len(right) > _MAX_LENGTH:
+            raise NotTraceable(f"the expression becomes longer than {_MAX_LENGTH} characters")
         return SymbolicInt(f"({left} {op} {right})")
 
     def __add__(self, other: Any) -> SymbolicInt:

@@ -146,6 +146,11 @@ def _entries(fn: Any, given: Any, constexprs: Mapping[str, Any]) -> dict[str, An
     for name, entry in entries.items():
         if name not in fn.arg_names:
             raise TypeError(f"{_where(fn)} has no argument {name!r}")
+        if name not in constant and isinstance(entry, tuple) and str in map(type, entry):
+            raise TypeError(
+                f"{_where(fn)}: argument {name!r}: a tuple is an example, of numbers, tensors, "
+                "None or tuples: no types"
+            )
         if name in constant or isinstance(entry, str):
             entry = _hinted(fn, name, entry, is_constexpr=name in constant)
             entries[name] = entry
