@@ -68,6 +68,7 @@ def test_coverage_rules_them_out(build):
 
 def test_an_object_that_is_yet_to_be_linked_has_all_in_it(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     image = tc.nvrtc.nvrtc_compile(wrapper_sources.KERNELS, arch="sm_90")
     for edit in ("", "// edited"):
         source = wrapper_sources.DRIVER + edit
