@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
 from .scan import scan
 from .source_facts import KernelFact
-from .source_text import prepare
+from .source_text import code_alone, prepare
 
 __all__ = ["KernelText", "find_kernels"]
+
+_LONGEST_NAME = 4096
+_PARENTHESIS = re.compile(r"[()]")
+# What ends a declaration, or begins another body.
+_ENDS = re.compile(r"[;{}]")
 
 
 @dataclass(frozen=True)
@@ -68,24 +74,25 @@ def find_kernels(source: str) -> tuple[KernelText, ...]:
             f"find_kernels takes the text of a source, a str, got {type(source).__name__}: read a "
             "file with pathlib.Path(...).read_text()"
         )
-    places = _Places(source, prepare(source).text)
+    places = _Places(source)
     return tuple(_kernel_text(places, kernel) for kernel in scan(source).kernels)
 
 
 class _Places:
-    """Offsets in the prepared text and in the source, which have the same lines."""
+    """Offsets in the prepared text and in the source's code, which have the same lines."""
 
-    def __init__(self, source: str, prepared: str) -> None:
+    def __init__(self, source: str) -> None:
+        self.code = code_alone(source)
         # Not `splitlines`, for which form feeds end lines too.
-        self.source = [f"{line}\n" for line in source.split("\n")]
-        self.prepared = [f"{line}\n" for line in prepared.split("\n")]
-        self.starts = [0, *accumulate(map(len, self.source))]
+        self.lines = [f"{line}\n" for line in self.code.split("\n")]
+        self.prepared = [f"{line}\n" for line in prepare(source).text.split("\n")]
+        self.starts = [0, *accumulate(map(len, self.lines))]
         self.prepared_starts = [0, *accumulate(map(len, self.prepared))]
 
     def behind(self, offset: int) -> int | None:
         """Return an offset in the source; None where what is before it is not the source's."""
         line = bisect_right(self.prepared_starts, offset - 1) - 1
-        own, other = self.source[line], self.prepared[line]
+        own, other = self.lines[line], self.prepared[line]
         column = offset - self.prepared_starts[line]
         # A macro that was expanded has moved what is behind it.
         from_end = len(own.rstrip()) - len(other.rstrip()) + column
@@ -94,22 +101,47 @@ class _Places:
                 return self.starts[line] + place
         return None
 
+    def are_of(self, name: str, start: int, end: int, body: int | None) -> bool:
+        """Whether a kernel's parameters and body are there; characters that look so may not be."""
+        before = "".join(self.code[max(0, start - 1 - _LONGEST_NAME) : start - 1].split())
+        depth, least = 0, 0
+        for bracket in _PARENTHESIS.findall(self.code, start, end):
+            depth += 1 if bracket == "(" else -1
+            least = min(least, depth)
+        # Without a body it ends with a semicolon.
+        last = body - 1 if body is not None else self.code.find(";", end)
+        between = self.code[end + 1 : last]
+        is_named = before.endswith("".join(name.split()))
+        return is_named and depth == least == 0 and not _ENDS.search(between)
+
 
 def _kernel_text(places: _Places, kernel: KernelFact) -> KernelText:
-    start, end, body = kernel.span or (0, 0, None)
-    places_behind = [places.behind(x) for x in (start, end + 1, body) if kernel.span and x]
-    found = [place for place in places_behind if place is not None]
-    if kernel.params is None or len(found) < 2 + (body is not None) or found != sorted(found):
+    found = _found(places, kernel)
+    if kernel.params is None or found is None:
         raise ValueError(
             f"line {kernel.line}: the declaration of kernel {kernel.qualified!r} is spelled by a "
             "macro, or cannot be parsed: write it out"
         )
+    start, end, body = found
     return KernelText(
         name=kernel.qualified,
         params=tuple((param.type_text, param.name) for param in kernel.params),
         line=kernel.line,
         is_template=kernel.template_params is not None,
-        params_start=found[0],
-        params_end=found[1] - 1,
-        body_start=found[2] if body is not None else None,
+        params_start=start,
+        params_end=end,
+        body_start=body,
     )
+
+
+def _found(places: _Places, kernel: KernelFact) -> tuple[int, int, int | None] | None:
+    """Return where parameters and body are in the source; None where a macro has them."""
+    if kernel.span is None:
+        return None
+    start, end, body = kernel.span
+    first, last = places.behind(start), places.behind(end + 1)
+    opened = places.behind(body) if body is not None else None
+    if first is None or last is None or (opened is None) != (body is None):
+        return None
+    place = (first, last - 1, opened)
+    return place if first < last and places.are_of(kernel.name, *place) else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Include", "Prepared", "prepare"]
+__all__ = ["Include", "Prepared", "code_alone", "prepare"]
 
 
 class Include(NamedTuple):
@@ -82,6 +82,13 @@ def prepare(source: str) -> Prepared:
     stripper = _Stripper(source)
     text = _expand(stripper.run(), stripper.macros)
     return Prepared(_blank_attributes(text), tuple(stripper.includes))
+
+
+def code_alone(source: str) -> str:
+    """Return a source with all that is no code blanked; every character stays where it is."""
+    stripped = _Stripper(source.replace("\r\n", "\n")).run().split("\n")
+    lines = zip(source.split("\n"), stripped, strict=True)
+    return "\n".join(code.ljust(len(line)) for line, code in lines)
 
 
 class _Stripper:

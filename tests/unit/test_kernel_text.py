@@ -83,6 +83,33 @@ def test_a_declaration_spelled_by_a_macro_is_refused_by_line(declaration):
     assert "is spelled by a macro, or cannot be parsed: write it out" in str(error.value)
 
 
+# With a macro before it on its line, what stands where its parenthesis was expected may be one too.
+ONE_LINE = """\
+#define LB __launch_bounds__(128)
+#define CONST_PTR(T) const T* __restrict__
+#define GLOBAL __global__
+#define OPEN {
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "__global__ LB void k(float* b, CONST_PTR(int) d, int (h)) { }",
+        "__global__ LB void k(int (*f)(int), int (h), float* b) { }",
+        "__global__ LB void k() OPEN } __device__ int v;",
+    ],
+)
+def test_a_place_that_macros_have_moved_is_not_guessed(line):
+    with pytest.raises(ValueError, match="^line 5: .* is spelled by a macro"):
+        tc.find_kernels(ONE_LINE + line)
+
+
+def test_a_macro_or_a_comment_behind_moves_nothing():
+    source = ONE_LINE + "GLOBAL void k(float* a, int (*f)(int)) { int (x); } /* ) ( { */"
+    assert parts(source) == {("k", 5): ("float* a, int (*f)(int)", "{")}
+
+
 def test_text_can_be_inserted_from_the_end_on():
     source = SOURCE
     for kernel in reversed(tc.find_kernels(source)):
