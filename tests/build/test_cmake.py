@@ -210,6 +210,20 @@ def test_an_interpreter_without_the_package_s_dependencies_is_told(tmp_path: Pat
     )
 
 
+def test_what_a_target_needs_is_found_by_an_interpreter_that_is_told_to_be_safe(tmp_path: Path):
+    # -S: the packages are on PYTHONPATH alone, which comes first then.
+    packages = os.pathsep.join(path for path in sys.path if path.endswith("-packages"))
+    done = subprocess.run(
+        [sys.executable, "-S", PACKAGE / "run_tool.py", "--paths"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": packages, "PYTHONSAFEPATH": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.splitlines()[0], "tvmffi_cubin", "tvmffi_cubin.h").is_file()
+
+
 def test_a_source_that_does_not_compile_fails_the_build_with_its_message(tmp_path: Path):
     source = project(
         tmp_path / "s",

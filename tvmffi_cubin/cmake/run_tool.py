@@ -11,8 +11,6 @@ from pathlib import Path
 
 def _load() -> None:
     package = Path(__file__).resolve().parent.parent
-    # This folder, which Python puts first, is none of modules.
-    sys.path.pop(0)
     spec = importlib.util.spec_from_file_location(
         "tvmffi_cubin", package / "__init__.py", submodule_search_locations=[str(package)]
     )
