@@ -48,7 +48,7 @@ def counted(
     Raises
     ------
     TypeError
-        Names or constants differ between instances.
+        Names or constants differ between instances, or there are too few or too many arguments.
     KeyError
         The function asks for what is neither.
     """
@@ -57,4 +57,8 @@ def counted(
             f"{name}: its instances differ in what a grid's function would get, and which of them "
             "a call takes is known later: give numbers, or each Launch its own grid="
         )
-    return grid(_Meta(name, {**facts["meta"], **dict(zip(parameters, args, strict=False))}))
+    if len(args) != len(parameters):
+        raise TypeError(
+            f"{name}: got {len(args)} arguments, wanted {len(parameters)}: {', '.join(parameters)}"
+        )
+    return grid(_Meta(name, {**facts["meta"], **dict(zip(parameters, args, strict=True))}))

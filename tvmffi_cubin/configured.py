@@ -48,8 +48,10 @@ class Configured:
         self._attributes = attributes
         self._grid = grid
 
-    def __call__(self, *args: Any) -> None:
-        """Call with positional arguments."""
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Call with arguments by position or, as Triton's functions are called, by name."""
+        if kwargs:
+            args = tuple(self._function._ordered(args, kwargs))
         words = self._words if self._grid is None else self._words_for(self._grid, args)
         self._function._with_options(*words, *args)
 
@@ -84,7 +86,8 @@ class Configured:
         if callable(grid):
             return Configured(self._function, self._words, self._attributes, grid)
         x, y, z = dimensions("grid", grid)
-        words = (self._words[_STREAM], x * facts["unit"], y, z, *self._words[_BLOCK.start :])
+        blocks = integer("grid", x * facts["unit"])
+        words = (self._words[_STREAM], blocks, y, z, *self._words[_BLOCK.start :])
         return Configured(self._function, words, self._attributes)
 
     def _words_for(self, grid: GridFunction, args: tuple[Any, ...]) -> Words:

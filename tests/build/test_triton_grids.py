@@ -76,6 +76,8 @@ def test_a_grid_counts_programs_which_may_be_clusters(driver_stub):
     grids = [launch.grid for launch in driver_stub.launches()]
     assert grids == [(10, 2, 1), (10, 1, 1), (6, 1, 1), (8, 1, 1), (10, 3, 1)]
     assert {launch.cluster for launch in driver_stub.launches()} == {(2, 1, 1)}
+    with pytest.raises(ValueError, match="beyond any device's limit"):
+        mod.free[2**62](*arguments)
 
 
 def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
@@ -87,9 +89,15 @@ def test_without_a_grid_callers_give_it_as_they_do_to_triton(driver_stub):
     grid = lambda meta: (kernels.triton.cdiv(meta["n"], meta["BLOCK"]), outside)  # noqa: E731
     mod.strided[grid](x, x, 1, 200)
     mod.strided[grid].call(x=x, out=x, stride=1, n=65)
+    mod.strided[grid](x, x, n=1, stride=1)
+    mod.strided[4](x, out=x, n=1, stride=1)
     assert [launch.grid[:2] for launch in driver_stub.launches()] == [
-        *((4, 1), (4, 2), (4, 3), (2, 3)),
+        *((4, 1), (4, 2), (4, 3), (2, 3), (1, 3), (4, 1)),
     ]
+    with pytest.raises(TypeError, match="strided: got 2 arguments, wanted 4: x, out, stride, n"):
+        mod.strided[grid](x, x)
+    with pytest.raises(TypeError, match="got an unknown argument 'm'"):
+        mod.strided[4](x, x, m=1)
     with pytest.raises(TypeError, match=r"strided: the launch has no grid: call strided\[grid\]"):
         mod.strided(x, x, 1, 200)
 
