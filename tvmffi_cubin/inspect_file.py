@@ -11,7 +11,7 @@ from . import elf, fatbin, ptx
 from .artifact import Artifact, EmbeddedBytes, open_artifact, read_artifact
 from .cubin import Cubin, Kernel
 from .host_elf import is_host_elf
-from .image_kind import FATBIN, LTOIR, describe
+from .image_kind import ELF, FATBIN, LTOIR, describe
 from .inspection import InspectedFunction, InspectedImage, Inspection
 
 __all__ = ["inspect"]
@@ -53,8 +53,10 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
     path = os.fspath(source)
     with open(path, "rb") as file:
         head = file.read(_HEAD)
-        if not is_host_elf(head):
-            return _inspect_bytes(str(path), head + file.read())
+        if not is_host_elf(head) or not file.seekable():
+            # What can be no image is refused by its beginning, however long it is.
+            is_none = b"\0" in head and not head.startswith((ELF, FATBIN, LTOIR))
+            return _inspect_bytes(str(path), head if is_none else head + file.read())
     try:
         with open_artifact(path) as artifact:
             return _artifact(str(path), artifact)

@@ -6,6 +6,7 @@ import json
 import random
 import struct
 import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -160,6 +161,20 @@ def test_an_image_is_inspected_from_bytes_and_as_a_cubin():
 def test_what_is_none_of_these_is_refused(source, error, text):
     with pytest.raises(error, match=text):
         tc.inspect(source)
+
+
+def test_a_large_file_that_is_no_image_is_not_read(here):
+    with open("large.bin", "wb") as file:
+        file.truncate(1 << 42)
+    with pytest.raises(ValueError, match="large.bin: not a cubin: it begins with 00 00"):
+        tc.inspect("large.bin")
+
+
+def test_a_module_is_read_from_a_pipe(module_so: Path):
+    command = [sys.executable, "-m", "tvmffi_cubin", "inspect", "/dev/stdin"]
+    data = module_so.read_bytes()
+    done = subprocess.run(command, input=data, capture_output=True, check=True)
+    assert "launches saxpy" in done.stdout.decode()
 
 
 def test_a_damaged_manifest_is_told(module_so: Path):
