@@ -106,8 +106,8 @@ def instance_failure(
     failed = [name for name in wanted if f"nv_mangled_name {name}\n" in error.log] or wanted
     listed = ", ".join(map(repr, failed[:8])) + (", ..." if len(failed) > 8 else "")
     return ValueError(
-        f"{listed}: no instance of the source's kernels, which are: {declared}. "
-        f"NVRTC says:\n{error.log}"
+        f"{listed}: no instance of the source's kernels, which are: {declared}; that of an "
+        f"embedded image is named with it, Launch(image=...). NVRTC says:\n{error.log}"
     )
 
 

@@ -1,5 +1,6 @@
 """Kernels of images that were made elsewhere: launched without a wrapper."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,19 @@ def test_a_cubin_with_signatures_needs_no_declaration(driver_stub, image):
         TypeError, match="argument 2 .x: const float..: got the int 1, wanted a tensor"
     ):
         mod.f(0.5, 1, y, 8)
+
+
+def test_an_instance_in_an_image_beside_sources_is_named_with_it(driver_stub):
+    text = "template <typename T> __global__ void wipe(T* x) {}"
+    image = tc.nvrtc.compile(text, arch="sm_90", name_expressions=["wipe<float>"]).image
+    own = 'extern "C" __global__ void own(int n) {}'
+    options = {"cuda_sources": own, "embed_cubin": {"other": image}, "arch": "sm_90"}
+    launch = tc.Launch(kernel="wipe<float>", grid=1, block=1)
+    with pytest.raises(ValueError, match=r"no instance of the source's .* Launch\(image=\.\.\.\)"):
+        tc.load_inline("m", functions={"wipe": launch}, **options)
+    launch = dataclasses.replace(launch, image="other")
+    mod = tc.load_inline("m", functions={"wipe": launch}, **options)
+    assert mod.wipe.signature == "wipe(float* arg0)"
 
 
 def test_signatures_hold_for_images_that_have_names(driver_stub, image):
