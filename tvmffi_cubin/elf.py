@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from math import prod
 
 from .cubin import Kernel, Parameter
-from .elf_file import ElfFile
+from .elf_file import NOBITS, ElfFile
 from .image_kind import describe
 
 __all__ = ["ParsedImage", "parse"]
 
 _ITEM = struct.Struct("<BBH")
+_SEGMENTS = struct.Struct("<32xQ16xH")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+# Section types from here on are CUDA's own; some stand for memory, of which no bytes are there.
+_CUDA_TYPES = 0x70000000
 
 _STT_FUNC, _STO_CUDA_ENTRY = 2, 0x10
 _OSABI_CUDA13 = 0x41
@@ -86,11 +90,22 @@ def parse(image: bytes | bytearray | memoryview) -> ParsedImage:
 
 class _Reader(ElfFile):
     def parse(self) -> ParsedImage:
+        self._check_whole()
         arch, number = self._arch()
         entries, names = self._symbols()
         usage = self._usage(names)
         kernels = tuple(self._kernel(name, usage.get(name, {}), number) for name in entries)
         return ParsedImage(arch, kernels, frozenset(names.values()), self.relocatable)
+
+    def _check_whole(self) -> None:
+        """Refuse what lies beyond the end: a driver is told no size, and would read on."""
+        offset, count = _SEGMENTS.unpack(self.take(0, _SEGMENTS.size, "the header"))
+        segments = self.take(offset, count * _SEGMENT.size, "the segment table") if count else b""
+        for segment in _SEGMENT.iter_unpack(segments):
+            self.check_inside(segment[2], segment[5], "a segment")
+        for section in self.rows:
+            if section.type != NOBITS and section.type < _CUDA_TYPES:
+                self.check_inside(section.offset, section.size, "a section")
 
     def _arch(self) -> tuple[str, int]:
         if self.osabi >= _OSABI_CUDA13:

@@ -74,6 +74,14 @@ class ElfFile:
         self.flags: int = header[7]
         self.sections = self._sections(header[6], header[12], header[13])
 
+    def check_inside(self, offset: int, size: int, what: str) -> None:
+        """Raise ValueError where bytes lie outside of the image; `what` names them."""
+        if offset + size > len(self.data):
+            raise ValueError(
+                f"corrupt {self.what}: {what} ends at byte {offset + size}, but the image has "
+                f"{len(self.data)}: it is truncated or damaged"
+            )
+
     def take(self, offset: int, size: int, what: str) -> bytes:
         """Return bytes of the image.
 
@@ -82,12 +90,7 @@ class ElfFile:
         ValueError
             They lie outside of it, or too many were read by now; `what` names them.
         """
-        if offset + size > len(self.data):
-            end = offset + size
-            raise ValueError(
-                f"corrupt {self.what}: {what} ends at byte {end}, but the image has "
-                f"{len(self.data)}: it is truncated or damaged"
-            )
+        self.check_inside(offset, size, what)
         self.budget -= size
         if self.budget < 0:
             raise ValueError(f"corrupt {self.what}: its sections overlap")

@@ -58,6 +58,12 @@ def test_the_architecture_is_read_with_its_suffix(compiled):
     assert elf.parse(compiled.image).arch == compiled.arch
 
 
+def test_wherever_an_image_is_cut_off_it_is_refused(image):
+    for size in {*range(0, len(image), 97), *range(len(image) - 400, len(image))}:
+        with pytest.raises(ValueError, match="truncated|not a cubin"):
+            elf.parse(image[:size])
+
+
 def test_resources_are_what_the_assembler_reports(compiled):
     kernels = {kernel.name: kernel for kernel in compiled.kernels}
     reported = {match[1]: match for match in REPORT.finditer(compiled.log)}

@@ -155,6 +155,17 @@ def test_a_truncated_image_says_so(share):
         elf.parse(data[: int(len(data) * share)])
 
 
+def test_a_section_that_nobody_reads_lies_inside_too():
+    data = bytearray(Image([Entry("k")], extra={".text.dead": bytes(64)}).build())
+    (table,) = struct.unpack_from("<Q", data, 40)
+    (count,) = struct.unpack_from("<H", data, 60)
+    rows = [table + 64 * index for index in range(count)]
+    (dead,) = (row for row in rows if struct.unpack_from("<Q", data, row + 32) == (64,))
+    struct.pack_into("<Q", data, dead + 24, len(data) - 63)
+    with pytest.raises(ValueError, match=r"a section ends at byte \d+, .* truncated or damaged"):
+        elf.parse(bytes(data))
+
+
 def test_a_gap_in_the_parameters_is_corrupt():
     with pytest.raises(ValueError, match="kernel 'k' has gaps in its parameter list"):
         kernel_of(Entry("k", kparam(1, 8, 8)))
