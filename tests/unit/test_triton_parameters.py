@@ -94,6 +94,27 @@ def test_descriptors_have_their_own_maps_in_order():
             "'t_0' would be two parameters",
         ),
         (facts(Argument("const", (0,), "i32")), (4,), "'const' is a word of C.. that no parameter"),
+        (
+            facts(Argument("x", (0,), "tensordesc<i32[8]>", options=Options("nan"))),
+            (8, 8, 8, 1, 1, 4, 8),
+            r"padding\['x'\] is 'nan', and tensordesc<i32\[8\]> has none: it is no float",
+        ),
+        (
+            facts(
+                Argument("x", (0,), "tensordesc<fp8e5[16,8]>", options=Options("nan")),
+                metas=[{**TILED, "elem_type": 0}],
+            ),
+            (128, 4, 4, 8, 8),
+            r"padding\['x'\] is 'nan', and maps of tensordesc<fp8e5\[16,8\]> have none",
+        ),
+        (
+            facts(
+                Argument("x", (0,), "tensordesc<fp32[8]>", options=Options(tf32=True)),
+                version="3.6.0",
+            ),
+            (8, 8, 8, 1, 4, 8),
+            "round_f32_to_tf32: 'x' cannot be rounded by a kernel without tensor maps",
+        ),
         (facts(metas=[TILED]), (), "Triton tells of 1 tensor maps, the function has 0"),
         (
             facts(Argument("x", (0,), "tensordesc<fp32[16,8]>"), metas=[{**TILED, "is_im2col": 1}]),

@@ -39,12 +39,19 @@ def mapped(argument: Argument, meta: dict[str, Any], version: tuple[int, int]) -
             f"argument {argument.name!r} is an im2col descriptor, and none is made here"
         )
     name, is_padded = argument.name, bool(meta["fp4_padded"])
+    dtype = _data_type(argument, int(meta["elem_type"]), is_padded=is_padded)
+    is_nan = argument.options.padding == "nan"
+    if is_nan and "float" not in dtype:
+        raise ValueError(
+            f"padding[{name!r}] is 'nan', and maps of {argument.type} have none: their elements "
+            f"are {dtype} to the driver"
+        )
     map_ = TensorMap(
         box_dim=tuple(meta["block_size"]),
         swizzle=_word(SWIZZLES, meta["swizzle"]),
         l2_promotion="128B",
-        oob_fill="nan" if argument.options.padding == "nan" else "zeros",
-        dtype=_data_type(argument, int(meta["elem_type"]), is_padded=is_padded),
+        oob_fill="nan" if is_nan else "zeros",
+        dtype=dtype,
     )
     # Before 3.7 the shape that a kernel got was the map's, which counts values and not bytes.
     doubled = is_padded and version < (3, 7)
@@ -52,8 +59,23 @@ def mapped(argument: Argument, meta: dict[str, Any], version: tuple[int, int]) -
 
 
 def decomposed(argument: Argument, version: tuple[int, int]) -> list[Piece]:
-    """Return the parameters of a descriptor for devices without tensor maps."""
+    """Return the parameters of a descriptor for devices without tensor maps.
+
+    Raises
+    ------
+    ValueError
+        It is to be read in a way that the kernel knows nothing of.
+    """
     kind, name, options = _kind(argument), argument.name, argument.options
+    if options.padding == "nan" and not kind.element.startswith(("fp", "bf")):
+        raise ValueError(
+            f"padding[{name!r}] is 'nan', and {argument.type} has none: it is no float"
+        )
+    if options.tf32 and version < (3, 7):
+        raise ValueError(
+            f"round_f32_to_tf32: {name!r} cannot be rounded by a kernel without tensor maps that a "
+            "Triton before 3.7 has compiled"
+        )
     flags = [Piece(f"{name}_nan", "bool", options.padding == "nan")]
     if version >= (3, 7):
         flags.append(Piece(f"{name}_tf32", "bool", options.tf32))
