@@ -195,6 +195,10 @@ def test_what_heuristics_compute_is_to_be_given():
         tc.triton.compile(wrapped, signature, arch="sm_90")
     launch = tc.triton.compile(wrapped, signature, constexprs={"BLOCK": 64}, arch="sm_90")
     assert launch.params == "float* x, float* y, float* out, int32_t n"
+    wrapped = triton.heuristics({"num_warps": lambda args: 8})(kernels.add)
+    with pytest.raises(TypeError, match=r'give its value, as in options=\{"num_warps": ...\}'):
+        tc.triton.compile(wrapped, signature + ", 64", arch="sm_90")
+    assert tc.triton.compile(wrapped, signature + ", 64", num_warps=8, arch="sm_90").block == (256,)
 
 
 # What is imported when

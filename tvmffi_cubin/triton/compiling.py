@@ -95,16 +95,18 @@ def compile(  # noqa: A001 - as Triton's own is called
     target = gpu_target(triton, arch)
     backend = triton.compiler.make_backend(target)
     fixed = _merged("constexprs", unwrapped.constexprs, constexprs)
-    for name in unwrapped.computed:
-        if name not in fixed:
-            raise TypeError(
-                f"{unwrapped.fn.__name__}: {name!r} is computed by a heuristic at each launch of "
-                f'Triton\'s; give its value, as in constexprs={{"{name}": ...}}'
-            )
-    wanted = specialise(triton, unwrapped.fn, backend, signature, fixed)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
     own = {name: value for name, value in own.items() if value is not None}
     settings = _merged("options", unwrapped.options, _merged("options", options, own))
+    for name in unwrapped.computed:
+        is_argument = name in unwrapped.fn.arg_names
+        if name not in (fixed if is_argument else settings):
+            where = "constexprs" if is_argument else "options"
+            raise TypeError(
+                f"{unwrapped.fn.__name__}: {name!r} is computed by a heuristic at each launch of "
+                f'Triton\'s; give its value, as in {where}={{"{name}": ...}}'
+            )
+    wanted = specialise(triton, unwrapped.fn, backend, signature, fixed)
     parsed = parse_options(triton, unwrapped.fn, backend, settings)
     kernel = run_compiler(triton, unwrapped.fn, wanted, target, parsed)
     facts = read_facts(kernel, fixed=wanted.fixed, descriptors=wanted.descriptors)

@@ -22,7 +22,7 @@ class Unwrapped:
     options : mapping of str to object
         Options from the configuration.
     computed : tuple of str
-        Arguments that heuristics would compute at each launch.
+        Arguments and options that heuristics would compute at each launch.
     """
 
     fn: Any
