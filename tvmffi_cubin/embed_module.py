@@ -25,6 +25,8 @@ def embed_module(
     name: str | None = None,
     file: Path | None = None,
     functions: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (),
+    arch: str | Sequence[str] | None = None,
+    ptx: str | None = None,
 ) -> str:
     """Build a module from images; return what was made, as text.
 
@@ -41,6 +43,8 @@ def embed_module(
     functions : sequence of (str, sequence of (str, str))
         Further ones: names, and the fields of their launch as text. Default: where there are no
         functions at all, every kernel.
+    arch, ptx
+        As in `build_inline`.
 
     Raises
     ------
@@ -58,6 +62,8 @@ def embed_module(
         functions=wanted or None,
         embed_cubin=named,
         output=output,
+        arch=arch,
+        ptx=ptx,
     )
     return inspect(made).text()
 

@@ -128,6 +128,20 @@ def test_without_functions_every_kernel_is_one_by_the_sizes_of_its_parameters(
     assert (launch.grid, launch.values("Pi")) == ((2, 1, 1), (x.data_ptr, 8))
 
 
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        (["--arch", "sm_90"], {"sm_90": "cubin"}),
+        (["--arch", "sm_80,sm_90"], {"sm_80, sm_90": "fatbin"}),
+        (["--ptx", "keep"], {"compute_80": "ptx"}),
+    ],
+)
+def test_ptx_is_assembled_or_kept(options: list[str], kinds: dict[str, str]):
+    Path("k.ptx").write_bytes(tc.nvrtc.compile(SOURCE, arch="compute_80").image)
+    assert main(["embed", "k.ptx", "-o", "libk.so", *options]) == 0
+    assert {x.arch: x.kind for x in tc.inspect("libk.so").images} == kinds
+
+
 def test_an_object_is_made_as_well():
     assert main(["embed", "k.cubin", "-o", "k.o", *SAXPY]) == 0
     assert tc.inspect("k.o").kind == "object"
@@ -172,6 +186,7 @@ def test_what_cannot_be_is_one_line(arguments: str, text: str, capsys):
         ("k.cubin -o libk.so --grid 1", "--grid belongs to a function"),
         ("--cubin k.cubin --output-obj k.o", "an object needs --output-obj, --cubin and --name"),
         ("--cubin k.cubin --output-obj k.o --name k --function f", "an object takes no functions"),
+        ("--cubin k.cubin --output-obj k.o --name k --ptx keep", "--ptx are for a module"),
     ],
 )
 def test_what_is_missing_is_told_with_the_usage(arguments: str, text: str, capsys):

@@ -31,6 +31,10 @@ _LAUNCH = (
     ("--image", "image", "NAME", "the image that has the kernel, where there are several"),
 )
 
+_MODULE: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("--arch", {"action": "append"}, "what PTX is assembled for, as of compile"),
+    ("--ptx", {"choices": ("assemble", "keep")}, "keep PTX as text, which the driver compiles"),
+)
 _OBJECT: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
     ("--input-obj", "FILE", Path, "the object that the compiler made; default: an empty one"),
     ("--output-obj", "FILE", Path, "the object to write"),
@@ -68,6 +72,8 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="the module to make: libk.so, or k.o"
     )
+    for option, kind, help_ in _MODULE:
+        parser.add_argument(option, help=help_, **kind)
     help_ = "functions and their launches, a table each, as TOML or, in a .json, JSON"
     parser.add_argument("--functions", dest="file", type=Path, metavar="FILE", help=help_)
     help_ = "a function to export; may be repeated"
@@ -100,6 +106,7 @@ def _run(options: argparse.Namespace) -> int:
         options.parser.error("--machine is for an object without --input-obj")
     if not options.images or options.output is None:
         options.parser.error("give an image and -o, or --cubin, --output-obj and --name")
+    from ..arch import split
     from ..embed_module import embed_module
 
     made = embed_module(
@@ -108,6 +115,8 @@ def _run(options: argparse.Namespace) -> int:
         name=options.name,
         file=options.file,
         functions=options.functions or (),
+        arch=None if options.arch is None else split(",".join(options.arch)),
+        ptx=options.ptx,
     )
     print(made)
     return 0
@@ -118,6 +127,8 @@ def _object(options: argparse.Namespace) -> int:
         options.parser.error("an object needs --output-obj, --cubin and --name")
     if options.images or options.output or options.functions or options.file:
         options.parser.error("an object takes no functions: they are for a module")
+    if options.arch or options.ptx:
+        options.parser.error("an object gets its image as it is: --arch and --ptx are for a module")
     if options.machine and options.input_obj:
         options.parser.error("--machine is for an object without --input-obj")
     from ..embed_file import embed_file
