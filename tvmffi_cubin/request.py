@@ -182,14 +182,7 @@ def make_request(
     TypeError, ValueError
         One is wrong; the message names it.
     """
-    cuda_cflags = flags("extra_cuda_cflags", extra_cuda_cflags)
-    if cuda_cflags:
-        from .link_options import take_out
-
-        cuda_cflags, asked = take_out(cuda_cflags)
-        lto = asked if lto is None else lto
-    if not isinstance(lto, bool | None):
-        raise TypeError(f"lto is True or False, got {lto!r}")
+    cuda_cflags, lto = _cuda_flags(extra_cuda_cflags, lto)
     if ptx not in (None, *_PTX):
         raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {ptx!r}")
     name, files = file_name("name", name), files or SourceFiles()
@@ -207,7 +200,7 @@ def make_request(
         include_paths=folders("extra_include_paths", extra_include_paths),
         images=images,
         device_libraries=read_libraries(device_libraries),
-        lto=bool(lto),
+        lto=lto,
         ptx=ptx or _PTX[0],
         bound_params=module_params(bound_params),
         output=f"{name}.so" if output is None else _output(output),
@@ -216,6 +209,19 @@ def make_request(
     )
     _check_sources(request)
     return request
+
+
+def _cuda_flags(value: Any, lto: Any) -> tuple[tuple[str, ...], bool]:
+    """Return the flags of device code, and whether it is optimised when it is linked."""
+    given = flags("extra_cuda_cflags", value)
+    if given:
+        from .link_options import take_out
+
+        given, asked = take_out(given)
+        lto = asked if lto is None else lto
+    if not isinstance(lto, bool | None):
+        raise TypeError(f"lto is True or False, got {lto!r}")
+    return given, bool(lto)
 
 
 def _host_flags(what: str, value: Any) -> tuple[str, ...]:
