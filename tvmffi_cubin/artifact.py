@@ -155,6 +155,9 @@ def _read(file: HostElf) -> Artifact:
     known = {image.offset for image in embedded}
     # Of an object the notes are not relocated; and images may have been embedded by other tools.
     embedded += [image for image in _symbol_images(file) if image.offset not in known]
+    # Linkers may fold equal ones; those of a crafted file may overlap at will, and each is read.
+    if sum(image.size for image in embedded) > 16 * len(file.data):
+        raise ValueError("corrupt ELF file: its images overlap")
     exports = tuple(_exports(file))
     return Artifact(_joined(manifests), tuple(embedded), exports, file.is_object, file.data)
 

@@ -24,7 +24,7 @@ _LOAD, _PT_NOTE = 1, 4
 _SHT_NOTE = 7
 _CUDA = EM_CUDA.to_bytes(2, "little")
 # Each address is looked up in all of them; real files have a dozen.
-_MOST_SEGMENTS = 1000
+_MOST_SEGMENTS = 100
 _UNDEFINED, _FIRST_SPECIAL = 0, 0xFF00
 
 

@@ -163,6 +163,27 @@ def test_what_is_none_of_these_is_refused(source, error, text):
         tc.inspect(source)
 
 
+def with_images(count: int) -> bytes:
+    """Return a shared object whose notes tell of images that are all its first 4,096 bytes."""
+    notes = b""
+    for number in range(count):
+        owner = struct.pack("<III", 13, 20, 0x102) + b"tvmffi_cubin".ljust(16, b"\0")
+        distance = -4096 - len(notes) - len(owner)
+        notes += owner + struct.pack("<qQ4s", distance, 4096, b"k%d" % number)
+    size = 4096 + len(notes)
+    ident = b"\x7fELF\2\1\1" + bytes(9)
+    header = struct.pack("<16sHHIQQQIHHHHHH", ident, 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    load = struct.pack("<IIQQQQQQ", 1, 4, 0, 0, 0, size, size, 1)
+    note = struct.pack("<IIQQQQQQ", 4, 4, 4096, 4096, 0, len(notes), len(notes), 4)
+    return (header + load + note).ljust(4096, b"\0") + notes
+
+
+def test_images_that_overlap_are_refused():
+    assert len(tc.inspect(with_images(1)).images) == 1
+    with pytest.raises(ValueError, match="corrupt ELF file: its images overlap"):
+        tc.inspect(with_images(90))
+
+
 def test_a_large_file_that_is_no_image_is_not_read(here):
     with open("large.bin", "wb") as file:
         file.truncate(1 << 42)
