@@ -65,6 +65,7 @@ thread.join()
 """
 
 INTERRUPTED = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have it ignored behind an &
 inside, forked = threading.Event(), threading.Event()
 def work():
     with not_forking():
