@@ -104,13 +104,16 @@ inline int EvaluateScratch(const LaunchSite& site, const ScratchPlan& plan,
                            const CUlaunchConfig& config, Evaluation* evaluation, int64_t* bytes) {
   int64_t fixed = plan.bytes, per_block = plan.bytes_per_block;
   if (plan.evaluate != nullptr) plan.evaluate(evaluation, &fixed, &per_block);
-  const int64_t blocks =
-      evaluation->Mul(evaluation->Mul(config.gridDimX, config.gridDimY), config.gridDimZ);
-  *bytes = evaluation->Add(fixed, evaluation->Mul(per_block, blocks));
-  evaluation->Done(plan.name, *bytes);
   if (evaluation->failure != nullptr) return FailEvaluation(site, *evaluation);
+  int64_t total = per_block;
+  bool overflows = false;
+  const int64_t counts[] = {config.gridDimX, config.gridDimY, config.gridDimZ};
+  for (const int64_t count : counts) {
+    overflows |= __builtin_mul_overflow(total, count, &total);
+  }
+  overflows |= __builtin_add_overflow(total, fixed, bytes);
   constexpr int64_t kMost = INT64_C(1) << 48;
-  if (fixed >= 0 && per_block >= 0 && *bytes <= kMost) return 0;
+  if (!overflows && fixed >= 0 && per_block >= 0 && *bytes <= kMost) return 0;
   return Fail("ValueError",
               "%s: scratch memory for %s: bytes is %lld, bytes_per_block %lld: wanted "
               "0 or more of each, and together at most 2^48 bytes",
