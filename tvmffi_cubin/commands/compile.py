@@ -15,6 +15,21 @@ from ..kernel_table import kernel_table
 __all__ = ["add_to"]
 
 TYPES = (*KINDS, "fatbin")
+_REPEATED = (
+    (("-I",), "include_paths", "FOLDER", "search FOLDER for headers; may be repeated"),
+    (
+        ("-e", "--name-expression"),
+        "name_expressions",
+        "NAME",
+        'a template instance to compile, such as "fill<float, 4>"; may be repeated',
+    ),
+    (
+        ("--option",),
+        "options",
+        "OPTION",
+        "an option for NVRTC, as in --option=-use_fast_math; may be repeated",
+    ),
+)
 
 
 def add_to(commands: Any) -> None:
@@ -41,31 +56,10 @@ def add_to(commands: Any) -> None:
         help="such as sm_90a, or compute_90 for PTX; several, repeated or separated by commas, "
         "give a fatbin; default: that of the current device",
     )
-    parser.add_argument(
-        "-I",
-        dest="include_paths",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="search FOLDER for headers; may be repeated",
-    )
-    parser.add_argument(
-        "-e",
-        "--name-expression",
-        dest="name_expressions",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help='a template instance to compile, such as "fill<float, 4>"; may be repeated',
-    )
-    parser.add_argument(
-        "--option",
-        dest="options",
-        action="append",
-        default=[],
-        metavar="OPTION",
-        help="an option for NVRTC, as in --option=-use_fast_math; may be repeated",
-    )
+    for names, dest, metavar, help_ in _REPEATED:
+        parser.add_argument(
+            *names, dest=dest, action="append", default=[], metavar=metavar, help=help_
+        )
     parser.add_argument(
         "--target-type",
         default="cubin",
