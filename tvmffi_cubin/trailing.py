@@ -43,6 +43,7 @@ def with_declared(where: str, ref: KernelRef, trailing: Sequence[ModuleParam]) -
     """
     own = own_count(ref.kernel, ref.display, trailing)
     params = list(ref.params or ())
+    _check_order(where, [param.name for param in params[own:]], trailing)
     for index, param in enumerate(trailing, own):
         declared, size = declared_type(param), ref.kernel.params[index].size
         if declared is None:
@@ -62,6 +63,16 @@ def with_declared(where: str, ref: KernelRef, trailing: Sequence[ModuleParam]) -
             )
         params[index] = replace(real, type=declared)
     return replace(ref, params=tuple(params)) if params else ref
+
+
+def _check_order(where: str, names: Sequence[str], trailing: Sequence[ModuleParam]) -> None:
+    """Refuse names in another order than the kernel has them; of one type, they would be mixed."""
+    for name, param in zip(names, trailing, strict=False):
+        if param.name != name and param.name in names:
+            raise ValueError(
+                f"{where}: bound_params names {param.name!r} where the kernel has {name!r}: give "
+                f"them in the kernel's order, {', '.join(names)}"
+            )
 
 
 def declared_with(

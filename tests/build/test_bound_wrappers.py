@@ -372,6 +372,15 @@ class TestABuild:
             build(kernels, bound_params=params, functions=functions)
         assert message in str(error.value)
 
+    def test_of_kernels_that_have_them_in_another_order_is_refused(self):
+        source = 'extern "C" __global__ void k(float* x, unsigned seed, unsigned limit) {}'
+        with pytest.raises(ValueError) as error:
+            tc.build_inline("mixed", source, bound_params=["limit", "seed"], arch="sm_90")
+        assert str(error.value) == (
+            "function 'k', kernel 'k': bound_params names 'limit' where the kernel has 'seed': "
+            "give them in the kernel's order, seed, limit"
+        )
+
     @pytest.mark.parametrize(
         ("params", "kind", "message"),
         [
