@@ -113,6 +113,17 @@ def test_the_first_instance_whose_assumptions_hold_is_launched(module, driver_st
     assert names == ["fast", "slow", "slow"]
 
 
+def test_a_value_that_no_instance_was_compiled_for_is_a_value_error(driver_stub, x):
+    launches = [
+        Launch(kernel=k, multiple_of={"n": n}, **SHAPE) for k, n in (("fast", 8), ("slow", 4))
+    ]
+    mod = tc.load_inline("unfit", SOURCE, functions={"k": Dispatch(launches)}, arch="sm_90")
+    with pytest.raises(ValueError, match=r"\(n\): got the int 6, wanted a multiple of 8"):
+        mod.k(x, 6)
+    with pytest.raises(TypeError, match=r"\(n\): got a str, wanted an int"):
+        mod.k(x, "6")
+
+
 def test_of_several_launches_all_assumptions_hold(module, x):
     with pytest.raises(ValueError, match="wanted a multiple of 32"):
         module.several(x, 4)

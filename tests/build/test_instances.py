@@ -99,7 +99,7 @@ def test_an_instance_of_several_launches_runs_them_all_or_none(instances, driver
     assert [x.grid[0] for x in driver_stub.launches()] == [3, 4]
     assert driver_stub.launches()[1].values("PP") == (t.data_ptr, y.data_ptr)
     assert launched() == ["first", "second"]
-    with pytest.raises(TypeError, match="the condition 'n > 0' does not hold"):
+    with pytest.raises(ValueError, match="the condition 'n > 0' does not hold"):
         instances.pipeline(t, 0, y)
     wide = cuda_array(driver_stub, 4, "float64")
     instances.pipeline(wide, 0, wide)
@@ -111,7 +111,7 @@ def test_a_condition_that_has_no_value_does_not_hold(instances, driver_stub):
     instances.guarded(x, 6, 3)
     instances.guarded(x, 1001, 10)
     assert len(driver_stub.launches()) == 2
-    with pytest.raises(TypeError) as error:
+    with pytest.raises(ValueError) as error:
         instances.guarded(x, 2**20, 0)
     _, one, two, three = str(error.value).split("\n")
     assert one.endswith(": the condition 'm != 0 and n % m == 0' does not hold")

@@ -75,12 +75,13 @@ struct Message {
   }
 };
 
-/*! \brief Says why an instance does not fit. */
+/*! \brief Says why an instance does not fit, and which kind of error that is by itself. */
 __attribute__((noinline, cold)) inline Text DescribeMisfit(const Instance& instance,
                                                            const TVMFFIAny* args, int num_args,
-                                                           Argument* arguments) {
+                                                           Argument* arguments, const char** kind) {
   const FunctionPlan& function = instance.function;
   Text text;
+  *kind = "TypeError";
   if (num_args != function.num_params) {
     snprintf(text.chars, sizeof(text.chars), "wanted %d arguments, got %d", function.num_params,
              num_args);
@@ -91,7 +92,7 @@ __attribute__((noinline, cold)) inline Text DescribeMisfit(const Instance& insta
     const Problem problem = Convert(param, args[i], &arguments[i]);
     if (problem == Problem::kNone) continue;
     Text reason;
-    DescribeProblem(param, args[i], problem, &reason);
+    *kind = DescribeProblem(param, args[i], problem, &reason);
     snprintf(text.chars, sizeof(text.chars), "argument %d (%.60s): %.230s", i + 1, param.name,
              reason.chars);
     return text;
@@ -101,19 +102,24 @@ __attribute__((noinline, cold)) inline Text DescribeMisfit(const Instance& insta
   if (instance.when != nullptr && CheckDevices(function, arguments, &device) == 0 &&
       EvaluateWhen(instance, arguments, device.device, &evaluation) == 0 &&
       evaluation.failure != nullptr) {
+    *kind = "ValueError";
     snprintf(text.chars, sizeof(text.chars), "the condition '%.200s' %s", evaluation.where,
              evaluation.failure);
   }
   return text;
 }
 
-/*! \brief Raises that no instance fits: what came, and each instance with what is in its way. */
+/*!
+ * \brief Raises that no instance fits: what came, and each instance with what is in its way. A
+ * ValueError, where the types are those of some instance.
+ */
 __attribute__((noinline, cold)) inline int FailToFit(const DispatchPlan& function,
                                                      const TVMFFIAny* args, int num_args,
                                                      Argument* arguments) {
   constexpr size_t kForArguments = sizeof(Message::chars) * 3 / 4;
   constexpr size_t kForTheRest = 64;
   Message message;
+  const char* kind = "TypeError";
   message.Add(0, "%.200s: no instance fits (%s", function.name, num_args ? "" : "no arguments");
   for (int i = 0; i < num_args; ++i) {
     const char* comma = i == 0 ? "" : ", ";
@@ -125,13 +131,15 @@ __attribute__((noinline, cold)) inline int FailToFit(const DispatchPlan& functio
   message.Add(0, "):");
   for (int i = 0; i < function.num_instances; ++i) {
     const Instance& instance = function.instances[i];
-    const Text reason = DescribeMisfit(instance, args, num_args, arguments);
+    const char* own = nullptr;
+    const Text reason = DescribeMisfit(instance, args, num_args, arguments, &own);
+    if (strcmp(own, "ValueError") == 0) kind = own;
     if (!message.Add(kForTheRest, "\n  %.400s: %s", instance.signature, reason.chars)) {
       message.Add(0, "\n  and %d more", function.num_instances - i);
       break;
     }
   }
-  TVMFFIErrorSetRaisedFromCStr("TypeError", message.chars);
+  TVMFFIErrorSetRaisedFromCStr(kind, message.chars);
   return -1;
 }
 
