@@ -16,6 +16,8 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 def example(driver_stub, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_90")
     monkeypatch.syspath_prepend(EXAMPLES)
+    # The example's own module of that name is meant, and not the package of the tests.
+    monkeypatch.delitem(sys.modules, "gpu", raising=False)
     spec = importlib.util.spec_from_file_location("instrument", EXAMPLES / "instrument_blocks.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
