@@ -32,6 +32,7 @@ from .map_binding import MAPPED_TENSOR, bind_map, mapped_tensor
 from .scope import Scope
 from .scratch import Scratch
 from .scratch_binding import bind_scratch
+from .target_binding import bind_target, check_targets
 from .trailing import launch_with
 
 __all__ = ["bind"]
@@ -66,6 +67,7 @@ def bind(
     prepared = [binder.prepare(launch, ref) for launch, ref in launches]
     bound = tuple(binder.bind(*item) for item in prepared)
     binder.exempt_maps(bound)
+    check_targets(f"function {name!r}", bound)
     given = [x for launch in bound for x in launch.sources if isinstance(x, BoundParam)]
     slots = merged(given, f"function {name!r}")
     return Function(name, tuple(binder.exported.values()), bound, doc, slots)
@@ -126,7 +128,9 @@ class _Binder:
             self.exported[name] = replace(self.exported[name], strided=True)
         note_assumptions(self.exported, launch, self.where(ref))
         when = _condition(scope, "when", launch.when) if launch.when else None
-        return BoundLaunch(launch, ref, sources, figures, when, tuple(_carried(scope, launch)))
+        target = bind_target(launch, scope)
+        carried = tuple(_carried(scope, launch))
+        return BoundLaunch(launch, ref, sources, figures, when, carried, target)
 
     def exempt_maps(self, bound: Sequence[BoundLaunch]) -> None:
         """Let tensors have any strides that kernels know by their maps alone."""

@@ -24,6 +24,7 @@ _INCLUDES = {
     "bound": "\n#include <tvmffi_cubin/bound_state.h>",
     "maps": "\n#include <tvmffi_cubin/launcher/tensor_map_plan.h>",
     "scratch": "\n#include <tvmffi_cubin/launcher/scratch_plan.h>",
+    "target": "\n#include <tvmffi_cubin/launcher/target_plan.h>",
 }
 
 
@@ -129,7 +130,7 @@ def _more(functions: Sequence[Function | Dispatched], slots: Sequence[object]) -
     launches = [bound for function in functions for bound in function.launches]
     if slots:
         yield _INCLUDES["bound"]
-    for kind in ("maps", "scratch"):
+    for kind in ("maps", "scratch", "target"):
         if any(getattr(bound, kind) for bound in launches):
             yield _INCLUDES[kind]
 

@@ -27,6 +27,7 @@ __all__ = [
     "Requirement",
     "Scratched",
     "Source",
+    "Target",
 ]
 
 
@@ -88,6 +89,20 @@ class Carried:
 
     field: str
     values: tuple[int | Formula | Requirement, ...]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the launches of a function go, as far as that is not the caller's or the tensors'.
+
+    Attributes
+    ----------
+    stream, device : int, Formula or None
+        The stream's handle, an address where it is that of a pointer; the device's ordinal.
+    """
+
+    stream: int | Formula | None
+    device: int | Formula | None
 
 
 @dataclass(frozen=True)
@@ -200,6 +215,8 @@ class BoundLaunch:
         What must hold for the launch.
     attributes : tuple of Carried
         What it carries; further ones, by number, are the launch's own.
+    target : Target or None
+        Where it goes: the same for all launches of a function.
     """
 
     launch: Launch
@@ -208,6 +225,7 @@ class BoundLaunch:
     figures: Mapping[str, int | Formula]
     when: Requirement | None = None
     attributes: tuple[Carried, ...] = ()
+    target: Target | None = None
 
     @property
     def maps(self) -> tuple[Mapped, ...]:
@@ -243,6 +261,11 @@ class Function:
     launches: tuple[BoundLaunch, ...]
     doc: str = ""
     slots: tuple[BoundParam, ...] = ()
+
+    @property
+    def target(self) -> Target | None:
+        """Where its launches go, where that is said."""
+        return self.launches[0].target
 
     @property
     def signature(self) -> str:

@@ -21,6 +21,7 @@ from .function import (
     Scratched,
 )
 from .scratch_text import scratch_reads, scratch_text
+from .target_text import target_text
 from .tensor_map_text import map_reads, map_text
 
 __all__ = [
@@ -109,6 +110,8 @@ def tables_text(
         evaluate = f"evaluate_{launch}" if body else "nullptr"
         plans.append(_plan_row(launch, bound, kernels[bound.kernel.key], evaluate))
     tables.append(f"constexpr LaunchPlan launches_{label}[] = {{\n" + "\n".join(plans) + "\n};")
+    if function.target is not None:
+        tables.append(target_text(label, function.target, numbers))
     return "\n".join(tables)
 
 
@@ -124,9 +127,11 @@ def plan_text(label: str, function: Function) -> str:
         str(sum(len(bound.maps) for bound in function.launches)),
         str(sum(bound.num_attributes for bound in function.launches)),
         str(sum(len(bound.scratch) for bound in function.launches)),
-        *(["&__tvmffi_cubin_bound"] if function.slots else []),
     )
-    return f"{{{', '.join(cells)}}}"
+    bound = "&__tvmffi_cubin_bound" if function.slots else "nullptr"
+    more = [bound] if function.slots or function.target else []
+    more += [f"&target_{label}"] if function.target else []
+    return f"{{{', '.join((*cells, *more))}}}"
 
 
 def positions(function: Function) -> dict[str, int]:

@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from . import expr
 from .assumptions import checked_multiples, checked_values
-from .bound import Bound
 from .cubin import Cubin
-from .figures import Figure, Flag, check_condition, check_figure, dimensions, is_unordered, plain
+from .figures import Figure, Flag, check_condition, check_figure, dimensions, plain
+from .launch_args import checked_args, checked_names
 from .launch_attributes import ATTRIBUTES, RAW, checked
 from .launch_meta import check_meta
-from .scratch import Scratch
-from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from .dispatch import Dispatch
@@ -25,8 +22,6 @@ __all__ = ["Constant", "Launch"]
 
 Constant = bool | int | float | bytes | None
 """A constant for a kernel parameter."""
-
-_ARGS = (bool, int, float, bytes, TensorMap, Scratch, Bound)
 
 
 @dataclass(frozen=True)
@@ -96,6 +91,13 @@ class Launch:
         finds in its mapping beside the arguments.
     blocks_per_program : int
         Blocks in x for each that a caller's ``mod.k[grid]`` counts; a launch without a grid alone.
+    stream : str or int, optional
+        The ``CUstream`` to launch on, as an expression that gives its handle, such as the name of
+        an int64 or ``void*`` parameter; 0 is CUDA's legacy default stream. ``k.on(stream)`` comes
+        before it. Default: the caller's current stream. All launches of a function name the same.
+    device : str or int, optional
+        The ordinal of the device to launch on. One that is not the tensors' is a ValueError.
+        Default: the tensors' device, without tensors the current one. The same for all launches.
     image : str, bytes, Cubin or pathlib.Path, optional
         Which image has the kernel: the name of one in `embed_cubin`, or ``"kernels"``, that of the
         device sources; or an image, which is then embedded, the file of one as a ``Path``. Needed
@@ -131,6 +133,8 @@ class Launch:
     equal_to: Mapping[str, int] | None = field(default=None, hash=False)
     meta: Mapping[str, Any] | None = field(default=None, hash=False)
     blocks_per_program: int = 1
+    stream: Figure | None = None
+    device: Figure | None = None
 
     def __post_init__(self) -> None:
         if self.grid is not None and self.block is None:
@@ -145,8 +149,8 @@ class Launch:
         check_meta(self.meta, self.blocks_per_program, is_free=self.callers_grid is not None)
         _set(self, "dynamic_smem_bytes", plain(self.dynamic_smem_bytes))
         check_figure("Launch: dynamic_smem_bytes", self.dynamic_smem_bytes)
-        _set(self, "args", _checked_args(self.args))
-        _set(self, "strided", _names("strided", self.strided))
+        _set(self, "args", checked_args(self.args))
+        _set(self, "strided", checked_names("strided", self.strided))
         if self.multiple_of is not None:
             _set(self, "multiple_of", checked_multiples("Launch: multiple_of", self.multiple_of))
         if self.equal_to is not None:
@@ -166,6 +170,11 @@ class Launch:
             value = getattr(self, name)
             if value is not None:
                 _set(self, name, checked(name, value, where="Launch"))
+        for name, most in (("stream", 2**63 - 1), ("device", 2**31 - 1)):
+            value = plain(getattr(self, name))
+            if value is not None:
+                check_figure(f"Launch: {name}", value, most=most)
+                _set(self, name, value)
         _check_whole_clusters(self)
         for name in ("programmatic_event", "launch_completion_event"):
             number = ATTRIBUTES[name].id
@@ -257,39 +266,3 @@ def _check_whole_clusters(launch: Launch) -> None:
                 f"Launch: grid.{axis} is {grid}, wanted a multiple of cluster.{axis}, {cluster}: a "
                 "grid counts blocks, with clusters too"
             )
-
-
-def _names(name: str, value: object) -> tuple[str, ...]:
-    names = (value,) if isinstance(value, str) else value
-    if is_unordered(names) or not isinstance(names, Iterable):
-        raise TypeError(f"Launch: {name} is a sequence of names, got {type(value).__name__}")
-    names = tuple(names)
-    for item in names:
-        _check_name(name, item)
-    return names
-
-
-def _check_name(field_name: str, name: object) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"Launch: {field_name}: a name is a str, got {type(name).__name__}")
-    if not name.isidentifier():
-        raise ValueError(f"Launch: {field_name}: {name!r} is not a parameter's name")
-
-
-def _checked_args(args: object) -> dict[str, Any]:
-    if not isinstance(args, Mapping):
-        raise TypeError(f"Launch: args maps parameter names to values, got {type(args).__name__}")
-    for name, value in args.items():
-        _check_name("args", name)
-        if isinstance(value, str):
-            try:
-                expr.parse(value)
-            except ValueError as error:
-                raise ValueError(f"Launch: args[{name!r}]: {error}") from None
-        elif value is not None and not isinstance(value, _ARGS):
-            raise TypeError(
-                f"Launch: args[{name!r}] is an expression, a parameter's name or a constant (int, "
-                "float, bool, bytes, None), a TensorMap, a Scratch or a Bound, got "
-                f"{type(value).__name__}"
-            )
-    return dict(args)

@@ -136,6 +136,8 @@ def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:
         dynamic_smem_bytes=in_figure("dynamic_smem_bytes", launch.dynamic_smem_bytes),
         args={name: in_expression(f"args[{name!r}]", x) for name, x in launch.args.items()},
         when=in_expression("when", launch.when),
+        stream=in_figure("stream", launch.stream),
+        device=in_figure("device", launch.device),
         **{name: attribute(name) for name in ATTRIBUTES},
     )
 

@@ -63,6 +63,17 @@ def test_scratch_memory_and_assumptions():
     golden_file.check("scratch.cc", text_of(bound((launch, ref), name="reduce")))
 
 
+def test_where_launches_go():
+    params = "float* x, void* stream, int64_t device"
+    both = Launch(grid=1, block=1, params=params, stream="stream", device="device % 8")
+    other = Launch(grid=1, block=1, args={"p": Bound()}, device=1)
+    functions = (
+        bound((both, kernel_ref("two(float* x)")), name="both"),
+        bound((other, kernel_ref("two(float* x, void* p)")), name="other"),
+    )
+    golden_file.check("targets.cc", text_of(*functions))
+
+
 def test_several_functions_launches_and_images():
     one = kernel_ref("one(const float* x, float* t)")
     two = replace(

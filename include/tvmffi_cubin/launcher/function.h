@@ -12,7 +12,7 @@
 #include "raw.h"
 #include "run.h"
 #include "scratch.h"
-#include "stream.h"
+#include "target.h"
 #include "tensor_maps.h"
 
 namespace tvmffi_cubin {
@@ -114,9 +114,19 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
   if (driver == nullptr) {
     return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
   }
-  if (device < 0) device = CurrentDevice(driver);
   Evaluation evaluation;
   evaluation.arguments = arguments;
+  bool has_stream = options.has_stream;
+  CUstream stream = options.stream;
+  if (__builtin_expect(function.target != nullptr, 0)) {
+    // In here alone, so that all else has the three in registers.
+    Target target = {device, has_stream, stream};
+    if (FindTarget(function, driver, &evaluation, &target) != 0) return -1;
+    device = target.device;
+    has_stream = target.has_stream;
+    stream = target.stream;
+  }
+  if (device < 0) device = CurrentDevice(driver);
   evaluation.device = device;
   const int count = function.num_launches;
   const int most = function.num_attributes + count * options.num_attributes;
@@ -127,10 +137,11 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
       most == 0 ? nullptr
                 : static_cast<LaunchAttribute*>(
                       __builtin_alloca_with_align(sizeof(LaunchAttribute) * most, 64))};
-  const CUstream stream = options.has_stream
-                              ? options.stream
-                              : static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device));
-  if (options.has_stream && CheckStream(function, driver, device, stream) != 0) return -1;
+  if (!has_stream) {
+    stream = static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, device));
+  } else if (CheckStream(function, driver, device, stream) != 0) {
+    return -1;
+  }
   if (PrepareAll(function, driver, options, stream, frame, &evaluation) != 0) return -1;
   if (count > 1 && CheckAllAhead(function, driver, device, frame.configs) != 0) return -1;
   if (__builtin_expect(function.num_maps != 0, 0)) {
@@ -140,7 +151,7 @@ inline int LaunchAll(const FunctionPlan& function, const CallOptions& options,
       return -1;
     }
   }
-  const ScratchSource source = {driver, device, stream, options.has_stream};
+  const ScratchSource source = {driver, device, stream, has_stream};
   if (__builtin_expect(function.bound != nullptr, 0)) {
     return RunBound(function, source, frame.configs, &evaluation, frame.params);
   }

@@ -42,6 +42,9 @@ inline int EvaluateWhen(const Instance& instance, const Argument* arguments, int
   if (instance.when_reads_num_sms) {
     const Driver* driver = OpenDriver();
     if (driver == nullptr) return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
+    if (function.target != nullptr && FindDevice(function, driver, evaluation, &device) != 0) {
+      return -1;
+    }
     if (device < 0) device = CurrentDevice(driver);
     const Status status = CountSms(driver, device, &evaluation->num_sms);
     if (!status.ok()) {

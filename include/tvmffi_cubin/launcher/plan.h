@@ -119,6 +119,7 @@ struct FunctionPlan {
   int32_t num_attributes;              // the most that all launches can have
   int32_t num_scratch;                 // kernel parameters that are memory for the call alone
   struct BoundTable* bound = nullptr;  // where some kernel parameter is bound
+  const struct TargetPlan* target = nullptr;  // where its author says where it goes
 };
 
 /*! \brief One of several ways to launch under one name; a row of a generated table. */

@@ -29,7 +29,7 @@ __attribute__((noinline)) inline int CheckStream(const FunctionPlan& function, c
   if (result != CUDA_SUCCESS || home == device) return 0;
   return Fail("ValueError",
               "%s: the stream is of cuda:%d, the launch is on cuda:%d, its tensors' "
-              "device: give a stream of that device",
+              "device, or the one that it names: give a stream of that device",
               function.name, static_cast<int>(home), device);
 }
 

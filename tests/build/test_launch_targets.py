@@ -1,0 +1,212 @@
+"""`Launch(stream=..., device=...)`: where a launch goes, as its author says it."""
+
+import ctypes
+
+import pytest
+from stub.cuda_array import CUDA_HOST, cuda_array
+from tensor_allocator import tensor_allocator
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Dispatch, Launch, Scratch
+
+SOURCE = """
+extern "C" __global__ void one(float* x, int n) {}
+extern "C" __global__ void two(float* x) {}
+extern "C" __global__ void tick(int n) {}
+extern "C" __global__ void uses(float* x, char* memory) {}
+"""
+SHAPE = {"grid": 1, "block": 32}
+TARGET = {"stream": "stream", "device": "device_id"}
+MULTIPROCESSORS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+
+
+@pytest.fixture(scope="module")
+def module():
+    functions = {
+        # As TileLang's launchers are called: the arguments, then stream and device.
+        "both": [
+            Launch(
+                kernel="one",
+                params="float* x, int n, uint64_t stream, int32_t device_id",
+                **SHAPE,
+                **TARGET,
+            ),
+            Launch(kernel="two", **SHAPE, **TARGET),
+        ],
+        "handle": Launch(
+            kernel="two", params="float* x, void* stream", stream="stream", **SHAPE
+        ),
+        "free": Launch(
+            kernel="tick",
+            grid="num_sms",
+            block=32,
+            params="int64_t s, int64_t d",
+            args={"n": "num_sms"},
+            stream="s * 1",
+            device="d",
+        ),
+        "divided": Launch(
+            kernel="tick", params="int n, int d", stream="16 // n", device="8 // d", **SHAPE
+        ),
+        "current": Launch(kernel="tick", params="int n", device="n", **SHAPE),
+        "fixed": Launch(kernel="two", stream=2, device=1, **SHAPE),
+        "scratch": Launch(
+            kernel="uses",
+            args={"memory": Scratch(64)},
+            params="float* x, int64_t stream",
+            stream="stream",
+            **SHAPE,
+        ),
+        "chosen": Dispatch(
+            [
+                Launch(
+                    kernel="tick",
+                    params="int n, int64_t stream, int device_id",
+                    when="n < num_sms",
+                    **SHAPE,
+                    **TARGET,
+                ),
+                Launch(
+                    kernel="two", params="float* x, int64_t stream, int device_id",
+                    **SHAPE, **TARGET,
+                ),
+            ]
+        ),
+    }  # fmt: skip
+    return tc.load_inline("targets", SOURCE, functions=functions, arch="sm_90")
+
+
+@pytest.fixture
+def x(driver_stub):
+    return cuda_array(driver_stub, 4)
+
+
+def went(stub):
+    return [(launch.kernel, launch.device, launch.stream) for launch in stub.launches()]
+
+
+def test_all_launches_of_a_call_go_where_its_arguments_say(module, driver_stub):
+    with driver_stub.stream(1) as stream, driver_stub.current_device(0):
+        x = cuda_array(driver_stub, 4, device=1)
+        module.both(x, 3, stream, 1)
+        assert went(driver_stub) == [("one", 1, stream), ("two", 1, stream)]
+
+
+def test_a_stream_of_zero_is_the_default_one_whatever_is_current(module, driver_stub, x):
+    with driver_stub.stream() as current, tc.use_stream(current):
+        module.both(x, 3, 0, 0)
+        module.both.on(0)(x, 3, current, 0)
+        module.handle(x, None)
+    assert {stream for _, _, stream in went(driver_stub)} == {0}
+
+
+class Stream:
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        return (0, self.handle)
+
+
+def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub, x):
+    with driver_stub.stream() as stream:
+        module.handle(x, ctypes.c_void_p(stream))
+        module.handle(x, Stream(stream))
+        assert went(driver_stub) == [("two", 0, stream)] * 2
+    with pytest.raises(
+        TypeError, match=r"handle: argument 2 \(stream: void\*\): got a tensor, wanted a stream"
+    ):
+        module.handle(x, x)
+
+
+def test_the_callers_own_stream_comes_before(module, driver_stub, x):
+    with driver_stub.stream() as own, driver_stub.stream() as other:
+        module.both.on(own)(x, 3, other, 0)
+        module.handle.on(own)(x, None)
+        # Nor is an expression evaluated that has no value.
+        module.divided.on(own)(0, 80)
+    assert {stream for _, _, stream in went(driver_stub)} == {own}
+
+
+@pytest.mark.parametrize("current", [0, 1])
+def test_without_tensors_the_device_decides_everything(module, driver_stub, current):
+    driver_stub.set_attribute(0, MULTIPROCESSORS, 10)
+    driver_stub.set_attribute(1, MULTIPROCESSORS, 20)
+    with driver_stub.stream(1) as stream, driver_stub.current_device(current):
+        for device, handle, sms in ((0, 0, 10), (1, stream, 20)):
+            module.free(handle, device)
+            launch = driver_stub.launches()[-1]
+            assert (launch.device, launch.stream, launch.grid[0]) == (device, handle, sms)
+            assert launch.values("i") == (sms,)
+
+
+def test_the_current_stream_is_that_of_the_device(module, driver_stub):
+    with driver_stub.stream(1) as stream, tc.use_stream(stream, device=1):
+        module.current(1)
+        module.current(0)
+        assert went(driver_stub) == [("tick", 1, stream), ("tick", 0, 0)]
+
+
+def test_constants_say_it_too(module, driver_stub, x):
+    module.fixed(cuda_array(driver_stub, 4, device=1))
+    assert went(driver_stub) == [("two", 1, 2)]
+    with pytest.raises(ValueError, match="fixed: the launch's device is 1, x is on cuda:0"):
+        module.fixed(x)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m, x: m.both(x, 1, 0, 1), "both: the launch's device is 1, x is on cuda:0: give"),
+        (lambda m, x: m.both(x, 1, 0, -1), "the launch's device is -1, x is on cuda:0"),
+        (lambda m, x: m.free(0, -1), "free: the launch's device is -1, wanted 0 to 2: there are 3"),
+        (lambda m, x: m.free(0, 3), "free: the launch's device is 3, wanted 0 to 2"),
+        (lambda m, x: m.free(0, 2**40), "the launch's device is 1099511627776, wanted 0 to 2"),
+        (lambda m, x: m.free(-5, 0), "free: the launch's stream is -5, which is no handle"),
+        (lambda m, x: m.divided(0, 80), "divided: the expression '16 // n' divides by zero"),
+        (lambda m, x: m.divided(0, 0), "divided: the expression '8 // d' divides by zero"),
+        (lambda m, x: m.chosen(5, 0, 9), "chosen: the launch's device is 9, wanted 0 to 2"),
+    ],
+)  # fmt: skip
+def test_what_is_nowhere_is_refused_before_anything_of_the_launch(
+    module, driver_stub, x, call, message
+):
+    with pytest.raises(ValueError, match=message):
+        call(module, x)
+    names = {call.function for call in driver_stub.log()}
+    assert not names & {"cuLaunchKernelEx", "cuLibraryLoadData", "cuDevicePrimaryCtxRetain"}
+
+
+def test_a_stream_of_another_device_is_refused(module, driver_stub, x):
+    with (
+        driver_stub.stream(1) as stream,
+        pytest.raises(ValueError, match=r"the stream is of cuda:1, the launch is on cuda:0"),
+    ):
+        module.both(x, 1, stream, 0)
+    assert not driver_stub.launches(failed=True)
+
+
+def test_pinned_tensors_go_where_the_device_says(module, driver_stub):
+    host = cuda_array(driver_stub, 4, device_type=CUDA_HOST)
+    module.both(host, 1, 0, 1)
+    assert went(driver_stub) == [("one", 1, 0), ("two", 1, 0)]
+
+
+def test_instances_go_where_they_say_and_are_chosen_for_that_device(module, driver_stub):
+    driver_stub.set_attribute(0, MULTIPROCESSORS, 10)
+    driver_stub.set_attribute(1, MULTIPROCESSORS, 20)
+    x = cuda_array(driver_stub, 4, device=1)
+    with driver_stub.stream(1) as stream:
+        module.chosen(15, stream, 1)
+        module.chosen(x, stream, 1)
+        with pytest.raises(ValueError, match="condition 'n < num_sms' does not hold"):
+            module.chosen(15, 0, 0)
+        assert went(driver_stub) == [("tick", 1, stream), ("two", 1, stream)]
+
+
+def test_scratch_memory_on_a_named_stream_is_the_drivers(module, driver_stub, x):
+    with driver_stub.stream() as stream, tensor_allocator(driver_stub):
+        module.scratch(x, stream)
+    (allocation,) = driver_stub.calls("cuMemAllocAsync")
+    (freed,) = driver_stub.calls("cuMemFreeAsync")
+    assert allocation.args["stream"] == freed.args["stream"] == stream

@@ -1,0 +1,80 @@
+"""Where launches go, as their author says it: what its expressions may read, and that all agree."""
+
+import pytest
+from kernel_refs import bound, kernel_ref
+
+from tvmffi_cubin import Launch
+
+PARAMS = "float* x, int64_t s, uint64_t u, void* p, int d, float f"
+
+
+def target(params: str = PARAMS, args: str = "float* x", **fields):
+    launch = Launch(grid=1, block=1, params=params, **fields)
+    return bound((launch, kernel_ref(f"k({args})"))).target
+
+
+def test_a_launch_that_says_nothing_has_none():
+    assert target() is None
+
+
+@pytest.mark.parametrize("stream", ["s", "u", "p", "s + 0", "d", "x.shape[0]", 0, 2])
+def test_a_stream_is_an_integer_a_pointer_or_a_constant(stream):
+    assert target(stream=stream).stream is not None
+    assert target(stream=stream).device is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"stream": "q"}, r"kernel 'k': stream: unknown name 'q'; there are x, s"),
+        ({"stream": "f"}, "stream: 'f' is 'float'; expressions are integer arithmetic"),
+        ({"stream": "p + 1"}, "stream: 'p' is a tensor"),
+        ({"device": "p"}, "device: 'p' is a tensor"),
+        ({"device": "num_sms"}, "device: 'num_sms' reads num_sms, which depends on the device"),
+        ({"stream": "s * num_sms"}, "stream: 's . num_sms' reads num_sms"),
+        ({"device": "max_cooperative_blocks"}, "device: 'max_cooperative_blocks' reads"),
+    ],
+)
+def test_what_an_expression_cannot_read_is_refused_by_name(fields, message):
+    with pytest.raises(ValueError, match=message):
+        target(**fields)
+
+
+def pair(first: dict, second: dict):
+    launches = (Launch(grid=1, block=1, params=PARAMS, **fields) for fields in (first, second))
+    return bound(*((launch, kernel_ref("k(float* x, int n)")) for launch in launches))
+
+
+def test_all_launches_of_a_function_go_to_one_place():
+    fields = {"stream": "s+ (d)", "args": {"n": 1}}
+    function = pair({**fields, "device": "d"}, {**fields, "stream": "s + d", "device": "d"})
+    assert function.target.stream.text == "s+ (d)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({"stream": "s"}, {}, "launch 2 of 2 has none, the first has stream='s': one call goes to"),
+        ({}, {"device": 0}, "launch 2 of 2 has device=0, the first has none"),
+        ({"stream": "s"}, {"stream": "u"}, "has stream='u', the first has stream='s'"),
+        ({"stream": 1}, {"stream": 2}, "has stream=2, the first has stream=1"),
+        ({"stream": "x.shape[0]"}, {"stream": "x.shape[1]"}, "has stream='x.shape.1.', the"),
+        ({"stream": "n"}, {"stream": "n", "args": {"n": "d"}}, "has stream='n', the first has"),
+        ({"stream": "n + s"}, {"stream": "n - s"}, "launch 2 of 2"),
+        (
+            {"stream": "s", "device": "d"},
+            {"stream": "s", "device": "min(d, 1)"},
+            r"has stream='s' and device='min\(d, 1\)', the first has stream='s' and device='d'",
+        ),
+    ],
+)
+def test_launches_that_differ_are_refused_by_both(first, second, message):
+    args = {"args": {"n": 1}}
+    with pytest.raises(ValueError, match=message):
+        pair(args | first, args | second)
+
+
+def test_over_replaces_names_there_too():
+    launch = Launch(kernel="k<N>", params="int64_t s", stream="s + N", device="N")
+    (made,) = launch.over(N=[2]).launches
+    assert (made.stream, made.device) == ("s + 2", 2)
