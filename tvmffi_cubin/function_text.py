@@ -49,6 +49,7 @@ _KINDS = {
     "struct": "Bytes",
     "raw": "Raw",
 }
+_TENSOR_MAPS = ("CUtensorMap", "CUtensorMap_st")
 _DL_BOOL = 6
 _SMEM = "dynamic_smem_bytes"
 _EVALUATED = "Evaluation* e, bool own_grid, bool own_block, bool own_smem"
@@ -191,6 +192,8 @@ def _bool(value: bool) -> str:
 def _kind(type_: CxxType) -> str:
     if type_.scalar == "bfloat16":
         return "Kind::kBfloat"
+    if type_.text in _TENSOR_MAPS and type_.kind == "struct":
+        return "Kind::kMap"
     return f"Kind::k{_KINDS[type_.kind]}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import shutil
 
 import pytest
@@ -359,6 +361,58 @@ def test_a_map_that_the_caller_has_made_goes_as_bytes(mod, driver_stub, array):
     assert driver_stub.launches()[-1].params[1] == data
     with pytest.raises(ValueError, match="got 64 bytes, wanted 128"):
         mod.raw(array(8, dtype="float32"), data[:64], 1)
+
+
+def test_a_map_that_the_caller_has_made_goes_by_its_address_too(mod, driver_stub, array):
+    x, data = array(8, dtype="float32"), bytes(range(128))
+    room = ctypes.create_string_buffer(data, 256)
+    for offset in (0, 64, 1):  # kernels get it aligned, wherever it is
+        room[offset : offset + 128] = data
+        mod.raw(x, ctypes.c_void_p(ctypes.addressof(room) + offset), 1)
+        assert driver_stub.launches()[-1].params[1] == data
+
+
+PAGE = mmap.PAGESIZE
+
+
+@pytest.mark.parametrize("kind", ["null", "one", "page", "end", "kernel"])
+def test_an_address_where_no_map_can_be_is_refused(mod, driver_stub, array, kind):
+    x = array(8, dtype="float32")
+    room = mmap.mmap(-1, 2 * PAGE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    unmap = ctypes.CDLL(None, use_errno=True).mprotect
+    assert unmap(ctypes.c_void_p(start + PAGE), ctypes.c_size_t(PAGE), 0) == 0
+    addresses = {
+        "null": None,
+        "one": 1,
+        "page": start + PAGE,
+        "end": start + PAGE - 127,
+        "kernel": 2**64 - 128,
+    }
+    address = addresses[kind]
+    with pytest.raises(
+        ValueError,
+        match=r"raw: argument 2 \(map: CUtensorMap_st\): the 128 bytes at "
+        rf"{'.nil.' if address is None else hex(address)} cannot be read, wanted the address of a "
+        "CUtensorMap in host memory",
+    ):
+        mod.raw(x, ctypes.c_void_p(address), 1)
+    assert not driver_stub.launches(failed=True)
+    mod.raw(x, ctypes.c_void_p(start + PAGE - 128), 1)
+
+
+@pytest.mark.parametrize("value", [None, 5, 1.5, "map"])
+def test_what_is_no_map_says_what_is_wanted(mod, driver_stub, array, value):
+    with pytest.raises(
+        TypeError, match=r"wanted bytes of a CUtensorMap, or the address of one in host memory as"
+    ):
+        mod.raw(array(8, dtype="float32"), value, 1)
+
+
+def test_other_structs_go_as_bytes_alone(driver_stub, scalars):
+    room = ctypes.create_string_buffer(16)
+    with pytest.raises(TypeError, match=r"pair: argument 1 \(v: Pair\): got .*, wanted bytes of"):
+        scalars.pair[1, 1](ctypes.c_void_p(ctypes.addressof(room)))
 
 
 def test_functions_without_maps_call_nothing_more(mod, driver_stub, array):

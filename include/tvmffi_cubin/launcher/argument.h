@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "map_handle.h"
 #include "narrow.h"
 #include "problem.h"
 
@@ -54,11 +55,13 @@ __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const
   return Problem::kNone;
 }
 
-/*! \brief A by-value struct: bytes of exactly its size. */
+/*! \brief A by-value struct: bytes of exactly its size; of a tensor map its address will do. */
 __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const TVMFFIAny& any,
                                                       Argument* out) {
   TVMFFIByteArray content;
-  if (!AsBytes(any, &content)) return Problem::kType;
+  if (!AsBytes(any, &content)) {
+    return param.kind == Kind::kMap ? ConvertMapHandle(param, any, out) : Problem::kType;
+  }
   if (content.size != param.size) return Problem::kStructSize;
   out->address = const_cast<char*>(content.data);
   return Problem::kNone;

@@ -17,8 +17,8 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief What a parameter takes; of a raw one the size is known alone. */
-enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kBytes, kRaw };
+/*! \brief What a parameter takes; of a raw one the size is known alone; a map is a CUtensorMap. */
+enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kBytes, kRaw, kMap };
 
 /*! \brief One parameter of an exported function; a row of a generated table. */
 struct Param {

@@ -27,7 +27,8 @@ enum class Problem : uint8_t {
   kNoTensor,  // None or an address, where an expression reads a tensor's shape
   kNotMultiple,
   kOtherValue,
-  kHalf,  // a float of 2 bytes, which may be fp16 or bf16
+  kHalf,        // a float of 2 bytes, which may be fp16 or bf16
+  kUnreadable,  // the address of a tensor map where none can be
 };
 
 /*! \brief Content of a bytes argument, in whichever form tvm-ffi carries it. */
@@ -75,6 +76,8 @@ __attribute__((noinline, cold)) inline const char* DescribeWanted(const Param& p
       return "a tensor, None (a null pointer), or an address as ctypes.c_void_p";
     case Kind::kBytes:
       return "bytes of the struct's own layout";
+    case Kind::kMap:
+      return "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p";
     case Kind::kRaw:
       return DescribeWantedRaw(param);
     case Kind::kBool:
@@ -185,6 +188,12 @@ __attribute__((noinline, cold)) inline const char* DescribeProblem(const Param& 
                "params=\"__half %.99s\"",
                DescribeArgument(any).chars, param.name);
       return "TypeError";
+    case Problem::kUnreadable:
+      snprintf(out, kSize,
+               "the %u bytes at %p cannot be read, wanted the address of a CUtensorMap in host "
+               "memory",
+               param.size, any.v_ptr);
+      break;
     default:
       DescribeTensorProblem(param, *tensor, problem, text);
   }

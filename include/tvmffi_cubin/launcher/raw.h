@@ -67,7 +67,7 @@ __attribute__((always_inline)) inline Problem Convert(const Param& param, const 
   out->tensor = nullptr;
   if (param.kind == Kind::kPointer) return ConvertPointer(param, any, out);
   if (param.kind >= Kind::kBytes) {
-    return param.kind == Kind::kBytes ? ConvertBytes(param, any, out) : ConvertRaw(param, any, out);
+    return param.kind == Kind::kRaw ? ConvertRaw(param, any, out) : ConvertBytes(param, any, out);
   }
   return ConvertScalar(param, any, out);
 }
