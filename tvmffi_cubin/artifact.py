@@ -14,6 +14,7 @@ from typing import Any
 from .cubin import Cubin
 from .elf_file import DYNSYM, SYMTAB, Content
 from .host_elf import FileContent, HostElf
+from .schema import check_schema
 
 __all__ = [
     "NOTE_IMAGE",
@@ -28,7 +29,6 @@ __all__ = [
 NOTE_OWNER = b"tvmffi_cubin"
 NOTE_MANIFEST, NOTE_IMAGE = 0x101, 0x102
 _PLACE = struct.Struct("<qQ")
-_SCHEMA = 1
 _IMAGE = "__tvm_ffi__cubin_"
 _FUNCTION = "__tvm_ffi_"
 # How the names of functions begin that tell of others, or of the module.
@@ -167,12 +167,7 @@ def _manifest(data: bytes) -> dict[str, Any]:
     if data[:4] != zlib.crc32(text).to_bytes(4, "little"):
         raise ValueError("its manifest is damaged: its checksum is another")
     manifest = json.loads(text)
-    schema = manifest.get("schema") if isinstance(manifest, dict) else None
-    if schema != _SCHEMA:
-        raise ValueError(
-            f"its manifest has the form {schema!r}, this version reads {_SCHEMA}: "
-            "read it with the version of tvmffi_cubin that made it"
-        )
+    check_schema(manifest.get("schema") if isinstance(manifest, dict) else None, "its manifest")
     for key, kind in _FORM.items():
         if not isinstance(manifest.get(key), kind):
             raise ValueError(f"its manifest is not as this version writes it: {key!r}")

@@ -32,6 +32,14 @@ class ModuleParam:
         """What it is bound by."""
         return self.bound.name or ""
 
+    def value(self) -> Any:
+        """Return it as JSON values, as a description has it."""
+        from .launch_json import argument_value
+
+        if self.bound.required:
+            return argument_value(self.bound)
+        return self.declared or self.name
+
 
 def module_params(value: Any) -> tuple[ModuleParam, ...]:
     """Return `bound_params` in one form.

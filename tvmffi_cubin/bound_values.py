@@ -83,7 +83,7 @@ def _slots(module: Module) -> Iterator[_Slot]:
     number = 0
     facts = module.manifest
     having = [(name, x.get("bound", ())) for name, x in facts.get("functions", {}).items()]
-    for function, slots in (*having, (None, facts.get("bound_params", ()))):
+    for function, slots in (*having, (None, facts.get("bound", ()))):
         for name, *_ in slots:
             yield number, function, name
             number += 1

@@ -170,7 +170,7 @@ class Configured:
         return f"<tvmffi_cubin.Function {text}>"
 
     def _require_one_launch(self) -> None:
-        if self._function._generated()["launches"] != 1:
+        if any(len(instance["launches"]) != 1 for instance in self._function._instances()):
             raise TypeError(f"{self._function.name} has several launches, each with its own shape")
 
 

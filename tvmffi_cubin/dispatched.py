@@ -51,15 +51,13 @@ class Dispatched:
             del facts["doc"], facts["bound"]
         columns = zip_longest(*(facts["params"] for facts in instances), fillvalue=())
         return {
+            "instances": instances,
+            "doc": self.doc,
             "signature": self.signature,
             "params": [
                 [" | ".join(dict.fromkeys(x[part] for x in column if x)) for part in (0, 1)]
                 for column in columns
             ],
-            "doc": self.doc,
-            "launches": max(len(instance.launches) for instance in self.instances),
-            "kernels": list(dict.fromkeys(bound.kernel.kernel.name for bound in self.launches)),
-            "instances": instances,
             "bound": [slot.facts() for slot in self.slots],
             "fixes_block": all(facts["fixes_block"] for facts in instances),
             "callers_grid": _common_grid([facts["callers_grid"] for facts in instances]),

@@ -11,7 +11,7 @@ from .cubin import Kernel
 from .cxx_type import CxxType, Param
 from .exported import Exported
 from .launch import Launch
-from .launch_facts import launch_facts
+from .launch_json import launch_value
 from .tensor_map import TensorMap
 
 __all__ = [
@@ -242,14 +242,10 @@ class BoundLaunch:
         """The most attributes that the launch can carry."""
         return len(self.attributes) + len(self.launch.attributes or {})
 
-    def constant_shape(self) -> dict[str, Any]:
-        """Return what of block, shared memory and cluster does not depend on a call."""
-        fields = ("block", "dynamic_smem_bytes", "cluster")
-        shape = {name: getattr(self.launch, name) for name in fields}
-        values = (x if isinstance(x, tuple) else (x,) for x in shape.values())
-        is_constant = [all(isinstance(x, int) for x in figures) for figures in values]
-        found = {name: shape[name] for name, known in zip(shape, is_constant, strict=True) if known}
-        return found if self.launch.cluster is not None else {**found, "cluster": None}
+    def facts(self) -> dict[str, Any]:
+        """Return the launch as JSON values, with the kernel and the image that it turned out."""
+        bound = {"kernel": self.kernel.kernel.name, "image": self.kernel.image}
+        return {**bound, **launch_value(self.launch), **bound}
 
 
 @dataclass(frozen=True)
@@ -280,15 +276,11 @@ class Function:
     def facts(self) -> dict[str, Any]:
         """Return what a shared object says of the function, as JSON values."""
         return {
+            "launches": [bound.facts() for bound in self.launches],
+            "doc": self.doc,
             "signature": self.signature,
             "params": [[p.name, p.param.type.text] for p in self.params],
-            "doc": self.doc,
-            "launches": len(self.launches),
-            "kernels": [bound.kernel.kernel.name for bound in self.launches],
-            "images": [bound.kernel.image for bound in self.launches],
-            "shapes": [bound.constant_shape() for bound in self.launches],
             "bound": [slot.facts() for slot in self.slots],
             "fixes_block": all(bound.launch.block is not None for bound in self.launches),
             "callers_grid": self.launches[0].launch.callers_grid,
-            "written": [launch_facts(bound.launch) for bound in self.launches],
         }

@@ -11,7 +11,7 @@ from .cubin import Cubin, Kernel
 from .device import DeviceImage
 from .given_image import GivenImage
 from .image_kind import FATBIN, describe
-from .kernel_signature import KernelSignature
+from .kernel_signature import KernelSignature, known_signatures
 from .opaque import opaque_signatures
 from .request import DEVICE_IMAGE, Request
 
@@ -176,14 +176,13 @@ def image_facts(image: Image) -> Mapping[str, object]:
     """Return what the manifest says of an image, as JSON values."""
     cubin = image.cubin
     return {
-        "file": image.file,
         "arch": cubin.arch,
         "kind": cubin.kind,
         "cuda_version": cubin.cuda_version,
         "bytes": len(cubin.image),
         "crc32": zlib.crc32(cubin.image),
         "lowered_names": dict(cubin.lowered_names),
-        "signatures": dict(cubin.signatures),
+        "signatures": {**known_signatures(image.signatures), **cubin.signatures},
         "log": cubin.log,
         "kernels": {s.symbol: {"name": s.display, **_usage(s.kernel)} for s in image.signatures},
         "members": [] if image.problem else [_member_facts(member) for member in cubin.members],

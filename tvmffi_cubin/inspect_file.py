@@ -132,7 +132,7 @@ def _artifact(source: str, artifact: Artifact) -> Inspection:
     try:
         functions = tuple(_functions(manifest, artifact.exports))
         versions = {str(k): str(v) for k, v in manifest.get("versions", {}).items()}
-        bound = _bound(manifest.get("bound_params", ()))
+        bound = _bound(manifest.get("bound", ()))
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"its manifest is not as this version writes it: {error!r}") from None
     return Inspection(
@@ -165,7 +165,7 @@ def _functions(
         yield InspectedFunction(
             name=name,
             signature=str(facts["signature"]),
-            doc=str(facts["doc"]),
+            doc=str(facts.get("doc", "")),
             params=tuple((str(x), str(type_)) for x, type_ in facts["params"]),
             launches=tuple(x for one in facts.get("instances", [facts]) for x in _launches(one)),
             bound=_bound(facts.get("bound", ())),
@@ -180,6 +180,6 @@ def _bound(rows: Iterable[Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _launches(facts: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    rows = zip(facts["kernels"], facts["images"], facts["written"], strict=True)
-    for kernel, image, written in rows:
-        yield {"kernel": str(kernel), "image": str(image), **written}
+    for launch in facts["launches"]:
+        own = {"kernel": str(launch["kernel"]), "image": str(launch["image"])}
+        yield {**own, **launch, **own}

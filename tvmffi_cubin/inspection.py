@@ -249,6 +249,8 @@ def _value_text(value: Any) -> str:
     if isinstance(value, Mapping):
         inner = ", ".join(f"{key}: {_value_text(item)}" for key, item in value.items())
         for name, fields in value.items() if len(value) == 1 else ():
+            if name[:1].isupper() and isinstance(fields, str):
+                return f"{name}({fields})"
             if name[:1].isupper() and isinstance(fields, Mapping):
                 return f"{name}({', '.join(f'{k}={_value_text(v)}' for k, v in fields.items())})"
         return f"{{{inner}}}"

@@ -30,6 +30,7 @@ from .file_units import file_units, library_flags
 from .image import Image, image_facts
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit
 from .request import Request
+from .schema import SCHEMA
 from .source import Source
 from .sources import HostSource, Sources
 from .toolset import Toolset
@@ -59,7 +60,7 @@ class Job:
     def manifest(self) -> dict[str, Any]:
         """Return what the shared object says of itself, as JSON values."""
         return {
-            "schema": 1,
+            "schema": SCHEMA,
             "name": self.request.name,
             "functions": {f.name: f.facts() for f in self.exports.functions},
             "kernels": [
@@ -67,9 +68,19 @@ class Job:
                 for x in codegen.kernel_rows(self.exports.functions)
             ],
             "images": {i.name: image_facts(i) for i in self.images},
-            "bound_params": [slot.facts() for slot in self.exports.slots],
+            "bound": [slot.facts() for slot in self.exports.slots],
             "versions": self._versions(),
+            **self._options(),
         }
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options without which the functions could not be built again as they are."""
+        options: dict[str, Any] = {}
+        if self.request.bound_params:
+            options["bound_params"] = [param.value() for param in self.request.bound_params]
+        if any(image.cubin.kind == "ptx" for image in self.images):
+            options["ptx"] = "keep"
+        return options
 
     def _versions(self) -> dict[str, str]:
         """Return what made the module, of the machine nothing but its compiler's version."""

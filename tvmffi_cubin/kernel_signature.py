@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from .cubin import Kernel
 from .cxx_type import CxxType, Param, parse_params
 
-__all__ = ["KernelSignature", "check", "resolve_declared", "signature_text", "suggestion"]
+__all__ = [
+    "KernelSignature",
+    "check",
+    "known_signatures",
+    "resolve_declared",
+    "signature_text",
+    "suggestion",
+]
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,25 @@ def resolve_declared(params_text: str, kernel: Kernel) -> tuple[Param, ...]:
         and both sizes.
     """
     return check(parse_params(params_text), kernel, f"kernel {kernel.name!r}")
+
+
+def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
+    """Return what a source told of kernels' parameters, by symbol, as `Cubin.signatures` has it.
+
+    Those are left out that this form cannot say.
+    """
+    found = {}
+    for signature in signatures:
+        if signature.opaque or signature.problem:
+            continue
+        text = ", ".join(f"{param.type.text} {param.name}" for param in signature.params)
+        try:
+            again = resolve_declared(text, signature.kernel)
+        except ValueError:
+            continue
+        if again == signature.params:
+            found[signature.symbol] = text
+    return found
 
 
 def signature_text(signature: KernelSignature) -> str:

@@ -14,7 +14,7 @@ from .launch import Launch
 from .scratch import Scratch
 from .tensor_map import TensorMap
 
-__all__ = ["TAGGED", "Further", "Launched", "function_value", "launch_value"]
+__all__ = ["TAGGED", "Further", "Launched", "argument_value", "function_value", "launch_value"]
 
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
@@ -69,6 +69,17 @@ def launch_value(
         It carries an image: JSON has the name of one.
     """
     return _fields(launch, where, further or {})
+
+
+def argument_value(value: Any, *, where: str = "argument") -> Any:
+    """Return a value of ``Launch(args=...)`` as a JSON value.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    """
+    return _value(value, where, {})
 
 
 def _launch_values(

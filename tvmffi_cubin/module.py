@@ -14,6 +14,7 @@ import tvm_ffi
 from .cubin import Cubin
 from .errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .module_function import Function
+from .schema import SchemaError, check_schema
 
 __all__ = ["Module", "load_module"]
 
@@ -59,6 +60,11 @@ class Module(tvm_ffi.Module):
         """What is known of functions, parameters, kernels, architectures.
 
         The shared object itself says it. Empty where nothing in it was built by this package.
+
+        Raises
+        ------
+        ValueError
+            A version of this package made it whose manifests this one does not read.
         """
         try:
             text = tvm_ffi.Module.get_function(self, "_tvmffi_cubin_manifest")()
@@ -69,9 +75,12 @@ class Module(tvm_ffi.Module):
             try:
                 with open_artifact(self.path) as artifact:
                     return artifact.manifest
+            except SchemaError:
+                raise
             except (OSError, ValueError):
                 return {}
         known: Mapping[str, Any] = json.loads(str(text))
+        check_schema(known.get("schema"), f"the manifest of {self.path}")
         return known
 
     @property

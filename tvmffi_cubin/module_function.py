@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +158,12 @@ class Function(tvm_ffi.Function):
             )
         return self.info
 
+    def _instances(self) -> Sequence[Mapping[str, Any]]:
+        """Return what is known of each instance; of a function without any, of itself."""
+        info = self._generated()
+        instances: Sequence[Mapping[str, Any]] = info.get("instances", [info])
+        return instances
+
     @cached_property
     def _with_options(self) -> tvm_ffi.Function:
         self._generated()
@@ -166,8 +172,7 @@ class Function(tvm_ffi.Function):
     @cached_property
     def _common_names(self) -> list[str] | None:
         """The parameters' names; None where instances differ in them."""
-        info = self._generated()
-        known = [[name for name, _ in x["params"]] for x in info.get("instances", [info])]
+        known = [[name for name, _ in x["params"]] for x in self._instances()]
         return known[0] if all(names == known[0] for names in known) else None
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

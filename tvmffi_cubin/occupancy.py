@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +86,7 @@ def occupancy(
     TypeError, ValueError, LaunchError
         See there.
     """
-    facts = function._generated()
-    row, shape = _row(function, kernel, facts.get("instances", [facts]))
+    row, shape = _row(function, kernel, function._instances())
     given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
     for name, value in given.items():
         if value is not None:
@@ -125,10 +124,8 @@ def _row(
     rows = {(image, symbol): (i, name) for i, (symbol, name, image) in enumerate(kernels)}
     launches: dict[tuple[str, str], dict[str, Any]] = {}
     for facts in instances:
-        for image, symbol, shape in zip(
-            facts["images"], facts["kernels"], facts["shapes"], strict=True
-        ):
-            kernel = (image, symbol)
+        for launch in facts["launches"]:
+            kernel, shape = (launch["image"], launch["kernel"]), _constant_shape(launch)
             known = launches.setdefault(kernel, dict(shape))
             # A kernel that is launched in several ways has what they agree on.
             launches[kernel] = {x: known[x] for x in known if x in shape and known[x] == shape[x]}
@@ -140,6 +137,17 @@ def _row(
         got = "give one of them as kernel=" if wanted is None else f"got kernel={wanted!r}"
         raise ValueError(f"{function.name}.occupancy: the function launches {names}: {got}")
     return rows[found[0]][0], launches[found[0]]
+
+
+def _constant_shape(launch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of block, shared memory and cluster does not depend on a call."""
+    given = {"dynamic_smem_bytes": 0, "cluster": None, **launch}
+    names = ("block", "dynamic_smem_bytes", "cluster")
+    return {name: given[name] for name in names if name in given and not _is_computed(given[name])}
+
+
+def _is_computed(figure: Any) -> bool:
+    return any(isinstance(x, str) for x in (figure if isinstance(figure, list) else [figure]))
 
 
 def _positive(what: str, values: tuple[int, int, int]) -> tuple[int, int, int]:

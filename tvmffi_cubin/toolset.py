@@ -54,7 +54,7 @@ GENERATORS = (
     "launch.py",
     "launch_args.py",
     "launch_attributes.py",
-    "launch_facts.py",
+    "launch_json.py",
     "launcher_object.py",
     "leading_includes.py",
     "map_binding.py",

@@ -209,20 +209,22 @@ def test_a_damaged_manifest_is_told(module_so: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"[]", "its manifest has the form None"),
-        (b"null", "its manifest has the form None"),
-        (b'{"schema": 2}', "its manifest has the form 2, this version reads 1"),
-        (b'{"schema": 1}', "its manifest is not as this version writes it: 'functions'"),
+        (b"[]", "its manifest: its schema is None, wanted major.minor as a str"),
+        (b"null", "its manifest: its schema is None"),
+        (b'{"schema": 2.0}', "its schema is 2.0, wanted major.minor as a str, such as '2.0'"),
+        (b'{"schema": 1}', "schema is 1, this version of tvmffi_cubin reads 2.x: build it again"),
+        (b'{"schema": "3.0"}', "is '3.0', this version of tvmffi_cubin reads 2.x: upgrade"),
+        (b'{"schema": "2.0"}', "its manifest is not as this version writes it: 'functions'"),
         (
-            b'{"schema": 1, "functions": {}, "images": {}, "kernels": null}',
+            b'{"schema": "2.7", "functions": {}, "images": {}, "kernels": null}',
             "its manifest is not as this version writes it: 'kernels'",
         ),
-        (b'{"schema": 1, "functions": {"k": 1}, "images": {}, "kernels": []}', "not as this"),
+        (b'{"schema": "2.7", "functions": {"k": 1}, "images": {}, "kernels": []}', "not as this"),
     ],
 )
 def test_a_manifest_of_another_form_is_told(text: bytes, message: str, module_so: Path):
     data = module_so.read_bytes()
-    at = data.index(b'{"schema": 1')
+    at = data.index(b'{"schema": "2.0"')
     (size,) = struct.unpack_from("<I", data, data.rindex(b"tvmffi_cubin\0", 0, at) - 8)
     text = text.ljust(size - 4)
     made = data[: at - 4] + struct.pack("<I", zlib.crc32(text)) + text + data[at + size - 4 :]

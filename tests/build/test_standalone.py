@@ -171,8 +171,14 @@ def test_images_of_the_largest_kind_are_found_too(tmp_path: Path, monkeypatch):
 
 def test_the_manifest_says_how_functions_launch(launcher_so: Path):
     facts = tc.load_module(launcher_so).manifest["functions"]["saxpy"]
-    assert facts["written"] == [
-        {"grid": ["ceil_div(n, 256)"], "block": [256], "args": {"n": "x.numel"}}
+    assert facts["launches"] == [
+        {
+            "kernel": "saxpy",
+            "image": "kernels",
+            "grid": ["ceil_div(n, 256)"],
+            "block": [256],
+            "args": {"n": "x.numel"},
+        }
     ]
 
 

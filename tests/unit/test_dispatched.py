@@ -101,9 +101,6 @@ def test_the_conditions_of_an_instance_s_launches_are_all_shown():
     assert function.signature == "k0 + k1(int n) when (n > 0 or n < -9) and (n != 7)"
 
 
-CONSTANT = [{"block": (1,), "dynamic_smem_bytes": 0, "cluster": None}]
-
-
 def test_the_facts_have_the_instances_together_and_each_by_itself():
     function = dispatched(
         "f",
@@ -114,30 +111,22 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
         "signature": "a(const float* x, int n)\nb(const int* x, long m, bool c) when c",
         "params": [["x", "const float* | const int*"], ["n | m", "int | long"], ["c", "bool"]],
         "doc": "Either.",
-        "launches": 1,
-        "kernels": ["a", "b"],
         "instances": [
             {
                 "signature": "a(const float* x, int n)",
                 "params": [["x", "const float*"], ["n", "int"]],
-                "launches": 1,
-                "kernels": ["a"],
-                "images": ["kernels"],
-                "shapes": CONSTANT,
+                "launches": [{"kernel": "a", "image": "kernels", "grid": [1], "block": [1]}],
                 "fixes_block": True,
                 "callers_grid": None,
-                "written": [{"grid": [1], "block": [1]}],
             },
             {
                 "signature": "b(const int* x, long m, bool c) when c",
                 "params": [["x", "const int*"], ["m", "long"], ["c", "bool"]],
-                "launches": 1,
-                "kernels": ["b"],
-                "images": ["kernels"],
-                "shapes": CONSTANT,
+                "launches": [
+                    {"kernel": "b", "image": "kernels", "grid": [1], "block": [1], "when": "c"}
+                ],
                 "fixes_block": True,
                 "callers_grid": None,
-                "written": [{"grid": [1], "block": [1], "when": "c"}],
             },
         ],
         "bound": [],

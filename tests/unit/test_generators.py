@@ -33,7 +33,7 @@ LOADED += " bound_values kernel_text callers_grid destination stream"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )
-ARTIFACTS += " compile_files launch_file object_file"
+ARTIFACTS += " compile_files launch_file launch_reader object_file schema"
 ALL = f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED} {ARTIFACTS}"
 OTHERS = {f"{name}.py" for name in ALL.split()}
 

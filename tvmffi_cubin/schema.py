@@ -1,0 +1,43 @@
+"""The version of the form in which modules and descriptions say how their functions launch."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["SCHEMA", "SchemaError", "check_schema"]
+
+SCHEMA = "2.0"
+"""What is written. A minor version adds what older readers may pass over, a major one does not."""
+
+_MAJOR = int(SCHEMA.partition(".")[0])
+_VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
+
+
+class SchemaError(ValueError):
+    """Something has a form that this version does not read."""
+
+
+def check_schema(schema: object, what: str) -> None:
+    """Refuse what this version does not read; `what` is what messages call the document.
+
+    Raises
+    ------
+    SchemaError
+        It is of another major version, or no version.
+    """
+    # The form before this one had a number.
+    text = "1.0" if schema == 1 and type(schema) is int else schema
+    match = _VERSION.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise SchemaError(
+            f"{what}: its schema is {schema!r}, wanted major.minor as a str, such as {SCHEMA!r}"
+        )
+    major = int(match[1])
+    reads = f"its schema is {schema!r}, this version of tvmffi_cubin reads {_MAJOR}.x"
+    if major > _MAJOR:
+        raise SchemaError(f"{what}: {reads}: upgrade tvmffi_cubin, or have it written as {SCHEMA}")
+    if major < _MAJOR:
+        raise SchemaError(
+            f"{what}: {reads}: build it again with this version, or read it with the one that made "
+            "it"
+        )
