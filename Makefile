@@ -7,6 +7,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+# Which tests stay together: see tests/conftest.py.
+WORKERS ?= --numprocesses=auto --maxprocesses=8 --dist=loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format gpu-test clean prerequisites
@@ -27,7 +29,7 @@ demo: $(VENV)/.installed
 	@$(bin)/python -m tvmffi_cubin demo
 
 test: lint $(VENV)/.installed-triton
-	$(bin)/python -m pytest $(PYTEST_ARGS)
+	$(bin)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-test
 	$(bin)/python -m ruff check .

@@ -18,12 +18,19 @@ GPU_TESTS = Path(__file__).parent / "gpu"
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA device; skipped where there is none")
+    config.addinivalue_line("markers", "xdist_group(name): tests that one worker runs in order")
 
 
+# First, because pytest-xdist reads the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        # The tests of a file share what they build; those on a GPU look at the clock.
+        group = item.path.stem
         if GPU_TESTS in item.path.parents:
+            group = "gpu"
             item.add_marker("gpu")
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -37,7 +37,7 @@ def program(path: Path, text: str = "exit 0") -> None:
 
 def environment(programs: Path) -> dict[str, str]:
     # The suite may itself run under make, whose variables would reach this one.
-    inherited = ("CXX", "PYTHON", "VENV", "GPU_PYTHON", "PYTEST_ARGS", "MFLAGS")
+    inherited = ("CXX", "PYTHON", "VENV", "GPU_PYTHON", "PYTEST_ARGS", "WORKERS", "MFLAGS")
     kept = {k: v for k, v in os.environ.items() if k not in inherited and not k.startswith("MAKE")}
     return {**kept, "PATH": str(programs)}
 
