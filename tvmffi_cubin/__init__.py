@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .inspect_file import inspect
     from .inspection import Inspection
     from .kernel_text import KernelText, find_kernels
+    from .lazy_module import LazyModule, lazy
     from .module import Module, load_module
     from .module_function import Function
     from .occupancy import Occupancy
@@ -53,6 +54,7 @@ __all__ = [
     "Launch",
     "LaunchError",
     "LaunchLimitError",
+    "LazyModule",
     "Module",
     "Occupancy",
     "Parameter",
@@ -63,6 +65,7 @@ __all__ = [
     "build_inline",
     "find_kernels",
     "inspect",
+    "lazy",
     "load",
     "load_inline",
     "load_module",
@@ -78,10 +81,12 @@ _LAZY = {
     "Function": "module_function",
     "KernelText": "kernel_text",
     "Inspection": "inspection",
+    "LazyModule": "lazy_module",
     "inspect": "inspect_file",
     "Module": "module",
     "Occupancy": "occupancy",
     "find_kernels": "kernel_text",
+    "lazy": "lazy_module",
     "load_module": "module",
     "use_stream": "stream",
     "nvjitlink": None,

@@ -117,12 +117,14 @@ class Cache:
             If neither folder can be used.
         """
         asked_ns = time.time_ns() if asked_ns is None else asked_ns
-        entry = self.lookup(base_key)
-        if entry is not None:
+        if (entry := self.lookup(base_key)) is not None:
             return entry
-        lock = os.path.join(self._root, "locks", f"{base_key}.lock")
-        with builder_lock(lock, patience=patience, name=name):
+        with builder_lock(self.lock_file(base_key), patience=patience, name=name):
             return self.lookup(base_key) or self._build(base_key, make, asked_ns)
+
+    def lock_file(self, base_key: str) -> str:
+        """Return the path of the file that who builds a key locks."""
+        return os.path.join(self._root, "locks", f"{base_key}.lock")
 
     @contextlib.contextmanager
     def private_directory(self) -> Iterator[Path]:

@@ -8,6 +8,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator
+from math import isinf
 
 __all__ = ["builder_lock"]
 
@@ -20,6 +21,20 @@ _TOLD = ((1.0, logging.INFO), (10.0, logging.WARNING))
 _MOST_NAME = 200
 
 _logger = logging.getLogger("tvmffi_cubin")
+
+# The descriptors whose locks this process holds. A forked child has them, too, and would keep what
+# they lock for ever where its parent is killed.
+_held: set[int] = set()
+
+
+def _close_inherited() -> None:
+    for descriptor in _held:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
 
 
 @contextlib.contextmanager
@@ -36,7 +51,7 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
         The lock file. It is created with its folder, and stays: to remove it would let two
         builders lock two files of one name.
     patience : float
-        How long to wait for another builder, in seconds.
+        How long to wait for another builder, in seconds; infinite: as long as that lives.
     name : str
         What is built, for those who wait.
 
@@ -46,14 +61,18 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
         Whether the lock is held.
     """
     descriptor = _open(path)
+    if descriptor >= 0:
+        _held.add(descriptor)
     try:
         held = descriptor >= 0 and _acquire(descriptor, patience)
         if held:
             _write_holder(descriptor, name)
         yield held
     finally:
-        if descriptor >= 0:
-            # For forked children as well, which have the same lock.
+        # Of a forked child that leaves this block as well, the lock is its parent's.
+        if descriptor in _held:
+            _held.discard(descriptor)
+            # For children that were not forked by Python as well, which have the same lock.
             with contextlib.suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
@@ -108,9 +127,5 @@ def _tell(level: int, descriptor: int, patience: float) -> None:
         lines = os.pread(descriptor, 4096, 0).decode("utf-8", "replace").splitlines()
     except OSError:
         lines = []
-    _logger.log(
-        level,
-        "waiting for process %s; after %.0f s this one builds it, too",
-        lines[0] if lines else "that builds it",
-        patience,
-    )
+    until = "" if isinf(patience) else f"; after {patience:.0f} s this one builds it, too"
+    _logger.log(level, "waiting for process %s%s", lines[0] if lines else "that builds it", until)

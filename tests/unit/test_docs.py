@@ -73,7 +73,7 @@ def test_every_public_name_is_in_the_reference_and_has_a_docstring(name: str):
 
 def public_members() -> list[tuple[str, object]]:
     found = []
-    for owner in (tc.Module, tc.Function, tc.Launch, tc.Dispatch, tc.Cubin):
+    for owner in (tc.Module, tc.LazyModule, tc.Function, tc.Launch, tc.Dispatch, tc.Cubin):
         fields = {field.name for field in getattr(owner, "__dataclass_fields__", {}).values()}
         for name, member in vars(owner).items():
             if not name.startswith("_") and name not in fields:
@@ -104,6 +104,7 @@ def test_every_field_is_in_the_reference(owner: type):
         tc.load,
         tc.build,
         tc.load_module,
+        tc.lazy,
         tc.Launch,
         tc.Dispatch,
         tc.use_stream,
@@ -122,7 +123,10 @@ def test_every_parameter_is_in_the_reference_and_in_the_docstring(function):
 PUBLIC_FUNCTIONS = {
     **{
         f"tc.{name}": getattr(tc, name)
-        for name in ("load_inline", "build_inline", "load", "build", "load_module", "use_stream")
+        for name in (
+            *("load_inline", "build_inline", "lazy", "load", "build", "load_module"),
+            "use_stream",
+        )
     },
     **{
         f"{module.__name__.rpartition('.')[2]}.{name}": getattr(module, name)

@@ -1,0 +1,404 @@
+"""`lazy`: images that a compiler makes on first use, once, kept under the caller's key.
+
+The compiler is a function that counts its calls in a file, so that those of all processes count.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from nvrtc_kernel import compile_it
+from processes import in_fork
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Launch, lock
+from tvmffi_cubin.lazy_module import LazyModule
+
+FUNCTIONS = {"store": Launch(grid=1, block=32, params="float* x")}
+KEY = ["compiler 1.0", {"fast": True}]
+
+
+@pytest.fixture(scope="module")
+def image(_own_environment) -> bytes:
+    return compile_it(arch="sm_90").image
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
+    return folder
+
+
+class Compiler:
+    """Counts its calls; `image` may be an error to raise."""
+
+    def __init__(self, image: object) -> None:
+        self.image = image
+        self.runs = 0
+
+    def __call__(self) -> object:
+        self.runs += 1
+        if isinstance(self.image, BaseException):
+            raise self.image
+        return self.image
+
+
+def made(generate, name="lazy", key=KEY, **options) -> LazyModule:
+    return tc.lazy(name, generate=generate, key=key, **{"functions": FUNCTIONS, **options})
+
+
+def test_nothing_happens_before_the_first_use(tmp_path):
+    code = """
+import copy, os, pickle, sys
+import tvmffi_cubin as tc
+
+mod = tc.lazy("m", generate=print, key=1, functions={"k": tc.Launch(grid=1, block=1)})
+assert "'m', not used yet: k" in repr(mod)
+assert "k" in dir(mod) and list(mod) == ["k"] and mod._ipython_key_completions_() == ["k"]
+assert not hasattr(mod, "_repr_html_") and not hasattr(mod, "__len__")
+copy.copy(mod), pickle.dumps(mod)
+tc.lazy("m", generate=print, key=1)
+assert not mod.is_generated
+assert "tvm_ffi" not in sys.modules, "imported"
+assert not os.path.exists(os.environ["TVMFFI_CUBIN_CACHE_DIR"])
+"""
+    env = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_the_first_use_makes_the_image_and_all_others_find_it(cache, driver_stub, image):
+    compiler = Compiler(image)
+    mod = made(compiler)
+    x = cuda_array(driver_stub, 32)
+    mod.store(x)
+    (done,) = driver_stub.launches()
+    assert done.values("P") == (x.data_ptr,)
+    # Python finds it as it finds any attribute; a call of it has no frame of this package.
+    assert mod.__dict__["store"] is mod["store"] is mod.module.store
+    assert "store" in repr(mod)
+    again = made(compiler)
+    assert again.is_generated
+    again["store"](x)
+    copied = pickle.loads(pickle.dumps(made(Nothing())))
+    copied.store(x)
+    assert in_fork(lambda: made(compiler).store.signature) == "store(float* x)"
+    assert compiler.runs == 1
+    assert mod.unload() is None
+    with pytest.raises(AttributeError, match="no function 'stare'; there are store"):
+        mod.stare  # noqa: B018
+
+
+class Nothing:
+    def __call__(self):
+        raise AssertionError("generated")
+
+
+def test_what_is_unknown_is_known_to_be_without_making_anything(cache):
+    mod = made(Nothing())
+    with pytest.raises(AttributeError, match="no function 'stare'; there are store"):
+        mod.stare  # noqa: B018
+
+
+def test_whatever_is_in_the_key_tells_images_apart(cache, image):
+    compiler = Compiler(image)
+    keys = [1, True, "1", b"1", 1.0, None, [1], [[1]], {"a": 1}, {"a": [1]}, {"b": 1}]
+    for key in keys:
+        assert not made(compiler, key=key).is_generated
+        made(compiler, key=key).prepare()
+    for options in ({"name": "other"}, {"arch": "sm_90"}, {"arch": ["sm_80", "sm_90"]}):
+        made(compiler, key=1, **options).prepare()
+    assert made(compiler, key=(1,)).is_generated
+    assert compiler.runs == len(keys) + 3
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ({"options": [1, {2}]}, r"^key\['options'\]\[1\] is of type set, .* such as str\(value\)"),
+        ([Path("x")], r"^key\[0\] is of type \w*Path"),
+        ({"a": {1: 2}}, r"^key\['a'\]: a mapping's keys are str, got 1"),
+    ],
+)
+def test_a_key_of_which_nothing_stable_can_be_made_names_the_part(key, message):
+    with pytest.raises(TypeError, match=message):
+        made(Nothing(), key=key)
+
+
+def test_arguments_are_checked_at_once():
+    with pytest.raises(TypeError, match=r"needs a key: .* only you know what changes them"):
+        tc.lazy("m", generate=Nothing())
+    with pytest.raises(TypeError, match="generate is a callable"):
+        tc.lazy("m", generate=b"", key=1)
+    with pytest.raises(TypeError, match="takes no embed_cubin"):
+        made(Nothing(), embed_cubin=b"")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'functionz'"):
+        made(Nothing(), functionz=1)
+    endless: list = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        made(Nothing(), key=endless)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        (None, TypeError, "returned is NoneType: wanted an image"),
+        ([b"x"], TypeError, "returned is list: wanted an image"),
+        ({"a": 5}, TypeError, r"returned\['a'\] is int: wanted an image"),
+        ({}, ValueError, "returned is an empty mapping"),
+        ({"no name": b"x"}, ValueError, "'no name' is not a name that C can have"),
+        (b"", ValueError, "returned is no cubin: it is empty"),
+        (b"\x7fELFjunk", ValueError, "returned is no cubin: it is truncated"),
+        ({"a": b"junk of a kind"}, ValueError, r"returned\['a'\] is no cubin: it begins with"),
+        ("/nowhere/k.cubin", FileNotFoundError, "generate returned: No such file"),
+    ],
+)
+def test_what_is_no_image_is_said_and_not_kept(cache, value, kind, message):
+    mod = made(Compiler(value))
+    with pytest.raises(kind, match=r"lazy\('lazy'\).*" + message):
+        mod.prepare()
+    assert not mod.is_generated
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), OSError(28, "No space left"), tc.BuildError("no", output="x")]
+)
+def test_what_the_compiler_raises_is_passed_on_and_the_next_use_tries_again(cache, error, image):
+    compiler = Compiler(error)
+    mod = made(compiler)
+    with pytest.raises(type(error)) as raised:
+        mod.store  # noqa: B018
+    assert raised.value is error
+    assert raised.value.__context__ is None
+    assert compiler.runs == 1
+    assert [*(cache / "tmp").iterdir()] == []
+    assert not mod.is_generated
+    compiler.image = image
+    mod.prepare()
+    assert compiler.runs == 2
+
+
+def test_images_of_all_kinds_are_embedded_under_their_names(cache, tmp_path, image):
+    (tmp_path / "k.ptx").write_bytes(compile_it(arch="compute_80").image)
+    cubin = compile_it(
+        "template <class T> __global__ void fill(T* x) {}", name_expressions=["fill<float>"]
+    )
+    functions = {
+        "store": Launch(image="one", grid=1, block=1),
+        "fill": Launch(kernel="fill<float>", image="two", grid=1, block=1),
+    }
+    for _ in range(2):
+        mod = made(
+            Compiler({"one": tmp_path / "k.ptx", "two": cubin}), functions=functions, ptx="keep"
+        )
+        assert {name: x.kind for name, x in mod.cubins.items()} == {"one": "ptx", "two": "cubin"}
+        assert mod.cubins["two"].lowered_names == cubin.lowered_names
+        (tmp_path / "k.ptx").unlink(missing_ok=True)
+
+
+def test_a_module_that_needs_itself_is_an_error_and_no_deadlock(cache, image):
+    mods: dict[str, LazyModule] = {}
+    entered = {"a": threading.Event(), "b": threading.Event()}
+
+    def needs(name: str, other: str):
+        def generate() -> bytes:
+            entered[name].set()
+            entered[other].wait()
+            mods[other].prepare()
+            return image
+
+        return made(generate, key=name)
+
+    mods["itself"] = made(lambda: mods["itself"].store, key="itself")
+    with pytest.raises(RuntimeError, match=r"lazy\('lazy'\): generate uses the module that it is"):
+        mods["itself"].prepare()
+    mods["a"], mods["b"] = needs("a", "b"), needs("b", "a")
+    errors = in_threads(mods["a"].prepare, mods["b"].prepare)
+    assert [type(error) for error in errors] == [RuntimeError, RuntimeError]
+    # One that needs another is none.
+    made(lambda: made(lambda: image, key="inner").cubins["lazy"], key="outer").prepare()
+
+
+def in_threads(*work) -> list[BaseException | None]:
+    errors: list[BaseException | None] = [None] * len(work)
+
+    def run(number: int) -> None:
+        try:
+            work[number]()
+        except BaseException as error:
+            errors[number] = error
+
+    threads = [
+        threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(work))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads), "a deadlock"
+    return errors
+
+
+def test_of_many_threads_one_generates(cache, image):
+    compiler, meet = Compiler(image), threading.Barrier(8)
+    mods = [made(compiler)] * 4 + [made(compiler) for _ in range(4)]
+
+    def use(mod: LazyModule) -> None:
+        meet.wait()
+        mod.prepare()
+
+    assert in_threads(*[lambda mod=mod: use(mod) for mod in mods]) == [None] * 8
+    assert compiler.runs == 1
+
+
+WORKER = """
+import os, sys, threading, time
+from pathlib import Path
+import tvmffi_cubin as tc
+
+image, log, go, mode = *map(Path, sys.argv[1:4]), sys.argv[4]
+first, entered = os.getpid(), threading.Event()
+
+def generate():
+    with log.open("a") as file:
+        file.write("x")
+    entered.set()
+    print("generating", flush=True)
+    while mode == "hangs" and os.getpid() == first or not go.exists():
+        time.sleep(0.01)
+    return image
+
+mod = tc.lazy("worker", generate=generate, key=mode and 1)
+if mode == "hangs":
+    threading.Thread(target=mod.prepare, daemon=True).start()
+    entered.wait()
+    if os.fork() != 0:
+        time.sleep(1000)
+print("ready", flush=True)
+print(mod.store.signature, flush=True)
+"""
+
+
+class Workers:
+    def __init__(self, folder: Path, image: bytes) -> None:
+        self.image, self.log, self.go = folder / "k.cubin", folder / "log", folder / "go"
+        self.image.write_bytes(image)
+        self.started: list[subprocess.Popen] = []
+
+    def start(self, mode: str = "works") -> subprocess.Popen:
+        command = [sys.executable, "-c", WORKER, self.image, self.log, self.go, mode]
+        self.started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        return self.started[-1]
+
+
+@pytest.fixture
+def workers(tmp_path, cache, image):
+    workers = Workers(tmp_path, image)
+    yield workers
+    for process in workers.started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def lines(process: subprocess.Popen) -> list[str]:
+    return process.communicate(timeout=60)[0].split("\n")[:-1]
+
+
+def test_of_several_processes_one_generates_and_the_others_wait(workers):
+    processes = [workers.start() for _ in range(3)]
+    assert {process.stdout.readline() for process in processes} == {"ready\n"}
+    workers.go.touch()
+    ends = [lines(process) for process in processes]
+    assert sorted(map(len, ends)) == [1, 1, 2]
+    assert {end[-1] for end in ends} == {"store(8 bytes arg0)"}
+    assert workers.log.read_text() == "x"
+
+
+def test_where_the_one_that_generates_is_killed_the_next_does(workers):
+    killed = workers.start()
+    assert [killed.stdout.readline() for _ in range(2)] == ["ready\n", "generating\n"]
+    other = workers.start()
+    assert other.stdout.readline() == "ready\n"
+    killed.kill()
+    workers.go.touch()
+    assert lines(other) == ["generating", "store(8 bytes arg0)"]
+    assert workers.log.read_text() == "xx"
+
+
+def test_a_child_forked_while_another_thread_generates_outlives_its_parent(workers):
+    process = workers.start("hangs")
+    assert [process.stdout.readline() for _ in range(2)] == ["generating\n", "ready\n"]
+    workers.go.touch()
+    os.kill(process.pid, signal.SIGKILL)
+    # The child has the pipe's end.
+    assert lines(process) == ["generating", "store(8 bytes arg0)"]
+
+
+def test_who_waits_for_another_process_is_told_so(cache, image, monkeypatch, caplog):
+    monkeypatch.setattr(lock, "_TOLD", ((0.0, logging.INFO),))
+    caplog.set_level(logging.INFO, "tvmffi_cubin")
+    mod = made(Compiler(image))
+    entered, told = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock.builder_lock(path, patience=0, name="lazy"):
+            entered.set()
+            told.wait(60)
+
+    class Teller(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.set()
+
+    path = str(cache / "locks" / f"{mod._digest}.lock")
+    handler = Teller()
+    logging.getLogger("tvmffi_cubin").addHandler(handler)
+    holder = threading.Thread(target=hold)
+    holder.start()
+    entered.wait()
+    mod.prepare()
+    holder.join()
+    logging.getLogger("tvmffi_cubin").removeHandler(handler)
+    text = f"waiting for process {os.getpid()} on {os.uname().nodename}, which builds lazy"
+    assert caplog.records[0].getMessage() == text
+
+
+@pytest.mark.parametrize("harm", ["other bytes", "other index", "no image"])
+def test_what_is_kept_and_damaged_is_made_anew_with_a_warning(cache, image, caplog, harm):
+    compiler = Compiler(image)
+    made(compiler).prepare()
+    (index,) = cache.glob("entries/*/*/generated.json")
+    file = index.parent / json.loads(index.read_text())["images"]["lazy"]["file"]
+    if harm == "other bytes":
+        file.write_bytes(b"\0" * len(image))
+    elif harm == "other index":
+        index.write_text(index.read_text().replace("lazy", "lazx"))
+    else:
+        file.unlink()
+    made(compiler).prepare()
+    assert compiler.runs == 2
+    (record,) = caplog.records
+    assert "what was kept for lazy is damaged, it is made anew" in record.getMessage()
+    made(compiler).prepare()
+    assert compiler.runs == 2
+
+
+def test_without_a_cache_folder_it_works_and_warns_and_makes_once(monkeypatch, image, caplog):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/proc/x")
+    compiler = Compiler(image)
+    made(compiler).prepare()
+    made(compiler).prepare()
+    assert compiler.runs == 1
+    assert "/proc/x cannot be used" in caplog.records[0].getMessage()

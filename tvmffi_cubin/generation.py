@@ -1,0 +1,97 @@
+"""From a caller's compiler to the cache and back: called once for a key, by whichever process."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import cache as caches
+from .cache import Cache
+from .entry import Product
+from .errors import CacheError
+from .generated import Generated, generated, read, store
+from .lock import builder_lock
+from .private_folder import remove
+
+__all__ = ["is_kept", "obtain"]
+
+_logger = logging.getLogger("tvmffi_cubin")
+_TRIES = 3
+
+
+class _Raised(Exception):
+    """Carries an error past the cache, which would take some as its own and try again."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def is_kept(digest: str) -> bool:
+    """Whether the cache has what is made for a key."""
+    return caches.default().lookup(digest) is not None
+
+
+def obtain(digest: str, name: str, generate: Callable[[], Any]) -> Generated:
+    """Return what was made for a key; where nothing was, call `generate` and keep what it makes.
+
+    Of several processes one calls it, however long that takes, and the others wait; where that one
+    is killed, the next calls it.
+
+    Raises
+    ------
+    CacheError
+        Neither the cache folder nor the one for temporary files can be used.
+    Exception
+        What `generate` raises, or what `generated` does of what it returns: nothing is kept.
+    """
+    make = _Maker(name, generate)
+    cache = caches.default()
+    for _ in range(_TRIES):
+        failure = None
+        try:
+            entry = cache.obtain(digest, make, patience=math.inf, asked_ns=0, name=name)
+        except _Raised as raised:
+            failure = raised.error
+        if failure is not None:
+            raise failure
+        try:
+            return read(entry)
+        except (OSError, ValueError) as error:
+            _logger.warning("what was kept for %s is damaged, it is made anew: %s", name, error)
+        _discard(cache, digest)
+    raise CacheError(
+        f"what is kept for {name} in {cache.root} is damaged again and again: check its file "
+        "system, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
+    )
+
+
+class _Maker:
+    """Calls `generate` once, however often the cache asks, as when its folder turns out full."""
+
+    def __init__(self, name: str, generate: Callable[[], Any]) -> None:
+        self.name = name
+        self.generate = generate
+        self.made: Generated | None = None
+
+    def __call__(self, folder: Path) -> Product:
+        if self.made is None:
+            try:
+                self.made = generated(self.generate(), module=self.name)
+            except BaseException as error:
+                raise _Raised(error) from None
+        return store(self.made, folder)
+
+
+def _discard(cache: Cache, digest: str) -> None:
+    """Remove what is damaged, unless another process has done so and made it anew."""
+    with builder_lock(cache.lock_file(digest), patience=math.inf):
+        entry = cache.lookup(digest)
+        if entry is None:
+            return
+        try:
+            read(entry)
+        except (OSError, ValueError):
+            remove(str(entry.path))

@@ -1,0 +1,201 @@
+"""`lazy`: a module whose images are made on first use, by any compiler, and then kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
+
+from .lazy_key import lazy_key
+from .once import one_at_a_time
+from .options import TextOptions, Texts, check, spelled_out
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .key import Value
+    from .module import Module
+    from .module_function import Function
+
+__all__ = ["LazyModule", "lazy"]
+
+# `inspect` shows it as required; where it is missing, the error says more than Python's would.
+_REQUIRED: Any = Parameter.empty
+
+
+class LazyModule:
+    """A module that is made when it is first used; see `lazy`.
+
+    ``mod.k`` and ``mod["k"]`` are its functions, the very `Function` objects of the module; any
+    other attribute is that of the `Module`. Names that begin with an underscore, and functions
+    that are called as something here is, are had by ``mod["_k"]`` alone.
+    """
+
+    _module: Module | None = None
+
+    def __init__(
+        self, name: str, generate: Callable[[], Any], digest: str, options: Mapping[str, Any]
+    ) -> None:
+        self._name = name
+        self._generate = generate
+        self._digest = digest
+        self._options = dict(options)
+
+    @property
+    def module(self) -> Module:
+        """The module; on first use its images are taken from the cache, or made.
+
+        Raises
+        ------
+        Exception
+            Whatever `generate` raises, as it is. Nothing is kept then; the next use tries again.
+        TypeError, ValueError, OSError
+            What it returns is no image.
+        RuntimeError
+            `generate` uses the module that it is to make.
+        CubinError, TypeError, ValueError
+            As `load_inline` of these images.
+        """
+        return self._load() if self._module is None else self._module
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether the images are there, so that a first use makes none; makes nothing itself."""
+        from .generation import is_kept
+
+        return self._module is not None or is_kept(self._digest)
+
+    def prepare(self) -> None:
+        """Make and load the module now, unless it is; raises what `module` raises."""
+        self.module  # noqa: B018 - is what makes it
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function, or another attribute of the module; the first use makes it."""
+        if name.startswith("_"):
+            # Tools ask for these, and must not start a compiler by it.
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        known = self._known
+        if self._module is None and known is not None and name not in known:
+            from .module import Module
+
+            if not hasattr(Module, name):
+                names = ", ".join(known) or "none"
+                raise AttributeError(f"module has no function {name!r}; there are {names}")
+        from .module_function import Function
+
+        value = getattr(self.module, name)
+        if isinstance(value, Function):
+            # From now on the attribute is looked up by Python alone.
+            self.__dict__[name] = value
+        return value
+
+    def __getitem__(self, name: str) -> Function:
+        """Return a function by name."""
+        return self.module.get_function(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the functions' names."""
+        return iter(self._known if self._known is not None else self.module)
+
+    def __dir__(self) -> list[str]:
+        """List attributes, and the functions as far as they are known without making anything."""
+        if self._module is not None:
+            return sorted({*super().__dir__(), *dir(self._module)})
+        return sorted({*super().__dir__(), *(self._known or ())})
+
+    def __repr__(self) -> str:
+        """The module, or that there is none yet."""
+        if self._module is not None:
+            return f"<tvmffi_cubin.LazyModule {self._name!r}: {self._module!r}>"
+        functions = "" if self._known is None else f": {', '.join(self._known)}"
+        return f"<tvmffi_cubin.LazyModule {self._name!r}, not used yet{functions}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what it is made from; who unpickles it finds in the cache what was made."""
+        return LazyModule, (self._name, self._generate, self._digest, self._options)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Complete ``mod["`` in IPython."""
+        return list(self._known or ())
+
+    @property
+    def _known(self) -> list[str] | None:
+        """The functions' names where they are given; None where they turn up only later."""
+        if self._module is not None:
+            return list(self._module.functions)
+        functions = self._options.get("functions")
+        if functions is None:
+            return None
+        return [functions] if isinstance(functions, str) else list(functions)
+
+    def _load(self) -> Module:
+        circle = (
+            f"lazy({self._name!r}): generate uses the module that it is to make, or waits for "
+            "another that does: have it return an image, and use the module after it"
+        )
+        with one_at_a_time(self._digest, circle=circle):
+            if self._module is None:
+                from .generation import obtain
+                from .inline import load_inline
+
+                made = obtain(self._digest, self._name, self._generate)
+                self._module = load_inline(self._name, embed_cubin=made.images, **self._options)
+        return self._module
+
+
+@spelled_out(TextOptions)
+def lazy(
+    name: str,
+    cuda_sources: Texts = None,
+    *,
+    generate: Callable[[], Any],
+    key: Value = _REQUIRED,
+    keep_module_alive: bool = True,
+    **options: Unpack[TextOptions],
+) -> LazyModule:
+    """Return a module whose images a compiler of the caller's makes on first use.
+
+    Nothing happens until a function is used. Then the images are looked up in the cache, under
+    `name` and `key`; where there are none, `generate` is called, in one of all processes that use
+    the cache folder, while the others wait. What it returns is kept, and the module is
+    built and loaded as `load_inline` does.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module.
+    generate : callable
+        ``generate()`` returns an image (bytes, a `Cubin`, or the path of a file), which gets the
+        module's name, or a mapping of names to images.
+    key : None, bool, int, float, str, bytes, or a sequence or mapping of those
+        What tells the images from others of that name: whatever changes them has to be in it, the
+        compiler's version and options and the source, or its hash. `arch`, where it is given, is
+        added by itself.
+    cuda_sources, keep_module_alive, **options
+        As in `load_inline`, but for `embed_cubin`, whose place the images take.
+
+    Returns
+    -------
+    LazyModule
+        Its attributes are the functions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is wrong; the message names it.
+    """
+    if not callable(generate):
+        raise TypeError(f"generate is a callable without arguments, got {type(generate).__name__}")
+    if key is _REQUIRED:
+        raise TypeError(
+            "lazy() needs a key: images are kept under it, and only you know what changes them, "
+            "such as key=[compiler.__version__, options, source]"
+        )
+    check("lazy", options, TextOptions)
+    if options.get("embed_cubin") is not None:
+        raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
+    digest = lazy_key(name, key, options.get("arch"))
+    given = {k: v for k, v in options.items() if v is not None}
+    if cuda_sources is not None:
+        given["cuda_sources"] = cuda_sources
+    return LazyModule(name, generate, digest, {**given, "keep_module_alive": keep_module_alive})
