@@ -67,7 +67,7 @@ def bind_map(launch: Launch, scope: Scope, name: str, type_: CxxType, size: int)
         exported = exported.as_tensor()
     if exported.param.type.kind != "pointer":
         raise ValueError(f"{where}: {tensor!r} is '{exported.param.type.text}', not a tensor")
-    scope.exported[tensor] = _with_rank(exported, map_.rank, where)
+    scope.exported[tensor] = _with_demands(exported, map_, where)
     figures = {
         what: Formula(figure, scope.resolve(f"{what} of args[{name!r}]", figure, reading=(name,)))
         if isinstance(figure, str)
@@ -77,13 +77,17 @@ def bind_map(launch: Launch, scope: Scope, name: str, type_: CxxType, size: int)
     return Mapped(name, tensor, map_, figures)
 
 
-def _with_rank(exported: Exported, rank: int, where: str) -> Exported:
+def _with_demands(exported: Exported, map_: TensorMap, where: str) -> Exported:
+    """Return the parameter with what a map needs of it."""
+    if map_.global_dim is not None:
+        # None and bare addresses have no dtype.
+        return replace(exported, in_expression=exported.in_expression or map_.dtype is None)
     known = exported.param.ndim
-    if known not in (None, rank):
+    if known not in (None, map_.rank):
         raise ValueError(
-            f"{where}: the map is for tensors of rank {rank}, {exported.name!r} has rank {known}, "
-            "as params or another map say"
+            f"{where}: the map is for tensors of rank {map_.rank}, {exported.name!r} has rank "
+            f"{known}, as params or another map say"
         )
-    param = Param(exported.name, exported.param.type, rank)
+    param = Param(exported.name, exported.param.type, map_.rank)
     # None and bare addresses have no shape.
     return replace(exported, param=param, in_expression=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from itertools import islice
 from typing import Any
 
-from .figures import Figure, check_figure, is_unordered, plain
+from .figures import Figure, check_figure, plain
+from .map_extents import MAX_RANK, checked_extents, figure_sequence
 from .tensor_map_modes import (
     DATA_TYPES,
     INTERLEAVES,
@@ -21,9 +21,10 @@ from .tensor_map_modes import (
 
 __all__ = ["TensorMap"]
 
-_MAX_RANK = 5
 _CORNERS = {1: 32768, 2: 128, 3: 16}  # by the number of dimensions between N and C
 _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
+_EXTENTS = ("global_dim", "global_strides")
+_FIGURES = ("box_dim", "element_strides", *_IM2COL, *_EXTENTS)
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,13 @@ class TensorMap:
         Of an im2col map; see `im2col`.
     channels_per_pixel, pixels_per_column : int or str
         Likewise.
+    global_dim : int, str or a sequence of up to five, optional
+        What the memory is taken for, in elements of the map's data type, where that is not the
+        tensor's own shape: a flat buffer as a matrix, a part of one. Of the tensor the address
+        alone counts then, and with `dtype` its own dtype neither, so that a bare address will do,
+        too; that the memory is that large is the caller's to see to.
+    global_strides : int, str or a sequence of up to four, optional
+        In bytes, of all dimensions of `global_dim` but the innermost. Default: without gaps.
 
     Raises
     ------
@@ -86,6 +94,8 @@ class TensorMap:
     upper_corner: Any = None
     channels_per_pixel: Figure | None = None
     pixels_per_column: Figure | None = None
+    global_dim: Any = None
+    global_strides: Any = None
 
     def __post_init__(self) -> None:
         if self.tensor is not None and not isinstance(self.tensor, str):
@@ -109,6 +119,15 @@ class TensorMap:
             self._check_tiled()
         self._check_element_strides()
         self._check_modes()
+        found = checked_extents(
+            self.global_dim,
+            self.global_strides,
+            rank=self.rank,
+            dtype=self.dtype,
+            interleave=self.interleave,
+        )
+        for name, value in zip(_EXTENTS, found, strict=True):
+            self._set(name, value)
 
     @classmethod
     def im2col(
@@ -154,12 +173,12 @@ class TensorMap:
 
     @property
     def rank(self) -> int:
-        """The rank that its tensor must have."""
+        """The rank that its tensor must have, unless `global_dim` is given."""
         return len(self.lower_corner) + 2 if self.is_im2col else len(self.box_dim)
 
     def figures(self) -> Iterator[tuple[str, Figure]]:
         """Yield each figure with its place: ``"box_dim[0]"``, ``"channels_per_pixel"``."""
-        for name in ("box_dim", "element_strides", *_IM2COL):
+        for name in _FIGURES:
             value = getattr(self, name)
             if isinstance(value, tuple):
                 yield from ((f"{name}[{i}]", figure) for i, figure in enumerate(value))
@@ -169,7 +188,7 @@ class TensorMap:
     def with_figures(self, change: Callable[[str, Figure], Figure]) -> TensorMap:
         """Return it with each figure changed; `change` gets its field's name and the figure."""
         changed: dict[str, Any] = {}
-        for name in ("box_dim", "element_strides", *_IM2COL):
+        for name in _FIGURES:
             value = getattr(self, name)
             if isinstance(value, tuple):
                 changed[name] = tuple(change(name, figure) for figure in value)
@@ -184,7 +203,7 @@ class TensorMap:
     def _check_tiled(self) -> None:
         if self.box_dim is None:
             raise TypeError("TensorMap: box_dim is missing (or, for im2col, TensorMap.im2col)")
-        self._set("box_dim", _sequence("box_dim", self.box_dim, _MAX_RANK))
+        self._set("box_dim", figure_sequence("box_dim", self.box_dim, MAX_RANK))
         for i, figure in enumerate(self.box_dim):
             check_figure(f"TensorMap: box_dim[{i}]", figure, least=1, most=256)
         self._check_inner(f"box_dim[{self.rank - 1}]", self.box_dim[-1])
@@ -198,7 +217,7 @@ class TensorMap:
             )
         corners = ("lower_corner", "upper_corner")
         for name in corners:
-            self._set(name, _sequence(name, getattr(self, name), _MAX_RANK - 2))
+            self._set(name, figure_sequence(name, getattr(self, name), MAX_RANK - 2))
         if len(self.lower_corner) != len(self.upper_corner):
             raise ValueError(
                 f"TensorMap: lower_corner has {len(self.lower_corner)} dimensions, upper_corner "
@@ -227,7 +246,7 @@ class TensorMap:
     def _check_element_strides(self) -> None:
         if self.element_strides is None:
             return
-        strides = _sequence("element_strides", self.element_strides, _MAX_RANK)
+        strides = figure_sequence("element_strides", self.element_strides, MAX_RANK)
         self._set("element_strides", strides)
         if len(strides) != self.rank:
             raise ValueError(
@@ -254,19 +273,3 @@ class TensorMap:
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
-
-
-def _sequence(name: str, value: object, most: int) -> tuple[Figure, ...]:
-    value = plain(value)
-    if isinstance(value, int | str):
-        value = (value,)
-    if is_unordered(value) or not isinstance(value, Iterable):
-        raise TypeError(
-            f"TensorMap: {name} is an int, an expression or a sequence of them, got "
-            f"{type(value).__name__}"
-        )
-    # What has no end is not read to it.
-    figures = tuple(map(plain, islice(value, most + 1)))
-    if not 1 <= len(figures) <= most:
-        raise ValueError(f"TensorMap: {name} has 1 to {most} dimensions, got {len(figures)}")
-    return figures

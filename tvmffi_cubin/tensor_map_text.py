@@ -15,6 +15,7 @@ __all__ = ["map_reads", "map_text"]
 # The places of a `TensorMapSpec`, in its own order.
 _ARRAYS = ("box_dim", "element_strides", "lower_corner", "upper_corner")
 _NUMBERS = ("channels_per_pixel", "pixels_per_column")
+_EXTENTS = ("global_dim", "global_strides")
 
 
 def map_text(label: str, mapped: Mapped, numbers: Mapping[str, int]) -> str:
@@ -61,12 +62,17 @@ def _spec(mapped: Mapped) -> str:
         str(map_.rank),
         str(len(map_.element_strides or ())),
     ]
-    for name in _ARRAYS:
-        count = len(getattr(map_, name) or ())
-        listed = ", ".join(_constant(mapped, f"{name}[{i}]") for i in range(count))
-        cells.append(f"{{{listed}}}")
+    cells += [_array(mapped, name) for name in _ARRAYS]
     cells += [_constant(mapped, name) if map_.is_im2col else "0" for name in _NUMBERS]
+    if map_.global_dim is not None:
+        cells += [str(len(getattr(map_, name) or ())) for name in _EXTENTS]
+        cells += [_array(mapped, name) for name in _EXTENTS]
     return f"{{{', '.join(cells)}}}"
+
+
+def _array(mapped: Mapped, name: str) -> str:
+    count = len(getattr(mapped.map, name) or ())
+    return f"{{{', '.join(_constant(mapped, f'{name}[{i}]') for i in range(count))}}}"
 
 
 def _constant(mapped: Mapped, what: str) -> str:

@@ -58,6 +58,7 @@ GENERATORS = (
     "launcher_object.py",
     "leading_includes.py",
     "map_binding.py",
+    "map_extents.py",
     "module_slots.py",
     "ninja.py",
     "nvfatbin.py",

@@ -73,12 +73,14 @@ inline bool CheckMapMemory(const TensorMapSpec& spec, const TensorMapMemory& mem
                    memory.address, static_cast<long long>(align));
   }
   for (int i = 0; i < memory.rank; ++i) {
-    if (!CheckMapRange("shape", i, memory.shape[i], 1, INT64_C(1) << 32, problem)) return false;
+    if (!CheckMapRange(DimensionName(spec), i, memory.shape[i], 1, INT64_C(1) << 32, problem)) {
+      return false;
+    }
   }
   if (memory.shape[inner] % facts.inner_factor != 0) {
-    return FailMap(problem, "ValueError", "shape[%d] is %lld, data type %s takes multiples of %d",
-                   inner, static_cast<long long>(memory.shape[inner]), facts.name,
-                   facts.inner_factor);
+    return FailMap(problem, "ValueError", "%s[%d] is %lld, data type %s takes multiples of %d",
+                   DimensionName(spec), inner, static_cast<long long>(memory.shape[inner]),
+                   facts.name, facts.inner_factor);
   }
   for (int i = 0; i < inner; ++i) {
     if (memory.strides[i] >= 0 && memory.strides[i] % align == 0 &&
@@ -86,9 +88,10 @@ inline bool CheckMapMemory(const TensorMapSpec& spec, const TensorMapMemory& mem
       continue;
     }
     return FailMap(problem, "ValueError",
-                   "stride[%d] is %lld bytes, the driver takes multiples of %lld from 0 to below "
+                   "%s[%d] is %lld bytes, the driver takes multiples of %lld from 0 to below "
                    "2**40",
-                   i, static_cast<long long>(memory.strides[i]), static_cast<long long>(align));
+                   StrideName(spec), i, static_cast<long long>(memory.strides[i]),
+                   static_cast<long long>(align));
   }
   return true;
 }
@@ -142,9 +145,9 @@ inline bool CheckMapPixels(const TensorMapSpec& spec, const TensorMapMemory& mem
     if (memory.shape[i + 1] + upper - lower < 1) {
       return FailMap(problem, "ValueError",
                      "lower_corner[%d] is %lld and upper_corner[%d] %lld: of the %lld elements of "
-                     "shape[%d] no pixel is left",
+                     "%s[%d] no pixel is left",
                      i, static_cast<long long>(lower), i, static_cast<long long>(upper),
-                     static_cast<long long>(memory.shape[i + 1]), i + 1);
+                     static_cast<long long>(memory.shape[i + 1]), DimensionName(spec), i + 1);
     }
   }
   return CheckMapRange("pixels_per_column", -1, spec.pixels_per_column, 1, 1024, problem) &&

@@ -78,6 +78,10 @@ struct TensorMapSpec {
   int64_t upper_corner[kMaxMapCorners] = {};
   int64_t channels_per_pixel = 0;
   int64_t pixels_per_column = 0;
+  int32_t num_global_dims = 0;                   // 0: the tensor's own shape and strides
+  int32_t num_global_strides = 0;                // 0: without gaps
+  int64_t global_dim[kMaxMapRank] = {};          // in elements of the map's type
+  int64_t global_strides[kMaxMapRank - 1] = {};  // in bytes
 };
 
 /*! \brief The memory that a map describes. */
@@ -118,6 +122,14 @@ inline constexpr const char* kTensorMapOobFills[] = {"zeros", "nan"};
 template <typename Row, int kCount>
 constexpr int CountOf(const Row (&)[kCount]) {
   return kCount;
+}
+
+/*! \brief What messages call a dimension of the memory, and its stride. */
+inline const char* DimensionName(const TensorMapSpec& spec) {
+  return spec.num_global_dims != 0 ? "global_dim" : "shape";
+}
+inline const char* StrideName(const TensorMapSpec& spec) {
+  return spec.num_global_strides != 0 ? "global_strides" : "stride";
 }
 
 /*! \brief What is known of a type; not of kFromTensor. */

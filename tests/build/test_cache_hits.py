@@ -255,7 +255,8 @@ print("tvmffi_cubin" in sys.modules)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     assert in_new_process(code, built(), str(driver_stub.path)).split("\n") == [
         "k (3, 1, 1) 1 7",
-        "k: argument 1 (x: float*): got None, wanted a tensor: its shape is read by the launch",
+        "k: argument 1 (x: float*): got None, wanted a tensor: the launch reads its shape or its "
+        "dtype",
         "False",
     ]
 

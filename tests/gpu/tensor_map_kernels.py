@@ -170,5 +170,11 @@ void Copy(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
       TVMFFIEnvGetStream(x.device().device_type, x.device().device_id)));
   CheckDriver(kernel.Launch(args, config, x.device().device_id));
 }
+tvm::ffi::Bytes Make(tvm::ffi::TensorView x) {
+  const auto options = TensorMapOptions::Tiled({32, 32}).SetSwizzle(TensorMapSwizzle::k128B);
+  const TensorMap map(x, options);
+  return tvm::ffi::Bytes(reinterpret_cast<const char*>(&map), sizeof(map));
+}
 """
-"""``Copy(x, y)``: a matrix in boxes of 32 x 32 floats, by maps that C++ makes."""
+"""``Copy(x, y)``: a matrix in boxes of 32 x 32 floats, by maps that C++ makes; ``Make(x)``: the
+bytes of one."""

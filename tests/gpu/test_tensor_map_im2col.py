@@ -23,8 +23,8 @@ def image(*shape):
     return torch.randn(*shape, generator=generator, device="cuda")
 
 
-def load(x, offsets, *, first=0, channel=0, steps=None, **options):
-    """The pixels that one instruction brings, as bytes of shared memory."""
+def load(x, offsets, *, first=0, channel=0, steps=None, given=None, **options):
+    """The pixels that one instruction brings, as bytes of shared memory; `given`: x by its map."""
     spatial = x.dim() - 2
     steps = steps or (1,) * spatial
     map_ = TensorMap.im2col(element_strides=(1, *steps, 1), **options)
@@ -49,7 +49,7 @@ def load(x, offsets, *, first=0, channel=0, steps=None, **options):
     )
     run = tc.load_inline("gpu_pixels", SOURCE, functions={"run": launch}).run
     out = torch.full((size,), 0xCD, dtype=torch.uint8, device="cuda")
-    run(x, out, size, *reversed(coordinates), *reversed(offsets))
+    run(x if given is None else given, out, size, *reversed(coordinates), *reversed(offsets))
     return out
 
 
@@ -91,6 +91,20 @@ def test_the_patches_of_a_convolution_are_those_of_unfold(size, pad, stride, dil
             )
             wanted = patches[:, :, r, s].permute(0, 2, 1).reshape(count, 32)
             assert torch.equal(data, swizzled(bytes_of(wanted), "128B")), (r, s)
+
+
+def test_flat_memory_is_the_image_that_the_map_says():
+    x = image(2, 11, 9, 32)
+    options = {"channels_per_pixel": 32, "pixels_per_column": 96, **corners((3, 3), (1, 1))}
+    expected = load(x, (2, 0), **options)
+    inner = x[:, 1:9, 2:8]
+    part = load(inner, (1, 1), **options)
+    strides = tuple(4 * n for n in x.stride()[:-1])
+    flat = x.flatten()
+    assert torch.equal(load(x, (2, 0), given=flat, global_dim=x.shape, **options), expected)
+    own = {"global_dim": inner.shape, "global_strides": strides}
+    begin = flat[(9 + 2) * 32 :]
+    assert torch.equal(load(inner, (1, 1), given=begin, **own, **options), part)
 
 
 def test_a_convolution_is_the_sum_of_its_patches():

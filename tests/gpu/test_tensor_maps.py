@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 
 import tvmffi_cubin as tc
@@ -185,6 +187,89 @@ def test_tfloat32_keeps_what_it_can_hold():
 @pytest.mark.parametrize("promotion", ["none", "64B", "128B", "256B"])
 def test_every_promotion_brings_the_same(promotion):
     check_box(random(32, 64), (0, 32), (16, 32), l2_promotion=promotion)
+
+
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_memory_is_what_its_map_says(dtype):
+    """A flat buffer as a matrix, and a part of that, with its own end."""
+    map_ = TensorMap(
+        box_dim=(16, 32), global_dim=("rows", "columns"), global_strides="4 * pitch", dtype=dtype
+    )
+    launch = Launch(
+        kernel="load_2",
+        grid=1,
+        block=128,
+        dynamic_smem_bytes=SMEM,
+        args={"x": map_},
+        params="float* x, unsigned char* out, int bytes, int c0, int c1, int rows, int columns, "
+        "int pitch",
+    )
+    run = tc.load_inline("gpu_maps_extents", SOURCE, functions={"run": launch}).run
+    flat = random(64 * 96)
+    matrix = flat.view(64, 96)
+    for part, at in (
+        (matrix, (3, 8)),
+        (matrix[5:25, 32:72], (10, 16)),
+        (matrix[5:25, 32:72], (-2, -4)),
+        (flat.view(128, 48), (120, 24)),
+    ):
+        begin = flat[part.storage_offset() :]
+        if dtype is not None:
+            begin = ctypes.c_void_p(begin.data_ptr())
+        out = torch.full((16 * 32 * 4,), 0xCD, dtype=torch.uint8, device="cuda")
+        run(begin, out, out.numel(), *reversed(at), *part.shape, part.stride(0))
+        assert torch.equal(out, bytes_of(box_of(part, at, (16, 32))))
+
+
+def test_a_copy_into_a_part_of_a_flat_buffer():
+    options = {"box_dim": (32, 32), "global_dim": ("m", "n")}
+    launch = Launch(
+        kernel="copy",
+        grid=("ceil_div(n, 32)", "ceil_div(m, 32)"),
+        block=32,
+        dynamic_smem_bytes=SMEM,
+        args={
+            "x": TensorMap(**options),
+            "y": TensorMap(**options, global_strides="4 * pitch"),
+            "rows": 32,
+            "columns": 32,
+            "bytes": 4096,
+        },
+        params="float* x, float* y, int m, int n, int pitch, void* stream, int device",
+        stream="stream",
+        device="device",
+    )
+    mod = tc.load_inline("gpu_maps_flat", SOURCE, functions={"copy": launch})
+    x, y = random(50 * 60), torch.zeros(80 * 96, device="cuda")
+    expected = y.view(80, 96).clone()
+    expected[7:57, 12:72] = x.view(50, 60)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    handle = ctypes.c_void_p(stream.cuda_stream)
+    mod.copy(x, y[7 * 96 + 12 :], 50, 60, 96, handle, torch.cuda.current_device())
+    stream.synchronize()
+    torch.testing.assert_close(y.view(80, 96), expected, rtol=0, atol=0)
+    with pytest.raises(ValueError, match="the launch's device is 9, x is on cuda:"):
+        mod.copy(x, y, 50, 60, 96, handle, 9)
+
+
+def test_a_map_that_the_caller_has_made_is_passed_by_its_address():
+    """What host code of compilers passes; here the map is one that C++ made."""
+    maker = tc.load_inline(
+        "gpu_maps_made", kernel_sources=SOURCE, cpp_sources=WRAPPER, functions=["Make"]
+    )
+    launch = Launch(kernel="load_2", grid=1, block=128, dynamic_smem_bytes=SMEM)
+    run = tc.load_inline("gpu_maps_handle", SOURCE, functions={"run": launch}).run
+    x = random(64, 96)
+    map_ = maker.Make(x)
+    for offset in (0, 64, 8, 1):
+        room = ctypes.create_string_buffer(b"\0" * offset + map_, 256)
+        address = ctypes.c_void_p(ctypes.addressof(room) + offset)
+        for value in (address, map_):
+            out = torch.zeros(4096, dtype=torch.uint8, device="cuda")
+            run(value, out, 4096, 32, 8)
+            expected = box_of(x, (8, 32), (32, 32))
+            assert torch.equal(out, swizzled(bytes_of(expected), "128B"))
 
 
 def test_the_next_tensor_at_an_address_has_a_map_of_its_own():

@@ -108,7 +108,8 @@ def test_tensor_maps_of_several_launches():
         "x", lower_corner=(-1, "-n"), upper_corner=(1, 0), channels_per_pixel="num_sms",
         pixels_per_column=128,
     )  # fmt: skip
-    one = Launch(grid=1, block=1, args={"m": tiled, "o": TensorMap("y", box_dim=16)})
+    own = {"global_dim": ("n", 64), "global_strides": 256}
+    one = Launch(grid=1, block=1, args={"m": tiled, "o": TensorMap("y", box_dim=(1, 16), **own)})
     two = Launch(grid=1, block=1, args={"p": pixels})
     first = kernel_ref("one(CUtensorMap m, CUtensorMap o, int n)")
     second = kernel_ref("two(float* x, CUtensorMap p)")

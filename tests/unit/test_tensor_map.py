@@ -99,6 +99,32 @@ def map_of(function, parameter=0) -> Mapped:
             {**PIXELS, "upper_corner": 0},
             "lower_corner has 2 dimensions, upper_corner 1",
         ),
+        ({"box_dim": 16, "global_dim": ()}, "global_dim has 1 to 5 dimensions, got 0"),
+        ({"box_dim": 16, "global_dim": (4, 16)}, "global_dim has 2 dimensions, wanted 1"),
+        ({**PIXELS, "global_dim": "n"}, "global_dim has 1 dimensions, wanted 4"),
+        ({"box_dim": (8, 16), "global_dim": ("n", 0)}, "global_dim[1] is 0, wanted 1 to 42949672"),
+        ({"box_dim": 16, "global_dim": "n +"}, "global_dim[0]: not an expression"),
+        (
+            {"box_dim": (8, 16), "global_dim": (8, 16), "global_strides": (64, 4)},
+            "global_strides has 2 dimensions, wanted 1: all of global_dim's but the innermost",
+        ),
+        (
+            {"box_dim": (8, 16), "global_dim": (8, 16), "global_strides": 72},
+            "global_strides[0] is 72 bytes, wanted a multiple of 16",
+        ),
+        (
+            {
+                "box_dim": (8, 128),
+                "dtype": "16u4_align16b",
+                "global_dim": (8, 128),
+                "global_strides": 48,
+            },
+            "global_strides[0] is 48 bytes, wanted a multiple of 32",
+        ),
+        (
+            {"box_dim": (8, 16), "global_dim": (8, 16), "global_strides": 2**40},
+            "global_strides[0] is 1099511627776, wanted 0 to 1099511627775",
+        ),
         ({**PIXELS, "channels_per_pixel": 257}, "channels_per_pixel is 257, wanted 1 to 256"),
         ({**PIXELS, "pixels_per_column": 1025}, "pixels_per_column is 1025, wanted 1 to 1024"),
     ],
@@ -118,6 +144,8 @@ def test_a_value_that_no_driver_takes(options, message):
         ({"box_dim": {1, 2}}, "box_dim is an int, an expression or a sequence of them, got set"),
         ({"box_dim": (1.5,)}, r"box_dim\[0\] is an int or an expression, got float"),
         ({"box_dim": (True,)}, r"box_dim\[0\] is an int or an expression, got bool"),
+        ({"box_dim": 16, "global_strides": ()}, "global_strides is given without global_dim"),
+        ({"box_dim": 16, "global_dim": {1}}, "global_dim is an int, an expression or a seq"),
         ({"box_dim": 16, "swizzle": 128}, "swizzle is a str, got int"),
         ({"box_dim": 16, "pixels_per_column": 8}, "lower_corner is missing: an im2col map has"),
         ({"box_dim": 16, **PIXELS}, "box_dim is given, too: an im2col map has"),
@@ -159,10 +187,24 @@ def test_im2col_is_the_map_with_corners():
     assert dict(made.figures())["upper_corner[1]"] == 1
 
 
+def test_a_map_with_its_own_dimensions_has_them_among_its_figures():
+    made = TensorMap("x", box_dim=(8, 64), global_dim=["n", 64], global_strides="2 * n")
+    assert dict(made.figures())["global_dim[0]"] == "n"
+    assert made.with_figures(lambda name, x: x if name == "box_dim" else "4").global_dim == (
+        *("4", "4"),
+    )
+    assert made == TensorMap("x", box_dim=(8, 64), global_dim=("n", 64), global_strides=("2 * n",))
+    assert TensorMap(box_dim=16, global_dim=16, global_strides=()).global_strides is None
+
+
 def test_launches_that_differ_in_a_map_alone_have_keys_of_their_own():
     launches = [
         Launch(args={"m": TensorMap(box_dim=box, swizzle=swizzle)})
         for box, swizzle in [((8, 8), "none"), ((8, 16), "none"), (("8", 8), "none"), (8, "32B")]
+    ]
+    launches += [
+        Launch(args={"m": TensorMap(box_dim=(8, 8), global_dim=dims, global_strides=strides)})
+        for dims, strides in [((8, 8), None), ((8, 16), None), ((8, 8), 16), ((8, 8), "16")]
     ]
     digests = {
         Key("test").add("launch", Export("f", launches=(x,)).fields()).hexdigest() for x in launches
@@ -225,6 +267,16 @@ def test_a_map_follows_another_name_of_a_parameter():
     )
     assert function.declared_params == "float* x"
     assert map_of(function, 1).tensor == "x"
+
+
+def test_a_map_with_its_own_dimensions_asks_for_no_rank_and_with_a_dtype_for_no_tensor():
+    for dtype in (None, "float32"):
+        map_ = TensorMap("x", box_dim=(8, 16), global_dim=("n", 16), dtype=dtype)
+        launch = Launch(grid=1, block=1, args={"m": map_})
+        function = bound((launch, kernel_ref("k(CUtensorMap m, int n)")))
+        assert function.declared_params == "void* x, int n"
+        x = function.params[0]
+        assert (x.param.ndim, x.strided, x.in_expression) == (None, True, dtype is None)
 
 
 def test_figures_are_expressions_over_what_the_function_takes():

@@ -171,7 +171,7 @@ __attribute__((noinline, cold)) inline const char* DescribeProblem(const Param& 
                tensor != nullptr ? DataOf(*tensor) : any.v_ptr, param.align);
       break;
     case Problem::kNoTensor:
-      snprintf(out, kSize, "got %s, wanted a tensor: its shape is read by the launch",
+      snprintf(out, kSize, "got %s, wanted a tensor: the launch reads its shape or its dtype",
                any.type_index == kTVMFFINone ? "None" : "an address");
       break;
     case Problem::kNotMultiple:

@@ -7,6 +7,7 @@
 
 #include "../device_scope.h"
 #include "../tensor_map_encode.h"
+#include "map_extents.h"
 #include "prepare.h"
 #include "tensor_map_plan.h"
 
@@ -20,8 +21,12 @@ inline int EncodeMap(const LaunchSite& site, const TensorMapPlan& plan, Evaluati
   TensorMapProblem problem;
   if (plan.evaluate != nullptr) plan.evaluate(evaluation, &spec);
   if (evaluation->failure != nullptr) return FailEvaluation(site, *evaluation);
-  const DLTensor& tensor = *evaluation->arguments[plan.argument].tensor;
-  if (__builtin_expect(EncodeTensorMap(spec, tensor, map, &problem), 1)) return 0;
+  const Argument& given = evaluation->arguments[plan.argument];
+  TensorMapMemory memory;
+  const bool is_described = spec.num_global_dims != 0
+                                ? DescribeExtents(spec, given, &memory, &problem)
+                                : DescribeMemory(spec, *given.tensor, &memory, &problem);
+  if (__builtin_expect(is_described && EncodeTensorMap(spec, memory, map, &problem), 1)) return 0;
   const char* name = site.function.params[plan.argument].name;
   const Text label = SiteText(site);
   return strcmp(name, plan.name) == 0

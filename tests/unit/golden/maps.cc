@@ -20,7 +20,7 @@ EmbeddedKernel kernels[] = {
 // both(void* m, void* y, int n, float* x)
 constexpr Param params_0[] = {
     {"m", "void*", Kind::kPointer, true, true, 8, 1, 0, 2, 0, {}, "", Param::kNothing, 0},
-    {"y", "void*", Kind::kPointer, true, true, 8, 1, 0, 1, 0, {}, "", Param::kNothing, 0},
+    {"y", "void*", Kind::kPointer, true, true, 8, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
     {"n", "int", Kind::kInt, false, true, 4, 1, 0, -1, 0, {}, "", Param::kNothing, 0},
     {"x", "float*", Kind::kPointer, false, true, 8, 4, 0, 4, 1, {{2, 32, 1}}, "float32", Param::kNothing, 0},
 };
@@ -28,7 +28,10 @@ void evaluate_map_0_0_0(Evaluation* e, TensorMapSpec* spec) {
   spec->box_dim[0] = e->Done("n", e->Integer(2));
 }
 constexpr TensorMapPlan map_0_0_0 = {"m", 0, {TensorMapMode::kTiled, TensorMapType(11), TensorMapSwizzle(3), TensorMapInterleave(0), TensorMapL2Promotion(3), TensorMapOobFill(1), 2, 2, {0, 32}, {2, 1}, {}, {}, 0, 0}, evaluate_map_0_0_0};
-constexpr TensorMapPlan map_0_0_1 = {"o", 1, {TensorMapMode::kTiled, TensorMapType(-1), TensorMapSwizzle(0), TensorMapInterleave(0), TensorMapL2Promotion(0), TensorMapOobFill(0), 1, 0, {16}, {}, {}, {}, 0, 0}, nullptr};
+void evaluate_map_0_0_1(Evaluation* e, TensorMapSpec* spec) {
+  spec->global_dim[0] = e->Done("n", e->Integer(2));
+}
+constexpr TensorMapPlan map_0_0_1 = {"o", 1, {TensorMapMode::kTiled, TensorMapType(-1), TensorMapSwizzle(0), TensorMapInterleave(0), TensorMapL2Promotion(0), TensorMapOobFill(0), 2, 0, {1, 16}, {}, {}, {}, 0, 0, 2, 1, {0, 64}, {256}}, evaluate_map_0_0_1};
 constexpr Source sources_0_0[] = {
     {Source::kTensorMap, 0, &map_0_0_0},
     {Source::kTensorMap, 0, &map_0_0_1},
