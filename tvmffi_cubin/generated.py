@@ -12,7 +12,11 @@ from typing import Any
 
 from .arguments import identifier
 from .cubin import Cubin
+from .dispatch import Dispatch
 from .entry import Entry, Product
+from .given_image import GivenImage
+from .launch import Launch
+from .launch_json import Launched, function_value
 
 __all__ = ["FORM", "Generated", "generated", "read", "store"]
 
@@ -20,6 +24,7 @@ FORM = 1
 """Part of every key: changes with what is stored, or with what it means."""
 
 _INDEX = "generated.json"
+_IMAGE_TYPES = (str, os.PathLike, bytes, bytearray, memoryview, Cubin)
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,12 @@ class Generated:
     ----------
     images : mapping of str to Cubin
         The images by name.
+    functions : mapping or None
+        How functions launch, by name, where the compiler has told; they name their images.
     """
 
     images: Mapping[str, Cubin]
+    functions: Mapping[str, Launched] | None = None
 
 
 def generated(value: Any, *, module: str) -> Generated:
@@ -43,7 +51,7 @@ def generated(value: Any, *, module: str) -> Generated:
     value : Any
         Whatever it is.
     module : str
-        The module's name, which an image without one gets.
+        The module's name, which an image or a function without one gets.
 
     Raises
     ------
@@ -51,13 +59,47 @@ def generated(value: Any, *, module: str) -> Generated:
         It is nothing that a module can be made of; the message says what came.
     """
     what = f"lazy({module!r}): what generate returned"
-    if isinstance(value, Mapping):
-        if not value:
-            raise ValueError(f"{what} is an empty mapping: give one image at least")
-        given = {identifier(what, name): (f"{what}[{name!r}]", x) for name, x in value.items()}
-    else:
-        given = {_own_name(module): (what, value)}
-    return Generated({name: _image(label, x) for name, (label, x) in given.items()})
+    if not isinstance(value, Mapping):
+        if _is_launched(value):
+            return _with_functions(what, {identifier(what, module): value})
+        return Generated({_own_name(module): _image(what, value)})
+    if not value:
+        raise ValueError(f"{what} is an empty mapping: give one image or function at least")
+    if not any(map(_is_launched, value.values())):
+        named = {identifier(what, name): x for name, x in value.items()}
+        return Generated({name: _image(f"{what}[{name!r}]", x) for name, x in named.items()})
+    other = next((name for name, x in value.items() if not _is_launched(x)), None)
+    if other is not None:
+        raise TypeError(
+            f"{what} has functions, and {other!r} is {type(value[other]).__name__}: give images "
+            "with their launches, Launch(image=...), or images alone"
+        )
+    return _with_functions(what, value)
+
+
+def _is_launched(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(x, Launch) for x in value)
+    return isinstance(value, Launch | Dispatch)
+
+
+def _with_functions(what: str, functions: Mapping[str, Launched]) -> Generated:
+    """Take the images out of launches, which then name them."""
+    from .embedding import embed_carried
+    from .request import read_functions
+
+    exports, given = embed_carried(read_functions(functions), {})
+    named: dict[str, Launched] = {}
+    for export in exports or ():
+        launches = export.launches or ()
+        for image in {launch.image for launch in launches} - given.keys():
+            raise ValueError(
+                f"{what}: function {export.name!r} is of "
+                + ("no image" if image is None else f"the image {image!r}, which is not there")
+                + ": give its launch the image, Launch(image=...), as bytes, a Cubin or a Path"
+            )
+        named[export.name] = launches if export.dispatch is None else export.dispatch
+    return Generated({name: _checked(what, image) for name, image in given.items()}, named)
 
 
 def _own_name(module: str) -> str:
@@ -68,17 +110,22 @@ def _own_name(module: str) -> str:
 
 
 def _image(what: str, value: Any) -> Cubin:
-    if not isinstance(value, str | os.PathLike | bytes | bytearray | memoryview | Cubin):
+    if not isinstance(value, _IMAGE_TYPES):
         raise TypeError(
             f"{what} is {type(value).__name__}: wanted an image (bytes, a Cubin or the path of a "
-            "file), or a mapping of names to images"
+            "file) or a Launch with its image, or a mapping of names to images or to such launches"
         )
     from .given_image import read_given
+
+    return _checked(what, read_given(what, value)._replace(name=what))
+
+
+def _checked(what: str, given: GivenImage) -> Cubin:
+    """Return an image; whatever is wrong with it is found before it is kept."""
     from .image import read_image
 
-    given = read_given(what, value)
-    # Whatever is wrong with it is found before it is kept.
-    read_image("image", given._replace(name=what))
+    label = given.name if given.name.startswith(what) else f"{what}: {given.name}"
+    read_image("image", given._replace(name=label))
     return Cubin(given.data, given.arch, given.lowered_names, signatures=given.signatures)
 
 
@@ -100,7 +147,10 @@ def store(made: Generated, folder: Path) -> Product:
             "lowered_names": dict(cubin.lowered_names),
             "signatures": dict(cubin.signatures),
         }
-    (folder / _INDEX).write_text(json.dumps({"images": images}))
+    functions = None
+    if made.functions is not None:
+        functions = {name: function_value(x, where=name) for name, x in made.functions.items()}
+    (folder / _INDEX).write_text(json.dumps({"images": images, "functions": functions}))
     return Product(so=_INDEX, keep=tuple(image["file"] for image in images.values()))
 
 
@@ -109,7 +159,7 @@ def read(entry: Entry) -> Generated:
 
     Raises
     ------
-    OSError, ValueError
+    OSError, TypeError, ValueError
         It is not there any more, or damaged.
     """
     index = json.loads(_content(entry, _INDEX))
@@ -119,7 +169,11 @@ def read(entry: Entry) -> Generated:
         )
         for name, x in index["images"].items()
     }
-    return Generated(images)
+    if index["functions"] is None:
+        return Generated(images)
+    from .launch_reader import read_function
+
+    return Generated(images, {k: read_function(x, where=k) for k, x in index["functions"].items()})
 
 
 def _content(entry: Entry, file: str) -> bytes:

@@ -59,7 +59,7 @@ def obtain(digest: str, name: str, generate: Callable[[], Any]) -> Generated:
             raise failure
         try:
             return read(entry)
-        except (OSError, ValueError) as error:
+        except (OSError, TypeError, ValueError) as error:
             _logger.warning("what was kept for %s is damaged, it is made anew: %s", name, error)
         _discard(cache, digest)
     raise CacheError(
@@ -93,5 +93,5 @@ def _discard(cache: Cache, digest: str) -> None:
             return
         try:
             read(entry)
-        except (OSError, ValueError):
+        except (OSError, TypeError, ValueError):
             remove(str(entry.path))

@@ -8,6 +8,7 @@ from typing import Any
 from .arch import resolve_archs
 from .generated import FORM
 from .key import Key
+from .schema import SCHEMA
 
 __all__ = ["lazy_key"]
 
@@ -33,7 +34,7 @@ def lazy_key(name: str, key: Any, arch: Any) -> str:
     """
     _check(key, "key", 0)
     archs = None if arch is None else resolve_archs(arch)
-    full = Key("lazy images").add("form", FORM).add("name", name).add("archs", archs)
+    full = Key("lazy images").add("form", [FORM, SCHEMA]).add("name", name).add("archs", archs)
     return full.add("key", key).hexdigest()
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .key import Value
+    from .launch_json import Launched
     from .module import Module
     from .module_function import Function
 
@@ -50,7 +51,7 @@ class LazyModule:
         Exception
             Whatever `generate` raises, as it is. Nothing is kept then; the next use tries again.
         TypeError, ValueError, OSError
-            What it returns is no image.
+            What it returns is neither images nor functions with their images.
         RuntimeError
             `generate` uses the module that it is to make.
         CubinError, TypeError, ValueError
@@ -128,6 +129,14 @@ class LazyModule:
             return None
         return [functions] if isinstance(functions, str) else list(functions)
 
+    def _only(self, functions: Mapping[str, Launched]) -> Mapping[str, Launched]:
+        if "functions" in self._options:
+            raise ValueError(
+                f"lazy({self._name!r}): generate returned functions with their images, and "
+                "functions is given, too: leave that out, or have it return the images alone"
+            )
+        return functions
+
     def _load(self) -> Module:
         circle = (
             f"lazy({self._name!r}): generate uses the module that it is to make, or waits for "
@@ -139,7 +148,10 @@ class LazyModule:
                 from .inline import load_inline
 
                 made = obtain(self._digest, self._name, self._generate)
-                self._module = load_inline(self._name, embed_cubin=made.images, **self._options)
+                options = self._options
+                if made.functions is not None:
+                    options = {**options, "functions": self._only(made.functions)}
+                self._module = load_inline(self._name, embed_cubin=made.images, **options)
         return self._module
 
 
@@ -165,8 +177,10 @@ def lazy(
     name : str
         Name of the module.
     generate : callable
-        ``generate()`` returns an image (bytes, a `Cubin`, or the path of a file), which gets the
-        module's name, or a mapping of names to images.
+        ``generate()`` returns an image (bytes, a `Cubin`, or the path of a file) or a mapping of
+        names to images; or functions, which are kept with their images: a `Launch` that carries
+        its image, as `triton.compile` returns it, a list of them, a `Dispatch`, or a mapping of
+        names to those. What has no name gets the module's.
     key : None, bool, int, float, str, bytes, or a sequence or mapping of those
         What tells the images from others of that name: whatever changes them has to be in it, the
         compiler's version and options and the source, or its hash. `arch`, where it is given, is

@@ -19,7 +19,7 @@ from .launch import Launch
 from .source import Source
 from .source_files import SourceFiles
 
-__all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request"]
+__all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request", "read_functions"]
 
 # Without one of these a CUDA source is host code.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
@@ -186,7 +186,9 @@ def make_request(
     if ptx not in (None, *_PTX):
         raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {ptx!r}")
     name, files = file_name("name", name), files or SourceFiles()
-    exports, images = embed_carried(_functions(functions), named_images(embed_cubin, files, name))
+    exports, images = embed_carried(
+        read_functions(functions), named_images(embed_cubin, files, name)
+    )
     request = Request(
         name=name,
         cpp_sources=texts("cpp_sources", cpp_sources),
@@ -257,7 +259,8 @@ def _check_sources(request: Request) -> None:
         )
 
 
-def _functions(value: Any) -> tuple[Export, ...] | None:
+def read_functions(value: Any) -> tuple[Export, ...] | None:
+    """Return what `functions` asks for in one form; raises TypeError, ValueError."""
     if value is None:
         return None
     if isinstance(value, str):

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from processes import in_fork
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import Launch, lock
+from tvmffi_cubin import Dispatch, Launch, Scratch, lock
 from tvmffi_cubin.lazy_module import LazyModule
 
 FUNCTIONS = {"store": Launch(grid=1, block=32, params="float* x")}
@@ -163,6 +164,10 @@ def test_arguments_are_checked_at_once():
         (b"\x7fELFjunk", ValueError, "returned is no cubin: it is truncated"),
         ({"a": b"junk of a kind"}, ValueError, r"returned\['a'\] is no cubin: it begins with"),
         ("/nowhere/k.cubin", FileNotFoundError, "generate returned: No such file"),
+        ({"a": Launch(image=b"x"), "b": b"x"}, TypeError, "has functions, and 'b' is bytes: give"),
+        ({"a": Launch(image=b"x")}, ValueError, "'a'.* is no cubin: it begins with"),
+        ({"a": Launch()}, ValueError, "function 'a' is of no image: give its launch the image"),
+        ([Launch(image="k")], ValueError, "is of the image 'k', which is not there"),
     ],
 )
 def test_what_is_no_image_is_said_and_not_kept(cache, value, kind, message):
@@ -206,6 +211,30 @@ def test_images_of_all_kinds_are_embedded_under_their_names(cache, tmp_path, ima
         assert {name: x.kind for name, x in mod.cubins.items()} == {"one": "ptx", "two": "cubin"}
         assert mod.cubins["two"].lowered_names == cubin.lowered_names
         (tmp_path / "k.ptx").unlink(missing_ok=True)
+
+
+def test_functions_are_kept_with_their_images(cache, driver_stub, image):
+    shape = {"grid": "ceil_div(x.numel, 32)", "block": 32, "params": "float* x"}
+    launch = Launch(kernel="store", image=image, **shape)
+    compiler = Compiler(
+        {
+            "fill": [launch, replace(launch, args={"x": Scratch(64)}, grid=1)],
+            "some": Dispatch([replace(launch, when="x.numel < 8"), launch]),
+        }
+    )
+    x = cuda_array(driver_stub, 64)
+    for _ in range(2):
+        mod = made(compiler, functions=None)
+        mod.fill(x)
+        mod.some(x)
+        assert [*mod] == ["fill", "some"]
+    assert compiler.runs == 1
+    first, second, third = driver_stub.launches()[:3]
+    assert (first.grid, second.grid, third.grid) == ((2, 1, 1), (1, 1, 1), (2, 1, 1))
+    alone = made(Compiler(launch), name="store", functions=None)
+    assert alone.store.signature == "store(float* x)"
+    with pytest.raises(ValueError, match="returned functions with their images, and functions is"):
+        made(compiler).prepare()
 
 
 def test_a_module_that_needs_itself_is_an_error_and_no_deadlock(cache, image):
@@ -274,8 +303,8 @@ first, entered = os.getpid(), threading.Event()
 def generate():
     with log.open("a") as file:
         file.write("x")
-    entered.set()
     print("generating", flush=True)
+    entered.set()
     while mode == "hangs" and os.getpid() == first or not go.exists():
         time.sleep(0.01)
     return image
