@@ -13,6 +13,7 @@ from .probe import squeeze
 __all__ = ["is_exact", "select"]
 
 _NUMBER = re.compile(r"_[0-9]+\Z")
+_VARIANT = re.compile(r"_[0-9]")
 _MOST_LISTED = 20
 
 
@@ -43,7 +44,8 @@ def select(
         else they only choose between overloads, and may have more at the end.
     parts : bool
         Whether a name that no kernel has may be a part of one. Of kernels that differ in numbers
-        at the end alone (``main_kernel``, ``main_kernel_1``) it stands for the one without.
+        at the end alone (``main_kernel``, ``main_kernel_1``), or right behind the part
+        (``main_kernel_a0``, ``main_kernel_1_a0``), it stands for the one without.
     foreign : collection of str
         Symbols of kernels whose template arguments are of no use in a name, since NVRTC would be
         asked for that instance.
@@ -102,11 +104,28 @@ def _ways(
     yield [x for x in signatures if squeeze(x.display).endswith(f"::{name}")]
     yield [x for x in signatures if x.name == name or x.qualified.endswith(f"::{name}")]
     if parts:
-        yield _without_numbered(_containing(signatures, name))
+        yield _by_part(signatures, name)
 
 
-def _containing(signatures: list[KernelSignature], name: str) -> list[KernelSignature]:
-    return [x for x in signatures if name and name in squeeze(x.display)]
+def _by_part(signatures: list[KernelSignature], part: str) -> list[KernelSignature]:
+    """Return the kernels that a part of their name stands for, first those that people see it in.
+
+    A symbol's own letters count where no name has the part.
+    """
+    if not part:
+        return []
+    for texts in ([squeeze(x.display) for x in signatures], [x.symbol for x in signatures]):
+        found = [(x, text) for x, text in zip(signatures, texts, strict=True) if part in text]
+        left = _without_numbered([x for x, _ in found])
+        bases = [x for x, text in found if x in left and not _is_variant(text, part)]
+        if left:
+            return bases or left
+    return []
+
+
+def _is_variant(text: str, part: str) -> bool:
+    """Whether a number follows the part: so compilers name the further kernels of a pattern."""
+    return _VARIANT.match(text, text.index(part) + len(part)) is not None
 
 
 def _without_numbered(found: list[KernelSignature]) -> list[KernelSignature]:
@@ -169,7 +188,7 @@ def _no_match(signatures: list[KernelSignature], wanted: str, parts: bool) -> st
     candidates = {name: name for name in names}
     candidates |= {signature.name: signature.display for signature in signatures}
     close = difflib.get_close_matches(wanted, candidates, 1)
-    part = [] if parts else _without_numbered(_containing(signatures, squeeze(wanted)))
+    part = [] if parts else _by_part(signatures, squeeze(wanted))
     hint = ""
     if close:
         hint = f"; did you mean {candidates[close[0]]!r}?"
