@@ -27,7 +27,7 @@ from .scratch import Scratch
 from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
-    from . import nvjitlink, nvrtc, triton
+    from . import nvjitlink, nvrtc, triton, tvm
     from .inspect_file import inspect
     from .inspection import Inspection
     from .kernel_text import KernelText, find_kernels
@@ -72,6 +72,7 @@ __all__ = [
     "nvjitlink",
     "nvrtc",
     "triton",
+    "tvm",
     "use_stream",
 ]
 
@@ -92,6 +93,7 @@ _LAZY = {
     "nvjitlink": None,
     "nvrtc": None,
     "triton": None,
+    "tvm": None,
 }
 
 
