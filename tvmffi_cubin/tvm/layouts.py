@@ -10,6 +10,7 @@ from .tags import DYNAMIC_SMEM, FLAGS, Tag, read_tags
 __all__ = ["LAYOUTS", "Layout", "find_layout", "flags_as_tags", "tags_and_flags"]
 
 PDL, COOPERATIVE = "use_programmatic_dependent_launch", "use_cooperative_launch"
+_SPELLED = {PDL: "use_programtic_dependent_launch", COOPERATIVE: COOPERATIVE}
 _FLAG_FIELDS = {
     DYNAMIC_SMEM: "dynamic_smem_bytes",
     PDL: FLAGS[PDL],
@@ -69,9 +70,8 @@ def find_layout(name: object) -> Layout:
 
 def flags_as_tags(tags: list[str], flags: dict[str, bool]) -> list[str]:
     """Return tags with those that flags of an old table stand for."""
-    on = [name for name in (PDL, COOPERATIVE, DYNAMIC_SMEM) if flags.get(name)]
-    spelled = {PDL: "use_programtic_dependent_launch"}
-    return [*tags, *(f"tir.{spelled.get(name, name)}" for name in on)]
+    first = [f"tir.{_SPELLED[name]}" for name in (PDL, COOPERATIVE) if flags.get(name)]
+    return [*first, *tags, *([f"tir.{DYNAMIC_SMEM}"] if flags.get(DYNAMIC_SMEM) else [])]
 
 
 def tags_and_flags(info: FunctionInfo, layout: Layout) -> tuple[list[str], dict[str, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,8 @@ from .launch_fields import Field, read_fields
 from .tags import Tag, read_tags
 
 __all__ = ["made_launch"]
+
+_PREFIX = re.compile(r"(?:tirx?|tilelang)\.(?:use_)?")
 
 
 @dataclass
@@ -26,8 +29,7 @@ class _Told:
 
     def value(self, word: str, declared: str = "int64_t") -> str:
         """Add a parameter for a value; return its name."""
-        name = "dyn_shared_memory" if word.endswith(".use_dyn_shared_memory") else word
-        name = name.removeprefix("tilelang.").replace(".", "_")
+        name = _PREFIX.sub("", word).replace(".", "_")
         self.params.append(f"{declared} {name}")
         return name
 
@@ -75,8 +77,10 @@ def _arguments(info: FunctionInfo, where: str) -> Iterator[str]:
         dtype = parse_dtype(text)
         declared = "CUtensorMap" if info.is_tensor_map(index) else dtype.c_type
         if declared is None:
-            what = "a vector, which TVM does not pass either" if dtype.lanes > 1 else "no parameter"
-            raise ValueError(f"{where}: arg_types[{index}] is {text!r}, {what}")
+            what = "a vector" if dtype.lanes > 1 else "which no kernel's parameter has here"
+            raise ValueError(
+                f"{where}: arg_types[{index}] is {text!r}, {what}: it cannot be passed"
+            )
         yield f"{declared} arg{index}"
 
 
@@ -99,15 +103,15 @@ def _prefer_the_cluster(told: _Told) -> None:
     preferred = told.dimensions.get("preferred_cluster", {})
     for axis, least in told.dimensions.get("cluster", {}).items():
         preferred[axis] = f"max({preferred[axis]}, {least})" if axis in preferred else least
-    
+
 
 def _add_field(told: _Told, word: str, what: Field, where: str) -> None:
-    if what.kind == "other" or what.field == "stream":
+    if what.kind == "other":
         raise ValueError(
             f"{where}: cuda_launch_fields has {word!r}, which a Launch has not; without it in the "
             "table it is as by default"
         )
-    name = told.value(word)
+    name = told.value(word, "void*" if what.field == "stream" else "int64_t")
     if what.kind == "dimension":
         told.dimensions.setdefault(what.field, {})[what.axis] = name
     elif what.kind == "flag":

@@ -1,0 +1,182 @@
+"""Functions made of TVM's tables, in TVM's calling convention, over the driver stand-in."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin.tvm import CudaModule, FunctionInfo, FunctionTable, read_module, read_table
+
+SOURCE = r"""
+#include <cuda.h>
+#include <cuda_fp16.h>
+extern "C" __global__ void scale(float* x, float a, int n, unsigned m, long long k, double d) {}
+extern "C" __global__ void box(const __grid_constant__ CUtensorMap map, float* x) {}
+extern "C" __global__ void narrow(signed char a, __half b, bool c) {}
+extern "C" __global__ void block() { extern __shared__ float memory[]; memory[0] = 1; }
+"""
+ARGS = ("handle", "float32", "int32", "uint32", "int64", "float64")
+COOPERATIVE, PDL, CLUSTER = 2, 6, 4  # CU_LAUNCH_ATTRIBUTE_*
+SMEM = "tir.use_dyn_shared_memory"
+
+
+@pytest.fixture(scope="module")
+def cubin(_own_environment: None) -> bytes:
+    return tc.nvrtc.compile(SOURCE, arch="sm_90").image
+
+
+def loaded(cubin: bytes, *functions: FunctionInfo, through=lambda table: table) -> tc.Module:
+    table = through(FunctionTable(functions))
+    return tc.load_inline("tvm_made", functions=table.launches(), embed_cubin=cubin)
+
+
+TAGS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.z", SMEM)
+
+
+@pytest.mark.parametrize(
+    "through",
+    [
+        lambda table: table,
+        lambda table: read_table(table.to_bytes("v2")),
+        lambda table: read_table(table.to_bytes("v1")),
+        lambda table: read_table(table.to_bytes("v0")),
+        lambda table: read_table(table.to_bytes("flag")),
+        lambda table: read_table(table.to_json("flag")),
+        lambda table: read_table(table.with_prefix("tirx").to_json("v0")),
+    ],
+)
+def test_a_table_of_any_time_launches_alike(cubin, driver_stub, through):
+    mod = loaded(cubin, FunctionInfo("scale", ARGS, TAGS), through=through)
+    x = cuda_array(driver_stub, 4)
+    # The kernel's arguments, then what the tags name, in their order.
+    mod.scale(x, 0.5, -3, 2**32 - 1, -(2**40), 2, 7, 5, 64, 2, 4096)
+    mod.scale(ctypes.c_void_p(x.data_ptr), 1, 2, 3, 4, 5.5, 1, 1, 32, 1, 0)
+    first, second = driver_stub.launches()
+    assert (first.grid, first.block, first.dynamic_smem_bytes) == ((7, 5, 1), (64, 1, 2), 4096)
+    assert first.values("PfiIqd") == (x.data_ptr, 0.5, -3, 2**32 - 1, -(2**40), 2.0)
+    assert second.values("PfiIqd") == (x.data_ptr, 1.0, 2, 3, 4, 5.5)
+    assert first.attributes == second.attributes == {}
+
+
+@pytest.mark.parametrize("layout", ["v2", "v1", "flags", "v1_flags"])
+def test_flags_become_attributes(cubin, driver_stub, layout):
+    flags = ("tir.use_programtic_dependent_launch", "tir.use_cooperative_launch")
+    tags = (*flags, "blockIdx.x", "threadIdx.x", "tir.cluster_dim_x")
+    mod = loaded(
+        cubin,
+        FunctionInfo("block", (), tags),
+        through=lambda table: read_table(table.to_bytes(layout)),
+    )
+    mod.block(6, 32, 2)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.block, launch.cluster) == ((6, 1, 1), (32, 1, 1), (2, 1, 1))
+    assert launch.attributes[COOPERATIVE][:4] == launch.attributes[PDL][:4] == b"\1\0\0\0"
+
+
+def test_a_zero_counts_as_one_and_a_negative_is_refused(cubin, driver_stub):
+    tags = ("blockIdx.x", "threadIdx.x", "clusterCtaIdx.x", SMEM)
+    mod = loaded(cubin, FunctionInfo("block", (), tags))
+    mod.block(0, 0, 0, 0)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.block, launch.cluster) == ((1, 1, 1), (1, 1, 1), (1, 1, 1))
+    with pytest.raises(ValueError, match=r"block: .*blockIdx_x >= 0"):
+        mod.block(-1, 32, 1, 0)
+    with pytest.raises(ValueError, match="block: dynamic_smem_bytes is -1, wanted 0 or more"):
+        mod.block(1, 32, 1, -1)
+    with pytest.raises(TypeError, match=r"got 3 arguments, wanted 4: \(int64_t blockIdx_x"):
+        mod.block(1, 32, 1)
+
+
+def test_a_cluster_that_is_preferred_is_no_smaller_than_the_cluster(driver_stub):
+    driver_stub.set_devices(100)
+    tags = ("blockIdx.x", "preferredClusterCtaIdx.x", "clusterCtaIdx.x", "clusterCtaIdx.y")
+    cubin = tc.nvrtc.compile(SOURCE, arch="sm_100").image
+    mod = loaded(cubin, FunctionInfo("block", (), tags))
+    mod.block(8, 1, 2, 1)  # 1 stands for none
+    mod.block(8, 4, 2, 1)
+    preferred = [x.attributes[11][:12] for x in driver_stub.launches()]
+    assert preferred == [b"\2\0\0\0\1\0\0\0\1\0\0\0", b"\4\0\0\0\1\0\0\0\1\0\0\0"]
+
+
+def test_the_newest_fields_set_what_a_launch_has(cubin, driver_stub):
+    fields = ("stream", "grid.x", "grid.z", "block.x", "cluster.x", "dynamic_smem_bytes")
+    fields += ("cooperative", "priority", "programmatic_stream_serialization")
+    fields += ("cluster_scheduling_policy", "mem_sync_domain", "programmatic_event.event")
+    fields += ("programmatic_event.flags",)
+    mod = loaded(cubin, FunctionInfo("block", cuda_launch_fields=fields))
+    stream = 2  # CU_STREAM_PER_THREAD
+    mod.block(ctypes.c_void_p(stream), 4, 3, 64, 2, 1024, 0, -1, 1, 1, 1, 0, 0)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.block, launch.cluster) == ((4, 1, 3), (64, 1, 1), (2, 1, 1))
+    assert (launch.dynamic_smem_bytes, launch.stream) == (1024, stream)
+    assert COOPERATIVE not in launch.attributes or not any(launch.attributes[COOPERATIVE])
+    assert launch.attributes[PDL][:4] == launch.attributes[5][:4] == launch.attributes[10][:4]
+    assert launch.attributes[8][:4] == b"\xff\xff\xff\xff"
+    # A zero in the grid launches nothing, as everywhere; what a launch has as 0 alone is 0.
+    mod.block(ctypes.c_void_p(stream), 4, 0, 64, 2, 0, 0, 0, 0, 0, 0, 0, 0)
+    with pytest.raises(ValueError, match=r"block: .*programmatic_event_flags == 0"):
+        mod.block(ctypes.c_void_p(stream), 4, 1, 64, 2, 0, 0, 0, 0, 0, 0, 0, 1)
+    assert len(driver_stub.launches()) == 1
+
+
+@pytest.mark.parametrize(
+    ("types", "extra"), [(("handle", "handle"), (1,)), (("grid_constant", "handle"), ())]
+)
+def test_a_tensor_map_is_passed_by_value(cubin, driver_stub, types, extra):
+    info = FunctionInfo("box", types, ("blockIdx.x", "threadIdx.x"), extra)
+    mod = loaded(cubin, info)
+    x = cuda_array(driver_stub, 4)
+    made = ctypes.create_string_buffer(bytes(range(128)), 128 + 64)
+    mod.box(bytes(range(128)), x, 1, 32)
+    mod.box(ctypes.c_void_p(ctypes.addressof(made)), x, 1, 32)  # as TVM's host code has it
+    one, two = driver_stub.launches()
+    assert one.params[0] == two.params[0] == bytes(range(128))
+
+
+def test_types_that_tvm_does_not_pass_are_taken_where_the_kernel_has_them(cubin, driver_stub):
+    mod = loaded(cubin, FunctionInfo("narrow", ("int8", "float16", "bool"), ("threadIdx.x",)))
+    mod.narrow(-5, 0.5, True, 32)
+    assert driver_stub.launches()[0].values("be?") == (-5, 0.5, True)
+
+
+@pytest.mark.parametrize(
+    ("info", "message"),
+    [
+        (FunctionInfo("scale", ARGS[:5]), r"kernel 'scale': params declares 5 .*the kernel has 6"),
+        (
+            FunctionInfo("scale", ("handle", "float64", *ARGS[2:])),
+            r"kernel 'scale': .*parameter 2 as 'double arg1' of 8 bytes, in the image it has 4",
+        ),
+        (FunctionInfo("skale", ARGS), "there is no kernel 'skale' in the image; did you mean 'sca"),
+    ],
+)
+def test_a_table_of_another_image_is_told(cubin, info, message):
+    with pytest.raises(ValueError, match=message):
+        loaded(cubin, info)
+
+
+def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, here):
+    table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
+    module = CudaModule("cubin", table, cubin)
+    (here / "k-1.cubin").write_bytes(cubin)
+    (here / "k-1.tvm_meta.json").write_text(table.to_json())
+    (here / "k.bin").write_bytes(module.to_bytes())
+    for source in ("k-1.cubin", "k.bin", read_module(module.to_bytes("plain", "v0"))):
+        tc.tvm.load(source).block(3, 64)
+    assert [x.grid for x in driver_stub.launches()] == [(3, 1, 1)] * 3
+    path = tc.tvm.build("k-1.cubin", output=here / "libk.so")
+    assert tc.load_module(path).manifest["name"] == "k-1"
+    with pytest.raises(TypeError, match=r"tvm\.load\(\) takes no embed_cubin: the module has"):
+        tc.tvm.load("k-1.cubin", embed_cubin=cubin)
+
+
+def test_code_of_a_module_may_be_ptx_or_source(driver_stub):
+    table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
+    source = 'extern "C" __global__ void block() {}'
+    ptx = tc.nvrtc.compile(source, arch="compute_90").image
+    tc.tvm.load(CudaModule("ptx", table, ptx), arch="sm_90").block(1, 32)
+    tc.tvm.load(CudaModule("cuda", table, source.encode()), arch="sm_90").block(2, 32)
+    assert [x.grid for x in driver_stub.launches()] == [(1, 1, 1), (2, 1, 1)]
