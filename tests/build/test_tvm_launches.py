@@ -169,8 +169,6 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
     assert [x.grid for x in driver_stub.launches()] == [(3, 1, 1)] * 3
     path = tc.tvm.build("k-1.cubin", output=here / "libk.so")
     assert tc.load_module(path).manifest["name"] == "k-1"
-    with pytest.raises(TypeError, match=r"tvm\.load\(\) takes no embed_cubin: the module has"):
-        tc.tvm.load("k-1.cubin", embed_cubin=cubin)
 
 
 def test_code_of_a_module_may_be_ptx_or_source(driver_stub):

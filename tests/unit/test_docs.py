@@ -78,7 +78,7 @@ def public_members() -> list[tuple[str, object]]:
         for name, member in vars(owner).items():
             if not name.startswith("_") and name not in fields:
                 found.append((f"{owner.__name__}.{name}", member))
-    for module in (tc.nvrtc, tc.nvjitlink, tc.triton):
+    for module in (tc.nvrtc, tc.nvjitlink, tc.triton, tc.tvm):
         own = module.__name__.rpartition(".")[2]
         found += [(f"{own}.{name}", getattr(module, name)) for name in module.__all__]
     return found
@@ -130,8 +130,9 @@ PUBLIC_FUNCTIONS = {
     },
     **{
         f"{module.__name__.rpartition('.')[2]}.{name}": getattr(module, name)
-        for module in (tc.nvrtc, tc.nvjitlink, tc.triton)
+        for module in (tc.nvrtc, tc.nvjitlink, tc.triton, tc.tvm)
         for name in module.__all__
+        if not isinstance(getattr(module, name), type)
     },
     "tc.Launch": tc.Launch,
     "tc.Dispatch": tc.Dispatch,

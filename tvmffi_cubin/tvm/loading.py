@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .cuda_module import CudaModule, read_module
@@ -13,11 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "load"]
 
-_OWN = ("functions", "embed_cubin", "cuda_sources")
+Source = CudaModule | str | bytes | os.PathLike[str]
 
 
 def load(
-    source: CudaModule | str | bytes | os.PathLike[str], *, name: str | None = None, **options: Any
+    source: Source,
+    *,
+    name: str | None = None,
+    arch: str | Sequence[str] | None = None,
+    ptx: str | None = None,
+    bound_params: Sequence[Any] | None = None,
+    build_directory: str | os.PathLike[str] | None = None,
+    keep_module_alive: bool = True,
 ) -> Module:
     """Load the functions of a CUDA module of TVM's, with no TVM.
 
@@ -30,7 +38,7 @@ def load(
         lies.
     name : str, optional
         The module's name. Default: the file's, without its suffix.
-    **options
+    arch, ptx, bound_params, build_directory, keep_module_alive
         As in `tvmffi_cubin.load_inline`.
 
     Raises
@@ -40,12 +48,28 @@ def load(
     """
     from ..inline import load_inline
 
-    module = _module(source)
-    return load_inline(name or module.name, **_arguments("load", module, options))
+    module = source if isinstance(source, CudaModule) else read_module(source)
+    return load_inline(
+        name or module.name,
+        functions=module.table.launches(),
+        arch=arch,
+        ptx=ptx,
+        bound_params=bound_params,
+        build_directory=build_directory,
+        keep_module_alive=keep_module_alive,
+        **_code(module),
+    )
 
 
 def build(
-    source: CudaModule | str | bytes | os.PathLike[str], *, name: str | None = None, **options: Any
+    source: Source,
+    *,
+    name: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    arch: str | Sequence[str] | None = None,
+    ptx: str | None = None,
+    bound_params: Sequence[Any] | None = None,
+    build_directory: str | os.PathLike[str] | None = None,
 ) -> str:
     """Build what `load` would load, without loading it.
 
@@ -53,8 +77,8 @@ def build(
     ----------
     source, name
         As in `load`.
-    **options
-        As in `tvmffi_cubin.build_inline`, ``output`` among them.
+    output, arch, ptx, bound_params, build_directory
+        As in `tvmffi_cubin.build_inline`.
 
     Returns
     -------
@@ -68,27 +92,23 @@ def build(
     """
     from ..inline import build_inline
 
-    module = _module(source)
-    return build_inline(name or module.name, **_arguments("build", module, options))
+    module = source if isinstance(source, CudaModule) else read_module(source)
+    return build_inline(
+        name or module.name,
+        output=output,
+        functions=module.table.launches(),
+        arch=arch,
+        ptx=ptx,
+        bound_params=bound_params,
+        build_directory=build_directory,
+        **_code(module),
+    )
 
 
-def _module(source: Any) -> CudaModule:
-    return source if isinstance(source, CudaModule) else read_module(source)
-
-
-def _arguments(function: str, module: CudaModule, options: dict[str, Any]) -> dict[str, Any]:
-    for given in _OWN:
-        if given in options:
-            raise TypeError(f"tvm.{function}() takes no {given}: the module has its own")
-    own: dict[str, Any] = {"functions": module.table.launches()}
+def _code(module: CudaModule) -> dict[str, Any]:
     if module.format == "cuda":
-        own["cuda_sources"] = module.code.decode()
-    else:
-        own["embed_cubin"] = {_identifier(module.name): module.code}
-    return {**own, **options}
-
-
-def _identifier(name: str) -> str:
-    """Return the name of the image: that of the module, as C can have it."""
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return plain if plain.isidentifier() else f"_{plain}"
+        return {"cuda_sources": module.code.decode()}
+    # The name of the image is the module's, as C can have it.
+    plain = re.sub(r"\W", "_", module.name, flags=re.ASCII)
+    name = plain if plain.isidentifier() else f"_{plain}"
+    return {"embed_cubin": {name: module.code}}
