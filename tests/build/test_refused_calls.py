@@ -205,6 +205,21 @@ def test_unloading_goes_on_after_a_refusal_and_counts_them(mod, steps, driver_st
     assert driver_stub.object_counts() == before
 
 
+def test_a_context_that_is_not_released_keeps_no_other(mod, steps, driver_stub):
+    before = driver_stub.object_counts()
+    steps["launch"]()
+    driver_stub.fail("cuDevicePrimaryCtxRelease", OUT_OF_MEMORY)
+    with pytest.raises(tc.LaunchError, match=r"\(the context of device 0\)\. The rest is unloaded"):
+        mod.unload()
+    left = driver_stub.object_counts()
+    assert left.libraries == before.libraries
+    assert left.retained_contexts == before.retained_contexts + 1
+    driver_stub.reset()
+    mod.unload()
+    assert [call.args["device"] for call in driver_stub.calls("cuDevicePrimaryCtxRelease")] == [0]
+    assert driver_stub.object_counts() == before
+
+
 @pytest.mark.parametrize("function", RELEASED)
 def test_what_is_dead_already_is_forgotten(function, mod, steps, driver_stub):
     steps["launch"]()
