@@ -66,9 +66,15 @@ class Param:
     ndim: int | None = None
 
 
+# What host code passes on, for `Launch(stream=...)`.
+_STREAMS = ("CUstream", "cudaStream_t")
+
+
 def _make(declared: Declaration) -> CxxType:
     known = cxx_table.lookup(declared.base)
     if not declared.pointers:
+        if declared.base in _STREAMS:
+            return CxxType(declared.base, "pointer", 8, pointee=Pointee("CUstream_st"))
         if known is None:
             return CxxType(declared.base, "struct", None)
         return CxxType(declared.base, known.kind, known.size, known.scalar)

@@ -34,7 +34,7 @@ def module():
             Launch(kernel="two", **SHAPE, **TARGET),
         ],
         "handle": Launch(
-            kernel="two", params="float* x, void* stream", stream="stream", **SHAPE
+            kernel="two", params="float* x, cudaStream_t stream", stream="stream", **SHAPE
         ),
         "free": Launch(
             kernel="tick",
@@ -114,7 +114,8 @@ def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub,
         module.handle(x, Stream(stream))
         assert went(driver_stub) == [("two", 0, stream)] * 2
     with pytest.raises(
-        TypeError, match=r"handle: argument 2 \(stream: void\*\): got a tensor, wanted a stream"
+        TypeError,
+        match=r"handle: argument 2 \(stream: cudaStream_t\): got a tensor, wanted a stream",
     ):
         module.handle(x, x)
 

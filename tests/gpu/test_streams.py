@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import threading
 
 import pytest
@@ -60,6 +61,55 @@ def cupy_of_this_cuda():
         # CuPy takes whichever NVRTC the process has loaded, and its own family's headers.
         pytest.skip(f"CuPy is of CUDA {theirs}, TVMFFI_CUBIN_CUDA asks for {ours}")
     return cupy
+
+
+def with_target(type_: str):
+    """The same as `slow`; its stream and its device are parameters."""
+    launch = tc.Launch(
+        kernel="slow",
+        grid=1,
+        block=1,
+        params=f"float* x, long long cycles, {type_} stream, int device",
+        stream="stream",
+        device="device",
+    )
+    return tc.load_inline("gpu_stream_params", SLOW, functions={"run": launch}).run
+
+
+@pytest.mark.parametrize(
+    ("type_", "kind"),
+    [
+        ("uint64_t", handle),
+        ("void*", lambda stream: ctypes.c_void_p(handle(stream))),
+        ("cudaStream_t", Protocol),
+    ],
+)
+def test_a_launch_is_on_the_stream_that_is_an_argument(type_, kind):
+    run, x, side = with_target(type_), torch.zeros(1, device="cuda"), torch.cuda.Stream()
+    torch.cuda.synchronize()
+    run(x, TENTH, kind(side), torch.cuda.current_device())
+    assert not side.query()
+    assert torch.cuda.current_stream().query()
+    side.synchronize()
+    assert x.item() == 1
+    run.on(side)(x, TENTH, 0 if type_ == "uint64_t" else None, torch.cuda.current_device())
+    assert not side.query()
+    side.synchronize()
+    assert x.item() == 2
+    count = torch.cuda.device_count()
+    with pytest.raises(ValueError, match=f"run: the launch's device is {count}, x is on cuda:"):
+        run(x, 0, kind(side), count)
+    with pytest.raises(ValueError, match=f"device is {count}, wanted 0 to {count - 1}: there"):
+        run(None, 0, kind(side), count)
+
+
+@needs_two
+def test_a_device_that_is_an_argument_decides_without_tensors():
+    run, x = with_target("uint64_t"), torch.zeros(1, device="cuda:1")
+    with torch.cuda.device(0):
+        run(ctypes.c_void_p(x.data_ptr()), 0, 0, 1)
+    torch.cuda.synchronize(1)
+    assert x.item() == 1
 
 
 @pytest.mark.parametrize("way", ["on", "use_stream"])

@@ -23,6 +23,14 @@ def test_a_stream_is_an_integer_a_pointer_or_a_constant(stream):
     assert target(stream=stream).device is None
 
 
+@pytest.mark.parametrize("type_", ["CUstream", "cudaStream_t", "CUstream_st*", "const void*"])
+def test_a_stream_may_be_declared_as_the_driver_and_the_runtime_do(type_):
+    launch = Launch(grid=1, block=1, params=f"float* x, {type_} s", stream="s")
+    function = bound((launch, kernel_ref("k(float* x)")))
+    assert function.declared_params == f"float* x, {type_} s"
+    assert function.target.stream is not None
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
