@@ -28,6 +28,8 @@ from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from . import nvjitlink, nvrtc, triton, tvm
+    from .description import Description
+    from .from_description import build_description, load_description
     from .inspect_file import inspect
     from .inspection import Inspection
     from .kernel_text import KernelText, find_kernels
@@ -46,6 +48,7 @@ __all__ = [
     "CompileError",
     "Cubin",
     "CubinError",
+    "Description",
     "Dispatch",
     "Function",
     "Inspection",
@@ -62,11 +65,13 @@ __all__ = [
     "TensorMap",
     "ToolchainError",
     "build",
+    "build_description",
     "build_inline",
     "find_kernels",
     "inspect",
     "lazy",
     "load",
+    "load_description",
     "load_inline",
     "load_module",
     "nvjitlink",
@@ -79,6 +84,7 @@ __all__ = [
 # What these modules import (tvm-ffi, and with it torch where that is installed) takes longer than
 # all else here; they are imported when first asked for.
 _LAZY = {
+    "Description": "description",
     "Function": "module_function",
     "KernelText": "kernel_text",
     "Inspection": "inspection",
@@ -86,8 +92,10 @@ _LAZY = {
     "inspect": "inspect_file",
     "Module": "module",
     "Occupancy": "occupancy",
+    "build_description": "from_description",
     "find_kernels": "kernel_text",
     "lazy": "lazy_module",
+    "load_description": "from_description",
     "load_module": "module",
     "use_stream": "stream",
     "nvjitlink": None,

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import __version__
-from .commands import cache, compile, demo, doctor, embed, inspect  # noqa: A004
+from .commands import cache, compile, demo, describe, doctor, embed, inspect  # noqa: A004
 from .errors import CubinError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, doctor, compile, embed, inspect, cache)
+_COMMANDS = (demo, doctor, compile, embed, inspect, describe, cache)
 # What shells report of a program that SIGINT has ended.
 _INTERRUPTED = 130
 

@@ -32,13 +32,16 @@ class ModuleParam:
         """What it is bound by."""
         return self.bound.name or ""
 
+    @property
+    def given(self) -> str | Bound:
+        """What `module_params` makes it of."""
+        return self.bound if self.bound.required else self.declared or self.name
+
     def value(self) -> Any:
-        """Return it as JSON values, as a description has it."""
+        """Return it as a JSON value, as a description has it."""
         from .launch_json import argument_value
 
-        if self.bound.required:
-            return argument_value(self.bound)
-        return self.declared or self.name
+        return argument_value(self.given)
 
 
 def module_params(value: Any) -> tuple[ModuleParam, ...]:

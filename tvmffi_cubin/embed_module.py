@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .inline import build_inline
+from .description import Description
+from .from_description import build_description
 from .inspect_file import inspect
-from .launch_file import make_launch, read_launches
+from .launch_reader import read_function
 
 __all__ = ["embed_module"]
 
@@ -33,13 +35,14 @@ def embed_module(
     Parameters
     ----------
     images : sequence of str
-        Paths of cubins, fatbins or PTX, each with ``name=`` before it, or called by its stem.
+        Paths of cubins, fatbins or PTX, each with ``name=`` before it, or called by its stem;
+        beside those that `file` names.
     output : Path
         The file to make.
     name : str, optional
-        The module's name. Default: the output's, without its suffix.
+        The module's name. Default: what `file` says, else the output's, without its suffix.
     file : Path, optional
-        Functions and their launches, see `read_launches`.
+        A description, see `Description.read`.
     functions : sequence of (str, sequence of (str, str))
         Further ones: names, and the fields of their launch as text. Default: where there are no
         functions at all, every kernel.
@@ -52,15 +55,17 @@ def embed_module(
         As `build_inline`.
     """
     named = _named(images)
-    wanted: dict[str, Any] = {} if file is None else dict(read_launches(file))
+    description = Description() if file is None else Description.read(file)
+    wanted = dict(description.functions)
     for function, fields in functions:
         if function in wanted:
             raise ValueError(f"--function {function}: there is a function of that name already")
-        wanted[function] = make_launch(f"--function {function}", _values(function, fields))
-    made = build_inline(
-        name or output.name.partition(".")[0],
-        functions=wanted or None,
-        embed_cubin=named,
+        where = f"--function {function}"
+        wanted[function] = read_function(_values(function, fields), where=where)
+    made = build_description(
+        replace(description, functions=wanted),
+        name=name or description.name or output.name.partition(".")[0],
+        embed_cubin=named or None,
         output=output,
         arch=arch,
         ptx=ptx,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any
@@ -12,7 +13,23 @@ from .launch import Launch
 from .scratch import Scratch
 from .tensor_map import TensorMap
 
-__all__ = ["Export"]
+__all__ = ["Described", "Export"]
+
+
+class Described(Mapping[str, Any]):
+    """A mapping of functions to their launches that has their docstrings, too.
+
+    Attributes
+    ----------
+    docs : mapping of str to str
+        By the function's name.
+    """
+
+    docs: Mapping[str, str]
+
+    def unknown(self) -> Iterator[str]:
+        """Yield the places of what was said and is not known here."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

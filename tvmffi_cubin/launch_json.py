@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
@@ -14,7 +14,15 @@ from .launch import Launch
 from .scratch import Scratch
 from .tensor_map import TensorMap
 
-__all__ = ["TAGGED", "Further", "Launched", "argument_value", "function_value", "launch_value"]
+__all__ = [
+    "TAGGED",
+    "Further",
+    "Launched",
+    "argument_value",
+    "function_value",
+    "launch_value",
+    "places",
+]
 
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
@@ -69,6 +77,27 @@ def launch_value(
         It carries an image: JSON has the name of one.
     """
     return _fields(launch, where, further or {})
+
+
+def places(function: Launched, where: str) -> Iterator[str]:
+    """Yield the place of each object that a function is made of, the function's own first."""
+    yield where
+    if not isinstance(function, Dispatch):
+        launches = (function,) if isinstance(function, Launch) else function
+        yield from _launch_places(launches, where)
+        return
+    for position, launches in enumerate(function.instances):
+        yield f"{where}.instances[{position}]"
+        yield from _launch_places(launches, f"{where}.instances[{position}]")
+
+
+def _launch_places(launches: Sequence[Launch], where: str) -> Iterator[str]:
+    for position, launch in enumerate(launches):
+        place = f"{where}.launches[{position}]"
+        yield place
+        for name, value in launch.args.items():
+            if isinstance(value, tuple(TAGGED.values())):
+                yield f"{place}.args.{name}"
 
 
 def argument_value(value: Any, *, where: str = "argument") -> Any:

@@ -12,7 +12,7 @@ from .dispatch import Dispatch
 from .launch import Launch
 from .launch_json import TAGGED, Further, Launched
 
-__all__ = ["read_function", "type_name"]
+__all__ = ["read_argument", "read_function", "type_name"]
 
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _TAGS = ("Bytes", "Float", *TAGGED)
@@ -79,6 +79,17 @@ def read_function(
         return made
     launches = _launches(place, value, further)
     return launches[0] if len(launches) == 1 else launches
+
+
+def read_argument(value: Any, *, where: str = "argument") -> Any:
+    """Return a value of ``Launch(args=...)`` of a JSON value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is none; the message begins with `where`.
+    """
+    return _read(_Place(where, where), value, None)
 
 
 def _launches(place: _Place, value: Any, further: Further | None) -> tuple[Launch, ...]:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import pch
-from .arguments import check_unicode, file_name, flags, folders, identifier, strings, texts
+from .arguments import file_name, flags, folders, strings, texts
 from .bound_params import ModuleParam, module_params
-from .dispatch import Dispatch
 from .embedding import DEVICE_IMAGE, embed_carried, named_images
 from .export import Export
+from .exports_asked import read_functions
 from .given_image import GivenImage, read_libraries
 from .key import Key
-from .launch import Launch
 from .source import Source
 from .source_files import SourceFiles
 
-__all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request", "read_functions"]
+__all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request"]
 
 # Without one of these a CUDA source is host code.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
@@ -257,41 +256,3 @@ def _check_sources(request: Request) -> None:
             f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
             "C++ wrapper), cpp_sources, or embed_cubin"
         )
-
-
-def read_functions(value: Any) -> tuple[Export, ...] | None:
-    """Return what `functions` asks for in one form; raises TypeError, ValueError."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        value = (value,)
-    if isinstance(value, Mapping):
-        return tuple(_export(name, spec) for name, spec in value.items())
-    if isinstance(value, bytes) or not isinstance(value, Iterable):
-        raise TypeError(
-            f"functions is a name, a sequence of names or a mapping, got {type(value).__name__}"
-        )
-    names = [identifier("functions", name) for name in value]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"functions names {twice!r} twice")
-    return tuple(Export(name) for name in names)
-
-
-def _export(name: Any, spec: Any) -> Export:
-    name = identifier("functions", name)
-    if isinstance(spec, str):
-        check_unicode(f"functions[{name!r}]", spec)
-        return Export(name, doc=spec)
-    if spec is None:
-        return Export(name)
-    if isinstance(spec, Dispatch):
-        return Export(name, launches=spec.launches, dispatch=spec)
-    launches = (spec,) if isinstance(spec, Launch) else spec
-    if isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches):
-        if not launches:
-            raise ValueError(f"functions[{name!r}] is an empty list of launches")
-        return Export(name, launches=tuple(launches))
-    raise TypeError(
-        f"functions[{name!r}] is a docstring, a Launch, a list of them or a Dispatch, got {spec!r}"
-    )

@@ -14,7 +14,9 @@ PACKAGE = Path(tvmffi_cubin.__file__).parent
 ARGUMENTS = (
     "arguments dispatch embedding export figures files flag_files flag_paths given_image inline"
 )
-ARGUMENTS += " launch_meta link_options options over pch preprocessor_flags request source"
+ARGUMENTS += (
+    " exports_asked launch_meta link_options options over pch preprocessor_flags request source"
+)
 ARGUMENTS += " source_files"
 TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
@@ -34,7 +36,8 @@ LOADED += " generated generation lazy_key lazy_module once"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )
-ARTIFACTS += " compile_files launch_file launch_reader object_file schema"
+ARTIFACTS += " compile_files launch_reader object_file schema describe_module described_images"
+ARTIFACTS += " description description_fields description_reader document from_description"
 ALL = f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED} {ARTIFACTS}"
 OTHERS = {f"{name}.py" for name in ALL.split()}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,7 +76,7 @@ def add_to(commands: Any) -> None:
     )
     for option, kind, help_ in _MODULE:
         parser.add_argument(option, help=help_, **kind)
-    help_ = "functions and their launches, a table each, as TOML or, in a .json, JSON"
+    help_ = "a description of functions, how they launch, and images: JSON or, in a .toml, TOML"
     parser.add_argument("--functions", dest="file", type=Path, metavar="FILE", help=help_)
     help_ = "a function to export; may be repeated"
     parser.add_argument(
@@ -104,20 +106,24 @@ def _run(options: argparse.Namespace) -> int:
         return _object(options)
     if options.machine:
         options.parser.error("--machine is for an object without --input-obj")
-    if not options.images or options.output is None:
+    if not (options.images or options.file) or options.output is None:
         options.parser.error("give an image and -o, or --cubin, --output-obj and --name")
     from ..arch import split
     from ..embed_module import embed_module
 
-    made = embed_module(
-        options.images,
-        output=options.output,
-        name=options.name,
-        file=options.file,
-        functions=options.functions or (),
-        arch=None if options.arch is None else split(",".join(options.arch)),
-        ptx=options.ptx,
-    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = embed_module(
+            options.images,
+            output=options.output,
+            name=options.name,
+            file=options.file,
+            functions=options.functions or (),
+            arch=None if options.arch is None else split(",".join(options.arch)),
+            ptx=options.ptx,
+        )
+    for warning in caught:
+        print(f"{options.parser.prog}: warning: {warning.message}", file=sys.stderr)
     print(made)
     return 0
 

@@ -1,0 +1,301 @@
+"""Modules made of descriptions: how they launch, and that a module's own makes it again."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from stub.cuda_array import cuda_array
+from stub.driver_stub import DriverStub
+from stub.encoded_map import EncodedMap
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import Bound, Launch, Scratch, TensorMap
+
+SOURCE = r"""
+#include <cuda.h>
+struct Pair { int a; float b; };
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {}
+extern "C" __global__ void tiles(const __grid_constant__ CUtensorMap x, float* s, Pair p, int n) {}
+extern "C" __global__ void counted(float* x, float eps, unsigned* count, unsigned limit) {}
+extern "C" __global__ void assumed(float* x, int n, int stride) {}
+template <class T> __global__ void fill(T* x, int n, T value) {}
+"""
+SHAPE = {"grid": 1, "block": 32}
+FUNCTIONS = {
+    "saxpy": Launch(grid="ceil_div(n, 256)", block=256, args={"n": "x.numel"}, strided="y"),
+    "called": Launch(kernel="saxpy"),
+    "blocks": Launch(kernel="assumed", block=64, meta={"BLOCK": 64}, blocks_per_program=2),
+    "tiles": Launch(
+        grid=("ceil_div(n, 8)", 2),
+        block=32,
+        cluster=(1, 2),
+        dynamic_smem_bytes="n * 8",
+        args={
+            "x": TensorMap(box_dim=(8, "n * 4"), swizzle="32B", l2_promotion="128B"),
+            "s": Scratch(64, bytes_per_block="n"),
+            "p": struct.pack("<if", 7, 0.5),
+        },
+        programmatic_dependent_launch="n > 1",
+        priority=-1,
+    ),
+    "counted": Launch(
+        **SHAPE,
+        args={"eps": float("inf"), "count": Bound(required=True), "limit": Bound("most")},
+        attributes={14: b"\x10\0\0\0"},
+    ),
+    "assumed": Launch(**SHAPE, multiple_of={"x": 16, "n": 4}, equal_to={"stride": 1}),
+    "fill": Launch(kernel="fill<T>", when="n > 0", **SHAPE).over(T=["float", "double"]),
+    "both": [
+        Launch(kernel="saxpy", params="float a, const float* x: ndim=1, float* y, int n", **SHAPE),
+        Launch(kernel="fill<float>", args={"value": "n"}, **SHAPE),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def built() -> tc.Module:
+    return tc.load_inline("described", SOURCE, functions=FUNCTIONS, arch="sm_90")
+
+
+def told(mod: tc.Module) -> dict:
+    """Return what a module says of itself but for what compiled its images."""
+    manifest = json.loads(json.dumps(mod.manifest))
+    for image in manifest["images"].values():
+        del image["cuda_version"], image["log"]
+    return manifest
+
+
+def test_a_module_s_own_description_and_images_make_it_again(built: tc.Module):
+    description = tc.Description.of(built)
+    again = tc.load_description(description, embed_cubin=built.cubins)
+    assert told(again) == told(built)
+    # By way of load_inline, too; the image alone knows its kernels' parameters.
+    functions = tc.Description(functions=dict(description))
+    other = tc.load_inline("described", functions=functions, embed_cubin=built.cubins)
+    assert other.path == again.path
+    assert tc.Description.of(again) == description
+
+
+def test_a_module_is_described_by_its_file_as_when_it_is_loaded(built: tc.Module, tmp_path: Path):
+    description = tc.Description.of(built)
+    assert tc.Description.of(built.path) == description
+    description.write(tmp_path / "k.json")
+    assert tc.Description.read(tmp_path / "k.json") == description
+    assert list(description) == list(FUNCTIONS)
+    values = description.to_json()["functions"]
+    assert values["tiles"]["launches"][0]["args"] == {
+        "x": {"TensorMap": {"box_dim": [8, "n * 4"], "swizzle": "32B", "l2_promotion": "128B"}},
+        "s": {"Scratch": {"bytes": 64, "bytes_per_block": "n"}},
+        "p": {"Bytes": "070000000000003f"},
+    }
+    assert values["counted"]["launches"][0]["args"]["eps"] == {"Float": "inf"}
+    # The whole manifest is a description, too, and is made the same of.
+    whole = tc.Description.read(built.manifest)
+    assert dict(whole) == dict(description)
+    assert list(whole.unknown()) == []
+
+
+def test_where_an_image_knows_no_parameters_launches_declare_them(built: tc.Module):
+    values = tc.Description.of(built).to_json()
+    del values["images"]
+    del values["functions"]["tiles"], values["functions"]["both"]
+    image = built.cubins["kernels"].image
+    # Of C++ symbols the types are known all the same, but not the names.
+    fills = [x["launches"][0] for x in values["functions"]["fill"]["instances"]]
+    for launch, type_ in zip(fills, ["float", "double"], strict=True):
+        launch["params"] = f"{type_}* x, int n, {type_} value"
+    for name, launches in (
+        ("saxpy", "float a, const float* x, float* y, int n"),
+        ("called", "float a, const float* x, float* y, int n"),
+        ("blocks", "float* x, int n, int stride"),
+        ("assumed", "float* x, int n, int stride"),
+        ("counted", "float* x, float eps, unsigned* count, unsigned most"),
+    ):
+        values["functions"][name]["launches"][0]["params"] = launches
+    args = values["functions"]["counted"]["launches"][0]["args"]
+    args["most"] = args.pop("limit")
+    mod = tc.load_description(values, embed_cubin={"kernels": image})
+    for name in values["functions"]:
+        assert mod[name].signature == built[name].signature
+
+
+DESCRIPTION = {
+    "schema": "2.0",
+    "name": "outside",
+    "functions": {
+        "pipeline": {
+            "doc": "Fills, then adds.",
+            "launches": [
+                {
+                    "kernel": "_Z4fillIfEvPT_iS0_",
+                    "params": "float* y, int count, float value",
+                    "grid": 1,
+                    "block": 32,
+                    "args": {"count": 3, "value": {"Float": "-inf"}},
+                },
+                {
+                    "kernel": "saxpy",
+                    "params": "float a, const float* x, float* y, int n",
+                    "grid": "ceil_div(n, 128)",
+                    "block": [64, "min(n, 2)"],
+                    "dynamic_smem_bytes": "n * 4",
+                    "args": {"n": "x.numel"},
+                    "programmatic_dependent_launch": True,
+                },
+            ],
+        }
+    },
+}
+
+
+def test_a_module_of_json_launches_as_it_is_written(
+    built: tc.Module, driver_stub: DriverStub, here: Path
+):
+    Path("k").mkdir()
+    Path("k/k.cubin").write_bytes(built.cubins["kernels"].image)
+    document = {**DESCRIPTION, "images": {"k": {"path": "k.cubin"}}}
+    Path("k/ops.json").write_text(json.dumps(document))
+    mod = tc.load_description("k/ops.json")
+    x, y = cuda_array(driver_stub, 200), cuda_array(driver_stub, 200)
+    mod.pipeline(y, 2.0, x)
+    fill, saxpy = driver_stub.launches()
+    assert (fill.kernel, fill.grid, fill.block) == ("_Z4fillIfEvPT_iS0_", (1, 1, 1), (32, 1, 1))
+    assert fill.values("Pif") == (y.data_ptr, 3, float("-inf"))
+    assert (saxpy.kernel, saxpy.grid, saxpy.block) == ("saxpy", (2, 1, 1), (64, 2, 1))
+    assert saxpy.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 200)
+    assert saxpy.dynamic_smem_bytes == 800
+    assert [x.id for x in saxpy.attributes] == [6]
+    assert "Fills, then adds." in mod.pipeline.__doc__
+    assert mod.manifest["name"] == "outside"
+    assert list(mod.cubins) == ["k"]
+
+
+def test_tensor_maps_scratch_and_bound_parameters_of_a_description_launch(
+    built: tc.Module, driver_stub: DriverStub
+):
+    text = json.dumps(tc.Description.of(built).to_json())
+    mod = tc.load_description(text.encode(), embed_cubin=built.cubins)
+    x = cuda_array(driver_stub, (32, 64))
+    mod.tiles(x, 2)
+    (launch,) = driver_stub.launches()
+    assert (launch.grid, launch.dynamic_smem_bytes) == ((1, 2, 1), 16)
+    encoded = EncodedMap.from_buffer_copy(launch.params[0])
+    assert encoded.address == x.data_ptr
+    assert launch.params[2] == struct.pack("<if", 7, 0.5)
+    (allocation,) = driver_stub.calls("cuMemAllocAsync")
+    assert allocation.args["size"] == 64 + 2 * 2
+    mod.bind("counted", count=cuda_array(driver_stub, 1, dtype="uint32"), most=9)
+    mod.counted(x)
+    assert driver_stub.launches()[-1].values("PfPI")[1::2] == (float("inf"), 9)
+    with pytest.raises(ValueError, match="stride"):
+        mod.assumed(x, 4, 2)
+
+
+def test_images_come_as_text_or_from_the_caller(built: tc.Module):
+    image = built.cubins["kernels"].image
+    inside = {"base64": base64.b64encode(image).decode()}
+    mod = tc.load_description({**DESCRIPTION, "images": {"k": inside}})
+    for given in (image, {"k": image}, built.cubins["kernels"]):
+        images = {"k": {"path": "nowhere.cubin"}}
+        assert tc.load_description({**DESCRIPTION, "images": images}, embed_cubin=given)
+    assert mod.cubins["k"].image == image
+    # Without functions every kernel is one.
+    plain = {"schema": "2.0", "images": {"k": inside}}
+    with pytest.raises(ValueError, match="the description has no name: give the module one"):
+        tc.load_description(plain)
+    path = tc.build_description(plain, name="all")
+    signatures = {"images": {"k": {**inside, "signatures": {"assumed": "float* x, int n, int s"}}}}
+    typed = tc.load_description(signatures, name="all")
+    assert set(tc.load_module(path).functions) == set(typed.functions)
+    assert typed.assumed.signature == "assumed(float* x, int n, int s)"
+
+
+def test_what_the_caller_says_comes_before_what_the_description_says(here: Path):
+    ptx = tc.nvrtc.compile(SOURCE, arch="compute_80").image
+    document = {"ptx": "keep", "name": "m", "images": {"k": {"path": "k.ptx"}}}
+    Path("k.ptx").write_bytes(ptx)
+    kept = tc.load_description(document)
+    assert kept.cubins["k"].kind == "ptx"
+    assert kept.manifest["ptx"] == "keep"
+    assert told(tc.load_description(tc.Description.of(kept), embed_cubin=kept.cubins)) == told(kept)
+    assembled = {**document, "ptx": "assemble", "arch": "sm_80"}
+    assert tc.load_description(assembled).cubins["k"].arch == "sm_80"
+    assert tc.load_description(assembled, arch="sm_90", name="n").cubins["k"].arch == "sm_90"
+
+
+def test_parameters_that_are_bound_for_every_kernel_are_so_again():
+    mod = tc.load_inline(
+        "trailing",
+        'extern "C" __global__ void k(float* x, unsigned* count, int most) {}',
+        functions={"k": Launch(**SHAPE, params="float* x"), "l": Launch(kernel="k")},
+        bound_params=["unsigned int* count", Bound("most", required=True)],
+        arch="sm_90",
+    )
+    description = tc.Description.of(mod)
+    assert description.to_json()["bound_params"] == [
+        "unsigned int* count",
+        {"Bound": {"name": "most", "required": True}},
+    ]
+    again = tc.load_description(description, embed_cubin=mod.cubins)
+    assert told(again) == told(mod)
+    assert [name for name, _ in again.k.bound] == ["count", "most"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "text"),
+    [
+        ({"images": {"k": {}}}, ValueError, "images.k: the description does not say where the im"),
+        ({"images": {"k": {"path": "no.cubin"}}}, OSError, "No such file"),
+        ({"images": {"k": {"path": "a\0b"}}}, ValueError, "cannot be a path"),
+        ({"images": {"k": {"base64": "?"}}}, ValueError, "images.k.base64: "),
+        ({"images": {"k": {"base64": "é"}}}, ValueError, "images.k.base64: "),
+        ({"images": {"k": {"base64": "AAAA"}}}, ValueError, "is no cubin"),
+        ({}, ValueError, "there is no source: give cuda_sources"),
+    ],
+)
+def test_images_that_are_not_there_are_told(changes, error, text: str, here: Path):
+    with pytest.raises(error, match=text):
+        tc.load_description({**DESCRIPTION, **changes})
+
+
+def test_functions_are_the_description_s_own():
+    with pytest.raises(TypeError, match="load_description: functions are the description's"):
+        tc.load_description(DESCRIPTION, functions=["k"])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'function'"):
+        tc.load_description(DESCRIPTION, function=["k"], embed_cubin=b"")
+    images = {"a": {"path": "a"}, "b": {"path": "b"}}
+    with pytest.raises(ValueError, match="embed_cubin is one image, and the description has a, b"):
+        tc.load_description({**DESCRIPTION, "images": images}, embed_cubin=b"")
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [("3.0", "this version of tvmffi_cubin reads 2.x: upgrade"), ("1.4", "build it again")],
+)
+def test_a_module_of_another_major_version_says_so_wherever_it_is_read(
+    schema: str, text: str, built: tc.Module, here: Path
+):
+    data = bytearray(Path(built.path).read_bytes())
+    at = data.index(b'{"schema": "2.0"')
+    (size,) = struct.unpack_from("<I", data, data.rindex(b"tvmffi_cubin\0", 0, at) - 8)
+    data[at : at + 16] = f'{{"schema": "{schema}"'.encode()
+    data[at - 4 : at] = struct.pack("<I", zlib.crc32(data[at : at + size - 4]))
+    Path("other.so").write_bytes(data)
+    for read in (tc.inspect, tc.Description.of, lambda path: tc.load_module(path).manifest):
+        with pytest.raises(ValueError, match=text):
+            read("other.so")
+    with pytest.raises(ValueError, match=text):
+        tc.load_module("other.so").functions  # noqa: B018
+
+
+def test_what_has_no_description_is_told(here: Path):
+    with pytest.raises(TypeError, match=r"Description.of takes a Module or a path, got int"):
+        tc.Description.of(3)
+    Path("k.txt").write_text("no module")
+    with pytest.raises(ValueError, match="k.txt: "):
+        tc.Description.of("k.txt")

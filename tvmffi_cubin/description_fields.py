@@ -1,0 +1,117 @@
+"""The fields of a `Description` but for its functions: which there are, and what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .arguments import file_name, identifier
+from .document import json_values
+
+__all__ = ["checked_images", "checked_options", "unknown_fields", "without_facts"]
+
+_PLACES = ("path", "base64", "file")
+_MAPPINGS = ("signatures", "lowered_names")
+_PTX = (None, "assemble", "keep")
+
+# What a manifest tells beside: it follows from what else it says, or from the images.
+_FACTS = {
+    "": ("kernels", "bound", "versions"),
+    "function": ("signature", "params", "bound", "fixes_block", "callers_grid"),
+    "image": ("arch", "kind", "cuda_version", "bytes", "crc32", "log", "kernels", "members"),
+}
+
+
+def checked_options(name: object, arch: object, ptx: object) -> None:
+    """Check what a description says of the module.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is wrong.
+    """
+    if name != "":
+        file_name("name", name)
+    archs = [] if arch is None else [arch] if isinstance(arch, str) else arch
+    if not isinstance(archs, list | tuple) or not all(isinstance(x, str) for x in archs):
+        raise TypeError(f"arch: wanted a str such as 'sm_90a', or a list of those, got {arch!r}")
+    if ptx not in _PTX:
+        raise ValueError(f"ptx: wanted 'assemble' or 'keep', got {ptx!r}")
+
+
+def checked_images(images: object) -> dict[str, dict[str, Any]]:
+    """Return what a description says of its images, checked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is wrong.
+    """
+    if not isinstance(images, Mapping):
+        raise TypeError(f"images: wanted a mapping, got {type(images).__name__}")
+    found = {}
+    for name, image in images.items():
+        where = f"images.{identifier('images', name)}"
+        if not isinstance(image, Mapping):
+            raise TypeError(
+                f'{where}: wanted an object such as {{"path": "k.cubin"}}, got '
+                f"{type(image).__name__}"
+            )
+        found[name] = json_values(image, where)
+        _check_image(where, found[name])
+    return found
+
+
+def _check_image(where: str, image: Mapping[str, Any]) -> None:
+    places = [name for name in _PLACES if name in image]
+    if len(places) > 1:
+        raise ValueError(f"{where}: an image is in one place, got {' and '.join(places)}")
+    for name in places:
+        if not isinstance(image[name], str):
+            raise TypeError(f"{where}.{name}: wanted a str, got {type(image[name]).__name__}")
+        if not image[name]:
+            raise ValueError(f"{where}.{name}: it is empty")
+    for name in _MAPPINGS:
+        given = image.get(name, {})
+        if not isinstance(given, dict) or not all(isinstance(x, str) for x in given.values()):
+            raise TypeError(f"{where}.{name}: wanted an object of str, got {given!r}")
+
+
+def unknown_fields(
+    further: Mapping[str, Mapping[str, Any]], images: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield the places of fields that are neither known nor facts nor their author's own."""
+    for place, fields in further.items():
+        facts = _FACTS["function" if place else ""]
+        yield from _named(place, (x for x in fields if ".launches[" in place or x not in facts))
+    known = (*_PLACES, *_MAPPINGS, *_FACTS["image"])
+    for name, image in images.items():
+        yield from _named(f"images.{name}", (x for x in image if x not in known))
+
+
+def _named(place: str, names: Iterator[str]) -> Iterator[str]:
+    return (f"{place}.{name}".removeprefix(".") for name in names if not name.startswith("x_"))
+
+
+def without_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a module's manifest without what follows from the rest of it or from its images."""
+    values = _left(manifest, "")
+    values["functions"] = {name: _function(facts) for name, facts in manifest["functions"].items()}
+    values["images"] = {
+        name: {key: x for key, x in _left(image, "image").items() if x != {}}
+        for name, image in manifest["images"].items()
+    }
+    return values
+
+
+def _function(facts: Any) -> Any:
+    if not isinstance(facts, Mapping):
+        return facts
+    left = _left(facts, "function")
+    if "instances" in left:
+        left["instances"] = [_left(instance, "function") for instance in left["instances"]]
+    return left
+
+
+def _left(values: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return {name: x for name, x in values.items() if name not in _FACTS[kind]}
