@@ -35,6 +35,8 @@ def checked_options(name: object, arch: object, ptx: object) -> None:
     archs = [] if arch is None else [arch] if isinstance(arch, str) else arch
     if not isinstance(archs, list | tuple) or not all(isinstance(x, str) for x in archs):
         raise TypeError(f"arch: wanted a str such as 'sm_90a', or a list of those, got {arch!r}")
+    if arch is not None and not archs:
+        raise ValueError("arch: the list is empty; leave it out for the current device's")
     if ptx not in _PTX:
         raise ValueError(f"ptx: wanted 'assemble' or 'keep', got {ptx!r}")
 

@@ -169,7 +169,7 @@ def test_a_module_of_json_launches_as_it_is_written(
     assert (saxpy.kernel, saxpy.grid, saxpy.block) == ("saxpy", (2, 1, 1), (64, 2, 1))
     assert saxpy.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 200)
     assert saxpy.dynamic_smem_bytes == 800
-    assert [x.id for x in saxpy.attributes] == [6]
+    assert list(saxpy.attributes) == [6]
     assert "Fills, then adds." in mod.pipeline.__doc__
     assert mod.manifest["name"] == "outside"
     assert list(mod.cubins) == ["k"]
@@ -184,8 +184,8 @@ def test_tensor_maps_scratch_and_bound_parameters_of_a_description_launch(
     mod.tiles(x, 2)
     (launch,) = driver_stub.launches()
     assert (launch.grid, launch.dynamic_smem_bytes) == ((1, 2, 1), 16)
-    encoded = EncodedMap.from_buffer_copy(launch.params[0])
-    assert encoded.address == x.data_ptr
+    encoded = EncodedMap.of(launch.params[0])
+    assert (encoded.address, encoded.box, encoded.swizzle) == (x.data_ptr, (8, 8), 1)
     assert launch.params[2] == struct.pack("<if", 7, 0.5)
     (allocation,) = driver_stub.calls("cuMemAllocAsync")
     assert allocation.args["size"] == 64 + 2 * 2
@@ -204,15 +204,19 @@ def test_images_come_as_text_or_from_the_caller(built: tc.Module):
         images = {"k": {"path": "nowhere.cubin"}}
         assert tc.load_description({**DESCRIPTION, "images": images}, embed_cubin=given)
     assert mod.cubins["k"].image == image
-    # Without functions every kernel is one.
+
+
+def test_without_functions_every_kernel_of_the_images_is_one():
+    source = 'extern "C" __global__ void k(float* x, int n) {} __global__ void l() {}'
+    image = tc.nvrtc.compile(source, arch="sm_90").image
+    inside = {"base64": base64.b64encode(image).decode()}
     plain = {"schema": "2.0", "images": {"k": inside}}
     with pytest.raises(ValueError, match="the description has no name: give the module one"):
         tc.load_description(plain)
     path = tc.build_description(plain, name="all")
-    signatures = {"images": {"k": {**inside, "signatures": {"assumed": "float* x, int n, int s"}}}}
-    typed = tc.load_description(signatures, name="all")
-    assert set(tc.load_module(path).functions) == set(typed.functions)
-    assert typed.assumed.signature == "assumed(float* x, int n, int s)"
+    typed = {"images": {"k": {**inside, "signatures": {"k": "float* x, int n"}}}}
+    assert set(tc.load_module(path).functions) == {"k", "l"}
+    assert tc.load_description(typed, name="all").k.signature == "k(float* x, int n)"
 
 
 def test_what_the_caller_says_comes_before_what_the_description_says(here: Path):

@@ -99,6 +99,72 @@ def test_functions_come_from_a_file(file: str, driver_stub: DriverStub):
         assert [x.block for x in driver_stub.launches()[-2:]] == [(32, 1, 1), (64, 1, 1)]
 
 
+FULL = """
+schema = "2.0"
+name = "ops"
+
+[images.k]
+path = "k.cubin"
+
+[functions.saxpy]
+doc = "Adds."
+
+[[functions.saxpy.launches]]
+kernel = "fill"
+params = "float* y, int m"
+grid = 1
+block = 32
+args = { m = 7 }
+
+[[functions.saxpy.launches]]
+params = "float a, const float* x, float* y, int n"
+grid = 1
+block = 32
+args = { a = { Float = "inf" }, n = "x.numel" }
+warps = 4
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="TOML is read from Python 3.11 on")
+def test_a_file_in_full_names_its_images(driver_stub: DriverStub, here: Path, capsys):
+    Path("elsewhere").mkdir()
+    Path("k.cubin").rename("elsewhere/k.cubin")
+    Path("elsewhere/ops.toml").write_text(FULL)
+    assert main(["embed", "-o", "libk.so", "--functions", "elsewhere/ops.toml"]) == 0
+    assert capsys.readouterr().err == (
+        "tvmffi-cubin embed: warning: functions.saxpy.launches[1].warps is no field that this "
+        "version of tvmffi_cubin knows: the module is made without it (fields of one's own begin "
+        "with x_)\n"
+    )
+    mod = load("libk.so")
+    x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8)
+    mod.saxpy(y, x)
+    fill, saxpy = driver_stub.launches()
+    assert fill.values("Pi") == (y.data_ptr, 7)
+    assert saxpy.values("fPPi") == (float("inf"), x.data_ptr, y.data_ptr, 8)
+    assert mod.manifest["name"] == "ops"
+    assert "Adds." in tc.inspect("libk.so").text()
+
+
+def test_what_describe_writes_is_edited_and_built_again(driver_stub: DriverStub, capsys):
+    assert main(["embed", "k.cubin", "-o", "libk.so", *SAXPY]) == 0
+    capsys.readouterr()
+    assert main(["describe", "libk.so"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert main(["describe", "libk.so", "-o", "d.json"]) == 0
+    assert capsys.readouterr().out.split() == ["d.json", "d.k.cubin"]
+    written = json.loads(Path("d.json").read_text())
+    assert written["functions"] == printed["functions"]
+    assert written["images"] == {"k": {"path": "d.k.cubin"}}
+    assert Path("d.k.cubin").read_bytes() == Path("k.cubin").read_bytes()
+    Path("d.json").write_text(Path("d.json").read_text().replace("ceil_div(n, 256)", "n * 3"))
+    assert main(["embed", "-o", "again.so", "--functions", "d.json"]) == 0
+    load("again.so").saxpy(2.0, cuda_array(driver_stub, 8), cuda_array(driver_stub, 8))
+    assert driver_stub.launches()[-1].grid == (24, 2, 1)
+    assert main(["describe", "k.cubin"]) == 1
+    assert "error: k.cubin: " in capsys.readouterr().err
+
+
 def test_several_images_are_told_apart_by_name(driver_stub: DriverStub):
     Path("k2.cubin").write_bytes(tc.nvrtc.compile(SOURCE, arch="sm_80").image)
     images = ["k.cubin", "older=k2.cubin"]
@@ -161,16 +227,23 @@ def test_an_object_is_made_as_well():
         ("k.cubin -o libk.so --function f --grid 1( --block 1", "--function f: Launch: grid"),
         ("k.cubin -o libk.so --function nope", "function 'nope'"),
         ("k.cubin -o libk.so --functions bad.json", "bad.json: "),
-        ("k.cubin -o libk.so --functions odd.json", "odd.json: saxpy: a launch has no 'girth'"),
-        ("k.cubin -o libk.so --functions empty.json", "empty.json names no function"),
-        ("k.cubin -o libk.so --functions deep.json", "deep.json: maximum recursion depth"),
+        (
+            "k.cubin -o libk.so --functions odd.json",
+            "odd.json: functions.saxpy: Launch: block.x is",
+        ),
+        ("k.cubin -o libk.so --functions deep.json", "deep.json: it is nested more than 64"),
+        ("k.cubin -o libk.so --functions new.json", "this version of tvmffi_cubin reads 2.x"),
+        ("-o libk.so --functions bare.json", "images.k: the description does not say where"),
+        ("k.cubin -o libk.so --functions two.json --function k", "is a function of that name alr"),
     ],
 )
 def test_what_cannot_be_is_one_line(arguments: str, text: str, capsys):
     Path("bad.json").write_text("{")
-    Path("empty.json").write_text("{}")
+    Path("new.json").write_text('{"schema": "3.0"}')
+    Path("bare.json").write_text('{"images": {"k": {}}}')
+    Path("two.json").write_text('{"k": {}}')
     Path("deep.json").write_text("[" * 100_000)
-    Path("odd.json").write_text('{"saxpy": {"girth": 1}}')
+    Path("odd.json").write_text('{"saxpy": {"block": 0}}')
     assert main(["embed", *arguments.split()]) == 1
     error = capsys.readouterr().err
     assert error.startswith("tvmffi-cubin: error: ")

@@ -73,7 +73,8 @@ def test_every_public_name_is_in_the_reference_and_has_a_docstring(name: str):
 
 def public_members() -> list[tuple[str, object]]:
     found = []
-    for owner in (tc.Module, tc.LazyModule, tc.Function, tc.Launch, tc.Dispatch, tc.Cubin):
+    classes = (tc.Module, tc.LazyModule, tc.Function, tc.Launch, tc.Dispatch, tc.Cubin)
+    for owner in (*classes, tc.Description):
         fields = {field.name for field in getattr(owner, "__dataclass_fields__", {}).values()}
         for name, member in vars(owner).items():
             if not name.startswith("_") and name not in fields:
@@ -104,6 +105,9 @@ def test_every_field_is_in_the_reference(owner: type):
         tc.load,
         tc.build,
         tc.load_module,
+        tc.load_description,
+        tc.build_description,
+        tc.Description,
         tc.lazy,
         tc.Launch,
         tc.Dispatch,
@@ -125,6 +129,7 @@ PUBLIC_FUNCTIONS = {
         f"tc.{name}": getattr(tc, name)
         for name in (
             *("load_inline", "build_inline", "lazy", "load", "build", "load_module"),
+            *("load_description", "build_description"),
             "use_stream",
         )
     },
