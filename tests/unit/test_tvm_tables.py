@@ -134,6 +134,15 @@ def test_every_json_layout_is_read_and_written_back(layout):
     assert read_table({"add": row}) == read_table(json.dumps(said)) == table
 
 
+def test_a_function_whose_fields_leave_its_name_empty_has_that_of_the_table():
+    # As TVM 0.17 writes it.
+    data = one(text(""), TYPES, several(*AXES))
+    said = {"tvm_version": "0.1.0", "func_info": {"add": {**JSON["v0"][0], "name": ""}}}
+    assert read_table(data) == read_table(said) == {"add": add(*AXIS_TAGS)}
+    assert read_table(data).to_bytes() == data
+    assert json.loads(read_table(said).to_json()) == said
+
+
 def test_what_older_tables_lack_is_off():
     plain = {**ROW, "launch_param_tags": TAGS}
     for data in (BINARY["v0"][0], json.dumps({"add": plain}).encode()):

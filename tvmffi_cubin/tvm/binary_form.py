@@ -26,8 +26,8 @@ class RawTable(NamedTuple):
 
     @property
     def is_consistent(self) -> bool:
-        """Whether every function is called by its name."""
-        return all(key == fields["name"] for key, fields in self.rows)
+        """Whether every function is called by its name, or has none."""
+        return all(fields["name"] in (key, "") for key, fields in self.rows)
 
 
 def best_reading(
@@ -125,11 +125,14 @@ def made_functions(raw: RawTable) -> list[FunctionInfo]:
         One is called by another name than its own, or is no function.
     """
     for key, fields in raw.rows:
-        if key != fields["name"]:
+        if fields["name"] not in (key, ""):
             raise ValueError(
                 f"the table calls function {fields['name'][:80]!r} by the name {key[:80]!r}"
             )
-    return [FunctionInfo(**fields) for _, fields in raw.rows]
+    return [
+        FunctionInfo(**{**fields, "name": key, "is_named": fields["name"] == key})
+        for key, fields in raw.rows
+    ]
 
 
 def write_functions(functions: Iterable[FunctionInfo], layout: Layout) -> bytes:
@@ -152,7 +155,7 @@ def _packed(info: FunctionInfo, layout: Layout) -> bytes:
         )
     tags, flags = tags_and_flags(info, layout)
     parts = [packed_text(_MARKER)] if layout.has_launch_fields else []
-    parts.append(packed_text(info.name))
+    parts.append(packed_text(info.written_name))
     parts.append(_packed_all(struct.pack("<BBH", *parse_dtype(x)) for x in info.arg_types))
     parts.append(_packed_all(map(packed_text, tags)))
     if layout.has_extra_tags:

@@ -41,6 +41,9 @@ class FunctionInfo:
         What the kernel was compiled for: ``"required_block_size"``, ``"max_registers"``, ...
     extra : mapping of str to object
         Fields of its JSON form that are not known here; written again with it.
+    is_named : bool
+        Whether its fields have its name, too, by which the table calls it: older TVMs leave it
+        empty there. No part of equality.
 
     Raises
     ------
@@ -56,6 +59,7 @@ class FunctionInfo:
     cuda_launch_fields: tuple[str, ...] = ()
     cuda_kernel_attrs: Mapping[str, int] = field(default_factory=dict, hash=False)
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    is_named: bool = field(default=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -86,6 +90,11 @@ class FunctionInfo:
                 f"{where}: there are launch_param_tags and cuda_launch_fields; a launch is told by "
                 "the ones or the others"
             )
+
+    @property
+    def written_name(self) -> str:
+        """The name as its fields have it."""
+        return self.name if self.is_named else ""
 
     def is_tensor_map(self, index: int) -> bool:
         """Whether a parameter is a tensor map, passed by value."""

@@ -97,7 +97,7 @@ def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
     for name in ("name", "arg_types"):
         if name not in row:
             raise ValueError(f"{where} has no {name!r}")
-    if row["name"] != key:
+    if row["name"] not in (key, ""):
         raise ValueError(f"{where} has another name in its own fields: {row['name']!r:.80}")
     if "launch_param_tags" in row and "thread_axis_tags" in row:
         raise ValueError(f"{where} has launch_param_tags and thread_axis_tags, its older name")
@@ -111,6 +111,7 @@ def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
         launch_param_tags=flags_as_tags(tags, flags),  # type: ignore[arg-type]
         cuda_kernel_attrs=row.get("cuda_kernel_attrs", {}),
         extra={name: value for name, value in row.items() if name not in _KNOWN},
+        is_named=row["name"] == key,
         **lists,  # type: ignore[arg-type]
     )
 
@@ -160,7 +161,8 @@ def _written(info: FunctionInfo, layout: Layout) -> dict[str, Any]:
             "give it as 'handle', with 1 in arg_extra_tags"
         )
     tags, flags = tags_and_flags(info, layout)
-    row: dict[str, Any] = {"name": info.name, "arg_types": [*info.arg_types], layout.tags: tags}
+    row: dict[str, Any] = {"name": info.written_name, "arg_types": [*info.arg_types]}
+    row[layout.tags] = tags
     if layout.has_extra_tags:
         row["arg_extra_tags"] = [*info.arg_extra_tags]
     # TVM writes these where there are any.
