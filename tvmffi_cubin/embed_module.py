@@ -42,7 +42,7 @@ def embed_module(
     name : str, optional
         The module's name. Default: what `file` says, else the output's, without its suffix.
     file : Path, optional
-        A description, see `Description.read`.
+        A description, see `Description.read`; or a table of TVM's (``k.tvm_meta.json``).
     functions : sequence of (str, sequence of (str, str))
         Further ones: names, and the fields of their launch as text. Default: where there are no
         functions at all, every kernel.
@@ -55,7 +55,7 @@ def embed_module(
         As `build_inline`.
     """
     named = _named(images)
-    description = Description() if file is None else Description.read(file)
+    description = Description() if file is None else _described(file)
     wanted = dict(description.functions)
     for function, fields in functions:
         if function in wanted:
@@ -71,6 +71,14 @@ def embed_module(
         ptx=ptx,
     )
     return inspect(made).text()
+
+
+def _described(file: Path) -> Description:
+    from .tvm.reading import is_table_file, read_table
+
+    if is_table_file(file):
+        return Description(functions=read_table(file).launches())
+    return Description.read(file)
 
 
 def _named(images: Sequence[str]) -> dict[str, Path]:

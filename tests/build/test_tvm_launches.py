@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import json
 
 import pytest
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.tvm import CudaModule, FunctionInfo, FunctionTable, read_module, read_table
 
 SOURCE = r"""
@@ -169,6 +171,21 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
     assert [x.grid for x in driver_stub.launches()] == [(3, 1, 1)] * 3
     path = tc.tvm.build("k-1.cubin", output=here / "libk.so")
     assert tc.load_module(path).manifest["name"] == "k-1"
+
+
+@pytest.mark.parametrize("name", ["k.tvm_meta.json", "bare.json"])
+def test_the_command_line_takes_a_table(cubin, driver_stub, here, name):
+    table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
+    (here / "k.cubin").write_bytes(cubin)
+    (here / name).write_text(table.to_json() if name.startswith("k") else bare(table))
+    assert main(["embed", "k.cubin", "--functions", name, "-o", "libk.so"]) == 0
+    tc.load_module(here / "libk.so").block(3, 64)
+    assert driver_stub.launches()[0].grid == (3, 1, 1)
+
+
+def bare(table: FunctionTable) -> str:
+    """The functions alone."""
+    return json.dumps(json.loads(table.to_json())["func_info"])
 
 
 def test_code_of_a_module_may_be_ptx_or_source(driver_stub):

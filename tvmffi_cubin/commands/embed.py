@@ -76,7 +76,10 @@ def add_to(commands: Any) -> None:
     )
     for option, kind, help_ in _MODULE:
         parser.add_argument(option, help=help_, **kind)
-    help_ = "a description of functions, how they launch, and images: JSON or, in a .toml, TOML"
+    help_ = (
+        "a description of functions, how they launch, and images: JSON or, in a .toml, TOML; or "
+    )
+    help_ += "a table of TVM's, k.tvm_meta.json"
     parser.add_argument("--functions", dest="file", type=Path, metavar="FILE", help=help_)
     help_ = "a function to export; may be repeated"
     parser.add_argument(

@@ -10,7 +10,7 @@ from .function_info import FunctionInfo
 from .layouts import COOPERATIVE, PDL, Layout, flags_as_tags, tags_and_flags
 from .tags import DYNAMIC_SMEM, read_tags
 
-__all__ = ["JsonTable", "parse_json", "read_mapping", "written_functions"]
+__all__ = ["FUNCTIONS", "JsonTable", "parse_json", "read_mapping", "written_functions"]
 
 FUNCTIONS = "func_info"
 """The field that has the functions."""

@@ -10,10 +10,10 @@ from typing import Any
 from .binary_form import RawTable, best_reading, made_functions, read_raw
 from .byte_reader import ByteReader
 from .function_table import FunctionTable
-from .json_form import parse_json, read_mapping
+from .json_form import FUNCTIONS, parse_json, read_mapping
 from .layouts import Layout
 
-__all__ = ["is_table", "made_table", "read_table"]
+__all__ = ["is_table_file", "made_table", "read_table"]
 
 
 def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> FunctionTable:
@@ -51,13 +51,17 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> Fu
     return _named(os.fsdecode(source), Path(source).read_bytes())
 
 
-def is_table(data: Any) -> bool:
-    """Whether what JSON says is a table of TVM's, and no description of launches."""
-    if not isinstance(data, Mapping):
+def is_table_file(path: Path) -> bool:
+    """Whether a file is a table of TVM's, by its name or by what it says; raises OSError."""
+    if path.name.endswith(".tvm_meta.json"):
+        return True
+    try:
+        data = parse_json(path.read_bytes())
+    except ValueError:
         return False
-    rows = data.get("func_info", data)
+    rows = data.get(FUNCTIONS, data) if isinstance(data, Mapping) else {}
     if not isinstance(rows, Mapping) or not rows:
-        return "func_info" in data
+        return False
     return all(isinstance(row, Mapping) and "arg_types" in row for row in rows.values())
 
 
@@ -82,7 +86,7 @@ def _read_whole(reader: ByteReader, layout: Layout) -> tuple[RawTable, None]:
 
 def _from_mapping(data: Mapping[str, Any]) -> FunctionTable:
     read = read_mapping(data)
-    extra = read.extra if "func_info" in data else FunctionTable().extra
+    extra = read.extra if FUNCTIONS in data else FunctionTable().extra
     return FunctionTable(read.functions, layout=read.layout, extra=extra)  # type: ignore[arg-type]
 
 
