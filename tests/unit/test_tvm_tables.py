@@ -212,6 +212,16 @@ def test_fields_that_are_not_known_are_kept():
         table.to_bytes()
 
 
+def test_nesting_without_end_is_told():
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        read_table({"add": {**ROW, "owner": deep}}).to_json()
+    with pytest.raises(ValueError, match="nested too deeply"):
+        read_table('{"func_info": ' + "[" * 100_000)
+
+
 def row(**fields) -> dict:
     return {"add": {**ROW, **fields}}
 

@@ -92,8 +92,13 @@ class FunctionTable(Mapping[str, FunctionInfo]):
         TypeError, ValueError
             There is no such layout, or it cannot say what the table says.
         """
-        rows = written_functions(self.values(), find_layout(layout or self.layout))
-        return json.dumps({**self.extra, FUNCTIONS: rows}, indent=2, allow_nan=False) + "\n"
+        rows = written_functions(
+            self.values(), find_layout(self.layout if layout is None else layout)
+        )
+        try:
+            return json.dumps({**self.extra, FUNCTIONS: rows}, indent=2, allow_nan=False) + "\n"
+        except RecursionError:
+            raise ValueError("fields that are not known are nested too deeply") from None
 
     def to_bytes(self, layout: str | None = None) -> bytes:
         """Return the table in its binary form, as it is in a module that TVM has saved.
@@ -108,7 +113,9 @@ class FunctionTable(Mapping[str, FunctionInfo]):
         TypeError, ValueError
             As of `to_json`; or a function has fields that are not known here.
         """
-        return write_functions(self.values(), find_layout(layout or self.layout))
+        return write_functions(
+            self.values(), find_layout(self.layout if layout is None else layout)
+        )
 
     def with_prefix(self, prefix: str) -> FunctionTable:
         """Return the table with the tags' other prefix: ``"tirx"``, or ``"tir"`` for older TVMs.
