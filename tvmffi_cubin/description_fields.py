@@ -35,8 +35,8 @@ def checked_options(name: object, arch: object, ptx: object) -> None:
     archs = [] if arch is None else [arch] if isinstance(arch, str) else arch
     if not isinstance(archs, list | tuple) or not all(isinstance(x, str) for x in archs):
         raise TypeError(f"arch: wanted a str such as 'sm_90a', or a list of those, got {arch!r}")
-    if arch is not None and not archs:
-        raise ValueError("arch: the list is empty; leave it out for the current device's")
+    if arch is not None and not (archs and all(archs)):
+        raise ValueError("arch: it is empty; leave it out for the current device's")
     if ptx not in _PTX:
         raise ValueError(f"ptx: wanted 'assemble' or 'keep', got {ptx!r}")
 
@@ -97,23 +97,25 @@ def _named(place: str, names: Iterator[str]) -> Iterator[str]:
 
 def without_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a module's manifest without what follows from the rest of it or from its images."""
-    values = _left(manifest, "")
-    values["functions"] = {name: _function(facts) for name, facts in manifest["functions"].items()}
-    values["images"] = {
-        name: {key: x for key, x in _left(image, "image").items() if x != {}}
-        for name, image in manifest["images"].items()
+    return {
+        **_left(manifest, ""),
+        "functions": {name: _function(facts) for name, facts in manifest["functions"].items()},
+        "images": {name: _left(image, "image") for name, image in manifest["images"].items()},
     }
-    return values
 
 
 def _function(facts: Any) -> Any:
-    if not isinstance(facts, Mapping):
-        return facts
     left = _left(facts, "function")
-    if "instances" in left:
-        left["instances"] = [_left(instance, "function") for instance in left["instances"]]
+    instances = left.get("instances") if isinstance(left, dict) else None
+    if isinstance(instances, list):
+        left["instances"] = [_left(instance, "function") for instance in instances]
     return left
 
 
-def _left(values: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    return {name: x for name, x in values.items() if name not in _FACTS[kind]}
+def _left(values: Any, kind: str) -> Any:
+    """Return an object without its facts; what is none is left to those who read it."""
+    if not isinstance(values, Mapping):
+        return values
+    # Images always have the mappings, which mostly are empty.
+    left = {name: x for name, x in values.items() if name not in _FACTS[kind]}
+    return {name: x for name, x in left.items() if name not in _MAPPINGS or x}

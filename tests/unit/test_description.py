@@ -16,6 +16,7 @@ from launch_strategies import FUNCTIONS
 from tvmffi_cubin import Bound, Description, Dispatch, Launch, Parameter
 from tvmffi_cubin.cubin import Cubin, Kernel
 from tvmffi_cubin.cxx_type import parse_params
+from tvmffi_cubin.description_fields import without_facts
 from tvmffi_cubin.exports import resolve
 from tvmffi_cubin.exports_asked import read_functions
 from tvmffi_cubin.image import Image
@@ -270,6 +271,8 @@ LOOP["x"] = [LOOP, LOOP]
         ({"functions": {}, "name": "a/b"}, ValueError, "name 'a/b' cannot be a file's name"),
         ({"functions": {}, "arch": {}}, TypeError, "arch: wanted a str such as 'sm_90a'"),
         ({"functions": {}, "arch": [90]}, TypeError, "arch: wanted a str such as 'sm_90a'"),
+        ({"functions": {}, "arch": []}, ValueError, "arch: it is empty; leave it out"),
+        ({"functions": {}, "arch": ""}, ValueError, "arch: it is empty; leave it out"),
         ({"functions": {}, "ptx": "drop"}, ValueError, "ptx: wanted 'assemble' or 'keep', got 'd"),
         ({"functions": {}, "ptx": []}, ValueError, "ptx: wanted 'assemble' or 'keep', got"),
         ({"functions": {}, "bound_params": "a"}, TypeError, "bound_params: wanted a list, got a"),
@@ -390,6 +393,8 @@ def test_a_description_with_anything_changed_is_one_or_a_typed_error(data):
         elif isinstance(inside, dict):
             inside[data.draw(KEYS)] = inside.pop(where)
     use(value)
+    if isinstance(value.get("functions"), dict) and isinstance(value.get("images"), dict):
+        use(without_facts(value))
 
 
 @settings(max_examples=100)
