@@ -164,7 +164,7 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
     table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
     module = CudaModule("cubin", table, cubin)
     (here / "k-1.cubin").write_bytes(cubin)
-    (here / "k-1.tvm_meta.json").write_text(table.to_json())
+    table.write(here / "k-1.tvm_meta.json")
     (here / "k.bin").write_bytes(module.to_bytes())
     for source in ("k-1.cubin", "k.bin", read_module(module.to_bytes("plain", "v0"))):
         tc.tvm.load(source).block(3, 64)
@@ -177,15 +177,11 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
 def test_the_command_line_takes_a_table(cubin, driver_stub, here, name):
     table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
     (here / "k.cubin").write_bytes(cubin)
-    (here / name).write_text(table.to_json() if name.startswith("k") else bare(table))
+    said = table.to_json()
+    (here / name).write_text(json.dumps(said if name.startswith("k") else said["func_info"]))
     assert main(["embed", "k.cubin", "--functions", name, "-o", "libk.so"]) == 0
     tc.load_module(here / "libk.so").block(3, 64)
     assert driver_stub.launches()[0].grid == (3, 1, 1)
-
-
-def bare(table: FunctionTable) -> str:
-    """The functions alone."""
-    return json.dumps(json.loads(table.to_json())["func_info"])
 
 
 def test_code_of_a_module_may_be_ptx_or_source(driver_stub):

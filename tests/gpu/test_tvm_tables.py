@@ -68,7 +68,7 @@ def made(form, folder) -> tc.Module:
     code = tc.nvrtc.compile(SOURCE).image
     if form == "json":
         (folder / "k.cubin").write_bytes(code)
-        (folder / "k.tvm_meta.json").write_text(TABLE.to_json("v0"))
+        TABLE.write(folder / "k.tvm_meta.json", "v0")
         return tc.tvm.load(folder / "k.cubin")
     layout = {"newest": ("v1", "v2"), "older": ("plain", "v0")}[form]
     return tc.tvm.load(read_module(CudaModule("cubin", TABLE, code).to_bytes(*layout)))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..atomic import write_output
 from .binary_form import write_functions
 from .function_info import FunctionInfo
 from .json_form import FUNCTIONS, written_functions
-from .layouts import find_layout
+from .layouts import Layout, find_layout
 
 if TYPE_CHECKING:
     from ..launch import Launch
@@ -79,8 +82,8 @@ class FunctionTable(Mapping[str, FunctionInfo]):
         """
         return {name: info.launch() for name, info in self.items()}
 
-    def to_json(self, layout: str | None = None) -> str:
-        """Return the table as TVM's ``.tvm_meta.json`` has it.
+    def to_json(self, layout: str | None = None) -> dict[str, Any]:
+        """Return the table as JSON values, such as `read_table` takes.
 
         Parameters
         ----------
@@ -92,13 +95,30 @@ class FunctionTable(Mapping[str, FunctionInfo]):
         TypeError, ValueError
             There is no such layout, or it cannot say what the table says.
         """
-        rows = written_functions(
-            self.values(), find_layout(self.layout if layout is None else layout)
-        )
+        return {**self.extra, FUNCTIONS: written_functions(self.values(), self._layout(layout))}
+
+    def write(self, path: str | os.PathLike[str], layout: str | None = None) -> None:
+        """Write the table as TVM's ``k.tvm_meta.json`` has it.
+
+        Parameters
+        ----------
+        path : path
+            The file; what was there is replaced.
+        layout : str, optional
+            As of `to_json`.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        TypeError, ValueError
+            As of `to_json`; or a field that is not known is no JSON.
+        """
         try:
-            return json.dumps({**self.extra, FUNCTIONS: rows}, indent=2, allow_nan=False) + "\n"
+            text = json.dumps(self.to_json(layout), indent=2, allow_nan=False) + "\n"
         except RecursionError:
             raise ValueError("fields that are not known are nested too deeply") from None
+        write_output(Path(path), text.encode())
 
     def to_bytes(self, layout: str | None = None) -> bytes:
         """Return the table in its binary form, as it is in a module that TVM has saved.
@@ -135,6 +155,9 @@ class FunctionTable(Mapping[str, FunctionInfo]):
             for info in self.values()
         ]
         return replace(self, functions=functions)  # type: ignore[arg-type]
+
+    def _layout(self, name: str | None) -> Layout:
+        return find_layout(self.layout if name is None else name)
 
 
 def _by_name(functions: Any) -> dict[str, FunctionInfo]:
