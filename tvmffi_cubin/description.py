@@ -204,10 +204,12 @@ class Description(Described):
         OSError
             The file cannot be written.
         TypeError, ValueError
-            A launch carries an image, or a value is none of JSON's.
+            A launch carries an image; or the file would be read as TOML.
         """
         from .atomic import write_output
 
+        if os.fspath(path).endswith(".toml"):
+            raise ValueError(f"{os.fspath(path)}: what is written is JSON: name it .json")
         text = json.dumps(self.to_json(), indent=2, allow_nan=False)
         write_output(Path(path), f"{text}\n".encode())
 

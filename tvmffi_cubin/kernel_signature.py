@@ -140,16 +140,30 @@ def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
     """
     found = {}
     for signature in signatures:
-        if signature.opaque or signature.problem:
-            continue
-        text = ", ".join(f"{param.type.text} {param.name}" for param in signature.params)
+        declared = [_declared(param) for param in signature.params]
+        if not (signature.opaque or signature.problem or None in declared):
+            found[signature.symbol] = ", ".join(filter(None, declared))
+    return found
+
+
+def _declared(param: Param) -> str | None:
+    """Return a parameter as a declaration that is read as its type; None where there is none."""
+    for text in (param.type.text, _declarable(param.type)):
         try:
-            again = resolve_declared(text, signature.kernel)
+            (again,) = parse_params(f"{text} {param.name}")
         except ValueError:
             continue
-        if again == signature.params:
-            found[signature.symbol] = text
-    return found
+        if _is_read_as(again.type, param.type):
+            return f"{text} {param.name}"
+    return None
+
+
+def _is_read_as(declared: CxxType, real: CxxType) -> bool:
+    if declared.pointee is not None and real.pointee is not None:
+        # Pointers to what no tensor has take any address, whatever they are called.
+        is_any = not (declared.pointee.dtypes or real.pointee.dtypes)
+        return is_any or declared == real
+    return declared == real or (declared.size is None and replace(declared, size=real.size) == real)
 
 
 def signature_text(signature: KernelSignature) -> str:

@@ -18,12 +18,17 @@ from tvmffi_cubin import Bound, Launch, Scratch, TensorMap
 
 SOURCE = r"""
 #include <cuda.h>
+#include <cuda_fp16.h>
 struct Pair { int a; float b; };
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {}
 extern "C" __global__ void tiles(const __grid_constant__ CUtensorMap x, float* s, Pair p, int n) {}
 extern "C" __global__ void counted(float* x, float eps, unsigned* count, unsigned limit) {}
 extern "C" __global__ void assumed(float* x, int n, int stride) {}
 template <class T> __global__ void fill(T* x, int n, T value) {}
+namespace ns { template <class T, int N> struct Row { T at[N]; }; enum Kind : char {}; }
+extern "C" __global__ void odd(ns::Row<int, 4> row, ns::Kind kind, float (*rows)[4],
+                               void (*f)(int), int* const* all, half2* h, int n) {}
+extern "C" __global__ void boxes(const __grid_constant__ CUtensorMap x, float* y, int n) {}
 """
 SHAPE = {"grid": 1, "block": 32}
 FUNCTIONS = {
@@ -50,6 +55,14 @@ FUNCTIONS = {
     ),
     "assumed": Launch(**SHAPE, multiple_of={"x": 16, "n": 4}, equal_to={"stride": 1}),
     "fill": Launch(kernel="fill<T>", when="n > 0", **SHAPE).over(T=["float", "double"]),
+    "placed": Launch(
+        kernel="boxes",
+        **SHAPE,
+        params="const float* x, float* y, int n, int64_t stream, int32_t device_id",
+        args={"x": TensorMap(box_dim=(4, 8), global_dim=("n", 64), global_strides="n * 0 + 256")},
+        stream="stream",
+        device="device_id",
+    ),
     "both": [
         Launch(kernel="saxpy", params="float a, const float* x: ndim=1, float* y, int n", **SHAPE),
         Launch(kernel="fill<float>", args={"value": "n"}, **SHAPE),
@@ -100,10 +113,21 @@ def test_a_module_is_described_by_its_file_as_when_it_is_loaded(built: tc.Module
     assert list(whole.unknown()) == []
 
 
+def test_images_that_were_compiled_here_know_the_parameters_of_their_kernels(built: tc.Module):
+    # Where a type cannot be said again, its name does not matter to callers.
+    assert built.cubins["kernels"].signatures["odd"] == (
+        "ns::Row<int, 4> row, char kind, void* rows, void* f, int* const* all, __half2* h, int n"
+    )
+    # They have them wherever they are embedded.
+    mod = tc.load_inline("odd", embed_cubin=built.cubins["kernels"], functions=["odd"])
+    assert mod.odd.params[0] == ("row", "ns::Row<int, 4>")
+
+
 def test_where_an_image_knows_no_parameters_launches_declare_them(built: tc.Module):
     values = tc.Description.of(built).to_json()
     del values["images"]
-    del values["functions"]["tiles"], values["functions"]["both"]
+    for name in ("tiles", "both", "placed"):
+        del values["functions"][name]
     image = built.cubins["kernels"].image
     # Of C++ symbols the types are known all the same, but not the names.
     fills = [x["launches"][0] for x in values["functions"]["fill"]["instances"]]

@@ -91,6 +91,8 @@ def test_a_file_is_written_and_read(tmp_path: Path):
     assert Description.read(path) == description
     assert Description.read(str(path)).path == str(path)
     assert json.loads(path.read_text()) == GOOD
+    with pytest.raises(ValueError, match="ops.toml: what is written is JSON: name it .json"):
+        description.write(tmp_path / "ops.toml")
 
 
 def test_a_table_of_functions_alone_is_a_document_too():
