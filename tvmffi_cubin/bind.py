@@ -159,10 +159,12 @@ class _Binder:
         order = kernel_params
         if launch.params is not None:
             order = declared_params(self.where(ref), launch.params)
+        names = {param.name for param in order}
         for param in order:
             tensor = mapped_tensor(launch, param.name)
-            if tensor is not None and self.exports_for_map(launch, param, tensor, sizes):
-                declared = launch.params is not None
+            if tensor is not None and (tensor == param.name or tensor not in names):
+                # A pointer that is declared under the map's name is the tensor.
+                declared = launch.params is not None and param.type.kind == "pointer"
                 yield param if declared else Param(tensor, MAPPED_TENSOR), 8
             if param.name in launch.args:
                 continue
@@ -173,14 +175,6 @@ class _Binder:
                     "of unknown size that the kernel does not take"
                 )
             yield param, size
-
-    def exports_for_map(
-        self, launch: Launch, param: Param, tensor: str, sizes: Mapping[str, int]
-    ) -> bool:
-        """Whether a parameter that is given a map stands, in the function, for its tensor."""
-        if launch.params is not None:
-            return tensor == param.name and param.type.kind == "pointer"
-        return tensor == param.name or tensor not in sizes
 
     def export(self, param: Param, size: int, ref: KernelRef) -> None:
         before = self.exported.get(param.name)

@@ -7,7 +7,7 @@ from .cxx_type import Param, parse_params
 from .exported import contradicts
 from .function import KernelRef
 from .launch import Launch
-from .map_binding import mapped_tensor
+from .map_binding import MAP, mapped_tensor
 from .trailing import declared_with, own_count, with_declared
 
 __all__ = ["declared_params", "kernel_params"]
@@ -52,7 +52,15 @@ def kernel_params(
             f"{where}: params declares {len(declared)} parameters, the kernel has "
             f"{count}{_known(ref)}"
         )
-    return _checked(where, declared[:count], ref)
+    slots = zip(declared, ref.kernel.params, strict=False)
+    params = tuple(_as_map(launch, p) if slot.size == MAP.size else p for p, slot in slots)
+    return _checked(where, params, ref)
+
+
+def _as_map(launch: Launch, param: Param) -> Param:
+    """Return the kernel's parameter where, under its name, the tensor of its map is declared."""
+    is_tensor = param.type.kind == "pointer" and mapped_tensor(launch, param.name) == param.name
+    return Param(param.name, MAP) if is_tensor else param
 
 
 def declared_params(where: str, text: str) -> tuple[Param, ...]:

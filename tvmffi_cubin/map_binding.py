@@ -12,12 +12,13 @@ from .launch import Launch
 from .scope import Scope
 from .tensor_map import TensorMap
 
-__all__ = ["MAPPED_TENSOR", "bind_map", "mapped_tensor"]
+__all__ = ["MAP", "MAPPED_TENSOR", "bind_map", "mapped_tensor"]
 
 MAPPED_TENSOR = parse_type("void*")
 """What an exported tensor is declared as that a kernel takes by its map alone."""
 
-_SIZE = 128
+MAP = parse_type("CUtensorMap")
+"""What a kernel takes a map as."""
 
 
 def mapped_tensor(launch: Launch, name: str) -> str | None:
@@ -46,7 +47,7 @@ def bind_map(launch: Launch, scope: Scope, name: str, type_: CxxType, size: int)
     """
     map_ = launch.args[name]
     where = f"{scope.where}: args[{name!r}]"
-    if type_.kind not in ("struct", "raw") or size != _SIZE:
+    if type_.kind not in ("struct", "raw") or size != MAP.size:
         raise ValueError(
             f"{where}: a TensorMap is for a parameter 'const __grid_constant__ CUtensorMap', "
             f"{name!r} is '{type_.text}' of {size} bytes"

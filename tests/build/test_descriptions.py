@@ -327,3 +327,32 @@ def test_what_has_no_description_is_told(here: Path):
     Path("k.txt").write_text("no module")
     with pytest.raises(ValueError, match="k.txt: "):
         tc.Description.of("k.txt")
+
+
+def test_the_tensor_of_a_map_is_declared_in_its_place(driver_stub: DriverStub):
+    """Of a kernel that came without a source; several launches do not change the order."""
+    cubin = tc.nvrtc.nvrtc_compile(
+        '#include <cuda.h>\nextern "C" __global__ void k(const __grid_constant__ CUtensorMap x, '
+        "float* s) {}",
+        arch="sm_90",
+    )
+    launch = {"kernel": "k", **SHAPE}
+    box = {"TensorMap": {"box_dim": [4, 8]}}
+    functions = {
+        "pointer": [{**launch, "params": "const float* x, float* s", "args": {"x": box}}],
+        "map": [
+            {**launch, "params": "CUtensorMap m, float* s", "args": {"m": {"TensorMap": {
+                "tensor": "x", "box_dim": [4, 8]}}}},
+            {**launch, "params": "const float* x, float* s", "args": {"x": box}},
+        ],
+    }  # fmt: skip
+    mod = tc.load_description({"functions": functions}, name="tensors", embed_cubin=cubin)
+    x, s = cuda_array(driver_stub, (16, 8)), cuda_array(driver_stub, 4)
+    for name in functions:
+        assert mod[name].signature == f"{name}(const float* x, float* s)"
+        mod[name](x, s)
+    for launched in driver_stub.launches():
+        made = EncodedMap.of(launched.params[0])
+        assert (made.address, made.dims, made.box) == (x.data_ptr, (8, 16), (8, 4))
+    with pytest.raises(TypeError, match="of dtype float64, wanted float32"):
+        mod.pointer(cuda_array(driver_stub, (16, 8), "float64"), s)
