@@ -45,5 +45,5 @@ def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
     }
     for name, file in files.items():
         write_output(file, cubins[name].image)
-    replace(description, images=images).write(output)
+    replace(description, images={**description.images, **images}).write(output)
     return (output, *files.values())

@@ -208,8 +208,8 @@ class Description(Described):
         """
         from .atomic import write_output
 
-        if os.fspath(path).endswith(".toml"):
-            raise ValueError(f"{os.fspath(path)}: what is written is JSON: name it .json")
+        if os.fsdecode(path).endswith(".toml"):
+            raise ValueError(f"{os.fsdecode(path)}: what is written is JSON: name it .json")
         text = json.dumps(self.to_json(), indent=2, allow_nan=False)
         write_output(Path(path), f"{text}\n".encode())
 

@@ -86,7 +86,7 @@ def _is_launched(value: object) -> bool:
 def _with_functions(what: str, functions: Mapping[str, Launched]) -> Generated:
     """Take the images out of launches, which then name them."""
     from .embedding import embed_carried
-    from .exports_asked import read_functions
+    from .export import read_functions
 
     exports, given = embed_carried(read_functions(functions), {})
     named: dict[str, Launched] = {}

@@ -14,7 +14,6 @@ import tvm_ffi
 from .cubin import Cubin
 from .errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .module_function import Function
-from .schema import SchemaError, check_schema
 
 __all__ = ["Module", "load_module"]
 
@@ -66,6 +65,8 @@ class Module(tvm_ffi.Module):
         ValueError
             A version of this package made it whose manifests this one does not read.
         """
+        from .schema import SchemaError, check_schema
+
         try:
             text = tvm_ffi.Module.get_function(self, "_tvmffi_cubin_manifest")()
         except AttributeError:

@@ -11,8 +11,7 @@ from . import pch
 from .arguments import file_name, flags, folders, strings, texts
 from .bound_params import ModuleParam, module_params
 from .embedding import DEVICE_IMAGE, embed_carried, named_images
-from .export import Export
-from .exports_asked import read_functions
+from .export import Export, read_functions
 from .given_image import GivenImage, read_libraries
 from .key import Key
 from .source import Source

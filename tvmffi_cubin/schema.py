@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 __all__ = ["SCHEMA", "SchemaError", "check_schema"]
 
 SCHEMA = "2.0"
 """What is written. A minor version adds what older readers may pass over, a major one does not."""
 
 _MAJOR = int(SCHEMA.partition(".")[0])
-_VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
 
 
 class SchemaError(ValueError):
@@ -27,12 +24,12 @@ def check_schema(schema: object, what: str) -> None:
     """
     # The form before this one had a number.
     text = "1.0" if schema == 1 and type(schema) is int else schema
-    match = _VERSION.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
+    parts = text.split(".") if isinstance(text, str) else []
+    if len(parts) != 2 or not all(map(_is_number, parts)):
         raise SchemaError(
             f"{what}: its schema is {schema!r}, wanted major.minor as a str, such as {SCHEMA!r}"
         )
-    major = int(match[1])
+    major = int(parts[0])
     reads = f"its schema is {schema!r}, this version of tvmffi_cubin reads {_MAJOR}.x"
     if major > _MAJOR:
         raise SchemaError(f"{what}: {reads}: upgrade tvmffi_cubin, or have it written as {SCHEMA}")
@@ -41,3 +38,7 @@ def check_schema(schema: object, what: str) -> None:
             f"{what}: {reads}: build it again with this version, or read it with the one that made "
             "it"
         )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 6 and str(int(text)) == text

@@ -17,8 +17,8 @@ from tvmffi_cubin import Bound, Description, Dispatch, Launch, Parameter
 from tvmffi_cubin.cubin import Cubin, Kernel
 from tvmffi_cubin.cxx_type import parse_params
 from tvmffi_cubin.description_fields import without_facts
+from tvmffi_cubin.export import read_functions
 from tvmffi_cubin.exports import resolve
-from tvmffi_cubin.exports_asked import read_functions
 from tvmffi_cubin.image import Image
 from tvmffi_cubin.kernel_signature import KernelSignature
 from tvmffi_cubin.key import Key

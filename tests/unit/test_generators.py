@@ -14,9 +14,7 @@ PACKAGE = Path(tvmffi_cubin.__file__).parent
 ARGUMENTS = (
     "arguments dispatch embedding export figures files flag_files flag_paths given_image inline"
 )
-ARGUMENTS += (
-    " exports_asked launch_meta link_options options over pch preprocessor_flags request source"
-)
+ARGUMENTS += " launch_meta link_options options over pch preprocessor_flags request source"
 ARGUMENTS += " source_files"
 TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
