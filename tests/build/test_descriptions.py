@@ -301,6 +301,27 @@ def test_functions_are_the_description_s_own():
         tc.load_description({**DESCRIPTION, "images": images}, embed_cubin=b"")
 
 
+def write_with_schema(path: str, schema: str) -> None:
+    """Write a module again as other.so, its manifest's version changed."""
+    data = bytearray(Path(path).read_bytes())
+    at = data.index(b'{"schema": "2.0"')
+    (size,) = struct.unpack_from("<I", data, data.rindex(b"tvmffi_cubin\0", 0, at) - 8)
+    data[at : at + 16] = f'{{"schema": "{schema}"'.encode()
+    data[at - 4 : at] = struct.pack("<I", zlib.crc32(data[at : at + size - 4]))
+    Path("other.so").write_bytes(data)
+
+
+def test_a_module_of_a_newer_minor_version_is_read(built: tc.Module, here: Path):
+    write_with_schema(built.path, "2.9")
+    description = tc.Description.of("other.so")
+    assert description.schema == "2.9"
+    assert dict(description) == dict(tc.Description.of(built))
+    assert tc.inspect("other.so").functions == tc.inspect(built.path).functions
+    assert tc.load_module("other.so").functions == built.functions
+    again = tc.load_description(description, embed_cubin=built.cubins)
+    assert told(again) == told(built)  # what is written is of the version that writes it
+
+
 @pytest.mark.parametrize(
     ("schema", "text"),
     [("3.0", "this version of tvmffi_cubin reads 2.x: upgrade"), ("1.4", "build it again")],
@@ -308,12 +329,7 @@ def test_functions_are_the_description_s_own():
 def test_a_module_of_another_major_version_says_so_wherever_it_is_read(
     schema: str, text: str, built: tc.Module, here: Path
 ):
-    data = bytearray(Path(built.path).read_bytes())
-    at = data.index(b'{"schema": "2.0"')
-    (size,) = struct.unpack_from("<I", data, data.rindex(b"tvmffi_cubin\0", 0, at) - 8)
-    data[at : at + 16] = f'{{"schema": "{schema}"'.encode()
-    data[at - 4 : at] = struct.pack("<I", zlib.crc32(data[at : at + size - 4]))
-    Path("other.so").write_bytes(data)
+    write_with_schema(built.path, schema)
     for read in (tc.inspect, tc.Description.of, lambda path: tc.load_module(path).manifest):
         with pytest.raises(ValueError, match=text):
             read("other.so")

@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace) -> int:
     from ..embed_module import embed_module
 
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+        warnings.simplefilter("always", UserWarning)
         made = embed_module(
             options.images,
             output=options.output,
