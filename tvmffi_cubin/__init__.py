@@ -21,6 +21,7 @@ from .errors import (
     ToolchainError,
 )
 from .files import build, load
+from .image_file import ImageFile
 from .inline import build_inline, load_inline
 from .launch import Launch
 from .scratch import Scratch
@@ -51,6 +52,7 @@ __all__ = [
     "Description",
     "Dispatch",
     "Function",
+    "ImageFile",
     "Inspection",
     "Kernel",
     "KernelText",

@@ -97,7 +97,9 @@ class Artifact:
                 raise ValueError(f"image {where.name!r} is another than when it was loaded")
             else:
                 found[where.name] = _cubin(image, known)
-        if missing := expected.keys() - found.keys():
+        # Those that lie in files are not embedded.
+        wanted = {name for name, known in expected.items() if "file" not in known}
+        if missing := wanted - found.keys():
             raise ValueError(f"it has no image {min(missing)!r} any more")
         return found
 

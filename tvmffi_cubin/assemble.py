@@ -59,15 +59,18 @@ def make(
         exported_by_files=sources.exported_by_files,
         device_sources=[source.text for source in sources.device],
         bound_params=request.bound_params,
+        image_files=request.image_files,
     )
     if resolved.slots:
         _refuse_compiled(request)
     if archs and not request.may_have_kernels:
         _check_images(images, resolved, archs)
-    entry = None
+    objects = []
     if resolved.functions or resolved.slots:
-        entry = launcher.result() if launcher else launcher_object.obtain(cache, tools)
-    return _build(Job(request, tools, sources, images, resolved), entry, cache, folder)
+        objects.append(launcher.result() if launcher else launcher_object.obtain(cache, tools))
+    if request.image_files:
+        objects.append(launcher_object.obtain(cache, tools, part="image_file"))
+    return _build(Job(request, tools, sources, images, resolved), objects, cache, folder)
 
 
 def _check_images(images: Sequence[Image], resolved: Exports, archs: tuple[str, ...]) -> None:
@@ -88,22 +91,22 @@ def _refuse_compiled(request: Request) -> None:
             )
 
 
-def _build(job: Job, launcher: Entry | None, cache: Cache, folder: Path) -> Product:
-    """Generate, plan and build; `launcher` is the object that generated launchers link."""
+def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Product:
+    """Generate, plan and build; `objects` are those that generated launchers link."""
     from . import host_build
     from .plan import BuildPlan
 
     request, tools = job.request, job.tools
     facts = job.manifest()
     files, units = job.files_and_units(facts)
-    link = job.link(() if launcher is None else (os.fspath(launcher.so),))
+    link = job.link([os.fspath(entry.so) for entry in objects])
     plan = BuildPlan(request.name, units, link=link, output=request.output)
     precompiled = host_build.run(
         plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
     )
     headers = job.scanned_headers()
     named, missed = _named_by_flags(request, tools)
-    read = [] if launcher is None else list(launcher.facts["dependencies"])
+    read = [path for entry in objects for path in entry.facts["dependencies"]]
     return Product(
         so=request.output,
         keep=tuple(files),

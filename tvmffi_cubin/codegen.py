@@ -12,6 +12,7 @@ from .dispatch_text import dispatch_text
 from .dispatched import Dispatched
 from .function import BoundParam, Function, KernelRef
 from .function_text import function_text, param_row
+from .image_file_text import declared_text, file_export, file_text
 
 __all__ = ["image_unit", "kernel_rows", "launcher_unit", "manifest_unit"]
 
@@ -22,6 +23,7 @@ _QUARTER_REGISTERS = 16 * 1024
 _LARGE = 1 << 30
 _INCLUDES = {
     "bound": "\n#include <tvmffi_cubin/bound_state.h>",
+    "files": "\n#include <tvmffi_cubin/launcher/image_file_plan.h>",
     "maps": "\n#include <tvmffi_cubin/launcher/tensor_map_plan.h>",
     "scratch": "\n#include <tvmffi_cubin/launcher/scratch_plan.h>",
     "target": "\n#include <tvmffi_cubin/launcher/target_plan.h>",
@@ -80,6 +82,7 @@ def launcher_unit(
     images: Sequence[str],
     trailing: Sequence[BoundParam] = (),
     launched: Mapping[str, Sequence[Kernel]] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> str:
     """Return the C++ text of a launcher.
 
@@ -88,27 +91,34 @@ def launcher_unit(
     functions : sequence of Function or Dispatched
         What it exports.
     images : sequence of str
-        Names of the images that the functions use.
+        Names of the embedded images that the functions use.
     trailing : sequence of BoundParam
         What may be bound for the kernels that C++ functions launch.
     launched : mapping of str to sequence of Kernel, optional
         Those kernels, by the name of their image.
+    files : mapping of str to str, optional
+        Images that lie in files: names and paths.
     """
+    files = files or {}
     kernels = kernel_rows(functions)
     rows = {ref.key: number for number, ref in enumerate(kernels)}
     slots = slot_rows(functions)
     bound, bound_exports = bound_text(slots, trailing, launched or {}, param_row)
     return template("launcher.cc.in").substitute(
-        more="".join(_more(functions, [*slots, *trailing])),
+        more="".join(_more(functions, [*slots, *trailing], files)),
         embeds="\n".join(
             f"EMBED_CUBIN({name});" for name in dict.fromkeys((*images, *(launched or ())))
         ),
         images="\n".join(
-            f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}}};"
-            for name in images
+            [
+                f"EmbeddedImage image_{name} = {{__tvmffi_cubin_image_{name}, {c_string(name)}}};"
+                for name in images
+            ]
+            + file_text(files)
         ),
-        image_list=", ".join(f"&image_{name}" for name in images),
-        kernels="\n".join(_kernel_row(ref) for ref in kernels),
+        image_list=", ".join(f"&image_{name}" for name in (*images, *files)),
+        declared=declared_text(kernels),
+        kernels="\n".join(_kernel_row(ref, number) for number, ref in enumerate(kernels)),
         functions="\n".join(
             _tables(index, function, rows, slots) for index, function in enumerate(functions)
         ),
@@ -121,12 +131,16 @@ def launcher_unit(
             for index, function in enumerate(functions)
         ),
         bound=bound,
-        bound_exports=bound_exports,
+        bound_exports=bound_exports + (file_export() if files else ""),
     )
 
 
-def _more(functions: Sequence[Function | Dispatched], slots: Sequence[object]) -> Iterator[str]:
+def _more(
+    functions: Sequence[Function | Dispatched], slots: Sequence[object], files: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the includes of what only some launchers have."""
+    if files:
+        yield _INCLUDES["files"]
     launches = [bound for function in functions for bound in function.launches]
     if slots:
         yield _INCLUDES["bound"]
@@ -137,7 +151,7 @@ def _more(functions: Sequence[Function | Dispatched], slots: Sequence[object]) -
 
 def kernel_rows(functions: Sequence[Function | Dispatched]) -> tuple[KernelRef, ...]:
     """Return the kernels that functions launch, in the order of the launcher's table."""
-    kernels: dict[tuple[str, str], KernelRef] = {}
+    kernels: dict[tuple[str, str, str], KernelRef] = {}
     for function in functions:
         for bound in function.launches:
             kernels.setdefault(bound.kernel.key, bound.kernel)
@@ -147,7 +161,7 @@ def kernel_rows(functions: Sequence[Function | Dispatched]) -> tuple[KernelRef, 
 def _tables(
     index: int,
     function: Function | Dispatched,
-    kernels: Mapping[tuple[str, str], int],
+    kernels: Mapping[tuple[str, str, str], int],
     slots: Sequence[tuple[str, BoundParam]],
 ) -> str:
     own = {param.name: n for n, (name, param) in enumerate(slots) if name == function.name}
@@ -156,7 +170,7 @@ def _tables(
     return function_text(index, function, kernels, own)
 
 
-def _kernel_row(ref: KernelRef) -> str:
+def _kernel_row(ref: KernelRef, number: int) -> str:
     allowed = max(0, _SMALL_SMEM - ref.kernel.static_smem_bytes)
     arches = c_string(", ".join(ref.archs)) if ref.archs else "nullptr"
     cluster = ", ".join(map(str, ref.kernel.cluster or (0, 0, 0)))
@@ -169,6 +183,7 @@ def _kernel_row(ref: KernelRef) -> str:
         f"{_max_threads(ref.kernel)}u",
         f"{{{cluster}}}",
         "true" if ref.kernel.grid_in_clusters else "false",
+        *([] if ref.least_params is None else [f"&declared_{number}"]),
     )
     return f"    {{{', '.join(cells)}}},"
 

@@ -16,7 +16,7 @@ __all__ = ["dispatch_text"]
 def dispatch_text(
     index: int,
     function: Dispatched,
-    kernels: Mapping[tuple[str, str], int],
+    kernels: Mapping[tuple[str, str, str], int],
     slots: Mapping[str, int],
 ) -> str:
     """Return the C++ text of a function's tables; for the parameters see `function_text`."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .bind import bind
 from .bound_params import ModuleParam
 from .cxx_type import parse_params
+from .declared_kernel import declared_kernel
 from .demangle import demangle
 from .dispatched import Dispatched, dispatched
 from .every_kernel import all_kernels
@@ -45,6 +46,7 @@ def resolve(
     exported_by_files: Sequence[str] | None = None,
     device_sources: Sequence[str] = (),
     bound_params: tuple[ModuleParam, ...] = (),
+    image_files: Collection[str] = (),
 ) -> Exports:
     """Tell kernels from C++ functions and bind the former.
 
@@ -65,6 +67,8 @@ def resolve(
         The device sources' texts.
     bound_params : tuple of ModuleParam
         The last parameters of all kernels, which the module binds.
+    image_files : collection of str
+        Names of images that lie in files, and are not seen here.
 
     Raises
     ------
@@ -85,7 +89,7 @@ def resolve(
         if own or _is_host(export, images, host_functions, has_host):
             host.append((export.name, export.doc))
         else:
-            bound.append(_bound(export, images, device_sources, bound_params))
+            bound.append(_bound(export, images, device_sources, bound_params, image_files))
     slots = trailing_slots(images, bound_params) if has_host else ()
     return Exports(tuple(host), tuple(bound), slots)
 
@@ -95,9 +99,17 @@ def _bound(
     images: Sequence[Image],
     device_sources: Sequence[str],
     bound_params: tuple[ModuleParam, ...],
+    image_files: Collection[str],
 ) -> Function | Dispatched:
+    def find(launch: Launch) -> KernelRef:
+        alone = None if images or len(image_files) != 1 else next(iter(image_files))
+        image = launch.image or alone
+        if isinstance(image, str) and image in image_files:
+            return declared_kernel(export.name, image, launch)
+        return _find(export, launch, images, device_sources)
+
     def one(launches: Sequence[Launch]) -> Function:
-        refs = [(launch, _find(export, launch, images, device_sources)) for launch in launches]
+        refs = [(launch, find(launch)) for launch in launches]
         return bind(export.name, refs, doc=export.doc, trailing=bound_params)
 
     if export.dispatch is None:

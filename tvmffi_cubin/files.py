@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .obtain import find_place, obtain
+from .delivery import built, loaded
+from .obtain import find_place
 from .options import FileOptions, check, spelled_out
 from .request import Request, make_request
 from .source_files import read_files
@@ -58,12 +59,8 @@ def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOpt
         A file is missing or cannot be read.
     """
     place = find_place(None, options.get("build_directory"))
-    entry = obtain(_request("load", name, options), options.get("arch"))
-    if place is not None:
-        place.put(entry.so)
-    from .module import load_module
-
-    return load_module(entry.so, keep_module_alive=keep_module_alive)
+    request = _request("load", name, options)
+    return loaded(request, options.get("arch"), place, keep_module_alive=keep_module_alive)
 
 
 @spelled_out(FileOptions)
@@ -95,8 +92,7 @@ def build(
     request = _request("build", name, options, None if place is None else place.name)
     if place is not None:
         place.refuse(binary.path for binary in request.files.binaries)
-    entry = obtain(request, options.get("arch"))
-    return os.fspath(entry.so) if place is None else place.put(entry.so)
+    return built(request, options.get("arch"), place)
 
 
 def _request(

@@ -51,6 +51,9 @@ class KernelRef:
         The architectures of the image that have this kernel, empty where all do.
     opaque : bool
         Whether it came without a source: declared types are checked against its sizes alone.
+    least_params : int or None
+        Of a kernel in a file, which is seen only when it is loaded, how many of the declared
+        parameters it has at least; None of one that is embedded.
     """
 
     image: str
@@ -60,11 +63,19 @@ class KernelRef:
     names_known: bool = True
     archs: tuple[str, ...] = ()
     opaque: bool = False
+    least_params: int | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What tells it from every other kernel of the module: its image and its symbol."""
-        return self.image, self.kernel.name
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from every other kernel of the module: its image and its symbol.
+
+        Where it is only declared, with what is declared.
+        """
+        declared = ""
+        if self.least_params is not None:
+            sizes = [param.size for param in self.kernel.params]
+            declared = f"{self.least_params} of {sizes}"
+        return self.image, self.kernel.name, declared
 
 
 @dataclass(frozen=True)

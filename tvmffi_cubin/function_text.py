@@ -58,7 +58,7 @@ _EVALUATED = "Evaluation* e, bool own_grid, bool own_block, bool own_smem"
 def function_text(
     index: int,
     function: Function,
-    kernels: Mapping[tuple[str, str], int],
+    kernels: Mapping[tuple[str, str, str], int],
     slots: Mapping[str, int],
 ) -> str:
     """Return the C++ text of a function's tables.
@@ -85,7 +85,7 @@ def function_text(
 def tables_text(
     label: str,
     function: Function,
-    kernels: Mapping[tuple[str, str], int],
+    kernels: Mapping[tuple[str, str, str], int],
     slots: Mapping[str, int],
     *,
     requires: bool = True,

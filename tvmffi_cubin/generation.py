@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from . import cache as caches
 from .cache import Cache
 from .entry import Product
 from .errors import CacheError
+from .generate_call import call_generate
 from .generated import Generated, generated, read, store
 from .lock import builder_lock
 from .private_folder import remove
@@ -34,7 +36,7 @@ def is_kept(digest: str) -> bool:
     return caches.default().lookup(digest) is not None
 
 
-def obtain(digest: str, name: str, generate: Callable[[], Any]) -> Generated:
+def obtain(digest: str, name: str, generate: Callable[..., Any]) -> Generated:
     """Return what was made for a key; where nothing was, call `generate` and keep what it makes.
 
     Of several processes one calls it, however long that takes, and the others wait; where that one
@@ -71,7 +73,7 @@ def obtain(digest: str, name: str, generate: Callable[[], Any]) -> Generated:
 class _Maker:
     """Calls `generate` once, however often the cache asks, as when its folder turns out full."""
 
-    def __init__(self, name: str, generate: Callable[[], Any]) -> None:
+    def __init__(self, name: str, generate: Callable[..., Any]) -> None:
         self.name = name
         self.generate = generate
         self.made: Generated | None = None
@@ -79,7 +81,11 @@ class _Maker:
     def __call__(self, folder: Path) -> Product:
         if self.made is None:
             try:
-                self.made = generated(self.generate(), module=self.name)
+                staging = folder / "generate"
+                staging.mkdir()
+                value = call_generate(self.generate, staging)
+                self.made = generated(value, module=self.name)
+                remove(os.fspath(staging))
             except BaseException as error:
                 raise _Raised(error) from None
         return store(self.made, folder)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from .obtain import find_place, obtain
+from .delivery import built, loaded
+from .obtain import find_place
 from .options import TextOptions, Texts, check, spelled_out
 from .request import make_request
 
@@ -102,12 +103,8 @@ def load_inline(
     """
     rest = check("load_inline", options, TextOptions)
     place = find_place(None, options.get("build_directory"))
-    entry = obtain(make_request(name, cuda_sources=cuda_sources, **rest), options.get("arch"))
-    if place is not None:
-        place.put(entry.so)
-    from .module import load_module
-
-    return load_module(entry.so, keep_module_alive=keep_module_alive)
+    request = make_request(name, cuda_sources=cuda_sources, **rest)
+    return loaded(request, options.get("arch"), place, keep_module_alive=keep_module_alive)
 
 
 @spelled_out(TextOptions)
@@ -146,5 +143,4 @@ def build_inline(
     place = find_place(output, options.get("build_directory"))
     called = None if place is None else place.name
     request = make_request(name, cuda_sources=cuda_sources, output=called, **rest)
-    entry = obtain(request, options.get("arch"))
-    return os.fspath(entry.so) if place is None else place.put(entry.so)
+    return built(request, options.get("arch"), place)

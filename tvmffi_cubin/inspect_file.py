@@ -139,11 +139,18 @@ def _artifact(source: str, artifact: Artifact) -> Inspection:
         source=source,
         kind="object" if artifact.is_object else "module",
         size=len(artifact.content),
-        images=tuple(_embedded(artifact, where) for where in artifact.embedded),
+        images=(*(_embedded(artifact, where) for where in artifact.embedded), *_files(manifest)),
         functions=functions,
         versions=versions,
         bound=bound,
     )
+
+
+def _files(manifest: Mapping[str, Any]) -> Iterator[InspectedImage]:
+    for name, facts in manifest.get("images", {}).items():
+        if "file" in facts:
+            problem = f"It is {facts['file']}, which is read when a kernel of it is launched."
+            yield InspectedImage(kind="file", arch="", size=0, name=name, problem=problem)
 
 
 def _embedded(artifact: Artifact, where: EmbeddedBytes) -> InspectedImage:

@@ -20,7 +20,8 @@ class InspectedImage:
     Attributes
     ----------
     kind : str
-        As of a `Cubin`: ``"cubin"``, ``"relocatable"``, ``"ltoir"``, ``"ptx"`` or ``"fatbin"``.
+        As of a `Cubin`: ``"cubin"``, ``"relocatable"``, ``"ltoir"``, ``"ptx"`` or ``"fatbin"``; or
+        ``"file"``, one that a module reads when it launches, see `ImageFile`.
     arch : str
         As of a `Cubin`; empty where the image does not say.
     size : int
@@ -53,6 +54,8 @@ class InspectedImage:
     @property
     def title(self) -> str:
         """The image in a line."""
+        if self.kind == "file":
+            return f"image {self.name}, in a file of its own"
         stored = f", {self.stored_size} in {self.compression}" if self.compression else ""
         version = f", version {self.ptx_version}" if self.ptx_version else ""
         arch = f"{self.arch}: " if self.arch else ""
@@ -193,7 +196,8 @@ class Inspection:
             (image,) = self.images
             return image.text(f"{self.source}: {self.size} bytes{_image_words(image)}")
         made = ", ".join(f"{name} {version}" for name, version in self.versions.items() if version)
-        lines = [f"{self.source}: {self.size} bytes, {len(self.images)} embedded"]
+        embedded = [image for image in self.images if image.kind != "file"]
+        lines = [f"{self.source}: {self.size} bytes, {len(embedded)} embedded"]
         lines += [f"made by {made}"] if made else []
         lines += [f"bound for every kernel: {_declared(self.bound)}"] if self.bound else []
         lines += [line for function in self.functions for line in function.text().splitlines()]

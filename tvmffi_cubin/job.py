@@ -67,11 +67,17 @@ class Job:
                 [x.kernel.name, x.display, x.image]
                 for x in codegen.kernel_rows(self.exports.functions)
             ],
-            "images": {i.name: image_facts(i) for i in self.images},
+            "images": {
+                **{i.name: image_facts(i) for i in self.images},
+                **{name: {"file": path} for name, path in self._image_paths().items()},
+            },
             "bound": [slot.facts() for slot in self.exports.slots],
             "versions": self._versions(),
             **self._options(),
         }
+
+    def _image_paths(self) -> dict[str, str]:
+        return {name: os.fspath(x.file) for name, x in self.request.image_files.items()}
 
     def _options(self) -> dict[str, Any]:
         """Return the options without which the functions could not be built again as they are."""
@@ -105,6 +111,9 @@ class Job:
         """Return the files to write, by name, and the units that compile them."""
         files: dict[str, bytes | str] = {}
         units: list[Unit] = []
+        is_called = bool(self.exports.functions or self.exports.slots)
+        if self.images or is_called:
+            assembler = (os.fspath(toolchain.find_assembler()),)
         for image in self.images:
             files[image.file] = image.data
             files[f"{image.name}.s"] = codegen.image_unit(
@@ -115,9 +124,7 @@ class Job:
                 arches=image.cubin.arch,
                 cuda_version=image.cubin.cuda_version,
             )
-            assembler = (os.fspath(toolchain.find_assembler()),)
             units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
-        is_called = bool(self.exports.functions or self.exports.slots)
         if self.images or is_called:
             text = json.dumps(manifest)
             files[_MANIFEST] = text
@@ -132,6 +139,7 @@ class Job:
                 names,
                 self.exports.slots,
                 launched if self.exports.slots else None,
+                self._image_paths(),
             )
             flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))

@@ -85,8 +85,11 @@ def home(cache: Cache, tools: Toolset) -> Cache:
     return cache
 
 
-def obtain(cache: Cache, tools: Toolset) -> Entry:
+def obtain(cache: Cache, tools: Toolset, *, part: str = "launcher") -> Entry:
     """Return the entry of the object, compiling it where there is none.
+
+    `part` is the name of its source: ``"launcher"``, or ``"image_file"``, which those link in
+    addition whose images lie in files.
 
     Raises
     ------
@@ -95,15 +98,15 @@ def obtain(cache: Cache, tools: Toolset) -> Entry:
     ToolchainError
         There is no assembler.
     """
-    key = Key("launcher object").add("tools", tools.versions)
+    key = Key("launcher object").add("tools", tools.versions).add("part", part)
     kept = home(cache, tools)
-    return kept.obtain(key.hexdigest(), lambda folder: _compile(folder, tools), name=OBJECT)
+    return kept.obtain(key.hexdigest(), lambda folder: _compile(folder, tools, part), name=OBJECT)
 
 
-def _compile(folder: Path, tools: Toolset) -> Product:
+def _compile(folder: Path, tools: Toolset, part: str) -> Product:
     # A compiler that has no assembler fails too, but does not say which package to install.
     toolchain.find_assembler()
-    source = os.path.join(tools.include, "tvmffi_cubin", "launcher", "launcher.cc")
+    source = os.path.join(tools.include, "tvmffi_cubin", "launcher", f"{part}.cc")
     command = [
         *tools.compiler.command,
         *launcher_flags(tools, optimize="-O2"),

@@ -35,7 +35,7 @@ class LazyModule:
     _module: Module | None = None
 
     def __init__(
-        self, name: str, generate: Callable[[], Any], digest: str, options: Mapping[str, Any]
+        self, name: str, generate: Callable[..., Any], digest: str, options: Mapping[str, Any]
     ) -> None:
         self._name = name
         self._generate = generate
@@ -160,7 +160,7 @@ def lazy(
     name: str,
     cuda_sources: Texts = None,
     *,
-    generate: Callable[[], Any],
+    generate: Callable[..., Any],
     key: Value = _REQUIRED,
     keep_module_alive: bool = True,
     **options: Unpack[TextOptions],
@@ -177,7 +177,8 @@ def lazy(
     name : str
         Name of the module.
     generate : callable
-        ``generate()`` returns an image (bytes, a `Cubin`, or the path of a file) or a mapping of
+        ``generate()``, or ``generate(folder)`` with an empty folder, a ``pathlib.Path``, for its
+        files, returns an image (bytes, a `Cubin`, or the path of a file) or a mapping of
         names to images; or functions, which are kept with their images: a `Launch` that carries
         its image, as `triton.compile` returns it, a list of them, a `Dispatch`, or a mapping of
         names to those. What has no name gets the module's.
@@ -199,7 +200,7 @@ def lazy(
         An argument is wrong; the message names it.
     """
     if not callable(generate):
-        raise TypeError(f"generate is a callable without arguments, got {type(generate).__name__}")
+        raise TypeError(f"generate is a callable, got {type(generate).__name__}")
     if key is _REQUIRED:
         raise TypeError(
             "lazy() needs a key: images are kept under it, and only you know what changes them, "

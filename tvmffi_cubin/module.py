@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -221,7 +221,12 @@ class Module(tvm_ffi.Module):
         return list(self.functions)
 
 
-def load_module(path: str | os.PathLike[str], *, keep_module_alive: bool = True) -> Module:
+def load_module(
+    path: str | os.PathLike[str],
+    *,
+    generate: Mapping[str, Callable[..., Any]] | None = None,
+    keep_module_alive: bool = True,
+) -> Module:
     """Load a shared object that this package built.
 
     Parameters
@@ -229,6 +234,9 @@ def load_module(path: str | os.PathLike[str], *, keep_module_alive: bool = True)
     path : path
         The shared object. A file that is replaced must not be loaded again under its old path: the
         dynamic loader would return the old code.
+    generate : mapping of str to callable, optional
+        What makes those of its images that lie in files (see `ImageFile`) where they are missing,
+        by the image's name.
     keep_module_alive : bool
         Keep it loaded until the process ends, also where no reference is left.
 
@@ -239,7 +247,8 @@ def load_module(path: str | os.PathLike[str], *, keep_module_alive: bool = True)
     ToolchainError
         The installed tvm-ffi is too old.
     TypeError, ValueError, OSError
-        It is no path, or there is no such file, or it is a folder.
+        It is no path, or there is no such file, or it is a folder; or `generate` names an image
+        that lies in no file.
     """
     _check_tvm_ffi()
     if not isinstance(path, str | os.PathLike):
@@ -259,6 +268,10 @@ def load_module(path: str | os.PathLike[str], *, keep_module_alive: bool = True)
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
+    if generate is not None:
+        from .image_maker import set_makers
+
+        set_makers(module, generate)
     return module
 
 

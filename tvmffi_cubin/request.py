@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from .bound_params import ModuleParam, module_params
 from .embedding import DEVICE_IMAGE, embed_carried, named_images
 from .export import Export, read_functions
 from .given_image import GivenImage, read_libraries
+from .image_file import ImageFile, check_files, split
 from .key import Key
 from .source import Source
 from .source_files import SourceFiles
@@ -53,6 +55,8 @@ class Request:
     lto: bool = False
     ptx: str = "assemble"
     bound_params: tuple[ModuleParam, ...] = ()
+    image_files: Mapping[str, ImageFile] = field(default_factory=dict)
+    image_folder: str = ""
 
     @property
     def needs_cuda(self) -> bool:
@@ -60,7 +64,7 @@ class Request:
         files = self.files
         if self.cuda_sources or self.kernel_sources or self.images or files.cuda:
             return True
-        if self.bound_params:
+        if self.bound_params or self.image_files:
             return True
         sources = (*self.cpp_sources, *files.c, *files.cxx)
         return any(flag in _CUDA_LIBRARIES for flag in self.ldflags) or any(
@@ -146,6 +150,9 @@ class Request:
         key.add("lto", self.lto)
         key.add("ptx", self.ptx)
         key.add("bound_params", [[*x.bound.fields(), x.declared] for x in self.bound_params])
+        # Of one shared object that is loaded, all such files lie in one folder.
+        files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
+        key.add("image_files", [files, self.image_folder])
 
 
 def _may_be_device(source: Source) -> bool:
@@ -184,9 +191,9 @@ def make_request(
     if ptx not in (None, *_PTX):
         raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {ptx!r}")
     name, files = file_name("name", name), files or SourceFiles()
-    exports, images = embed_carried(
-        read_functions(functions), named_images(embed_cubin, files, name)
-    )
+    embed_cubin, image_files = split(embed_cubin, name)
+    named = named_images(embed_cubin, files, name)
+    exports, images = embed_carried(read_functions(functions), named)
     request = Request(
         name=name,
         cpp_sources=texts("cpp_sources", cpp_sources),
@@ -199,6 +206,7 @@ def make_request(
         ldflags=_host_flags("extra_ldflags", extra_ldflags),
         include_paths=folders("extra_include_paths", extra_include_paths),
         images=images,
+        image_files=image_files,
         device_libraries=read_libraries(device_libraries),
         lto=lto,
         ptx=ptx or _PTX[0],
@@ -242,6 +250,7 @@ def _output(output: Any) -> str:
 
 def _check_sources(request: Request) -> None:
     files = request.files
+    check_files(request.image_files, request.images, request.functions, bool(request.bound_params))
     shared = next((binary.path for binary in files.binaries if binary.is_shared), None)
     if shared is not None and request.is_object:
         raise ValueError(
@@ -250,7 +259,7 @@ def _check_sources(request: Request) -> None:
         )
     if request.cpp_sources or request.cuda_sources or request.kernel_sources:
         return
-    if not (files or request.images):
+    if not (files or request.images or request.image_files):
         raise ValueError(
             f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
             "C++ wrapper), cpp_sources, or embed_cubin"

@@ -23,9 +23,6 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernelCount, 12040)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryEnumerateKernels, 12040)
-
 /*! \brief "a, b, c": the kernels of an image; empty where the driver is too old to say. */
 std::string KernelNames(CUlibrary library);
 

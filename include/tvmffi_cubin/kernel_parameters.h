@@ -15,8 +15,8 @@
 #include "capture_scope.h"
 #include "cold.h"
 #include "dispatch.h"
-#include "driver_entry.h"
 #include "image_refusal.h"
+#include "kernel_entries.h"
 #include "launch_config.h"
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
@@ -26,9 +26,6 @@ extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmf
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
-
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetName, 12030)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetParamInfo, 12040)
 
 /*! \brief A kernel's name in its image; "a kernel" where the driver is too old to say. */
 inline const char* KernelName(CUkernel kernel) {

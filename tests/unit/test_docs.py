@@ -109,6 +109,7 @@ def test_every_field_is_in_the_reference(owner: type):
         tc.build_description,
         tc.Description,
         tc.lazy,
+        tc.ImageFile,
         tc.Launch,
         tc.Dispatch,
         tc.use_stream,
@@ -139,6 +140,7 @@ PUBLIC_FUNCTIONS = {
         for name in module.__all__
         if not isinstance(getattr(module, name), type)
     },
+    "tc.ImageFile": tc.ImageFile,
     "tc.Launch": tc.Launch,
     "tc.Dispatch": tc.Dispatch,
     "tc.TensorMap": tc.TensorMap,

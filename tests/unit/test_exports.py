@@ -71,7 +71,8 @@ def test_without_sources_every_kernel_of_the_images_is_exported():
     images = (image(signature("_ZN2ns3addEPf"), name="a"), image(signature("k"), name="b"))
     exports = resolved(None, images=images)
     assert names(exports) == ([], ["add", "k"])
-    assert [f.launches[0].kernel.key for f in exports.functions] == [
+    kernels = [f.launches[0].kernel for f in exports.functions]
+    assert [(ref.image, ref.kernel.name) for ref in kernels] == [
         *(("a", "_ZN2ns3addEPf"), ("b", "k")),
     ]
 

@@ -30,7 +30,8 @@ CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback fol
 CACHE += " observer private_folder workplace"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
-LOADED += " generated generation lazy_key lazy_module once"
+LOADED += " delivery generate_call generated generation image_file image_maker lazy_key"
+LOADED += " lazy_module once"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )

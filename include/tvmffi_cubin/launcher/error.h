@@ -27,6 +27,9 @@ __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char
   return -1;
 }
 
+/*! \brief What stands in a status for a driver call where an error has been raised already. */
+inline constexpr char kErrorIsRaised[] = "";
+
 /*! \brief A short text in a buffer of its own, for use as one argument of Fail. */
 struct Text {
   char chars[320] = "";

@@ -78,6 +78,7 @@ __attribute__((noinline, cold)) inline int FailLaunch(const LaunchSite& site,
                                                       const EmbeddedKernel& kernel, int device,
                                                       const CUlaunchConfig* config,
                                                       const Status& status) {
+  if (status.call == kErrorIsRaised) return -1;
   const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
   const EmbeddedImage& image = *kernel.image;
   const Text label = SiteText(site);

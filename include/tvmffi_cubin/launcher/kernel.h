@@ -7,6 +7,7 @@
 #define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 
 #include "../library.h"
+#include "image_file_plan.h"
 #include "image_use.h"
 #include "limits.h"
 
@@ -18,6 +19,11 @@ __attribute__((noinline, cold)) inline Status LoadKernelNow(const Driver* driver
                                                             EmbeddedKernel* kernel, CUkernel* out) {
   CaptureScope relaxed;
   EmbeddedImage* image = kernel->image;
+  if (image->file != nullptr) {
+    const Status status = image->file->load(driver, kernel, out);
+    if (status.ok()) __atomic_store_n(&kernel->handle, *out, __ATOMIC_SEQ_CST);
+    return status;
+  }
   __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
   const Status status = image->library.Load(driver);
   if (!status.ok()) return status;

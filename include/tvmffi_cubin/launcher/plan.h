@@ -56,12 +56,13 @@ struct Argument {
   } storage;
 };
 
-/*! \brief An image that is embedded in this shared object, with its name. */
+/*! \brief An image that is embedded in this shared object, or lies in a file, with its name. */
 struct EmbeddedImage {
   const void* const* table;  // EMBED_CUBIN's: read late, so that this is constant-initialised
   const char* name;
   Library library{};
-  Gate gate{};  // launches use it, unloading closes it
+  Gate gate{};                       // launches use it, unloading closes it
+  struct ImageFile* file = nullptr;  // where it is not embedded: what the table says is then empty
 };
 
 /*! \brief One kernel, a row of a generated table. */
@@ -74,6 +75,7 @@ struct EmbeddedKernel {
   uint32_t max_threads;    // of a block, as many as every device lets it have
   uint32_t cluster[3];     // what the kernel itself fixes; zeros where it fixes none
   bool grid_in_clusters;   // the driver counts its grid in those, .blocksareclusters in PTX
+  const struct DeclaredParams* declared = nullptr;  // of a kernel in a file: what is passed to it
   ClusterLimits clusters{};
   CUkern_st* handle = nullptr;
 };

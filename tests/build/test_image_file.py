@@ -1,0 +1,486 @@
+"""`ImageFile`: an image that lies beside the shared object, made there where it is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from nvrtc_kernel import compile_it
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import ImageFile, Launch
+
+SOURCE = """
+extern "C" __global__ void kernel_main_kernel_0(float* x, int n) { if (n) x[0] = 1; }
+extern "C" __global__ void kernel_main_kernel_1(float* x, int n) { if (n) x[0] = 2; }
+extern "C" __global__ void long_post_name(float* x) { x[0] = 3; }
+extern "C" __global__ void long_post_name_1(float* x) { x[0] = 4; }
+extern "C" __global__ void __launch_bounds__(64) small(float* x) { x[0] = 5; }
+#if __CUDA_ARCH__ >= 900
+extern "C" __global__ void __cluster_dims__(2) paired(float* x) { x[0] = blockIdx.x; }
+#endif
+"""
+ONE = {"grid": 1, "block": 32}
+TARGET_PARAMS = "int64_t stream, int32_t device"
+TARGET = {"stream": "stream", "device": "device"}
+FUNCTIONS = {
+    # As TileLang's launchers are called: arguments, stream, device.
+    "run": [
+        Launch(
+            kernel="kernel_main_kernel_1",
+            params=f"float* x, int n, {TARGET_PARAMS}",
+            **TARGET,
+            grid="n",
+            block=32,
+            dynamic_smem_bytes=60000,
+        ),
+        Launch(kernel="post", params=f"float* x, {TARGET_PARAMS}", **TARGET, **ONE),
+    ],
+    "small": Launch(params="float* x", grid=1, block=128),
+    "paired": Launch(params="float* x", grid=2, block=32),
+}
+MISTAKES = {
+    "some": Launch(kernel="main_kernel", params="float* x, int n", **ONE),
+    "none": Launch(kernel="absent", params="float* x", **ONE),
+    "fewer": Launch(kernel="long_post_name", params="float* x, int n", **ONE),
+    "more": Launch(kernel="kernel_main_kernel_0", params="float* x", **ONE),
+    "wider": Launch(kernel="kernel_main_kernel_0", params="float* x, int64_t n", **ONE),
+}
+
+
+FILES = {"kernels": ImageFile("k.cubin")}
+
+
+@pytest.fixture(scope="module")
+def image(_own_environment) -> bytes:
+    return compile_it(SOURCE, arch="sm_90").image
+
+
+@pytest.fixture(scope="module")
+def so(_own_environment, tmp_path_factory) -> Path:
+    """A shared object without its file."""
+    path = tmp_path_factory.mktemp("so") / "k.so"
+    return Path(tc.build_inline("k", functions=FUNCTIONS, embed_cubin=FILES, output=path))
+
+
+@pytest.fixture
+def copy(so, tmp_path) -> Path:
+    """The same in a folder of its own: a library that no other test has loaded."""
+    return Path(shutil.copy(so, tmp_path / "own.so"))
+
+
+@pytest.fixture
+def loaded(copy, image) -> tc.Module:
+    copy.with_name("k.cubin").write_bytes(image)
+    return tc.load_module(copy)
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_file_beside_the_shared_object_is_launched(loaded, driver_stub):
+    x = cuda_array(driver_stub, 32)
+    loaded.run(x, 5, 0, 0)
+    first, second = driver_stub.launches()
+    assert (first.kernel, first.values("Pi")) == ("kernel_main_kernel_1", (x.data_ptr, 5))
+    assert (first.grid, first.dynamic_smem_bytes) == ((5, 1, 1), 60000)
+    assert (second.kernel, second.values("P")) == ("long_post_name", (x.data_ptr,))
+    assert len(driver_stub.calls("cuLibraryLoadData")) == 1
+    # Later calls ask for nothing any more.
+    driver_stub.reset()
+    loaded.run(x, 5, 0, 0)
+    assert [x.function for x in driver_stub.log() if "Kernel" in x.function] == [
+        "cuLaunchKernelEx",
+        "cuLaunchKernelEx",
+    ]
+    driver_stub.reset()
+    loaded.run(cuda_array(driver_stub, 32, device=1), 5, 0, 1)
+    assert {launch.device for launch in driver_stub.launches()} == {1}
+    assert not driver_stub.calls("cuLibraryLoadData")
+
+
+def test_what_a_module_says_of_a_file(loaded, copy):
+    assert loaded.cubins == {}
+    assert loaded.manifest["images"] == {"kernels": {"file": "k.cubin"}}
+    (shown,) = tc.inspect(copy).images
+    assert (shown.name, shown.kind) == ("kernels", "file")
+    assert "0 embedded" in str(tc.inspect(copy))
+    assert "image kernels, in a file of its own\nIt is k.cubin, which" in str(tc.inspect(copy))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "some",
+            r"2 kernels have main_kernel in their names: kernel_main_kernel_\d, kernel_main_k",
+        ),
+        ("none", r"has no kernel absent, nor one with that in its name; it has \w+, \w+, "),
+        ("fewer", r"long_post_name .* has no more than 1 parameters, and 2 are declared"),
+        ("more", r"kernel_main_kernel_0 .* has more than 1 parameters, and 1 are declared"),
+        ("wider", r"parameter 2 of .* has 4 bytes, and one of 8 is declared"),
+    ],
+)
+def test_what_does_not_fit_the_file_is_refused_before_a_launch(
+    tmp_path, driver_stub, image, name, message
+):
+    (tmp_path / "k.cubin").write_bytes(image)
+    functions = {name: MISTAKES[name]}
+    mod = tc.load_inline("k", functions=functions, embed_cubin=FILES, build_directory=tmp_path)
+    arguments = (cuda_array(driver_stub, 32), 1)[: len(mod[name].params)]
+    for _ in range(2):
+        with pytest.raises(tc.LaunchError, match=message) as raised:
+            mod[name](*arguments)
+    assert str(tmp_path / "k.cubin") in str(raised.value)
+    assert driver_stub.launches() == []
+
+
+def test_what_the_build_could_not_see_is_read_from_the_file(loaded, driver_stub):
+    x = cuda_array(driver_stub, 32)
+    with pytest.raises(tc.LaunchLimitError, match="small: .*128.*64"):
+        loaded.small(x)
+    loaded.paired(x)
+    assert loaded.small.occupancy(block=64).max_threads == 64
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (lambda image: b"", "is empty"),
+        (lambda image: image[: len(image) // 2], "is truncated"),
+        (lambda image: image[:30], "is truncated"),
+        (lambda image: b"\x50\xed\x55\xba" + bytes([1, 0, 16, 0, 99]) + bytes(20), "is truncated"),
+        (lambda image: Path(sys.executable).read_bytes(), "is an ELF file for another machine"),
+        (lambda image: b"junk" * 100, "is no image: wanted a cubin, a fatbin or PTX"),
+    ],
+)
+def test_what_is_no_image_never_reaches_the_driver(copy, driver_stub, image, content, message):
+    copy.with_name("k.cubin").write_bytes(content(image))
+    mod = tc.load_module(copy)
+    with pytest.raises(tc.LaunchError, match=f"k.cubin {message}"):
+        mod.small(cuda_array(driver_stub, 32))
+    assert driver_stub.calls("cuLibraryLoadData") == []
+    # It is read again once it has been mended.
+    copy.with_name("k.cubin").write_bytes(image)
+    mod.paired(cuda_array(driver_stub, 32))
+
+
+def test_ptx_and_fatbins_do_as_well(copy, driver_stub):
+    text = compile_it(SOURCE, arch="compute_80").image
+    for data in (text, tc.nvrtc.compile(SOURCE, arch=["sm_80", "sm_90"]).image):
+        copy.with_name("k.cubin").write_bytes(data)
+        mod = tc.load_module(copy)
+        mod.run(cuda_array(driver_stub, 32), 5, 0, 0)
+        mod.unload()
+    assert len(driver_stub.launches()) == 4
+
+
+def test_a_missing_file_is_an_error_that_says_where_it_is_wanted(copy, driver_stub, image):
+    mod = tc.load_module(copy)
+    x = cuda_array(driver_stub, 32)
+    remedy = r"own\.so|k\.cubin is missing: put it there, .*load_module\(path, generate=\{\"kernels"
+    with pytest.raises(tc.LaunchError, match=remedy):
+        mod.run(x, 5, 0, 0)
+    with pytest.raises(tc.LaunchError, match="k.cubin is missing"):
+        mod.preload()
+    copy.with_name("k.cubin").write_bytes(image)
+    mod.run(x, 5, 0, 0)
+    mod.unload()
+    copy.with_name("k.cubin").unlink()
+    with pytest.raises(tc.LaunchError, match="k.cubin is missing"):
+        mod.run(x, 5, 0, 0)
+
+
+def test_a_driver_that_tells_nothing_of_kernels_is_refused(loaded, fresh_driver_stub):
+    fresh_driver_stub.set_driver_version(12020)
+    with pytest.raises(tc.LaunchError, match=r"update it to one of CUDA 12\.4 or newer, or embed"):
+        loaded.preload()
+
+
+class Generate:
+    """Counts its calls; `make` gets the folder."""
+
+    def __init__(self, make) -> None:
+        self.make, self.runs = make, 0
+
+    def __call__(self, folder: Path):
+        self.runs += 1
+        return self.make(folder)
+
+
+def test_what_is_missing_is_made_at_the_first_call_and_only_then(copy, driver_stub, image):
+    x = cuda_array(driver_stub, 32)
+    seen = []
+
+    def make(folder: Path) -> None:
+        seen.append((folder.parent, names(folder)))
+        (folder / "dumped").mkdir()
+        (folder / "dumped" / "any name.cubin").write_bytes(image)
+
+    generate = Generate(make)
+    mod = tc.load_module(copy, generate={"kernels": generate})
+    run = mod.run
+    assert generate.runs == 0
+    run(x, 5, 0, 0)
+    run(x, 5, 0, 0)
+    assert len(driver_stub.launches()) == 4
+    assert seen == [(copy.parent, set())]
+    assert names(copy.parent) == {"own.so", "k.cubin"}
+    assert copy.with_name("k.cubin").read_bytes() == image
+    # Removed from the device, it is read again and not made again.
+    mod.unload()
+    run(x, 5, 0, 0)
+    assert generate.runs == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda image: lambda: image,
+        lambda image: lambda: tc.Cubin(image, "sm_90"),
+        lambda image: lambda folder: (folder / "a").write_bytes(image) and "a",
+        lambda image: lambda folder: (folder / "a").write_bytes(image) and folder / "a",
+        lambda image: lambda folder, also="": image,
+    ],
+)
+def test_every_way_of_handing_an_image_over(copy, driver_stub, image, make):
+    tc.load_module(copy, generate={"kernels": make(image)}).preload()
+    assert copy.with_name("k.cubin").read_bytes() == image
+
+
+class Odd(Exception):
+    pass
+
+
+def leave_two(folder: Path) -> None:
+    (folder / "a").touch()
+    (folder / "b").touch()
+
+
+@pytest.mark.parametrize(
+    "error", [Odd("a"), KeyboardInterrupt(), tc.CompileError("no", log="line 1"), ValueError("b")]
+)
+def test_what_the_compiler_raises_reaches_the_caller_as_it_is(copy, driver_stub, image, error):
+    x = cuda_array(driver_stub, 32)
+
+    def fail(folder: Path):
+        (folder / "half").write_bytes(image[:100])
+        raise error
+
+    generate = Generate(fail)
+    mod = tc.load_module(copy, generate={"kernels": generate})
+    for runs in (1, 2):
+        with pytest.raises(type(error)) as raised:
+            mod.run(x, 5, 0, 0)
+        assert raised.value is error
+        assert generate.runs == runs
+    assert names(copy.parent) - {".k.cubin.lock"} == {"own.so"}
+    assert driver_stub.launches() == []
+    generate.make = lambda folder: image
+    mod.run(x, 5, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "message"),
+    [
+        (lambda folder: None, ValueError, r"left 0 files in its folder \(none\): wanted one"),
+        (leave_two, ValueError, r"left 2 files in its folder \(a, b\)"),
+        (lambda folder: 5, TypeError, "image 'kernels': what generate returned is bytes, a Cubin"),
+        (lambda folder: b"junk", ValueError, "what generate returned is no cubin: it begins with"),
+        (lambda folder: "none.cubin", FileNotFoundError, "No such file"),
+    ],
+)
+def test_what_is_no_image_is_not_put_into_place(copy, driver_stub, make, kind, message):
+    mod = tc.load_module(copy, generate={"kernels": make})
+    with pytest.raises(kind, match=message):
+        mod.preload()
+    assert names(copy.parent) - {".k.cubin.lock"} == {"own.so"}
+
+
+def test_a_file_that_turns_up_meanwhile_is_used_and_not_replaced(copy, driver_stub, image):
+    other = compile_it(SOURCE + "// other", arch="sm_90").image + b"\0"
+
+    def make(folder: Path) -> bytes:
+        copy.with_name("k.cubin").write_bytes(other)
+        return image
+
+    tc.load_module(copy, generate={"kernels": make}).preload()
+    assert copy.with_name("k.cubin").read_bytes() == other
+
+
+def test_a_compiler_that_launches_what_it_is_to_make_is_an_error(copy, driver_stub):
+    x = cuda_array(driver_stub, 32)
+    mod = tc.load_module(copy, generate={"kernels": lambda: mod.small(x)})
+    with pytest.raises(RuntimeError, match="launches a kernel of the image that it is to make"):
+        mod.run(x, 5, 0, 0)
+
+
+def test_a_folder_that_cannot_be_written_is_told_with_the_remedy(copy, driver_stub, monkeypatch):
+    def refuse(self, *args, **kwargs):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    mod = tc.load_module(copy, generate={"kernels": lambda: b""})
+    with pytest.raises(tc.LaunchError, match=r"cannot be written \(Permission denied\): make k.cu"):
+        mod.preload()
+
+
+def test_of_many_threads_one_makes_the_file(copy, driver_stub, image):
+    x, meet = cuda_array(driver_stub, 32), threading.Barrier(6)
+    generate = Generate(lambda folder: image)
+    mod = tc.load_module(copy, generate={"kernels": generate})
+
+    def work() -> None:
+        meet.wait()
+        mod.run(x, 5, 0, 0)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert generate.runs == 1
+    assert len(driver_stub.launches()) == 12
+
+
+WORKER = """
+import os, sys, time
+from pathlib import Path
+import tvmffi_cubin as tc
+
+so, image, log, go = map(Path, sys.argv[1:])
+
+def generate(folder):
+    (folder / "half").touch()
+    with log.open("a") as file:
+        file.write("x")
+    print("generating", flush=True)
+    while not go.exists():
+        time.sleep(0.01)
+    (folder / "half").write_bytes(image.read_bytes())
+
+mod = tc.load_module(so, generate={"kernels": generate})
+print("ready", flush=True)
+mod.preload()
+slow = {"tvmffi_cubin.image", "tvmffi_cubin.elf", "tvmffi_cubin.nvrtc"}
+print("done", sorted(slow & set(sys.modules)), flush=True)
+"""
+
+
+@pytest.fixture
+def start(copy, tmp_path, image, driver_stub):
+    (tmp_path / "image").write_bytes(image)
+    started: list[subprocess.Popen] = []
+
+    def start() -> subprocess.Popen:
+        files = [copy, *(tmp_path / name for name in ("image", "log", "go"))]
+        command = [sys.executable, "-c", WORKER, *files]
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def rest(process: subprocess.Popen) -> list[str]:
+    return process.communicate(timeout=60)[0].splitlines()
+
+
+def test_of_several_processes_one_makes_the_file_and_the_killed_leave_nothing(start, tmp_path):
+    killed = start()
+    assert [killed.stdout.readline() for _ in range(2)] == ["ready\n", "generating\n"]
+    others = [start(), start()]
+    assert {process.stdout.readline() for process in others} == {"ready\n"}
+    os.kill(killed.pid, signal.SIGKILL)
+    (tmp_path / "go").touch()
+    ends = sorted(rest(process) for process in others)
+    assert sorted(map(len, ends)) == [1, 2]
+    assert (tmp_path / "log").read_text() == "xx"
+    assert names(tmp_path) == {"own.so", "k.cubin", "image", "log", "go"}
+    # Where the file is there, nothing is imported that would make or read one.
+    assert rest(start()) == ["ready", "done []"]
+
+
+def test_load_inline_has_the_file_beside_the_copy_for_people(tmp_path, driver_stub, image):
+    generates = [Generate(lambda folder: image) for _ in range(2)]
+    mods = []
+    for number, generate in enumerate(generates):
+        mods.append(
+            tc.load_inline(
+                "ops",
+                functions={"small": Launch(params="float* x", **ONE)},
+                embed_cubin={"kernels": ImageFile("k.cubin", generate)},
+                build_directory=tmp_path / str(number),
+            )
+        )
+    x = cuda_array(driver_stub, 32)
+    for mod in (*mods, *mods):
+        mod.small(x)
+    assert [generate.runs for generate in generates] == [1, 1]
+    for number in "01":
+        assert names(tmp_path / number) == {"ops.so", "k.cubin"}
+    shutil.copytree(tmp_path / "0", tmp_path / "elsewhere")
+    tc.load_module(tmp_path / "elsewhere" / "ops.so").small(x)
+    path = tmp_path / "absolute.cubin"
+    path.write_bytes(image)
+    functions = {"small": Launch(params="float* x", **ONE)}
+    tc.load_inline("ops", functions=functions, embed_cubin=ImageFile(path)).small(x)
+    assert len(driver_stub.launches()) == 6
+
+
+@pytest.mark.parametrize(
+    ("launch", "options", "message"),
+    [
+        (
+            Launch(params="float* x", **ONE),
+            {},
+            r"lies beside the shared object, .* build_directory",
+        ),
+        (
+            Launch(**ONE),
+            {"output": "k.so"},
+            r"declare all that the kernel takes, as in Launch\(par",
+        ),
+        (Launch(params="Pair p", **ONE), {"output": "k.so"}, "'Pair p', a type of unknown size"),
+        (
+            Launch(params="float* x", args={"n": 1}, **ONE),
+            {"output": "k.so"},
+            "args gives 'n', which params does not declare",
+        ),
+        (Launch(image="other", **ONE), {"output": "k.so"}, "no function launches a kernel"),
+        (Launch(**ONE), {"output": "k.so", "bound_params": "n"}, "bound_params are read off"),
+    ],
+)
+def test_what_a_file_cannot_tell_has_to_be_said(here, launch, options, message):
+    with pytest.raises(ValueError, match=message):
+        tc.build_inline(
+            "k", functions={"f": launch}, embed_cubin={"kernels": ImageFile("k.cubin")}, **options
+        )
+
+
+def test_arguments_of_an_image_file_are_checked():
+    for wrong in ("", "folder/", ".."):
+        with pytest.raises(ValueError, match="names no file"):
+            ImageFile(wrong)
+    with pytest.raises(TypeError, match="file is a path, got bytes"):
+        ImageFile(b"k")
+    with pytest.raises(TypeError, match="generate is a callable, got str"):
+        ImageFile("k", "k")
+
+
+def test_makers_are_for_images_that_lie_in_files(copy):
+    with pytest.raises(ValueError, match=r"names 'k', which is no image .*; there are kernels"):
+        tc.load_module(copy, generate={"k": print})
+    with pytest.raises(TypeError, match="generate maps names of images to callables"):
+        tc.load_module(copy, generate=print)

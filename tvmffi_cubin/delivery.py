@@ -1,0 +1,58 @@
+"""The last step of `load_inline` and its siblings: what was built is loaded, or put somewhere."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .image_file import check_place
+from .obtain import obtain
+from .request import Request
+
+if TYPE_CHECKING:
+    from .destination import Destination
+    from .module import Module
+
+__all__ = ["built", "loaded"]
+
+
+def loaded(
+    request: Request, arch: Any, place: Destination | None, *, keep_module_alive: bool
+) -> Module:
+    """Return the module of a request, loaded from the cache, with a copy for people.
+
+    Raises
+    ------
+    CompileError, BuildError, ToolchainError, TypeError, ValueError
+        See `tvmffi_cubin.load_inline`.
+    """
+    folder = None if place is None else place.folder
+    check_place(request.image_files, folder)
+    if folder is not None and any(x.is_relative for x in request.image_files.values()):
+        # What is loaded keeps in mind where its files lie: one for each folder.
+        request = replace(request, image_folder=folder)
+    entry = obtain(request, arch)
+    if place is not None:
+        place.put(entry.so)
+    from .module import load_module
+
+    module = load_module(entry.so, keep_module_alive=keep_module_alive)
+    if request.image_files:
+        from .image_maker import set_files
+
+        set_files(module, request.image_files, folder)
+    return module
+
+
+def built(request: Request, arch: Any, place: Destination | None) -> str:
+    """Return the path of what a request makes: of the copy, or in the cache.
+
+    Raises
+    ------
+    CompileError, BuildError, ToolchainError, OSError, TypeError, ValueError
+        See `tvmffi_cubin.build_inline`.
+    """
+    check_place(request.image_files, None if place is None else place.folder)
+    entry = obtain(request, arch)
+    return os.fspath(entry.so) if place is None else place.put(entry.so)

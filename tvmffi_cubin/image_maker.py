@@ -1,0 +1,159 @@
+"""Images in files: where they lie is told to the launcher, and they are made where missing."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tvm_ffi
+
+from .atomic import fsync_path, temporary_name
+from .errors import LaunchError
+from .generate_call import call_generate
+from .image_file import ImageFile
+from .lock import builder_lock
+from .once import one_at_a_time
+
+if TYPE_CHECKING:
+    from .module import Module
+
+__all__ = ["set_files", "set_makers"]
+
+_ENTRY = "_tvmffi_cubin_set_image_file"
+_last = threading.local()
+
+
+class _Raised(LaunchError):
+    """Stands, on the way through C++, for an error that Python raised, and becomes it again.
+
+    tvm-ffi carries an error's kind and text alone, and calls what it does not know RuntimeError,
+    Ctrl-C too.
+    """
+
+    def __new__(cls, message: str = "") -> Any:
+        error, text = getattr(_last, "error", (None, None))
+        _last.error = (None, None)
+        return error if error is not None and text == message else LaunchError(message)
+
+
+tvm_ffi.register_error("tvmffi_cubin.Raised", _Raised)
+
+
+def set_files(module: Module, files: Mapping[str, ImageFile], folder: str | None) -> None:
+    """Tell a module where its images' files lie, and what makes those that are missing.
+
+    Parameters
+    ----------
+    module : Module
+        Some of its images lie in files.
+    files : mapping of str to ImageFile
+        Those, by name.
+    folder : str or None
+        Where they lie; None: beside the shared object.
+    """
+    entry = tvm_ffi.Module.get_function(module, _ENTRY)
+    for name, file in files.items():
+        make = None if file.generate is None else tvm_ffi.convert(partial(_make, file.generate))
+        entry(name, folder, make)
+
+
+def set_makers(module: Module, generate: Mapping[str, Callable[..., Any]]) -> None:
+    """Tell a module what makes those of its images that lie in files beside it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `generate` is no mapping of such images to callables.
+    """
+    if not isinstance(generate, Mapping):
+        kind = type(generate).__name__
+        raise TypeError(f"generate maps names of images to callables, got {kind}")
+    images = module.manifest.get("images", {})
+    files = {name: facts["file"] for name, facts in images.items() if "file" in facts}
+    for name in generate:
+        if name not in files:
+            raise ValueError(
+                f"generate names {name!r}, which is no image of {module.path} that lies in a "
+                f"file; there are {', '.join(files) or 'none'}"
+            )
+    set_files(module, {name: ImageFile(files[name], x) for name, x in generate.items()}, None)
+
+
+def _make(generate: Callable[..., Any], name: str, path: str) -> None:
+    """Make the file of an image, unless another thread or process does; called from C++."""
+    try:
+        _make_once(generate, str(name), str(path))
+    except BaseException as error:
+        raised = Exception.__new__(_Raised)
+        raised.args = (f"the image {name} was not made: {type(error).__name__}: {error}",)
+        _last.error = (error, str(raised))
+        raise raised from error
+
+
+def _make_once(generate: Callable[..., Any], name: str, path: str) -> None:
+    folder, file = os.path.split(path)
+    lock = os.path.join(folder, f".{file}.lock")
+    circle = f"image {name!r}: generate launches a kernel of the image that it is to make"
+    with one_at_a_time(path, circle=circle), builder_lock(lock, patience=math.inf, name=path):
+        if os.path.exists(path):
+            return
+        with _staging(name, path) as staging:
+            _place(_checked(name, call_generate(generate, staging)), staging, path)
+        # Who has waited finds the file, and nobody else needs the lock any more.
+        with contextlib.suppress(OSError):
+            os.unlink(lock)
+
+
+@contextlib.contextmanager
+def _staging(name: str, path: str) -> Iterator[Path]:
+    """Make a folder beside the file, on its file system; it is always removed."""
+    folder, file = os.path.split(path)
+    prefix = f".{file}.making-"
+    try:
+        # Those of others were left by processes that were killed: this one has the lock.
+        for left in Path(folder).glob(f"{prefix}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        staging = Path(folder, f"{prefix}{temporary_name()}")
+        staging.mkdir()
+    except OSError as error:
+        raise LaunchError(
+            f"the image {name} cannot be made: {folder} cannot be written ({error.strerror}): make "
+            f"{file} where it can be, and copy it there, or have the shared object in a folder "
+            "that can be written"
+        ) from error
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _checked(name: str, value: Any) -> bytes:
+    from .given_image import read_given
+    from .image import read_image
+
+    what = f"image {name!r}: what generate returned"
+    given = read_given(what, value)._replace(name=what)
+    read_image(name, given)
+    return given.data
+
+
+def _place(data: bytes, staging: Path, path: str) -> None:
+    """Put the image into place in one step; a file that is there meanwhile is used instead."""
+    made = staging / ".image"
+    made.write_bytes(data)
+    fsync_path(os.fspath(made))
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        return
+    except OSError:
+        # Not every file system has links; who holds the lock is alone but for strangers.
+        os.replace(made, path)
+    fsync_path(os.path.dirname(path))
