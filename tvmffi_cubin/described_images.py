@@ -9,6 +9,7 @@ from typing import Any
 
 from .cubin import Cubin
 from .given_image import read_given
+from .image_file import ImageFile
 
 __all__ = ["described_images"]
 
@@ -59,7 +60,7 @@ def _image(where: str, facts: Mapping[str, Any], folder: str) -> Any:
         except ValueError as error:
             raise ValueError(f"{where}.base64: {error}") from None
     if "file" in facts:
-        raise ValueError(f"{where}.file: images beside the module are not made by this version")
+        return ImageFile(facts["file"])
     raise ValueError(
         f"{where}: the description does not say where the image is: give it path or base64, or "
         f'the image as embed_cubin={{"{where.removeprefix("images.")}": ...}}'
@@ -69,6 +70,6 @@ def _image(where: str, facts: Mapping[str, Any], folder: str) -> Any:
 def _with_known(what: str, image: Any, facts: Mapping[str, Any]) -> Any:
     """Return an image with what the description knows of its kernels, unless it does itself."""
     known = {name: facts[name] for name in _KNOWN if facts.get(name)}
-    if not known or isinstance(image, Cubin):
+    if not known or isinstance(image, Cubin | ImageFile):
         return image
     return Cubin(read_given(what, image).data, "", **known)

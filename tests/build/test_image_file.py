@@ -439,6 +439,34 @@ def test_load_inline_has_the_file_beside_the_copy_for_people(tmp_path, driver_st
     assert len(driver_stub.launches()) == 6
 
 
+def test_a_description_has_the_file_and_a_module_tells_it_again(so, tmp_path, driver_stub, image):
+    described = tc.Description.of(so)
+    assert described.images == {"kernels": {"file": "k.cubin"}}
+    described = tc.Description.read(described.to_json())
+    path = tmp_path / "again.so"
+    tc.build_description(described, output=path)
+    (tmp_path / "k.cubin").write_bytes(image)
+    tc.load_module(path).run(cuda_array(driver_stub, 32), 5, 0, 0)
+    images = {"kernels": ImageFile("made.cubin", lambda: image)}
+    mod = tc.load_description(described, embed_cubin=images, build_directory=tmp_path)
+    mod.run(cuda_array(driver_stub, 32), 5, 0, 0)
+    assert (tmp_path / "made.cubin").exists()
+    assert len(driver_stub.launches()) == 4
+
+
+def test_an_object_that_is_linked_elsewhere_has_its_file_there(so, tmp_path, driver_stub, image):
+    import tvm_ffi.libinfo
+
+    name = tc.build_inline("k", functions=FUNCTIONS, embed_cubin=FILES, output=tmp_path / "k.o")
+    library = tvm_ffi.libinfo.find_libtvm_ffi()
+    linked = tmp_path / "linked" / "libown.so"
+    linked.parent.mkdir()
+    subprocess.run(["g++", "-shared", "-o", linked, name, library], check=True)
+    linked.with_name("k.cubin").write_bytes(image)
+    tc.load_module(linked).run(cuda_array(driver_stub, 32), 5, 0, 0)
+    assert len(driver_stub.launches()) == 2
+
+
 @pytest.mark.parametrize(
     ("launch", "options", "message"),
     [
