@@ -132,6 +132,8 @@ def _export(name: Any, spec: Any) -> Export:
         if not launches:
             raise ValueError(f"functions[{name!r}] is an empty list of launches")
         return Export(name, launches=tuple(launches))
+    hint = "; its launch() is one" if hasattr(spec, "launch") else ""  # one of a table of TVM's
     raise TypeError(
-        f"functions[{name!r}] is a docstring, a Launch, a list of them or a Dispatch, got {spec!r}"
+        f"functions[{name!r}] is a docstring, a Launch, a list of them or a Dispatch, got "
+        f"{spec!r:.300}{hint}"
     )

@@ -153,6 +153,10 @@ def test_types_that_tvm_does_not_pass_are_taken_where_the_kernel_has_them(cubin,
             r"kernel 'scale': .*parameter 2 as 'double arg1' of 8 bytes, in the image it has 4",
         ),
         (FunctionInfo("skale", ARGS), "there is no kernel 'skale' in the image; did you mean 'sca"),
+        (
+            FunctionInfo("scal", ARGS),
+            "there is no kernel 'scal' in the image; did you mean 'scale'",
+        ),
     ],
 )
 def test_a_table_of_another_image_is_told(cubin, info, message):
@@ -191,3 +195,9 @@ def test_code_of_a_module_may_be_ptx_or_source(driver_stub):
     tc.tvm.load(CudaModule("ptx", table, ptx), arch="sm_90").block(1, 32)
     tc.tvm.load(CudaModule("cuda", table, source.encode()), arch="sm_90").block(2, 32)
     assert [x.grid for x in driver_stub.launches()] == [(1, 1, 1), (2, 1, 1)]
+    with pytest.raises(ValueError, match="tvm_module: its code, source text, is no UTF-8"):
+        tc.tvm.load(CudaModule("cuda", table, b"\xff"), arch="sm_90")
+    with pytest.raises(
+        TypeError, match=r"functions\['block'\] is .*FunctionInfo.*; its launch\(\) is"
+    ):
+        tc.load_inline("table", source, functions=table, arch="sm_90")

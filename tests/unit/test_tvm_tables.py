@@ -158,6 +158,7 @@ FULL = FunctionTable(
         add(*AXIS_TAGS),
         FunctionInfo("scale", ["handle", "float64"], [COOPERATIVE, "blockIdx.y", PDL, SMEM]),
         FunctionInfo("é", ["int64", "uint32", "bool", "bfloat16", "float8_e4m3fn", "float32x4"]),
+        FunctionInfo("vectors", ["float8_e4m3fnx4", "float4_e2m1fnx2"]),
     ]
 )
 
@@ -243,6 +244,10 @@ def row(**fields) -> dict:
         (row(arg_extra_tags=[0] * 4), "4 tags for 3 arg_types"),
         (row(launch_param_tags=[], thread_axis_tags=[]), "its older name"),
         (row(cuda_kernel_attrs={"x": 2**63}), "beyond 64 bits"),
+        (
+            row(use_programmatic_dependent_launch=1, use_programtic_dependent_launch=0),
+            "'use_programtic_dependent_launch' beside another spelling",
+        ),
         (row(name="sub"), "function 'add' has another name in its own fields: 'sub'"),
         ({"add": {"name": "add"}}, "function 'add' has no 'arg_types'"),
         ('{"func_info": {"a": 1, "a": 2}}', "'a' twice in one object"),
@@ -330,6 +335,20 @@ def test_a_whole_module_is_read_and_written_back_to_the_byte(data, layout, sourc
     assert read_module(tmp_path / "k.bin") == module
     with pytest.raises(ValueError, match=r"the module: .* at byte \d+"):
         read_module(data[:-3])
+
+
+def test_what_is_no_module_is_told_with_what_one_is():
+    twice = several(*[text("cuda") + text("// x")] * 2)
+    with pytest.raises(ValueError, match=r"the source 'cuda' is there twice, at byte \d+"):
+        read_module(V1_MODULE[: -len(several(text("cuda") + text("// x")))] + twice)
+    for data in (b"\x7fELF" + bytes(60), json.dumps(FULL.to_json()).encode()):
+        with pytest.raises(ValueError, match=r"give the image's path: k\.cubin, with k\.tvm_meta"):
+            read_module(data)
+    table = FunctionTable()
+    for fields in ({"source": {"cuda": 1}}, {"source": {1: "// x"}}, {"name": 5}):
+        with pytest.raises(TypeError, match="kinds and texts of source, are str, got int"):
+            CudaModule("cubin", table, b"", **fields)
+    assert hash(CudaModule("cubin", table, b"")) == hash(CudaModule("cubin", table, b""))
 
 
 def test_a_module_is_written_for_older_tvms():

@@ -50,7 +50,7 @@ class CudaModule:
     """
 
     format: str
-    table: FunctionTable
+    table: FunctionTable = field(hash=False)
     code: bytes = field(repr=False)
     source: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     layout: str = "v1"
@@ -73,6 +73,12 @@ class CudaModule:
             raise TypeError(f"CudaModule: code is bytes, got {type(self.code).__name__}")
         if not isinstance(self.source, Mapping):
             raise TypeError(f"CudaModule: source is a mapping, got {type(self.source).__name__}")
+        for text in (self.name, *self.source, *self.source.values()):
+            if not isinstance(text, str):
+                raise TypeError(
+                    "CudaModule: name, and the kinds and texts of source, are str, got "
+                    f"{type(text).__name__}"
+                )
 
     def to_bytes(self, layout: str | None = None, table_layout: str | None = None) -> bytes:
         """Return the module as TVM saves it.
@@ -158,7 +164,10 @@ def _from_bytes(label: str, data: bytes, name: str) -> CudaModule:
             return CudaModule(rest.format, table, rest.code, rest.source, rest.layout, name)
         except ValueError as error:
             failures.append(error)
-    raise ValueError(f"{label}: {failures[0]}")
+    raise ValueError(
+        f"{label}: {failures[0]}\nwanted a CUDA module as TVM saves it to bytes; where it saved "
+        "an image and a table, give the image's path: k.cubin, with k.tvm_meta.json beside it"
+    )
 
 
 def _reader_of(tail: str) -> Any:
@@ -182,5 +191,11 @@ def _source(reader: ByteReader, tail: str) -> dict[str, str]:
     if tail == "source":
         text = reader.text("the source")
         return {"cuda": text} if text else {}
-    count = reader.count("sources", 16)
-    return {reader.text("a source's kind"): reader.text("a source") for _ in range(count)}
+    found: dict[str, str] = {}
+    for _ in range(reader.count("sources", 16)):
+        start = reader.offset
+        kind = reader.text("a source's kind")
+        if kind in found:
+            raise reader.fail(f"the source {kind[:80]!r} is there twice", start)
+        found[kind] = reader.text("a source")
+    return found

@@ -25,7 +25,7 @@ _NARROW = {
     "grid_constant": (30, 64),
 }
 _FULL = re.compile(r"(int|uint|float|handle|bfloat|bool)(\d{1,3})?(?:x(\d{1,5}))?\Z", re.ASCII)
-_PART = re.compile(r"(float[864]_\w+|grid_constant)(?:x(\d{1,5}))?\Z", re.ASCII)
+_PART = re.compile(r"(float[864]_\w+?|grid_constant)(?:x(\d{1,5}))?\Z", re.ASCII)
 _WORDS = {code: word for word, code in _CODES.items()}
 _NARROW_WORDS = {pair: word for word, pair in _NARROW.items()}
 _DEFAULTS = {"handle": 64, "bool": 8}

@@ -54,11 +54,11 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"it has {twice[:80]!r} twice in one object")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"it has {name[:80]!r} twice in one object")
+        found[name] = value
     return found
 
 
@@ -105,7 +105,7 @@ def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
     tags = lists.pop("launch_param_tags", [])
     if "thread_axis_tags" in row:
         tags = _list(where, "thread_axis_tags", row["thread_axis_tags"])
-    flags = {_FLAGS[name]: _flag(where, name, row[name]) for name in _FLAGS if name in row}
+    flags = _flags(where, row)
     return FunctionInfo(
         name=key,
         launch_param_tags=flags_as_tags(tags, flags),  # type: ignore[arg-type]
@@ -120,6 +120,17 @@ def _list(where: str, name: str, value: Any) -> list[Any]:
     if not isinstance(value, list | tuple):
         raise TypeError(f"{where}: {name} is a list, got {type(value).__name__}")
     return [*value]
+
+
+def _flags(where: str, row: Mapping[str, Any]) -> dict[str, bool]:
+    flags: dict[str, bool] = {}
+    for name, meaning in _FLAGS.items():
+        if name not in row:
+            continue
+        if meaning in flags:
+            raise ValueError(f"{where} has {name!r} beside another spelling of it")
+        flags[meaning] = _flag(where, name, row[name])
+    return flags
 
 
 def _flag(where: str, name: str, value: Any) -> bool:

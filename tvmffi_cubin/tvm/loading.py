@@ -107,7 +107,12 @@ def build(
 
 def _code(module: CudaModule) -> dict[str, Any]:
     if module.format == "cuda":
-        return {"cuda_sources": module.code.decode()}
+        try:
+            return {"cuda_sources": module.code.decode()}
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{module.name}: its code, source text, is no UTF-8: {error}"
+            ) from None
     # The name of the image is the module's, as C can have it.
     plain = re.sub(r"\W", "_", module.name, flags=re.ASCII)
     name = plain if plain.isidentifier() else f"_{plain}"
