@@ -83,7 +83,12 @@ class Artifact:
         ValueError
             One is no image, or not the one that the manifest tells of.
         """
-        facts = {**self.manifest.get("images", {}), **expected}
+        try:
+            return self._cubins({**self.manifest.get("images", {}), **expected}, expected)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"its manifest is not as this version writes it: {error!r}") from None
+
+    def _cubins(self, facts: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Cubin]:
         found = {}
         for where in self.embedded:
             image, known = self.image(where), facts.get(where.name)

@@ -60,7 +60,10 @@ def _image(where: str, facts: Mapping[str, Any], folder: str) -> Any:
         except ValueError as error:
             raise ValueError(f"{where}.base64: {error}") from None
     if "file" in facts:
-        return ImageFile(facts["file"])
+        try:
+            return ImageFile(facts["file"])
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
     raise ValueError(
         f"{where}: the description does not say where the image is: give it path or base64, or "
         f'the image as embed_cubin={{"{where.removeprefix("images.")}": ...}}'
@@ -70,6 +73,7 @@ def _image(where: str, facts: Mapping[str, Any], folder: str) -> Any:
 def _with_known(what: str, image: Any, facts: Mapping[str, Any]) -> Any:
     """Return an image with what the description knows of its kernels, unless it does itself."""
     known = {name: facts[name] for name in _KNOWN if facts.get(name)}
+    # Of a file that is yet to be made, the launches declare what its kernels take.
     if not known or isinstance(image, Cubin | ImageFile):
         return image
     return Cubin(read_given(what, image).data, "", **known)

@@ -79,7 +79,7 @@ def told(mod: tc.Module) -> dict:
     """Return what a module says of itself but for what compiled its images."""
     manifest = json.loads(json.dumps(mod.manifest))
     for image in manifest["images"].values():
-        del image["cuda_version"], image["log"]
+        image.update(cuda_version="", log="")
     return manifest
 
 
@@ -228,6 +228,30 @@ def test_images_come_as_text_or_from_the_caller(built: tc.Module):
         images = {"k": {"path": "nowhere.cubin"}}
         assert tc.load_description({**DESCRIPTION, "images": images}, embed_cubin=given)
     assert mod.cubins["k"].image == image
+
+
+def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: DriverStub, here: Path):
+    document = {
+        "images": {"k": {"file": "k.cubin"}},
+        "functions": {"saxpy": DESCRIPTION["functions"]["pipeline"]["launches"][1]},
+    }
+    so = tc.build_description(document, name="beside", output=here / "beside.so")
+    description = tc.Description.of(so)
+    assert description.images == {"k": {"file": "k.cubin"}}
+    again = tc.build_description(description, output=here / "again.so")
+    assert told(tc.load_module(again)) == told(tc.load_module(so))
+    Path("k.cubin").write_bytes(built.cubins["kernels"].image)
+    x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4)
+    tc.load_module(so).saxpy(2.0, x, y)
+    (launch,) = driver_stub.launches()
+    assert launch.values("fPPi") == (2.0, x.data_ptr, y.data_ptr, 4)
+    # The caller knows how it is made, the description does not.
+    made = {"k": tc.ImageFile("made.cubin", lambda: built.cubins["kernels"])}
+    mod = tc.load_description(description, embed_cubin=made, build_directory=here / "made")
+    mod.saxpy(2.0, x, y)
+    assert Path("made/made.cubin").exists()
+    with pytest.raises(ValueError, match="images.k: ImageFile: file '..' names no file"):
+        tc.load_description({**document, "images": {"k": {"file": ".."}}}, name="m")
 
 
 def test_without_functions_every_kernel_of_the_images_is_one():
