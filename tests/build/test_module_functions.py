@@ -79,7 +79,7 @@ def test_an_error_in_a_source_shows_no_inner_frames(source, error):
     frames = [
         f.name for f in traceback.extract_tb(caught.tb) if package in Path(f.filename).parents
     ]
-    assert frames == ["load_inline", "obtain"]
+    assert frames == ["load_inline", "loaded", "obtain"]
 
 
 def test_where_there_is_no_gpu_to_compile_for_the_error_stands_alone(monkeypatch):
