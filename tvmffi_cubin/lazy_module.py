@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
+from .arguments import file_name
 from .lazy_key import lazy_key
 from .once import one_at_a_time
 from .options import TextOptions, Texts, check, spelled_out
@@ -155,6 +156,16 @@ class LazyModule:
         return self._module
 
 
+def _checked(functions: Any) -> Any:
+    """Return `functions`, which are wrong before a compiler has run for minutes, not after."""
+    from .export import Described, read_functions
+
+    if isinstance(functions, Described):
+        return functions  # checked when it was made
+    exports = read_functions(functions)
+    return functions if isinstance(functions, Mapping) else [x.name for x in exports or ()]
+
+
 @spelled_out(TextOptions)
 def lazy(
     name: str,
@@ -209,8 +220,10 @@ def lazy(
     check("lazy", options, TextOptions)
     if options.get("embed_cubin") is not None:
         raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
-    digest = lazy_key(name, key, options.get("arch"))
+    digest = lazy_key(file_name("name", name), key, options.get("arch"))
     given = {k: v for k, v in options.items() if v is not None}
     if cuda_sources is not None:
         given["cuda_sources"] = cuda_sources
+    if "functions" in given:
+        given["functions"] = _checked(given["functions"])
     return LazyModule(name, generate, digest, {**given, "keep_module_alive": keep_module_alive})

@@ -112,6 +112,12 @@ def test_what_is_unknown_is_known_to_be_without_making_anything(cache):
         mod.stare  # noqa: B018
 
 
+def test_functions_may_be_named_by_anything_that_has_names(cache, image):
+    mod = made(Compiler(image), functions=iter(["store"]))
+    assert list(mod) == list(mod) == ["store"]
+    assert mod.store is mod["store"]
+
+
 def test_whatever_is_in_the_key_tells_images_apart(cache, image):
     compiler = Compiler(image)
     keys = [1, True, "1", b"1", 1.0, None, [1], [[1]], {"a": 1}, {"a": [1]}, {"b": 1}]
@@ -146,6 +152,12 @@ def test_arguments_are_checked_at_once():
         made(Nothing(), embed_cubin=b"")
     with pytest.raises(TypeError, match="unexpected keyword argument 'functionz'"):
         made(Nothing(), functionz=1)
+    with pytest.raises(TypeError, match="name is a str, got int"):
+        made(Nothing(), name=5)
+    with pytest.raises(ValueError, match="name 'a/b' cannot be a file's name"):
+        made(Nothing(), name="a/b")
+    with pytest.raises(TypeError, match=r"functions\['k'\] is a docstring, a Launch, .*, got 5"):
+        made(Nothing(), functions={"k": 5})
     endless: list = []
     endless.append(endless)
     with pytest.raises(ValueError, match="nested too deeply"):
