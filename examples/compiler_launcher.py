@@ -59,9 +59,9 @@ DESCRIPTION = """{
 }"""
 
 
-def main() -> None:
-    """Build, and where there is a GPU launch and compare with torch."""
-    cubin = tc.nvrtc.nvrtc_compile(DEVICE_CODE, arch=gpu.arch())
+def main(arch: str | tuple[str, ...] | None = None) -> None:
+    """Build for an architecture, the GPU's at hand by default; launch, and compare with torch."""
+    cubin = tc.nvrtc.nvrtc_compile(DEVICE_CODE, arch=arch)
     mod = tc.load_description(DESCRIPTION.encode(), name="acme", embed_cubin=cubin)
     if reason := gpu.no_launch():  # [docs:skip]
         print(f"built, not launched: {reason}")  # [docs:skip]
@@ -77,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(gpu.arch())

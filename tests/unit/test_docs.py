@@ -39,6 +39,7 @@ SNIPPETS = load_snippets()
 def test_quoted_code_is_what_the_examples_have(page: Path):
     text = page.read_text(encoding="utf-8")
     assert SNIPPETS.updated(text) == text, "run: python docs/update_snippets.py"
+    assert not re.search(r"\bgpu\.\w+\(", text), "the examples' helper is on no page"
 
 
 def test_snippets_are_quoted_without_markers_and_without_indentation():
