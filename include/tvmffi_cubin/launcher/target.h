@@ -74,11 +74,6 @@ __attribute__((noinline)) inline int FindTarget(const FunctionPlan& function, co
   }
   const int64_t handle = plan.stream(evaluation);
   if (evaluation->failure != nullptr) return FailEvaluation({function, 0, false}, *evaluation);
-  if (handle < 0) {
-    return Fail("ValueError",
-                "%s: the launch's stream is %lld, which is no handle: an address, or 0, 1 or 2",
-                function.name, static_cast<long long>(handle));
-  }
   target->stream = reinterpret_cast<CUstream>(handle);
   target->has_stream = true;
   return 0;
