@@ -158,7 +158,7 @@ class Description(Described):
                 with open_artifact(source) as artifact:
                     manifest = artifact.manifest
             except ValueError as error:
-                raise type(error)(f"{what}: {error}") from None
+                raise ValueError(f"{what}: {error}") from None
         else:
             from .module import Module
 

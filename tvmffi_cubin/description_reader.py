@@ -10,7 +10,7 @@ from .bound import Bound
 from .document import json_values
 from .launch_json import Further, Launched
 from .launch_reader import read_argument, read_function, type_name
-from .schema import SCHEMA, check_schema
+from .schema import SCHEMA, SchemaError, check_schema
 
 __all__ = ["read_description"]
 
@@ -42,7 +42,8 @@ def read_description(value: Any, what: str) -> dict[str, Any]:
             check_schema(value["schema"], "schema")
         return _read(json_values(value, ""))
     except (TypeError, ValueError) as error:
-        again = TypeError if isinstance(error, TypeError) else type(error)
+        kinds = (TypeError, SchemaError, ValueError)
+        again = next(kind for kind in kinds if isinstance(error, kind))
         raise again(f"{what}: {str(error).removeprefix('.')}") from None
 
 

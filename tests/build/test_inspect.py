@@ -212,6 +212,7 @@ def test_a_damaged_manifest_is_told(module_so: Path):
         (b"[]", "its manifest: its schema is None, wanted major.minor as a str"),
         (b"null", "its manifest: its schema is None"),
         (b'{"schema": 2.0}', "its schema is 2.0, wanted major.minor as a str, such as '2.0'"),
+        (b"{", "Expecting property name"),
         (b'{"schema": 1}', "schema is 1, this version of tvmffi_cubin reads 2.x: build it again"),
         (b'{"schema": "3.0"}', "is '3.0', this version of tvmffi_cubin reads 2.x: upgrade"),
         (b'{"schema": "2.0"}', "its manifest is not as this version writes it: 'functions'"),
@@ -222,7 +223,9 @@ def test_a_damaged_manifest_is_told(module_so: Path):
         (b'{"schema": "2.7", "functions": {"k": 1}, "images": {}, "kernels": []}', "not as this"),
     ],
 )
-def test_a_manifest_of_another_form_is_told(text: bytes, message: str, module_so: Path):
+def test_a_manifest_of_another_form_is_told(
+    text: bytes, message: str, module_so: Path, tmp_path: Path
+):
     data = module_so.read_bytes()
     at = data.index(b'{"schema": "2.0"')
     (size,) = struct.unpack_from("<I", data, data.rindex(b"tvmffi_cubin\0", 0, at) - 8)
@@ -230,6 +233,10 @@ def test_a_manifest_of_another_form_is_told(text: bytes, message: str, module_so
     made = data[: at - 4] + struct.pack("<I", zlib.crc32(text)) + text + data[at + size - 4 :]
     with pytest.raises(ValueError, match=message):
         tc.inspect(made)
+    path = tmp_path / "made.so"
+    path.write_bytes(made)
+    with pytest.raises((TypeError, ValueError)):
+        tc.Description.of(path)
 
 
 def test_a_damaged_image_is_told_and_the_rest_is_shown(here):

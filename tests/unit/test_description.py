@@ -73,7 +73,7 @@ def test_a_document_is_read_and_written_the_same_fields_of_others_included():
     assert list(description.unknown()) == []
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.dictionaries(st.sampled_from(["a", "b_2", "C"]), FUNCTIONS, max_size=3))
 def test_every_function_comes_back(functions):
     description = Description(functions=functions)
@@ -370,7 +370,7 @@ def use(source) -> None:
             return
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.dictionaries(KEYS, ANYTHING, max_size=4))
 def test_any_json_is_a_description_or_a_typed_error(value):
     use(json.dumps(value).encode())
@@ -383,7 +383,7 @@ def objects(value) -> list:
     return own + [x for item in inner for x in objects(item)]
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_a_description_with_anything_changed_is_one_or_a_typed_error(data):
     value = document(schema="2.0", bound_params=[])
@@ -399,7 +399,7 @@ def test_a_description_with_anything_changed_is_one_or_a_typed_error(data):
         use(without_facts(value))
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_text_with_bytes_changed_is_read_or_a_typed_error(data):
     text = bytearray(json.dumps(GOOD).encode())

@@ -14,7 +14,7 @@ from tvmffi_cubin.launch_json import function_value, launch_value
 from tvmffi_cubin.launch_reader import read_function
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(FUNCTIONS)
 def test_what_is_written_is_read_back_the_same(function):
     value = function_value(function)
