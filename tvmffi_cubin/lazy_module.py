@@ -218,6 +218,7 @@ def lazy(
             "such as key=[compiler.__version__, options, source]"
         )
     check("lazy", options, TextOptions)
+    name = file_name("name", name)
     if options.get("embed_cubin") is not None:
         raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
     digest = lazy_key(file_name("name", name), key, options.get("arch"))

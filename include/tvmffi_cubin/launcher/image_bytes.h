@@ -68,7 +68,8 @@ inline bool IsInside(const FileContent& content, uint64_t offset, uint64_t size)
 /*! \brief Whether everything that an ELF image's tables speak of is in the file. */
 inline bool IsWholeElf(const FileContent& content) {
   constexpr uint64_t kHeader = 64, kSection = 64, kSegment = 56;
-  constexpr uint32_t kNull = 0, kNoBits = 8;
+  // CUDA's own types, from 0x70000000 on, may be of memory that takes no room in the file.
+  constexpr uint32_t kNull = 0, kNoBits = 8, kOwn = 0x60000000;
   if (content.size < kHeader) return false;
   const uint64_t segments = NumberAt<uint64_t>(content, 32),
                  num_segments = NumberAt<uint16_t>(content, 56);
@@ -80,7 +81,7 @@ inline bool IsWholeElf(const FileContent& content) {
   }
   for (uint64_t row = sections; row < sections + num_sections * kSection; row += kSection) {
     const uint64_t type = NumberAt<uint32_t>(content, row + 4);
-    if (type == kNull || type == kNoBits) continue;
+    if (type == kNull || type == kNoBits || type >= kOwn) continue;
     if (!IsInside(content, NumberAt<uint64_t>(content, row + 24),
                   NumberAt<uint64_t>(content, row + 32))) {
       return false;

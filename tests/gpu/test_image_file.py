@@ -1,0 +1,189 @@
+"""Images that lie beside the shared object, and those that a compiler makes lazily, on a GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from processes import in_new_process
+
+import tvmffi_cubin as tc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+# Named as TileLang's CuTe DSL back end names them, numbers and all.
+SOURCE = r"""
+extern "C" __global__ void kernel_cutlass_main_kernel_tensorptr_0(
+    const float* x, float* y, float by, int n) {
+  extern __shared__ float tile[];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = i < n ? x[i] : 0;
+  __syncthreads();
+  if (i < n) y[i] = tile[threadIdx.x] * by;
+}
+extern "C" __global__ void kernel_cutlass_post_kernel_tensorptr_0(float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += 1;
+}
+extern "C" __global__ void kernel_cutlass_post_kernel_1_tensorptr_0(float* y) { y[0] = -1; }
+extern "C" __global__ void __launch_bounds__(64) small(float* y) { y[threadIdx.x] = 7; }
+#if __CUDA_ARCH__ >= 900
+extern "C" __global__ void __cluster_dims__(2) paired(float* y) { y[blockIdx.x] = blockIdx.x; }
+#else
+extern "C" __global__ void paired(float* y) { y[blockIdx.x] = blockIdx.x; }
+#endif
+"""
+TARGET = {"stream": "stream", "device": "device"}
+SHAPE = {"grid": "ceil_div(n, 256)", "block": 256, **TARGET}
+FUNCTIONS = {
+    "run": [
+        tc.Launch(
+            kernel="main_kernel",
+            params="const float* x, float* y, float by, int n, int64_t stream, int32_t device",
+            dynamic_smem_bytes=100 << 10,
+            **SHAPE,
+        ),
+        tc.Launch(
+            kernel="post_kernel", params="float* y, int n, int64_t stream, int32_t device", **SHAPE
+        ),
+    ],
+    "small": tc.Launch(params="float* y", grid=1, block=64),
+    "large": tc.Launch(kernel="small", params="float* y", grid=1, block=128),
+    "paired": tc.Launch(params="float* y", grid=2, block=32),
+}
+MISTAKES = {
+    "fewer": tc.Launch(kernel="main_kernel", params="const float* x, float* y", grid=1, block=32),
+    "wider": tc.Launch(kernel="small", params="int32_t y", grid=1, block=32),
+}
+FILES = {"kernels": tc.ImageFile("tiles.cubin")}
+
+
+@pytest.fixture(scope="module")
+def image() -> bytes:
+    return tc.nvrtc.compile(SOURCE).image
+
+
+@pytest.fixture
+def so(tmp_path: Path) -> Path:
+    return Path(
+        tc.build_inline("k", functions=FUNCTIONS, embed_cubin=FILES, output=tmp_path / "own.so")
+    )
+
+
+def check(mod: tc.Module, device: int = 0) -> None:
+    x = torch.randn(1000, device=f"cuda:{device}")
+    y = torch.empty_like(x)
+    stream = torch.cuda.Stream(device)
+    stream.wait_stream(torch.cuda.current_stream(device))
+    mod.run(x, y, 3.0, 1000, stream.cuda_stream, device)
+    stream.synchronize()
+    torch.testing.assert_close(y, 3 * x + 1)
+
+
+def test_a_cubin_is_made_at_the_first_call_and_found_by_others(so: Path, image: bytes):
+    runs = []
+
+    def generate(folder: Path) -> None:
+        # As a compiler would: it uses the GPU meanwhile.
+        runs.append(float(torch.ones(8, device="cuda").sum()))
+        (folder / "dumped.cubin").write_bytes(image)
+
+    mod = tc.load_module(so, generate={"kernels": generate})
+    run = mod.run
+    assert runs == []
+    assert callable(run)
+    check(mod)
+    check(mod)
+    assert runs == [8.0]
+    assert sorted(path.name for path in so.parent.iterdir()) == ["own.so", "tiles.cubin"]
+    mod.unload()
+    check(mod)
+    assert runs == [8.0]
+    code = """
+import sys
+import torch
+import tvmffi_cubin as tc
+
+y = torch.zeros(64, device="cuda")
+tc.load_module(sys.argv[1]).small(y)
+assert "tvmffi_cubin.image_maker" not in sys.modules
+print(float(y.sum()))
+"""
+    assert in_new_process(code, str(so)) == "448.0"
+
+
+def test_a_file_is_launched_on_every_device(so: Path, image: bytes):
+    so.with_name("tiles.cubin").write_bytes(image)
+    mod = tc.load_module(so)
+    for device in range(torch.cuda.device_count()):
+        check(mod, device)
+
+
+def test_what_the_driver_tells_of_a_file_holds(so: Path, image: bytes, tmp_path: Path):
+    so.with_name("tiles.cubin").write_bytes(image)
+    mod = tc.load_module(so)
+    y = torch.zeros(128, device="cuda")
+    with pytest.raises(tc.LaunchLimitError, match="64"):
+        mod.large(y)
+    mod.paired(y)
+    assert y[:2].tolist() == [0, 1]
+    mod.preload()
+    wrong = tc.load_inline(
+        "k", functions=MISTAKES, embed_cubin=FILES, build_directory=tmp_path / "wrong"
+    )
+    (tmp_path / "wrong" / "tiles.cubin").write_bytes(image)
+    with pytest.raises(tc.LaunchError, match="has more than 2 parameters, and 2 are declared"):
+        wrong.fewer(y, y)
+    with pytest.raises(tc.LaunchError, match="parameter 1 .* has 8 bytes, and one of 4 is decl"):
+        wrong.wider(1)
+
+
+def test_a_truncated_cubin_is_refused_and_the_process_goes_on(so: Path, image: bytes):
+    mod = tc.load_module(so)
+    for size in (0, 40, len(image) // 2):
+        so.with_name("tiles.cubin").write_bytes(image[:size])
+        with pytest.raises(tc.LaunchError, match="is empty|is truncated"):
+            check(mod)
+    so.with_name("tiles.cubin").write_bytes(image)
+    check(mod)
+
+
+def test_ptx_in_a_file_is_compiled_by_the_driver(so: Path):
+    text = tc.nvrtc.compile(SOURCE, arch="compute_80").image
+    so.with_name("tiles.cubin").write_bytes(text)
+    check(tc.load_module(so))
+
+
+def test_a_lazy_module_of_a_triton_kernel_needs_triton_once(monkeypatch, tmp_path: Path):
+    pytest.importorskip("triton", reason="Triton is not installed")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
+    import triton_functions as kernels
+
+    def generate() -> tc.Launch:
+        return tc.triton.compile(
+            kernels.add,
+            "*fp32, *fp32, *fp32, i32",
+            constexprs={"BLOCK": 256},
+            grid="ceil_div(n, 256)",
+        )
+
+    def never() -> None:
+        raise AssertionError("compiled again")
+
+    for compile_it in (generate, never):
+        mod = tc.lazy("add", generate=compile_it, key="1")
+        x, y = torch.randn(2, 1000, device="cuda")
+        out = torch.empty_like(x)
+        mod.add(x, y, out, 1000)
+        torch.testing.assert_close(out, x + y)
+    code = """
+import sys
+import torch
+import tvmffi_cubin as tc
+
+x = torch.ones(1000, device="cuda")
+tc.lazy("add", generate=lambda: 1 / 0, key="1").add(x, x, x, 1000)
+assert "triton" not in sys.modules
+print(float(x.sum()))
+"""
+    assert in_new_process(code) == "2000.0"
