@@ -183,7 +183,7 @@ def _kernel_row(ref: KernelRef, number: int) -> str:
         f"{_max_threads(ref.kernel)}u",
         f"{{{cluster}}}",
         "true" if ref.kernel.grid_in_clusters else "false",
-        *([] if ref.least_params is None else [f"&declared_{number}"]),
+        *([] if ref.least_params is None else ["{}", "nullptr", f"&declared_{number}"]),
     )
     return f"    {{{', '.join(cells)}}},"
 

@@ -15,9 +15,13 @@ from nvrtc_kernel import compile_it
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import ImageFile, Launch
+from tvmffi_cubin import ImageFile, Launch, TensorMap
 
 SOURCE = """
+#include <cuda.h>
+extern "C" __global__ void tiled(const __grid_constant__ CUtensorMap t, int n) {
+  if (n < 0) asm volatile("" :: "l"(&t));
+}
 extern "C" __global__ void kernel_main_kernel_0(float* x, int n) { if (n) x[0] = 1; }
 extern "C" __global__ void kernel_main_kernel_1(float* x, int n) { if (n) x[0] = 2; }
 extern "C" __global__ void long_post_name(float* x) { x[0] = 3; }
@@ -45,6 +49,7 @@ FUNCTIONS = {
     ],
     "small": Launch(params="float* x", grid=1, block=128),
     "paired": Launch(params="float* x", grid=2, block=32),
+    "tiled": Launch(params="const float* t, int n", args={"t": TensorMap(box_dim=32)}, **ONE),
 }
 MISTAKES = {
     "some": Launch(kernel="main_kernel", params="float* x, int n", **ONE),
@@ -105,6 +110,13 @@ def test_a_file_beside_the_shared_object_is_launched(loaded, driver_stub):
     loaded.run(cuda_array(driver_stub, 32, device=1), 5, 0, 1)
     assert {launch.device for launch in driver_stub.launches()} == {1}
     assert not driver_stub.calls("cuLibraryLoadData")
+
+
+def test_a_tensor_map_goes_to_a_kernel_in_a_file(loaded, driver_stub):
+    loaded.tiled(cuda_array(driver_stub, 256), 5)
+    (done,) = driver_stub.launches()
+    assert [len(param) for param in done.params] == [128, 4]
+    assert loaded.tiled.signature == "tiled(const float* t, int n)"
 
 
 def test_what_a_module_says_of_a_file(loaded, copy):

@@ -11,6 +11,7 @@ from kernel_refs import bound, kernel_ref
 
 from tvmffi_cubin import Bound, Launch, Scratch, TensorMap, codegen
 from tvmffi_cubin.c_text import c_string
+from tvmffi_cubin.declared_kernel import declared_kernel
 from tvmffi_cubin.dispatched import dispatched
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
@@ -72,6 +73,19 @@ def test_where_launches_go():
         bound((other, kernel_ref("two(float* x, void* p)")), name="other"),
     )
     golden_file.check("targets.cc", text_of(*functions))
+
+
+def test_images_in_files():
+    params = "float* x, int n, float* t, int64_t stream"
+    launches = [
+        Launch(kernel="main", params=params, args={"t": TensorMap("x", box_dim=64)}, grid=1,
+               block=64, stream="stream"),
+        Launch(kernel="main", params="int n, int64_t stream", grid="n", block=64, stream="stream"),
+    ]  # fmt: skip
+    refs = [(launch, declared_kernel("f", "tiles", launch)) for launch in launches]
+    functions = (bound(*refs), bound((Launch(), kernel_ref(SAXPY)), name="saxpy"))
+    text = codegen.launcher_unit(functions, ["kernels"], files={"tiles": 'a b/"t".cubin'})
+    golden_file.check("files.cc", text)
 
 
 def test_several_functions_launches_and_images():

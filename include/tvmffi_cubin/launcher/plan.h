@@ -75,9 +75,9 @@ struct EmbeddedKernel {
   uint32_t max_threads;    // of a block, as many as every device lets it have
   uint32_t cluster[3];     // what the kernel itself fixes; zeros where it fixes none
   bool grid_in_clusters;   // the driver counts its grid in those, .blocksareclusters in PTX
-  const struct DeclaredParams* declared = nullptr;  // of a kernel in a file: what is passed to it
   ClusterLimits clusters{};
   CUkern_st* handle = nullptr;
+  const struct DeclaredParams* declared = nullptr;  // of a kernel in a file: what is passed to it
 };
 
 /*! \brief One attribute of a launch, laid out as CUlaunchAttribute, and read as one. */
