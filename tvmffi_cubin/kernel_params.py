@@ -41,9 +41,9 @@ def kernel_params(
     if ref.params is not None and ref.names_known:
         needed = [p for p in ref.params[:own] if p.name not in launch.args]
         if all(p.name in by_name for p in needed):
-            # What is declared under a map's name is the map's tensor.
+            given = (by_name.get(p.name, p) for p in ref.params)
             params = tuple(
-                p if mapped_tensor(launch, p.name) else by_name.get(p.name, p) for p in ref.params
+                p if _is_tensor(launch, x) else x for p, x in zip(ref.params, given, strict=True)
             )
             return _checked(where, params, ref)
     declared = declared_with(declared, ref, trailing)
@@ -53,14 +53,16 @@ def kernel_params(
             f"{count}{_known(ref)}"
         )
     slots = zip(declared, ref.kernel.params, strict=False)
-    params = tuple(_as_map(launch, p) if slot.size == MAP.size else p for p, slot in slots)
+    params = tuple(
+        Param(p.name, MAP) if slot.size == MAP.size and _is_tensor(launch, p) else p
+        for p, slot in slots
+    )
     return _checked(where, params, ref)
 
 
-def _as_map(launch: Launch, param: Param) -> Param:
-    """Return the kernel's parameter where, under its name, the tensor of its map is declared."""
-    is_tensor = param.type.kind == "pointer" and mapped_tensor(launch, param.name) == param.name
-    return Param(param.name, MAP) if is_tensor else param
+def _is_tensor(launch: Launch, param: Param) -> bool:
+    """Whether, under the name of a map, its tensor is declared."""
+    return param.type.kind == "pointer" and mapped_tensor(launch, param.name) == param.name
 
 
 def declared_params(where: str, text: str) -> tuple[Param, ...]:

@@ -339,6 +339,18 @@ def test_names_of_over_are_replaced_in_a_map():
             r"args\['m'\]: the tensor 'o' is none that callers pass, since args give 'o' a value",
         ),
         (
+            "k(CUtensorMap m, int n)",
+            {"m": TensorMap(box_dim=16)},
+            "int m, int n",
+            "params declares parameter 1 as 'int m' of 4 bytes, in the image it has 128",
+        ),
+        (
+            "k(CUtensorMap m, int n)",
+            {"m": TensorMap("x", box_dim=16)},
+            "const float* m, int n, const float* x",
+            r"params declares parameter 1 as 'const float\* m' of 8 bytes, in the image it has 128",
+        ),
+        (
             "k(CUtensorMap m)",
             {"m": TensorMap(box_dim="size")},
             None,
