@@ -13,13 +13,14 @@ extern "C" __global__ void kernel_tile_main_kernel_0(float* x, float by, int n) 
   if (i < n) x[i] *= by;
 }
 """
+ARCH = arch()
 compiled = []
 
 
 # [docs:generate]
 def generate():
     # Any compiler, imported in here: where the image is there, none is. NVRTC stands for it.
-    image = tc.nvrtc.compile(KERNEL, arch=arch())
+    image = tc.nvrtc.compile(KERNEL, arch=ARCH)
     compiled.append(image)
     return image  # bytes, a Cubin, a path; or launches with their images
 
@@ -36,7 +37,7 @@ SCALE = tc.Launch(
 mod = tc.lazy(
     "tiles",
     generate=generate,
-    key=["my compiler 1.0", KERNEL, arch()],  # whatever changes the image
+    key=["my compiler 1.0", KERNEL, ARCH],  # whatever changes the image
     functions={"scale": SCALE},
 )
 # [docs:end]

@@ -38,6 +38,12 @@ _OPERATORS: dict[type, str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
+# What compilers write, and people who come from C.
+_INSTEAD: dict[type, str] = {
+    ast.Div: "; use // (or ceil_div)",
+    ast.RShift: "; use // and a power of two",
+    ast.LShift: "; use * and a power of two",
+}
 _FUNCTIONS = {"ceil_div": (2, 2), "min": (2, 16), "max": (2, 16)}
 _INDEXED = ("shape", "stride")
 _NOT_ARITHMETIC = "not part of the expression language (integer arithmetic)"
@@ -242,7 +248,7 @@ class Reader:
     def _binary(self, node: ast.BinOp) -> Expr:
         op = _OPERATORS.get(type(node.op))
         if op is None:
-            hint = "; use // (or ceil_div)" if isinstance(node.op, ast.Div) else ""
+            hint = _INSTEAD.get(type(node.op), "")
             raise failure(self.text, self._operator(node), f"wanted one of + - * // %{hint}")
         return Binary(op, self(node.left), self(node.right))
 

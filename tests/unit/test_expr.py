@@ -63,6 +63,7 @@ def test_what_an_expression_reads_is_listed_from_left_to_right():
     ("text", "at", "what"),
     [
         ("n / 256", "/ 256", "use // (or ceil_div)"),
+        ("n >> 8", ">> 8", "use // and a power of two"),
         ("(n) ** 2", "** 2", "wanted one of + - * // %"),
         ("n << 2", "<< 2", "wanted one of"),
         ("n + (m @ k)", "@ k)", "wanted one of"),
