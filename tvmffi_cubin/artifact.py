@@ -185,7 +185,9 @@ def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
     """Return one manifest; the first is the module's own, the others those of objects in it."""
     if not manifests:
         return {}
-    joined = dict(manifests[0])
+    # Only one of them can have a generated launcher, and with it what is bound.
+    said = {k: v for one in reversed(manifests) for k, v in one.items() if v}
+    joined = {**manifests[0], **said}
     for key in ("functions", "images"):
         joined[key] = {k: v for one in reversed(manifests) for k, v in one[key].items()}
     joined["kernels"] = [row for one in manifests for row in one["kernels"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,12 @@ def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
     OSError, ValueError
         A file cannot be read or written, or is no module.
     """
+    if output.is_dir():
+        raise IsADirectoryError(
+            errno.EISDIR, "this is a folder: name a file in it, such as k.json", str(output)
+        )
+    if output.exists() and output.samefile(path):
+        raise ValueError(f"{output}: this is the module itself: name another file, such as k.json")
     description = Description.of(path)
     try:
         with open_artifact(path) as artifact:
@@ -43,7 +50,7 @@ def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
         name: {"path": file.name, **description.images.get(name, {})}
         for name, file in files.items()
     }
+    replace(description, images={**description.images, **images}).write(output)
     for name, file in files.items():
         write_output(file, cubins[name].image)
-    replace(description, images={**description.images, **images}).write(output)
     return (output, *files.values())

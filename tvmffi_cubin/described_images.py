@@ -53,12 +53,14 @@ def described_images(images: Mapping[str, Mapping[str, Any]], given: Any, *, fol
 
 def _image(where: str, facts: Mapping[str, Any], folder: str) -> Any:
     if "path" in facts:
-        return os.path.join(folder, facts["path"])
+        return read_given(f"{where}.path", os.path.join(folder, facts["path"])).data
     if "base64" in facts:
+        # Those who encode break lines.
+        text = "".join(facts["base64"].split())
         try:
-            return base64.b64decode(facts["base64"].encode(), validate=True)
+            return base64.b64decode(text.encode(), validate=True)
         except ValueError as error:
-            raise ValueError(f"{where}.base64: {error}") from None
+            raise ValueError(f"{where}.base64: wanted base64: {error}") from None
     if "file" in facts:
         try:
             return ImageFile(facts["file"])

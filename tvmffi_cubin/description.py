@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .arguments import identifier
+from .arguments import check_unicode, identifier
 from .bound_params import module_params
-from .description_fields import checked_images, checked_options, unknown_fields, without_facts
+from .description_fields import (
+    checked_further,
+    checked_images,
+    checked_options,
+    unknown_fields,
+    without_facts,
+)
 from .description_reader import read_description
 from .dispatch import Dispatch
 from .document import parse_json, parse_toml
@@ -82,6 +89,7 @@ class Description(Described):
         for name, doc in dict(self.docs).items():
             if name not in functions or not isinstance(doc, str):
                 raise ValueError(f"docs: wanted a function's name and a str, got {name!r}: {doc!r}")
+            check_unicode(f"{_place(name)}.doc", doc)
         self._set("docs", {name: doc for name, doc in self.docs.items() if doc})
         self._set("images", checked_images(self.images))
         checked_options(self.name, self.arch, self.ptx)
@@ -89,7 +97,7 @@ class Description(Described):
         self._set("bound_params", [param.given for param in module_params(self.bound_params)])
         # What belonged to a launch that is gone is gone, too.
         known = {"", *(x for name in functions for x in places(functions[name], _place(name)))}
-        kept = {x: dict(fields) for x, fields in self.further.items() if x in known and fields}
+        kept = {x: fields for x, fields in checked_further(self.further).items() if x in known}
         self._set("further", kept)
 
     def __getitem__(self, name: str) -> Launched:
@@ -110,8 +118,9 @@ class Description(Described):
 
         Parameters
         ----------
-        source : path, bytes or mapping
-            A file, JSON or with the suffix ``.toml`` TOML; the bytes of a JSON text; or its values.
+        source : path, str, bytes or mapping
+            A file, JSON or with the suffix ``.toml`` TOML; a JSON text, as a str one that begins
+            with ``{``; or its values.
 
         Raises
         ------
@@ -122,6 +131,9 @@ class Description(Described):
         """
         if isinstance(source, Mapping):
             return cls._read(source, "description")
+        if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
+            # What is no Unicode is refused as bytes that are none.
+            source = source.encode(errors="surrogatepass")
         if isinstance(source, bytes | bytearray | memoryview):
             return cls._parse(bytes(source), "description")
         if not isinstance(source, str | os.PathLike):
@@ -194,7 +206,8 @@ class Description(Described):
             "functions": functions,
             "images": {name: dict(image) for name, image in self.images.items()},
         }
-        return {**{k: x for k, x in values.items() if x}, **self.further.get("", {})}
+        # Values are edited; the description, which is one, stays as it is.
+        return deepcopy({**{k: x for k, x in values.items() if x}, **self.further.get("", {})})
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write it as a JSON file; paths of images stay as they are.

@@ -8,7 +8,13 @@ from typing import Any
 from .arguments import file_name, identifier
 from .document import json_values
 
-__all__ = ["checked_images", "checked_options", "unknown_fields", "without_facts"]
+__all__ = [
+    "checked_further",
+    "checked_images",
+    "checked_options",
+    "unknown_fields",
+    "without_facts",
+]
 
 _PLACES = ("path", "base64", "file")
 _MAPPINGS = ("signatures", "lowered_names")
@@ -77,6 +83,26 @@ def _check_image(where: str, image: Mapping[str, Any]) -> None:
         given = image.get(name, {})
         if not isinstance(given, dict) or not all(isinstance(x, str) for x in given.values()):
             raise TypeError(f"{where}.{name}: wanted an object of str, got {given!r}")
+
+
+def checked_further(further: object) -> dict[str, dict[str, Any]]:
+    """Return the fields that are not known, by their object's place, checked; none that is empty.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of JSON's.
+    """
+    if not isinstance(further, Mapping):
+        raise TypeError(f"further: wanted a mapping, got {type(further).__name__}")
+    for place, fields in further.items():
+        if not isinstance(fields, Mapping):
+            raise TypeError(f"further[{place!r}]: wanted a mapping, got {type(fields).__name__}")
+    return {
+        place: json_values(fields, f"further[{place!r}]")
+        for place, fields in further.items()
+        if fields
+    }
 
 
 def unknown_fields(

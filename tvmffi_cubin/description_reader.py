@@ -10,13 +10,14 @@ from .bound import Bound
 from .document import json_values
 from .launch_json import Further, Launched
 from .launch_reader import read_argument, read_function, type_name
-from .schema import SCHEMA, SchemaError, check_schema
+from .schema import SCHEMA, SchemaError, check_schema, newer_hint
 
 __all__ = ["read_description"]
 
 _TOP = ("schema", "name", "arch", "ptx", "bound_params", "functions", "images")
 # What a document has at least one of, unless it is a table of functions itself.
 _LONG = ("schema", "functions", "images")
+_TVM = {"tvm_version", "func_info"}
 
 
 def read_description(value: Any, what: str) -> dict[str, Any]:
@@ -44,11 +45,14 @@ def read_description(value: Any, what: str) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         kinds = (TypeError, SchemaError, ValueError)
         again = next(kind for kind in kinds if isinstance(error, kind))
-        raise again(f"{what}: {str(error).removeprefix('.')}") from None
+        hint = newer_hint(value.get("schema"))
+        raise again(f"{what}: {str(error).removeprefix('.')}{hint}") from None
 
 
 def _read(value: dict[str, Any]) -> dict[str, Any]:
     if value and not any(name in value for name in _LONG):
+        if value.keys() >= _TVM:
+            raise ValueError("it is a table of TVM's: tvmffi_cubin.tvm reads those")
         value = {"functions": value}
     further: Further = {}
     functions, docs = _functions(value.get("functions", {}), further)

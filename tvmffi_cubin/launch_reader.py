@@ -118,6 +118,11 @@ def _launch(place: _Place, value: Any, further: Further | None) -> Launch:
     image = value.get("image") if isinstance(value, Mapping) else None
     if not isinstance(image, str | None):
         raise TypeError(f"{place.shown}.image: wanted an image's name, got {type_name(image)}")
+    if image is not None and not image.isidentifier():
+        raise ValueError(
+            f"{place.shown}.image: wanted an image's name, got {image!r}; where it is, a "
+            'description says by its name: "images": {"k": {"path": "k.cubin"}}'
+        )
     launch: Launch = _object(place, Launch, value, further)
     return launch
 

@@ -38,7 +38,7 @@ class Module(tvm_ffi.Module):
             try:
                 raw = super().get_function(name, query_imports)
             except AttributeError:
-                names = ", ".join(self.functions) or "none that is generated"
+                names = self._named("none that is generated")
                 raise AttributeError(
                     f"module has no function {name!r}; there are {names}"
                 ) from None
@@ -208,7 +208,14 @@ class Module(tvm_ffi.Module):
 
     def __repr__(self) -> str:
         """Path and functions."""
-        return f"<tvmffi_cubin.Module {self.path}: {', '.join(self.functions) or 'C++ functions'}>"
+        return f"<tvmffi_cubin.Module {self.path}: {self._named('C++ functions')}>"
+
+    def _named(self, none: str) -> str:
+        """Return the functions' names for messages, which are no place for errors of their own."""
+        try:
+            return ", ".join(self.functions) or none
+        except ValueError:
+            return "those of a manifest that this version does not read"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show IPython the functions and their parameters, one a line."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["SCHEMA", "SchemaError", "check_schema"]
+__all__ = ["SCHEMA", "SchemaError", "check_schema", "newer_hint"]
 
 SCHEMA = "2.0"
 """What is written. A minor version adds what older readers may pass over, a major one does not."""
 
-_MAJOR = int(SCHEMA.partition(".")[0])
+_MAJOR, _MINOR = map(int, SCHEMA.split("."))
 
 
 class SchemaError(ValueError):
@@ -38,6 +38,15 @@ def check_schema(schema: object, what: str) -> None:
             f"{what}: {reads}: build it again with this version, or read it with the one that made "
             "it"
         )
+
+
+def newer_hint(schema: object) -> str:
+    """Return what to add to an error in a document of a newer minor version; of others nothing."""
+    parts = schema.split(".") if isinstance(schema, str) else []
+    is_version = len(parts) == 2 and all(map(_is_number, parts))
+    if not is_version or int(parts[0]) != _MAJOR or int(parts[1]) <= _MINOR:
+        return ""
+    return f" (its schema is {schema}, newer than {SCHEMA}: an upgrade of tvmffi_cubin may read it)"
 
 
 def _is_number(text: str) -> bool:

@@ -222,7 +222,7 @@ def test_tensor_maps_scratch_and_bound_parameters_of_a_description_launch(
 
 def test_images_come_as_text_or_from_the_caller(built: tc.Module):
     image = built.cubins["kernels"].image
-    inside = {"base64": base64.b64encode(image).decode()}
+    inside = {"base64": base64.encodebytes(image).decode()}  # in lines
     mod = tc.load_description({**DESCRIPTION, "images": {"k": inside}})
     for given in (image, {"k": image}, built.cubins["kernels"]):
         images = {"k": {"path": "nowhere.cubin"}}
@@ -298,13 +298,28 @@ def test_parameters_that_are_bound_for_every_kernel_are_so_again():
     assert [name for name, _ in again.k.bound] == ["count", "most"]
 
 
+def test_what_is_bound_in_an_object_is_told_of_what_it_was_linked_into(here: Path):
+    cubin = tc.nvrtc.compile('extern "C" __global__ void k(float* x, int most) {}', arch="sm_90")
+    made = tc.build_inline(
+        "k",
+        functions={"k": Launch(**SHAPE)},
+        embed_cubin=cubin,
+        bound_params=["int most"],
+        output="k.o",
+    )
+    Path("w.cu").write_text('extern "C" __global__ void w() {}')
+    Path("w.cc").write_text("#include <tvmffi_cubin/tvmffi_cubin.h>\nEMBED_CUBIN(kernels);")
+    mod = tc.load("w", sources=["w.cc", "w.cu", made], arch="sm_90")
+    assert tc.Description.of(mod.path).bound_params == ["int most"]
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "text"),
     [
         ({"images": {"k": {}}}, ValueError, "images.k: the description does not say where the im"),
-        ({"images": {"k": {"path": "no.cubin"}}}, OSError, "No such file"),
-        ({"images": {"k": {"path": "a\0b"}}}, ValueError, "cannot be a path"),
-        ({"images": {"k": {"base64": "?"}}}, ValueError, "images.k.base64: "),
+        ({"images": {"k": {"path": "no.cubin"}}}, OSError, "images.k.path: No such file"),
+        ({"images": {"k": {"path": "a\0b"}}}, ValueError, "images.k.path: .* cannot be a path"),
+        ({"images": {"k": {"base64": "?"}}}, ValueError, "images.k.base64: wanted base64: "),
         ({"images": {"k": {"base64": "é"}}}, ValueError, "images.k.base64: "),
         ({"images": {"k": {"base64": "AAAA"}}}, ValueError, "is no cubin"),
         ({}, ValueError, "there is no source: give cuda_sources"),
@@ -357,8 +372,11 @@ def test_a_module_of_another_major_version_says_so_wherever_it_is_read(
     for read in (tc.inspect, tc.Description.of, lambda path: tc.load_module(path).manifest):
         with pytest.raises(ValueError, match=text):
             read("other.so")
+    mod = tc.load_module("other.so")
     with pytest.raises(ValueError, match=text):
-        tc.load_module("other.so").functions  # noqa: B018
+        mod.functions  # noqa: B018
+    assert not hasattr(mod, "none")
+    assert "a manifest that this version does not read" in repr(mod)
 
 
 def test_what_has_no_description_is_told(here: Path):

@@ -165,6 +165,20 @@ def test_what_describe_writes_is_edited_and_built_again(driver_stub: DriverStub,
     assert "error: k.cubin: " in capsys.readouterr().err
 
 
+def test_what_describe_is_not_to_write_is_told_and_nothing_is_written(here: Path, capsys):
+    assert main(["embed", "k.cubin", "-o", "libk.so", *SAXPY]) == 0
+    content, files = Path("libk.so").read_bytes(), sorted(here.iterdir())
+    for output, text in (
+        ("libk.so", "libk.so: this is the module itself: name another file"),
+        (".", ".: this is a folder: name a file in it, such as k.json"),
+        ("k.toml", "k.toml: what is written is JSON: name it .json"),
+    ):
+        assert main(["describe", "libk.so", "-o", output]) == 1
+        assert text in capsys.readouterr().err
+    assert Path("libk.so").read_bytes() == content
+    assert sorted(here.iterdir()) == files
+
+
 def test_several_images_are_told_apart_by_name(driver_stub: DriverStub):
     Path("k2.cubin").write_bytes(tc.nvrtc.compile(SOURCE, arch="sm_80").image)
     images = ["k.cubin", "older=k2.cubin"]

@@ -95,6 +95,27 @@ def test_a_file_is_written_and_read(tmp_path: Path):
         description.write(tmp_path / "ops.toml")
 
 
+def test_values_may_be_edited_and_leave_the_description_as_it_is():
+    given = document(x_compiler={"name": ["frob"]})
+    description = Description.read(given)
+    values = description.to_json()
+    values["x_compiler"]["name"].append("edited")
+    values["functions"]["softmax"]["launches"][1]["x_origin"]["line"] = 4
+    values["images"]["k"]["signatures"]["stats"] = "edited"
+    assert description.to_json() == given
+    further = {"": {"x_note": [1]}}
+    made = Description(further=further)
+    further[""]["x_note"].append(2)
+    assert made.to_json()["x_note"] == [1]
+
+
+def test_a_json_text_is_read_as_bytes_and_as_text():
+    text = "\n " + json.dumps(GOOD)
+    assert Description.read(text) == Description.read(text.encode()) == Description.read(GOOD)
+    with pytest.raises(ValueError, match="description: it is no JSON: "):
+        Description.read('{"name": "\ud800"}')
+
+
 def test_a_table_of_functions_alone_is_a_document_too():
     table = {"k": {"grid": 1, "block": 32, "doc": "d"}, "l": [{"kernel": "m"}, {"kernel": "n"}]}
     description = Description.read(table)
@@ -258,6 +279,18 @@ LOOP["x"] = [LOOP, LOOP]
         ({"x": {"y": b"\0"}}, TypeError, 'wanted JSON values, got bytes: write {"Bytes": "hex'),
         (LOOP, ValueError, "it is nested more than 64 deep"),
         ({"functionz": 3}, TypeError, "functions.functionz: wanted a list of launches"),
+        ({"functions": {"k": {"doc": "\ud800"}}}, ValueError, "functions.k.doc holds '\\ud800'"),
+        ({"func_info": {}, "tvm_version": "1"}, ValueError, "table of TVM's: tvmffi_cubin.tvm re"),
+        (
+            {"functions": {"k": {"image": "k.cubin"}}},
+            ValueError,
+            "functions.k.image: wanted an image's name, got 'k.cubin'; where it is, a description",
+        ),
+        (
+            {"schema": "2.9", "functions": {"k": {"args": {"x": {"New": {}}}}}},
+            ValueError,
+            "got an object with the key 'New' (its schema is 2.9, newer than 2.0: an upgrade",
+        ),
         ({"images": []}, TypeError, "images: wanted a mapping, got list"),
         ({"images": {"k": "k.cubin"}}, TypeError, 'images.k: wanted an object such as {"path": '),
         ({"images": {"a-b": {}}}, ValueError, "images: 'a-b' is not a name that C can have"),
@@ -296,6 +329,9 @@ def test_what_is_no_description_is_refused_by_its_place(value, error, text: str)
         ({"functions": {"k": {}}}, TypeError, "functions.k: wanted a Launch, a list of them or a"),
         ({"functions": {"k": []}}, ValueError, "functions.k: the list of launches is empty"),
         ({"docs": {"k": "d"}}, ValueError, "docs: wanted a function's name and a str, got 'k'"),
+        ({"further": 3}, TypeError, "further: wanted a mapping, got int"),
+        ({"further": {"": 3}}, TypeError, r"further\[''\]: wanted a mapping, got int"),
+        ({"further": {"": {"x": b""}}}, TypeError, r"further\[''\].x: wanted JSON values, got byt"),
     ],
 )
 def test_one_that_is_made_in_python_is_checked_too(fields, error, text: str):
