@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from .arguments import identifier
 from .cubin import Cubin
 from .dispatch import Dispatch
 from .entry import Entry, Product
+from .export import Described
 from .given_image import GivenImage
 from .launch import Launch
 from .launch_json import Launched, function_value
@@ -37,10 +38,13 @@ class Generated:
         The images by name.
     functions : mapping or None
         How functions launch, by name, where the compiler has told; they name their images.
+    description : mapping or None
+        The same as a whole `Description` in JSON.
     """
 
     images: Mapping[str, Cubin]
     functions: Mapping[str, Launched] | None = None
+    description: Mapping[str, Any] | None = None
 
 
 def generated(value: Any, *, module: str) -> Generated:
@@ -59,6 +63,8 @@ def generated(value: Any, *, module: str) -> Generated:
         It is nothing that a module can be made of; the message says what came.
     """
     what = f"lazy({module!r}): what generate returned"
+    if isinstance(value, Described):
+        return _described(what, value)
     if not isinstance(value, Mapping):
         if _is_launched(value):
             return _with_functions(what, {identifier(what, module): value})
@@ -81,6 +87,23 @@ def _is_launched(value: object) -> bool:
     if isinstance(value, list | tuple):
         return bool(value) and all(isinstance(x, Launch) for x in value)
     return isinstance(value, Launch | Dispatch)
+
+
+def _described(what: str, description: Any) -> Generated:
+    """Take a description's images, wherever it has them."""
+    from .described_images import described_images
+
+    folder = os.path.dirname(description.path)
+    given = described_images(description.images, None, folder=folder)
+    if not given:
+        raise ValueError(f"{what} is a description without images: have it say where they are")
+    images = {name: _image(f"{what}: image {name!r}", x) for name, x in given.items()}
+    places = ("path", "base64")
+    facts = {
+        name: {key: x for key, x in facts.items() if key not in places}
+        for name, facts in description.images.items()
+    }
+    return Generated(images, description=replace(description, images=facts).to_json())
 
 
 def _with_functions(what: str, functions: Mapping[str, Launched]) -> Generated:
@@ -150,7 +173,8 @@ def store(made: Generated, folder: Path) -> Product:
     functions = None
     if made.functions is not None:
         functions = {name: function_value(x, where=name) for name, x in made.functions.items()}
-    (folder / _INDEX).write_text(json.dumps({"images": images, "functions": functions}))
+    index = {"images": images, "functions": functions, "description": made.description}
+    (folder / _INDEX).write_text(json.dumps(index))
     return Product(so=_INDEX, keep=tuple(image["file"] for image in images.values()))
 
 
@@ -170,7 +194,7 @@ def read(entry: Entry) -> Generated:
         for name, x in index["images"].items()
     }
     if index["functions"] is None:
-        return Generated(images)
+        return Generated(images, description=index.get("description"))
     from .launch_reader import read_function
 
     return Generated(images, {k: read_function(x, where=k) for k, x in index["functions"].items()})

@@ -80,9 +80,9 @@ class _Maker:
 
     def __call__(self, folder: Path) -> Product:
         if self.made is None:
+            staging = folder / "generate"
+            staging.mkdir()
             try:
-                staging = folder / "generate"
-                staging.mkdir()
                 value = call_generate(self.generate, staging)
                 self.made = generated(value, module=self.name)
                 remove(os.fspath(staging))

@@ -14,8 +14,8 @@ from .options import TextOptions, Texts, check, spelled_out
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .generated import Generated
     from .key import Value
-    from .launch_json import Launched
     from .module import Module
     from .module_function import Function
 
@@ -130,13 +130,23 @@ class LazyModule:
             return None
         return [functions] if isinstance(functions, str) else list(functions)
 
-    def _only(self, functions: Mapping[str, Launched]) -> Mapping[str, Launched]:
-        if "functions" in self._options:
+    def _loaded(self, made: Generated) -> Module:
+        own = made.functions if made.description is None else made.description
+        if own is not None and "functions" in self._options:
             raise ValueError(
                 f"lazy({self._name!r}): generate returned functions with their images, and "
                 "functions is given, too: leave that out, or have it return the images alone"
             )
-        return functions
+        options: dict[str, Any] = {**self._options, "embed_cubin": made.images}
+        if made.description is not None:
+            from .from_description import load_description
+
+            return load_description(made.description, name=self._name, **options)
+        from .inline import load_inline
+
+        if made.functions is not None:
+            options["functions"] = made.functions
+        return load_inline(self._name, **options)
 
     def _load(self) -> Module:
         circle = (
@@ -146,13 +156,8 @@ class LazyModule:
         with one_at_a_time(self._digest, circle=circle):
             if self._module is None:
                 from .generation import obtain
-                from .inline import load_inline
 
-                made = obtain(self._digest, self._name, self._generate)
-                options = self._options
-                if made.functions is not None:
-                    options = {**options, "functions": self._only(made.functions)}
-                self._module = load_inline(self._name, embed_cubin=made.images, **options)
+                self._module = self._loaded(obtain(self._digest, self._name, self._generate))
         return self._module
 
 
@@ -192,7 +197,7 @@ def lazy(
         files, returns an image (bytes, a `Cubin`, or the path of a file) or a mapping of
         names to images; or functions, which are kept with their images: a `Launch` that carries
         its image, as `triton.compile` returns it, a list of them, a `Dispatch`, or a mapping of
-        names to those. What has no name gets the module's.
+        names to those; or a `Description`. What has no name gets the module's.
     key : None, bool, int, float, str, bytes, or a sequence or mapping of those
         What tells the images from others of that name: whatever changes them has to be in it, the
         compiler's version and options and the source, or its hash. `arch`, where it is given, is

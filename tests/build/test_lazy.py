@@ -249,6 +249,30 @@ def test_functions_are_kept_with_their_images(cache, driver_stub, image):
         made(compiler).prepare()
 
 
+def test_a_compiler_may_leave_a_description_with_its_image(cache, driver_stub, image):
+    launch = {"params": "float* x", "grid": 1, "block": 32, "image": "tiles"}
+    document = {
+        "schema": "2.0",
+        "functions": {"fill": {"launches": [{"kernel": "store", **launch}], "doc": "Fills."}},
+        "images": {"tiles": {"path": "k.cubin"}},
+    }
+
+    def generate(folder: Path) -> tc.Description:
+        (folder / "k.cubin").write_bytes(image)
+        (folder / "k.json").write_text(json.dumps(document))
+        return tc.Description.read(folder / "k.json")
+
+    for compiler in (generate, Nothing()):
+        mod = made(compiler, functions=None)
+        mod.fill(cuda_array(driver_stub, 32))
+        assert mod.fill.__doc__.endswith("Fills.")
+        assert [*mod.cubins] == ["tiles"]
+    assert len(driver_stub.launches()) == 2
+    document["images"] = {}
+    with pytest.raises(ValueError, match="is a description without images"):
+        made(generate, key="other", functions=None).prepare()
+
+
 def test_a_module_that_needs_itself_is_an_error_and_no_deadlock(cache, image):
     mods: dict[str, LazyModule] = {}
     entered = {"a": threading.Event(), "b": threading.Event()}
