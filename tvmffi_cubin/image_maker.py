@@ -105,7 +105,11 @@ def _make_once(generate: Callable[..., Any], name: str, path: str) -> None:
         if os.path.exists(path):
             return
         with _staging(name, path) as staging:
-            _place(_checked(name, call_generate(generate, staging)), staging, path)
+            image = _checked(name, call_generate(generate, staging))
+            try:
+                _place(image, staging, path)
+            except OSError as error:
+                raise _unwritable(name, path, error) from error
         # Who has waited finds the file, and nobody else needs the lock any more.
         with contextlib.suppress(OSError):
             os.unlink(lock)
@@ -123,15 +127,20 @@ def _staging(name: str, path: str) -> Iterator[Path]:
         staging = Path(folder, f"{prefix}{temporary_name()}")
         staging.mkdir()
     except OSError as error:
-        raise LaunchError(
-            f"the image {name} cannot be made: {folder} cannot be written ({error.strerror}): make "
-            f"{file} where it can be, and copy it there, or have the shared object in a folder "
-            "that can be written"
-        ) from error
+        raise _unwritable(name, path, error) from error
     try:
         yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _unwritable(name: str, path: str, error: OSError) -> LaunchError:
+    folder, file = os.path.split(path)
+    return LaunchError(
+        f"the image {name} cannot be made: {folder} cannot be written ({error.strerror}): make "
+        f"{file} where it can be, and copy it there, or have the shared object in a folder "
+        "that can be written"
+    )
 
 
 def _checked(name: str, value: Any) -> bytes:

@@ -335,14 +335,20 @@ def test_a_compiler_that_launches_what_it_is_to_make_is_an_error(copy, driver_st
         mod.run(x, 5, 0, 0)
 
 
-def test_a_folder_that_cannot_be_written_is_told_with_the_remedy(copy, driver_stub, monkeypatch):
+@pytest.mark.parametrize("step", ["mkdir", "write_bytes"])
+def test_a_folder_that_cannot_be_written_is_told_with_the_remedy(
+    copy, driver_stub, image, monkeypatch, step
+):
     def refuse(self, *args, **kwargs):
-        raise PermissionError(13, "Permission denied", str(self))
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "mkdir", refuse)
-    mod = tc.load_module(copy, generate={"kernels": lambda: b""})
-    with pytest.raises(tc.LaunchError, match=r"cannot be written \(Permission denied\): make k.cu"):
+    monkeypatch.setattr(Path, step, refuse)
+    mod = tc.load_module(copy, generate={"kernels": lambda: image})
+    with pytest.raises(
+        tc.LaunchError, match=r"the image kernels .* cannot be written \(No space left .*: make k.c"
+    ):
         mod.preload()
+    assert names(copy.parent) <= {"own.so", ".k.cubin.lock"}
 
 
 def test_of_many_threads_one_makes_the_file(copy, driver_stub, image):
