@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .cubin import Kernel, Parameter
-from .cxx_type import Param, parse_params, parse_type
+from .cxx_type import Param, parse_params
 from .function import KernelRef
 from .launch import Launch
 from .launch_json import launch_value
-from .tensor_map import TensorMap
+from .map_binding import MAP, mapped_tensor
 
 __all__ = ["declared_kernel"]
 
-_MAP = parse_type("CUtensorMap")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # Of a launch, what names no parameter in an expression.
 _NO_EXPRESSIONS = ("params", "kernel", "image", "meta", "strided")
@@ -74,8 +73,8 @@ def declared_kernel(function: str, image: str, launch: Launch) -> KernelRef:
 
 def _as_taken(param: Param, launch: Launch) -> Param:
     """Return a parameter as the kernel takes it: a tensor may be declared for its map."""
-    is_map = isinstance(launch.args.get(param.name), TensorMap)
-    return Param(param.name, _MAP) if is_map and param.type.kind == "pointer" else param
+    is_tensor = param.type.kind == "pointer" and mapped_tensor(launch, param.name) == param.name
+    return Param(param.name, MAP) if is_tensor else param
 
 
 def _least(params: tuple[Param, ...], launch: Launch) -> int:

@@ -76,7 +76,7 @@ def test_where_launches_go():
 
 
 def test_images_in_files():
-    params = "float* x, int n, float* t, int64_t stream"
+    params = "float* x, int n, CUtensorMap t, int64_t stream"
     launches = [
         Launch(kernel="main", params=params, args={"t": TensorMap("x", box_dim=64)}, grid=1,
                block=64, stream="stream"),
