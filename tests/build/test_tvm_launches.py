@@ -188,6 +188,15 @@ def test_the_command_line_takes_a_table(cubin, driver_stub, here, name):
     assert driver_stub.launches()[0].grid == (3, 1, 1)
 
 
+def test_names_in_a_source_do_not_change_what_an_argument_is(driver_stub):
+    # As TVM sorts them: arg10 before arg2; and what the table calls the launch's own.
+    source = 'extern "C" __global__ void k(int arg1, int arg0, long long threadIdx_x) {}'
+    table = FunctionTable([FunctionInfo("k", ("int32", "int32", "int64"), ("threadIdx.x",))])
+    tc.tvm.load(CudaModule("cuda", table, source.encode()), arch="sm_90").k(1, 2, 3, 32)
+    (launch,) = driver_stub.launches()
+    assert (launch.values("iiq"), launch.block) == ((1, 2, 3), (32, 1, 1))
+
+
 def test_code_of_a_module_may_be_ptx_or_source(driver_stub):
     table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
     source = 'extern "C" __global__ void block() {}'

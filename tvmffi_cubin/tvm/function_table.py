@@ -80,8 +80,9 @@ class FunctionTable(Mapping[str, FunctionInfo]):
             A function has an argument or a launch that a `tvmffi_cubin.Launch` has not; the message
             names both.
         """
-        # A kernel's name that is the function's own is never taken for a part of another's.
-        return {name: replace(info.launch(), kernel=None) for name, info in self.items()}
+        from .made_launch import made_launches
+
+        return made_launches(self.values())
 
     def to_json(self, layout: str | None = None) -> dict[str, Any]:
         """Return the table as JSON values, such as `read_table` takes.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .cuda_module import CudaModule, read_module
+from .made_launch import made_launches
 
 if TYPE_CHECKING:
     from ..module import Module
@@ -51,13 +52,12 @@ def load(
     module = source if isinstance(source, CudaModule) else read_module(source)
     return load_inline(
         name or module.name,
-        functions=module.table.launches(),
         arch=arch,
         ptx=ptx,
         bound_params=bound_params,
         build_directory=build_directory,
         keep_module_alive=keep_module_alive,
-        **_code(module),
+        **_contents(module),
     )
 
 
@@ -96,24 +96,27 @@ def build(
     return build_inline(
         name or module.name,
         output=output,
-        functions=module.table.launches(),
         arch=arch,
         ptx=ptx,
         bound_params=bound_params,
         build_directory=build_directory,
-        **_code(module),
+        **_contents(module),
     )
 
 
-def _code(module: CudaModule) -> dict[str, Any]:
+def _contents(module: CudaModule) -> dict[str, Any]:
+    """Return the functions and the code as `load_inline` takes them."""
     if module.format == "cuda":
         try:
-            return {"cuda_sources": module.code.decode()}
+            source = module.code.decode()
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{module.name}: its code, source text, is no UTF-8: {error}"
             ) from None
+        # A source's parameters are found by their names, a table's are told by their places.
+        taken = set(re.findall(r"\w+", source, flags=re.ASCII))
+        return {"functions": made_launches(module.table.values(), taken), "cuda_sources": source}
     # The name of the image is the module's, as C can have it.
     plain = re.sub(r"\W", "_", module.name, flags=re.ASCII)
     name = plain if plain.isidentifier() else f"_{plain}"
-    return {"embed_cubin": {name: module.code}}
+    return {"functions": module.table.launches(), "embed_cubin": {name: module.code}}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..launch import Launch
@@ -13,7 +13,7 @@ from .function_info import FunctionInfo
 from .launch_fields import Field, read_fields
 from .tags import Tag, read_tags
 
-__all__ = ["made_launch"]
+__all__ = ["made_launch", "made_launches"]
 
 _PREFIX = re.compile(r"(?:tirx?|tilelang)\.(?:use_)?")
 
@@ -22,6 +22,7 @@ _PREFIX = re.compile(r"(?:tirx?|tilelang)\.(?:use_)?")
 class _Told:
     """What is told of a launch: parameters for its values, conditions on them, its fields."""
 
+    taken: Container[str] = ()
     params: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
     dimensions: dict[str, dict[int, str]] = field(default_factory=dict)
@@ -29,8 +30,14 @@ class _Told:
 
     def value(self, word: str, declared: str = "int64_t") -> str:
         """Add a parameter for a value; return its name."""
-        name = _PREFIX.sub("", word).replace(".", "_")
+        name = self.free(_PREFIX.sub("", word).replace(".", "_"))
         self.params.append(f"{declared} {name}")
+        return name
+
+    def free(self, name: str) -> str:
+        """Return a name that is not taken."""
+        while name in self.taken:
+            name += "_"
         return name
 
     def shape(self, name: str) -> tuple[Any, ...]:
@@ -39,8 +46,16 @@ class _Told:
         return tuple(axes.get(axis, 1) for axis in range(max(axes, default=0) + 1))
 
 
-def made_launch(info: FunctionInfo) -> Launch:
-    """Return how a function launches.
+def made_launches(
+    functions: Iterable[FunctionInfo], taken: Container[str] = ()
+) -> dict[str, Launch]:
+    """Return how functions launch, by their names; see `made_launch`."""
+    # A kernel's name that is the function's own is never taken for a part of another's.
+    return {info.name: replace(made_launch(info, taken), kernel=None) for info in functions}
+
+
+def made_launch(info: FunctionInfo, taken: Container[str] = ()) -> Launch:
+    """Return how a function launches; its parameters have other names than those that are taken.
 
     Raises
     ------
@@ -48,7 +63,7 @@ def made_launch(info: FunctionInfo) -> Launch:
         It has an argument or a launch that a `Launch` has not; the message names both.
     """
     where = f"function {info.name!r}"
-    told = _Told()
+    told = _Told(taken)
     for word, meaning in read_tags(info.launch_param_tags):
         _add_tag(told, word, meaning)
     _prefer_the_cluster(told)
@@ -63,7 +78,7 @@ def made_launch(info: FunctionInfo) -> Launch:
     }
     return Launch(
         kernel=info.name,
-        params=", ".join([*_arguments(info, where), *told.params]),
+        params=", ".join([*_arguments(told, info, where), *told.params]),
         grid=told.shape("grid"),
         block=told.shape("block"),
         when=" and ".join(told.conditions) or None,
@@ -72,7 +87,7 @@ def made_launch(info: FunctionInfo) -> Launch:
     )
 
 
-def _arguments(info: FunctionInfo, where: str) -> Iterator[str]:
+def _arguments(told: _Told, info: FunctionInfo, where: str) -> Iterator[str]:
     for index, text in enumerate(info.arg_types):
         dtype = parse_dtype(text)
         declared = "CUtensorMap" if info.is_tensor_map(index) else dtype.c_type
@@ -81,7 +96,7 @@ def _arguments(info: FunctionInfo, where: str) -> Iterator[str]:
             raise ValueError(
                 f"{where}: arg_types[{index}] is {text!r}, {what}: it cannot be passed"
             )
-        yield f"{declared} arg{index}"
+        yield f"{declared} {told.free(f'arg{index}')}"
 
 
 def _add_tag(told: _Told, word: str, meaning: Tag) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 __all__ = ["unknown_word"]
 
@@ -15,6 +14,8 @@ _OTHERS = ("tirx.", "cluster_dim_")
 
 def unknown_word(word: str, known: Iterable[str]) -> str:
     """Return the word, the one that may be meant, and all that are known."""
+    from difflib import get_close_matches
+
     known = list(known)
     close = get_close_matches(word[:80], known, 1)
     hint = f"; is {close[0]!r} meant?" if close else ""
