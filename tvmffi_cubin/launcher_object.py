@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shlex
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from . import toolchain
@@ -15,12 +19,10 @@ from .entry import Entry, Product
 from .environment import build_environment
 from .errors import BuildError
 from .key import Key
+from .parallel import in_parallel
 from .toolset import Toolset
 
-__all__ = ["OBJECT", "home", "launcher_flags", "obtain", "own_headers"]
-
-OBJECT = "launcher.o"
-_DEPFILE = "launcher.d"
+__all__ = ["home", "launcher_flags", "obtain", "own_headers"]
 
 # What a compiler's words mean, the first that is found. Of those that it says where it refuses the
 # source, the language is too old for it; all else has causes of its own: limits, memory, disk.
@@ -44,6 +46,8 @@ _NOT_THE_SOURCE = (
     "the compiler itself failed, for the reason that it gives above: look at this process's limits "
     "(ulimit -a), at memory and at the disk's room, or set CXX to another compiler"
 )
+
+_logger = logging.getLogger("tvmffi_cubin")
 
 
 def launcher_flags(tools: Toolset, *, optimize: str) -> tuple[str, ...]:
@@ -100,18 +104,88 @@ def obtain(cache: Cache, tools: Toolset, *, part: str = "launcher") -> Entry:
     """
     key = Key("launcher object").add("tools", tools.versions).add("part", part)
     kept = home(cache, tools)
-    return kept.obtain(key.hexdigest(), lambda folder: _compile(folder, tools, part), name=OBJECT)
+    return kept.obtain(
+        key.hexdigest(), lambda folder: _compile(folder, tools, part), name=f"{part}.o"
+    )
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """One unit: a source in launcher/, and the flags that are its own."""
+
+    stem: str
+    flags: tuple[str, ...]
+
+    @property
+    def object(self) -> str:
+        return f"{self.stem}.o"
+
+    @property
+    def depfile(self) -> str:
+        return f"{self.stem}.d"
+
+
+# Parts that are compiled as several units, side by side; cold.h says what the macros do. In this
+# order: of an inline function that both have, linkers keep the first.
+_SPLIT: dict[str, tuple[_Unit, ...]] = {
+    "launcher": (
+        _Unit("hot", ("-O2", "-DTVMFFI_CUBIN_COLD_COMPILED")),
+        _Unit("cold", ("-Os", "-DTVMFFI_CUBIN_COLD_KEPT")),
+    )
+}
 
 
 def _compile(folder: Path, tools: Toolset, part: str) -> Product:
     # A compiler that has no assembler fails too, but does not say which package to install.
     toolchain.find_assembler()
-    source = os.path.join(tools.include, "tvmffi_cubin", "launcher", f"{part}.cc")
+    made = f"{part}.o"
+    units = _SPLIT.get(part, ())
+    in_parallel(partial(_compile_unit, folder, tools), units)
+    if not (units and _merge(folder, tools, units, made)):
+        units = (_Unit(part, ("-O2",)),)
+        _compile_unit(folder, tools, units[0])
+    read = [path for unit in units for path in own_headers(folder / unit.depfile, tools)]
+    dependencies = list(dict.fromkeys(read))
+    return Product(
+        so=made,
+        dependencies=tuple(dependencies),
+        facts={"dependencies": dependencies},
+        versions=tools.versions,
+    )
+
+
+def _compile_unit(folder: Path, tools: Toolset, unit: _Unit) -> None:
+    source = os.path.join(tools.include, "tvmffi_cubin", "launcher", f"{unit.stem}.cc")
     command = [
         *tools.compiler.command,
-        *launcher_flags(tools, optimize="-O2"),
-        *("-MD", "-MF", _DEPFILE, "-c", "-o", OBJECT, source),
+        *launcher_flags(tools, optimize=unit.flags[0]),
+        *unit.flags[1:],
+        *("-MD", "-MF", unit.depfile, "-c", "-o", unit.object, source),
     ]
+    status, output = _run(command, folder)
+    if status != 0 or not os.path.exists(folder / unit.object):
+        said = output.strip() or "it printed nothing"
+        raise BuildError(
+            f"the launcher does not compile with {' '.join(tools.compiler.command)} (exit status "
+            f"{status}):\n{said}\n{_remedy(output)}",
+            command=shlex.join(command),
+            output=output,
+            directory=os.fspath(folder),
+        )
+
+
+def _merge(folder: Path, tools: Toolset, units: Sequence[_Unit], made: str) -> bool:
+    """Make one object of the units'; False where the compiler cannot."""
+    objects = (unit.object for unit in units)
+    # Not ld itself: which linker goes with the objects, and how it is told, the compiler knows.
+    command = [*tools.compiler.command, "-r", "-nostdlib", "-o", made, *objects]
+    status, output = _run(command, folder)
+    if status != 0:
+        _logger.debug("the launcher is compiled in one: %s: %s", shlex.join(command), output)
+    return status == 0 and os.path.exists(folder / made)
+
+
+def _run(command: list[str], folder: Path) -> tuple[int, str]:
     done = subprocess.run(
         command,
         cwd=folder,
@@ -121,23 +195,7 @@ def _compile(folder: Path, tools: Toolset, part: str) -> Product:
         env=build_environment(),
         check=False,
     )
-    output = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0 or not os.path.exists(folder / OBJECT):
-        said = output.strip() or "it printed nothing"
-        raise BuildError(
-            f"the launcher does not compile with {' '.join(tools.compiler.command)} (exit status "
-            f"{done.returncode}):\n{said}\n{_remedy(output)}",
-            command=shlex.join(command),
-            output=output,
-            directory=os.fspath(folder),
-        )
-    dependencies = own_headers(folder / _DEPFILE, tools)
-    return Product(
-        so=OBJECT,
-        dependencies=tuple(dependencies),
-        facts={"dependencies": dependencies},
-        versions=tools.versions,
-    )
+    return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
 def _remedy(output: str) -> str:

@@ -3,8 +3,8 @@
  * \brief How functions are defined that run once a process, or after a failure.
  *
  * They are compiled for size and never inlined. Where TVMFFI_CUBIN_COLD_COMPILED is defined they
- * are only declared, and an object that is linked has them: the file tvmffi_cubin/cold.cc, compiled
- * once and not with every wrapper.
+ * are only declared, and an object that is linked has them: of tvmffi_cubin/cold.cc, compiled once
+ * and not with every wrapper, or of a launcher's part launcher/cold.cc.
  */
 #ifndef TVMFFI_CUBIN_COLD_H_
 #define TVMFFI_CUBIN_COLD_H_

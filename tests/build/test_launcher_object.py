@@ -13,6 +13,7 @@ import tvmffi_cubin
 from tvmffi_cubin import launcher_object, toolset
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.object_file import ObjectFile
 from tvmffi_cubin.toolchain import HostCompiler
 
 BESIDE = Path(tvmffi_cubin.__file__).parent / "__pycache__" / "launcher"
@@ -55,15 +56,63 @@ def beside_nothing(monkeypatch):
     monkeypatch.setattr(launcher_object, "home", lambda cache, tools: cache)
 
 
-def refusal(folder: Path, tools, said: str) -> str:
-    """Return the error of a compiler that fails with these words."""
+def with_compiler(folder: Path, tools, script: str):
+    """Return tools with a shell script for a compiler; $CXX in it is the real one."""
     compiler = folder / "compiler"
-    compiler.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\nexit 1\n")
+    compiler.write_text(f"#!/bin/sh\nCXX='{tools.compiler.path}'\n{script}\n")
     compiler.chmod(0o755)
-    tools = dataclasses.replace(tools, compiler=HostCompiler(compiler))
+    return dataclasses.replace(tools, compiler=HostCompiler(compiler))
+
+
+def refusal(folder: Path, tools, script: str) -> str:
+    """Return the error where this script is the compiler."""
     with pytest.raises(BuildError) as caught:
-        launcher_object.obtain(Cache(folder / "cache"), tools)
+        launcher_object.obtain(Cache(folder / "cache"), with_compiler(folder, tools, script))
     return str(caught.value)
+
+
+def symbols(entry) -> tuple[set[str], set[str]]:
+    """Return the symbols of ours that an object defines for others, and those that it lacks."""
+    own = [x for x in ObjectFile.read(entry.so.read_bytes()).symbols if "tvmffi_cubin" in x.name]
+    return {x.name for x in own if x.section and x.info >> 4 == 1}, {
+        x.name for x in own if not x.section
+    }
+
+
+def test_its_two_parts_are_one_object_the_same_to_the_byte_each_time(tools, tmp_path, request):
+    kept = launcher_object.obtain(Cache(tmp_path), tools)
+    request.getfixturevalue("beside_nothing")
+    again = launcher_object.obtain(Cache(tmp_path), tools)
+    assert again.so != kept.so
+    assert again.so.read_bytes() == kept.so.read_bytes()
+    defined, lacking = symbols(kept)
+    assert not lacking
+    # One of either part: a call with options, and preloading.
+    assert [name for name in defined if "15CallWithOptions" in name]
+    assert [name for name in defined if "7Preload" in name]
+    read = [os.path.basename(path) for path in kept.facts["dependencies"]]
+    assert {"hot.cc", "cold.cc", "failure.cc", "instances.h"} <= set(read)
+    assert len(read) == len(set(kept.facts["dependencies"]))
+
+
+def test_where_objects_cannot_be_merged_it_is_compiled_in_one(tools, tmp_path, request):
+    merged = launcher_object.obtain(Cache(tmp_path), tools)
+    request.getfixturevalue("beside_nothing")
+    script = 'case "$*" in *"-r -nostdlib"*) echo no; exit 1;; esac; exec "$CXX" "$@" -O0'
+    whole = launcher_object.obtain(Cache(tmp_path), with_compiler(tmp_path, tools, script))
+    assert symbols(whole) == symbols(merged)
+    assert "launcher.cc" in {os.path.basename(path) for path in whole.facts["dependencies"]}
+
+
+@pytest.mark.usefixtures("beside_nothing")
+@pytest.mark.parametrize("failing", ["hot.cc", "cold.cc", ".cc"])
+def test_what_is_wrong_with_a_part_is_told_once(failing, tools, tmp_path):
+    script = (
+        f'case "$*" in *{failing}) echo x.h:1:2: error: bad; exit 1;; esac; exec "$CXX" "$@" -O0'
+    )
+    message = refusal(tmp_path, tools, script)
+    assert message.count("error: bad") == 1
+    assert message.count("a C++17 compiler is needed") == 1
 
 
 @pytest.mark.usefixtures("beside_nothing")
@@ -89,7 +138,7 @@ def refusal(folder: Path, tools, said: str) -> str:
 def test_a_compiler_that_fails_is_quoted_with_the_remedy_for_what_it_said(
     said, remedy, tools, tmp_path
 ):
-    message = refusal(tmp_path, tools, said)
+    message = refusal(tmp_path, tools, f"cat <<'END'\n{said}\nEND\nexit 1")
     assert f"(exit status 1):\n{said or 'it printed nothing'}\n" in message
     assert remedy in message.splitlines()[-1]
 

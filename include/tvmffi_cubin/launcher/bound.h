@@ -14,16 +14,7 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief Raises that a parameter which has to be bound is not. */
-__attribute__((noinline, cold)) inline int FailUnbound(const LaunchSite& site,
-                                                       const BoundSlot& slot, int device) {
-  const Param& param = *slot.param;
-  return Fail("LaunchError",
-              "%s: the parameter %s (%s) of %s is not bound on device %d: call "
-              "mod.bind(\"%s\", %s=...) before",
-              SiteText(site).chars, param.name, param.type,
-              site.function.launches[site.number].kernel->display, device, slot.function,
-              param.name);
-}
+__attribute__((cold)) int FailUnbound(const LaunchSite& site, const BoundSlot& slot, int device);
 
 /*!
  * \brief Points the parameters of all launches of a call at what is bound on its device. The

@@ -6,8 +6,8 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 #define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 
-#include "../library.h"
-#include "image_file_plan.h"
+#include "../device_scope.h"
+#include "failure.h"
 #include "image_use.h"
 #include "limits.h"
 
@@ -15,23 +15,8 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief Loads a kernel, and its image where that is not loaded. */
-__attribute__((noinline, cold)) inline Status LoadKernelNow(const Driver* driver,
-                                                            EmbeddedKernel* kernel, CUkernel* out) {
-  CaptureScope relaxed;
-  EmbeddedImage* image = kernel->image;
-  if (image->file != nullptr) {
-    const Status status = image->file->load(driver, kernel, out);
-    if (status.ok()) __atomic_store_n(&kernel->handle, *out, __ATOMIC_SEQ_CST);
-    return status;
-  }
-  __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
-  const Status status = image->library.Load(driver);
-  if (!status.ok()) return status;
-  const CUresult result = driver->cuLibraryGetKernel(out, image->library.handle, kernel->symbol);
-  if (result != CUDA_SUCCESS) return {result, "cuLibraryGetKernel"};
-  __atomic_store_n(&kernel->handle, *out, __ATOMIC_SEQ_CST);
-  return {};
-}
+__attribute__((cold)) Status LoadKernelNow(const Driver* driver, EmbeddedKernel* kernel,
+                                           CUkernel* out);
 
 /*! \brief Loads a kernel and its image unless they are. */
 inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel* out) {

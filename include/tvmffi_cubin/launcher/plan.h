@@ -2,8 +2,9 @@
  * \file tvmffi_cubin/launcher/plan.h
  * \brief The tables that a generated launcher consists of, and the entries that work on them.
  *
- * What works on them is launcher.cc, compiled once a toolchain: a generated launcher includes this
- * file alone, which takes a fortieth of the time that compiling everything anew would.
+ * What works on them is hot.cc and cold.cc, compiled once a toolchain: a generated launcher
+ * includes this file alone, which takes a fortieth of the time that compiling everything anew
+ * would.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_PLAN_H_
 #define TVMFFI_CUBIN_LAUNCHER_PLAN_H_

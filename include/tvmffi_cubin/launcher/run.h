@@ -6,6 +6,7 @@
 #define TVMFFI_CUBIN_LAUNCHER_RUN_H_
 
 #include "../device_scope.h"
+#include "kernel.h"
 #include "prepare.h"
 
 namespace tvmffi_cubin {

@@ -20,24 +20,8 @@ struct Target {
 };
 
 /*! \brief Raises that a function's device is not that of its tensors, or none at all. */
-__attribute__((noinline, cold)) inline int FailDevice(const FunctionPlan& function,
-                                                      const Driver* driver,
-                                                      const Argument* arguments, int64_t wanted,
-                                                      int tensors) {
-  const auto number = static_cast<long long>(wanted);
-  for (int i = 0; i < function.num_params && tensors >= 0; ++i) {
-    const DLTensor* tensor = arguments[i].tensor;
-    if (tensor == nullptr || tensor->device.device_type != kDLCUDA) continue;
-    return Fail("ValueError",
-                "%s: the launch's device is %lld, %s is on cuda:%d: give the ordinal of its "
-                "tensors' device",
-                function.name, number, function.params[i].name, tensors);
-  }
-  int count = 0;
-  driver->cuDeviceGetCount(&count);
-  return Fail("ValueError", "%s: the launch's device is %lld, wanted 0 to %d: there %s %d",
-              function.name, number, count - 1, count == 1 ? "is" : "are", count);
-}
+__attribute__((cold)) int FailDevice(const FunctionPlan& function, const Driver* driver,
+                                     const Argument* arguments, int64_t wanted, int tensors);
 
 /*! \brief Finds out which device a function says; `device` is that of the tensors, or -1. */
 __attribute__((noinline)) inline int FindDevice(const FunctionPlan& function, const Driver* driver,

@@ -7,6 +7,8 @@
 
 #include "../device_scope.h"
 #include "../tensor_map_encode.h"
+#include "failure.h"
+#include "image_use.h"
 #include "map_extents.h"
 #include "prepare.h"
 #include "tensor_map_plan.h"

@@ -1,10 +1,4 @@
-/*!
- * \file tvmffi_cubin/launcher/bind.h
- * \brief What is bound: checked as an argument would be, then changed while no launch reads it.
- */
-#ifndef TVMFFI_CUBIN_LAUNCHER_BIND_H_
-#define TVMFFI_CUBIN_LAUNCHER_BIND_H_
-
+// What is bound: checked as an argument would be, then changed while no launch reads it.
 #include <stdlib.h>
 
 #include "../bound_state.h"
@@ -27,7 +21,7 @@ struct BoundChange {
 };
 
 /*! \brief Lets go of what cells hold. Python's own objects may be among it, and run its code. */
-inline void ReleaseCells(BoundCell* cells) {
+static void ReleaseCells(BoundCell* cells) {
   for (int i = 0; cells != nullptr && i < kNumBoundCells; ++i) {
     if (cells[i].keep != nullptr) TVMFFIObjectDecRef(cells[i].keep);
     free(cells[i].copy);
@@ -36,7 +30,7 @@ inline void ReleaseCells(BoundCell* cells) {
 }
 
 /*! \brief "k: bound parameter x (int)", or without the function's name. */
-__attribute__((noinline, cold)) inline Text BoundText(const BoundSlot& slot) {
+static Text BoundText(const BoundSlot& slot) {
   Text text;
   const bool is_own = slot.function != nullptr;
   snprintf(text.chars, sizeof(text.chars), "bind: %.120s%s%.60s (%.90s)",
@@ -45,7 +39,7 @@ __attribute__((noinline, cold)) inline Text BoundText(const BoundSlot& slot) {
 }
 
 /*! \brief Finds out for which device a tensor is bound. */
-inline int PlaceTensor(const BoundSlot& slot, const DLTensor& tensor, int* device) {
+static int PlaceTensor(const BoundSlot& slot, const DLTensor& tensor, int* device) {
   if (tensor.device.device_type != kDLCUDA) {
     if (IsHostMemoryForKernels(tensor)) return 0;
     return Fail("ValueError",
@@ -68,7 +62,7 @@ inline int PlaceTensor(const BoundSlot& slot, const DLTensor& tensor, int* devic
 }
 
 /*! \brief Converts a value, as it would be converted for a call; None: nothing is bound. */
-inline int ConvertBound(BoundChange* change, const TVMFFIAny& value, const TVMFFIAny& keep) {
+static int ConvertBound(BoundChange* change, const TVMFFIAny& value, const TVMFFIAny& keep) {
   const BoundSlot& slot = *change->slot;
   if (value.type_index == kTVMFFINone) {
     change->cell.state = BoundCell::kNothing;
@@ -104,7 +98,7 @@ inline int ConvertBound(BoundChange* change, const TVMFFIAny& value, const TVMFF
 }
 
 /*! \brief Changes one slot, whose table is closed; what it replaces is the change's afterwards. */
-inline void ApplyBound(BoundChange* change) {
+static void ApplyBound(BoundChange* change) {
   BoundSlot* slot = change->slot;
   if (change->device != kAllDevices && slot->cells != nullptr) {
     const BoundCell before = slot->cells[change->device];
@@ -120,7 +114,7 @@ inline void ApplyBound(BoundChange* change) {
 }
 
 /*! \brief Lets go of what changes hold, applied or not. */
-inline void ReleaseChanges(BoundChange* changes, int count) {
+static void ReleaseChanges(BoundChange* changes, int count) {
   for (int i = 0; i < count; ++i) {
     if (changes[i].cell.keep != nullptr) TVMFFIObjectDecRef(changes[i].cell.keep);
     free(changes[i].cell.copy);
@@ -130,7 +124,7 @@ inline void ReleaseChanges(BoundChange* changes, int count) {
 }
 
 /*! \brief Makes all changes at once: a launch reads the values of before or of after them. */
-inline void ApplyAll(BoundTable* table, BoundChange* changes, int count) {
+static void ApplyAll(BoundTable* table, BoundChange* changes, int count) {
   CloseGate(&table->gate);
   // In a fork, the launches that the gate counts are another process's.
   if (!InForkedChild()) WaitForUsers(&table->gate);
@@ -139,7 +133,7 @@ inline void ApplyAll(BoundTable* table, BoundChange* changes, int count) {
 }
 
 /*! \brief Reads one value to be bound and the slot's number before it. */
-inline int ReadChange(BoundTable* table, const TVMFFIAny* args, int device, BoundChange* change) {
+static int ReadChange(BoundTable* table, const TVMFFIAny* args, int device, BoundChange* change) {
   if (args[0].type_index != kTVMFFIInt || args[0].v_int64 < 0 ||
       args[0].v_int64 >= table->num_slots) {
     return Fail("ValueError", "bind: got %s, wanted the number of a bound parameter, up to %d",
@@ -153,7 +147,7 @@ inline int ReadChange(BoundTable* table, const TVMFFIAny* args, int device, Boun
 }
 
 /*! \brief Reads the device that something is bound for; None: all, -1: the current one. */
-inline int ReadBoundDevice(const TVMFFIAny* args, int num_args, int* device) {
+static int ReadBoundDevice(const TVMFFIAny* args, int num_args, int* device) {
   int64_t number = kAllDevices;
   bool present = false;
   if (num_args < 1) return Fail("TypeError", "bind: got no arguments, wanted the device first");
@@ -170,8 +164,7 @@ inline int ReadBoundDevice(const TVMFFIAny* args, int num_args, int* device) {
   return 0;
 }
 
-/*! \brief Binds all values, or none. */
-inline int BindValues(BoundTable* table, const TVMFFIAny* args, int num_args) {
+int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
   int device = kAllDevices;
   if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
   if (num_args % 3 != 1) {
@@ -189,9 +182,7 @@ inline int BindValues(BoundTable* table, const TVMFFIAny* args, int num_args) {
   return result;
 }
 
-/*! \brief Returns what keeps a value alive. */
-inline int ReadBoundValue(BoundTable* table, const TVMFFIAny* args, int num_args,
-                          TVMFFIAny* result) {
+int ReadBound(BoundTable* table, const TVMFFIAny* args, int num_args, TVMFFIAny* result) {
   int device = kAllDevices;
   if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
   if (num_args != 2 || args[1].type_index != kTVMFFIInt || args[1].v_int64 < 0 ||
@@ -211,8 +202,7 @@ inline int ReadBoundValue(BoundTable* table, const TVMFFIAny* args, int num_args
 // Of Python, where the process has one.
 extern "C" __attribute__((weak, visibility("default"))) int Py_IsInitialized();
 
-/*! \brief Lets go of what is bound, unless the process ends. */
-inline void ReleaseBoundValues(BoundTable* table) {
+void ReleaseBound(BoundTable* table) {
   // At the process's end Python is gone, whose code frees what is bound, and maybe the driver too.
   // Where there is no Python, an end cannot be told from an unloading.
   if (Py_IsInitialized == nullptr || Py_IsInitialized() == 0) return;
@@ -224,5 +214,3 @@ inline void ReleaseBoundValues(BoundTable* table) {
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_BIND_H_

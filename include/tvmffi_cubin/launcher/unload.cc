@@ -1,14 +1,7 @@
-/*!
- * \file tvmffi_cubin/launcher/unload.h
- * \brief Gives back what launches have loaded and retained, all of it, whatever is refused.
- */
-#ifndef TVMFFI_CUBIN_LAUNCHER_UNLOAD_H_
-#define TVMFFI_CUBIN_LAUNCHER_UNLOAD_H_
-
+// Gives back what launches have loaded and retained, all of it, whatever is refused.
 #include "../library.h"
 #include "error.h"
 #include "image_use.h"
-#include "plan.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -30,7 +23,7 @@ struct Refusals {
 };
 
 /*! \brief Whether anything is loaded or retained. */
-inline bool HoldsAnything(EmbeddedImage* const* images, int num_images) {
+static bool HoldsAnything(EmbeddedImage* const* images, int num_images) {
   for (int i = 0; i < num_images; ++i) {
     if (images[i]->library.handle != nullptr) return true;
   }
@@ -41,7 +34,7 @@ inline bool HoldsAnything(EmbeddedImage* const* images, int num_images) {
 }
 
 /*! \brief Forgets kernels that are about to be unloaded. */
-inline void ForgetKernels(EmbeddedKernel* kernels, int num_kernels) {
+static void ForgetKernels(EmbeddedKernel* kernels, int num_kernels) {
   for (int i = 0; i < num_kernels; ++i) {
     __atomic_store_n(&kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
     kernels[i].smem.Reset();
@@ -50,7 +43,7 @@ inline void ForgetKernels(EmbeddedKernel* kernels, int num_kernels) {
 }
 
 /*! \brief Unloads all images and releases all contexts, once no launch is under way. */
-inline Refusals UnloadAll(const Driver* driver, EmbeddedImage* const* images, int num_images,
+static Refusals UnloadAll(const Driver* driver, EmbeddedImage* const* images, int num_images,
                           EmbeddedKernel* kernels, int num_kernels) {
   Refusals refusals;
   // All are closed before anything goes: a launch of any image may have any context current.
@@ -68,7 +61,7 @@ inline Refusals UnloadAll(const Driver* driver, EmbeddedImage* const* images, in
 }
 
 /*! \brief Raises what was refused. */
-inline int FailUnload(const Refusals& refusals) {
+static int FailUnload(const Refusals& refusals) {
   Text text, more;
   DescribeStatus(refusals.first, text.chars, sizeof(text.chars));
   if (refusals.count > 1) {
@@ -80,7 +73,18 @@ inline int FailUnload(const Refusals& refusals) {
               text.chars, refusals.about.chars, more.chars);
 }
 
+int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels) {
+  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
+  if (driver == nullptr) return 0;
+  Refusals refusals;
+  if (!InForkedChild()) {
+    refusals = UnloadAll(driver, images, num_images, kernels, num_kernels);
+  } else if (HoldsAnything(images, num_images)) {
+    // The launches that other threads had begun never end here, and the driver refuses all calls.
+    refusals.Note({CUDA_ERROR_NOT_INITIALIZED, "cuLibraryUnload"}, "all images");
+  }
+  return refusals.count == 0 ? 0 : FailUnload(refusals);
+}
+
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_UNLOAD_H_

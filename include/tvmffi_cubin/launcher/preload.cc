@@ -1,21 +1,13 @@
-/*!
- * \file tvmffi_cubin/launcher/preload.h
- * \brief Loads kernels on a device before their first launch there.
- */
-#ifndef TVMFFI_CUBIN_LAUNCHER_PRELOAD_H_
-#define TVMFFI_CUBIN_LAUNCHER_PRELOAD_H_
-
+// Loads kernels on a device before their first launch there.
 #include "../device_load.h"
-#include "error.h"
 #include "image_use.h"
 #include "kernel.h"
-#include "plan.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief Loads one kernel on a device, unless its image has it for other architectures alone. */
-inline int PreloadKernel(const Driver* driver, EmbeddedKernel* kernel, int device) {
+static int PreloadKernel(const Driver* driver, EmbeddedKernel* kernel, int device) {
   const FunctionPlan asked = {"preload", nullptr, 0, nullptr, 1, 0};
   const LaunchSite site{asked, 0, false};
   ImageUse use(kernel->image);
@@ -32,7 +24,7 @@ inline int PreloadKernel(const Driver* driver, EmbeddedKernel* kernel, int devic
 }
 
 /*! \brief Reads which device is meant: an int, or None for the current one. */
-inline int ReadDevice(const Driver* driver, const TVMFFIAny* args, int num_args, int* device) {
+static int ReadDevice(const Driver* driver, const TVMFFIAny* args, int num_args, int* device) {
   if (num_args != 1) {
     return Fail("TypeError", "preload: got %d arguments, wanted 1: the device", num_args);
   }
@@ -52,7 +44,16 @@ inline int ReadDevice(const Driver* driver, const TVMFFIAny* args, int num_args,
   return 0;
 }
 
+int Preload(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int num_args) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return Fail("LaunchError", "preload: %s", DriverProblem());
+  int device = 0;
+  if (ReadDevice(driver, args, num_args, &device) != 0) return -1;
+  for (int i = 0; i < num_kernels; ++i) {
+    if (PreloadKernel(driver, &kernels[i], device) != 0) return -1;
+  }
+  return 0;
+}
+
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
-
-#endif  // TVMFFI_CUBIN_LAUNCHER_PRELOAD_H_

@@ -1,0 +1,16 @@
+// What few calls come to, the other part of the launcher's body: the words of failures, loading and
+// unloading, binding, limits and occupancy. Compiled for size (launcher_object.py).
+#include "bind.cc"
+#include "bound.cc"
+#include "error.cc"
+#include "failure.cc"
+#include "instances.cc"
+#include "kernel.cc"
+#include "limits.cc"
+#include "occupancy.cc"
+#include "preload.cc"
+#include "prepare.cc"
+#include "problem.cc"
+#include "site.cc"
+#include "target.cc"
+#include "unload.cc"
