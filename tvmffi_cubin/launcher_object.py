@@ -111,7 +111,7 @@ def obtain(cache: Cache, tools: Toolset, *, part: str = "launcher") -> Entry:
 
 @dataclass(frozen=True)
 class _Unit:
-    """One unit: a source in launcher/, and the flags that are its own."""
+    """A source in launcher/, and the flags that are its own."""
 
     stem: str
     flags: tuple[str, ...]
@@ -125,25 +125,26 @@ class _Unit:
         return f"{self.stem}.d"
 
 
-# Parts that are compiled as several units, side by side; cold.h says what the macros do. In this
-# order: of an inline function that both have, linkers keep the first.
-_SPLIT: dict[str, tuple[_Unit, ...]] = {
-    "launcher": (
-        _Unit("hot", ("-O2", "-DTVMFFI_CUBIN_COLD_COMPILED")),
-        _Unit("cold", ("-Os", "-DTVMFFI_CUBIN_COLD_KEPT")),
-    )
+# What cold.h speaks of is in launcher.o alone.
+_DECLARED, _KEPT = "-DTVMFFI_CUBIN_COLD_COMPILED", "-DTVMFFI_CUBIN_COLD_KEPT"
+# Compiled side by side and merged. In this order: of an inline function that both have, linkers
+# keep the first.
+_UNITS = {
+    "launcher": (_Unit("hot", ("-O2", _DECLARED)), _Unit("cold", ("-Os", _KEPT))),
+    "image_file": (_Unit("image_file", ("-Os", _DECLARED)),),
 }
+_WHOLE = _Unit("launcher", ("-O2", _KEPT))
 
 
 def _compile(folder: Path, tools: Toolset, part: str) -> Product:
     # A compiler that has no assembler fails too, but does not say which package to install.
     toolchain.find_assembler()
     made = f"{part}.o"
-    units = _SPLIT.get(part, ())
+    units = _UNITS[part]
     in_parallel(partial(_compile_unit, folder, tools), units)
-    if not (units and _merge(folder, tools, units, made)):
-        units = (_Unit(part, ("-O2",)),)
-        _compile_unit(folder, tools, units[0])
+    if len(units) > 1 and not _merge(folder, tools, units, made):
+        units = (_WHOLE,)
+        _compile_unit(folder, tools, _WHOLE)
     read = [path for unit in units for path in own_headers(folder / unit.depfile, tools)]
     dependencies = list(dict.fromkeys(read))
     return Product(
