@@ -16,8 +16,8 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief Writes a problem's printf-formatted text; returns false. */
-__attribute__((format(printf, 3, 4))) bool FailMap(TensorMapProblem* problem, const char* kind,
-                                                   const char* format, ...);
+__attribute__((cold, format(printf, 3, 4))) bool FailMap(TensorMapProblem* problem,
+                                                         const char* kind, const char* format, ...);
 
 /*! \brief Whether all modes are enumerators: names and sizes are looked up by them. */
 bool CheckMapEnums(const TensorMapSpec& spec, TensorMapProblem* problem);
