@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .arguments import check_unicode, identifier
 from .bound_params import module_params
 from .description_fields import (
+    PLACES,
     checked_further,
     checked_images,
     checked_options,
@@ -232,6 +233,15 @@ class Description(Described):
         Fields that begin with ``x_`` are their author's own, and left out.
         """
         yield from unknown_fields(self.further, self.images)
+
+    def options(self) -> dict[str, Any]:
+        """Return what `load_inline` takes beside the functions, images where it says their place.
+
+        `load_description` gives it those; ``load_inline(functions=description)`` warns of them.
+        """
+        placed = [name for name, image in self.images.items() if image.keys() & set(PLACES)]
+        said = {name: getattr(self, name) for name in ("arch", "ptx", "bound_params")}
+        return {**said, "embed_cubin": placed}
 
     @classmethod
     def _parse(cls, data: bytes, what: str, path: str = "") -> Description:

@@ -9,6 +9,7 @@ from .arguments import file_name, identifier
 from .document import json_values
 
 __all__ = [
+    "PLACES",
     "checked_further",
     "checked_images",
     "checked_options",
@@ -16,7 +17,9 @@ __all__ = [
     "without_facts",
 ]
 
-_PLACES = ("path", "base64", "file")
+PLACES = ("path", "base64", "file")
+"""Where an image may be."""
+
 _MAPPINGS = ("signatures", "lowered_names")
 _PTX = (None, "assemble", "keep")
 
@@ -71,7 +74,7 @@ def checked_images(images: object) -> dict[str, dict[str, Any]]:
 
 
 def _check_image(where: str, image: Mapping[str, Any]) -> None:
-    places = [name for name in _PLACES if name in image]
+    places = [name for name in PLACES if name in image]
     if len(places) > 1:
         raise ValueError(f"{where}: an image is in one place, got {' and '.join(places)}")
     for name in places:
@@ -112,7 +115,7 @@ def unknown_fields(
     for place, fields in further.items():
         facts = _FACTS["function" if place else ""]
         yield from _named(place, (x for x in fields if ".launches[" in place or x not in facts))
-    known = (*_PLACES, *_MAPPINGS, *_FACTS["image"])
+    known = (*PLACES, *_MAPPINGS, *_FACTS["image"])
     for name, image in images.items():
         yield from _named(f"images.{name}", (x for x in image if x not in known))
 

@@ -15,7 +15,7 @@ from .launch import Launch
 from .scratch import Scratch
 from .tensor_map import TensorMap
 
-__all__ = ["Described", "Export", "read_functions"]
+__all__ = ["Described", "Export", "read_functions", "warn_of_options"]
 
 _PACKAGE = "tvmffi_cubin."
 
@@ -33,6 +33,10 @@ class Described(Mapping[str, Any]):
 
     def unknown(self) -> Iterator[str]:
         """Yield the places of what was said and is not known here."""
+        raise NotImplementedError
+
+    def options(self) -> Mapping[str, Any]:
+        """Return what was said of the module beside its functions, by the options' names."""
         raise NotImplementedError
 
 
@@ -106,6 +110,20 @@ def _warn_of_unknown(described: Described) -> None:
         warnings.warn(
             f"{place} is no field that this version of tvmffi_cubin knows: the module is made "
             "without it (fields of one's own begin with x_)",
+            stacklevel=_level_of_caller(),
+        )
+
+
+def warn_of_options(given: Mapping[str, Any]) -> None:
+    """Warn of options that a description says and that are not given beside it."""
+    functions = given.get("functions")
+    said = functions.options() if isinstance(functions, Described) else {}
+    for name in [name for name, value in said.items() if value and given.get(name) is None]:
+        import warnings
+
+        warnings.warn(
+            f"functions is a description that says {name}, too, which is not taken from it here: "
+            "give that as well, or call load_description or build_description",
             stacklevel=_level_of_caller(),
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from .arch import Archs
 from .arguments import check_path
+from .export import warn_of_options
 
 if TYPE_CHECKING:
     from .bound import Bound
@@ -91,7 +92,12 @@ def spelled_out(options: type) -> Callable[[_Function], _Function]:
 
 
 def check(function: str, options: Mapping[str, Any], known: type) -> dict[str, Any]:
-    """Check the keywords that are no part of a request; return the others.
+    """Check the keywords that are no part of a request, and whether some are missing.
+
+    Returns
+    -------
+    dict
+        The others.
 
     Raises
     ------
@@ -110,5 +116,6 @@ def check(function: str, options: Mapping[str, Any], known: type) -> dict[str, A
         check_path("build_directory", directory)
         if not os.fspath(directory):
             raise ValueError("build_directory is empty: leave it out, or give a folder such as '.'")
+    warn_of_options(options)
     apart = ("arch", "backend", "build_directory")
     return {name: value for name, value in options.items() if name not in apart}

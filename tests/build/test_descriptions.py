@@ -298,6 +298,18 @@ def test_parameters_that_are_bound_for_every_kernel_are_so_again():
     assert [name for name, _ in again.k.bound] == ["count", "most"]
 
 
+def test_what_load_inline_does_not_take_of_a_description_is_told(built: tc.Module):
+    functions = {"l": {"kernel": "assumed", "params": "float* x, int n"}}
+    said = {"functions": functions, "bound_params": ["stride"], "ptx": "assemble", "arch": "sm_90"}
+    description = tc.Description.read({**said, "images": {"k": {"path": "k.cubin"}}})
+    with pytest.warns(UserWarning, match="description that says") as caught:
+        tc.load_inline(
+            "l", functions=description, embed_cubin=built.cubins, bound_params=["stride"]
+        )
+    assert [str(x.message).split()[6] for x in caught] == ["arch,", "ptx,"]
+    assert {x.filename for x in caught} == {__file__}
+
+
 def test_what_is_bound_in_an_object_is_told_of_what_it_was_linked_into(here: Path):
     cubin = tc.nvrtc.compile('extern "C" __global__ void k(float* x, int most) {}', arch="sm_90")
     made = tc.build_inline(
