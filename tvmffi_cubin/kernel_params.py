@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .bound_params import ModuleParam
 from .cxx_type import Param, parse_params
 from .exported import contradicts
@@ -46,18 +48,19 @@ def kernel_params(
                 p if _is_tensor(launch, x) else x for p, x in zip(ref.params, given, strict=True)
             )
             return _checked(where, params, ref)
+    left_out = [name for name in launch.args if name not in by_name]
     declared = declared_with(declared, ref, trailing)
     if len(declared) < count:
         raise ValueError(
             f"{where}: params declares {len(declared)} parameters, the kernel has "
-            f"{count}{_known(ref)}"
+            f"{count}{_known(ref, left_out)}"
         )
     slots = zip(declared, ref.kernel.params, strict=False)
     params = tuple(
         Param(p.name, MAP) if slot.size == MAP.size and _is_tensor(launch, p) else p
         for p, slot in slots
     )
-    return _checked(where, params, ref)
+    return _checked(where, params, ref, left_out)
 
 
 def _is_tensor(launch: Launch, param: Param) -> bool:
@@ -79,19 +82,23 @@ def declared_params(where: str, text: str) -> tuple[Param, ...]:
         raise ValueError(f"{where}: params: {error}") from None
 
 
-def _known(ref: KernelRef) -> str:
+def _known(ref: KernelRef, left_out: Sequence[str] = ()) -> str:
+    """Return what the kernel has, and what is declared nowhere though `args` gives it."""
+    end = f"; declare what args gives in its place, too: {', '.join(left_out)}" if left_out else ""
     if ref.params is None:
-        return f", of {', '.join(str(p.size) for p in ref.kernel.params)} bytes"
-    return f": ({', '.join(f'{p.type.text} {p.name}' for p in ref.params)})"
+        return f", of {', '.join(str(p.size) for p in ref.kernel.params)} bytes{end}"
+    return f": ({', '.join(f'{p.type.text} {p.name}' for p in ref.params)}){end}"
 
 
-def _checked(where: str, params: tuple[Param, ...], ref: KernelRef) -> tuple[Param, ...]:
+def _checked(
+    where: str, params: tuple[Param, ...], ref: KernelRef, left_out: Sequence[str] = ()
+) -> tuple[Param, ...]:
     for index, (param, slot) in enumerate(zip(params, ref.kernel.params, strict=True)):
         if param.type.size is not None and param.type.size != slot.size:
             raise ValueError(
                 f"{where}: params declares parameter {index + 1} as "
                 f"'{param.type.text} {param.name}' of {param.type.size} bytes, in the image it "
-                f"has {slot.size}{_known(ref)}"
+                f"has {slot.size}{_known(ref, left_out)}"
             )
         known = None if ref.opaque else ref.params
         real = known[index].type if known is not None else None
