@@ -117,7 +117,8 @@ def _by_part(signatures: list[KernelSignature], part: str) -> list[KernelSignatu
     for texts in ([squeeze(x.display) for x in signatures], [x.symbol for x in signatures]):
         found = [(x, text) for x, text in zip(signatures, texts, strict=True) if part in text]
         left = _without_numbered([x for x, _ in found])
-        bases = [x for x, text in found if x in left and not _is_variant(text, part)]
+        kept = {id(x) for x in left}
+        bases = [x for x, text in found if id(x) in kept and not _is_variant(text, part)]
         if left:
             return bases or left
     return []
