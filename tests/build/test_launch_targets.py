@@ -118,6 +118,10 @@ def test_a_stream_may_be_passed_as_a_handle_or_as_an_object(module, driver_stub,
         match=r"handle: argument 2 \(stream: cudaStream_t\): got a tensor, wanted a stream",
     ):
         module.handle(x, x)
+    with pytest.raises(
+        TypeError, match="got the int 5, wanted a stream: .*where params declares int64_t"
+    ):
+        module.handle(x, 5)
 
 
 def test_the_callers_own_stream_comes_before(module, driver_stub, x):

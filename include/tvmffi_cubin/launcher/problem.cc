@@ -25,6 +25,10 @@ static const char* DescribeWantedRaw(const Param& param) {
 static const char* DescribeWanted(const Param& param) {
   switch (param.kind) {
     case Kind::kPointer:
+      if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
+        return "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int "
+               "where params declares int64_t), or None, the default stream";
+      }
       return "a tensor, None (a null pointer), or an address as ctypes.c_void_p";
     case Kind::kBytes:
       return "bytes of the struct's own layout";
