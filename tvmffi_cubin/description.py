@@ -31,7 +31,7 @@ from .schema import SCHEMA, check_schema
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["Description"]
+__all__ = ["Description", "parse_description"]
 
 
 @dataclass(frozen=True)
@@ -131,19 +131,19 @@ class Description(Described):
             It is no description, or one of a newer major version; the message has the place.
         """
         if isinstance(source, Mapping):
-            return cls._read(source, "description")
+            return _made(source, "description")
         if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
             # What is no Unicode is refused as bytes that are none.
             source = source.encode(errors="surrogatepass")
         if isinstance(source, bytes | bytearray | memoryview):
-            return cls._parse(bytes(source), "description")
+            return parse_description(bytes(source), "description")
         if not isinstance(source, str | os.PathLike):
             raise TypeError(
                 f"Description.read takes a path, bytes or a mapping, got {type(source).__name__}"
             )
         path = os.path.abspath(os.fsdecode(source))
         with open(path, "rb") as file:
-            return cls._parse(file.read(), os.fsdecode(source), path)
+            return parse_description(file.read(), os.fsdecode(source), path)
 
     @classmethod
     def of(cls, source: Module | str | os.PathLike[str]) -> Description:
@@ -182,7 +182,7 @@ class Description(Described):
             what, manifest = source.path, source.manifest
         if not manifest:
             raise ValueError(f"{what}: it has no manifest, tvmffi_cubin did not build it")
-        return cls._read(without_facts(manifest), f"the manifest of {what}")
+        return _made(without_facts(manifest), f"the manifest of {what}")
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values; `read` makes the same description of them.
@@ -243,25 +243,41 @@ class Description(Described):
         said = {name: getattr(self, name) for name in ("arch", "ptx", "bound_params")}
         return {**said, "embed_cubin": placed}
 
-    @classmethod
-    def _parse(cls, data: bytes, what: str, path: str = "") -> Description:
-        try:
-            values = parse_toml(data) if path.endswith(".toml") else parse_json(data)
-        except ValueError as error:
-            raise ValueError(f"{what}: {error}") from None
-        return cls._read(values, what, path)
-
-    @classmethod
-    def _read(cls, values: Any, what: str, path: str = "") -> Description:
-        found = read_description(values, what)
-        try:
-            return cls(**found, path=path)
-        except (TypeError, ValueError) as error:
-            again = TypeError if isinstance(error, TypeError) else ValueError
-            raise again(f"{what}: {error}") from None
-
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
+
+
+def parse_description(data: bytes, what: str, path: str = "") -> Description:
+    """Return the description that a text is.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of a file.
+    what : str
+        What messages call it.
+    path : str
+        The file, whose suffix tells the form.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As of `Description.read`.
+    """
+    try:
+        values = parse_toml(data) if path.endswith(".toml") else parse_json(data)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+    return _made(values, what, path)
+
+
+def _made(values: Any, what: str, path: str = "") -> Description:
+    found = read_description(values, what)
+    try:
+        return Description(**found, path=path)
+    except (TypeError, ValueError) as error:
+        again = TypeError if isinstance(error, TypeError) else ValueError
+        raise again(f"{what}: {error}") from None
 
 
 def _place(function: str) -> str:

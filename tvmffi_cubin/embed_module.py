@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .description import Description
+from .description import Description, parse_description
 from .from_description import build_description
 from .inspect_file import inspect
 from .launch_reader import read_function
@@ -56,6 +57,8 @@ def embed_module(
     """
     named = _named(images)
     description = Description() if file is None else _described(file)
+    if not (named or description.images):
+        raise ValueError(f"{file} names no image: give one beside it, k.cubin or name=k.cubin")
     wanted = dict(description.functions)
     for function, fields in functions:
         if function in wanted:
@@ -74,11 +77,14 @@ def embed_module(
 
 
 def _described(file: Path) -> Description:
-    from .tvm.reading import is_table_file, read_table
+    from .tvm.reading import found_table
 
-    if is_table_file(file):
-        return Description(functions=read_table(file).launches())
-    return Description.read(file)
+    # What a shell hands over, <(...), can be read once.
+    name, data = os.fspath(file), file.read_bytes()
+    table = found_table(name, data)
+    if table is not None:
+        return Description(functions=table.launches())
+    return parse_description(data, name, os.path.abspath(file))
 
 
 def _named(images: Sequence[str]) -> dict[str, Path]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,15 @@ def test_functions_come_from_a_file(file: str, driver_stub: DriverStub):
     if file.endswith(".toml"):
         mod.both(cuda_array(driver_stub, 8), 8)
         assert [x.block for x in driver_stub.launches()[-2:]] == [(32, 1, 1), (64, 1, 1)]
+
+
+def test_a_file_that_can_be_read_once_will_do(here: Path):
+    os.mkfifo("fifo")
+    writer = threading.Thread(target=Path("fifo").write_text, args=(json.dumps(FUNCTIONS),))
+    writer.start()
+    assert main(["embed", "k.cubin", "-o", "libk.so", "--functions", "fifo"]) == 0
+    writer.join()
+    assert load("libk.so").functions == ("saxpy",)
 
 
 FULL = """
@@ -248,6 +259,7 @@ def test_an_object_is_made_as_well():
         ("k.cubin -o libk.so --functions deep.json", "deep.json: it is nested more than 64"),
         ("k.cubin -o libk.so --functions new.json", "this version of tvmffi_cubin reads 2.x"),
         ("-o libk.so --functions bare.json", "images.k: the description does not say where"),
+        ("-o libk.so --functions two.json", "two.json names no image: give one beside it"),
         ("k.cubin -o libk.so --functions two.json --function k", "is a function of that name alr"),
     ],
 )
@@ -271,6 +283,7 @@ def test_what_cannot_be_is_one_line(arguments: str, text: str, capsys):
         ("", "give an image and -o, or --cubin, --output-obj and --name"),
         ("k.cubin", "give an image and -o"),
         ("k.cubin -o libk.so --grid 1", "--grid belongs to a function"),
+        ("k.cubin -o k.so --functions a.json --functions b.json", "--functions is given twice"),
         ("--cubin k.cubin --output-obj k.o", "an object needs --output-obj, --cubin and --name"),
         ("--cubin k.cubin --output-obj k.o --name k --function f", "an object takes no functions"),
         ("--cubin k.cubin --output-obj k.o --name k --ptx keep", "--ptx are for a module"),

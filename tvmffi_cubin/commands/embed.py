@@ -45,6 +45,15 @@ _OBJECT: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
 )
 
 
+class _Once(argparse.Action):
+    """A value of which a second would silently take the place."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option} is given twice: a module is made of one such file")
+        setattr(namespace, self.dest, values)
+
+
 class _Field(argparse.Action):
     """A field of the launch of the function that was named last."""
 
@@ -80,7 +89,9 @@ def add_to(commands: Any) -> None:
         "a description of functions, how they launch, and images: JSON or, in a .toml, TOML; or "
     )
     help_ += "a table of TVM's, k.tvm_meta.json"
-    parser.add_argument("--functions", dest="file", type=Path, metavar="FILE", help=help_)
+    parser.add_argument(
+        "--functions", dest="file", type=Path, action=_Once, metavar="FILE", help=help_
+    )
     help_ = "a function to export; may be repeated"
     parser.add_argument(
         "--function", dest="functions", action=_Function, metavar="NAME", help=help_

@@ -13,7 +13,7 @@ from .function_table import FunctionTable
 from .json_form import FUNCTIONS, parse_json, read_mapping
 from .layouts import Layout
 
-__all__ = ["is_table_file", "made_table", "read_table"]
+__all__ = ["found_table", "made_table", "read_table"]
 
 
 def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> FunctionTable:
@@ -51,12 +51,22 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> Fu
     return _named(os.fsdecode(source), Path(source).read_bytes())
 
 
-def is_table_file(path: Path) -> bool:
-    """Whether a file is a table of TVM's, by its name or by what it says; raises OSError."""
-    if path.name.endswith(".tvm_meta.json"):
-        return True
+def found_table(name: str, content: bytes) -> FunctionTable | None:
+    """Return the table of TVM's that a file is, by its name or by what it says, else None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is one, and as wrong as in `read_table`.
+    """
+    if name.endswith(".tvm_meta.json") or _is_table(content):
+        return _named(name, content)
+    return None
+
+
+def _is_table(content: bytes) -> bool:
     try:
-        data = parse_json(path.read_bytes())
+        data = parse_json(content)
     except ValueError:
         return False
     rows = data.get(FUNCTIONS, data) if isinstance(data, Mapping) else {}
