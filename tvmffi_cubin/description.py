@@ -10,22 +10,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .arguments import check_unicode, identifier
+from .arguments import check_unicode
 from .bound_params import module_params
 from .description_fields import (
     PLACES,
     checked_further,
     checked_images,
+    checked_launches,
     checked_options,
     unknown_fields,
     without_facts,
 )
 from .description_reader import read_description
-from .dispatch import Dispatch
 from .document import parse_json, parse_toml
 from .export import Described
-from .launch import Launch
-from .launch_json import Launched, function_value, places
+from .launch_json import Launched, argument_value, function_value, places
 from .schema import SCHEMA, check_schema
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Description(Described):
         check_schema(self.schema, "schema")
         if not isinstance(self.functions, Mapping):
             raise TypeError(f"functions: wanted a mapping, got {type(self.functions).__name__}")
-        functions = {name: _launched(name, given) for name, given in self.functions.items()}
+        functions = {name: checked_launches(name, x) for name, x in self.functions.items()}
         self._set("functions", functions)
         for name, doc in dict(self.docs).items():
             if name not in functions or not isinstance(doc, str):
@@ -97,7 +96,8 @@ class Description(Described):
         self._set("arch", list(self.arch) if isinstance(self.arch, tuple) else self.arch)
         self._set("bound_params", [param.given for param in module_params(self.bound_params)])
         # What belonged to a launch that is gone is gone, too.
-        known = {"", *(x for name in functions for x in places(functions[name], _place(name)))}
+        known = {"", *(_bound_place(i) for i in range(len(self.bound_params)))}
+        known.update(x for name in functions for x in places(functions[name], _place(name)))
         kept = {x: fields for x, fields in checked_further(self.further).items() if x in known}
         self._set("further", kept)
 
@@ -203,12 +203,19 @@ class Description(Described):
             "name": self.name,
             "arch": self.arch,
             "ptx": self.ptx,
-            "bound_params": [param.value() for param in module_params(self.bound_params)],
+            "bound_params": [*self._bound_values()],
             "functions": functions,
             "images": {name: dict(image) for name, image in self.images.items()},
         }
         # Values are edited; the description, which is one, stays as it is.
         return deepcopy({**{k: x for k, x in values.items() if x}, **self.further.get("", {})})
+
+    def _bound_values(self) -> Iterator[Any]:
+        for i, param in enumerate(module_params(self.bound_params)):
+            where = _bound_place(i)
+            # Written as a name alone, it would have no place for further fields.
+            given = param.bound if where in self.further else param.given
+            yield argument_value(given, where=where, further=self.further)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write it as a JSON file; paths of images stay as they are.
@@ -280,19 +287,9 @@ def _made(values: Any, what: str, path: str = "") -> Description:
         raise again(f"{what}: {error}") from None
 
 
+def _bound_place(position: int) -> str:
+    return f"bound_params[{position}]"
+
+
 def _place(function: str) -> str:
     return f"functions.{function}"
-
-
-def _launched(name: str, given: Any) -> Launched:
-    where = f"functions.{identifier('functions', name)}"
-    if isinstance(given, Launch | Dispatch):
-        return given
-    if not isinstance(given, list | tuple) or not all(isinstance(x, Launch) for x in given):
-        raise TypeError(
-            f"{where}: wanted a Launch, a list of them or a Dispatch, got {type(given).__name__}; "
-            "Description.read takes JSON values"
-        )
-    if not given:
-        raise ValueError(f"{where}: the list of launches is empty")
-    return given[0] if len(given) == 1 else tuple(given)

@@ -1,4 +1,4 @@
-"""The fields of a `Description` but for its functions: which there are, and what they may be."""
+"""The fields of a `Description`: which there are, and what they may be."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .arguments import file_name, identifier
+from .dispatch import Dispatch
 from .document import json_values
+from .launch import Launch
+from .launch_json import Launched
 
 __all__ = [
     "PLACES",
     "checked_further",
     "checked_images",
+    "checked_launches",
     "checked_options",
     "unknown_fields",
     "without_facts",
@@ -29,6 +33,27 @@ _FACTS = {
     "function": ("signature", "params", "bound", "fixes_block", "callers_grid"),
     "image": ("arch", "kind", "cuda_version", "bytes", "crc32", "log", "kernels", "members"),
 }
+
+
+def checked_launches(name: str, given: Any) -> Launched:
+    """Return how a function launches, checked; `name` is the function's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is wrong.
+    """
+    where = f"functions.{identifier('functions', name)}"
+    if isinstance(given, Launch | Dispatch):
+        return given
+    if not isinstance(given, list | tuple) or not all(isinstance(x, Launch) for x in given):
+        raise TypeError(
+            f"{where}: wanted a Launch, a list of them or a Dispatch, got {type(given).__name__}; "
+            "Description.read takes JSON values"
+        )
+    if not given:
+        raise ValueError(f"{where}: the list of launches is empty")
+    return given[0] if len(given) == 1 else tuple(given)
 
 
 def checked_options(name: object, arch: object, ptx: object) -> None:

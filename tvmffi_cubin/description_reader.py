@@ -61,7 +61,7 @@ def _read(value: dict[str, Any]) -> dict[str, Any]:
         "functions": functions,
         "docs": docs,
         "images": value.get("images", {}),
-        "bound_params": _bound_params(value.get("bound_params", [])),
+        "bound_params": _bound_params(value.get("bound_params", []), further),
         **{name: value[name] for name in ("name", "arch", "ptx") if name in value},
     }
     rest = {name: x for name, x in value.items() if name not in _TOP}
@@ -90,7 +90,9 @@ def _doc(where: str, doc: Any) -> str:
     return doc
 
 
-def _bound_params(value: Any) -> list[str | Bound]:
+def _bound_params(value: Any, further: Further) -> list[str | Bound]:
     if not isinstance(value, list):
         raise TypeError(f"bound_params: wanted a list, got {type_name(value)}")
-    return [read_argument(x, where=f"bound_params[{i}]") for i, x in enumerate(value)]
+    return [
+        read_argument(x, where=f"bound_params[{i}]", further=further) for i, x in enumerate(value)
+    ]

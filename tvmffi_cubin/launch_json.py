@@ -100,7 +100,9 @@ def _launch_places(launches: Sequence[Launch], where: str) -> Iterator[str]:
                 yield f"{place}.args.{name}"
 
 
-def argument_value(value: Any, *, where: str = "argument") -> Any:
+def argument_value(
+    value: Any, *, where: str = "argument", further: Mapping[str, Mapping[str, Any]] | None = None
+) -> Any:
     """Return a value of ``Launch(args=...)`` as a JSON value.
 
     Raises
@@ -108,7 +110,7 @@ def argument_value(value: Any, *, where: str = "argument") -> Any:
     TypeError
         It is none.
     """
-    return _value(value, where, {})
+    return _value(value, where, further or {})
 
 
 def _launch_values(

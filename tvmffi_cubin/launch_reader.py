@@ -81,15 +81,15 @@ def read_function(
     return launches[0] if len(launches) == 1 else launches
 
 
-def read_argument(value: Any, *, where: str = "argument") -> Any:
-    """Return a value of ``Launch(args=...)`` of a JSON value.
+def read_argument(value: Any, *, where: str = "argument", further: Further | None = None) -> Any:
+    """Return a value of ``Launch(args=...)`` of a JSON value; `further` is that of `read_function`.
 
     Raises
     ------
     TypeError, ValueError
         It is none; the message begins with `where`.
     """
-    return _read(_Place(where, where), value, None)
+    return _read(_Place(where, where), value, further)
 
 
 def _launches(place: _Place, value: Any, further: Further | None) -> tuple[Launch, ...]:

@@ -181,6 +181,7 @@ def test_other_versions_are_refused(schema, text: str):
 
 def test_fields_that_nobody_knows_are_told_when_a_module_is_made_of_them():
     given = document(warps=4)
+    given["bound_params"] = [{"Bound": {"name": "counters", "lanes": 1}}]
     given["functions"]["softmax"]["cost"] = 1
     given["functions"]["softmax"]["launches"][1]["girth"] = 2
     given["functions"]["softmax"]["launches"][1]["args"]["x"]["TensorMap"]["gather"] = True
@@ -193,6 +194,7 @@ def test_fields_that_nobody_knows_are_told_when_a_module_is_made_of_them():
         "functions.softmax.launches[1].girth",
         "functions.softmax.launches[1].args.x.gather",
         "functions.scale.instances[0].rank",
+        "bound_params[0].lanes",
         "warps",
         "images.k.sha",
     ]
