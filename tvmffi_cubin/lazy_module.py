@@ -71,6 +71,11 @@ class LazyModule:
         """Make and load the module now, unless it is; raises what `module` raises."""
         self.module  # noqa: B018 - is what makes it
 
+    def unload(self) -> None:
+        """Free what the module has loaded, see `Module.unload`; one not used yet is not made."""
+        if self._module is not None:
+            self._module.unload()
+
     def __getattr__(self, name: str) -> Any:
         """Return a function, or another attribute of the module; the first use makes it."""
         if name.startswith("_"):

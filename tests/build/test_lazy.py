@@ -110,6 +110,8 @@ def test_what_is_unknown_is_known_to_be_without_making_anything(cache):
     mod = made(Nothing())
     with pytest.raises(AttributeError, match="no function 'stare'; there are store"):
         mod.stare  # noqa: B018
+    mod.unload()  # as an exit handler may
+    assert not mod.is_generated
 
 
 def test_functions_may_be_named_by_anything_that_has_names(cache, image):
