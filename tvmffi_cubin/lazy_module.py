@@ -33,6 +33,9 @@ class LazyModule:
     that are called as something here is, are had by ``mod["_k"]`` alone.
     """
 
+    module: Module
+    """The module; `prepare` makes it, where nothing has yet."""
+
     _module: Module | None = None
 
     def __init__(
@@ -44,8 +47,14 @@ class LazyModule:
         self._options = dict(options)
 
     @property
-    def module(self) -> Module:
-        """The module; on first use its images are taken from the cache, or made.
+    def is_generated(self) -> bool:
+        """Whether the images are there, so that a first use makes none; makes nothing itself."""
+        from .generation import is_kept
+
+        return self._module is not None or is_kept(self._digest)
+
+    def prepare(self) -> None:
+        """Make and load the module now, unless it is: take its images from the cache, or make them.
 
         Raises
         ------
@@ -58,18 +67,7 @@ class LazyModule:
         CubinError, TypeError, ValueError
             As `load_inline` of these images.
         """
-        return self._load() if self._module is None else self._module
-
-    @property
-    def is_generated(self) -> bool:
-        """Whether the images are there, so that a first use makes none; makes nothing itself."""
-        from .generation import is_kept
-
-        return self._module is not None or is_kept(self._digest)
-
-    def prepare(self) -> None:
-        """Make and load the module now, unless it is; raises what `module` raises."""
-        self.module  # noqa: B018 - is what makes it
+        self._load()
 
     def unload(self) -> None:
         """Free what the module has loaded, see `Module.unload`; one not used yet is not made."""
@@ -77,7 +75,10 @@ class LazyModule:
             self._module.unload()
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function, or another attribute of the module; the first use makes it."""
+        """Return the module, a function, or another attribute of it; the first use makes it."""
+        if name == "module":
+            # No property: an AttributeError of `generate` would mean there that it has none.
+            return self._load()
         if name.startswith("_"):
             # Tools ask for these, and must not start a compiler by it.
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
@@ -90,7 +91,7 @@ class LazyModule:
                 raise AttributeError(f"module has no function {name!r}; there are {names}")
         from .module_function import Function
 
-        value = getattr(self.module, name)
+        value = getattr(self._load(), name)
         if isinstance(value, Function):
             # From now on the attribute is looked up by Python alone.
             self.__dict__[name] = value
@@ -98,17 +99,17 @@ class LazyModule:
 
     def __getitem__(self, name: str) -> Function:
         """Return a function by name."""
-        return self.module.get_function(name)
+        return self._load().get_function(name)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the functions' names."""
-        return iter(self._known if self._known is not None else self.module)
+        return iter(self._known if self._known is not None else self._load())
 
     def __dir__(self) -> list[str]:
         """List attributes, and the functions as far as they are known without making anything."""
         if self._module is not None:
-            return sorted({*super().__dir__(), *dir(self._module)})
-        return sorted({*super().__dir__(), *(self._known or ())})
+            return sorted({*super().__dir__(), "module", *dir(self._module)})
+        return sorted({*super().__dir__(), "module", *(self._known or ())})
 
     def __repr__(self) -> str:
         """The module, or that there is none yet."""
@@ -154,6 +155,8 @@ class LazyModule:
         return load_inline(self._name, **options)
 
     def _load(self) -> Module:
+        if self._module is not None:
+            return self._module
         circle = (
             f"lazy({self._name!r}): generate uses the module that it is to make, or waits for "
             "another that does: have it return an image, and use the module after it"
