@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import math
 import os
 import shutil
@@ -92,37 +93,52 @@ def _make(generate: Callable[..., Any], name: str, path: str) -> None:
         _make_once(generate, str(name), str(path))
     except BaseException as error:
         raised = Exception.__new__(_Raised)
-        raised.args = (f"the image {name} was not made: {type(error).__name__}: {error}",)
+        raised.args = (_described(name, error),)
         _last.error = (error, str(raised))
         raise raised from error
 
 
+def _described(name: str, error: BaseException) -> str:
+    """Return a text that tvm-ffi can carry, whatever the error says of itself."""
+    try:
+        text = f": {error}"
+    except Exception:
+        text = ""
+    text = f"the image {name} was not made: {type(error).__name__}{text}"
+    # One with half a character in it would crash the process.
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _make_once(generate: Callable[..., Any], name: str, path: str) -> None:
+    # Of a link to a file that is missing it is that file that is made.
+    path = os.path.realpath(path)
     folder, file = os.path.split(path)
     lock = os.path.join(folder, f".{file}.lock")
     circle = f"image {name!r}: generate launches a kernel of the image that it is to make"
-    with one_at_a_time(path, circle=circle), builder_lock(lock, patience=math.inf, name=path):
-        if os.path.exists(path):
-            return
-        with _staging(name, path) as staging:
-            image = _checked(name, call_generate(generate, staging))
-            try:
-                _place(image, staging, path)
-            except OSError as error:
-                raise _unwritable(name, path, error) from error
+    with (
+        one_at_a_time(path, circle=circle),
+        builder_lock(lock, patience=math.inf, name=path) as is_alone,
+    ):
+        if not os.path.exists(path):
+            with _staging(name, path, is_alone=is_alone) as staging:
+                image = _checked(name, call_generate(generate, staging))
+                try:
+                    _place(image, staging, path)
+                except OSError as error:
+                    raise _unwritable(name, path, error) from error
         # Who has waited finds the file, and nobody else needs the lock any more.
         with contextlib.suppress(OSError):
             os.unlink(lock)
 
 
 @contextlib.contextmanager
-def _staging(name: str, path: str) -> Iterator[Path]:
+def _staging(name: str, path: str, *, is_alone: bool) -> Iterator[Path]:
     """Make a folder beside the file, on its file system; it is always removed."""
     folder, file = os.path.split(path)
     prefix = f".{file}.making-"
     try:
-        # Those of others were left by processes that were killed: this one has the lock.
-        for left in Path(folder).glob(f"{prefix}*"):
+        # Those of others were left by processes that were killed, if this one has the lock.
+        for left in Path(folder).glob(f"{glob.escape(prefix)}*") if is_alone else ():
             shutil.rmtree(left, ignore_errors=True)
         staging = Path(folder, f"{prefix}{temporary_name()}")
         staging.mkdir()

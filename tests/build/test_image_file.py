@@ -11,11 +11,12 @@ import threading
 from pathlib import Path
 
 import pytest
+import tvm_ffi
 from nvrtc_kernel import compile_it
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import ImageFile, Launch, TensorMap
+from tvmffi_cubin import ImageFile, Launch, TensorMap, image_maker
 
 SOURCE = """
 #include <cuda.h>
@@ -269,7 +270,8 @@ def test_every_way_of_handing_an_image_over(copy, driver_stub, image, make):
 
 
 class Odd(Exception):
-    pass
+    def __str__(self) -> str:
+        raise ValueError("no text")
 
 
 def leave_two(folder: Path) -> None:
@@ -278,7 +280,8 @@ def leave_two(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [Odd("a"), KeyboardInterrupt(), tc.CompileError("no", log="line 1"), ValueError("b")]
+    "error",
+    [Odd(), KeyboardInterrupt(), tc.CompileError("no", log="line 1"), ValueError("b \udc80")],
 )
 def test_what_the_compiler_raises_reaches_the_caller_as_it_is(copy, driver_stub, image, error):
     x = cuda_array(driver_stub, 32)
@@ -326,6 +329,36 @@ def test_a_file_that_turns_up_meanwhile_is_used_and_not_replaced(copy, driver_st
 
     tc.load_module(copy, generate={"kernels": make}).preload()
     assert copy.with_name("k.cubin").read_bytes() == other
+
+
+def test_a_link_to_a_file_that_is_missing_has_that_file_made(copy, driver_stub, image):
+    (copy.parent / "shared").mkdir()
+    copy.with_name("k.cubin").symlink_to("shared/k[1].cubin")
+    tc.load_module(copy, generate={"kernels": lambda folder: image}).preload()
+    assert (copy.parent / "shared" / "k[1].cubin").read_bytes() == image
+    assert names(copy.parent / "shared") == {"k[1].cubin"}
+
+
+def test_without_locks_the_folders_of_others_stay(copy, driver_stub, image, monkeypatch):
+    def refuse(*args):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    other = copy.with_name(".k.cubin.making-by-another")
+    other.mkdir()
+    tc.load_module(copy, generate={"kernels": lambda: image}).preload()
+    assert names(copy.parent) == {"own.so", "k.cubin", other.name}
+
+
+def test_who_comes_when_the_file_has_just_been_made_leaves_no_lock(copy, driver_stub, image):
+    def late(name, path):
+        copy.with_name("k.cubin").write_bytes(image)
+        image_maker._make(None, name, path)
+
+    mod = tc.load_module(copy)
+    mod.get_function("_tvmffi_cubin_set_image_file")("kernels", None, tvm_ffi.convert(late))
+    mod.preload()
+    assert names(copy.parent) == {"own.so", "k.cubin"}
 
 
 def test_a_compiler_that_launches_what_it_is_to_make_is_an_error(copy, driver_stub):
