@@ -92,7 +92,7 @@ class _Binder:
         if unknown:
             raise ValueError(
                 f"{self.where(ref)}: args gives {unknown[0]!r}, which is no parameter of the "
-                f"kernel; there are {_list(p.name for p in params)}{self.hint(ref)}"
+                f"kernel; there are {_list(p.name for p in params)}{self.hint(launch, ref)}"
             )
         for param, size in self.exports(launch, ref, params):
             self.export(param, size, ref)
@@ -100,7 +100,7 @@ class _Binder:
 
     def bind(self, launch: Launch, ref: KernelRef, params: tuple[Param, ...]) -> BoundLaunch:
         types = {p.name: p.type for p in params}
-        scope = Scope(self.exported, launch.args, types, self.where(ref), self.hint(ref))
+        scope = Scope(self.exported, launch.args, types, self.where(ref), self.hint(launch, ref))
         sources = tuple(
             self.source(launch, scope, param, slot.size)
             for param, slot in zip(params, ref.kernel.params, strict=True)
@@ -142,8 +142,8 @@ class _Binder:
     def where(self, ref: KernelRef) -> str:
         return f"function {self.function!r}, kernel {ref.display!r}"
 
-    def hint(self, ref: KernelRef) -> str:
-        if ref.names_known or ref.params is None:
+    def hint(self, launch: Launch, ref: KernelRef) -> str:
+        if ref.names_known or ref.params is None or launch.params is not None:
             return ""
         reason = "are not in the source as written, through a macro or a template"
         if ref.opaque:

@@ -46,6 +46,15 @@ def test_what_args_gives_and_params_leaves_out_is_named(image, params, kept):
         tc.load_inline("m", functions={"saxpy": launch}, embed_cubin=image)
 
 
+@pytest.mark.parametrize(
+    ("params", "end"), [(PARAMS, ", num_sms, [^(]*$"), (None, r" \(the names are not .*: declare")]
+)
+def test_names_are_asked_for_unless_they_are_declared(image, params, end):
+    launch = tc.Launch(params=params, grid="m", block=1)
+    with pytest.raises(ValueError, match=f"unknown name 'm'; there are .*{end}"):
+        tc.load_inline("m", functions={"saxpy": launch}, embed_cubin=image)
+
+
 def test_a_cubin_with_signatures_needs_no_declaration(driver_stub, image):
     cubin = with_signatures(image, saxpy=PARAMS)
     mod = tc.load_inline("m", functions={"f": tc.Launch(kernel="saxpy", image=cubin, **SHAPE)})
