@@ -89,10 +89,14 @@ def test_expressions_and_conditions_give_attributes(attribute_module, driver_stu
 
 def test_events_are_passed_by_their_handles(attribute_module, driver_stub, x):
     attribute_module.events(x, 1, 0x1234567890, 0)
-    attribute_module.events(x, 1, 0, 77)
+    attribute_module.events(x, 1, 0, 0x7700)
     one, two = driver_stub.launches()
     assert one.attributes == {EVENT: value("<Qii", 0x1234567890, 0, 0)}
-    assert two.attributes == {COMPLETION: value("<Qi", 77, 0)}
+    assert two.attributes == {COMPLETION: value("<Qi", 0x7700, 0)}
+    with pytest.raises(ValueError, match="events: programmatic_event is 7, wanted 4096 to 9223372"):
+        attribute_module.events(x, 1, 7, 0)
+    with pytest.raises(ValueError, match="launch_completion_event is -1, wanted 4096"):
+        attribute_module.events(x, 1, 0, -1)
 
 
 @pytest.mark.parametrize(
@@ -274,8 +278,8 @@ def test_an_event_s_trigger_is_given_by_its_number(attribute_module, driver_stub
 
 
 def test_an_event_of_none_takes_the_function_s_own_away(attribute_module, driver_stub, x):
-    attribute_module.events.configure(programmatic_event=0)(x, 1, 5, 6)
-    assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 6, 0)}
+    attribute_module.events.configure(programmatic_event=0)(x, 1, 5, 0x6000)
+    assert only(driver_stub).attributes == {COMPLETION: value("<Qi", 0x6000, 0)}
 
 
 def test_an_event_that_does_not_exist_yet_is_told(attribute_module):

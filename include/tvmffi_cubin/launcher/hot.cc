@@ -82,7 +82,12 @@ void Evaluation::SetFlag(uint32_t id, const char* text, bool on) {
 }
 
 void Evaluation::SetEvent(uint32_t id, int64_t handle) {
-  if (handle != 0) memcpy(AddAttribute(this, id), &handle, sizeof(handle));
+  if (handle == 0) return;
+  // The driver reads at any address that it is given, and nothing lies in the first page.
+  const bool completes = id == kLaunchCompletionEvent;
+  CheckRange(this, completes ? "launch_completion_event" : "programmatic_event", '\0', handle, 4096,
+             INT64_MAX);
+  memcpy(AddAttribute(this, id), &handle, sizeof(handle));
 }
 
 void Evaluation::SetRaw(uint32_t id, const unsigned char* value, uint32_t size) {
