@@ -15,6 +15,7 @@ __all__ = ["stream_handle", "use_stream"]
 
 _DEFAULT_STREAMS = (0, 1, 2)  # null, legacy, per thread: those of whichever device is current
 _LEGACY = 1
+_LEAST_ADDRESS = 4096  # the driver reads at any that it is given
 _PROTOCOL_VERSION = 0
 
 
@@ -74,7 +75,7 @@ def _handle_of(stream: Any, protocol: Any) -> int:
 
 def _checked(handle: Any) -> int:
     number = int(handle)
-    if not 0 <= number < 2**63:
+    if number not in _DEFAULT_STREAMS and not _LEAST_ADDRESS <= number < 2**63:
         raise ValueError(f"got {number} as a stream, which is no handle: an address, or 0, 1 or 2")
     return number
 

@@ -171,7 +171,6 @@ def test_constants_say_it_too(module, driver_stub, x):
         # What would be read as an address: a mistaken argument, most likely.
         (lambda m, x: m.free(64, 0), "free: the launch's stream is 64, which is no handle"),
         (lambda m, x: m.handle(x, ctypes.c_void_p(3)), "handle: the launch's stream is 3, which"),
-        (lambda m, x: m.handle.on(4095)(x, None), "handle: the launch's stream is 4095, which is"),
         (lambda m, x: m.divided(0, 80), "divided: the expression '16 // n' divides by zero"),
         (lambda m, x: m.divided(0, 0), "divided: the expression '8 // d' divides by zero"),
         (lambda m, x: m.chosen(5, 0, 9), "chosen: the launch's device is 9, wanted 0 to 2"),

@@ -55,7 +55,9 @@ def test_parameters_called_as_python_s_keywords_have_a_signature():
 def test_options_that_are_set_show():
     scale = load(SAXPY).saxpy
     assert repr(scale[2, (32, 4)]) == "<tvmffi_cubin.Function saxpy[(2, 1, 1), (32, 4, 1)]>"
-    assert repr(scale[2, 4, 99].on(16)).endswith(" saxpy[(2, 1, 1), (4, 1, 1), 99].on(0x10)>")
+    assert repr(scale[2, 4, 99].on(1 << 16)).endswith(
+        " saxpy[(2, 1, 1), (4, 1, 1), 99].on(0x10000)>"
+    )
     assert repr(scale.on(None)).endswith(" saxpy.on(0x0)>")
 
 

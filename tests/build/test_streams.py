@@ -83,7 +83,7 @@ def test_what_is_no_stream_is_refused(value, ops):
             use(value)
 
 
-@pytest.mark.parametrize("value", [-1, 2**63, 2**64, -(2**70)])
+@pytest.mark.parametrize("value", [-1, 3, 4095, 2**63, 2**64, -(2**70)])
 @pytest.mark.parametrize("kind", [int, Protocol, Attribute, Torch, CuPy])
 def test_an_int_that_can_be_no_handle_is_refused(kind, value, ops):
     for use in (ops.two.on, lambda value: tc.use_stream(value).__enter__()):
@@ -204,8 +204,8 @@ def test_use_stream_leaves_the_current_context_alone(ops, driver_stub):
 
 def test_use_stream_works_where_there_is_no_driver(monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/no/such/libcuda.so")
-    with tc.use_stream(7):
-        assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda:0")) == 7
+    with tc.use_stream(0x7000):
+        assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda:0")) == 0x7000
 
 
 def test_each_thread_has_its_own_stream(ops, driver_stub):
