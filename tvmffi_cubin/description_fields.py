@@ -25,6 +25,8 @@ PLACES = ("path", "base64", "file")
 """Where an image may be."""
 
 _MAPPINGS = ("signatures", "lowered_names")
+# Of what is not known: it is written deeper than a short form had it, and has to be read again.
+_MOST_NESTED = 48
 _PTX = (None, "assemble", "keep")
 
 # What a manifest tells beside: it follows from what else it says, or from the images.
@@ -127,7 +129,7 @@ def checked_further(further: object) -> dict[str, dict[str, Any]]:
         if not isinstance(fields, Mapping):
             raise TypeError(f"further[{place!r}]: wanted a mapping, got {type(fields).__name__}")
     return {
-        place: json_values(fields, f"further[{place!r}]")
+        place: json_values(fields, f"further[{place!r}]", _MOST_NESTED)
         for place, fields in further.items()
         if fields
     }

@@ -60,7 +60,7 @@ def parse_toml(data: bytes) -> Any:
         raise ValueError(f"it is no TOML: {error}") from None
 
 
-def json_values(value: Any, where: str) -> Any:
+def json_values(value: Any, where: str, most_nested: int = _MOST_NESTED) -> Any:
     """Return a value as JSON values alone: tuples as lists, numbers of NumPy's as Python's own.
 
     Raises
@@ -69,20 +69,20 @@ def json_values(value: Any, where: str) -> Any:
         It holds something else, or is nested too deep; the message begins with its place, which is
         `where` for the value itself.
     """
-    return _plain(value, where, ())
+    return _plain(value, where, (), most_nested)
 
 
-def _plain(value: Any, where: str, above: tuple[int, ...]) -> Any:
-    if len(above) > _MOST_NESTED or id(value) in above:
-        raise ValueError(f"{where[:80]}: it is nested more than {_MOST_NESTED} deep")
+def _plain(value: Any, where: str, above: tuple[int, ...], most: int) -> Any:
+    if len(above) > most or id(value) in above:
+        raise ValueError(f"{where[:80]}: it is nested more than {most} deep")
     inside = (*above, id(value))
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"{where}: a key is a str, got {type(key).__name__}")
-        return {str(key): _plain(x, f"{where}.{key}", inside) for key, x in value.items()}
+        return {str(key): _plain(x, f"{where}.{key}", inside, most) for key, x in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(x, f"{where}[{i}]", inside) for i, x in enumerate(value)]
+        return [_plain(x, f"{where}[{i}]", inside, most) for i, x in enumerate(value)]
     value = plain(value)
     if value is None or type(value) in (bool, str):
         return value

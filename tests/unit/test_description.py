@@ -260,6 +260,17 @@ def test_text_that_could_be_read_in_two_ways_is_refused(text: bytes, message: st
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("deep", range(44, 64))
+def test_what_is_read_is_not_too_deep_to_be_read_again(deep: int):
+    nested = json.loads('{"x": ' * deep + "1" + "}" * deep)
+    for table in ({"k": nested}, {"k": [nested]}, {"k": {"instances": [nested]}}):
+        try:
+            description = Description.read(table)
+        except ValueError:
+            continue
+        assert Description.read(description.to_json()) == description
+
+
 HUGE = {"functions": {"k": {"block": 1 << 2000}}}
 LOOP: dict = {}
 LOOP["x"] = [LOOP, LOOP]
