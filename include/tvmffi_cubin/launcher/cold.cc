@@ -1,5 +1,5 @@
 // What few calls come to, the other part of the launcher's body: the words of failures, loading and
-// unloading, binding, limits and occupancy. Compiled for size (launcher_object.py).
+// unloading, binding and occupancy. Compiled for size (launcher_object.py).
 #include "bind.cc"
 #include "bound.cc"
 #include "error.cc"
