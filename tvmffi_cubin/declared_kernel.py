@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from .cubin import Kernel, Parameter
@@ -22,11 +22,14 @@ _SMALL_SMEM = 48 * 1024
 _MOST_THREADS = 1024
 
 
-def declared_kernel(function: str, image: str, launch: Launch) -> KernelRef:
-    """Return a kernel as its launch declares it.
+def declared_kernel(
+    function: str, image: str, launch: Launch, launches: Sequence[Launch]
+) -> KernelRef:
+    """Return a kernel as its launch declares it, one of those of its function.
 
-    What is declared last may be for expressions alone, as a stream is: only the file tells. What
-    comes before one that no expression reads is the kernel's, and so is what `args` give.
+    What is declared last may be for expressions alone, as a stream is, or for the other launches:
+    only the file tells. What comes before one for which neither holds is the kernel's, and so is
+    what `args` give.
 
     Raises
     ------
@@ -67,7 +70,8 @@ def declared_kernel(function: str, image: str, launch: Launch) -> KernelRef:
         local_bytes=0,
         max_threads=_MOST_THREADS,
     )
-    least = _least(params, launch)
+    others = {name for x in launches if x is not launch for name in _NAME.findall(x.params or "")}
+    least = _least(params, launch, others)
     return KernelRef(image, kernel, wanted, params, opaque=True, least_params=least)
 
 
@@ -77,7 +81,7 @@ def _as_taken(param: Param, launch: Launch) -> Param:
     return Param(param.name, MAP) if is_tensor else param
 
 
-def _least(params: tuple[Param, ...], launch: Launch) -> int:
+def _least(params: tuple[Param, ...], launch: Launch, others: Set[str]) -> int:
     fields = launch_value(launch)
     read = {
         name
@@ -86,7 +90,7 @@ def _least(params: tuple[Param, ...], launch: Launch) -> int:
         for text in _texts(value)
         for name in _NAME.findall(text)
     }
-    own = [i for i, p in enumerate(params) if p.name in launch.args or p.name not in read]
+    own = [i for i, p in enumerate(params) if p.name in launch.args or p.name not in read | others]
     return own[-1] + 1 if own else 0
 
 

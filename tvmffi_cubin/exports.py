@@ -101,15 +101,15 @@ def _bound(
     bound_params: tuple[ModuleParam, ...],
     image_files: Collection[str],
 ) -> Function | Dispatched:
-    def find(launch: Launch) -> KernelRef:
+    def find(launch: Launch, launches: Sequence[Launch]) -> KernelRef:
         alone = None if images or len(image_files) != 1 else next(iter(image_files))
         image = launch.image or alone
         if isinstance(image, str) and image in image_files:
-            return declared_kernel(export.name, image, launch)
+            return declared_kernel(export.name, image, launch, launches)
         return _find(export, launch, images, device_sources)
 
     def one(launches: Sequence[Launch]) -> Function:
-        refs = [(launch, find(launch)) for launch in launches]
+        refs = [(launch, find(launch, launches)) for launch in launches]
         return bind(export.name, refs, doc=export.doc, trailing=bound_params)
 
     if export.dispatch is None:

@@ -48,6 +48,16 @@ FUNCTIONS = {
         ),
         Launch(kernel="post", params=f"float* x, {TARGET_PARAMS}", **TARGET, **ONE),
     ],
+    # In another order than any kernel's.
+    "turned": [
+        Launch(
+            kernel="kernel_main_kernel_1",
+            params="float* a, int b, int n, float* y, float* x",
+            args={"a": "x", "b": "n"},
+            **ONE,
+        ),
+        Launch(kernel="post", params="float* y", **ONE),
+    ],
     "small": Launch(params="float* x", grid=1, block=128),
     "paired": Launch(params="float* x", grid=2, block=32),
     "tiled": Launch(params="const float* t, int n", args={"t": TensorMap(box_dim=32)}, **ONE),
@@ -118,6 +128,15 @@ def test_a_tensor_map_goes_to_a_kernel_in_a_file(loaded, driver_stub):
     (done,) = driver_stub.launches()
     assert [len(param) for param in done.params] == [128, 4]
     assert loaded.tiled.signature == "tiled(const float* t, int n)"
+
+
+def test_parameters_are_in_the_order_that_the_first_launch_says(loaded, driver_stub):
+    x, y = cuda_array(driver_stub, 32), cuda_array(driver_stub, 32)
+    assert loaded.turned.signature == "turned(int n, float* y, float* x)"
+    loaded.turned(7, y, x)
+    first, second = driver_stub.launches()
+    assert first.values("Pi") == (x.data_ptr, 7)
+    assert second.values("P") == (y.data_ptr,)
 
 
 def test_what_a_module_says_of_a_file(loaded, copy):
