@@ -82,7 +82,7 @@ def test_images_in_files():
                block=64, stream="stream"),
         Launch(kernel="main", params="int n, int64_t stream", grid="n", block=64, stream="stream"),
     ]  # fmt: skip
-    refs = [(launch, declared_kernel("f", "tiles", launch)) for launch in launches]
+    refs = [(launch, declared_kernel("f", "tiles", launch, launches)) for launch in launches]
     functions = (bound(*refs), bound((Launch(), kernel_ref(SAXPY)), name="saxpy"))
     text = codegen.launcher_unit(functions, ["kernels"], files={"tiles": 'a b/"t".cubin'})
     golden_file.check("files.cc", text)
