@@ -148,7 +148,7 @@ class Module(tvm_ffi.Module):
         ------
         LaunchError
             The driver refused. What else there is was unloaded, and unloading once more tries again
-            what is left.
+            what is left. Or an image that lies in a file is being made: then nothing was.
         """
         if self.functions:
             tvm_ffi.Module.get_function(self, "_tvmffi_cubin_unload")()

@@ -103,9 +103,11 @@ TVMFFI_CUBIN_COLD bool DescribeRefusal(const Driver* driver, CUresult result,
                                        size_t size) {
   if (driver == nullptr || InForkedChild()) return false;
   const bool is_known = DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_WARP_SIZE) > 0;
-  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && facts.arches[0] != '\0' && is_known) {
-    snprintf(text, size, "is for %s, device %d is %s: compile it for that arch", facts.arches,
-             device, DescribeArch(driver, device).chars);
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && is_known) {
+    const bool is_told = facts.arches[0] != '\0';
+    snprintf(text, size, "is for %s, device %d is %s: compile it for that arch",
+             is_told ? facts.arches : "another architecture", device,
+             DescribeArch(driver, device).chars);
     return true;
   }
   return MayBeTooNew(result) && DescribeVersions(driver, result, facts, text, size);

@@ -200,6 +200,12 @@ def test_what_is_no_image_never_reaches_the_driver(copy, driver_stub, image, con
     with pytest.raises(tc.LaunchError, match=f"k.cubin {message}"):
         mod.small(cuda_array(driver_stub, 32))
     assert driver_stub.calls("cuLibraryLoadData") == []
+    # Neither does what would wait for a writer.
+    copy.with_name("k.cubin").unlink()
+    os.mkfifo(copy.with_name("k.cubin"))
+    with pytest.raises(tc.LaunchError, match="is empty, or no regular file"):
+        mod.preload()
+    copy.with_name("k.cubin").unlink()
     # It is read again once it has been mended.
     copy.with_name("k.cubin").write_bytes(image)
     mod.paired(cuda_array(driver_stub, 32))
@@ -213,6 +219,14 @@ def test_ptx_and_fatbins_do_as_well(copy, driver_stub):
         mod.run(cuda_array(driver_stub, 32), 5, 0, 0)
         mod.unload()
     assert len(driver_stub.launches()) == 4
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_100", "compute_100"])
+def test_an_image_for_another_architecture_names_the_one_that_is_wanted(copy, driver_stub, arch):
+    copy.with_name("k.cubin").write_bytes(compile_it(SOURCE, arch=arch).image)
+    message = "1 of 2: the image kernels is for another architecture, device 0 is sm_90: compile it"
+    with pytest.raises(tc.LaunchError, match=message):
+        tc.load_module(copy).run(cuda_array(driver_stub, 32), 5, 0, 0)
 
 
 def test_a_missing_file_is_an_error_that_says_where_it_is_wanted(copy, driver_stub, image):
@@ -387,6 +401,29 @@ def test_a_compiler_that_launches_what_it_is_to_make_is_an_error(copy, driver_st
         mod.run(x, 5, 0, 0)
 
 
+def test_unloading_does_not_wait_for_a_compiler(copy, driver_stub, image):
+    x, errors = cuda_array(driver_stub, 32), []
+
+    def unload() -> None:
+        with pytest.raises(tc.LaunchError, match="nothing is unloaded, since the image kernels is"):
+            mod.unload()
+        errors.append(1)
+
+    def make() -> bytes:
+        unload()
+        # Nor has the compiler to wait for who unloads in another thread.
+        thread = threading.Thread(target=unload)
+        thread.start()
+        thread.join(60)
+        return image
+
+    mod = tc.load_module(copy, generate={"kernels": make})
+    mod.run(x, 5, 0, 0)
+    assert errors == [1, 1]
+    mod.unload()
+    mod.run(x, 5, 0, 0)
+
+
 @pytest.mark.parametrize("step", ["mkdir", "write_bytes"])
 def test_a_folder_that_cannot_be_written_is_told_with_the_remedy(
     copy, driver_stub, image, monkeypatch, step
@@ -494,6 +531,10 @@ def test_load_inline_has_the_file_beside_the_copy_for_people(tmp_path, driver_st
                 build_directory=tmp_path / str(number),
             )
         )
+    # Who loads it again without one leaves the others theirs.
+    images = {"kernels": ImageFile("k.cubin")}
+    functions = {"small": Launch(params="float* x", **ONE)}
+    tc.load_inline("ops", functions=functions, embed_cubin=images, build_directory=tmp_path / "1")
     x = cuda_array(driver_stub, 32)
     for mod in (*mods, *mods):
         mod.small(x)
@@ -504,7 +545,6 @@ def test_load_inline_has_the_file_beside_the_copy_for_people(tmp_path, driver_st
     tc.load_module(tmp_path / "elsewhere" / "ops.so").small(x)
     path = tmp_path / "absolute.cubin"
     path.write_bytes(image)
-    functions = {"small": Launch(params="float* x", **ONE)}
     tc.load_inline("ops", functions=functions, embed_cubin=ImageFile(path)).small(x)
     assert len(driver_stub.launches()) == 6
 

@@ -30,14 +30,15 @@ struct FileContent {
   FileContent& operator=(const FileContent&) = delete;
 };
 
-/*! \brief Reads a file; returns 0 or what errno was. */
+/*! \brief Reads a file, of what is no file nothing; returns 0 or what errno was. */
 __attribute__((noinline, cold)) inline int ReadFile(const char* path, FileContent* content) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  // A pipe would wait for who writes to it.
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return errno;
   struct stat facts;
   int problem = fstat(file, &facts) != 0 ? errno : S_ISDIR(facts.st_mode) ? EISDIR : 0;
   if (problem == 0) {
-    const size_t room = static_cast<size_t>(facts.st_size);
+    const size_t room = S_ISREG(facts.st_mode) ? static_cast<size_t>(facts.st_size) : 0;
     content->data = static_cast<unsigned char*>(malloc(room + 1));
     if (content->data == nullptr) problem = ENOMEM;
     while (problem == 0 && content->size < room) {
@@ -97,7 +98,7 @@ __attribute__((noinline, cold)) inline const char* ImageProblem(const FileConten
       "ELF",
                  kFatbin[] = "\x50\xed\x55\xba";
   constexpr uint64_t kCuda = 190, kBits64 = 2, kVersionIsAmong = 65536;
-  if (content.size == 0) return "is empty";
+  if (content.size == 0) return "is empty, or no regular file";
   const char* const truncated = "is truncated: its own tables speak of more bytes than it has";
   if (content.size >= 4 && memcmp(content.data, kElf, 4) == 0) {
     const bool is_cuda = content.size >= 20 && content.data[4] == kBits64 &&

@@ -108,7 +108,9 @@ __attribute__((noinline, cold)) inline Status LoadImageFile(const Driver* driver
                          "tvmffi_cubin.load_module(path, generate={\"%s\": ...})",
                          image->name, path.chars, image->name));
     }
+    __atomic_fetch_add(&file->makers, 1, __ATOMIC_SEQ_CST);
     const int code = CallMaker(maker, image->name, path.chars);
+    __atomic_fetch_sub(&file->makers, 1, __ATOMIC_SEQ_CST);
     TVMFFIObjectDecRef(maker);
     if (code != 0) return Raised(code);
   }
@@ -154,8 +156,10 @@ __attribute__((noinline, cold)) inline int SetFile(EmbeddedImage* const* images,
       SpinLock hold(&file->lock);
       free(file->folder);
       file->folder = own;
-      before = file->maker;
-      file->maker = maker;
+      if (maker != nullptr) {
+        before = file->maker;
+        file->maker = maker;
+      }
     }
     if (before != nullptr) TVMFFIObjectDecRef(before);
     return 0;

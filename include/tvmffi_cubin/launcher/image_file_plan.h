@@ -18,6 +18,7 @@ struct ImageFile {
   char* folder = nullptr;         // in that folder's place; of malloc's
   TVMFFIObject* maker = nullptr;  // a tvm-ffi function that makes the file where it is missing
   int32_t lock = 0;
+  int32_t makers = 0;  // calls of those that are under way
 };
 
 /*! \brief What is passed to a kernel that is only seen when its file is loaded. */
@@ -36,7 +37,7 @@ Status LoadFileKernel(const Driver* driver, EmbeddedKernel* kernel, CUkern_st** 
 /*!
  * \brief Says where the file of an image lies, and what makes it. The arguments: the image's name;
  * the folder, None for the shared object's; a function that is called with the image's name and the
- * path where it is missing, or None.
+ * path where it is missing, or None: what was told before stays.
  */
 int SetImageFile(EmbeddedImage* const* images, int num_images, const TVMFFIAny* args, int num_args);
 
