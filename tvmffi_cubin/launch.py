@@ -146,7 +146,11 @@ class Launch:
             _set(self, "grid", dimensions("Launch: grid", self.grid, least=0))
         if self.block is not None:
             _set(self, "block", dimensions("Launch: block", self.block, least=1))
-        check_meta(self.meta, self.blocks_per_program, is_free=self.callers_grid is not None)
+        check_meta(
+            self.meta,
+            self.blocks_per_program,
+            is_free=not self.is_shaped and self.block is not None,
+        )
         _set(self, "dynamic_smem_bytes", plain(self.dynamic_smem_bytes))
         check_figure("Launch: dynamic_smem_bytes", self.dynamic_smem_bytes)
         _set(self, "args", checked_args(self.args))

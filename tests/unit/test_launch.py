@@ -51,6 +51,7 @@ def test_figures_are_named_by_axis():
     [
         ({"grid": 1}, ValueError, "a grid goes together with a block"),
         ({"block": 1, "meta": [("B", 1)]}, TypeError, "meta maps names to constants, got list"),
+        ({"block": 1, "meta": 3}, TypeError, "meta maps names to constants, got int"),
         ({"block": 1, "meta": {"B": [1]}}, TypeError, r"meta\['B'\] is an int, float, bool, str"),
         ({"block": 1, "meta": {3: 1}}, TypeError, "meta: a name is a str, got int"),
         ({"block": 1, "blocks_per_program": "n"}, TypeError, "blocks_per_program is an int, got"),
