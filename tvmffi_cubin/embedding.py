@@ -13,7 +13,7 @@ from .dispatch import Dispatch
 from .export import Export
 from .given_image import GivenImage, read_given
 from .launch import Launch
-from .source_files import ImageFile, SourceFiles
+from .source_files import EmbeddedFile, SourceFiles
 
 __all__ = ["DEVICE_IMAGE", "embed_carried", "named_images"]
 
@@ -58,7 +58,7 @@ def named_images(value: Any, files: SourceFiles, module: str) -> dict[str, Given
     return found
 
 
-def _of_file(file: ImageFile) -> GivenImage:
+def _of_file(file: EmbeddedFile) -> GivenImage:
     given = GivenImage(file.path, file.data)
     if file.is_ptx and not given.is_ptx:
         from .image_kind import describe

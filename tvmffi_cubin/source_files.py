@@ -15,7 +15,7 @@ from . import arguments, identity
 from .key import Key, file_digest
 from .source import Source
 
-__all__ = ["Binary", "ImageFile", "SourceFiles", "read_files", "source_text"]
+__all__ = ["Binary", "EmbeddedFile", "SourceFiles", "read_files", "source_text"]
 
 _KINDS = {
     ".cu": "cuda",
@@ -48,7 +48,7 @@ class Binary(NamedTuple):
         return self.path.lower().endswith(".so")
 
 
-class ImageFile(NamedTuple):
+class EmbeddedFile(NamedTuple):
     """A file to embed."""
 
     path: str
@@ -72,7 +72,7 @@ class SourceFiles:
         C and C++ files, each a translation unit. What is no UTF-8 in their text is escaped.
     binaries : tuple of Binary
         Files for the linker.
-    images : mapping of str to ImageFile
+    images : mapping of str to EmbeddedFile
         Images to embed, by the name that they get.
     """
 
@@ -80,7 +80,7 @@ class SourceFiles:
     c: tuple[Source, ...] = ()
     cxx: tuple[Source, ...] = ()
     binaries: tuple[Binary, ...] = ()
-    images: Mapping[str, ImageFile] = field(default_factory=dict)
+    images: Mapping[str, EmbeddedFile] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Whether there is any file."""
@@ -117,7 +117,7 @@ def read_files(
     given = {"sources": sources, "cpp_files": cpp_files, "cuda_files": cuda_files}
     paths = [path for what, value in given.items() for path in _paths(what, value)]
     found: dict[str, list[Any]] = {kind: [] for kind in _KINDS.values()}
-    images: dict[str, ImageFile] = {}
+    images: dict[str, EmbeddedFile] = {}
     for path in dict.fromkeys(map(_absolute, paths)):
         kind = _kind(path)
         if kind == "image":
@@ -260,7 +260,7 @@ def _read_source(path: str, *, strict: bool) -> Source:
     return Source(source_text(path, data), path, real_folder)
 
 
-def _add_image(images: dict[str, ImageFile], path: str) -> None:
+def _add_image(images: dict[str, EmbeddedFile], path: str) -> None:
     name = os.path.splitext(os.path.basename(path))[0]
     remedy = f"give it as embed_cubin={{'name': {path!r}}} instead"
     try:
@@ -271,4 +271,4 @@ def _add_image(images: dict[str, ImageFile], path: str) -> None:
         raise ValueError(
             f"{images[name].path} and {path} would both be embedded as {name!r}; {remedy}"
         )
-    images[name] = ImageFile(path, _read(path))
+    images[name] = EmbeddedFile(path, _read(path))

@@ -213,12 +213,12 @@ def test_what_is_no_image_never_reaches_the_driver(copy, driver_stub, image, con
 
 def test_ptx_and_fatbins_do_as_well(copy, driver_stub):
     text = compile_it(SOURCE, arch="compute_80").image
-    for data in (text, tc.nvrtc.compile(SOURCE, arch=["sm_80", "sm_90"]).image):
+    for data in (text, text + b"\0", tc.nvrtc.compile(SOURCE, arch=["sm_80", "sm_90"]).image):
         copy.with_name("k.cubin").write_bytes(data)
         mod = tc.load_module(copy)
         mod.run(cuda_array(driver_stub, 32), 5, 0, 0)
         mod.unload()
-    assert len(driver_stub.launches()) == 4
+    assert len(driver_stub.launches()) == 6
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_100", "compute_100"])

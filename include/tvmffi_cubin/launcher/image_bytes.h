@@ -111,7 +111,10 @@ __attribute__((noinline, cold)) inline const char* ImageProblem(const FileConten
     return IsInside(content, header, NumberAt<uint64_t>(content, 8)) ? nullptr : truncated;
   }
   const size_t head = content.size < kVersionIsAmong ? content.size : kVersionIsAmong;
-  const bool is_text = memchr(content.data, 0, content.size) == nullptr;
+  size_t length = content.size;
+  // NVRTC counts the zero at the end of PTX as part of it.
+  while (length > 0 && content.data[length - 1] == 0) --length;
+  const bool is_text = memchr(content.data, 0, length) == nullptr;
   if (is_text && memmem(content.data, head, ".version", 8) != nullptr) return nullptr;
   return "is no image: wanted a cubin, a fatbin or PTX";
 }
