@@ -109,7 +109,8 @@ class LazyModule:
         """List attributes, and the functions as far as they are known without making anything."""
         if self._module is not None:
             return sorted({*super().__dir__(), "module", *dir(self._module)})
-        return sorted({*super().__dir__(), "module", *(self._known or ())})
+        # Without `module`: completion looks up what it lists, Jedi's as well as the interpreter's.
+        return sorted({*super().__dir__(), *(self._known or ())})
 
     def __repr__(self) -> str:
         """The module, or that there is none yet."""

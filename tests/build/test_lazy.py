@@ -69,7 +69,7 @@ assert "'m', not used yet: k" in repr(mod)
 assert "k" in dir(mod) and list(mod) == ["k"] and mod._ipython_key_completions_() == ["k"]
 assert not hasattr(mod, "_repr_html_") and not hasattr(mod, "__len__")
 copy.copy(mod), pickle.dumps(mod)
-tc.lazy("m", generate=print, key=1)
+assert "module" not in dir(tc.lazy("m", generate=print, key=1))
 assert not mod.is_generated
 assert "tvm_ffi" not in sys.modules, "imported"
 assert not os.path.exists(os.environ["TVMFFI_CUBIN_CACHE_DIR"])
