@@ -176,6 +176,14 @@ def test_what_describe_writes_is_edited_and_built_again(driver_stub: DriverStub,
     assert "error: k.cubin: " in capsys.readouterr().err
 
 
+def test_a_field_that_is_not_known_is_told_of_what_fails_too(capsys):
+    Path("slip.json").write_text('{"saxpy": {"parms": "int n", "grid": "n", "block": 32}}')
+    assert main(["embed", "k.cubin", "-o", "libk.so", "--functions", "slip.json"]) == 1
+    warning, error = capsys.readouterr().err.splitlines()[:2]
+    assert "warning: functions.saxpy.launches[0].parms is no field" in warning
+    assert error.startswith("tvmffi-cubin: error: function 'saxpy'")
+
+
 def test_what_describe_is_not_to_write_is_told_and_nothing_is_written(here: Path, capsys):
     assert main(["embed", "k.cubin", "-o", "libk.so", *SAXPY]) == 0
     content, files = Path("libk.so").read_bytes(), sorted(here.iterdir())

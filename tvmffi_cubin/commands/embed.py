@@ -127,17 +127,20 @@ def _run(options: argparse.Namespace) -> int:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        made = embed_module(
-            options.images,
-            output=options.output,
-            name=options.name,
-            file=options.file,
-            functions=options.functions or (),
-            arch=None if options.arch is None else split(",".join(options.arch)),
-            ptx=options.ptx,
-        )
-    for warning in caught:
-        print(f"{options.parser.prog}: warning: {warning.message}", file=sys.stderr)
+        try:
+            made = embed_module(
+                options.images,
+                output=options.output,
+                name=options.name,
+                file=options.file,
+                functions=options.functions or (),
+                arch=None if options.arch is None else split(",".join(options.arch)),
+                ptx=options.ptx,
+            )
+        finally:
+            # A field that is not known may be why it fails.
+            for warning in caught:
+                print(f"{options.parser.prog}: warning: {warning.message}", file=sys.stderr)
     print(made)
     return 0
 
