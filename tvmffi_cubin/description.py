@@ -235,11 +235,17 @@ class Description(Described):
         write_output(Path(path), f"{text}\n".encode())
 
     def unknown(self) -> Iterator[str]:
-        """Yield what a module is made without: fields that are not known, by their place.
+        """Yield the places of fields that have no effect, because this version knows none such.
 
         Fields that begin with ``x_`` are their author's own, and left out.
         """
-        yield from unknown_fields(self.further, self.images)
+        for place, fields in self.carried().items():
+            names = (name for name in fields if not name.startswith("x_"))
+            yield from (f"{place}.{name}".removeprefix(".") for name in names)
+
+    def carried(self) -> dict[str, dict[str, Any]]:
+        """Return those fields and their author's own, by place: the module's manifest has them."""
+        return unknown_fields(self.further, self.images)
 
     def options(self) -> dict[str, Any]:
         """Return what `load_inline` takes beside the functions, images where it says their place.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from .arguments import file_name, identifier
@@ -137,18 +137,20 @@ def checked_further(further: object) -> dict[str, dict[str, Any]]:
 
 def unknown_fields(
     further: Mapping[str, Mapping[str, Any]], images: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
-    """Yield the places of fields that are neither known nor facts nor their author's own."""
+) -> dict[str, dict[str, Any]]:
+    """Return the fields that are neither known nor facts, by the place of their object."""
+    found = {
+        f"images.{name}": _without(image, (*PLACES, *_MAPPINGS, *_FACTS["image"]))
+        for name, image in images.items()
+    }
     for place, fields in further.items():
-        facts = _FACTS["function" if place else ""]
-        yield from _named(place, (x for x in fields if ".launches[" in place or x not in facts))
-    known = (*PLACES, *_MAPPINGS, *_FACTS["image"])
-    for name, image in images.items():
-        yield from _named(f"images.{name}", (x for x in image if x not in known))
+        facts = () if ".launches[" in place else _FACTS["function" if place else ""]
+        found[place] = _without(fields, facts)
+    return {place: fields for place, fields in found.items() if fields}
 
 
-def _named(place: str, names: Iterator[str]) -> Iterator[str]:
-    return (f"{place}.{name}".removeprefix(".") for name in names if not name.startswith("x_"))
+def _without(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
 
 
 def without_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,10 @@ class Described(Mapping[str, Any]):
         """Yield the places of what was said and is not known here."""
         raise NotImplementedError
 
+    def carried(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return fields that the module's manifest has as they are, by their object's place."""
+        raise NotImplementedError
+
     def options(self) -> Mapping[str, Any]:
         """Return what was said of the module beside its functions, by the options' names."""
         raise NotImplementedError
@@ -108,8 +112,8 @@ def _warn_of_unknown(described: Described) -> None:
         import warnings
 
         warnings.warn(
-            f"{place} is no field that this version of tvmffi_cubin knows: the module is made "
-            "without it (fields of one's own begin with x_)",
+            f"{place} is no field that this version of tvmffi_cubin knows: the module has it in "
+            "its manifest, and it has no effect (fields of one's own begin with x_)",
             stacklevel=_level_of_caller(),
         )
 

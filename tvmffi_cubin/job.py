@@ -23,6 +23,7 @@ from . import (
     preprocessor_flags,
     toolchain,
 )
+from .carried import carry
 from .dependencies import parse_depfile
 from .errors import ToolchainError
 from .exports import Exports
@@ -59,7 +60,7 @@ class Job:
 
     def manifest(self) -> dict[str, Any]:
         """Return what the shared object says of itself, as JSON values."""
-        return {
+        manifest = {
             "schema": SCHEMA,
             "name": self.request.name,
             "functions": {f.name: f.facts() for f in self.exports.functions},
@@ -75,6 +76,8 @@ class Job:
             "versions": self._versions(),
             **self._options(),
         }
+        carry(manifest, self.request.carried)
+        return manifest
 
     def _image_paths(self) -> dict[str, str]:
         return {name: os.fspath(x.file) for name, x in self.request.image_files.items()}

@@ -12,7 +12,7 @@ from . import pch
 from .arguments import file_name, flags, folders, strings, texts
 from .bound_params import ModuleParam, module_params
 from .embedding import DEVICE_IMAGE, embed_carried, named_images
-from .export import Export, read_functions
+from .export import Described, Export, read_functions
 from .given_image import GivenImage, read_libraries
 from .image_file import ImageFile, check_files, split
 from .key import Key
@@ -57,6 +57,7 @@ class Request:
     bound_params: tuple[ModuleParam, ...] = ()
     image_files: Mapping[str, ImageFile] = field(default_factory=dict)
     image_folder: str = ""
+    carried: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def needs_cuda(self) -> bool:
@@ -153,6 +154,7 @@ class Request:
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder])
+        key.add("carried", self.carried)
 
 
 def _may_be_device(source: Source) -> bool:
@@ -214,6 +216,7 @@ def make_request(
         output=f"{name}.so" if output is None else _output(output),
         files=files,
         use_pch=pch.is_wanted(use_pch),
+        carried=functions.carried() if isinstance(functions, Described) else {},
     )
     _check_sources(request)
     return request

@@ -27,6 +27,7 @@ GENERATORS = (
     "bound_params.py",
     "bound_text.py",
     "c_text.py",
+    "carried.py",
     "codegen.py",
     "condition.py",
     "constant.py",

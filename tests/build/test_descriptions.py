@@ -426,3 +426,27 @@ def test_the_tensor_of_a_map_is_declared_in_its_place(driver_stub: DriverStub):
         assert (made.address, made.dims, made.box) == (x.data_ptr, (8, 16), (8, 4))
     with pytest.raises(TypeError, match="of dtype float64, wanted float32"):
         mod.pointer(cuda_array(driver_stub, (16, 8), "float64"), s)
+
+
+def test_a_module_carries_what_its_description_says_beyond_what_is_known(built: tc.Module):
+    description = tc.Description.of(built)
+    values = description.to_json()
+    tiles = values["functions"]["tiles"]["launches"][0]
+    values["x_compiler"] = "frob 3.1"
+    values["functions"]["saxpy"]["x_from"] = {"line": 3}
+    values["functions"]["fill"]["instances"][1]["x_cost"] = 2
+    tiles["x_stage"] = [1, 2]
+    tiles["args"]["x"]["TensorMap"]["x_layout"] = "k"
+    values["images"]["kernels"]["x_flags"] = None
+    mod = tc.load_description(values, embed_cubin=built.cubins)
+    again = tc.Description.of(mod)
+    assert again.to_json() == tc.Description.read(values).to_json()
+    assert mod.manifest["x_compiler"] == "frob 3.1"
+    assert mod.path != built.path
+    # Facts are no such fields, and nothing replaces them.
+    whole = tc.Description.read(dict(mod.manifest))
+    assert told(tc.load_description(whole, embed_cubin=built.cubins)) == told(mod)
+    values["functions"]["saxpy"]["streams"] = 1
+    with pytest.warns(UserWarning, match=r"functions\.saxpy\.streams is no field .* no effect"):
+        unknown = tc.load_description(values, embed_cubin=built.cubins)
+    assert unknown.manifest["functions"]["saxpy"]["streams"] == 1

@@ -144,8 +144,8 @@ def test_a_file_in_full_names_its_images(driver_stub: DriverStub, here: Path, ca
     assert main(["embed", "-o", "libk.so", "--functions", "elsewhere/ops.toml"]) == 0
     assert capsys.readouterr().err == (
         "tvmffi-cubin embed: warning: functions.saxpy.launches[1].warps is no field that this "
-        "version of tvmffi_cubin knows: the module is made without it (fields of one's own begin "
-        "with x_)\n"
+        "version of tvmffi_cubin knows: the module has it in its manifest, and it has no effect "
+        "(fields of one's own begin with x_)\n"
     )
     mod = load("libk.so")
     x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8)
