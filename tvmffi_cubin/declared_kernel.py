@@ -72,7 +72,11 @@ def declared_kernel(
     )
     others = {name for x in launches if x is not launch for name in _NAME.findall(x.params or "")}
     least = _least(params, launch, others)
-    return KernelRef(image, kernel, wanted, params, opaque=True, least_params=least)
+    # As of images that are seen: a function's own name is the kernel's whole name.
+    by_part = launch.kernel is not None
+    return KernelRef(
+        image, kernel, wanted, params, opaque=True, least_params=least, by_part=by_part
+    )
 
 
 def _as_taken(param: Param, launch: Launch) -> Param:

@@ -54,6 +54,8 @@ class KernelRef:
     least_params : int or None
         Of a kernel in a file, which is seen only when it is loaded, how many of the declared
         parameters it has at least; None of one that is embedded.
+    by_part : bool
+        Whether the name of one in a file may be a part of its kernel's.
     """
 
     image: str
@@ -64,6 +66,7 @@ class KernelRef:
     archs: tuple[str, ...] = ()
     opaque: bool = False
     least_params: int | None = None
+    by_part: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -74,7 +77,7 @@ class KernelRef:
         declared = ""
         if self.least_params is not None:
             sizes = [param.size for param in self.kernel.params]
-            declared = f"{self.least_params} of {sizes}"
+            declared = f"{self.least_params} of {sizes}{', by part' if self.by_part else ''}"
         return self.image, self.kernel.name, declared
 
 

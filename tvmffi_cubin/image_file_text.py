@@ -34,7 +34,7 @@ def declared_text(kernels: Sequence[KernelRef]) -> str:
         lines += [
             f"constexpr uint32_t sizes_{number}[] = {{{sizes}}};",
             f"constexpr DeclaredParams declared_{number} = {{sizes_{number}, {count}, "
-            f"{ref.least_params}}};",
+            f"{ref.least_params}, {'true' if ref.by_part else 'false'}}};",
         ]
     return "".join(f"{line}\n" for line in lines)
 

@@ -65,6 +65,7 @@ FUNCTIONS = {
 MISTAKES = {
     "some": Launch(kernel="main_kernel", params="float* x, int n", **ONE),
     "none": Launch(kernel="absent", params="float* x", **ONE),
+    "post": Launch(params="float* x", **ONE),
     "fewer": Launch(kernel="long_post_name", params="float* x, int n", **ONE),
     "more": Launch(kernel="kernel_main_kernel_0", params="float* x", **ONE),
     "wider": Launch(kernel="kernel_main_kernel_0", params="float* x, int64_t n", **ONE),
@@ -156,6 +157,7 @@ def test_what_a_module_says_of_a_file(loaded, copy):
             r"2 kernels have main_kernel in their names: kernel_main_kernel_\d, kernel_main_k",
         ),
         ("none", r"has no kernel absent, nor one with that in its name; it has \w+, \w+, "),
+        ("post", r"has no kernel post: name it, or a part of it, in .*kernel=\.\.\.\); it has "),
         ("fewer", r"long_post_name .* has no more than 1 parameters, and 2 are declared"),
         ("more", r"kernel_main_kernel_0 .* has more than 1 parameters, and 1 are declared"),
         ("wider", r"parameter 2 of .* has 4 bytes, and one of 8 is declared"),

@@ -47,7 +47,7 @@ inline bool IsNumbered(const char* name, const char* base) {
 /*! \brief The kernels of an image, with names that are the driver's. */
 struct KernelTable {
   CUkernel* kernels = nullptr;
-  const char** names = nullptr;  // null where the driver does not tell one
+  const char** names = nullptr;
   unsigned count = 0;
 
   KernelTable() = default;
@@ -96,10 +96,11 @@ __attribute__((noinline, cold)) inline Status FailPattern(const EmbeddedKernel& 
                                                           const NameList& all) {
   const FilePath path = PathOf(kernel.image->file);
   if (found.count == 0) {
-    return Raised(Fail("LaunchError",
-                       "the image %s, %.500s, has no kernel %s, nor one with that in its name; it "
-                       "has %s",
+    return Raised(Fail("LaunchError", "the image %s, %.500s, has no kernel %s%s; it has %s",
                        kernel.image->name, path.chars, kernel.symbol,
+                       kernel.declared->by_part
+                           ? ", nor one with that in its name"
+                           : ": name it, or a part of it, in Launch(kernel=...)",
                        all.count > 0 ? all.chars : "none"));
   }
   return Raised(Fail("LaunchError",
@@ -124,7 +125,7 @@ __attribute__((noinline, cold)) inline Status FindByPattern(const EmbeddedKernel
   for (unsigned i = 0; i < table.count; ++i) {
     const char* const name = table.names[i];
     all.Add(name);
-    if (!table.Matches(i, kernel.symbol)) continue;
+    if (!kernel.declared->by_part || !table.Matches(i, kernel.symbol)) continue;
     const bool is_variant = IsVariant(name, kernel.symbol);
     (is_variant ? variants : bases).Add(name);
     (is_variant ? variant : base) = table.kernels[i];

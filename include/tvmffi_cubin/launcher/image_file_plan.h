@@ -26,6 +26,7 @@ struct DeclaredParams {
   const uint32_t* sizes;  // in bytes
   int32_t most;           // of them are passed
   int32_t least;          // of them are the kernel's; the rest may be for expressions alone
+  bool by_part;           // whether the kernel's name may be a part of that in the file
 };
 
 /*!

@@ -18,9 +18,9 @@ EmbeddedImage image_tiles = {facts_tiles, "tiles", {}, {}, &file_tiles};
 EmbeddedImage* const images[] = {&image_kernels, &image_tiles};
 
 constexpr uint32_t sizes_0[] = {8u, 4u, 128u, 8u};
-constexpr DeclaredParams declared_0 = {sizes_0, 4, 3};
+constexpr DeclaredParams declared_0 = {sizes_0, 4, 3, true};
 constexpr uint32_t sizes_1[] = {4u, 8u};
-constexpr DeclaredParams declared_1 = {sizes_1, 2, 0};
+constexpr DeclaredParams declared_1 = {sizes_1, 2, 0, true};
 EmbeddedKernel kernels[] = {
     {&image_tiles, "main", "main", nullptr, {0u}, 1024u, {0, 0, 0}, false, {}, nullptr, &declared_0},
     {&image_tiles, "main", "main", nullptr, {0u}, 1024u, {0, 0, 0}, false, {}, nullptr, &declared_1},
