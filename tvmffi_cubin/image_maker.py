@@ -181,4 +181,6 @@ def _place(data: bytes, staging: Path, path: str) -> None:
     except OSError:
         # Not every file system has links; who holds the lock is alone but for strangers.
         os.replace(made, path)
-    fsync_path(os.path.dirname(path))
+    # It is there now; a folder that may not be read cannot be flushed.
+    with contextlib.suppress(OSError):
+        fsync_path(os.path.dirname(path))
