@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -413,6 +414,25 @@ def test_a_compiler_that_launches_what_it_is_to_make_is_an_error(copy, driver_st
     mod = tc.load_module(copy, generate={"kernels": lambda: mod.small(x)})
     with pytest.raises(RuntimeError, match="launches a kernel of the image that it is to make"):
         mod.run(x, 5, 0, 0)
+
+
+def test_a_compiler_that_leaves_another_device_current_changes_no_launch(copy, driver_stub, image):
+    context = ctypes.c_void_p()
+    driver_stub.call("cuInit", 0)
+    driver_stub.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 1)
+
+    def make() -> bytes:
+        driver_stub.call("cuCtxSetCurrent", context)
+        return image
+
+    mod = tc.load_module(copy, generate={"kernels": make})
+    mod.paired(cuda_array(driver_stub, 32))
+    mod.unload()
+    copy.with_name("k.cubin").unlink()
+    with driver_stub.current_device(0):
+        mod.paired(cuda_array(driver_stub, 32))
+    assert [launch.device for launch in driver_stub.launches()] == [0, 0]
+    driver_stub.call("cuDevicePrimaryCtxRelease_v2", 1)
 
 
 def test_unloading_does_not_wait_for_a_compiler(copy, driver_stub, image):

@@ -48,7 +48,10 @@ inline FilePath PathOf(ImageFile* file) {
 }
 
 /*! \brief Has the file made; returns 0, or -1 with an error raised. */
-inline int CallMaker(TVMFFIObject* maker, const char* name, const char* path) {
+inline int CallMaker(const Driver* driver, TVMFFIObject* maker, const char* name,
+                     const char* path) {
+  CUcontext before = nullptr, after = nullptr;
+  driver->cuCtxGetCurrent(&before);
   TVMFFIAny args[2], result;
   memset(args, 0, sizeof(args));
   memset(&result, 0, sizeof(result));
@@ -60,6 +63,11 @@ inline int CallMaker(TVMFFIObject* maker, const char* name, const char* path) {
   const int code = TVMFFIFunctionCall(maker, args, 2, &result);
   if (code == 0 && result.type_index >= kTVMFFIStaticObjectBegin) {
     TVMFFIObjectDecRef(result.v_obj);
+  }
+  // It may have made another device current, and the launch goes to the one that is.
+  if (driver->cuCtxGetCurrent(&after) == CUDA_SUCCESS && after != before && before != nullptr) {
+    if (after != nullptr) driver->cuCtxPopCurrent(&after);
+    driver->cuCtxPushCurrent(before);
   }
   return code;
 }
@@ -109,7 +117,7 @@ __attribute__((noinline, cold)) inline Status LoadImageFile(const Driver* driver
                          image->name, path.chars, image->name));
     }
     __atomic_fetch_add(&file->makers, 1, __ATOMIC_SEQ_CST);
-    const int code = CallMaker(maker, image->name, path.chars);
+    const int code = CallMaker(driver, maker, image->name, path.chars);
     __atomic_fetch_sub(&file->makers, 1, __ATOMIC_SEQ_CST);
     TVMFFIObjectDecRef(maker);
     if (code != 0) return Raised(code);
