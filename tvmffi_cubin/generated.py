@@ -92,11 +92,18 @@ def _is_launched(value: object) -> bool:
 def _described(what: str, description: Any) -> Generated:
     """Take a description's images, wherever it has them."""
     from .described_images import described_images
+    from .image_file import ImageFile
 
     folder = os.path.dirname(description.path)
     given = described_images(description.images, None, folder=folder)
     if not given:
         raise ValueError(f"{what} is a description without images: have it say where they are")
+    for name, x in given.items():
+        if isinstance(x, ImageFile):
+            raise ValueError(
+                f"{what}: image {name!r} is to lie in a file beside a shared object, and a lazy "
+                'module has its own in the cache: say "path" instead of "file"'
+            )
     images = {name: _image(f"{what}: image {name!r}", x) for name, x in given.items()}
     places = ("path", "base64")
     facts = {

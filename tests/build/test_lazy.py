@@ -278,6 +278,9 @@ def test_a_compiler_may_leave_a_description_with_its_image(cache, driver_stub, i
         assert mod.fill.__doc__.endswith("Fills.")
         assert [*mod.cubins] == ["tiles"]
     assert len(driver_stub.launches()) == 2
+    document["images"] = {"tiles": {"file": "k.cubin"}}
+    with pytest.raises(ValueError, match="'tiles' is to lie in a file .*: say \"path\" instead"):
+        made(generate, key="other", functions=None).prepare()
     document["images"] = {}
     with pytest.raises(ValueError, match="is a description without images"):
         made(generate, key="other", functions=None).prepare()
