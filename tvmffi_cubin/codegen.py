@@ -180,7 +180,8 @@ def _kernel_row(ref: KernelRef, number: int) -> str:
         c_string(ref.display),
         arches,
         f"{{{allowed}u}}",
-        f"{_max_threads(ref.kernel)}u",
+        # Of one in a file it is read when it is loaded, which is before the function launches any.
+        f"{_max_threads(ref.kernel) if ref.least_params is None else 0}u",
         f"{{{cluster}}}",
         "true" if ref.kernel.grid_in_clusters else "false",
         *([] if ref.least_params is None else ["{}", "nullptr", f"&declared_{number}"]),

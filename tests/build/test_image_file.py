@@ -227,7 +227,7 @@ def test_ptx_and_fatbins_do_as_well(copy, driver_stub):
 @pytest.mark.parametrize("arch", ["sm_80", "sm_100", "compute_100"])
 def test_an_image_for_another_architecture_names_the_one_that_is_wanted(copy, driver_stub, arch):
     copy.with_name("k.cubin").write_bytes(compile_it(SOURCE, arch=arch).image)
-    message = "1 of 2: the image kernels is for another architecture, device 0 is sm_90: compile it"
+    message = "of 2: the image kernels is for another architecture, device 0 is sm_90: compile it"
     with pytest.raises(tc.LaunchError, match=message):
         tc.load_module(copy).run(cuda_array(driver_stub, 32), 5, 0, 0)
 
@@ -365,6 +365,23 @@ def test_a_file_that_turns_up_meanwhile_is_used_and_not_replaced(copy, driver_st
 
     tc.load_module(copy, generate={"kernels": make}).preload()
     assert copy.with_name("k.cubin").read_bytes() == other
+
+
+def test_nothing_is_launched_where_a_later_image_cannot_be_made(tmp_path, driver_stub, image):
+    images = {name: ImageFile(f"{name}.cubin") for name in "ab"}
+    launch = {"kernel": "kernel_main_kernel_0", "params": "float* x, int n", **ONE}
+    functions = {"both": [Launch(image=name, **launch) for name in "ab"]}
+    mod = tc.load_inline("k", functions=functions, embed_cubin=images, build_directory=tmp_path)
+    (tmp_path / "a.cubin").write_bytes(image)
+    (tmp_path / "b.cubin").write_bytes(image)
+    mod.both(cuda_array(driver_stub, 32), 5)
+    mod.unload()
+    driver_stub.reset()
+    (tmp_path / "b.cubin").unlink()
+    for _ in range(2):
+        with pytest.raises(tc.LaunchError, match="b.cubin is missing"):
+            mod.both(cuda_array(driver_stub, 32), 5)
+    assert driver_stub.launches() == []
 
 
 def test_a_link_to_a_file_that_is_missing_has_that_file_made(copy, driver_stub, image):

@@ -73,7 +73,7 @@ struct EmbeddedKernel {
   const char* display;     // as people write it
   const char* arches;      // those of the image's that have it; null: all
   DynamicSmemLimits smem;  // `everywhere` is filled in by the generator
-  uint32_t max_threads;    // of a block, as many as every device lets it have
+  uint32_t max_threads;    // of a block, as many as every device lets it have; 0: not known yet
   uint32_t cluster[3];     // what the kernel itself fixes; zeros where it fixes none
   bool grid_in_clusters;   // the driver counts its grid in those, .blocksareclusters in PTX
   ClusterLimits clusters{};

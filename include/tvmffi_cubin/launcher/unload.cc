@@ -40,6 +40,9 @@ static void ForgetKernels(EmbeddedKernel* kernels, int num_kernels) {
     __atomic_store_n(&kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
     kernels[i].smem.Reset();
     kernels[i].clusters.Reset();
+    if (kernels[i].declared != nullptr) {
+      __atomic_store_n(&kernels[i].max_threads, 0u, __ATOMIC_RELAXED);
+    }
   }
 }
 

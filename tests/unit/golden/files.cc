@@ -22,8 +22,8 @@ constexpr DeclaredParams declared_0 = {sizes_0, 4, 3, true};
 constexpr uint32_t sizes_1[] = {4u, 8u};
 constexpr DeclaredParams declared_1 = {sizes_1, 2, 0, true};
 EmbeddedKernel kernels[] = {
-    {&image_tiles, "main", "main", nullptr, {0u}, 1024u, {0, 0, 0}, false, {}, nullptr, &declared_0},
-    {&image_tiles, "main", "main", nullptr, {0u}, 1024u, {0, 0, 0}, false, {}, nullptr, &declared_1},
+    {&image_tiles, "main", "main", nullptr, {0u}, 0u, {0, 0, 0}, false, {}, nullptr, &declared_0},
+    {&image_tiles, "main", "main", nullptr, {0u}, 0u, {0, 0, 0}, false, {}, nullptr, &declared_1},
     {&image_kernels, "saxpy", "saxpy", nullptr, {49152u}, 1024u, {0, 0, 0}, false},
 };
 
