@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from .figures import plain
@@ -17,8 +18,15 @@ _MOST_DIGITS = 300
 _MOST_BITS = 1000
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes, *, tagged: bool = True) -> Any:
     """Return the values of a JSON text in UTF-8.
+
+    Parameters
+    ----------
+    data : bytes
+        The text.
+    tagged : bool
+        Whether the form has ``{"Float": "nan"}``, for a remedy.
 
     Raises
     ------
@@ -30,8 +38,8 @@ def parse_json(data: bytes) -> Any:
         return json.loads(
             data.decode("utf-8-sig"),
             object_pairs_hook=_object,
-            parse_constant=_refuse_constant,
-            parse_float=_float,
+            parse_constant=partial(_refuse_constant, tagged=tagged),
+            parse_float=partial(_float, tagged=tagged),
             parse_int=_int,
         )
     except RecursionError:
@@ -107,15 +115,17 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(text: str) -> NoReturn:
+def _refuse_constant(text: str, *, tagged: bool) -> NoReturn:
     word = {"NaN": "nan", "Infinity": "inf"}.get(text, "-inf")
-    raise ValueError(f'{text} is no JSON: write {{"Float": "{word}"}}')
+    remedy = f': write {{"Float": "{word}"}}' if tagged else ""
+    raise ValueError(f"{text} is no JSON{remedy}")
 
 
-def _float(text: str) -> float:
+def _float(text: str, *, tagged: bool) -> float:
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f'{text[:40]} is beyond a float64: write {{"Float": "inf"}} for infinity')
+        remedy = ': write {"Float": "inf"} for infinity' if tagged else ""
+        raise ValueError(f"{text[:40]} is beyond a float64{remedy}")
     return value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ from .function_info import FunctionInfo
 from .layouts import COOPERATIVE, PDL, Layout, flags_as_tags, tags_and_flags
 from .tags import DYNAMIC_SMEM, read_tags
 
-__all__ = ["FUNCTIONS", "JsonTable", "parse_json", "read_mapping", "written_functions"]
+__all__ = ["FUNCTIONS", "JsonTable", "read_mapping", "written_functions"]
 
 FUNCTIONS = "func_info"
 """The field that has the functions."""
@@ -32,38 +31,6 @@ class JsonTable(NamedTuple):
     functions: list[FunctionInfo]
     layout: str
     extra: dict[str, Any]
-
-
-def parse_json(text: str | bytes) -> Any:
-    """Return what JSON text says.
-
-    Raises
-    ------
-    ValueError
-        It is no JSON, or has a name twice.
-    """
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"it is neither UTF-8 text nor a table's bytes: {error}") from None
-    try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse_constant)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"it has {name[:80]!r} twice in one object")
-        found[name] = value
-    return found
-
-
-def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
 
 
 def read_mapping(data: Mapping[str, Any]) -> JsonTable:

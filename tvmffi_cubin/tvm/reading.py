@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..document import parse_json
 from .binary_form import RawTable, best_reading, made_functions, read_raw
 from .byte_reader import ByteReader
 from .function_table import FunctionTable
-from .json_form import FUNCTIONS, parse_json, read_mapping
+from .json_form import FUNCTIONS, read_mapping
 from .layouts import Layout
 
 __all__ = ["found_table", "made_table", "read_table"]
@@ -66,7 +67,7 @@ def found_table(name: str, content: bytes) -> FunctionTable | None:
 
 def _is_table(content: bytes) -> bool:
     try:
-        data = parse_json(content)
+        data = _parsed(content)
     except ValueError:
         return False
     rows = data.get(FUNCTIONS, data) if isinstance(data, Mapping) else {}
@@ -75,12 +76,22 @@ def _is_table(content: bytes) -> bool:
     return all(isinstance(row, Mapping) and "arg_types" in row for row in rows.values())
 
 
+def _parsed(data: str | bytes) -> Any:
+    """Return what JSON text says; raises ValueError."""
+    if isinstance(data, str):
+        data = data.encode(errors="surrogatepass")
+    try:
+        return parse_json(data, tagged=False)
+    except ValueError as error:
+        raise ValueError(f"it is no table's bytes, and {error}") from None
+
+
 def _named(label: str, data: str | bytes) -> FunctionTable:
     try:
         # A count of functions, which is less than 2^56, has zeros where no text has any.
         if isinstance(data, bytes) and b"\0" in data[:8]:
             return made_table(best_reading(data, _read_whole)[0])
-        parsed = parse_json(data)
+        parsed = _parsed(data)
         if not isinstance(parsed, Mapping):
             raise TypeError(f"wanted an object with 'func_info', got {type(parsed).__name__}")
         return _from_mapping(parsed)
