@@ -11,7 +11,7 @@ from .cxx_type import Param, parse_params
 from .function import KernelRef
 from .launch import Launch
 from .launch_json import launch_value
-from .map_binding import MAP, mapped_tensor
+from .map_binding import MAP, is_for_map
 
 __all__ = ["declared_kernel"]
 
@@ -47,7 +47,7 @@ def declared_kernel(
         declared = parse_params(launch.params)
     except ValueError as error:
         raise ValueError(f"{where}: params: {error}") from None
-    params = tuple(_as_taken(param, launch) for param in declared)
+    params = tuple(Param(p.name, MAP) if is_for_map(launch, p) else p for p in declared)
     for param in params:
         if param.type.size is None:
             raise ValueError(
@@ -77,12 +77,6 @@ def declared_kernel(
     return KernelRef(
         image, kernel, wanted, params, opaque=True, least_params=least, by_part=by_part
     )
-
-
-def _as_taken(param: Param, launch: Launch) -> Param:
-    """Return a parameter as the kernel takes it: a tensor may be declared for its map."""
-    is_tensor = param.type.kind == "pointer" and mapped_tensor(launch, param.name) == param.name
-    return Param(param.name, MAP) if is_tensor else param
 
 
 def _least(params: tuple[Param, ...], launch: Launch, others: Set[str]) -> int:

@@ -9,7 +9,7 @@ from .cxx_type import Param, parse_params
 from .exported import contradicts
 from .function import KernelRef
 from .launch import Launch
-from .map_binding import MAP, mapped_tensor
+from .map_binding import MAP, is_for_map
 from .trailing import declared_with, own_count, with_declared
 
 __all__ = ["declared_params", "kernel_params"]
@@ -45,7 +45,7 @@ def kernel_params(
         if all(p.name in by_name for p in needed):
             given = (by_name.get(p.name, p) for p in ref.params)
             params = tuple(
-                p if _is_tensor(launch, x) else x for p, x in zip(ref.params, given, strict=True)
+                p if is_for_map(launch, x) else x for p, x in zip(ref.params, given, strict=True)
             )
             return _checked(where, params, ref)
     left_out = [name for name in launch.args if name not in by_name]
@@ -57,15 +57,10 @@ def kernel_params(
         )
     slots = zip(declared, ref.kernel.params, strict=False)
     params = tuple(
-        Param(p.name, MAP) if slot.size == MAP.size and _is_tensor(launch, p) else p
+        Param(p.name, MAP) if slot.size == MAP.size and is_for_map(launch, p) else p
         for p, slot in slots
     )
     return _checked(where, params, ref, left_out)
-
-
-def _is_tensor(launch: Launch, param: Param) -> bool:
-    """Whether, under the name of a map, its tensor is declared."""
-    return param.type.kind == "pointer" and mapped_tensor(launch, param.name) == param.name
 
 
 def declared_params(where: str, text: str) -> tuple[Param, ...]:

@@ -235,7 +235,7 @@ def lazy(
     name = file_name("name", name)
     if options.get("embed_cubin") is not None:
         raise TypeError("lazy() takes no embed_cubin: the images are those that generate returns")
-    digest = lazy_key(file_name("name", name), key, options.get("arch"))
+    digest = lazy_key(name, key, options.get("arch"))
     given = {k: v for k, v in options.items() if v is not None}
     if cuda_sources is not None:
         given["cuda_sources"] = cuda_sources

@@ -12,7 +12,7 @@ from .launch import Launch
 from .scope import Scope
 from .tensor_map import TensorMap
 
-__all__ = ["MAP", "MAPPED_TENSOR", "bind_map", "mapped_tensor"]
+__all__ = ["MAP", "MAPPED_TENSOR", "bind_map", "is_for_map", "mapped_tensor"]
 
 MAPPED_TENSOR = parse_type("void*")
 """What an exported tensor is declared as that a kernel takes by its map alone."""
@@ -35,6 +35,11 @@ def mapped_tensor(launch: Launch, name: str) -> str | None:
         tree = expr.parse(other)
         tensor = tree.name if isinstance(tree, expr.Name) else tensor
     return tensor
+
+
+def is_for_map(launch: Launch, param: Param) -> bool:
+    """Whether a tensor is declared under the name of a kernel parameter that takes its map."""
+    return param.type.kind == "pointer" and mapped_tensor(launch, param.name) == param.name
 
 
 def bind_map(launch: Launch, scope: Scope, name: str, type_: CxxType, size: int) -> Mapped:
