@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .atomic import temporary_name
 from .errors import CacheError
 from .folder import HEADERS
+from .lock import builder_lock
 from .workplace import is_claimed
 
 __all__ = ["Removed", "clear"]
@@ -20,8 +21,8 @@ __all__ = ["Removed", "clear"]
 _FILES = {
     "deps": re.compile(r"[0-9a-f]{32,}\.json\Z"),
     "identity": re.compile(r"[0-9a-f]{32,}\.json\Z"),
-    "locks": re.compile(r"[0-9a-f]{32,}\.lock\Z"),
 }
+_LOCKS = {"locks": re.compile(r"[0-9a-f]{32,}\.lock\Z")}
 _ENTRY_GROUP = re.compile(r"[0-9a-f]{2}\Z")
 _ENTRY = re.compile(r"[0-9a-f]{32,}\Z")
 _TEMPORARY = re.compile(r"(\d+)-[0-9a-f]{16}\Z")
@@ -61,7 +62,8 @@ def clear(folder: str) -> Removed:
 
 
 def _clear(folder: str) -> Removed:
-    size = sum(_remove_file(path) for path in _own_files(folder))
+    size = sum(_remove_lock(path) for path in _own_files(folder, _LOCKS))
+    size += sum(_remove_file(path) for path in _own_files(folder, _FILES))
     entries = 0
     for path in _own_entries(folder):
         entries += 1
@@ -70,8 +72,8 @@ def _clear(folder: str) -> Removed:
     return Removed(entries, size)
 
 
-def _own_files(folder: str) -> Iterator[str]:
-    for name, pattern in _FILES.items():
+def _own_files(folder: str, patterns: Mapping[str, re.Pattern[str]]) -> Iterator[str]:
+    for name, pattern in patterns.items():
         for entry in _scan(os.path.join(folder, name)):
             if pattern.match(entry.name) and entry.is_file(follow_symlinks=False):
                 yield entry.path
@@ -112,6 +114,15 @@ def _is_alive(process: int) -> bool:
     except (PermissionError, OverflowError):
         return True
     return True
+
+
+def _remove_lock(path: str) -> int:
+    with contextlib.suppress(FileNotFoundError):
+        size = os.lstat(path).st_size
+        # Who holds one removes it; another's stays.
+        with builder_lock(path, patience=0) as held:
+            return size if held else 0
+    return 0
 
 
 def _remove_file(path: str) -> int:

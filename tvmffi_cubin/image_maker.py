@@ -126,9 +126,6 @@ def _make_once(generate: Callable[..., Any], name: str, path: str) -> None:
                     _place(image, staging, path)
                 except OSError as error:
                     raise _unwritable(name, path, error) from error
-        # Who has waited finds the file, and nobody else needs the lock any more.
-        with contextlib.suppress(OSError):
-            os.unlink(lock)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from math import isinf
 
-__all__ = ["builder_lock"]
+__all__ = ["builder_lock", "is_at"]
 
 _FIRST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.05
@@ -20,10 +20,14 @@ _TOLD = ((1.0, logging.INFO), (10.0, logging.WARNING))
 
 _MOST_NAME = 200
 
+# How many lock files of one name others may remove, one after the other, before it is given up:
+# some file systems give a file a new number whenever it is asked for.
+_MOST_FILES = 1000
+
 _logger = logging.getLogger("tvmffi_cubin")
 
-# The descriptors whose locks this process holds. A forked child has them, too, and would keep what
-# they lock for ever where its parent is killed.
+# The descriptors whose locks this process holds or waits for. A forked child has them, too, and
+# would keep what they lock for ever where its parent is killed.
 _held: set[int] = set()
 
 
@@ -48,8 +52,8 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
     Parameters
     ----------
     path : str
-        The lock file. It is created with its folder, and stays: to remove it would let two
-        builders lock two files of one name.
+        The lock file. It is created with its folder; who has held it removes it, and one that a
+        killed process has left is removed by who holds it next.
     patience : float
         How long to wait for another builder, in seconds; infinite: as long as that lives.
     name : str
@@ -60,22 +64,58 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
     bool
         Whether the lock is held.
     """
-    descriptor = _open(path)
-    if descriptor >= 0:
-        _held.add(descriptor)
+    owner = os.getpid()
+    descriptor = _acquire(path, patience)
     try:
-        held = descriptor >= 0 and _acquire(descriptor, patience)
-        if held:
+        if descriptor >= 0:
             _write_holder(descriptor, name)
-        yield held
+        yield descriptor >= 0
     finally:
         # Of a forked child that leaves this block as well, the lock is its parent's.
-        if descriptor in _held:
-            _held.discard(descriptor)
-            # For children that were not forked by Python as well, which have the same lock.
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_UN)
-            os.close(descriptor)
+        if descriptor >= 0 and os.getpid() == owner:
+            # Before it is unlocked: after that it may be another's.
+            if is_at(descriptor, path):
+                _unlink(path)
+            _release(descriptor)
+
+
+def is_at(descriptor: int, path: str) -> bool:
+    """Whether a path still leads to the file, or folder, that was opened there."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except OSError:
+        return False
+
+
+def _acquire(path: str, patience: float) -> int:
+    """Return the descriptor of the locked file; -1 where it is not to be had."""
+    waiting = _Waiting(patience)
+    for _ in range(_MOST_FILES):
+        descriptor = _open(path)
+        if descriptor < 0:
+            return -1
+        _held.add(descriptor)
+        is_kept = False
+        try:
+            is_locked = _lock(descriptor, path, waiting)
+            # Who held it before has removed it: to lock a file that nobody finds excludes nobody.
+            is_kept = is_locked and is_at(descriptor, path)
+        finally:
+            if not is_kept:
+                _release(descriptor)
+        if is_kept:
+            return descriptor
+        if not is_locked:
+            return -1
+    return -1
+
+
+def _release(descriptor: int) -> None:
+    _held.discard(descriptor)
+    # For children that were not forked by Python as well, which have the same lock.
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
 def _open(path: str) -> int:
@@ -90,28 +130,46 @@ def _open(path: str) -> int:
         return -1
 
 
-def _acquire(descriptor: int, patience: float) -> bool:
-    began = time.monotonic()
-    deadline = began + patience
-    pause = _FIRST_PAUSE
-    told = 0
+class _Waiting:
+    """How long one has waited for a lock, however many files it was meanwhile."""
+
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
+        self.began = time.monotonic()
+        self.pause = _FIRST_PAUSE
+        self.told = 0
+
+    def goes_on(self, descriptor: int) -> bool:
+        """Sleep; False where patience has ended before."""
+        waited = time.monotonic() - self.began
+        if self.told < len(_TOLD) and waited >= _TOLD[self.told][0]:
+            _tell(_TOLD[self.told][1], descriptor, self.patience)
+            self.told += 1
+        if waited >= self.patience:
+            return False
+        time.sleep(self.pause)
+        self.pause = min(2 * self.pause, _LONGEST_PAUSE)
+        return True
+
+
+def _lock(descriptor: int, path: str, waiting: _Waiting) -> bool:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            now = time.monotonic()
-            if told < len(_TOLD) and now - began >= _TOLD[told][0]:
-                _tell(_TOLD[told][1], descriptor, patience)
-                told += 1
-            if now >= deadline:
+            if not waiting.goes_on(descriptor):
                 return False
         except OSError:
             # Some network file systems have no locks.
+            _unlink(path)
             return False
         else:
             return True
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def _write_holder(descriptor: int, name: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import private_folder
 from .atomic import temporary_name
+from .lock import is_at
 
 __all__ = ["Hold", "has_room", "trim"]
 
@@ -46,7 +47,7 @@ class Hold:
         # How `trim` knows which was used last.
         with contextlib.suppress(OSError):
             os.utime(path)
-        if _is_at(descriptor, path):
+        if is_at(descriptor, path):
             return Hold(path, descriptor)
         os.close(descriptor)
         return None
@@ -113,10 +114,3 @@ def _remove(path: str) -> None:
     with contextlib.suppress(OSError):
         os.rename(path, grave)
         private_folder.remove(grave)
-
-
-def _is_at(descriptor: int, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except OSError:
-        return False

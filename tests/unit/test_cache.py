@@ -44,7 +44,6 @@ def test_the_layout_is_as_documented(cache):
         f"entries/{key[:2]}/{key}/vec.so",
         f"entries/{key[:2]}/{key}/vec.cc",
         f"entries/{key[:2]}/{key}/manifest.json",
-        f"locks/{BASE}.lock",
     }
     assert list((cache.root / "tmp").iterdir()) == []
 

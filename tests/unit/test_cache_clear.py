@@ -11,6 +11,7 @@ import pytest
 
 from tvmffi_cubin.cache_clear import Removed, clear
 from tvmffi_cubin.errors import CacheError
+from tvmffi_cubin.lock import builder_lock
 
 KEY = "0123456789abcdef" * 4
 
@@ -99,3 +100,11 @@ def test_precompiled_headers_go_too(tmp_path: Path):
     entry = published(tmp_path / "headers")
     assert clear(str(tmp_path)) == Removed(1, 5 + 3)
     assert not entry.exists()
+
+
+def test_the_lock_of_a_builder_stays(tmp_path: Path):
+    path = tmp_path / "locks" / f"{KEY}.lock"
+    with builder_lock(str(path), patience=0):
+        clear(str(tmp_path))
+        assert path.exists()
+    assert not path.exists()

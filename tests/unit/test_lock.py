@@ -1,0 +1,148 @@
+"""The lock of one builder: who has held it removes its file, and it excludes all the same."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+import random
+import signal
+import struct
+import time
+from pathlib import Path
+
+import pytest
+from processes import in_fork
+
+from tvmffi_cubin import lock
+from tvmffi_cubin.lock import builder_lock
+
+WORKERS, ROUNDS, KILLED = 12, 60, 4
+
+
+def at(folder: Path) -> str:
+    return str(folder / "locks" / "x.lock")
+
+
+def left(folder: Path) -> list[str]:
+    return [path.name for path in (folder / "locks").iterdir()]
+
+
+def test_who_has_held_it_leaves_no_file(tmp_path):
+    with builder_lock(at(tmp_path), patience=0) as held:
+        assert held
+        assert left(tmp_path) == ["x.lock"]
+    assert left(tmp_path) == []
+
+
+def test_nor_does_a_builder_that_fails(tmp_path):
+    with pytest.raises(KeyError), builder_lock(at(tmp_path), patience=0):
+        raise KeyError
+    assert left(tmp_path) == []
+
+
+def test_who_gives_up_leaves_the_file_of_the_one_that_builds(tmp_path):
+    with builder_lock(at(tmp_path), patience=0):
+        with builder_lock(at(tmp_path), patience=0) as second:
+            assert not second
+        assert left(tmp_path) == ["x.lock"]
+        with builder_lock(at(tmp_path), patience=0) as third:
+            assert not third
+
+
+def test_what_a_killed_builder_left_goes_with_the_next(tmp_path):
+    def die():
+        with builder_lock(at(tmp_path), patience=0):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(EOFError):
+        in_fork(die)
+    assert left(tmp_path) == ["x.lock"]
+    with builder_lock(at(tmp_path), patience=0) as held:
+        assert held
+    assert left(tmp_path) == []
+
+
+def test_a_forked_child_that_leaves_the_block_lets_go_of_nothing(tmp_path):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(builder_lock(at(tmp_path), patience=0))
+        in_fork(stack.close)
+        assert left(tmp_path) == ["x.lock"]
+        with builder_lock(at(tmp_path), patience=0) as held:
+            assert not held
+
+
+def test_another_file_in_its_place_is_not_removed(tmp_path):
+    path = Path(at(tmp_path))
+    with builder_lock(str(path), patience=0):
+        path.unlink()  # by hand
+        path.write_text("another's")
+    assert path.read_text() == "another's"
+
+
+def test_files_that_never_stay_the_same_hang_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "is_at", lambda descriptor, path: False)
+    with builder_lock(at(tmp_path), patience=float("inf")) as held:
+        assert not held
+
+
+def test_without_locks_one_goes_on_and_leaves_nothing(tmp_path, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with builder_lock(at(tmp_path), patience=float("inf")) as held:
+        assert not held
+    assert left(tmp_path) == []
+
+
+# Many at once: shared memory has a counter that no two may change at once, who does so now, and
+# how often each worker has.
+
+
+def count_up(path: str, board: mmap.mmap, number: int) -> None:
+    for _ in range(ROUNDS):
+        with builder_lock(path, patience=float("inf")) as held:
+            assert held
+            (value,) = struct.unpack_from("q", board, 0)
+            struct.pack_into("q", board, 8, number)
+            time.sleep(random.random() * 2e-4)
+            assert struct.unpack_from("q", board, 8) == (number,)
+            struct.pack_into("q", board, 0, value + 1)
+        (own,) = struct.unpack_from("q", board, 8 * number)
+        struct.pack_into("q", board, 8 * number, own + 1)
+
+
+def start(path: str, board: mmap.mmap, number: int) -> int:
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            count_up(path, board, number)
+            status = 0
+        finally:
+            os._exit(status)
+    return child
+
+
+def test_many_that_take_and_remove_one_lock_exclude_each_other_though_some_are_killed(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(lock, "_FIRST_PAUSE", 1e-4)
+    monkeypatch.setattr(lock, "_LONGEST_PAUSE", 5e-4)
+    board = mmap.mmap(-1, 8 * (WORKERS + 2))
+    children = [start(at(tmp_path), board, number) for number in range(2, WORKERS + 2)]
+    for child in children[:KILLED]:
+        time.sleep(random.random() * 0.05)
+        os.kill(child, signal.SIGKILL)
+    ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert set(ends[KILLED:]) == {0}
+    assert set(ends[:KILLED]) <= {0, -signal.SIGKILL}
+    counted, _, *own = struct.unpack_from(f"{WORKERS + 2}q", board)
+    assert own[KILLED:] == [ROUNDS] * (WORKERS - KILLED)
+    # Of one that was killed the last step may be counted by the one and not by the other.
+    assert sum(own) <= counted <= sum(own) + KILLED
+    with builder_lock(at(tmp_path), patience=0) as held:
+        assert held
+    assert left(tmp_path) == []
