@@ -1,0 +1,158 @@
+"""Crowds of processes at one cache: forked children that begin together, and what they load."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stub.driver_stub import DriverStub
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import launcher_object
+
+# New Pythons run this file, too, and must not wait for the test framework.
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = [
+    "Child",
+    "CountingCompiler",
+    "counting_compiler",
+    "crowd",
+    "fork",
+    "is_right",
+    "launcher_in_cache",
+    "load",
+]
+
+# No child may outlive its test, should it hang: in seconds.
+_PATIENCE = 120
+
+
+@dataclass(frozen=True)
+class Child:
+    """A forked child that runs a function, and the pipe that its result comes through."""
+
+    process: int
+    pipe: int
+
+    def result(self) -> Any:
+        """Wait for its end; return what the function returned, or fail with what it raised."""
+        with os.fdopen(self.pipe, "rb") as pipe:
+            data = pipe.read()
+        _, status = os.waitpid(self.process, 0)
+        assert data, f"a child ended with wait status {status}"
+        is_good, value = pickle.loads(data)
+        assert is_good, value
+        return value
+
+    def kill(self) -> None:
+        """Kill it, unless it has ended; its result is lost."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process, signal.SIGKILL)
+        os.close(self.pipe)
+        os.waitpid(self.process, 0)
+
+
+def fork(work: Callable[[], Any]) -> Child:
+    """Run a function in a forked child, without waiting for it."""
+    read, write = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the process may have threads
+        process = os.fork()
+    if process == 0:
+        os.close(read)
+        signal.alarm(_PATIENCE)
+        try:
+            answer = True, work()
+        except BaseException:
+            answer = False, traceback.format_exc()
+        with os.fdopen(write, "wb") as pipe:
+            pickle.dump(answer, pipe)
+        os._exit(0)
+    os.close(write)
+    return Child(process, read)
+
+
+def crowd(work: Callable[[int], Any], count: int) -> list[Any]:
+    """Run a function in many forked children that begin together; return their results in order."""
+    wait, go = os.pipe()
+
+    def begin(number: int) -> Any:
+        os.close(go)
+        os.read(wait, 1)
+        return work(number)
+
+    children = [fork(lambda number=number: begin(number)) for number in range(count)]
+    os.close(wait)
+    os.close(go)
+    return [child.result() for child in children]
+
+
+def load(number: int) -> tc.Module:
+    """Return a module whose kernel, grid and constant are the number's own."""
+    source = f'extern "C" __global__ void k{number}(int n) {{}}'
+    launch = tc.Launch(kernel=f"k{number}", grid=number + 1, block=1, args={"n": 3 * number})
+    return tc.load_inline(f"crowd{number}", source, functions={"k": launch}, arch="sm_90")
+
+
+def is_right(mod: tc.Module, number: int, stub: DriverStub) -> bool:
+    """Whether a module of `load` launches what it should; for children, once each."""
+    mod.k()
+    (launch,) = stub.launches()
+    return (launch.kernel, launch.grid, *launch.values("i")) == (
+        f"k{number}",
+        (number + 1, 1, 1),
+        3 * number,
+    )
+
+
+@dataclass(frozen=True)
+class CountingCompiler:
+    """A compiler for CXX that writes down how it is called."""
+
+    log: Path
+
+    def runs(self, word: str) -> int:
+        """Return how many calls had a word that ends like this, such as a source's name."""
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return sum(any(part.endswith(word) for part in line.split()) for line in lines)
+
+
+@contextlib.contextmanager
+def counting_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingCompiler]:
+    """Have builds use a compiler that counts; its folder is made."""
+    folder.mkdir()
+    log, compiler = folder / "log", folder / "c++"
+    compiler.write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec c++ "$@"\n')
+    compiler.chmod(0o755)
+    with monkeypatch.context() as context:
+        context.setenv("CXX", str(compiler))
+        yield CountingCompiler(log)
+
+
+def launcher_in_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the launcher's object in the cache folder, as where the package cannot be written."""
+    monkeypatch.setattr(launcher_object, "home", lambda cache, tools: cache)
+
+
+def main() -> None:
+    """Load the module of a number and print whether it is right, as a Python of its own."""
+    number = int(sys.argv[1])
+    launcher_object.home = lambda cache, tools: cache
+    sys.stdin.read()
+    stub = DriverStub(Path(os.environ["TVMFFI_CUBIN_DRIVER"]))
+    print(is_right(load(number), number, stub))
+
+
+if __name__ == "__main__":
+    main()
