@@ -1,4 +1,4 @@
-"""Decompresses zstd, what newer tools compress the members of a fatbin to, where that can be done.
+"""zstd, what newer tools compress the members of a fatbin to, where something here can do it.
 
 Python has a module for it from 3.14 on; before, the package ``zstandard``, if it is installed, or
 zstd's own library, which most systems have, for their package managers need it.
@@ -9,14 +9,18 @@ from __future__ import annotations
 import ctypes
 import importlib
 import importlib.util
+from collections.abc import Callable
 from functools import cache
 
-__all__ = ["decompress", "is_readable", "may_be_in"]
+__all__ = ["compressor", "decompress", "is_readable", "may_be_in"]
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
 # As in image_kind, which would import a reader of PTX here: a cache hit asks `may_be_in`.
 _FATBIN = b"\x50\xed\x55\xba"
 _LIBRARY = "libzstd.so.1"
+
+# Of a module's bytes level 9 saves 5 %, and takes seven times as long.
+_LEVEL = 3
 
 
 def may_be_in(image: bytes) -> bool:
@@ -28,6 +32,20 @@ def is_readable() -> bool:
     """Whether there is something here that reads it; imports none of it."""
     named = any(importlib.util.find_spec(name) for name in ("_zstd", "zstandard"))
     return named or _library() is not None
+
+
+def compressor() -> Callable[[bytes], bytes] | None:
+    """Return what compresses bytes, None where Python has no module for it."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        if name == "zstandard":
+            made: Callable[[bytes], bytes] = module.ZstdCompressor(level=_LEVEL).compress
+            return made
+        return lambda data: bytes(module.compress(data, _LEVEL))
+    return None
 
 
 def decompress(data: bytes, size: int) -> bytes:

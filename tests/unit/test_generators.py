@@ -26,8 +26,10 @@ COMPILERS += " link_child link_faults link_input link_process link_run made_here
 COMPILERS += " header_hints"
 READERS = "cubin device_symbols elf elf_file fatbin zstd"
 READERS += " image_fit image_kind include_scan lz4 ptx sources"
-CACHE = "atomic cache cache_clear dependencies dependency_set entry fallback folder key lock"
-CACHE += " observer private_folder workplace"
+CACHE = (
+    "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback folder key"
+)
+CACHE += " lock observer private_folder workplace"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
 LOADED += " delivery generate_call generated generation image_file image_maker lazy_key"
