@@ -8,6 +8,7 @@ Layout, of which other versions of this package may read every part::
     identity/<hash>.json        what compilers and libraries said about themselves
     locks/<base key>.lock       held while a key is built
     tmp/<pid>-<random>/         where a build runs, or ran and failed
+    damaged/<time>-<key>/       entries that were not what was published, the last few
 
 The base key covers all inputs but the contents of the files that the build finds by itself
 (headers); those are known only afterwards, and together with it make the entry key.
@@ -18,28 +19,21 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from . import private_folder
-from .atomic import temporary_name
-from .dependency_set import (
-    DependencySet,
-    read_sets,
-    refresh_sets,
-    start_ns,
-    write_sets,
-    youngest_ns,
-)
-from .entry import MANIFEST, Entry, Product, read_entry, write_manifest
+from .dependency_set import DependencySet, start_ns
+from .entry import Entry, Product
 from .errors import BuildError, CacheError
-from .fallback import fallback_folder, known_fallback
-from .folder import cache_folder, is_unwritable, says_full
-from .key import Key
+from .fallback import known_fallback
+from .finding import Miss, find
+from .folder import cache_folder, says_full
+from .level import Level
 from .lock import builder_lock
-from .observer import Observer
+from .shelf import Shelf
 
-__all__ = ["Cache", "Entry", "Product", "default"]
+__all__ = ["Cache", "Entry", "Miss", "Product", "default"]
 
 # How long to wait for another builder of the same key before building too, in seconds.
 _PATIENCE = 120.0
@@ -60,12 +54,22 @@ class Cache:
     roots : mapping of str to str, optional
         Token, such as ``"$CUDA"``, to the folder that it stands for. Files under these are known
         by token, so that the same header elsewhere gives the same entry.
+    layers : sequence of str, optional
+        Absolute paths of cache folders that are looked through before this one and never written.
     """
 
-    def __init__(self, root: Path, *, roots: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        roots: Mapping[str, str] | None = None,
+        layers: Sequence[str] = (),
+    ) -> None:
         self._root = os.path.abspath(root)
+        self._home = Level(self._root)
+        self._layers = tuple(Level(folder, "layer", is_writable=False) for folder in layers)
         self._roots = dict(roots or {})
-        self._is_fallback = False
+        self._shelf = Shelf(self._home, self._roots)
         for token, folder in self._roots.items():
             if not token.startswith("$") or "/" in token or not os.path.isabs(folder):
                 raise ValueError(
@@ -77,12 +81,12 @@ class Cache:
         """The folder."""
         return Path(self._root)
 
-    def lookup(self, base_key: str) -> Entry | None:
-        """Return the entry built from this key and from files as they are now, else None."""
-        entry = self._lookup(base_key)
-        if entry is None and (folder := known_fallback(self._root)):
-            entry = self._stand_in(folder)._lookup(base_key)
-        return entry
+    def find(self, base_key: str) -> Entry | Miss:
+        """Return the entry built from this key and from files as they are now, or why none is.
+
+        The layers are looked through first, then the folder, then what stands in for it.
+        """
+        return find(self._levels(), base_key, roots=self._roots, home=self._home)
 
     def obtain(
         self,
@@ -117,17 +121,22 @@ class Cache:
             If neither folder can be used.
         """
         asked_ns = time.time_ns() if asked_ns is None else asked_ns
-        if (entry := self.lookup(base_key)) is not None:
-            return entry
+        found = self.find(base_key)
+        if isinstance(found, Entry):
+            return found
         with builder_lock(self.lock_file(base_key), patience=patience, name=name):
-            return self.lookup(base_key) or self._build(base_key, make, asked_ns)
+            # Another may have built it meanwhile, or set it aside.
+            found = self.find(base_key)
+            if isinstance(found, Entry):
+                return found
+            found.clear_way()
+            return _build(self._shelf, base_key, make, asked_ns)
 
     def lock_file(self, base_key: str) -> str:
         """Return the path of the file that who builds a key locks."""
-        return os.path.join(self._root, "locks", f"{base_key}.lock")
+        return self._home.lock_path(base_key)
 
-    @contextlib.contextmanager
-    def private_directory(self) -> Iterator[Path]:
+    def private_directory(self) -> contextlib.AbstractContextManager[Path]:
         """Make a folder to build in, on the cache's file system; removed if not published.
 
         A `BuildError` leaves it in place, for inspection.
@@ -137,8 +146,7 @@ class Cache:
         CacheError
             If it cannot be made.
         """
-        with self._make_private() as path:
-            yield path
+        return self._shelf.private_directory()
 
     def publish(
         self, base_key: str, product: Product, directory: Path, *, started_ns: int | None = None
@@ -162,138 +170,73 @@ class Cache:
         CacheError
             If the cache folder fails in another way than being read-only or full.
         """
-        folder = known_fallback(self._root)
-        if folder and os.fspath(directory).startswith(folder + "/"):
-            return self._stand_in(folder).publish(
-                base_key, product, directory, started_ns=started_ns
-            )
-        source = directory
-        try:
-            entry, record = self._place(base_key, product, os.fspath(directory), started_ns)
-            source = entry.path
-            if record:
-                self._record(base_key, record)
-        except OSError as error:
-            fallback = self._fallback(error)
-        else:
-            return entry
-        return fallback._publish_copy(base_key, product, source, started_ns)
+        return self._shelf.publish(base_key, product, directory, started_ns=started_ns)
 
-    def _lookup(self, base_key: str) -> Entry | None:
-        path = self._deps_path(base_key)
-        sets = read_sets(path)
-        if not sets:
-            return None
-        with Observer(self._roots) as observer:
-            for known in sets:
-                current = known.check(observer)
-                entry = current and read_entry(self._entry_path(known.entry))
-                if current and entry:
-                    if current.stamps != known.stamps:
-                        refresh_sets(path, current, sets)
-                    return entry
-        return None
+    def adopt(self, base_key: str, made: DependencySet, directory: Path) -> Entry:
+        """Publish a folder that was built elsewhere, under the files that it was built from.
 
-    def _build(
-        self,
-        base_key: str,
-        make: Callable[[Path], Product],
-        asked_ns: int,
-        *,
-        is_second: bool = False,
-    ) -> Entry:
-        from . import workplace
+        What is in place already is used, never replaced. Whether those files are the ones of this
+        machine is for the next look-up to see.
 
-        started_ns = start_ns(asked_ns)
-        removed: Exception
-        try:
-            with self.private_directory() as directory:
-                try:
-                    product = make(directory)
-                    workplace.check(directory)
-                    return self.publish(base_key, product, directory, started_ns=started_ns)
-                except (OSError, BuildError, CacheError) as error:
-                    if not workplace.was_removed(directory, error):
-                        raise
-                    removed = error
-        except (OSError, BuildError) as error:
-            if self._is_fallback or not says_full(error):
-                raise
-            if isinstance(error, BuildError):
-                private_folder.remove(error.directory)
-            fallback = self._fallback(error)
-        else:
-            if is_second:
-                raise CacheError(
-                    f"cache folder {self._root} is being removed while it is built in: wait until "
-                    "that has ended, or set TVMFFI_CUBIN_CACHE_DIR to another folder; what failed: "
-                    f"{removed}"
-                ) from removed
-            return self._build(base_key, make, asked_ns, is_second=True)
-        return fallback._build(base_key, make, asked_ns)
+        Parameters
+        ----------
+        base_key : str
+            The key that it was built with.
+        made : DependencySet
+            The files that its build read.
+        directory : Path
+            From `private_directory`, with all that was published, the manifest included.
 
-    def _publish_copy(
-        self, base_key: str, product: Product, source: Path, started_ns: int | None
-    ) -> Entry:
-        import shutil
+        Raises
+        ------
+        ValueError
+            The folder is not what was published under that key, or the set is another's.
+        CacheError
+            As `publish`.
+        """
+        return self._shelf.adopt(base_key, made, directory)
 
-        with self.private_directory() as copy:
+    def _levels(self) -> list[Level]:
+        levels = [*self._layers, self._home]
+        if folder := known_fallback(self._root):
+            levels.append(Level(folder, "private"))
+        return levels
+
+
+def _build(
+    shelf: Shelf,
+    base_key: str,
+    make: Callable[[Path], Product],
+    asked_ns: int,
+    *,
+    is_second: bool = False,
+) -> Entry:
+    from . import workplace
+
+    started_ns = start_ns(asked_ns)
+    removed: Exception
+    try:
+        with shelf.private_directory() as directory:
             try:
-                shutil.copytree(source, copy, dirs_exist_ok=True)
-            except OSError as error:
-                self._fallback(error)
-            return self.publish(base_key, product, copy, started_ns=started_ns)
-
-    def _place(
-        self, base_key: str, product: Product, directory: str, started_ns: int | None
-    ) -> tuple[Entry, DependencySet | None]:
-        if not os.path.isfile(os.path.join(directory, product.so)):
-            raise ValueError(f"build folder {directory} holds no {product.so!r} to publish")
-        names = private_folder.outside([*product.dependencies, *product.absent], directory)
-        with Observer(self._roots) as observer:
-            portable = [observer.portable(name) for name in names]
-            made = DependencySet.observe(portable, base_key, observer)
-            changed = started_ns is not None and youngest_ns(portable, observer) >= started_ns
-        key = made.entry
-        if changed:
-            key = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
-        private_folder.prune(directory, {product.so, MANIFEST, *product.keep})
-        write_manifest(directory, product, base_key=base_key)
-        private_folder.flush(directory)
-        grave = os.path.join(self._root, "tmp", temporary_name())
-        entry = private_folder.move_into_place(directory, self._entry_path(key), grave=grave)
-        return entry, None if changed else made
-
-    def _record(self, base_key: str, made: DependencySet) -> None:
-        path = self._deps_path(base_key)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_sets(path, made, read_sets(path))
-
-    def _make_private(self) -> contextlib.AbstractContextManager[Path]:
-        from .workplace import Workplace
-
-        try:
-            return Workplace.make(self._root)
-        except OSError as error:
-            # Whatever it is: nothing has been done yet that would be lost.
-            return self._fallback(error, any_error=True)._make_private()
-
-    def _fallback(self, error: OSError | BuildError, *, any_error: bool = False) -> Cache:
-        is_no_obstacle = isinstance(error, OSError) and not (any_error or is_unwritable(error))
-        if self._is_fallback or is_no_obstacle:
+                product = make(directory)
+                workplace.check(directory)
+                return shelf.publish(base_key, product, directory, started_ns=started_ns)
+            except (OSError, BuildError, CacheError) as error:
+                if not workplace.was_removed(directory, error):
+                    raise
+                removed = error
+    except (OSError, BuildError) as error:
+        if shelf.is_fallback or not says_full(error):
+            raise
+        if isinstance(error, BuildError):
+            private_folder.remove(error.directory)
+        other = shelf.stand_in(error)
+    else:
+        if is_second:
             raise CacheError(
-                f"cache folder {self._root} failed: {error}; check its file system, or set "
-                "TVMFFI_CUBIN_CACHE_DIR to another folder"
-            ) from error
-        return self._stand_in(fallback_folder(self._root, error))
-
-    def _stand_in(self, folder: str) -> Cache:
-        cache = Cache(Path(folder), roots=self._roots)
-        cache._is_fallback = True
-        return cache
-
-    def _deps_path(self, base_key: str) -> str:
-        return os.path.join(self._root, "deps", f"{base_key}.json")
-
-    def _entry_path(self, key: str) -> str:
-        return os.path.join(self._root, "entries", key[:2], key)
+                f"cache folder {shelf.level.root} is being removed while it is built in: wait "
+                "until that has ended, or set TVMFFI_CUBIN_CACHE_DIR to another folder; what "
+                f"failed: {removed}"
+            ) from removed
+        return _build(shelf, base_key, make, asked_ns, is_second=True)
+    return _build(other, base_key, make, asked_ns)

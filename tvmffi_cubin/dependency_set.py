@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .atomic import write_atomically
-from .key import Key
-from .observer import ABSENT, Observer
+from .key import Key, is_key
+from .observer import Observer
+from .sealed import read_sealed, write_sealed
+from .stamp import ABSENT, UNSETTLED, changed_ns, trusted
 
 __all__ = [
     "DependencySet",
@@ -22,15 +23,13 @@ __all__ = [
     "youngest_ns",
 ]
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 # A builder that meets ever new header contents must not grow the file for ever.
 _MOST_SETS = 16
 
-# A file changed again within one tick of its file system's clock keeps its times. The stamp of a
-# file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
-_SETTLED_NS = 2_000_000_000
-_UNSETTLED = "?"
+# How many files that changed are told of.
+_MOST_CHANGED = 8
 
 # CLOCK_REALTIME_COARSE, for which Python has no name: the least that the kernel stamps files with.
 _FILE_CLOCK = 5
@@ -43,22 +42,34 @@ class DependencySet:
 
     A path that the build looked for and did not find is one of them, with `ABSENT` as its digest:
     should it appear, it would be read instead of another.
+
+    `verified` is the stamp of the entry's own files as they were when their content was last
+    compared with what was published.
     """
 
     entry: str
     names: tuple[str, ...]
     digests: tuple[str, ...]
     stamps: tuple[str, ...]
+    verified: str = UNSETTLED
 
     @classmethod
     def observe(cls, names: Iterable[str], base_key: str, observer: Observer) -> DependencySet:
         """Return the set as the files are now, with the key of the entry that follows from it."""
         ordered = tuple(sorted(set(names)))
         # Stamps before digests: a change in between then makes the stamp old, not the digest.
-        stamps = tuple(_trusted(stamp) for stamp in observer.stamps(ordered))
+        stamps = tuple(trusted(stamp) for stamp in observer.stamps(ordered))
         digests = tuple(map(observer.digest, ordered))
-        key = Key("entry").add("base", base_key).add("names", ordered).add("digests", digests)
-        return cls(key.hexdigest(), ordered, digests, stamps)
+        return cls(_entry_key(base_key, ordered, digests), ordered, digests, stamps)
+
+    def belongs_to(self, base_key: str) -> bool:
+        """Whether the entry's key is what follows from the base key and the files."""
+        return self.entry == _entry_key(base_key, self.names, self.digests)
+
+    def unstamped(self) -> DependencySet:
+        """Return the set as one from elsewhere: whether it holds here is known from digests."""
+        stamps = (UNSETTLED,) * len(self.names)
+        return replace(self, stamps=stamps, verified=UNSETTLED)
 
     def check(self, observer: Observer) -> DependencySet | None:
         """Return the set with today's stamps (itself where nothing moved), None if one changed."""
@@ -72,7 +83,22 @@ class DependencySet:
             return None
         if any(observer.digest(name) != digest for name, digest, _ in moved):
             return None
-        return replace(self, stamps=tuple(map(_trusted, now)))
+        return replace(self, stamps=tuple(map(trusted, now)))
+
+    def changed(self, observer: Observer) -> tuple[tuple[str, str], ...]:
+        """Return the first few files that are not what they were, each with what happened to it."""
+        rows = zip(self.names, self.digests, self.stamps, observer.stamps(self.names), strict=True)
+        found = []
+        for name, digest, old, new in rows:
+            if new == ABSENT != digest:
+                found.append((name, "is gone"))
+            elif digest == ABSENT != new:
+                found.append((name, "is there now"))
+            elif old != new and observer.digest(name) != digest:
+                found.append((name, "changed"))
+            if len(found) == _MOST_CHANGED:
+                break
+        return tuple(found)
 
 
 def start_ns(asked_ns: int) -> int:
@@ -98,18 +124,17 @@ def start_ns(asked_ns: int) -> int:
 
 def youngest_ns(names: Iterable[str], observer: Observer) -> int:
     """Return when the last change to any of the files was, in nanoseconds since the epoch."""
-    return max((_changed_ns(stamp) for stamp in observer.stamps(names)), default=0)
+    return max((changed_ns(stamp) for stamp in observer.stamps(names)), default=0)
 
 
 def read_sets(path: str) -> list[DependencySet]:
     """Return the sets in a file, newest first; none where it is missing or damaged."""
     try:
-        with open(path, "rb") as file:
-            data = json.loads(file.read())
+        data = read_sealed(path, _sealed_name(path))
         if data["schema"] != _SCHEMA:
             return []
         return [_decode(item) for item in data["sets"]]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError):
         return []
 
 
@@ -123,13 +148,22 @@ def write_sets(path: str, newest: DependencySet, others: Sequence[DependencySet]
     """
     kept = [newest, *(item for item in others if item.entry != newest.entry)][:_MOST_SETS]
     data = {"schema": _SCHEMA, "sets": [_encode(item) for item in kept]}
-    write_atomically(path, json.dumps(data, separators=(",", ":")).encode())
+    write_sealed(path, _sealed_name(path), data)
 
 
 def refresh_sets(path: str, newest: DependencySet, others: Sequence[DependencySet]) -> None:
     """Write stamps that look-up found anew; where that fails it will hash again, no more."""
     with contextlib.suppress(OSError):
         write_sets(path, newest, others)
+
+
+def _sealed_name(path: str) -> str:
+    return f"deps/{os.path.basename(path)}"
+
+
+def _entry_key(base_key: str, names: Sequence[str], digests: Sequence[str]) -> str:
+    key = Key("entry").add("base", base_key).add("names", names).add("digests", digests)
+    return key.hexdigest()
 
 
 # Columns, and a stamp as one text: 300 files parse in half the time that a row each would take.
@@ -139,26 +173,18 @@ def _encode(item: DependencySet) -> dict[str, Any]:
         "names": item.names,
         "digests": item.digests,
         "stamps": item.stamps,
+        "verified": item.verified,
     }
 
 
 def _decode(data: Any) -> DependencySet:
     columns = [tuple(data[name]) for name in ("names", "digests", "stamps")]
-    if not isinstance(data["entry"], str) or len({len(column) for column in columns}) != 1:
+    if not is_key(data["entry"]) or not isinstance(data["verified"], str):
+        raise ValueError("no key of an entry, or no stamp")
+    if len({len(column) for column in columns}) != 1:
         raise ValueError("columns of different lengths")
     for column in columns:
         if "" in column or set(map(type, column)) - {str}:
             raise ValueError("not a column of texts")
-    return DependencySet(data["entry"], *columns)
-
-
-def _trusted(stamp: str) -> str:
-    return stamp if _changed_ns(stamp) < time.time_ns() - _SETTLED_NS else _UNSETTLED
-
-
-def _changed_ns(stamp: str) -> int:
-    if stamp == ABSENT:
-        return 0
-    _, modified, _, changed = stamp.split(" ")
-    # A time that is yet to come was set by somebody, and tells nothing of when.
-    return int(changed) if int(modified) > time.time_ns() else max(int(modified), int(changed))
+    names, digests, stamps = columns
+    return DependencySet(data["entry"], names, digests, stamps, data["verified"])

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .atomic import write_atomically
 from .key import file_digest
+from .sealed import read_sealed, write_sealed
+from .stamp import UNSETTLED
+from .verification import Damaged, check_files
 
-__all__ = ["MANIFEST", "Entry", "Product", "read_entry", "write_manifest"]
+__all__ = ["MANIFEST", "Entry", "Product", "check_entry", "read_entry", "write_manifest"]
 
 MANIFEST = "manifest.json"
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,22 @@ class Entry:
         The shared object in it.
     manifest : mapping
         What the builder wrote down: ``files`` (name to size and digest), ``versions``, ``facts``.
+    level : str
+        Where it was found: ``"cache"``, ``"layer"``, or ``"private"`` to this process.
+    verified : str
+        The stamp of the files that were compared with the manifest, if it tells anything.
     """
 
     path: Path
     so: Path
     manifest: Mapping[str, Any] = field(repr=False)
+    level: str = "cache"
+    verified: str = field(default=UNSETTLED, repr=False)
+
+    @property
+    def key(self) -> str:
+        """The key that it is published under."""
+        return self.path.name
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -55,6 +67,9 @@ class Product:
         File name of the shared object.
     keep : tuple of str
         Other names in the folder that are published with it: images, generated sources.
+    used : tuple of str
+        Those of them that users of the entry read, as they do the shared object: a look-up sees
+        that they are whole, too.
     dependencies : tuple of str
         Every file outside the folder that the build read, headers above all. Relative paths are
         relative to the private folder; what lies in it is left out.
@@ -68,34 +83,58 @@ class Product:
 
     so: str
     keep: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_entry(path: str) -> Entry | None:
-    """Return the entry at a path; None where there is none, or not a whole one.
+def read_entry(path: str, *, level: str = "cache", verified: str = UNSETTLED) -> Entry:
+    """Return the entry at a path, once its shared object is known to be what was published.
 
-    A shared object that is shorter than it was would end the process that maps it; the size is
-    therefore compared on every look-up.
+    Parameters
+    ----------
+    path : str
+        The folder; its name is the entry's key.
+    level : str
+        Becomes the entry's.
+    verified : str
+        The stamp of the files when they were last compared. Where it still is, they are not read.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    Damaged
+        It is not whole; the message says what is wrong with it.
+    OSError
+        It cannot be read.
     """
-    try:
-        with open(os.path.join(path, MANIFEST), "rb") as file:
-            manifest = json.loads(file.read())
-        so = manifest["so"]
-        size, _ = manifest["files"][so]
-        if manifest["schema"] != _SCHEMA or not isinstance(manifest["facts"], dict):
-            return None
-        found = os.path.join(path, so)
-        if os.stat(found).st_size != size:
-            return None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return Entry(Path(path), Path(found), manifest)
+    manifest = _read_manifest(path, os.path.basename(path))
+    so = manifest["so"]
+    stamp = check_files(path, manifest["files"], (so, *manifest["used"]), known=verified)
+    return Entry(Path(path), Path(path, so), manifest, level, stamp)
 
 
-def write_manifest(directory: str, product: Product, *, base_key: str) -> None:
+def check_entry(path: str, *, key: str) -> Entry:
+    """Return the entry in a folder that may be called otherwise, once all of it was compared.
+
+    Raises
+    ------
+    FileNotFoundError, Damaged, OSError
+        As `read_entry`; a file that the manifest does not know is damage, too.
+    """
+    manifest = _read_manifest(path, key)
+    files = manifest["files"]
+    strange = next((name for name in _names(path) if name not in files and name != MANIFEST), None)
+    if strange is not None:
+        raise Damaged(f"{strange} does not belong to it")
+    check_files(path, files, files)
+    return Entry(Path(path), Path(path, manifest["so"]), manifest)
+
+
+def write_manifest(directory: str, product: Product, *, base_key: str, key: str) -> None:
     """Describe every file of a folder that is about to be published.
 
     Raises
@@ -104,19 +143,65 @@ def write_manifest(directory: str, product: Product, *, base_key: str) -> None:
         If a file cannot be read, or the manifest not written.
     """
     files = {}
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            path = os.path.join(folder, name)
-            files[os.path.relpath(path, directory)] = [os.stat(path).st_size, file_digest(path)]
+    for name in _names(directory):
+        path = os.path.join(directory, name)
+        files[name] = [os.stat(path).st_size, file_digest(path)]
     files.pop(MANIFEST, None)
     manifest = {
         "schema": _SCHEMA,
         "so": product.so,
+        "used": product.used,
         "base_key": base_key,
         "files": files,
         "created": int(time.time()),
         "versions": dict(product.versions),
         "facts": dict(product.facts),
     }
-    data = json.dumps(manifest, indent=1).encode()
-    write_atomically(os.path.join(directory, MANIFEST), data, durable=True)
+    path = os.path.join(directory, MANIFEST)
+    write_sealed(path, _sealed_name(key), manifest, durable=True)
+
+
+def _read_manifest(path: str, key: str) -> dict[str, Any]:
+    try:
+        manifest = read_sealed(os.path.join(path, MANIFEST), _sealed_name(key))
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.lexists(path):
+            raise Damaged(f"it has no {MANIFEST}") from None
+        raise FileNotFoundError(path) from None
+    except ValueError as error:
+        raise Damaged(f"{MANIFEST}: {error}") from None
+    if manifest.get("schema") != _SCHEMA:
+        raise Damaged(f"{MANIFEST} has schema {manifest.get('schema')!r}, not {_SCHEMA}")
+    if not _is_sound(manifest):
+        raise Damaged(f"{MANIFEST} lacks what belongs into it")
+    return manifest
+
+
+# Only a program that seals what is wrong could make one: but an import may come from anywhere.
+def _is_sound(manifest: dict[str, Any]) -> bool:
+    files, used = manifest.get("files"), manifest.get("used")
+    if not isinstance(files, dict) or not isinstance(used, list):
+        return False
+    if not isinstance(manifest.get("facts"), dict):
+        return False
+    if not all(isinstance(name, str) and name in files for name in (manifest.get("so"), *used)):
+        return False
+    return not any(
+        name.startswith("/") or ".." in name.split("/") or not _is_row(row)
+        for name, row in files.items()
+    )
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, list) and [type(x) for x in row] == [int, str]
+
+
+def _names(directory: str) -> Iterator[str]:
+    for folder, subfolders, names in os.walk(directory):
+        links = [name for name in subfolders if os.path.islink(os.path.join(folder, name))]
+        for name in (*names, *links):
+            yield os.path.relpath(os.path.join(folder, name), directory)
+
+
+def _sealed_name(key: str) -> str:
+    return f"entries/{key}"

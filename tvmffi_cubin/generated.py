@@ -182,7 +182,8 @@ def store(made: Generated, folder: Path) -> Product:
         functions = {name: function_value(x, where=name) for name, x in made.functions.items()}
     index = {"images": images, "functions": functions, "description": made.description}
     (folder / _INDEX).write_text(json.dumps(index))
-    return Product(so=_INDEX, keep=tuple(image["file"] for image in images.values()))
+    files = tuple(image["file"] for image in images.values())
+    return Product(so=_INDEX, keep=files, used=files)
 
 
 def read(entry: Entry) -> Generated:

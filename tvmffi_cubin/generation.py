@@ -11,7 +11,7 @@ from typing import Any
 
 from . import cache as caches
 from .cache import Cache
-from .entry import Product
+from .entry import Entry, Product
 from .errors import CacheError
 from .generate_call import call_generate
 from .generated import Generated, generated, read, store
@@ -33,7 +33,7 @@ class _Raised(Exception):
 
 def is_kept(digest: str) -> bool:
     """Whether the cache has what is made for a key."""
-    return caches.default().lookup(digest) is not None
+    return isinstance(caches.default().find(digest), Entry)
 
 
 def obtain(digest: str, name: str, generate: Callable[..., Any]) -> Generated:
@@ -94,8 +94,8 @@ class _Maker:
 def _discard(cache: Cache, digest: str) -> None:
     """Remove what is damaged, unless another process has done so and made it anew."""
     with builder_lock(cache.lock_file(digest), patience=math.inf):
-        entry = cache.lookup(digest)
-        if entry is None:
+        entry = cache.find(digest)
+        if not isinstance(entry, Entry):
             return
         try:
             read(entry)

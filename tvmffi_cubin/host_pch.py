@@ -16,6 +16,7 @@ from functools import partial
 
 from . import pch_maker, private_folder
 from .cache import Cache
+from .entry import Entry
 from .errors import BuildError
 from .folder import HEADERS
 from .key import Key
@@ -95,8 +96,8 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     if begun is not None and not begun.is_done:
         return None
     worked = begun is None or begun.result()
-    entry = kept.lookup(name)
-    if entry is None:
+    entry = kept.find(name)
+    if not isinstance(entry, Entry):
         if worked and has_room(kept.root):
             _begin(kept, name, partial(pch_maker.make, tools=tools, unit=unit))
         return None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
 
-from .atomic import write_atomically
 from .errors import CacheError
 from .folder import cache_folder
 from .key import Key
+from .sealed import read_sealed, write_sealed
 
 __all__ = ["forget", "remember"]
 
-_SCHEMA = 2
+_SCHEMA = 3
 
 # A file changed again within one tick of its file system's clock keeps its timestamps. An answer
 # about a file this young, in nanoseconds, is not written down.
@@ -103,9 +102,8 @@ def _memo_path(what: str, names: str) -> str | None:
 
 
 def _read(memo: str, stamp: str) -> str | None:
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-        with open(memo, "rb") as file:
-            data = json.loads(file.read())
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        data = read_sealed(memo, _sealed_name(memo))
         known = data["schema"] == _SCHEMA and data["stamp"] == stamp
         if known and isinstance(data["text"], str):
             return str(data["text"])
@@ -116,4 +114,8 @@ def _write(memo: str, stamp: str, text: str) -> None:
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(memo), exist_ok=True)
         data = {"schema": _SCHEMA, "stamp": stamp, "text": text}
-        write_atomically(memo, json.dumps(data).encode())
+        write_sealed(memo, _sealed_name(memo), data)
+
+
+def _sealed_name(memo: str) -> str:
+    return f"identity/{os.path.basename(memo)}"

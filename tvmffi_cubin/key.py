@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Union
 
-__all__ = ["SCHEMA", "Key", "Value", "file_digest"]
+__all__ = ["SCHEMA", "Key", "Value", "file_digest", "is_key"]
 
 # Part of every key: a change of the encoding, or of what a field means, must change this number,
 # so that what an older version stored is not found again.
@@ -110,6 +110,11 @@ def _encode_mapping(value: Mapping[str, Value], parts: list[bytes | memoryview])
     for name in sorted(value):
         _encode(name, parts)
         _encode(value[name], parts)
+
+
+def is_key(text: object) -> bool:
+    """Whether something is a key as `Key.hexdigest` gives it, and so fit to be a file's name."""
+    return isinstance(text, str) and len(text) == 64 and not text.strip("0123456789abcdef")
 
 
 def file_digest(path: str) -> str:

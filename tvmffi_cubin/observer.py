@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 
 from . import identity
 from .key import file_digest
+from .stamp import ABSENT, stamp_of
 
-__all__ = ["ABSENT", "Observer"]
-
-# Stands for the digest and the stamp of a path that does not exist.
-ABSENT = "-"
+__all__ = ["Observer"]
 
 _NOT_A_FILE = "not a file"
 
@@ -67,9 +66,16 @@ class Observer:
                 return f"{token}/{path[len(prefix) :]}"
         return path
 
+    def path(self, name: str) -> str:
+        """Return where a file of a portable name lies here."""
+        if not name.startswith("$"):
+            return name
+        token, _, rest = name.partition("/")
+        return os.path.join(self._roots.get(token, os.devnull), rest)
+
     def stamps(self, names: Iterable[str]) -> list[str]:
         """Return each file's size, times and inode as one text: unchanged text, unchanged file."""
-        known, stat, made = self._stamps, os.stat, []
+        known, ask, made = self._stamps, os.stat, []
         for name in names:
             stamp = known.get(name)
             if stamp is None:
@@ -77,10 +83,10 @@ class Observer:
                     if name[0] == "$":
                         token, _, rest = name.partition("/")
                         # From an open folder the kernel walks a shorter path: a third less time.
-                        info = stat(rest, dir_fd=self._descriptor(token))
+                        info = ask(rest, dir_fd=self._descriptor(token))
                     else:
-                        info = stat(name)
-                    stamp = f"{info.st_size} {info.st_mtime_ns} {info.st_ino} {info.st_ctime_ns}"
+                        info = ask(name)
+                    stamp = stamp_of(info)
                 except OSError:
                     stamp = ABSENT
                 known[name] = stamp
@@ -95,12 +101,13 @@ class Observer:
         return digest
 
     def _compute_digest(self, name: str) -> str:
-        path = name
-        if name.startswith("$"):
-            token, _, rest = name.partition("/")
-            path = os.path.join(self._roots.get(token, os.devnull), rest)
+        path = self.path(name)
         try:
-            if os.stat(path).st_size < _LARGE:
+            info = os.stat(path)
+            # To open a pipe would wait for a writer.
+            if not stat.S_ISREG(info.st_mode):
+                return _NOT_A_FILE
+            if info.st_size < _LARGE:
                 return file_digest(path)
             return identity.remember(path, lambda: file_digest(path), what="digest")
         except (FileNotFoundError, NotADirectoryError):

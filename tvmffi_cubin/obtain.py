@@ -51,9 +51,9 @@ def _obtain(request: Request, arch: Any) -> Entry:
         tools = tools.using("nvjitlink")
     cache = caches.default(tools.roots)
     key = _base_key(request, archs, tools)
-    entry = cache.lookup(key)
-    if entry is not None:
-        return entry
+    found = cache.find(key)
+    if isinstance(found, Entry):
+        return found
     # Compilers and generators are imported on a miss only.
     from .assemble import make
 

@@ -100,9 +100,11 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
     dependencies = tuple(dict.fromkeys(path for path in read if path != HEADER))
     if not all(map(os.path.isabs, dependencies)):
         raise _refusal(command, "a header is found relative to the build folder", "", folder)
+    others = (HEADER, _COLD) if has_cold else (HEADER,)
     return Product(
         so=made,
-        keep=(HEADER, _COLD) if has_cold else (HEADER,),
+        keep=others,
+        used=others,
         dependencies=dependencies,
         absent=_absent(tools, unit),
         facts={"dependencies": dependencies, "has_cold": has_cold},

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 from collections.abc import Collection, Iterable
 
 from .atomic import fsync_path
+from .damage import set_aside
 from .entry import Entry, read_entry
 from .errors import CacheError
+from .level import Level
+from .removal import remove
+from .verification import Damaged
 
-__all__ = ["flush", "move_into_place", "outside", "prune", "remove"]
+__all__ = ["CLAIM", "flush", "move_into_place", "outside", "prune", "remove"]
+
+CLAIM = ".building"
+"""The file in a private folder that its builder locks for as long as it lives, with its host.
+
+A file and not the folder: of a folder, network file systems lock nothing that another host sees.
+"""
+
+# What `rename` says where something is in the place already.
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+_TRIES = 5
 
 
 def outside(paths: Iterable[str], directory: str) -> list[str]:
@@ -56,17 +69,17 @@ def flush(directory: str) -> None:
         fsync_path(folder)
 
 
-def move_into_place(directory: str, target: str, *, grave: str) -> Entry:
+def move_into_place(directory: str, level: Level, key: str) -> Entry:
     """Rename a folder to its place; a whole entry that is there already is used instead.
 
     Parameters
     ----------
     directory : str
         The folder. It stays where it is when it loses.
-    target : str
-        Where the entry belongs.
-    grave : str
-        A path that nobody uses, for a damaged entry in that place.
+    level : Level
+        Where it belongs; what is damaged in that place is set aside.
+    key : str
+        Its key.
 
     Raises
     ------
@@ -75,35 +88,28 @@ def move_into_place(directory: str, target: str, *, grave: str) -> Entry:
     CacheError
         If the entry is damaged as soon as it is in place.
     """
+    target = level.entry_path(key)
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    while True:
+    for _ in range(_TRIES):
         try:
             os.rename(directory, target)
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-            if entry := read_entry(target):
-                return entry
-            # Renamed before it is removed: nobody sees half a folder.
-            os.makedirs(os.path.dirname(grave), exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):
-                os.rename(target, grave)
-            remove(grave)
-        else:
             break
+        except OSError as error:
+            if error.errno not in _TAKEN or not os.path.lexists(target):
+                raise
+        try:
+            return read_entry(target, level=level.kind)
+        except Damaged as error:
+            set_aside(level.root, target, str(error))
+        except FileNotFoundError:
+            continue
+    else:
+        raise OSError(errno.EEXIST, "something else takes this place again and again", target)
     fsync_path(os.path.dirname(target))
-    entry = read_entry(target)
-    if entry is None:
+    try:
+        return read_entry(target, level=level.kind)
+    except (Damaged, FileNotFoundError) as error:
         raise CacheError(
-            f"{target} was damaged while it was published; check the file system, or set "
-            "TVMFFI_CUBIN_CACHE_DIR to another folder"
-        )
-    return entry
-
-
-def remove(directory: str) -> None:
-    """Remove a folder with all that is in it; what cannot be removed stays."""
-    if os.path.lexists(directory):
-        import shutil
-
-        shutil.rmtree(directory, ignore_errors=True)
+            f"{target} was damaged while it was published ({error}); check the file system, or "
+            "set TVMFFI_CUBIN_CACHE_DIR to another folder"
+        ) from error

@@ -13,13 +13,9 @@ from types import TracebackType
 from .atomic import temporary_name
 from .errors import BuildError, CacheError
 from .folder import check_room
-from .private_folder import remove
+from .private_folder import CLAIM, remove
 
 __all__ = ["Workplace", "check", "is_claimed", "sweep", "was_removed"]
-
-# Locked by its builder for as long as that lives, and has the builder's host in it. A file and not
-# the folder: of a folder, network file systems lock nothing that another host would see.
-_CLAIM = ".building"
 
 # What went wrong, in a folder that is kept for inspection.
 _ERROR = "error.txt"
@@ -116,13 +112,13 @@ def sweep(parent: str) -> None:
 
 def check(directory: Path) -> None:
     """Raise FileNotFoundError where a folder that was built in has been emptied meanwhile."""
-    os.stat(directory / _CLAIM)
+    os.stat(directory / CLAIM)
 
 
 def was_removed(directory: Path, error: Exception) -> bool:
     """Whether a build failed because somebody removed its folder, such as with the whole cache."""
     if isinstance(error, BuildError):
-        return not os.path.exists(directory / _CLAIM)
+        return not os.path.exists(directory / CLAIM)
     # Not whether the folder is there: a build that is published has left it.
     cause = error.__cause__ if isinstance(error, CacheError) else error
     named = cause.filename if isinstance(cause, FileNotFoundError) else None
@@ -132,7 +128,7 @@ def was_removed(directory: Path, error: Exception) -> bool:
 def is_claimed(path: str) -> bool | None:
     """Whether a living build uses a folder; None where the folder does not tell."""
     try:
-        descriptor = os.open(os.path.join(path, _CLAIM), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(os.path.join(path, CLAIM), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError:
@@ -167,7 +163,7 @@ def _make(parent: str) -> Workplace:
 
 def _claim(path: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    descriptor = os.open(os.path.join(path, _CLAIM), flags, 0o666)
+    descriptor = os.open(os.path.join(path, CLAIM), flags, 0o666)
     # Some network file systems have no locks: then age alone tells.
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,6 +1,7 @@
 """What the tests of the cache build, and under which key."""
 
-from tvmffi_cubin.cache import Product
+from tvmffi_cubin.cache import Miss, Product
+from tvmffi_cubin.sealed import read_sealed, write_sealed
 
 BASE = "ab" * 32
 
@@ -23,3 +24,19 @@ class Builder:
 
 def deps_file(cache):
     return cache.root / "deps" / f"{BASE}.json"
+
+
+def look_up(cache, base_key=BASE):
+    """Return what is found, None where nothing is."""
+    entry = cache.find(base_key)
+    return None if isinstance(entry, Miss) else entry
+
+
+def recorded(cache):
+    """Return what the record of the build has, as JSON."""
+    return read_sealed(str(deps_file(cache)), f"deps/{BASE}.json")
+
+
+def record(cache, content):
+    """Put another content in the record of the build, sealed as it should be."""
+    write_sealed(str(deps_file(cache)), f"deps/{BASE}.json", content)

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from cache_builder import BASE, Builder, deps_file
+from cache_builder import BASE, Builder, deps_file, look_up, record, recorded
 
 from tvmffi_cubin import lock
 from tvmffi_cubin.cache import Cache, Product
@@ -27,7 +27,7 @@ def files(folder):
 def test_what_was_built_is_found(cache):
     builder = Builder(facts={"lowered": {"k<1>": "_Z1k"}}, versions={"nvrtc": "12.9"})
     made = cache.obtain(BASE, builder)
-    found = Cache(cache.root).lookup(BASE)
+    found = look_up(Cache(cache.root))
     assert (found.so, found.path) == (made.so, made.path)
     assert found.so.read_bytes() == b"so"
     assert found.facts == {"lowered": {"k<1>": "_Z1k"}}
@@ -58,7 +58,7 @@ def test_the_manifest_has_size_and_digest_of_every_file(cache):
 
 
 def test_a_miss_creates_nothing(cache):
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
     assert not cache.root.exists()
 
 
@@ -84,9 +84,9 @@ DAMAGE = [b"", b"{", b"null", b"[]", b'{"schema": 99}', b"\xff", b"[" * 100_000]
 def test_a_damaged_record_of_dependencies_is_a_miss_and_is_repaired(cache, damage):
     made = cache.obtain(BASE, Builder())
     deps_file(cache).write_bytes(damage)
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
     assert cache.obtain(BASE, Builder(b"discarded")).so.read_bytes() == b"so"
-    assert cache.lookup(BASE).path == made.path
+    assert look_up(cache).path == made.path
 
 
 @pytest.mark.parametrize(
@@ -94,19 +94,19 @@ def test_a_damaged_record_of_dependencies_is_a_miss_and_is_repaired(cache, damag
 )
 def test_a_record_with_impossible_columns_is_a_miss(cache, column):
     cache.obtain(BASE, Builder())
-    data = json.loads(deps_file(cache).read_text())
+    data = recorded(cache)
     data["sets"][0]["names"] = column
-    deps_file(cache).write_text(json.dumps(data))
-    assert cache.lookup(BASE) is None
+    record(cache, data)
+    assert look_up(cache) is None
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_manifest_is_a_miss_and_is_repaired(cache, damage):
     made = cache.obtain(BASE, Builder())
     (made.path / "manifest.json").write_bytes(damage)
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
     assert cache.obtain(BASE, Builder(b"again")).so.read_bytes() == b"again"
-    assert cache.lookup(BASE).path == made.path
+    assert look_up(cache).path == made.path
     assert list((cache.root / "tmp").iterdir()) == []
 
 
@@ -121,9 +121,9 @@ def test_a_shared_object_that_is_not_whole_is_a_miss_and_is_repaired(cache, harm
         shutil.rmtree(made.path)
         if harm == "empty folder":
             made.path.mkdir()
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
     assert cache.obtain(BASE, Builder(b"whole")).so.read_bytes() == b"whole"
-    assert cache.lookup(BASE)
+    assert look_up(cache)
 
 
 def test_what_killed_builders_left_behind_does_not_disturb(cache):
@@ -181,7 +181,7 @@ def test_of_many_that_publish_one_wins_and_all_use_it(cache):
     answers = race(publish_and_report, cache.root)
     assert len({answer[1:] for answer in answers}) == 1
     assert list((cache.root / "tmp").iterdir()) == []
-    assert cache.lookup(BASE).so.read_bytes() == answers[0][2]
+    assert look_up(cache).so.read_bytes() == answers[0][2]
 
 
 def test_a_builder_that_takes_too_long_is_not_waited_for(cache):
@@ -259,7 +259,7 @@ def test_a_failed_build_keeps_its_folder(cache):
     with pytest.raises(BuildError):
         cache.obtain(BASE, make)
     assert (seen[0] / "a.cc").read_text() == "wrong"
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, FileNotFoundError])

@@ -5,9 +5,9 @@ import os
 import time
 
 import pytest
-from cache_builder import BASE, Builder, deps_file
+from cache_builder import BASE, Builder, deps_file, look_up, recorded
 
-from tvmffi_cubin import dependency_set
+from tvmffi_cubin import dependency_set, stamp
 from tvmffi_cubin.cache import Cache
 
 
@@ -21,7 +21,7 @@ def header(tmp_path):
 @pytest.fixture
 def settled(monkeypatch):
     """Trust stamps at once, as if the files of the test were old."""
-    monkeypatch.setattr(dependency_set, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
 
 
 # Dependencies
@@ -31,7 +31,7 @@ def test_a_changed_header_builds_again_and_the_old_content_is_still_known(cache,
     builder = Builder(dependencies=(str(header),))
     first = cache.obtain(BASE, builder)
     header.write_text("other")
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
     second = cache.obtain(BASE, builder)
     assert second.path != first.path
     header.write_text("one")
@@ -45,22 +45,22 @@ def test_a_header_that_was_only_touched_is_a_hit_and_is_hashed_once(
     builder = Builder(dependencies=(str(header),))
     cache.obtain(BASE, builder)
     os.utime(header, ns=(1, 1))
-    assert cache.lookup(BASE)
+    assert look_up(cache)
     monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
-    assert cache.lookup(BASE)
+    assert look_up(cache)
 
 
 def test_an_unchanged_header_is_not_read(cache, header, settled, monkeypatch):
     cache.obtain(BASE, Builder(dependencies=(str(header),)))
     monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
-    assert cache.lookup(BASE)
+    assert look_up(cache)
 
 
 def test_a_header_too_young_for_its_stamp_to_mean_anything_is_read(cache, header):
     cache.obtain(BASE, Builder(dependencies=(str(header),)))
-    (data,) = json.loads(deps_file(cache).read_text())["sets"]
+    (data,) = recorded(cache)["sets"]
     assert data["stamps"] == ["?"]
-    assert cache.lookup(BASE)
+    assert look_up(cache)
 
 
 def test_a_large_file_is_hashed_once_for_all_that_depend_on_it(cache, header, monkeypatch):
@@ -72,7 +72,7 @@ def test_a_large_file_is_hashed_once_for_all_that_depend_on_it(cache, header, mo
     cache.obtain(BASE[::-1], Builder(dependencies=(str(header),)))
     monkeypatch.undo()
     header.write_text("grown large")
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
 
 
 @pytest.mark.parametrize("text", ["two", "longer"])
@@ -81,22 +81,22 @@ def test_a_header_changed_with_its_time_kept_builds_again(cache, header, settled
     info = os.stat(header)
     header.write_text(text)
     os.utime(header, ns=(info.st_atime_ns, info.st_mtime_ns))
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
 
 
 def test_a_header_that_is_gone_builds_again(cache, header):
     cache.obtain(BASE, Builder(dependencies=(str(header),)))
     header.unlink()
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_path_that_appears_builds_again(cache, tmp_path, kind):
     early = tmp_path / "early"
     cache.obtain(BASE, Builder(absent=(str(early),)))
-    assert cache.lookup(BASE)
+    assert look_up(cache)
     early.write_text("") if kind == "file" else early.mkdir()
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
 
 
 def test_files_of_the_build_folder_are_no_dependencies(cache):
@@ -106,7 +106,7 @@ def test_files_of_the_build_folder_are_no_dependencies(cache):
         return product
 
     cache.obtain(BASE, make)
-    (data,) = json.loads(deps_file(cache).read_text())["sets"]
+    (data,) = recorded(cache)["sets"]
     assert data["names"] == []
 
 
@@ -126,10 +126,10 @@ def test_files_under_a_root_may_lie_elsewhere(tmp_path):
     made = here.obtain(BASE, builder)
     (data,) = json.loads(deps_file(here).read_text())["sets"]
     assert data["names"] == ["$CUDA/include/x.h"]
-    assert there.lookup(BASE).path == made.path
+    assert look_up(there).path == made.path
     (tmp_path / "there/cuda/include/x.h").write_text("else")
-    assert there.lookup(BASE) is None
-    assert Cache(tmp_path / "cache").lookup(BASE) is None
+    assert look_up(there) is None
+    assert look_up(Cache(tmp_path / "cache")) is None
 
 
 def test_a_dependency_through_a_link_and_back_is_the_file_that_was_read(tmp_path, cache):
@@ -139,9 +139,9 @@ def test_a_dependency_through_a_link_and_back_is_the_file_that_was_read(tmp_path
     (tmp_path / "link").symlink_to(tmp_path / "far/inner")
     cache.obtain(BASE, Builder(dependencies=(f"{tmp_path}/link/../x.h",)))
     (tmp_path / "x.h").write_text("changed")
-    assert cache.lookup(BASE)
+    assert look_up(cache)
     (tmp_path / "far/x.h").write_text("changed")
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
 
 
 def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, header):
@@ -152,14 +152,14 @@ def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, hea
         return Builder(dependencies=(str(header),))(directory)
 
     assert cache.obtain(BASE, make).so.read_bytes() == b"so"
-    assert cache.lookup(BASE) is None
+    assert look_up(cache) is None
 
 
 def test_a_header_dated_in_the_future_is_one_that_does_not_change(cache, header):
     future = time.time_ns() + 10**12
     os.utime(header, ns=(future, future))
     cache.obtain(BASE, Builder(dependencies=(str(header),)))
-    assert cache.lookup(BASE)
+    assert look_up(cache)
 
 
 def test_a_header_that_changes_as_soon_as_the_build_has_begun_serves_this_call_only(cache, header):
@@ -170,7 +170,7 @@ def test_a_header_that_changes_as_soon_as_the_build_has_begun_serves_this_call_o
     for number in range(5):
         base = f"{number:02x}" * 32
         cache.obtain(base, make)
-        assert cache.lookup(base) is None
+        assert look_up(cache, base) is None
 
 
 def test_a_build_starts_in_a_later_tick_of_the_clock_that_stamps_files(monkeypatch):
@@ -189,15 +189,15 @@ def test_a_header_that_the_caller_has_just_written_is_no_change(cache, header):
         base = f"{number:02x}" * 32
         header.write_text(str(number))
         made = cache.obtain(base, Builder(dependencies=(str(header),)))
-        assert cache.lookup(base).path == made.path
+        assert look_up(cache, base).path == made.path
 
 
 def test_ever_new_contents_do_not_grow_the_record_for_ever(cache, header):
     for number in range(20):
         header.write_text(str(number))
         cache.obtain(BASE, Builder(dependencies=(str(header),)))
-    assert len(json.loads(deps_file(cache).read_text())["sets"]) == 16
-    assert cache.lookup(BASE)
+    assert len(recorded(cache)["sets"]) == 16
+    assert look_up(cache)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The cache: where its folder is, and what happens when it cannot take files."""
 
 import errno
-import json
 import logging
 import os
 import shutil
@@ -10,8 +9,7 @@ from pathlib import Path
 import pytest
 from cache_builder import BASE, Builder
 
-from tvmffi_cubin import cache as cache_module
-from tvmffi_cubin import entry, fallback
+from tvmffi_cubin import fallback, publishing
 from tvmffi_cubin.cache import Cache, default
 from tvmffi_cubin.errors import BuildError, CacheError
 from tvmffi_cubin.folder import cache_folder
@@ -62,7 +60,7 @@ def test_a_read_only_folder_still_serves_what_it_has(cache, monkeypatch):
         raise OSError(errno.EROFS, "Read-only file system")
 
     for name in ("mkdir", "makedirs", "rename", "replace"):
-        monkeypatch.setattr(cache_module.os, name, refuse)
+        monkeypatch.setattr(os, name, refuse)
     assert cache.obtain(BASE, Builder(b"not built")).path == made.path
 
 
@@ -71,14 +69,14 @@ def full(*args, **kwargs):
 
 
 def test_a_disk_that_fills_up_when_publishing_is_replaced(cache, monkeypatch, caplog):
-    real = cache_module.write_manifest
+    real = publishing.write_manifest
 
-    def write(directory, product, *, base_key):
+    def write(directory, product, *, base_key, key):
         if directory.startswith(str(cache.root)):
             full()
-        real(directory, product, base_key=base_key)
+        real(directory, product, base_key=base_key, key=key)
 
-    monkeypatch.setattr(cache_module, "write_manifest", write)
+    monkeypatch.setattr(publishing, "write_manifest", write)
     builder = Builder()
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
@@ -116,7 +114,7 @@ def test_a_disk_with_hardly_any_room_is_replaced_before_the_build(cache, monkeyp
         seen.append(directory)
         return Builder()(directory)
 
-    monkeypatch.setattr(cache_module.os, "statvfs", statvfs)
+    monkeypatch.setattr(os, "statvfs", statvfs)
     cache.obtain(BASE, make)
     assert not seen[0].is_relative_to(cache.root)
     assert "less than 16 MB are free" in caplog.text
@@ -134,21 +132,21 @@ def test_a_failing_disk_is_an_error_that_names_the_folder(cache, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(cache_module, "write_manifest", fail)
+    monkeypatch.setattr(publishing, "write_manifest", fail)
     with pytest.raises(CacheError, match="Input/output error") as caught:
         cache.obtain(BASE, Builder())
     assert str(cache.root) in str(caught.value)
 
 
 def test_a_disk_that_fills_up_when_recording_is_replaced(cache, monkeypatch):
-    real = cache_module.write_sets
+    real = publishing.write_sets
 
     def write(path, newest, others):
         if path.startswith(str(cache.root)):
             full()
         real(path, newest, others)
 
-    monkeypatch.setattr(cache_module, "write_sets", write)
+    monkeypatch.setattr(publishing, "write_sets", write)
     builder = Builder()
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
@@ -187,10 +185,3 @@ def test_without_a_home_the_error_names_the_variable(monkeypatch):
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     with pytest.raises(CacheError, match="TVMFFI_CUBIN_CACHE_DIR"):
         default()
-
-
-def test_an_entry_of_another_schema_is_no_entry(cache):
-    made = cache.obtain(BASE, Builder())
-    manifest = json.loads((made.path / "manifest.json").read_text())
-    (made.path / "manifest.json").write_text(json.dumps({**manifest, "schema": 2}))
-    assert entry.read_entry(str(made.path)) is None

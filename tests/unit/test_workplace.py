@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cache_builder import BASE, Builder
+from cache_builder import BASE, Builder, look_up
 from processes import in_fork
 
 from tvmffi_cubin import cache_clear
@@ -187,7 +187,7 @@ def test_a_build_whose_folder_is_removed_is_done_again(cache, way, wholly):
     assert cache.obtain(BASE, make).so.read_bytes() == b"so"
     assert builder.runs == 2
     assert workplaces(cache) == []
-    assert cache.lookup(BASE)
+    assert look_up(cache)
 
 
 def test_a_folder_that_is_removed_again_and_again_is_an_error_with_its_remedy(cache):
@@ -216,7 +216,7 @@ def test_what_fails_after_the_folder_has_moved_is_told_and_not_built_again(cache
     def fail(*args):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("tvmffi_cubin.cache.write_sets", fail)
+    monkeypatch.setattr("tvmffi_cubin.publishing.write_sets", fail)
     builder = Builder()
     with pytest.raises(CacheError, match=r"failed: .*Input/output error"):
         cache.obtain(BASE, builder)

@@ -1,0 +1,249 @@
+"""The cache: several folders that are looked through, why nothing was found, what is taken over."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cache_builder import BASE, Builder, deps_file, look_up, record, recorded
+
+from tvmffi_cubin.cache import Cache, Miss
+from tvmffi_cubin.dependency_set import DependencySet, read_sets
+
+OTHER = "cd" * 32
+
+
+@pytest.fixture
+def header(tmp_path: Path) -> Path:
+    path = tmp_path / "x.h"
+    path.write_text("one")
+    return path
+
+
+@pytest.fixture
+def layer(tmp_path: Path, header: Path) -> Path:
+    made = Cache(tmp_path / "layer").obtain(BASE, Builder(b"layer", dependencies=(str(header),)))
+    assert made.level == "cache"
+    return tmp_path / "layer"
+
+
+def with_layers(tmp_path: Path, *layers: Path) -> Cache:
+    return Cache(tmp_path / "cache", layers=[str(path) for path in layers])
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def aged(path: Path) -> None:
+    os.utime(path, ns=(1, 1))
+
+
+# Several folders
+
+
+def test_what_a_layer_has_is_not_built(tmp_path, layer):
+    found = with_layers(tmp_path, layer).obtain(BASE, Builder(b"not built"))
+    assert found.so.read_bytes() == b"layer"
+    assert found.level == "layer"
+    assert found.path.is_relative_to(layer)
+    assert found.key == found.path.name
+
+
+def test_layers_come_before_the_cache_and_in_their_order(tmp_path, header):
+    builder = {name: Builder(name.encode(), dependencies=(str(header),)) for name in "abc"}
+    for name in "ab":
+        Cache(tmp_path / name).obtain(BASE, builder[name])
+    Cache(tmp_path / "cache").obtain(BASE, builder["c"])
+    orders = (("a", "b"), ("b", "a"), ("none", "b"), ())
+    found = [with_layers(tmp_path, *(tmp_path / x for x in order)).find(BASE) for order in orders]
+    assert [(x.so.read_bytes(), x.level) for x in found] == [
+        (b"a", "layer"),
+        (b"b", "layer"),
+        (b"b", "layer"),
+        (b"c", "cache"),
+    ]
+
+
+def test_what_a_layer_lacks_is_built_into_the_cache(tmp_path, layer):
+    before = files(layer)
+    cache = with_layers(tmp_path, layer)
+    made = cache.obtain(OTHER, Builder())
+    assert made.level == "cache"
+    assert look_up(Cache(cache.root), OTHER)
+    assert files(layer) == before
+
+
+def test_headers_that_lie_elsewhere_are_read_once(tmp_path, layer, header, monkeypatch):
+    shutil.copy(header, tmp_path / "copy")
+    os.replace(tmp_path / "copy", header)  # another inode, as in a container
+    cache = with_layers(tmp_path, layer)
+    monkeypatch.setattr("tvmffi_cubin.stamp._SETTLED_NS", -(10**18))
+    before = files(layer)
+    assert look_up(cache).level == "layer"
+    assert files(layer) == before
+    assert not (cache.root / "entries").exists()
+    monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
+    monkeypatch.setattr("tvmffi_cubin.verification.file_digest", lambda path: pytest.fail("hashed"))
+    assert look_up(with_layers(tmp_path, layer)).level == "layer"
+
+
+def test_where_stamps_cannot_be_written_this_process_knows_them(tmp_path, layer, monkeypatch):
+    (tmp_path / "cache").write_text("no folder")
+    monkeypatch.setattr("tvmffi_cubin.stamp._SETTLED_NS", -(10**18))
+    os.utime(tmp_path / "x.h", ns=(1, 1))
+    assert look_up(with_layers(tmp_path, layer)).level == "layer"
+    monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
+    assert look_up(with_layers(tmp_path, layer)).level == "layer"
+
+
+def test_a_record_leads_to_an_entry_in_another_folder(tmp_path, layer):
+    cache = with_layers(tmp_path, layer)
+    assert look_up(cache)
+    shutil.copytree(layer / "deps", cache.root / "deps", dirs_exist_ok=True)
+    shutil.rmtree(layer / "deps")
+    assert look_up(cache).level == "layer"
+
+
+# Why nothing was found
+
+
+def test_a_miss_says_that_nothing_was_built(cache):
+    assert cache.find(BASE) == Miss("nothing was built with these inputs")
+
+
+def test_a_miss_names_the_files_that_changed(cache, tmp_path):
+    names = [str(tmp_path / name) for name in ("a.h", "b.h", "c.h", "d.h")]
+    for name in names[:3]:
+        Path(name).write_text("one")
+    cache.obtain(BASE, Builder(dependencies=tuple(names[:3]), absent=(names[3],)))
+    Path(names[0]).unlink()
+    Path(names[1]).write_text("two")
+    Path(names[3]).touch()
+    found = cache.find(BASE)
+    assert found.changed == (names[0], names[1], names[3])
+    assert found.reason == f"{names[0]} is gone, and 2 more"
+    Path(names[0]).write_text("one")
+    assert cache.find(BASE).reason == f"{names[1]} changed, and 1 more"
+    Path(names[1]).write_text("one")
+    assert cache.find(BASE).reason == f"{names[3]} is there now"
+
+
+def test_a_miss_names_no_more_than_a_few(cache, tmp_path):
+    names = [str(tmp_path / f"{number}.h") for number in range(30)]
+    for name in names:
+        Path(name).write_text("one")
+    cache.obtain(BASE, Builder(dependencies=tuple(names)))
+    for name in names:
+        Path(name).write_text("two")
+    assert len(cache.find(BASE).changed) == 8
+
+
+def test_a_miss_says_that_the_entry_is_gone_or_damaged(cache):
+    made = cache.obtain(BASE, Builder(b"whole"))
+    made.so.write_bytes(b"other")
+    assert cache.find(BASE).reason == (
+        "its entry is damaged: the content of vec.so is not what was published"
+    )
+    made.so.unlink()
+    assert cache.find(BASE).reason == "its entry is damaged: vec.so is missing"
+    shutil.rmtree(made.path)
+    assert cache.find(BASE) == Miss("its entry was removed")
+
+
+# Taking over
+
+
+def packed(cache: Cache, tmp_path: Path) -> tuple[DependencySet, Path]:
+    made = cache.obtain(BASE, Builder(b"elsewhere"))
+    (found,) = read_sets(str(deps_file(cache)))
+    return found, shutil.copytree(made.path, tmp_path / "packed")
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> tuple[DependencySet, Path]:
+    return packed(Cache(tmp_path / "elsewhere"), tmp_path)
+
+
+def adopt(cache: Cache, made: DependencySet, folder: Path, base_key: str = BASE):
+    with cache.private_directory() as directory:
+        shutil.copytree(folder, directory, symlinks=True, dirs_exist_ok=True)
+        return cache.adopt(base_key, made, directory)
+
+
+def test_what_was_built_elsewhere_is_found_once_it_is_taken_over(cache, bundle):
+    taken = adopt(cache, *bundle)
+    assert taken.so.read_bytes() == b"elsewhere"
+    assert look_up(Cache(cache.root)).path == taken.path
+    assert list((cache.root / "tmp").iterdir()) == []
+
+
+def test_what_is_there_already_stays(cache, bundle):
+    made = cache.obtain(BASE, Builder(b"own"))
+    assert adopt(cache, *bundle).path == made.path
+    assert look_up(cache).so.read_bytes() == b"own"
+
+
+def test_headers_of_another_machine_are_compared_with_those_of_this(tmp_path, cache, header):
+    there = Cache(tmp_path / "there")
+    there.obtain(BASE, Builder(dependencies=(str(header),)))
+    (made,) = read_sets(str(deps_file(there)))
+    header.write_text("two")
+    adopt(cache, made, next((there.root / "entries").glob("*/*")))
+    assert cache.find(BASE).changed == (str(header),)
+    header.write_text("one")
+    assert look_up(cache)
+
+
+@pytest.mark.parametrize("harm", ["content", "longer", "missing", "more", "manifest", "link"])
+def test_what_is_damaged_is_not_taken_over(cache, bundle, harm):
+    made, folder = bundle
+    if harm == "content":
+        (folder / "vec.cc").write_text("SOURCE")
+    elif harm == "longer":
+        (folder / "vec.so").write_bytes(b"elsewhere and more")
+    elif harm == "missing":
+        (folder / "vec.cc").unlink()
+    elif harm == "more":
+        (folder / "more.so").write_text("x")
+    elif harm == "manifest":
+        (folder / "manifest.json").write_text("{}")
+    else:
+        (folder / "inner").symlink_to("/etc")
+    with pytest.raises(ValueError, match=r"vec|more|manifest|inner"):
+        adopt(cache, made, folder)
+    assert look_up(cache) is None
+    assert not (cache.root / "entries").exists()
+
+
+def test_what_belongs_to_another_key_is_not_taken_over(cache, bundle):
+    made, folder = bundle
+    with pytest.raises(ValueError, match="another's"):
+        adopt(cache, made, folder, OTHER)
+    with pytest.raises(ValueError, match="another's"):
+        adopt(cache, replace(made, names=("/x",), digests=("-",), stamps=("-",)), folder)
+    with pytest.raises(ValueError, match="another's"):
+        adopt(cache, replace(made, entry=OTHER), folder)
+
+
+def test_a_folder_that_cannot_be_written_takes_it_over_for_this_process(tmp_path, bundle, caplog):
+    (tmp_path / "cache").write_text("no folder")
+    cache = with_layers(tmp_path)
+    assert adopt(cache, *bundle).level == "private"
+    assert look_up(cache).level == "private"
+    assert len(caplog.records) == 1
+
+
+# Records that are sealed and wrong all the same
+
+
+@pytest.mark.parametrize("entry", ["x", "../../../etc", None, 7, "AB" * 32])
+def test_a_record_that_leads_to_no_key_is_a_miss(cache, entry):
+    cache.obtain(BASE, Builder())
+    data = recorded(cache)
+    data["sets"][0]["entry"] = entry
+    record(cache, data)
+    assert look_up(cache) is None

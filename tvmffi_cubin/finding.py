@@ -1,0 +1,156 @@
+"""`find`: an entry that was built from a key and from files as they are now, or why none is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .damage import pass_over, set_aside
+from .dependency_set import DependencySet, read_sets, write_sets
+from .entry import Entry, read_entry
+from .level import Level
+from .observer import Observer
+from .verification import Damaged
+
+__all__ = ["Miss", "find"]
+
+
+@dataclass(frozen=True)
+class Miss:
+    """Why a look-up found nothing.
+
+    Attributes
+    ----------
+    reason : str
+        For people.
+    changed : tuple of str
+        The first few files that are not what they were when something was built with this key.
+    damaged : tuple of tuples
+        Entries that lie in the way and are to be set aside: cache folder, path, what is wrong.
+    """
+
+    reason: str
+    changed: tuple[str, ...] = ()
+    damaged: tuple[tuple[str, str, str], ...] = ()
+
+    def clear_way(self) -> None:
+        """Set damaged entries aside; with the lock of the key held, so that no whole one goes."""
+        for root, path, reason in self.damaged:
+            # Where it cannot be, publishing finds it in the way, and says so.
+            with contextlib.suppress(OSError):
+                set_aside(root, path, reason)
+
+
+_NOTHING = "nothing was built with these inputs"
+
+# Stamps that are written nowhere, since no folder may be written: by base key and folders.
+_remembered: dict[tuple[str, ...], DependencySet] = {}
+_MOST_REMEMBERED = 256
+
+
+def find(
+    levels: Sequence[Level], base_key: str, *, roots: Mapping[str, str], home: Level | None
+) -> Entry | Miss:
+    """Look for an entry in several folders.
+
+    A record and the entry that it leads to may lie in different ones.
+
+    Parameters
+    ----------
+    levels : sequence of Level
+        The folders, the first first.
+    base_key : str
+        Digest of all inputs but the contents of the files that a build finds by itself.
+    roots : mapping of str to str
+        See `Observer`.
+    home : Level, optional
+        Where the stamps of files are written that had to be read. Default: only this process
+        remembers them.
+    """
+    with Observer(roots) as observer:
+        search = _Search(levels, base_key, observer)
+        entry = search.run(home)
+        return entry or search.miss()
+
+
+class _Search:
+    """One look-up, and what it came upon."""
+
+    def __init__(self, levels: Sequence[Level], base_key: str, observer: Observer) -> None:
+        self.levels = levels
+        self.base_key = base_key
+        self.name = (base_key, *(level.root for level in levels))
+        self.observer = observer
+        self.outdated: DependencySet | None = None
+        self.problems: list[str] = []
+        self.damaged: dict[str, tuple[str, str, str]] = {}
+
+    def run(self, home: Level | None) -> Entry | None:
+        # What was written last knows the stamps as they are; the folders' order is for entries.
+        for level in (None, *reversed(self.levels)):
+            if level is None:
+                remembered = _remembered.get(self.name) if _remembered else None
+                sets = [] if remembered is None else [remembered]
+            else:
+                sets = read_sets(level.deps_path(self.base_key))
+            for known in sets:
+                current = known.check(self.observer)
+                if current is None:
+                    self.outdated = self.outdated or known
+                    continue
+                entry = self._entry(current)
+                if entry is not None:
+                    current = replace(current, verified=entry.verified)
+                    if current != known:
+                        self._refresh(home, current)
+                    return entry
+        return None
+
+    def _entry(self, known: DependencySet) -> Entry | None:
+        for level in self.levels:
+            path = level.entry_path(known.entry)
+            try:
+                return read_entry(path, level=level.kind, verified=known.verified)
+            except FileNotFoundError:
+                self.problems.append("its entry was removed")
+            except Damaged as error:
+                self._note_damage(level, path, str(error))
+            except OSError as error:
+                # Removed on a network file system's server, or not for us.
+                self.problems.insert(0, f"its entry cannot be read: {error}")
+        return None
+
+    def _note_damage(self, level: Level, path: str, reason: str) -> None:
+        self.problems.insert(0, f"its entry is damaged: {reason}")
+        if level.is_writable:
+            self.damaged[path] = level.root, path, reason
+        else:
+            pass_over(path, reason)
+
+    def _refresh(self, home: Level | None, current: DependencySet) -> None:
+        """Keep stamps that were found anew; where they cannot be written, for this process."""
+        if home is not None:
+            path = home.deps_path(self.base_key)
+            with contextlib.suppress(OSError):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                write_sets(path, current, read_sets(path))
+                return
+        if len(_remembered) >= _MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[self.name] = current
+
+    def miss(self) -> Miss:
+        if self.problems:
+            return Miss(self.problems[0], damaged=tuple(self.damaged.values()))
+        if self.outdated is None:
+            return Miss(_NOTHING)
+        changed = [
+            (self.observer.path(name), how) for name, how in self.outdated.changed(self.observer)
+        ]
+        if not changed:
+            return Miss("a file changed while it was looked at")
+        name, how = changed[0]
+        others = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
+        return Miss(f"{name} {how}{others}", changed=tuple(name for name, _ in changed))

@@ -1,0 +1,104 @@
+"""How a private folder becomes an entry, and which files it was built from becomes a record."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+
+from . import private_folder
+from .dependency_set import DependencySet, read_sets, write_sets, youngest_ns
+from .entry import MANIFEST, Entry, Product, check_entry, write_manifest
+from .key import Key
+from .level import Level
+from .observer import Observer
+
+__all__ = ["place", "record", "take"]
+
+
+def place(
+    level: Level,
+    directory: str,
+    product: Product,
+    *,
+    base_key: str,
+    read: Sequence[str],
+    roots: Mapping[str, str],
+    started_ns: int | None,
+) -> tuple[Entry, DependencySet | None]:
+    """Publish what a build made; return the entry, and what leads to it from now on.
+
+    Parameters
+    ----------
+    level : Level
+        Where.
+    directory : str
+        The private folder. What does not belong to the product is removed.
+    product : Product
+        What the folder holds.
+    base_key : str
+        The key of the build.
+    read : sequence of str
+        Absolute paths: what the build read outside the folder, or would have.
+    roots : mapping of str to str
+        See `Observer`.
+    started_ns : int, optional
+        When the build began. Where a file changed since, nothing leads to the entry.
+
+    Raises
+    ------
+    OSError
+        The folder cannot take it.
+    ValueError
+        The build did not make what it says.
+    """
+    if not os.path.isfile(os.path.join(directory, product.so)):
+        raise ValueError(f"build folder {directory} holds no {product.so!r} to publish")
+    with Observer(roots) as observer:
+        portable = [observer.portable(name) for name in read]
+        made = DependencySet.observe(portable, base_key, observer)
+        changed = started_ns is not None and youngest_ns(portable, observer) >= started_ns
+    key = made.entry
+    if changed:
+        key = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
+    private_folder.prune(directory, {product.so, MANIFEST, *product.keep})
+    write_manifest(directory, product, base_key=base_key, key=key)
+    private_folder.flush(directory)
+    entry = private_folder.move_into_place(directory, level, key)
+    return entry, None if changed else made
+
+
+def take(
+    level: Level, directory: str, made: DependencySet, *, base_key: str
+) -> tuple[Entry, DependencySet]:
+    """Publish what was built elsewhere, once all of it was compared with its manifest.
+
+    Raises
+    ------
+    OSError
+        The folder cannot take it.
+    ValueError
+        It is not what was published, or belongs to another key.
+    """
+    if not made.belongs_to(base_key):
+        raise ValueError(f"the set of files for {base_key} leads to an entry that is another's")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(directory, private_folder.CLAIM))
+    entry = check_entry(directory, key=made.entry)
+    if entry.manifest.get("base_key") != base_key:
+        raise ValueError(f"the manifest of {made.entry} names another base key")
+    private_folder.flush(directory)
+    return private_folder.move_into_place(directory, level, made.entry), made.unstamped()
+
+
+def record(level: Level, base_key: str, made: DependencySet) -> None:
+    """Write down which files an entry was built from.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    path = level.deps_path(base_key)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_sets(path, made, read_sets(path))
