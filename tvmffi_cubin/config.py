@@ -32,6 +32,13 @@ VARIABLES: dict[str, Variable] = {
             "The writable cache folder. Default: the user's cache folder, `tvmffi_cubin` in it.",
         ),
         Variable(
+            "TVMFFI_CUBIN_CACHE_SIZE",
+            "5GB",
+            "How many bytes the cache folder may take: `500MB`, `2GiB`, plain bytes or "
+            "`unlimited`. What was used least recently is removed beyond that, never what a living "
+            "process has loaded.",
+        ),
+        Variable(
             "TVMFFI_CUBIN_CUDA",
             None,
             "The CUDA major version whose wheels are used, `12` or `13`. Default: the newest that "

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from math import isinf
 
-__all__ = ["builder_lock", "is_at"]
+__all__ = ["builder_lock", "is_at", "unless_held"]
 
 _FIRST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.05
@@ -77,6 +77,16 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
             if is_at(descriptor, path):
                 _unlink(path)
             _release(descriptor)
+
+
+@contextlib.contextmanager
+def unless_held(path: str) -> Iterator[bool]:
+    """Hold the lock file at `path` unless another does; yield whether nobody else has it.
+
+    Where the file system has no locks, nobody has.
+    """
+    with builder_lock(path, patience=0) as held:
+        yield held or not os.path.lexists(path)
 
 
 def is_at(descriptor: int, path: str) -> bool:

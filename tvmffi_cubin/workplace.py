@@ -15,7 +15,7 @@ from .errors import BuildError, CacheError
 from .folder import check_room
 from .private_folder import CLAIM, remove
 
-__all__ = ["Workplace", "check", "is_claimed", "sweep", "was_removed"]
+__all__ = ["Workplace", "check", "has_failed", "is_claimed", "sweep", "was_removed"]
 
 # What went wrong, in a folder that is kept for inspection.
 _ERROR = "error.txt"
@@ -48,8 +48,15 @@ class Workplace:
     claim: int
 
     @staticmethod
-    def make(root: str) -> Workplace:
+    def make(root: str, *, needs_room: bool = True) -> Workplace:
         """Make a folder in ``tmp`` of a cache folder; remove there what nobody uses.
+
+        Parameters
+        ----------
+        root : str
+            The cache folder.
+        needs_room : bool
+            Whether the disk must have room for a build.
 
         Raises
         ------
@@ -60,7 +67,8 @@ class Workplace:
         sweep(parent)
         place = _make(parent)
         try:
-            check_room(place.path, root)
+            if needs_room:
+                check_room(place.path, root)
         except OSError:
             place.remove()
             raise
@@ -145,6 +153,11 @@ def is_claimed(path: str) -> bool | None:
     finally:
         os.close(descriptor)
     return False
+
+
+def has_failed(path: str) -> bool:
+    """Whether a folder is kept only for people to look at why its build failed."""
+    return os.path.exists(os.path.join(path, _ERROR)) and not is_claimed(path)
 
 
 def _make(parent: str) -> Workplace:

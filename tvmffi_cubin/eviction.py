@@ -1,0 +1,166 @@
+"""Which items a cache gives up, and how they go so that nobody who uses them notices."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import uses
+from .entry import MANIFEST
+from .inventory import Item
+from .workplace import Workplace, has_failed
+
+__all__ = ["Removed", "evict", "least_used", "unused_since"]
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What was removed.
+
+    Attributes
+    ----------
+    entries : int
+        How many published entries, precompiled headers among them.
+    size : int
+        How many bytes, of all things.
+    base_keys : frozenset of str
+        The keys under which the entries were built.
+    """
+
+    entries: int = 0
+    size: int = 0
+    base_keys: frozenset[str] = frozenset()
+
+    def __add__(self, other: Removed) -> Removed:
+        return Removed(
+            self.entries + other.entries,
+            self.size + other.size,
+            self.base_keys | other.base_keys,
+        )
+
+
+def least_used(
+    items: Iterable[Item], *, excess: int, in_use: Collection[str], now: float
+) -> list[Item]:
+    """Return the items to remove so that so many bytes are free: those used least recently.
+
+    Parameters
+    ----------
+    items : iterable of Item
+        What may be removed.
+    excess : int
+        How many bytes are to go. Where those not in use are fewer, all of them go.
+    in_use : collection of str
+        Names of items that stay.
+    now : float
+        The time, in seconds since the epoch. What was used later was so by a clock that was wrong,
+        and counts as used now.
+
+    Returns
+    -------
+    list of Item
+        In the order in which they were last used.
+    """
+    chosen: list[Item] = []
+    for item in _by_use(items, in_use, now):
+        if excess <= 0:
+            break
+        chosen.append(item)
+        excess -= item.size
+    return chosen
+
+
+def unused_since(
+    items: Iterable[Item], *, moment: float, in_use: Collection[str], now: float
+) -> list[Item]:
+    """Return the items that were last used before a moment, in the order of their use."""
+    return [item for item in _by_use(items, in_use, now) if min(item.used, now) < moment]
+
+
+def _by_use(items: Iterable[Item], in_use: Collection[str], now: float) -> list[Item]:
+    free = (item for item in items if item.name not in in_use)
+    return sorted(free, key=lambda item: (min(item.used, now), item.path))
+
+
+def evict(root: str, items: Iterable[Item], *, keep: Collection[str] = ()) -> Removed:
+    """Remove entries, precompiled headers, failed builds and damaged entries that nobody uses.
+
+    Parameters
+    ----------
+    root : str
+        The cache folder.
+    items : iterable of Item
+        What to remove. What a process has noted or held meanwhile stays.
+    keep : collection of str
+        Names of items that stay all the same.
+
+    Raises
+    ------
+    OSError
+        The folder cannot be written.
+    """
+    removed = Removed()
+    with Workplace.make(root, needs_room=False) as grave:
+        moved = [
+            (item, target)
+            for number, item in enumerate(items)
+            if _move(item, target := os.path.join(grave, str(number)))
+        ]
+        # A process notes an entry and then opens it. Who opened it before it was moved has noted
+        # it by now; who comes later does not find it, and builds it again.
+        in_use = {*uses.living(root), *keep} if moved else set()
+        for item, target in moved:
+            if item.name in in_use and _put_back(target, item.path):
+                continue
+            is_entry = item.kind in ("entry", "header")
+            removed += Removed(int(is_entry), item.size, _base_keys(item, target))
+    return removed
+
+
+def _move(item: Item, target: str) -> bool:
+    with contextlib.suppress(FileNotFoundError), _held(item) as is_free:
+        if is_free:
+            os.rename(item.path, target)
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def _held(item: Item) -> Iterator[bool]:
+    """Keep others from beginning to use an item, where something could tell them."""
+    if item.kind == "build":
+        yield has_failed(item.path)
+    elif item.kind == "header":
+        # As `pch_shelf.Hold` does.
+        descriptor = os.open(item.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield True
+        except BlockingIOError:
+            yield False
+        finally:
+            os.close(descriptor)
+    else:
+        yield True
+
+
+def _put_back(target: str, path: str) -> bool:
+    try:
+        os.rename(target, path)
+    except OSError:
+        return False  # somebody has built it anew meanwhile
+    return True
+
+
+def _base_keys(item: Item, folder: str) -> frozenset[str]:
+    if item.kind == "entry":
+        # It may be damaged: then its record is found to lead nowhere at some other time.
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            data = Path(folder, MANIFEST).read_bytes()
+            return frozenset({str(json.loads(data)["base_key"])})
+    return frozenset()

@@ -1,0 +1,82 @@
+"""`Tally`: about how much a cache folder holds, known without looking through it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+
+from .atomic import write_atomically
+
+__all__ = ["Tally"]
+
+_FILE = "size"
+_HEAD = "tvmffi_cubin bytes"
+
+# After some thousands of entries it is time to look what there really is.
+_MOST = 64 << 10
+
+# Where no more could be removed, it is tried again when this part of the limit has been added.
+_STEP = 20
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A file in a cache folder: what there was when it was last looked through, and what came.
+
+    Everybody appends to it and nobody locks it; what is lost by that is found by the next look.
+
+    Attributes
+    ----------
+    measured : int
+        Bytes that there were.
+    added : int
+        Bytes that were published since.
+    """
+
+    measured: int
+    added: int
+
+    @staticmethod
+    def add(root: str, size: int) -> Tally | None:
+        """Count what was published; None where it is time to look through the folder.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(os.path.join(root, _FILE), flags, 0o666)
+        try:
+            os.write(descriptor, b"%d\n" % size)
+            return _read(os.pread(descriptor, _MOST + 1, 0))
+        finally:
+            os.close(descriptor)
+
+    @staticmethod
+    def write(root: str, size: int) -> None:
+        """Begin anew, with what the folder was found to hold."""
+        with contextlib.suppress(OSError):
+            write_atomically(os.path.join(root, _FILE), f"{_HEAD}\n{size}\n".encode())
+
+    @staticmethod
+    def forget(root: str) -> None:
+        """Remove the file."""
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(root, _FILE))
+
+    def exceeds(self, limit: int) -> bool:
+        """Whether it is time to remove something."""
+        if self.measured <= limit:
+            return self.measured + self.added > limit
+        return self.added > limit // _STEP
+
+
+def _read(data: bytes) -> Tally | None:
+    head, *lines = data.decode("ascii", "replace").splitlines() or [""]
+    is_right = all(line.isdecimal() and len(line) < 20 for line in lines)
+    if head != _HEAD or not lines or not is_right or len(data) > _MOST:
+        return None
+    measured, *added = map(int, lines)
+    return Tally(measured, sum(added))

@@ -1,0 +1,106 @@
+"""What nobody needs in a cache: records that lead nowhere, and what killed processes left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+from . import uses
+from .dependency_set import read_sets
+from .folder import HEADERS
+from .inventory import Inventory, Item
+from .lock import unless_held
+from .workplace import sweep
+
+__all__ = ["drop_records", "tidy"]
+
+# In seconds: what is younger may be about to be locked, or to be renamed into its place.
+_YOUNG = 3600.0
+
+_MOST_IDENTITIES = 512
+
+
+def tidy(found: Inventory) -> int:
+    """Remove halves of files, locks that nobody holds and memos of tools that are long gone.
+
+    What killed builds have left goes as well, and notes of processes that have ended.
+
+    Returns
+    -------
+    int
+        How many bytes were removed.
+    """
+    for root in (found.root, os.path.join(found.root, HEADERS)):
+        sweep(os.path.join(root, "tmp"))
+        with contextlib.suppress(OSError):
+            uses.living(root)
+    old = time.time() - _YOUNG
+    halves = [item for item in found.of("half") if item.used < old]
+    locks = [item for item in found.of("lock") if item.used < old]
+    identities = sorted(found.of("identity"), key=lambda item: item.used)[:-_MOST_IDENTITIES]
+    for lock in locks:
+        # Who holds it last removes it.
+        with unless_held(lock.path):
+            pass
+    swept = found.of("build", "use")
+    return _unlink([*halves, *identities]) + _gone([*locks, *swept])
+
+
+def drop_records(found: Inventory, base_keys: Collection[str] | None = None) -> int:
+    """Remove records whose entries are gone.
+
+    Parameters
+    ----------
+    found : Inventory
+        What there was.
+    base_keys : collection of str, optional
+        Whose records to look at. Default: all but those of the last hour.
+
+    Returns
+    -------
+    int
+        How many bytes were removed.
+    """
+    old = time.time() - _YOUNG
+    records = defaultdict(list)
+    for item in found.of("record"):
+        base_key = item.name.removesuffix(".json")
+        if item.used < old if base_keys is None else base_key in base_keys:
+            records[_root_of(item), base_key].append(item)
+    size = 0
+    for (root, base_key), items in records.items():
+        if _leads_nowhere(root, base_key):
+            # Who builds it now writes a new one.
+            with unless_held(os.path.join(root, "locks", f"{base_key}.lock")) as is_free:
+                if is_free and _leads_nowhere(root, base_key):
+                    size += _unlink(items)
+    return size
+
+
+def _root_of(item: Item) -> str:
+    folder = os.path.dirname(item.path)
+    return os.path.dirname(
+        folder if os.path.basename(folder) == "deps" else os.path.dirname(folder)
+    )
+
+
+def _leads_nowhere(root: str, base_key: str) -> bool:
+    sets = read_sets(os.path.join(root, "deps", f"{base_key}.json"))
+    entries = os.path.join(root, "entries")
+    return not any(os.path.isdir(os.path.join(entries, x.entry[:2], x.entry)) for x in sets)
+
+
+def _unlink(items: Iterable[Item]) -> int:
+    size = 0
+    for item in items:
+        with contextlib.suppress(OSError):
+            os.unlink(item.path)
+            size += item.size
+    return size
+
+
+def _gone(items: Iterable[Item]) -> int:
+    return sum(item.size for item in items if not os.path.lexists(item.path))
