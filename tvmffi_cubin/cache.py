@@ -7,7 +7,9 @@ Layout, of which other versions of this package may read every part::
     headers/                    precompiled headers: the same again, and never more than a few
     identity/<hash>.json        what compilers and libraries said about themselves
     locks/<base key>.lock       held while a key is built
+    size                        about how many bytes there are
     tmp/<pid>-<random>/         where a build runs, or ran and failed
+    uses/<host>-<pid>-<random>  which entries a living process has been given
     damaged/<time>-<key>/       entries that were not what was published, the last few
 
 The base key covers all inputs but the contents of the files that the build finds by itself
@@ -124,13 +126,18 @@ class Cache:
         found = self.find(base_key)
         if isinstance(found, Entry):
             return found
+        from .trim import Bound
+
+        bound = Bound.of(self._root)
         with builder_lock(self.lock_file(base_key), patience=patience, name=name):
             # Another may have built it meanwhile, or set it aside.
             found = self.find(base_key)
             if isinstance(found, Entry):
                 return found
             found.clear_way()
-            return _build(self._shelf, base_key, make, asked_ns)
+            entry = _build(self._shelf, base_key, make, asked_ns)
+        bound.count(entry)
+        return entry
 
     def lock_file(self, base_key: str) -> str:
         """Return the path of the file that who builds a key locks."""

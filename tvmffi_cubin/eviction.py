@@ -113,7 +113,12 @@ def evict(root: str, items: Iterable[Item], *, keep: Collection[str] = ()) -> Re
         ]
         # A process notes an entry and then opens it. Who opened it before it was moved has noted
         # it by now; who comes later does not find it, and builds it again.
-        in_use = {*uses.living(root), *keep} if moved else set()
+        try:
+            in_use = {*uses.living(root), *keep} if moved else set()
+        except OSError:
+            for item, target in moved:
+                _put_back(target, item.path)
+            raise
         for item, target in moved:
             if item.name in in_use and _put_back(target, item.path):
                 continue

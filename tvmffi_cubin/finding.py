@@ -12,6 +12,7 @@ from .dependency_set import DependencySet, read_sets, write_sets
 from .entry import Entry, read_entry
 from .level import Level
 from .observer import Observer
+from .uses import note, touch
 from .verification import Damaged
 
 __all__ = ["Miss", "find"]
@@ -111,8 +112,14 @@ class _Search:
     def _entry(self, known: DependencySet) -> Entry | None:
         for level in self.levels:
             path = level.entry_path(known.entry)
+            is_kept = level.kind == "cache" and level.is_writable
+            # Before it is looked at: from then on nobody removes it.
+            is_first = is_kept and note(level.root, known.entry)
             try:
-                return read_entry(path, level=level.kind, verified=known.verified)
+                entry = read_entry(path, level=level.kind, verified=known.verified)
+                if is_first:
+                    touch(path)
+                return entry
             except FileNotFoundError:
                 self.problems.append("its entry was removed")
             except Damaged as error:

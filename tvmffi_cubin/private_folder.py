@@ -12,6 +12,7 @@ from .entry import Entry, read_entry
 from .errors import CacheError
 from .level import Level
 from .removal import remove
+from .uses import note
 from .verification import Damaged
 
 __all__ = ["CLAIM", "flush", "move_into_place", "outside", "prune", "remove"]
@@ -88,6 +89,8 @@ def move_into_place(directory: str, level: Level, key: str) -> Entry:
     CacheError
         If the entry is damaged as soon as it is in place.
     """
+    if level.kind == "cache":
+        note(level.root, key)
     target = level.entry_path(key)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     for _ in range(_TRIES):

@@ -11,7 +11,7 @@ from .atomic import write_atomically
 __all__ = ["Tally"]
 
 _FILE = "size"
-_HEAD = "tvmffi_cubin bytes"
+_HEAD = "tvmffi_cubin bytes "
 
 # After some thousands of entries it is time to look what there really is.
 _MOST = 64 << 10
@@ -58,7 +58,7 @@ class Tally:
     def write(root: str, size: int) -> None:
         """Begin anew, with what the folder was found to hold."""
         with contextlib.suppress(OSError):
-            write_atomically(os.path.join(root, _FILE), f"{_HEAD}\n{size}\n".encode())
+            write_atomically(os.path.join(root, _FILE), f"{_HEAD}{size}\n".encode())
 
     @staticmethod
     def forget(root: str) -> None:
@@ -75,8 +75,9 @@ class Tally:
 
 def _read(data: bytes) -> Tally | None:
     head, *lines = data.decode("ascii", "replace").splitlines() or [""]
-    is_right = all(line.isdecimal() and len(line) < 20 for line in lines)
-    if head != _HEAD or not lines or not is_right or len(data) > _MOST:
+    numbers = [head.removeprefix(_HEAD), *lines]
+    is_right = all(number.isdecimal() and len(number) < 20 for number in numbers)
+    if not head.startswith(_HEAD) or not is_right or len(data) > _MOST:
         return None
-    measured, *added = map(int, lines)
+    measured, *added = map(int, numbers)
     return Tally(measured, sum(added))

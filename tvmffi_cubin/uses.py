@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import fcntl
 import os
 import threading
@@ -26,6 +27,8 @@ _OLD = 86_400.0
 
 # In seconds: how exactly an entry's last use is known. To write it down costs more than a look.
 _RARELY = 3600.0
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 # How often somebody may remove a new file because it is not locked yet.
 _TRIES = 3
@@ -52,6 +55,8 @@ class _Notes:
 
 
 _notes: dict[str, _Notes] = {}
+# Folders that take no notes; who may not write there removes nothing there either.
+_hopeless: set[str] = set()
 _guard = threading.Lock()
 
 
@@ -64,7 +69,7 @@ def _forget_guard() -> None:
 os.register_at_fork(after_in_child=_forget_guard)
 
 
-def note(root: str, key: str) -> None:
+def note(root: str, key: str) -> bool:
     """Write down that this process uses an entry, from now until it ends.
 
     Where that cannot be written, as on a full disk, the entry may be removed while it is in use:
@@ -76,11 +81,23 @@ def note(root: str, key: str) -> None:
         The cache folder.
     key : str
         The entry's name in it.
+
+    Returns
+    -------
+    bool
+        Whether it is the first time that this is written down.
     """
     notes = _notes.get(root)
-    if notes is None or key not in notes.keys:
-        with _guard, contextlib.suppress(OSError):
+    if (notes is not None and key in notes.keys) or root in _hopeless:
+        return False
+    try:
+        with _guard:
             _note(root, key)
+    except OSError as error:
+        if error.errno not in _FULL:
+            _hopeless.add(root)
+        return False
+    return True
 
 
 def _note(root: str, key: str) -> None:
@@ -144,6 +161,7 @@ def touch(path: str) -> None:
 def leave() -> None:
     """End this process's uses, and remove its files unless a forked child still lives."""
     with _guard:
+        _hopeless.clear()
         for root in list(_notes):
             ended: _Notes | None = _notes.pop(root)
             paths = []

@@ -39,8 +39,11 @@ def test_what_was_built_is_found(cache):
 def test_the_layout_is_as_documented(cache):
     made = cache.obtain(BASE, Builder())
     key = made.path.name
+    (use,) = (cache.root / "uses").iterdir()
     assert files(cache.root) == {
         f"deps/{BASE}.json",
+        "size",
+        f"uses/{use.name}",
         f"entries/{key[:2]}/{key}/vec.so",
         f"entries/{key[:2]}/{key}/vec.cc",
         f"entries/{key[:2]}/{key}/manifest.json",

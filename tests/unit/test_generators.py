@@ -31,6 +31,7 @@ CACHE = (
 )
 CACHE += " lock observer private_folder workplace"
 CACHE += " damage finding level publishing removal sealed shelf stamp uses verification"
+CACHE += " capacity eviction inventory tally tidying trim"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
 LOADED += " delivery generate_call generated generation image_file image_maker lazy_key"

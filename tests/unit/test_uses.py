@@ -227,11 +227,13 @@ def test_a_daemon_that_has_closed_everything_writes_into_no_other_file(root, tmp
 
 
 def test_where_nothing_can_be_written_one_goes_on(root):
-    Path(root, "uses").write_text("no folder")
-    uses.note(root, A)
-    Path(root, "uses").unlink()
-    uses.note(root, A)
-    assert uses.living(root) == {A}
+    file = Path(root, "uses")
+    file.write_text("no folder")
+    assert not uses.note(root, A)
+    file.unlink()
+    # Nor is it tried again and again.
+    assert not uses.note(root, A)
+    assert not file.exists()
 
 
 @pytest.mark.parametrize("room", [0, 20])

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, builder, config, driver, pch, toolchain
+from .. import __version__, builder, capacity, config, driver, pch, toolchain
 from ..arch import check_archs, number_of, split
 from ..errors import CubinError
 from ..folder import cache_folder
@@ -80,6 +80,7 @@ def _wrong_value(name: str, value: str) -> Iterator[Finding]:
     """Report a value that builds refuse and that no other finding is about."""
     checks: dict[str, Callable[[], object]] = {
         "TVMFFI_CUBIN_ARCH": lambda: check_archs(split(value), what=name),
+        "TVMFFI_CUBIN_CACHE_SIZE": capacity.capacity,
         "TVMFFI_CUBIN_PCH": lambda: pch.is_wanted(None),
         "MAX_JOBS": builder.jobs,
     }
