@@ -12,7 +12,7 @@ from typing import Any
 from .key import file_digest
 from .sealed import read_sealed, write_sealed
 from .stamp import UNSETTLED
-from .verification import Damaged, check_files
+from .verification import BROKEN, Damaged, check_files
 
 __all__ = ["MANIFEST", "Entry", "Product", "check_entry", "read_entry", "write_manifest"]
 
@@ -170,6 +170,10 @@ def _read_manifest(path: str, key: str) -> dict[str, Any]:
         raise FileNotFoundError(path) from None
     except ValueError as error:
         raise Damaged(f"{MANIFEST}: {error}") from None
+    except OSError as error:
+        if error.errno not in BROKEN:
+            raise
+        raise Damaged(f"{MANIFEST}: {error.strerror}") from None
     if manifest.get("schema") != _SCHEMA:
         raise Damaged(f"{MANIFEST} has schema {manifest.get('schema')!r}, not {_SCHEMA}")
     if not _is_sound(manifest):

@@ -34,7 +34,7 @@ CACHE += " damage finding level publishing removal sealed shelf stamp uses verif
 CACHE += " capacity eviction inventory tally tidying trim"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
-LOADED += " delivery generate_call generated generation image_file image_maker lazy_key"
+LOADED += " delivery executable generate_call generated generation image_file image_maker lazy_key"
 LOADED += " lazy_module once"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
