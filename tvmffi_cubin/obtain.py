@@ -12,7 +12,7 @@ from . import toolset
 from .arch import resolve_archs
 from .entry import Entry
 from .errors import BuildError, CompileError, ToolchainError
-from .key import Key
+from .module_key import module_key
 from .request import Request
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def obtain(request: Request, arch: Any) -> Entry:
 
 def _obtain(request: Request, arch: Any) -> Entry:
     asked_ns = time.time_ns()
-    tools = toolset.find(needs_cuda=request.needs_cuda, needs_c=bool(request.files.c))
+    tools = toolset.find(
+        needs_cuda=request.needs_cuda, needs_c=bool(request.files.c), flags=request.host_flags
+    )
     archs = _resolve_archs(request, arch, tools)
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
@@ -50,7 +52,7 @@ def _obtain(request: Request, arch: Any) -> Entry:
     if request.assembles or (request.may_link and can_link):
         tools = tools.using("nvjitlink")
     cache = caches.default(tools.roots)
-    key = _base_key(request, archs, tools)
+    key = module_key(request, archs, tools).hexdigest()
     found = cache.find(key)
     if isinstance(found, Entry):
         return found
@@ -100,17 +102,6 @@ def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset) -> tuple
         # Whether an architecture is needed at all is only known once the sources are parsed, which
         # a cache hit does not do; whoever compiles asks again and then passes the error on.
         return ()
-
-
-def _base_key(request: Request, archs: tuple[str, ...], tools: toolset.Toolset) -> str:
-    from . import __version__
-
-    key = Key("inline module")
-    key.add("package", __version__)
-    key.add("tools", {**tools.versions, **tools.library_versions})
-    key.add("archs", archs)
-    request.add_to(key)
-    return key.hexdigest()
 
 
 def find_place(
