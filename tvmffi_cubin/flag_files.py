@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,13 @@ from .flag_paths import FILE, LIBRARY, LIBRARY_FOLDER, Word, parse
 
 __all__ = ["FlagFiles", "find"]
 
+# Options of gcc's and clang's whose value is a file that they read.
+_READING = {
+    *("-fauto-profile", "-fplugin", "-fpass-plugin", "-fprofile-use", "-fprofile-instr-use"),
+    *("-fprofile-list", "-fprofile-sample-use", "-fmodule-file", "-fmodule-map-file", "--config"),
+    *("-frandomize-layout-seed-file", "-fsanitize-blacklist", "-fsanitize-ignorelist"),
+    *("-fsanitize-coverage-allowlist", "-fsanitize-coverage-ignorelist", "-specs", "--specs"),
+}
 # A file of flags may name itself.
 _MOST_LEVELS = 8
 
@@ -79,11 +85,11 @@ def find(
 
 
 def _values(flags: Iterable[str]) -> Iterator[str]:
-    """Yield the files in flags of any kind, such as ``-fprofile-use=/x/y.gcda``."""
+    """Yield the files that options of compilers read."""
     for flag in flags:
-        for part in re.split("[=,]", flag):
-            if part.startswith("/") and os.path.isfile(part):
-                yield part
+        option, _, path = flag.partition("=")
+        if option in _READING and os.path.isabs(path) and os.path.isfile(path):
+            yield path
 
 
 def _words(flags: Iterable[str], level: int) -> Iterator[Word]:

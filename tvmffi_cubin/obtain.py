@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from . import destination
 
 __all__ = ["find_place", "obtain"]
+
+_GENERATES = f"{__package__}.assemble"
 
 
 def obtain(request: Request, arch: Any) -> Entry:
@@ -56,6 +59,9 @@ def _obtain(request: Request, arch: Any) -> Entry:
     found = cache.find(key)
     if isinstance(found, Entry):
         return found
+    if _GENERATES not in sys.modules:
+        tools = tools.looked_at_again()
+        key = module_key(request, archs, tools).hexdigest()
     # Compilers and generators are imported on a miss only.
     from .assemble import make
 

@@ -78,6 +78,10 @@ class Toolset:
         """Return these tools with a further part of the CUDA wheels."""
         return replace(self, libraries=tuple(sorted({*self.libraries, part})))
 
+    def looked_at_again(self) -> Toolset:
+        """Return these tools with the generator as its files are now, which are to be imported."""
+        return replace(self, generator_identity=generator_identity(again=True))
+
     @property
     def library_versions(self) -> dict[str, str]:
         """The builds of the further parts.
