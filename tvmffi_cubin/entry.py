@@ -37,6 +37,8 @@ class Entry:
         Where it was found: ``"cache"``, ``"layer"``, or ``"private"`` to this process.
     verified : str
         The stamp of the files that were compared with the manifest, if it tells anything.
+    is_taken : bool
+        Whether this call took it from the remote.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Entry:
     manifest: Mapping[str, Any] = field(repr=False)
     level: str = "cache"
     verified: str = field(default=UNSETTLED, repr=False)
+    is_taken: bool = False
 
     @property
     def key(self) -> str:

@@ -16,15 +16,12 @@ _SPELLINGS = (
     ("--system-include", "-isystem"),
     ("--pre-include", "-include"),
     ("-include", "-include"),
-    ("-idirafter", "-idirafter"),
-    ("-iquote", "-iquote"),
     ("-isystem", "-isystem"),
     ("-D", "-D"),
     ("-U", "-U"),
     ("-I", "-I"),
 )
-# In the order of the search.
-_FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")
+_FOLDERS = ("-I", "-isystem")
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,8 @@ class PreprocessorFlags:
     @property
     def folders(self) -> tuple[str, ...]:
         """The header folders, in the order of the search."""
-        return tuple(value for kind in _FOLDERS for name, value in self.flags if name == kind)
+        plain = [value for name, value in self.flags if name == "-I"]
+        return (*plain, *(value for name, value in self.flags if name == "-isystem"))
 
     @property
     def macros(self) -> dict[str, str]:

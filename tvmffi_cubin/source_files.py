@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from . import arguments, identity
-from .field_key import FieldKey
-from .key import file_digest
+from .key import Key, file_digest
 from .source import Source
 
 __all__ = ["Binary", "EmbeddedFile", "SourceFiles", "read_files", "source_text"]
@@ -87,7 +86,7 @@ class SourceFiles:
         """Whether there is any file."""
         return bool(self.cuda or self.c or self.cxx or self.binaries or self.images)
 
-    def add_to(self, key: FieldKey) -> None:
+    def add_to(self, key: Key) -> None:
         """Add the files to a key; images belong to the request."""
         # With their paths: messages, __FILE__ and debug information have them, and headers are
         # searched from there.
