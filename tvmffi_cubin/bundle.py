@@ -16,6 +16,7 @@ from typing import Any
 
 from . import envelope
 from .dependency_set import DependencySet
+from .key import Key
 
 __all__ = ["MOST_BYTES", "Bundle", "pack", "pack_sets", "unpack", "unpack_sets"]
 
@@ -141,11 +142,8 @@ def unpack_sets(data: bytes, *, base_key: str, key: bytes | None) -> list[Depend
 
 
 def _names(directory: str) -> list[str]:
-    def fail(error: OSError) -> None:
-        raise error
-
     found = []
-    for folder, subfolders, names in os.walk(directory, onerror=fail):
+    for folder, subfolders, names in os.walk(directory):
         for name in [*names, *subfolders]:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
@@ -200,10 +198,10 @@ def _set(base_key: str, row: Any) -> DependencySet:
     names, digests = tuple(row["names"]), tuple(row["digests"])
     if {*map(type, names), *map(type, digests)} - {str} or len(names) != len(digests):
         raise ValueError("columns that are no texts, or of different lengths")
-    made = DependencySet(row["entry"], names, digests, stamps=names).unstamped()
-    if not made.belongs_to(base_key):
+    entry = Key("entry").add("base", base_key).add("names", names).add("digests", digests)
+    if row["entry"] != entry.hexdigest():
         raise ValueError("its entry is not what follows from the files")
-    return made
+    return DependencySet(row["entry"], names, digests, stamps=("?",) * len(names))
 
 
 def _text(value: Any) -> bytes:

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .atomic import temporary_name
+from .claim import is_claimed
 from .errors import CacheError
 from .folder import HEADERS
 from .lock import builder_lock
-from .workplace import is_claimed
+from .workplace import Workplace, sweep
 
 __all__ = ["Removed", "clear"]
 
@@ -64,12 +64,16 @@ def clear(folder: str) -> Removed:
 def _clear(folder: str) -> Removed:
     size = sum(_remove_lock(path) for path in _own_files(folder, _LOCKS))
     size += sum(_remove_file(path) for path in _own_files(folder, _FILES))
-    entries = 0
-    for path in _own_entries(folder):
-        entries += 1
-        size += _remove_entry(path, os.path.join(folder, "tmp"))
     size += sum(_remove_tree(path) for path in _abandoned(folder))
-    return Removed(entries, size)
+    sweep(os.path.join(folder, "tmp"))
+    found = list(_own_entries(folder))
+    if not found:
+        return Removed(0, size)
+    # Renamed away first: nobody may see a folder that is half gone.
+    with Workplace.make(folder, needs_room=False) as grave:
+        moved = [target for i, path in enumerate(found) if _move(path, target := f"{grave}/{i}")]
+        size += sum(map(_remove_tree, moved))
+    return Removed(len(found), size)
 
 
 def _own_files(folder: str, patterns: Mapping[str, re.Pattern[str]]) -> Iterator[str]:
@@ -134,15 +138,12 @@ def _remove_file(path: str) -> int:
     return size
 
 
-def _remove_entry(path: str, grave: str) -> int:
-    # Renamed away first: nobody may see a folder that is half gone.
-    os.makedirs(grave, exist_ok=True)
-    target = os.path.join(grave, temporary_name())
+def _move(path: str, target: str) -> bool:
     try:
         os.rename(path, target)
     except FileNotFoundError:
-        return 0
-    return _remove_tree(target)
+        return False
+    return True
 
 
 def _remove_tree(path: str) -> int:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from math import isinf
 
-__all__ = ["builder_lock", "is_at", "unless_held"]
+__all__ = ["builder_lock", "hold", "is_at", "release", "unless_held"]
 
 _FIRST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.05
@@ -76,7 +76,7 @@ def builder_lock(path: str, *, patience: float, name: str = "a file") -> Iterato
             # Before it is unlocked: after that it may be another's.
             if is_at(descriptor, path):
                 _unlink(path)
-            _release(descriptor)
+            release(descriptor)
 
 
 @contextlib.contextmanager
@@ -97,6 +97,20 @@ def is_at(descriptor: int, path: str) -> bool:
         return False
 
 
+def hold(descriptor: int) -> None:
+    """Have forked children close a descriptor whose lock is this process's alone."""
+    _held.add(descriptor)
+
+
+def release(descriptor: int) -> None:
+    """Unlock and close a descriptor that was given to `hold`."""
+    _held.discard(descriptor)
+    # For children that were not forked by Python as well, which have the same lock.
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
 def _acquire(path: str, patience: float) -> int:
     """Return the descriptor of the locked file; -1 where it is not to be had."""
     waiting = _Waiting(patience)
@@ -104,7 +118,7 @@ def _acquire(path: str, patience: float) -> int:
         descriptor = _open(path)
         if descriptor < 0:
             return -1
-        _held.add(descriptor)
+        hold(descriptor)
         is_kept = False
         try:
             is_locked = _lock(descriptor, path, waiting)
@@ -112,20 +126,12 @@ def _acquire(path: str, patience: float) -> int:
             is_kept = is_locked and is_at(descriptor, path)
         finally:
             if not is_kept:
-                _release(descriptor)
+                release(descriptor)
         if is_kept:
             return descriptor
         if not is_locked:
             return -1
     return -1
-
-
-def _release(descriptor: int) -> None:
-    _held.discard(descriptor)
-    # For children that were not forked by Python as well, which have the same lock.
-    with contextlib.suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    os.close(descriptor)
 
 
 def _open(path: str) -> int:

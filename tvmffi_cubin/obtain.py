@@ -62,7 +62,6 @@ def _obtain(request: Request, arch: Any) -> Entry:
         lambda folder: make(request, archs, tools, cache, folder),
         asked_ns=asked_ns if request.may_include else 0,
         name=request.name,
-        is_shared=True,
     )
 
 

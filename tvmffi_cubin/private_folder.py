@@ -15,13 +15,7 @@ from .removal import remove
 from .uses import note
 from .verification import Damaged
 
-__all__ = ["CLAIM", "flush", "move_into_place", "outside", "prune", "remove"]
-
-CLAIM = ".building"
-"""The file in a private folder that its builder locks for as long as it lives, with its host.
-
-A file and not the folder: of a folder, network file systems lock nothing that another host sees.
-"""
+__all__ = ["flush", "move_into_place", "outside", "prune", "remove"]
 
 # What `rename` says where something is in the place already.
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)

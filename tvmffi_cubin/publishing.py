@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping, Sequence
 
@@ -82,8 +81,6 @@ def take(
     """
     if not made.belongs_to(base_key):
         raise ValueError(f"the set of files for {base_key} leads to an entry that is another's")
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(directory, private_folder.CLAIM))
     entry = check_entry(directory, key=made.entry)
     if entry.manifest.get("base_key") != base_key:
         raise ValueError(f"the manifest of {made.entry} names another base key")
@@ -101,8 +98,4 @@ def record(level: Level, base_key: str, made: DependencySet) -> None:
     """
     path = level.deps_path(base_key)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    try:
-        write_sets(path, made, read_sets(path))
-    except IsADirectoryError:
-        private_folder.remove(path)
-        write_sets(path, made, [])
+    write_sets(path, made, read_sets(path))

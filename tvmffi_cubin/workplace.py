@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import errno
 import os
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
 from .atomic import temporary_name
+from .claim import SUFFIX, Claim, claim_of, is_claimed, is_old, remove_unused
 from .errors import BuildError, CacheError
 from .folder import check_room
-from .private_folder import CLAIM, remove
+from .removal import remove
 
-__all__ = ["Workplace", "check", "has_failed", "is_claimed", "sweep", "was_removed"]
+__all__ = ["Workplace", "check", "has_failed", "sweep", "was_removed"]
 
 # What went wrong, in a folder that is kept for inspection.
 _ERROR = "error.txt"
 
 _MOST_FAILED = 8
-
-# In seconds. Where a lock may not be seen from here, because its holder's host is another, or is
-# not there, as while a folder is published, age alone tells; no build takes this long.
-_OLD = 86_400.0
 
 # How often another process may remove the folder that a new one is made in.
 _TRIES = 3
@@ -40,12 +36,15 @@ class Workplace:
     ----------
     path : str
         The folder.
-    claim : int
-        Descriptor of the file whose lock says that the folder is in use.
+    claim : Claim
+        What says that the folder is in use.
+    owner : int
+        The process that uses it: a forked child that leaves the statement as well removes nothing.
     """
 
     path: str
-    claim: int
+    claim: Claim
+    owner: int = field(default_factory=os.getpid)
 
     @staticmethod
     def make(root: str, *, needs_room: bool = True) -> Workplace:
@@ -85,74 +84,55 @@ class Workplace:
     ) -> None:
         if not isinstance(error, BuildError):
             self.remove()
-            return
-        with contextlib.suppress(OSError), open(os.path.join(self.path, _ERROR), "wb") as file:
-            # Paths may be no valid text.
-            file.write(str(error).encode("utf-8", "backslashreplace"))
-        self._release()
-        sweep(os.path.dirname(self.path))
+        elif os.getpid() == self.owner:
+            self._keep(error)
 
     def remove(self) -> None:
         """End the use; what is left of the folder is removed."""
-        remove(self.path)
-        self._release()
+        if os.getpid() == self.owner:
+            remove(self.path)
+            self.claim.end()
 
-    def _release(self) -> None:
-        # For forked children as well, which have the same lock.
-        with contextlib.suppress(OSError):
-            fcntl.flock(self.claim, fcntl.LOCK_UN)
-        os.close(self.claim)
+    def _keep(self, error: BuildError) -> None:
+        with contextlib.suppress(OSError), open(os.path.join(self.path, _ERROR), "wb") as file:
+            # Paths may be no valid text.
+            file.write(str(error).encode("utf-8", "backslashreplace"))
+        self.claim.end()
+        sweep(os.path.dirname(self.path))
 
 
 def sweep(parent: str) -> None:
     """Remove folders whose builders were killed, and of those that failed all but the last few."""
     failed = []
-    for path in _folders(parent):
+    folders, claims = _own(parent)
+    for path in folders:
         try:
             failed.append((os.stat(os.path.join(path, _ERROR)).st_mtime_ns, path))
         except OSError:
             claimed = is_claimed(path)
-            if not claimed and (claimed is not None or _is_old(path)):
+            if not claimed and (claimed is not None or is_old(path)):
                 remove(path)
+    for path in claims:
+        remove_unused(path)
     for _, path in sorted(failed)[:-_MOST_FAILED]:
         remove(path)
 
 
 def check(directory: Path) -> None:
-    """Raise FileNotFoundError where a folder that was built in has been emptied meanwhile."""
-    os.stat(directory / CLAIM)
+    """Raise FileNotFoundError where a folder that was built in has been removed meanwhile."""
+    if not os.path.exists(claim_of(os.fspath(directory))):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(directory))
 
 
 def was_removed(directory: Path, error: Exception) -> bool:
     """Whether a build failed because somebody removed its folder, such as with the whole cache."""
     if isinstance(error, BuildError):
-        return not os.path.exists(directory / CLAIM)
+        paths = (claim_of(os.fspath(directory)), os.fspath(directory))
+        return not all(os.path.exists(path) for path in paths)
     # Not whether the folder is there: a build that is published has left it.
     cause = error.__cause__ if isinstance(error, CacheError) else error
     named = cause.filename if isinstance(cause, FileNotFoundError) else None
     return named is not None and f"{named}/".startswith(f"{directory}/")
-
-
-def is_claimed(path: str) -> bool | None:
-    """Whether a living build uses a folder; None where the folder does not tell."""
-    try:
-        descriptor = os.open(os.path.join(path, CLAIM), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError:
-        return True
-    try:
-        # A new claim is empty until it is locked.
-        if os.read(descriptor, 4096) != _host() and not _is_old(path):
-            return True
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None  # some network file systems have no locks
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def has_failed(path: str) -> bool:
@@ -161,12 +141,17 @@ def has_failed(path: str) -> bool:
 
 
 def _make(parent: str) -> Workplace:
-    path = os.path.join(parent, temporary_name())
     for attempt in range(_TRIES):
+        path = os.path.join(parent, temporary_name())
         try:
-            os.mkdir(path)
-            return Workplace(path, _claim(path))
-        except FileNotFoundError:
+            claim = Claim.make(path)
+            try:
+                os.mkdir(path)
+            except OSError:
+                claim.end()
+                raise
+            return Workplace(path, claim)
+        except (FileNotFoundError, FileExistsError):
             # Also where somebody removes the whole cache just now.
             if attempt == _TRIES - 1:
                 raise
@@ -174,39 +159,18 @@ def _make(parent: str) -> Workplace:
     raise AssertionError
 
 
-def _claim(path: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    descriptor = os.open(os.path.join(path, CLAIM), flags, 0o666)
-    # Some network file systems have no locks: then age alone tells.
-    with contextlib.suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    # A disk may be full: then nobody removes it soon.
-    with contextlib.suppress(OSError):
-        os.write(descriptor, _host())
-    return descriptor
-
-
-def _host() -> bytes:
-    return os.fsencode(os.uname().nodename)
-
-
-def _folders(parent: str) -> list[str]:
+def _own(parent: str) -> tuple[list[str], list[str]]:
+    """Return the folders, and the claims, that processes have made."""
     try:
         with os.scandir(parent) as entries:
             found = [entry for entry in entries if _is_name(entry.name)]
-            return [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
+            folders = [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
     except OSError:
-        return []
+        return [], []
+    return folders, [entry.path for entry in found if entry.path.endswith(SUFFIX)]
 
 
 def _is_name(name: str) -> bool:
     # As `temporary_name` makes them.
-    process, _, digits = name.partition("-")
+    process, _, digits = name.removesuffix(SUFFIX).partition("-")
     return process.isdecimal() and len(digits) == 16
-
-
-def _is_old(path: str) -> bool:
-    try:
-        return os.stat(path).st_mtime < time.time() - _OLD
-    except OSError:
-        return False

@@ -29,13 +29,12 @@ READERS += " image_fit image_kind include_scan lz4 ptx sources"
 CACHE = (
     "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback folder key"
 )
-CACHE += " lock observer private_folder workplace"
+CACHE += " claim lock observer private_folder workplace"
 CACHE += " damage finding level publishing removal sealed shelf stamp uses verification"
 CACHE += " capacity eviction inventory tally tidying trim"
-CACHE += " breaker daemon_threads deadline remote remote_files remote_store sharing uploads"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
-LOADED += " delivery executable generate_call generated generation image_file image_maker lazy_key"
+LOADED += " delivery generate_call generated generation image_file image_maker lazy_key"
 LOADED += " lazy_module once"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"

@@ -23,7 +23,11 @@ DAY = 86_400
 
 
 def workplaces(cache: Cache) -> list[Path]:
-    return sorted((cache.root / "tmp").iterdir())
+    return sorted(path for path in (cache.root / "tmp").iterdir() if path.is_dir())
+
+
+def claim_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.claim")
 
 
 def die(directory: Path):
@@ -33,7 +37,7 @@ def die(directory: Path):
 
 def killed(cache: Cache) -> Path:
     """Have a builder die in the middle of a build; return its folder."""
-    before = set((cache.root / "tmp").iterdir()) if cache.root.exists() else set()
+    before = set(workplaces(cache)) if cache.root.exists() else set()
     with pytest.raises(EOFError):
         in_fork(lambda: cache.obtain(OTHER, die))
     (left,) = set(workplaces(cache)) - before
@@ -47,7 +51,9 @@ def age(folder: Path, seconds: float) -> None:
 
 
 def rename(folder: Path, process: int) -> Path:
-    return folder.rename(folder.with_name(f"{process}-{folder.name.partition('-')[2]}"))
+    target = folder.with_name(f"{process}-{folder.name.partition('-')[2]}")
+    claim_of(folder).rename(claim_of(target))
+    return folder.rename(target)
 
 
 # Killed builds
@@ -57,6 +63,13 @@ def test_what_a_killed_build_left_is_gone_after_the_next_build(cache):
     killed(cache)
     cache.obtain(BASE, Builder())
     assert workplaces(cache) == []
+
+
+def test_a_claim_whose_folder_is_gone_goes_too(cache):
+    left = killed(cache)
+    shutil.rmtree(left)
+    cache.obtain(BASE, Builder())
+    assert list((cache.root / "tmp").iterdir()) == []
 
 
 def test_what_is_found_removes_nothing(cache):
@@ -92,13 +105,13 @@ def test_clearing_goes_by_the_builders_life_too(cache):
     assert workplaces(cache) == []
 
 
-@pytest.mark.parametrize("claim", ["elsewhere", "", None])
+@pytest.mark.parametrize("claim", ["elsewhere", None])
 def test_a_folder_whose_builder_cannot_be_asked_stays_for_a_day(cache, claim):
     left = killed(cache)
     if claim is None:
-        (left / ".building").unlink()
+        claim_of(left).unlink()
     else:
-        (left / ".building").write_text(claim)
+        claim_of(left).write_text(claim)
     age(left, DAY / 2)
     sweep(str(cache.root / "tmp"))
     assert left.exists()
@@ -121,6 +134,7 @@ def test_many_may_remove_at_once(cache):
     for number in range(100):
         copy = shutil.copytree(first, first.with_name(f"1-{number:016}"))
         (copy / "more").mkdir()
+        shutil.copy(claim_of(first), claim_of(copy))
     errors = []
 
     def work():
@@ -232,7 +246,7 @@ def test_without_locks_age_tells_what_was_killed(cache, monkeypatch):
 
     monkeypatch.setattr("fcntl.flock", refuse)
     new, old = killed(cache), killed(cache)
-    for path in (old, old / ".building"):
+    for path in (old, claim_of(old)):
         os.utime(path, (time.time() - 2 * DAY,) * 2)
     sweep(str(cache.root / "tmp"))
     assert workplaces(cache) == [new]

@@ -1,0 +1,114 @@
+"""Builders killed with SIGKILL at any moment: the cache stays usable, and what they left goes."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cache_crowd import Child, fork, is_right, launcher_in_cache, load
+from stub.driver_stub import DriverStub
+
+_MOMENTS = 200
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder that has the launcher's object and nothing else."""
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    launcher_in_cache(monkeypatch)
+    load(1000)
+    return tmp_path / "cache"
+
+
+def descendants(process: int) -> Iterator[int]:
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return
+    for child in map(int, children):
+        yield child
+        yield from descendants(child)
+
+
+def kill_tree(child: Child) -> None:
+    # The compiler's processes too, as where a job's memory or time is up.
+    tree = list(descendants(child.process))
+    child.kill()
+    for process in tree:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+def wait_for_orphans() -> None:
+    """Wait until the compilers of killed builders have ended, too, whose parent this one is now."""
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def held_locks(cache: Path) -> list[str]:
+    held = []
+    for path in [*cache.rglob("*.lock"), *(cache / "tmp").glob("*/.building")]:
+        with path.open("rb+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                held.append(str(path))
+    return held
+
+
+def builders(number: int, stub: DriverStub) -> list[Child]:
+    """Start five builders: two of them, and two more, on one key, and one on the next round's."""
+    keys = [number, number, number + 1, number + 1, number + 2]
+    return [fork(lambda key=key: is_right(load(key), key, stub)) for key in keys]
+
+
+def seconds_of_a_build(stub: DriverStub) -> float:
+    began = time.monotonic()
+    assert all(child.result() for child in builders(2000, stub))
+    return time.monotonic() - began
+
+
+def kill_at_random_moments(cache: Path, stub: DriverStub) -> int:
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    moments = random.Random(7)
+    longest = seconds_of_a_build(stub)
+    killed = number = 0
+    while killed < _MOMENTS:
+        number += 2
+        began = time.monotonic()
+        victims = builders(number, stub)
+        for moment in sorted(moments.uniform(0, longest) for _ in victims):
+            time.sleep(max(0, began + moment - time.monotonic()))
+            victim = victims.pop(moments.randrange(len(victims)))
+            ended = os.waitid(os.P_PID, victim.process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            killed += ended is None
+            moments.choice([kill_tree, Child.kill])(victim)
+        if number % 8 == 0:
+            assert fork(lambda key=number: is_right(load(key), key, stub)).result()
+    wait_for_orphans()
+    assert held_locks(cache) == []
+    return number
+
+
+def test_builders_killed_at_200_random_moments_leave_a_cache_that_works(
+    own_cache, fresh_driver_stub
+):
+    number = fork(lambda: kill_at_random_moments(own_cache, fresh_driver_stub)).result()
+    right = [
+        fork(lambda key=key: is_right(load(key), key, fresh_driver_stub)).result()
+        for key in range(max(1, number - 4), number + 4)
+    ]
+    assert right == [True] * len(right)
+    assert list((own_cache / "tmp").iterdir()) == []
