@@ -233,8 +233,14 @@ def _build(
                     raise
                 removed = error
     except (OSError, BuildError) as error:
-        if shelf.is_fallback or not says_full(error):
+        if not says_full(error) or (shelf.is_fallback and isinstance(error, BuildError)):
             raise
+        if shelf.is_fallback:
+            raise CacheError(
+                f"{shelf.level.root}, which is used because the cache folder has no room, has none "
+                f"either: {error}; look at the disks' room (df), at quotas, and at the largest "
+                "file that this process may write (ulimit -f)"
+            ) from error
         if isinstance(error, BuildError):
             private_folder.remove(error.directory)
         other = shelf.stand_in(error)

@@ -8,7 +8,7 @@ import os
 from . import config
 from .errors import BuildError, CacheError
 
-__all__ = ["HEADERS", "cache_folder", "check_room", "is_unwritable", "says_full"]
+__all__ = ["HEADERS", "cache_folder", "check_room", "full_text", "is_unwritable", "says_full"]
 
 HEADERS = "headers"
 """The folder inside the cache's that holds precompiled headers, a cache of its own."""
@@ -75,6 +75,11 @@ def says_full(error: OSError | BuildError) -> bool:
     if isinstance(error, OSError):
         return error.errno in _FULL
     return any(text in error.output for text in _FULL_TEXTS)
+
+
+def full_text(error: BuildError) -> str:
+    """Return of what a compiler printed the words that say that the disk is full."""
+    return next((text for text in _FULL_TEXTS if text in error.output), str(error))
 
 
 def check_room(path: str, root: str) -> None:

@@ -13,7 +13,7 @@ from .dependency_set import DependencySet
 from .entry import Entry, Product
 from .errors import BuildError, CacheError
 from .fallback import fallback_folder, known_fallback
-from .folder import is_unwritable
+from .folder import full_text, is_unwritable
 from .level import Level
 from .publishing import place, record, take
 
@@ -91,6 +91,8 @@ class Shelf:
                 f"cache folder {self.level.root} failed: {error}; check its file system, or set "
                 "TVMFFI_CUBIN_CACHE_DIR to another folder"
             ) from error
+        if isinstance(error, BuildError):
+            error = OSError(full_text(error))
         return self._private(fallback_folder(self.level.root, error))
 
     def _put(self, base_key: str, directory: Path, put: _Put) -> Entry:

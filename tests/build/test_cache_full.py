@@ -1,0 +1,170 @@
+"""A disk that is full, at whichever step of a build: the call succeeds, with one warning."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import resource
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cache_crowd import fork, is_right, load
+from small_disk import SmallDisk, missing_mounts, on_small_disk
+from stub.driver_stub import DriverStub
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import folder as folders
+from tvmffi_cubin import shelf
+
+# From nothing at all to more than a module takes, so that each step is the one that finds no room.
+SIZES = [4, 24, 40, 60, 140, 220, 300, 600]  # KiB
+FILES = [1, 3, 5, 7, 13, 17, 21, 25, 60]
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a disk that tests mount, with the cache on it."""
+    if reason := missing_mounts():
+        pytest.skip(reason)
+    load(0)  # the launcher's object, which is on another disk, and all imports
+    # Of processes that end at once nobody removes what stands in for the cache folder.
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder / "cache"))
+    # Else hardly any build would begin.
+    monkeypatch.setattr(folders, "_LEAST_ROOM", 0)
+    return folder
+
+
+@pytest.fixture
+def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    caplog.set_level(logging.WARNING, "tvmffi_cubin")
+
+    def said() -> list[str]:
+        return [record.getMessage() for record in caplog.records]
+
+    return said
+
+
+def filled_up(
+    disk: SmallDisk, more: str, stub: DriverStub, said: Callable[[], list[str]]
+) -> list[str]:
+    def with_little_room() -> list[str]:
+        for number in (1, 1, 2):
+            assert is_right(load(number), number, stub)
+            stub.reset()
+        return said()
+
+    def with_room_again() -> list[str]:
+        for number in (1, 3):
+            assert is_right(load(number), number, stub)
+            stub.reset()
+        return said()
+
+    warnings = fork(with_little_room).result()
+    disk.resize(more)
+    # Nothing that is half there is found.
+    assert fork(with_room_again).result() == []
+    assert list((disk.folder / "cache" / "tmp").iterdir()) == []
+    return warnings
+
+
+def check(warnings: list[str]) -> None:
+    assert len(warnings) <= 1
+    for text in warnings:
+        assert "cannot be used" in text
+        assert "No space left on device" in text
+        assert "TVMFFI_CUBIN_CACHE_DIR" in text
+        assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("option", "values", "more"),
+    [("size={}k", SIZES, "size=20m"), ("nr_inodes={}", FILES, "nr_inodes=1000")],
+    ids=["bytes", "files"],
+)
+def test_a_disk_that_is_full_at_any_step_gives_one_warning_and_the_module(
+    option, values, more, disk, fresh_driver_stub, warnings
+):
+    full = []
+    for value in values:
+        given = on_small_disk(
+            disk,
+            option.format(value),
+            lambda mounted: filled_up(mounted, more, fresh_driver_stub, warnings),
+        )
+        check(given)
+        full.append(bool(given))
+    # What has no room for the first file is full, and what is large enough is not.
+    assert full[0]
+    assert not full[-1]
+
+
+@pytest.mark.parametrize("step", ["place", "record"])
+def test_a_disk_that_others_fill_up_at_the_last_step_gives_one_warning_and_the_module(
+    step, disk, fresh_driver_stub, warnings, monkeypatch
+):
+    real = getattr(shelf, step)
+
+    def full(*args, **options):
+        filler = disk / "filler"
+        if not filler.exists():
+            with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+        return real(*args, **options)
+
+    monkeypatch.setattr(shelf, step, full)
+    given = on_small_disk(
+        disk,
+        "size=700k",
+        lambda mounted: filled_up(mounted, "size=20m", fresh_driver_stub, warnings),
+    )
+    check(given)
+    assert given
+
+
+def test_a_quota_that_a_compiler_meets_gives_one_warning_and_the_module(
+    tmp_path, monkeypatch, fresh_driver_stub, warnings
+):
+    compiler = tmp_path / "c++"
+    compiler.write_text(
+        "#!/bin/sh\n"
+        'case "$PWD/$1" in */quota/*-c*|*/quota/*-std*)\n'
+        '  echo "as: launcher.cc.o: Disk quota exceeded"; exit 1\n'
+        "esac\n"
+        'exec c++ "$@"\n'
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    load(0)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "quota"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert is_right(load(1), 1, fresh_driver_stub)
+    (text,) = warnings()
+    assert "(Disk quota exceeded)" in text
+
+
+@pytest.mark.parametrize("limit", [0, 3000, 20_000])
+def test_where_no_folder_takes_a_file_the_error_says_why_and_nothing_is_left(
+    limit, tmp_path, monkeypatch, fresh_driver_stub
+):
+    load(0)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+    def limited() -> str:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        with pytest.raises((tc.BuildError, tc.CacheError)) as caught:
+            load(1)
+        return str(caught.value)
+
+    said = fork(limited).result()
+    assert "ulimit -f" in said or "File size limit exceeded" in said or "File too large" in said
+    assert fork(lambda: is_right(load(1), 1, fresh_driver_stub)).result()
