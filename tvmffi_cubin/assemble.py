@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .cache import Cache
 from .device import compile_device
 from .entry import Entry, Product
+from .incbin import incbin_files
 from .later import Later
 from .request import Request
 from .sources import sort_sources
@@ -106,19 +107,21 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
     )
     headers = job.scanned_headers()
     named, missed = _named_by_flags(request, tools)
+    embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
+    host = (*precompiled, *job.host_headers(folder))
     read = [path for entry in objects for path in entry.facts["dependencies"]]
     return Product(
         so=request.output,
         keep=tuple(files),
         dependencies=(
             *read,
-            *precompiled,
-            *job.host_headers(folder),
+            *host,
             *headers.files,
             *named,
+            *embedded,
             *(binary.path for binary in request.files.binaries),
         ),
-        absent=(*headers.absent, *missed),
+        absent=(*headers.absent, *job.hiding_headers(host), *missed, *not_embedded),
         facts=facts,
         versions={**tools.versions, **tools.library_versions},
     )
@@ -126,10 +129,15 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
 
 def _named_by_flags(request: Request, tools: Toolset) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what no depfile has: files that flags name, and those that might come before them."""
-    flags = (*tools.compiler.arguments, *request.cflags, *request.ldflags)
+    flags = (*tools.options, *request.host_flags)
     if not flags:
         return (), ()
     from . import flag_files
+    from .host_tools import library_folders
 
-    found = flag_files.find(flags, folders=os.environ.get("LIBRARY_PATH", "").split(":"))
+    found = flag_files.find(
+        flags,
+        folders=os.environ.get("LIBRARY_PATH", "").split(":"),
+        system_folders=partial(library_folders, tools.compiler),
+    )
     return found.files, found.absent

@@ -12,6 +12,7 @@ from pathlib import Path
 from . import config, ninja
 from .environment import build_environment
 from .errors import BuildError, ToolchainError
+from .executable import is_noexec
 from .plan import BuildPlan
 
 __all__ = ["jobs", "load_failure", "run"]
@@ -91,9 +92,10 @@ def load_failure(message: str, so: str | os.PathLike[str]) -> BuildError:
         lines = remedies(list(map(demangle, names[:_NAMED])))
         why = "undefined symbols:\n" + "\n".join(f"  {line}" for line in lines)
     else:
-        why = (
-            f"{message}\nIt is damaged, or not a shared object, or lacks a library: build it again"
-        )
+        remedy = "It is damaged, or not a shared object, or lacks a library: build it again"
+        if is_noexec(path):
+            remedy = "Its file system is mounted noexec: put it on another"
+        why = f"{message}\n{remedy}"
     return BuildError(
         f"{path} does not load: {why}",
         command=f"dlopen {path}",

@@ -16,7 +16,6 @@ from typing import Any
 
 from . import envelope
 from .dependency_set import DependencySet
-from .key import Key
 
 __all__ = ["MOST_BYTES", "Bundle", "pack", "pack_sets", "unpack", "unpack_sets"]
 
@@ -142,8 +141,11 @@ def unpack_sets(data: bytes, *, base_key: str, key: bytes | None) -> list[Depend
 
 
 def _names(directory: str) -> list[str]:
+    def fail(error: OSError) -> None:
+        raise error
+
     found = []
-    for folder, subfolders, names in os.walk(directory):
+    for folder, subfolders, names in os.walk(directory, onerror=fail):
         for name in [*names, *subfolders]:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
@@ -198,10 +200,10 @@ def _set(base_key: str, row: Any) -> DependencySet:
     names, digests = tuple(row["names"]), tuple(row["digests"])
     if {*map(type, names), *map(type, digests)} - {str} or len(names) != len(digests):
         raise ValueError("columns that are no texts, or of different lengths")
-    entry = Key("entry").add("base", base_key).add("names", names).add("digests", digests)
-    if row["entry"] != entry.hexdigest():
+    made = DependencySet(row["entry"], names, digests, stamps=names).unstamped()
+    if not made.belongs_to(base_key):
         raise ValueError("its entry is not what follows from the files")
-    return DependencySet(row["entry"], names, digests, stamps=("?",) * len(names))
+    return made
 
 
 def _text(value: Any) -> bytes:

@@ -23,8 +23,9 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from . import private_folder
+from . import config, private_folder
 from .dependency_set import DependencySet, start_ns
 from .entry import Entry, Product
 from .errors import BuildError, CacheError
@@ -34,6 +35,9 @@ from .folder import cache_folder, says_full
 from .level import Level
 from .lock import builder_lock
 from .shelf import Shelf
+
+if TYPE_CHECKING:
+    from .sharing import Sharing
 
 __all__ = ["Cache", "Entry", "Miss", "Product", "default"]
 
@@ -98,6 +102,7 @@ class Cache:
         patience: float = _PATIENCE,
         asked_ns: int | None = None,
         name: str = "a file",
+        is_shared: bool = False,
     ) -> Entry:
         """Return the entry of a key, building and publishing it where there is none.
 
@@ -116,11 +121,15 @@ class Cache:
             Until when (`time.time_ns`) the caller may have written what is read. Default: now.
         name : str
             What is built, for those who wait for it.
+        is_shared : bool
+            Whether to look on the remote, too, if there is one, and to put there what is built.
 
         Raises
         ------
         CacheError
-            If neither folder can be used.
+            If neither folder can be used, or the remote is not as it must be set.
+        ToolchainError
+            If a package for the remote is missing.
         """
         asked_ns = time.time_ns() if asked_ns is None else asked_ns
         found = self.find(base_key)
@@ -129,13 +138,17 @@ class Cache:
         from .trim import Bound
 
         bound = Bound.of(self._root)
+        shared = _sharing() if is_shared else None
         with builder_lock(self.lock_file(base_key), patience=patience, name=name):
             # Another may have built it meanwhile, or set it aside.
             found = self.find(base_key)
             if isinstance(found, Entry):
                 return found
             found.clear_way()
-            entry = _build(self._shelf, base_key, make, asked_ns)
+            taken = shared.take(base_key, self._shelf, roots=self._roots) if shared else None
+            entry = taken or _build(self._shelf, base_key, make, asked_ns)
+            if shared and not taken:
+                shared.offer(base_key, entry)
         bound.count(entry)
         return entry
 
@@ -208,6 +221,14 @@ class Cache:
         if folder := known_fallback(self._root):
             levels.append(Level(folder, "private"))
         return levels
+
+
+def _sharing() -> Sharing | None:
+    if config.get("TVMFFI_CUBIN_CACHE_REMOTE") is None:
+        return None
+    from .sharing import sharing
+
+    return sharing()
 
 
 def _build(

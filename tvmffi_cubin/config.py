@@ -39,6 +39,33 @@ VARIABLES: dict[str, Variable] = {
             "process has loaded.",
         ),
         Variable(
+            "TVMFFI_CUBIN_CACHE_REMOTE",
+            None,
+            "A second level of the cache that machines share, by a URL of fsspec's "
+            "(`s3://bucket/folder`, `https://host/folder`) or a folder. It wants a key.",
+        ),
+        Variable(
+            "TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE",
+            None,
+            "The file with the secret that what lies on the remote is signed with: 16 bytes or "
+            "more, the same on every machine.",
+        ),
+        Variable(
+            "TVMFFI_CUBIN_CACHE_REMOTE_KEY",
+            None,
+            "The secret itself, where no file can hold it.",
+        ),
+        Variable(
+            "TVMFFI_CUBIN_CACHE_REMOTE_MODE",
+            "readwrite",
+            "Whether what is built here is put on the remote, `readwrite`, or not, `read`.",
+        ),
+        Variable(
+            "TVMFFI_CUBIN_CACHE_REMOTE_BUDGET",
+            "1.0",
+            "How many seconds one call waits for the remote at most.",
+        ),
+        Variable(
             "TVMFFI_CUBIN_CUDA",
             None,
             "The CUDA major version whose wheels are used, `12` or `13`. Default: the newest that "

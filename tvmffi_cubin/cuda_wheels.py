@@ -66,6 +66,13 @@ class Cuda:
         return (self.include, *cccl, *self.more_includes)
 
     @property
+    def roots(self) -> dict[str, str]:
+        """The header folders by a token for each, such as ``"$CURAND"``."""
+        roots = {f"${path.parent.name.upper()}": str(path) for path in self.more_includes}
+        cccl = {} if self.cccl is None else {"$CCCL": str(self.cccl)}
+        return {**roots, **cccl, "$CUDA": str(self.include)}
+
+    @property
     def identity(self) -> str:
         """The build of NVRTC, the same text on every machine; found with one short read."""
         return library_identity("NVRTC", self.major, self.nvrtc)

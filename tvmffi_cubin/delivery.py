@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from .entry import Entry
+from .errors import BuildError, CacheError
+from .executable import load
 from .image_file import check_place
 from .obtain import obtain
 from .request import Request
@@ -15,6 +19,11 @@ if TYPE_CHECKING:
     from .module import Module
 
 __all__ = ["built", "loaded"]
+
+_T = TypeVar("_T")
+
+# How often what was found may be gone before it is used.
+_TRIES = 3
 
 
 def loaded(
@@ -32,12 +41,13 @@ def loaded(
     if folder is not None and any(x.is_relative for x in request.image_files.values()):
         # What is loaded keeps in mind where its files lie: one for each folder.
         request = replace(request, image_folder=folder)
-    entry = obtain(request, arch)
-    if place is not None:
-        place.put(entry.so)
-    from .module import load_module
 
-    module = load_module(entry.so, keep_module_alive=keep_module_alive)
+    def use(entry: Entry) -> Module:
+        if place is not None:
+            place.put(entry.so)
+        return load(os.fspath(entry.so), keep_module_alive=keep_module_alive)
+
+    module = _with_entry(request, arch, use)
     if request.image_files:
         from .image_maker import set_files
 
@@ -54,5 +64,24 @@ def built(request: Request, arch: Any, place: Destination | None) -> str:
         See `tvmffi_cubin.build_inline`.
     """
     check_place(request.image_files, None if place is None else place.folder)
-    entry = obtain(request, arch)
-    return os.fspath(entry.so) if place is None else place.put(entry.so)
+
+    def use(entry: Entry) -> str:
+        return os.fspath(entry.so) if place is None else place.put(entry.so)
+
+    return _with_entry(request, arch, use)
+
+
+def _with_entry(request: Request, arch: Any, use: Callable[[Entry], _T]) -> _T:
+    """Use the entry of a request; where somebody removes it meanwhile, one that is built again."""
+    for _ in range(_TRIES):
+        entry = obtain(request, arch)
+        try:
+            return use(entry)
+        except (OSError, BuildError, CacheError) as error:
+            if os.path.exists(entry.so):
+                raise
+            gone = error
+    raise CacheError(
+        f"{entry.so} is removed again and again before it is used: wait until who empties the "
+        "cache folder is done, or set TVMFFI_CUBIN_CACHE_DIR to another"
+    ) from gone

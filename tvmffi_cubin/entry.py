@@ -12,7 +12,7 @@ from typing import Any
 from .key import file_digest
 from .sealed import read_sealed, write_sealed
 from .stamp import UNSETTLED
-from .verification import Damaged, check_files
+from .verification import BROKEN, Damaged, check_files
 
 __all__ = ["MANIFEST", "Entry", "Product", "check_entry", "read_entry", "write_manifest"]
 
@@ -37,6 +37,8 @@ class Entry:
         Where it was found: ``"cache"``, ``"layer"``, or ``"private"`` to this process.
     verified : str
         The stamp of the files that were compared with the manifest, if it tells anything.
+    is_taken : bool
+        Whether this call took it from the remote.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Entry:
     manifest: Mapping[str, Any] = field(repr=False)
     level: str = "cache"
     verified: str = field(default=UNSETTLED, repr=False)
+    is_taken: bool = False
 
     @property
     def key(self) -> str:
@@ -170,6 +173,10 @@ def _read_manifest(path: str, key: str) -> dict[str, Any]:
         raise FileNotFoundError(path) from None
     except ValueError as error:
         raise Damaged(f"{MANIFEST}: {error}") from None
+    except OSError as error:
+        if error.errno not in BROKEN:
+            raise
+        raise Damaged(f"{MANIFEST}: {error.strerror}") from None
     if manifest.get("schema") != _SCHEMA:
         raise Damaged(f"{MANIFEST} has schema {manifest.get('schema')!r}, not {_SCHEMA}")
     if not _is_sound(manifest):

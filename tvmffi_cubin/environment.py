@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["build_environment", "compiler_environment"]
+__all__ = ["build_environment", "compiler_environment", "header_folder_flags", "places_of_tools"]
 
 # What gcc, clang, as and ld read beside the command line and that changes what they make.
 _READ_BY_COMPILERS = (
-    "COMPILER_PATH",
+    "CCC_OVERRIDE_OPTIONS",
     "CPATH",
     "CPLUS_INCLUDE_PATH",
     "C_INCLUDE_PATH",
-    "GCC_EXEC_PREFIX",
-    "LD_LIBRARY_PATH",
+    "GNUTARGET",
+    "LDEMULATION",
     "LD_RUN_PATH",
     "LIBRARY_PATH",
+    "NIX_CFLAGS_COMPILE",
+    "NIX_CFLAGS_LINK",
+    "NIX_LDFLAGS",
     "SOURCE_DATE_EPOCH",
 )
+
+# What says where they find their own programs and libraries.
+_PLACES_OF_TOOLS = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH")
+
+# Folders in which compilers look for headers after those of their flags.
+_HEADER_FOLDERS = ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")
 
 # Left behind by a `make -j` around this process: its job server is not open to ninja.
 _REMOVED = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "NINJA_STATUS")
@@ -25,7 +34,23 @@ _REMOVED = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "NINJA_STATUS")
 
 def compiler_environment() -> dict[str, str]:
     """Return the variables set now that change what a compiler makes; they belong in the key."""
-    return {name: os.environ[name] for name in _READ_BY_COMPILERS if os.environ.get(name)}
+    return _set(_READ_BY_COMPILERS)
+
+
+def places_of_tools() -> dict[str, str]:
+    """Return the variables set now that change which tools a compiler is made of."""
+    return _set(_PLACES_OF_TOOLS)
+
+
+def header_folder_flags() -> tuple[str, ...]:
+    """Return the folders of headers that variables name, as flags."""
+    lists = (os.environ.get(name, "").split(os.pathsep) for name in _HEADER_FOLDERS)
+    found = dict.fromkeys(folder for folders in lists for folder in folders if folder)
+    return tuple(word for folder in found for word in ("-isystem", folder))
+
+
+def _set(names: tuple[str, ...]) -> dict[str, str]:
+    return {name: value for name in names if (value := os.environ.get(name))}
 
 
 def build_environment() -> dict[str, str]:

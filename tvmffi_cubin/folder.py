@@ -22,12 +22,29 @@ _UNWRITABLE = frozenset(
         errno.EDQUOT,
         errno.EFBIG,
         errno.ENOTDIR,
+        errno.EISDIR,
         errno.EEXIST,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        # A file system of another machine, or of a process, that went away: it may come back, and
+        # a build need not wait for it. A disk that fails says the first.
+        errno.EIO,
+        errno.ESTALE,
+        errno.ENOTCONN,
+        errno.ETIMEDOUT,
+        errno.EHOSTDOWN,
+        errno.ENXIO,
     }
 )
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
+_FULL_TEXTS = (
+    "No space left on device",
+    "Disk quota exceeded",
+    "File too large",
+    # A compiler that is ended by SIGXFSZ says nothing itself; a shell, or gcc, does.
+    "File size limit exceeded",
+)
 
 # A build needs some room. With less than this many bytes it would fail halfway.
 _LEAST_ROOM = 16 << 20
@@ -66,7 +83,7 @@ def _loadable(folder: str) -> str:
 
 
 def is_unwritable(error: OSError) -> bool:
-    """Whether an error says that a folder is read-only, full, or no folder at all."""
+    """Whether an error says that a folder is read-only, full, out of reach, or no folder at all."""
     return error.errno in _UNWRITABLE
 
 

@@ -54,7 +54,9 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> Generated:
     for _ in range(_TRIES):
         failure = None
         try:
-            entry = cache.obtain(digest, make, patience=math.inf, asked_ns=0, name=name)
+            entry = cache.obtain(
+                digest, make, patience=math.inf, asked_ns=0, name=name, is_shared=True
+            )
         except _Raised as raised:
             failure = raised.error
         if failure is not None:

@@ -6,15 +6,16 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from .errors import CacheError
 from .folder import cache_folder
 from .key import Key
 from .sealed import read_sealed, write_sealed
 
-__all__ = ["forget", "remember"]
+__all__ = ["Answer", "forget", "remember"]
 
-_SCHEMA = 3
+_SCHEMA = 4
 
 # A file changed again within one tick of its file system's clock keeps its timestamps. An answer
 # about a file this young, in nanoseconds, is not written down.
@@ -22,11 +23,37 @@ _SETTLED_NS = 2_000_000_000
 
 _Path = str | os.PathLike[str]
 
-# The stamp, and the answer, by question and files.
-_answers: dict[tuple[str, str], tuple[str, str]] = {}
+
+class Answer(NamedTuple):
+    """An answer that depends on further files, which turned up only when the question was asked."""
+
+    text: str
+    files: tuple[str, ...] = ()
 
 
-def remember(files: _Path | Sequence[_Path], compute: Callable[[], str], *, what: str = "") -> str:
+class _Known(NamedTuple):
+    """An answer, the stamp of the files it is about, and the further files with theirs."""
+
+    stamp: str
+    text: str
+    more: str
+    more_stamp: str
+
+    def holds(self, stamp: str) -> bool:
+        return stamp == self.stamp and _more_stamp(self.more) == self.more_stamp
+
+    @property
+    def is_settled(self) -> bool:
+        return _settled(self.stamp) and (not self.more or _settled(self.more_stamp))
+
+
+# By question and files.
+_answers: dict[tuple[str, str], _Known] = {}
+
+
+def remember(
+    files: _Path | Sequence[_Path], compute: Callable[[], str | Answer], *, what: str = ""
+) -> str:
     """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
 
     Unchanged means: the same paths lead to the same inodes, sizes, modification and change times.
@@ -37,7 +64,7 @@ def remember(files: _Path | Sequence[_Path], compute: Callable[[], str], *, what
     files : path-like or sequence of path-like
         The file; or several, such as a compiler and what starts it.
     compute : callable
-        Gives the text to remember. It may be slow; what it raises is passed on.
+        Gives the text to remember, or an `Answer`. It may be slow; what it raises is passed on.
     what : str
         Tells several questions about the same files apart, such as ``"version"``.
 
@@ -50,20 +77,28 @@ def remember(files: _Path | Sequence[_Path], compute: Callable[[], str], *, what
     names = "\0".join(map(_absolute, paths))
     stamp = _stamp(names)
     known = _answers.get((what, names))
-    if known is not None and known[0] == stamp:
-        return known[1]
+    if known is not None and known.holds(stamp):
+        return known.text
     memo = _memo_path(what, names)
-    text = _read(memo, stamp) if memo else None
-    if text is None:
-        text = compute()
-        if not isinstance(text, str):
-            raise TypeError(f"an identity must be str, got {type(text).__name__}")
+    known = _read(memo) if memo else None
+    if known is None or not known.holds(stamp):
+        known = _ask(compute, names, stamp)
         if _stamp(names) != stamp:
-            return text
-        if memo and _settled(stamp):
-            _write(memo, stamp, text)
-    _answers[what, names] = stamp, text
-    return text
+            return known.text
+        if memo and known.is_settled:
+            _write(memo, known)
+    _answers[what, names] = known
+    return known.text
+
+
+def _ask(compute: Callable[[], str | Answer], names: str, stamp: str) -> _Known:
+    answer = compute()
+    if isinstance(answer, str):
+        answer = Answer(answer)
+    if not isinstance(answer, Answer):
+        raise TypeError(f"an identity must be str, got {type(answer).__name__}")
+    more = "\0".join(answer.files)
+    return _Known(stamp, answer.text, more, _more_stamp(more))
 
 
 def forget() -> None:
@@ -86,6 +121,13 @@ def _stamp(names: str) -> str:
     )
 
 
+def _more_stamp(names: str) -> str:
+    try:
+        return _stamp(names) if names else ""
+    except OSError:
+        return "-1 0 0 0"  # no file's: what is gone is asked about anew
+
+
 def _settled(stamp: str) -> bool:
     limit = time.time_ns() - _SETTLED_NS
     times = (line.split(" ")[2:] for line in stamp.split("\n"))
@@ -101,20 +143,20 @@ def _memo_path(what: str, names: str) -> str | None:
     return os.path.join(folder, "identity", f"{key.hexdigest()}.json")
 
 
-def _read(memo: str, stamp: str) -> str | None:
+def _read(memo: str) -> _Known | None:
     with contextlib.suppress(OSError, ValueError, KeyError):
         data = read_sealed(memo, _sealed_name(memo))
-        known = data["schema"] == _SCHEMA and data["stamp"] == stamp
-        if known and isinstance(data["text"], str):
-            return str(data["text"])
+        if data["schema"] == _SCHEMA:
+            texts = [data[name] for name in _Known._fields]
+            if all(isinstance(text, str) for text in texts):
+                return _Known(*texts)
     return None
 
 
-def _write(memo: str, stamp: str, text: str) -> None:
+def _write(memo: str, known: _Known) -> None:
     with contextlib.suppress(OSError):
         os.makedirs(os.path.dirname(memo), exist_ok=True)
-        data = {"schema": _SCHEMA, "stamp": stamp, "text": text}
-        write_sealed(memo, _sealed_name(memo), data)
+        write_sealed(memo, _sealed_name(memo), {"schema": _SCHEMA, **known._asdict()})
 
 
 def _sealed_name(memo: str) -> str:

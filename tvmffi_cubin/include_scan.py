@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .dependencies import first_missing
 
-__all__ = ["Scan", "names", "scan"]
+__all__ = ["Scan", "hidden_by", "names", "scan"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,24 @@ def names(sources: Iterable[str], files: Iterable[str] = ()) -> set[str]:
     parts = [_parse(source.encode("utf-8", "surrogateescape")) for source in sources]
     parts += [directives for path in files if (directives := _parse_file(path))]
     return {os.fsdecode(operand.text) for part in parts for operand in part.includes}
+
+
+def hidden_by(folders: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
+    """Return paths in folders that do not exist and would be read in place of what files include.
+
+    Parameters
+    ----------
+    folders : sequence of str
+        Folders that are searched before those that the headers are found in, absolute.
+    files : iterable of str
+        Files that a compiler has read.
+    """
+    if not folders:
+        return ()
+    # What goes up from its includer is found beside that, and nowhere else.
+    wanted = [name for name in names((), files) if ".." not in name and not name.startswith("/")]
+    found = (first_missing(folder, name) for folder in folders for name in wanted)
+    return tuple(dict.fromkeys(sorted(filter(None, found))))
 
 
 @dataclass(frozen=True)

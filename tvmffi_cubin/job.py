@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from . import (
 )
 from .carried import carry
 from .dependencies import parse_depfile
+from .environment import header_folder_flags
 from .errors import ToolchainError
 from .exports import Exports
 from .file_units import file_units, library_flags
@@ -97,7 +98,7 @@ class Job:
 
         from . import __version__
 
-        compiler = self.tools.compiler_identity.splitlines()
+        compiler = self.tools.host.compiler.splitlines()
         try:
             tvm_ffi = metadata.version("apache-tvm-ffi")
         except metadata.PackageNotFoundError:
@@ -252,11 +253,12 @@ class Job:
         """
         cuda = (os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs)
         groups = [(self.sources.device, self.request.cuda_cflags, cuda)]
+        before, after = self.tools.options, header_folder_flags()
         for group, flags in self._host_groups().values():
-            groups.append((tuple(host.source for host in group), flags, ()))
+            groups.append((tuple(x.source for x in group), (*before, *flags, *after), ()))
         for file in self.sources.files:
             flags = self._cuda_flags() if file.language == "cuda" else self.request.cflags
-            groups.append(((file.source,), flags, ()))
+            groups.append(((file.source,), (*before, *flags, *after), ()))
         scans = [scan for group in groups for scan in self._scan(*group)]
         return include_scan.Scan(
             tuple(path for scan in scans for path in scan.files),
@@ -279,6 +281,13 @@ class Job:
                 directory=folder,
                 defines=flags.macros,
             )
+
+    def hiding_headers(self, read: Iterable[str]) -> tuple[str, ...]:
+        """Return what would hide one of the headers that host code read, should it appear."""
+        flags = (*self.tools.options, *self._cuda_flags(), *header_folder_flags())
+        folders = (*preprocessor_flags.parse(flags).folders, *self.request.include_paths)
+        others = dict.fromkeys(filter(os.path.isabs, folders))
+        return include_scan.hidden_by([*others], read)
 
     def host_headers(self, folder: Path) -> list[str]:
         """Return the files that the host compiler says it read."""

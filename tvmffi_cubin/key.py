@@ -1,4 +1,4 @@
-"""`Key`: a content hash over typed, length-framed fields; `file_digest`: that of one file."""
+"""`Key`: a content hash over typed, length-framed fields; the digests of a value and of a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Union
 
-__all__ = ["SCHEMA", "Key", "Value", "file_digest", "is_key"]
+__all__ = ["SCHEMA", "Key", "Value", "digest_of", "file_digest", "is_key"]
 
 # Part of every key: a change of the encoding, or of what a field means, must change this number,
 # so that what an older version stored is not found again.
@@ -62,6 +62,22 @@ class Key:
     def hexdigest(self) -> str:
         """Return the digest of the fields so far: 64 hexadecimal digits."""
         return self._hash.hexdigest()
+
+
+def digest_of(value: Value) -> str:
+    """Return the digest of a value's encoding: 64 hexadecimal digits.
+
+    Raises
+    ------
+    TypeError
+        If it is of a type that has no unambiguous encoding here.
+    """
+    parts: list[bytes | memoryview] = []
+    _encode(value, parts)
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _encode(value: Value, parts: list[bytes | memoryview]) -> None:

@@ -66,12 +66,12 @@ def launcher_flags(tools: Toolset, *, optimize: str) -> tuple[str, ...]:
 
 
 def own_headers(depfile: Path, tools: Toolset) -> list[str]:
-    """Return what a launcher's unit read of the headers in `tools.roots`.
+    """Return what a launcher's unit read of the headers of packages.
 
     The C library's are left out: a launcher uses little of it and nothing that changes, and every
     file here is looked at on every cache hit.
     """
-    roots = tuple(f"{folder}/" for folder in tools.roots.values())
+    roots = tuple(f"{folder}/" for folder in tools.package_roots.values())
     read = parse_depfile(depfile.read_text(errors="surrogateescape"))
     return [path for path in map(os.path.normpath, read) if path.startswith(roots)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,15 @@ from . import toolset
 from .arch import resolve_archs
 from .entry import Entry
 from .errors import BuildError, CompileError, ToolchainError
-from .key import Key
+from .module_key import module_key
 from .request import Request
 
 if TYPE_CHECKING:
     from . import destination
 
 __all__ = ["find_place", "obtain"]
+
+_GENERATES = f"{__package__}.assemble"
 
 
 def obtain(request: Request, arch: Any) -> Entry:
@@ -38,7 +41,9 @@ def obtain(request: Request, arch: Any) -> Entry:
 
 def _obtain(request: Request, arch: Any) -> Entry:
     asked_ns = time.time_ns()
-    tools = toolset.find(needs_cuda=request.needs_cuda, needs_c=bool(request.files.c))
+    tools = toolset.find(
+        needs_cuda=request.needs_cuda, needs_c=bool(request.files.c), flags=request.host_flags
+    )
     archs = _resolve_archs(request, arch, tools)
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
@@ -50,10 +55,13 @@ def _obtain(request: Request, arch: Any) -> Entry:
     if request.assembles or (request.may_link and can_link):
         tools = tools.using("nvjitlink")
     cache = caches.default(tools.roots)
-    key = _base_key(request, archs, tools)
+    key = module_key(request, archs, tools).hexdigest()
     found = cache.find(key)
     if isinstance(found, Entry):
         return found
+    if _GENERATES not in sys.modules:
+        tools = tools.looked_at_again()
+        key = module_key(request, archs, tools).hexdigest()
     # Compilers and generators are imported on a miss only.
     from .assemble import make
 
@@ -62,6 +70,7 @@ def _obtain(request: Request, arch: Any) -> Entry:
         lambda folder: make(request, archs, tools, cache, folder),
         asked_ns=asked_ns if request.may_include else 0,
         name=request.name,
+        is_shared=True,
     )
 
 
@@ -100,17 +109,6 @@ def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset) -> tuple
         # Whether an architecture is needed at all is only known once the sources are parsed, which
         # a cache hit does not do; whoever compiles asks again and then passes the error on.
         return ()
-
-
-def _base_key(request: Request, archs: tuple[str, ...], tools: toolset.Toolset) -> str:
-    from . import __version__
-
-    key = Key("inline module")
-    key.add("package", __version__)
-    key.add("tools", {**tools.versions, **tools.library_versions})
-    key.add("archs", archs)
-    request.add_to(key)
-    return key.hexdigest()
 
 
 def find_place(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from . import include_scan, preprocessor_flags
 from .dependencies import parse_depfile
 from .entry import Entry, Product
-from .environment import build_environment
+from .environment import build_environment, header_folder_flags
 from .errors import BuildError
 from .plan import Cxx
 from .toolset import Toolset
@@ -106,27 +106,25 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
         keep=others,
         used=others,
         dependencies=dependencies,
-        absent=_absent(tools, unit),
+        absent=_absent(tools, unit, dependencies),
         facts={"dependencies": dependencies, "has_cold": has_cold},
         versions=tools.versions,
     )
 
 
 def _made(tools: Toolset) -> str | None:
-    if "clang version " in tools.compiler_identity:
+    if "clang version " in tools.host.compiler:
         return _CLANG
-    return _GCC if "gcc version " in tools.compiler_identity else None
+    return _GCC if "gcc version " in tools.host.compiler else None
 
 
-def _absent(tools: Toolset, unit: Cxx) -> tuple[str, ...]:
+def _absent(tools: Toolset, unit: Cxx, read: Iterable[str]) -> tuple[str, ...]:
     """Return where the user's folders would hide one of the headers, should it appear there."""
-    own = {*tools.roots.values(), *tools.cuda_include_dirs}
-    folders = (*preprocessor_flags.parse(unit.flags).folders, *unit.include_dirs)
-    packages = [path for path in folders if path in own or path.startswith(f"{tools.include}/")]
-    others = [path for path in folders if path not in packages]
-    if not others:
-        return ()
-    return include_scan.scan((unit.prefix,), others, system_dirs=packages).absent
+    own = {*tools.package_roots.values(), *tools.cuda_include_dirs}
+    flags = (*tools.options, *unit.flags, *header_folder_flags())
+    folders = (*preprocessor_flags.parse(flags).folders, *unit.include_dirs)
+    others = [x for x in folders if x not in own and not x.startswith(f"{tools.include}/")]
+    return include_scan.hidden_by(list(dict.fromkeys(filter(os.path.isabs, others))), read)
 
 
 def _run(command: Sequence[str], folder: Path, text: str = "") -> str:

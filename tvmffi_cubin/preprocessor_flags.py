@@ -16,12 +16,15 @@ _SPELLINGS = (
     ("--system-include", "-isystem"),
     ("--pre-include", "-include"),
     ("-include", "-include"),
+    ("-idirafter", "-idirafter"),
+    ("-iquote", "-iquote"),
     ("-isystem", "-isystem"),
     ("-D", "-D"),
     ("-U", "-U"),
     ("-I", "-I"),
 )
-_FOLDERS = ("-I", "-isystem")
+# In the order of the search.
+_FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,7 @@ class PreprocessorFlags:
     @property
     def folders(self) -> tuple[str, ...]:
         """The header folders, in the order of the search."""
-        plain = [value for name, value in self.flags if name == "-I"]
-        return (*plain, *(value for name, value in self.flags if name == "-isystem"))
+        return tuple(value for kind in _FOLDERS for name, value in self.flags if name == kind)
 
     @property
     def macros(self) -> dict[str, str]:

@@ -98,4 +98,8 @@ def record(level: Level, base_key: str, made: DependencySet) -> None:
     """
     path = level.deps_path(base_key)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    write_sets(path, made, read_sets(path))
+    try:
+        write_sets(path, made, read_sets(path))
+    except IsADirectoryError:
+        private_folder.remove(path)
+        write_sets(path, made, [])

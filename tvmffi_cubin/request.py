@@ -13,9 +13,9 @@ from .arguments import file_name, flags, folders, strings, texts
 from .bound_params import ModuleParam, module_params
 from .embedding import DEVICE_IMAGE, embed_carried, named_images
 from .export import Described, Export, read_functions
+from .field_key import FieldKey
 from .given_image import GivenImage, read_libraries
 from .image_file import ImageFile, check_files, split
-from .key import Key
 from .source import Source
 from .source_files import SourceFiles
 
@@ -116,27 +116,42 @@ class Request:
         kernels = [launch.kernel for launch in own if launch.kernel is not None]
         return (*self.name_expressions, *(kernel for kernel in kernels if "<" in kernel))
 
-    def add_to(self, key: Key) -> None:
-        """Add everything here to a key."""
+    @property
+    def host_flags(self) -> tuple[str, ...]:
+        """The caller's flags for the host compiler and the linker."""
+        return (*self.cflags, *self.ldflags)
+
+    @property
+    def host_sources(self) -> tuple[Source, ...]:
+        """The sources that the host compiler may see."""
+        files = self.files
+        return (*self.cpp_sources, *self.cuda_sources, *files.c, *files.cxx, *files.cuda)
+
+    def add_to(self, key: FieldKey) -> None:
+        """Add everything here to a key, by the names that callers know."""
         key.add("name", self.name)
         key.add("output", self.output)
         for what in ("cpp_sources", "cuda_sources", "kernel_sources"):
-            key.add(what, [source.text for source in getattr(self, what)])
+            # With what __FILE__ says of them.
+            key.add(what, [[source.text, source.label] for source in getattr(self, what)])
         key.add(
             "functions", None if self.functions is None else [x.fields() for x in self.functions]
         )
         key.add("name_expressions", self.name_expressions)
-        key.add("cflags", self.cflags)
-        key.add("cuda_cflags", self.cuda_cflags)
+        key.add("extra_cflags", self.cflags)
+        key.add("extra_cuda_cflags", self.cuda_cflags)
         if self.cuda_cflags:
             from . import preprocessor_flags
 
             # Relative paths in them are other paths in another current folder.
             key.add("cuda_preprocessor", preprocessor_flags.parse(self.cuda_cflags).words)
-        key.add("ldflags", self.ldflags)
-        key.add("include_paths", self.include_paths)
+        key.add("extra_ldflags", self.ldflags)
+        key.add("extra_include_paths", self.include_paths)
         images = self.images.items()
-        key.add("images", [[name, x.data, x.lowered_names, x.signatures] for name, x in images])
+        key.add(
+            "embed_cubin",
+            [[name, x.data, x.arch, x.lowered_names, x.signatures] for name, x in images],
+        )
         if self.images:
             from . import zstd
 
@@ -153,7 +168,7 @@ class Request:
         key.add("bound_params", [[*x.bound.fields(), x.declared] for x in self.bound_params])
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
-        key.add("image_files", [files, self.image_folder])
+        key.add("image_files", [files, self.image_folder] if files else [])
         key.add("carried", self.carried)
 
 

@@ -23,8 +23,9 @@ __all__ = [
     "find_host_compiler",
     "find_linker",
     "find_ninja",
-    "identify_host_compiler",
     "include_dir",
+    "on_path",
+    "package_dir",
     "tvm_ffi_paths",
 ]
 
@@ -67,9 +68,20 @@ class HostCompiler:
         return (str(self.path), *self.arguments)
 
     @property
+    def programs(self) -> tuple[str, ...]:
+        """The words before the first option: what runs, and what that is to run."""
+        first = (i for i, word in enumerate(self.arguments) if word.startswith("-"))
+        return (str(self.path), *self.arguments[: next(first, len(self.arguments))])
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The words after those."""
+        return self.arguments[len(self.programs) - 1 :]
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """Every program of the command: stat them all to see whether the compiler changed."""
-        programs = (_on_path(argument) for argument in self.arguments if argument[:1] != "-")
+        programs = (on_path(argument) for argument in self.arguments if argument[:1] != "-")
         return (self.path, *(program for program in programs if program is not None))
 
 
@@ -109,7 +121,7 @@ def _find_compiler(language: _Language) -> HostCompiler:
     text = config.get(variable)
     if text is None:
         for compiler in compilers:
-            found = _on_path(compiler)
+            found = on_path(compiler)
             if found is not None:
                 return HostCompiler(found, variable=variable)
         raise ToolchainError(
@@ -125,48 +137,13 @@ def _find_compiler(language: _Language) -> HostCompiler:
             f"{variable}={text!r} is no command line ({error}); quote it as for a shell, or unset "
             "it"
         ) from None
-    found = _on_path(program)
+    found = on_path(program)
     if found is None:
         raise ToolchainError(
             f"{variable}={text!r}: no program {program!r} was found; unset {variable}, or run: "
             f"{install}"
         )
     return HostCompiler(found, tuple(arguments), variable)
-
-
-def identify_host_compiler(compiler: HostCompiler) -> str:
-    """Return the compiler's target and version; spawns a process.
-
-    Raises
-    ------
-    ToolchainError
-        It cannot be run, or fails.
-    """
-    import subprocess
-
-    command = [*compiler.command, "-v"]
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "LC_ALL": "C"},
-            check=False,
-        )
-    except OSError as error:
-        raise ToolchainError(
-            f"the host compiler {' '.join(command)!r} cannot be run: {error}"
-        ) from error
-    text = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0:
-        raise ToolchainError(
-            f"{' '.join(command)!r} failed with status {done.returncode}: "
-            f"{text.strip() or 'it printed nothing'}; set {compiler.variable} to a compiler"
-        )
-    lines = text.splitlines()
-    kept = [line for line in lines if line.startswith("Target:") or " version " in line]
-    return "\n".join(kept or lines)
 
 
 def find_linker() -> Path:
@@ -188,7 +165,7 @@ def find_ninja() -> Path:
         There is none.
     """
     scripts = [Path(sys.executable or "/").parent / "ninja", Path(sys.prefix, "bin", "ninja")]
-    package = _package_dir("ninja")
+    package = package_dir("ninja")
     if package is not None:
         # Older wheels keep the binary inside; `pip install --target` puts scripts beside it.
         scripts += [package / "data" / "bin" / "ninja", package.parent / "bin" / "ninja"]
@@ -196,7 +173,7 @@ def find_ninja() -> Path:
     usable = [script for script in scripts if _is_program(script)]
     # Older wheels' entry in bin/ is a Python script, which takes 50 ms to start; try it last.
     binary = next((path for path in usable if _is_binary(path)), None)
-    found = binary or _on_path("ninja") or next(iter(usable), None)
+    found = binary or on_path("ninja") or next(iter(usable), None)
     if found is None:
         raise ToolchainError(
             "ninja is missing: neither its Python package nor a program on PATH was found; "
@@ -213,7 +190,7 @@ def tvm_ffi_paths() -> TvmFfiPaths:
     ToolchainError
         tvm-ffi is not installed, or holds no such files.
     """
-    package = _package_dir("tvm_ffi")
+    package = package_dir("tvm_ffi")
     if package is None:
         raise ToolchainError("tvm-ffi is missing; run: pip install apache-tvm-ffi")
     library_dir = package / "lib"
@@ -246,7 +223,7 @@ def include_dir() -> Path:
 
 
 def _binutils(name: str, role: str) -> Path:
-    found = _on_path(name)
+    found = on_path(name)
     if found is None:
         raise ToolchainError(
             f"the {role} {name!r} is not on PATH; "
@@ -255,7 +232,8 @@ def _binutils(name: str, role: str) -> Path:
     return found
 
 
-def _package_dir(name: str) -> Path | None:
+def package_dir(name: str) -> Path | None:
+    """Return the folder of a package, without importing it; None where it is not installed."""
     module = sys.modules.get(name)
     try:
         spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
@@ -265,7 +243,8 @@ def _package_dir(name: str) -> Path | None:
     return Path(next(iter(locations))) if locations else None
 
 
-def _on_path(name: str) -> Path | None:
+def on_path(name: str) -> Path | None:
+    """Return the program that a name or a path of one leads to, None where there is none."""
     # Not shutil.which: importing shutil costs more than the search.
     if os.sep in name:
         return Path(os.path.abspath(name)) if _is_program(name) else None

@@ -3,106 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from . import identity, toolchain
 from .cuda_wheels import library_identity
-from .environment import compiler_environment
+from .environment import compiler_environment, places_of_tools
+from .field_key import FieldKey
+from .generators import generator_identity
+from .host_tools import HostTools, Question, linker_names, native_cpu
+from .identity import Answer
 from .key import Key, file_digest
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
-__all__ = ["GENERATORS", "Toolset", "find"]
+__all__ = ["TOOLS", "Toolset", "find"]
 
-# What shapes the text that is generated and compiled: the package's version may lag behind a change
-# of these. Each is stat'ed on every cache hit, which takes 3 us.
-GENERATORS = (
-    "assumption_binding.py",
-    "assumptions.py",
-    "attribute_text.py",
-    "bind.py",
-    "bound.py",
-    "bound_binding.py",
-    "bound_params.py",
-    "bound_text.py",
-    "c_text.py",
-    "carried.py",
-    "codegen.py",
-    "condition.py",
-    "constant.py",
-    "cxx_parser.py",
-    "cxx_table.py",
-    "cxx_type.py",
-    "declared_kernel.py",
-    "demangle.py",
-    "dispatch_text.py",
-    "dispatched.py",
-    "exported.py",
-    "exports.py",
-    "every_kernel.py",
-    "expr.py",
-    "expression_text.py",
-    "file_units.py",
-    "forwarders.py",
-    "function.py",
-    "function_text.py",
-    "host_unit.py",
-    "image.py",
-    "image_file_text.py",
-    "job.py",
-    "kernel_choice.py",
-    "kernel_params.py",
-    "kernel_signature.py",
-    "launch.py",
-    "launch_args.py",
-    "launch_attributes.py",
-    "launch_json.py",
-    "launcher_object.py",
-    "leading_includes.py",
-    "map_binding.py",
-    "map_extents.py",
-    "module_slots.py",
-    "ninja.py",
-    "nvfatbin.py",
-    "nvrtc_options.py",
-    "pch_maker.py",
-    "opaque.py",
-    "plan.py",
-    "probe.py",
-    "scan.py",
-    "scan_definitions.py",
-    "scan_params.py",
-    "scope.py",
-    "scratch.py",
-    "scratch_binding.py",
-    "scratch_text.py",
-    "signature.py",
-    "source_facts.py",
-    "source_text.py",
-    "target_binding.py",
-    "target_text.py",
-    "tensor_map.py",
-    "tensor_map_modes.py",
-    "tensor_map_text.py",
-    "trailing.py",
-    "units.py",
-    "templates/bound_export.cc.in",
-    "templates/bound_table.cc.in",
-    "templates/forwarders.cc.in",
-    "templates/host.cc.in",
-    "templates/image.s.in",
-    "templates/image_file_export.cc.in",
-    "templates/launcher.cc.in",
-    "templates/launcher_dispatch.cc.in",
-    "templates/launcher_export.cc.in",
-    "templates/launcher_function.cc.in",
-    "templates/manifest.s.in",
+_PARSERS = ("tree_sitter", "tree_sitter_cuda")
+
+TOOLS = frozenset(
+    (
+        *("assembler", "c_compiler", "cuda", "host_compiler", "linker", "nvfatbin", "nvjitlink"),
+        *("parser", "places_of_tools"),
+    )
 )
-"""Files of this package, on whose content every key depends."""
+"""The fields of a key that say by which tools something is built, and not what."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Toolset:
     """The tools of a build.
 
@@ -110,12 +40,14 @@ class Toolset:
     ----------
     compiler : HostCompiler
         The host C++ compiler.
-    compiler_identity : str
-        Its version and target.
+    host : HostTools
+        What it, its assembler and its linker are.
     tvm_ffi : TvmFfiPaths
         tvm-ffi's headers and library.
     tvm_ffi_identity : str
         Digest of tvm-ffi's library.
+    parser_identity : str
+        What reads sources.
     generator_identity : str
         Digest of what generates text here.
     include : Path
@@ -126,24 +58,29 @@ class Toolset:
         The further parts of them that this build uses: ``"nvfatbin"``, ``"nvjitlink"``.
     c_compiler : HostCompiler or None
         The host C compiler; None for a build without C.
-    c_identity : str
-        Its version and target.
+    c_host : HostTools or None
+        What that is.
     """
 
     compiler: HostCompiler
-    compiler_identity: str
+    host: HostTools
     tvm_ffi: TvmFfiPaths
     tvm_ffi_identity: str
+    parser_identity: str
     generator_identity: str
     include: Path
     cuda: Cuda | None
     libraries: tuple[str, ...] = ()
     c_compiler: HostCompiler | None = None
-    c_identity: str = ""
+    c_host: HostTools | None = None
 
     def using(self, part: str) -> Toolset:
         """Return these tools with a further part of the CUDA wheels."""
         return replace(self, libraries=tuple(sorted({*self.libraries, part})))
+
+    def looked_at_again(self) -> Toolset:
+        """Return these tools with the generator as its files are now, which are to be imported."""
+        return replace(self, generator_identity=generator_identity(again=True))
 
     @property
     def library_versions(self) -> dict[str, str]:
@@ -160,28 +97,62 @@ class Toolset:
         return {x: library_identity(x, cuda.major, cuda.require(x)) for x in self.libraries}
 
     @property
-    def roots(self) -> Mapping[str, str]:
-        """Tokens for the folders whose place on this machine must not matter to the cache."""
+    def package_roots(self) -> dict[str, str]:
+        """Tokens for the header folders of packages: CUDA's, tvm-ffi's and this one's."""
         roots = {"$TVM_FFI": str(self.tvm_ffi.include), "$TVMFFI_CUBIN": str(self.include)}
         if self.cuda is not None:
-            roots["$CUDA"] = str(self.cuda.include)
-            if self.cuda.cccl is not None:
-                roots["$CCCL"] = str(self.cuda.cccl)
+            roots.update(self.cuda.roots)
+        return roots
+
+    @property
+    def roots(self) -> Mapping[str, str]:
+        """Tokens for the folders whose place on this machine must not matter to the cache."""
+        roots = self.package_roots
+        for token, host in (("$CXX", self.host), ("$CC", self.c_host)):
+            if host is not None and host.prefix:
+                roots[token] = host.prefix
         return roots
 
     @property
     def versions(self) -> dict[str, str]:
-        """What of the tools changes what they make."""
-        versions = {
-            "host_compiler": self.compiler_identity,
+        """What of the tools changes what they make of any source."""
+        environment = {**compiler_environment(), **places_of_tools()}
+        return {**self._identities, "cpu": native_cpu(self.options), **environment}
+
+    def add_to(self, key: FieldKey) -> None:
+        """Add to a key all that changes what is built, but for what flags of the caller's say.
+
+        Raises
+        ------
+        ToolchainError
+            A part of the CUDA wheels is not installed.
+        """
+        for label, text in {**self._identities, **self.library_versions}.items():
+            key.add(label, text)
+        key.add("parser", self.parser_identity)
+        key.add("environment", compiler_environment())
+        key.add("places_of_tools", places_of_tools())
+
+    @property
+    def _identities(self) -> dict[str, str]:
+        identities = {
+            "host_compiler": self.host.compiler,
+            "assembler": self.host.assembler,
+            "linker": self.host.linker,
+            "CXX": "\n".join(self.compiler.options),
             "tvm_ffi": self.tvm_ffi_identity,
             "generator": self.generator_identity,
             "cuda": "" if self.cuda is None else self.cuda.identity,
         }
-        if self.c_compiler is not None:
-            versions["c_compiler"] = self.c_identity
-        versions.update(compiler_environment())
-        return versions
+        if self.c_compiler is not None and self.c_host is not None:
+            identities["c_compiler"] = "\n".join(self.c_host[:3])
+            identities["CC"] = "\n".join(self.c_compiler.options)
+        return identities
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What ``CXX`` and ``CC`` say after the compilers."""
+        return (*self.compiler.options, *(self.c_compiler.options if self.c_compiler else ()))
 
     @property
     def cuda_include_dirs(self) -> tuple[str, ...]:
@@ -189,13 +160,15 @@ class Toolset:
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
 
-def find(*, needs_cuda: bool, needs_c: bool = False) -> Toolset:
+def find(*, needs_cuda: bool, needs_c: bool = False, flags: Sequence[str] = ()) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
     Parameters
     ----------
     needs_cuda, needs_c : bool
         Whether anything of CUDA's, and whether a C compiler is used.
+    flags : sequence of str
+        The caller's for the host compiler and the linker, which may ask for another linker.
 
     Raises
     ------
@@ -204,45 +177,63 @@ def find(*, needs_cuda: bool, needs_c: bool = False) -> Toolset:
     """
     compiler = toolchain.find_host_compiler()
     paths = toolchain.tvm_ffi_paths()
-    compiler_identity, *digests = _identify(compiler, paths.library)
     c_compiler = toolchain.find_c_compiler() if needs_c else None
+    linkers = linker_names((*compiler.options, *flags))
+    host, tvm_ffi, parser = _identify(Question.about(compiler, linkers), paths.library)
     return Toolset(
         compiler=compiler,
-        compiler_identity=compiler_identity,
+        host=host,
         tvm_ffi=paths,
-        tvm_ffi_identity=digests[0],
-        generator_identity=digests[1],
+        tvm_ffi_identity=tvm_ffi,
+        parser_identity=parser,
+        generator_identity=generator_identity(),
         include=toolchain.include_dir(),
         cuda=toolchain.find_cuda() if needs_cuda else None,
         c_compiler=c_compiler,
-        c_identity=_identify_c(c_compiler) if c_compiler else "",
+        c_host=_identify_c(Question.about(c_compiler, linkers)) if c_compiler else None,
     )
 
 
-def _identify_c(compiler: HostCompiler) -> str:
-    what = "\0".join(("c", *compiler.command))
-    version = identity.remember(
-        compiler.files, lambda: toolchain.identify_host_compiler(compiler), what=what
-    )
-    return "\n".join((version, *compiler.arguments))
+def _identify(question: Question, library: Path) -> tuple[HostTools, str, str]:
+    """Return the identities of host tools, tvm-ffi and parser; one memo holds all of them."""
+    parser = _parser_files(tuple(sys.path))
+
+    def ask() -> Answer:
+        host, more = question.ask()
+        read = " ".join(map(_parser_version, _PARSERS))
+        return Answer("\0".join((*host, _digest(library), read)), more)
+
+    text = identity.remember((*question.files, library, *parser), ask, what=question.what)
+    *texts, tvm_ffi, read = text.split("\0")
+    return HostTools(*texts), tvm_ffi, read
 
 
-def _identify(compiler: HostCompiler, library: Path) -> tuple[str, str, str]:
-    """Return the identities of compiler, tvm-ffi and generator; one memo holds all of them."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    own = [f"{package}/{name}" for name in GENERATORS]
+def _identify_c(question: Question) -> HostTools:
+    def ask() -> Answer:
+        host, more = question.ask()
+        return Answer("\0".join(host), more)
 
-    def ask() -> str:
-        generator = Key("generator").add("files", list(map(_digest, own))).hexdigest()
-        version = toolchain.identify_host_compiler(compiler)
-        return "\n".join((_digest(library), generator, version))
+    text = identity.remember(question.files, ask, what=f"c\0{question.what}")
+    return HostTools(*text.split("\0"))
 
-    # Of a compiler's command several programs may count, such as a launcher: all are stat'ed.
-    command = "\0".join(compiler.command)
-    text = identity.remember((*compiler.files, library, *own), ask, what=f"tools\0{command}")
-    tvm_ffi, generator, version = text.split("\n", 2)
-    # All arguments: what an option takes may be a word of its own, as in -D X=1.
-    return "\n".join((version, *compiler.arguments)), tvm_ffi, generator
+
+@lru_cache(maxsize=8)
+def _parser_files(_paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a file of each package that reads sources, by which a change of it is seen."""
+    folders = map(toolchain.package_dir, _PARSERS)
+    return tuple(f"{folder}/__init__.py" for folder in folders if folder is not None)
+
+
+def _parser_version(package: str) -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version(package.replace("_", "-"))
+    except metadata.PackageNotFoundError:
+        # On the path, and not installed: known by its code.
+        folder = toolchain.package_dir(package)
+        libraries = sorted(folder.glob("*.so")) if folder is not None else []
+        return Key("parser").add("code", list(map(_digest, libraries))).hexdigest()
 
 
 def _digest(path: str | Path) -> str:

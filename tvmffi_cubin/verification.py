@@ -10,7 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from .key import file_digest
 from .stamp import UNSETTLED, stamp_of, trusted
 
-__all__ = ["Damaged", "check_files"]
+__all__ = ["BROKEN", "Damaged", "check_files"]
+
+BROKEN = (errno.EIO, errno.ELOOP)
+"""What reading says where the disk has lost something, or a link leads to itself."""
 
 
 class Damaged(ValueError):
@@ -85,6 +88,6 @@ def _digest(folder: str, name: str) -> str:
     try:
         return file_digest(os.path.join(folder, name))
     except OSError as error:
-        if error.errno != errno.EIO:
+        if error.errno not in BROKEN:
             raise
-        raise Damaged(f"{name} cannot be read: {os.strerror(errno.EIO)}") from None
+        raise Damaged(f"{name} cannot be read: {error.strerror}") from None

@@ -9,7 +9,7 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import identity, toolset
+from tvmffi_cubin import generators, identity, toolset
 
 SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -265,7 +265,7 @@ print("tvmffi_cubin" in sys.modules)
 def test_a_changed_generator_builds_anew(monkeypatch, tmp_path):
     before = toolset.find(needs_cuda=True).versions
     identity.forget()
-    monkeypatch.setattr(toolset, "GENERATORS", toolset.GENERATORS[:-1])
+    monkeypatch.setattr(generators, "GENERATORS", generators.GENERATORS[:-1])
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
     after = toolset.find(needs_cuda=True).versions
     assert {name for name in before if before[name] != after[name]} == {"generator"}

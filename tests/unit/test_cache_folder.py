@@ -3,11 +3,13 @@
 import errno
 import logging
 import os
+import resource
 import shutil
 from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder
+from processes import in_fork
 
 from tvmffi_cubin import fallback, publishing
 from tvmffi_cubin.cache import Cache, default
@@ -128,14 +130,55 @@ def test_without_any_room_the_error_names_both_folders_and_the_remedy(unwritable
     assert "No space left" in str(caught.value)
 
 
-def test_a_failing_disk_is_an_error_that_names_the_folder(cache, monkeypatch):
+GONE = ["EIO", "ESTALE", "ENOTCONN", "ETIMEDOUT", "ENAMETOOLONG", "ELOOP", "EFBIG", "EDQUOT"]
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_folder_that_fails_in_the_middle_is_replaced(cache, monkeypatch, caplog, name):
+    number = getattr(errno, name)
+    real = publishing.write_manifest
+
+    def fail(directory, *args, **kwargs):
+        if directory.startswith(str(cache.root)):
+            raise OSError(number, os.strerror(number), directory)
+        real(directory, *args, **kwargs)
+
+    monkeypatch.setattr(publishing, "write_manifest", fail)
+    builder = Builder()
+    assert cache.obtain(BASE, builder).level == "private"
+    assert builder.runs == 1
+    assert os.strerror(number) in caplog.text
+
+
+def test_where_both_folders_fail_the_error_says_so(cache, monkeypatch, caplog):
     def fail(*args, **kwargs):
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(publishing, "write_manifest", fail)
-    with pytest.raises(CacheError, match="Input/output error") as caught:
+    with pytest.raises(CacheError, match=r"Input/output error.*TVMFFI_CUBIN_CACHE_DIR"):
         cache.obtain(BASE, Builder())
-    assert str(cache.root) in str(caught.value)
+    assert str(cache.root) in caplog.text
+
+
+@pytest.mark.parametrize("name", ["loop", "long", "device"])
+def test_a_path_that_cannot_be_a_folder_is_replaced(tmp_path, caplog, name):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    places = {"loop": tmp_path / "loop", "long": tmp_path / ("x" * 300), "device": "/dev/null"}
+    cache = Cache(Path(places[name]))
+    assert cache.obtain(BASE, Builder()).level == "private"
+    assert cache.obtain(BASE, Builder(b"not built")).so.read_bytes() == b"so"
+    assert len(caplog.records) == 1
+
+
+def test_a_limit_on_the_size_of_files_is_a_full_disk(cache):
+    def make(directory):
+        if directory.is_relative_to(cache.root):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        else:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+        return Builder(bytes(9000))(directory)
+
+    assert in_fork(lambda: cache.obtain(BASE, make).level) == "private"
 
 
 def test_a_disk_that_fills_up_when_recording_is_replaced(cache, monkeypatch):

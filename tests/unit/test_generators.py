@@ -5,18 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import tvmffi_cubin
-from tvmffi_cubin import toolset
+from tvmffi_cubin import generators
 
 PACKAGE = Path(tvmffi_cubin.__file__).parent
 
 # What a build does with these is in the key by itself, or changes nothing of what it makes. A new
-# module belongs here or into `toolset.GENERATORS`: there, if generated text depends on it.
+# module belongs here or into `generators.GENERATORS`: there, if generated text depends on it.
 ARGUMENTS = (
     "arguments dispatch embedding export figures files flag_files flag_paths given_image inline"
 )
 ARGUMENTS += " launch_meta link_options options over pch preprocessor_flags request source"
 ARGUMENTS += " source_files"
-TOOLS = "arch config cuda_wheels driver environment errors identity toolchain toolset"
+TOOLS = "arch config cuda_wheels driver environment errors generators host_tools identity"
+TOOLS += " toolchain toolset"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
 COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix nvrtc_unit parallel"
 COMPILERS += (
@@ -25,16 +26,17 @@ COMPILERS += (
 COMPILERS += " link_child link_faults link_input link_process link_run made_here fork_guard"
 COMPILERS += " header_hints"
 READERS = "cubin device_symbols elf elf_file fatbin zstd"
-READERS += " image_fit image_kind include_scan lz4 ptx sources"
+READERS += " image_fit image_kind incbin include_scan lz4 ptx sources"
 CACHE = (
-    "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback folder key"
+    "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback field_key"
 )
-CACHE += " claim lock observer private_folder workplace"
+CACHE += " claim folder key lock module_key observer private_folder workplace"
 CACHE += " damage finding level publishing removal sealed shelf stamp uses verification"
 CACHE += " capacity eviction inventory tally tidying trim"
+CACHE += " breaker daemon_threads deadline remote remote_files remote_store sharing uploads"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
-LOADED += " delivery generate_call generated generation image_file image_maker lazy_key"
+LOADED += " delivery executable generate_call generated generation image_file image_maker lazy_key"
 LOADED += " lazy_module once"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
@@ -47,16 +49,16 @@ OTHERS = {f"{name}.py" for name in ALL.split()}
 
 def test_a_new_module_is_put_among_the_generators_or_the_others():
     found = {path.name for path in PACKAGE.glob("*.py")}
-    generators = {name for name in toolset.GENERATORS if "/" not in name}
-    assert found - generators - OTHERS == set()
-    assert generators - found == set()
+    shaping = {name for name in generators.GENERATORS if "/" not in name}
+    assert found - shaping - OTHERS == set()
+    assert shaping - found == set()
     assert OTHERS - found == set()
-    assert generators & OTHERS == set()
+    assert shaping & OTHERS == set()
 
 
 def test_every_template_is_a_generator():
     templates = {f"templates/{path.name}" for path in PACKAGE.glob("templates/*.in")}
-    assert {name for name in toolset.GENERATORS if "/" in name} == templates
+    assert {name for name in generators.GENERATORS if "/" in name} == templates
 
 
 def test_what_uses_a_template_or_writes_c_is_a_generator():
@@ -64,4 +66,4 @@ def test_what_uses_a_template_or_writes_c_is_a_generator():
     texts = {path.name: path.read_text() for path in PACKAGE.glob("*.py")}
     writers = {name for name, text in texts.items() if any(sign in text for sign in signs)}
     assert "codegen.py" in writers
-    assert writers <= set(toolset.GENERATORS)
+    assert writers <= set(generators.GENERATORS)

@@ -7,7 +7,7 @@ from fatbin_builder import ZSTD, Row, fatbin
 
 from tvmffi_cubin import Cubin, Dispatch, Launch
 from tvmffi_cubin.export import Export
-from tvmffi_cubin.key import Key
+from tvmffi_cubin.field_key import FieldKey
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.source import Source
 
@@ -19,7 +19,7 @@ def request(name="m", **options):
 
 
 def digest(**options) -> str:
-    key = Key("test")
+    key = FieldKey("test")
     request(**options).add_to(key)
     return key.hexdigest()
 

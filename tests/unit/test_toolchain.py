@@ -9,6 +9,7 @@ import pytest
 
 from tvmffi_cubin import toolchain
 from tvmffi_cubin.errors import ToolchainError
+from tvmffi_cubin.host_tools import compiler_version
 
 
 def make_program(path, text="#!/bin/sh\nexit 0\n"):
@@ -74,17 +75,17 @@ class TestIdentity:
             "#!/bin/sh\necho 'Using specs.' >&2\necho 'Target: x-y' >&2\necho 'gcc version 9' >&2\n"
         )
         gxx = make_program(bin_dir / "g++", text)
-        found = toolchain.identify_host_compiler(toolchain.HostCompiler(gxx))
+        found = compiler_version(toolchain.HostCompiler(gxx))
         assert found == "Target: x-y\ngcc version 9"
 
     def test_a_compiler_that_fails_is_an_error_with_its_output(self, bin_dir):
         gxx = make_program(bin_dir / "g++", "#!/bin/sh\necho broken\nexit 3\n")
         with pytest.raises(ToolchainError, match=r"status 3: broken"):
-            toolchain.identify_host_compiler(toolchain.HostCompiler(gxx))
+            compiler_version(toolchain.HostCompiler(gxx))
 
     def test_a_compiler_that_cannot_be_run_is_an_error(self, tmp_path):
         with pytest.raises(ToolchainError, match="cannot be run"):
-            toolchain.identify_host_compiler(toolchain.HostCompiler(tmp_path / "none"))
+            compiler_version(toolchain.HostCompiler(tmp_path / "none"))
 
 
 class TestNinja:

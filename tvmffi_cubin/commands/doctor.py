@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, builder, capacity, config, driver, pch, toolchain
+from .. import __version__, builder, capacity, config, driver, host_tools, pch, toolchain
 from ..arch import check_archs, number_of, split
 from ..errors import CubinError
 from ..folder import cache_folder
@@ -103,7 +103,7 @@ def _tvm_ffi() -> str:
 
 def _compiler() -> str:
     compiler = toolchain.find_host_compiler()
-    identity = toolchain.identify_host_compiler(compiler).splitlines()
+    identity = host_tools.compiler_version(compiler).splitlines()
     return f"{identity[-1].strip()}, {' '.join(compiler.command)}"
 
 

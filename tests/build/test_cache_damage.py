@@ -1,0 +1,281 @@
+"""Damage to what the cache has: never a crash, never a wrong result, and one warning."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import itertools
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from processes import in_fork
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import atomic, delivery, identity, stamp
+from tvmffi_cubin.cache import Cache, Miss, Product
+
+BASE = "ab" * 32
+PAGE = 4096
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "a.c").write_text("int table[2] = {40, 2};\nint answer(void) {return *table + 2;}")
+    flags = ["-shared", "-fPIC", "-s", "-nostdlib", "-Wl,--build-id=none"]
+    subprocess.run(["cc", *flags, "-o", "a.so", "a.c"], cwd=folder, check=True)
+    return (folder / "a.so").read_bytes()
+
+
+class Place:
+    """A cache folder with one entry and one memo, put back as it was before each harm."""
+
+    def __init__(self, folder: Path, library: bytes) -> None:
+        self.library = library
+        self.builds = 0
+        self.cache = Cache(folder / "cache")
+        self.header = folder / "x.h"
+        self.header.write_text("one")
+        os.environ["TVMFFI_CUBIN_CACHE_DIR"] = str(self.cache.root)
+        assert self.answer() == ("identity", 42)
+        self.files = {x: x.read_bytes() for x in self.cache.root.rglob("*") if x.is_file()}
+
+    def make(self, folder: Path) -> Product:
+        self.builds += 1
+        (folder / "a.so").write_bytes(self.library)
+        return Product(so="a.so", dependencies=(str(self.header),), facts={"answer": 42})
+
+    def answer(self) -> tuple[str, int]:
+        identity.forget()
+        text = identity.remember("/etc/passwd", lambda: "identity")
+        entry = self.cache.obtain(BASE, self.make)
+        assert entry.facts == {"answer": 42}
+        assert entry.manifest["base_key"] == BASE
+        loaded = ctypes.CDLL(os.fspath(entry.so))
+        result = loaded.answer()
+        # To write into what is mapped would crash this process, whatever the cache does.
+        _ctypes.dlclose(loaded._handle)
+        return text, result
+
+    def restore(self) -> None:
+        shutil.rmtree(self.cache.root)
+        for path, content in self.files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        self.builds = 0
+
+    def named(self, pattern: str) -> Path:
+        return next(path for path in self.files if path.match(pattern))
+
+
+def cut(data: bytes) -> Iterator[bytes]:
+    """Return a file's content cut off at every kind of length, and made longer."""
+    lengths = {0, 1, 2, 63, 64, 65, PAGE - 1, PAGE, PAGE + 1}
+    lengths |= {len(data) * part // 16 for part in range(16)}
+    lengths |= {len(data) - part for part in (1, 2, 3, 64, 66, 67, 75)}
+    for length in sorted(lengths):
+        if 0 <= length < len(data):
+            yield data[:length]
+    for more in (b"\0", b"\n", b"}", data, bytes(PAGE)):
+        yield data + more
+
+
+def flipped(data: bytes, step: int) -> Iterator[bytes]:
+    for index in range(0, len(data), step):
+        for flip in (0x01, 0xFF) if step > 1 else (1 << index % 8,):
+            yield data[:index] + bytes([data[index] ^ flip]) + data[index + 1 :]
+
+
+def zeroed(data: bytes) -> Iterator[bytes]:
+    for start in range(0, len(data), PAGE):
+        page = data[start : start + PAGE]
+        if any(page):
+            yield data[:start] + bytes(len(page)) + data[start + PAGE :]
+
+
+# How many bytes apart: that each byte of what is sealed counts is a test of its own.
+FILES = {"a.so": 128, "manifest.json": 3, "deps/*.json": 3, "identity/*.json": 1}
+
+
+@pytest.mark.parametrize("pattern", FILES)
+def test_no_damaged_byte_gives_another_result(tmp_path, library, monkeypatch, pattern):
+    reached = tmp_path / "reached"
+
+    def work() -> int:
+        # What reaches the disk and when is not asked here.
+        monkeypatch.setattr(atomic.os, "fsync", lambda descriptor: None)
+        logging.disable()
+        place = Place(tmp_path, library)
+        path = place.named(pattern)
+        data, count = place.files[path], 0
+        for harmed in itertools.chain(flipped(data, FILES[pattern]), cut(data), zeroed(data)):
+            place.restore()
+            path.write_bytes(harmed)
+            reached.write_bytes(harmed)
+            assert place.answer() == ("identity", 42)
+            assert (place.builds == 1) == (path.parent.name != "identity")
+            count += 1
+        return count
+
+    # A crash ends the child, and what did it is in the file.
+    result = in_fork(work)
+    assert isinstance(result, int), f"{result!r}; see {reached}"
+    assert result > 50
+
+
+def test_a_shared_object_that_was_compared_is_compared_again_when_it_changes(
+    tmp_path, library, monkeypatch
+):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    place = Place(tmp_path, library)
+    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
+    entry = place.cache.find(BASE)
+    assert place.cache.find(BASE).verified == stamp.stamp_of(os.stat(entry.so))
+    before = os.stat(entry.so)
+    while stamp.stamp_of(os.stat(entry.so)) == stamp.stamp_of(before):
+        entry.so.write_bytes(library.replace(b"answer", b"ANSWER"))
+        os.utime(entry.so, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert "its entry is damaged" in place.cache.find(BASE).reason
+
+
+def test_what_was_compared_once_is_not_read_again(tmp_path, library, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    place = Place(tmp_path, library)
+    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
+    place.cache.find(BASE)
+    monkeypatch.setattr(
+        "tvmffi_cubin.verification.file_digest", lambda path: pytest.fail(f"reads {path}")
+    )
+    place.cache.find(BASE)
+    monkeypatch.setattr("tvmffi_cubin.verification._compared", {})  # as in another process
+    place.cache.find(BASE)
+
+
+# What becomes of it
+
+
+@pytest.fixture
+def place(tmp_path, library, monkeypatch) -> Place:
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    return Place(tmp_path, library)
+
+
+def harm(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+
+
+def test_a_damaged_entry_is_set_aside_with_one_warning(place, caplog):
+    so = place.named("a.so")
+    harm(so)
+    harmed = so.read_bytes()
+    assert place.answer() == ("identity", 42)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert str(so.parent) in record.getMessage()
+    assert "the content of a.so is not what was published" in record.getMessage()
+    (kept,) = (place.cache.root / "damaged").iterdir()
+    assert str(kept) in record.getMessage()
+    assert (kept / "a.so").read_bytes() == harmed
+    assert "a.so" in (kept / "damage.txt").read_text()
+
+
+def test_the_last_damaged_entries_are_kept(place):
+    (place.cache.root / "damaged").mkdir()
+    (place.cache.root / "damaged" / "mine.txt").write_text("x")
+    for number in range(10):
+        so = place.named("a.so")
+        so.write_bytes(b"%d" % number)
+        place.answer()
+    kept = sorted((place.cache.root / "damaged").glob("*/a.so"))
+    assert [path.read_bytes() for path in kept] == [b"%d" % number for number in range(2, 10)]
+    assert (place.cache.root / "damaged" / "mine.txt").exists()
+
+
+def test_in_a_layer_it_is_passed_over_with_one_warning(tmp_path, place, caplog):
+    harm(place.named("a.so"))
+    before = {x: x.read_bytes() for x in place.cache.root.rglob("*") if x.is_file()}
+    cache = Cache(tmp_path / "own", layers=[str(place.cache.root)])
+    for _ in range(2):
+        assert isinstance(cache.find(BASE), Miss)
+    assert cache.obtain(BASE, place.make).level == "cache"
+    assert cache.obtain(BASE, place.make).level == "cache"
+    assert {x: x.read_bytes() for x in place.cache.root.rglob("*") if x.is_file()} == before
+    (record,) = caplog.records
+    assert str(place.cache.root) in record.getMessage()
+
+
+PUT: dict[str, Callable[[Path], object]] = {
+    "a file": lambda path: path.write_text("x"),
+    "a pipe": os.mkfifo,
+    "a link to nothing": lambda path: path.symlink_to("/nowhere"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link to a folder": lambda path: path.symlink_to("/etc"),
+    "an empty folder": lambda path: path.mkdir(),
+}
+
+
+@pytest.mark.parametrize("what", PUT)
+@pytest.mark.parametrize("part", ["entry", "a.so", "manifest.json", "deps", "group", "damaged"])
+def test_what_lies_where_it_does_not_belong_is_built_around(place, part, what):
+    entry = place.named("a.so").parent
+    path = {
+        "entry": entry,
+        "group": entry.parent,
+        "deps": place.named("deps/*.json"),
+        "damaged": place.cache.root / "damaged",
+    }.get(part, entry / part)
+    if part == "damaged":
+        harm(entry / "a.so")
+    elif path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    PUT[what](path)
+    for _ in range(2):
+        assert place.answer() == ("identity", 42)
+
+
+# Gone between look-up and loading
+
+SOURCE = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
+
+
+@pytest.fixture
+def removed(monkeypatch) -> list[Path]:
+    """Have what is found removed before it is used, as by a process that makes room."""
+    gone: list[Path] = []
+    real = delivery.obtain
+
+    def obtain(request, arch):
+        entry = real(request, arch)
+        if len(gone) < 2:
+            shutil.rmtree(entry.path)
+            gone.append(entry.path)
+        return entry
+
+    monkeypatch.setattr(delivery, "obtain", obtain)
+    return gone
+
+
+def test_what_is_removed_before_it_is_loaded_is_built_again(removed):
+    assert tc.load_inline("gone", SOURCE, arch="sm_90").functions == ("k",)
+    assert len(removed) == 2
+
+
+def test_what_is_removed_before_it_is_copied_is_built_again(removed, tmp_path):
+    path = tc.build_inline("gone", SOURCE, arch="sm_90", output=tmp_path / "x.so")
+    assert os.path.exists(path)
+    assert len(removed) == 2
+
+
+def test_what_is_removed_again_and_again_is_an_error_with_its_remedy(removed, monkeypatch):
+    monkeypatch.setattr(delivery, "_TRIES", 1)
+    with pytest.raises(tc.CacheError, match=r"never\.so is removed again and again.*CACHE_DIR"):
+        tc.load_inline("never", SOURCE, arch="sm_90")

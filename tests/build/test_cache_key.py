@@ -1,0 +1,140 @@
+"""What a build reads and no argument says is in the key, too: headers that hide others, libraries.
+
+All are files of C, which compile in no time.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from file_kit import compiled, write
+
+import tvmffi_cubin as tc
+
+ANSWER = "#include <answer.h>\nint answer(void) { return ANSWER; }\n"
+
+
+def built(**options) -> str:
+    return tc.build("key", **{"sources": "answer.c"} | options)
+
+
+def header(path: str, text: str = "#define ANSWER 2\n") -> Path:
+    return write(path, text)
+
+
+@pytest.fixture
+def late(here) -> Path:
+    """A folder with the header that a file beside it includes."""
+    write("answer.c", ANSWER)
+    (here / "early").mkdir()
+    return header("late/answer.h", "#define ANSWER 1\n").parent.absolute()
+
+
+@pytest.mark.parametrize("way", ["CPATH", "C_INCLUDE_PATH", "CC", "-iquote", "-isystem"])
+def test_a_header_that_would_come_before_the_one_that_was_read_builds_anew(way, late, monkeypatch):
+    early = str(late.parent / "early")
+    options = {"extra_include_paths": [late]}
+    if way == "CC":
+        monkeypatch.setenv("CC", f"cc -I{early}")
+    elif way.startswith("-"):
+        write("answer.c", ANSWER.replace("<answer.h>", '"answer.h"'))
+        options = {"extra_cflags": [way, early, f"-idirafter{late}"]}
+    else:
+        monkeypatch.setenv(way, f"{early}:{late}")
+        options = {}
+    first = built(**options)
+    assert built(**options) == first
+    header("early/answer.h")
+    second = built(**options)
+    assert second != first
+    os.unlink("early/answer.h")
+    assert built(**options) == first
+
+
+def test_a_header_that_would_hide_one_of_the_system_s_builds_anew(here):
+    write("answer.c", "#include <stdlib.h>\nint answer(void) { return EXIT_SUCCESS; }\n")
+    include = header("include/own.h").parent
+    first = built(extra_include_paths=[include])
+    # stdlib.h includes this; the source does not.
+    header("include/bits/types.h", "#include_next <bits/types.h>\n")
+    assert built(extra_include_paths=[include]) != first
+
+
+def test_a_header_of_a_variable_s_folder_counts_by_its_content(late, monkeypatch):
+    monkeypatch.setenv("CPATH", str(late))
+    first = built()
+    header("late/answer.h", "#define ANSWER 3\n")
+    assert built() != first
+    header("late/answer.h", "#define ANSWER 1\n")
+    assert built() == first
+
+
+@pytest.mark.parametrize("way", ["LIBRARY_PATH", "flag"])
+def test_a_library_counts_by_its_content_and_one_that_comes_before_it(way, here, monkeypatch):
+    write("answer.c", "int part(void);\nint answer(void) { return part(); }\n")
+    early, late = here / "early", here / "late"
+    early.mkdir()
+
+    def archive(folder: Path, number: int) -> None:
+        made = compiled("cc", write(folder / "part.c", f"int part(void) {{ return {number}; }}\n"))
+        subprocess.run(["ar", "rcD", folder / "libpart.a", made], check=True)
+
+    archive(late, 1)
+    options = {"extra_ldflags": ["-lpart"]}
+    if way == "LIBRARY_PATH":
+        monkeypatch.setenv("LIBRARY_PATH", f"{early}:{late}")
+    else:
+        options = {"extra_ldflags": [f"-L{early}", f"-L{late}", "-lpart"]}
+    first = built(**options)
+    archive(late, 2)
+    second = built(**options)
+    archive(early, 3)
+    assert len({first, second, built(**options)}) == 3
+    os.unlink(early / "libpart.a")
+    assert built(**options) == second
+
+
+def test_a_library_of_the_system_counts(here, monkeypatch):
+    write("answer.c", "#include <math.h>\ndouble answer(double x) { return cos(x); }\n")
+    path = built(extra_ldflags=["-lm"])
+    read = Path(os.environ["TVMFFI_CUBIN_CACHE_DIR"], "deps").glob("*.json")
+    records = [text for x in read if Path(path).parent.name in (text := x.read_text())]
+    assert any("/libm." in text for text in records)
+
+
+def test_what_assembly_embeds_counts_by_its_content(here):
+    data = write("data.bin", "one")
+    write("answer.c", f'__asm__(".data\\n.incbin \\"{data.absolute()}\\"\\n.text");\n')
+    first = built()
+    write("data.bin", "two")
+    assert built() != first
+    write("data.bin", "one")
+    assert built() == first
+
+
+def test_a_file_that_an_option_reads_counts_by_its_content(here):
+    specs = write("own.specs", "%rename cc1 old_cc1\n*cc1:\n%(old_cc1) -DANSWER=1\n").absolute()
+    write("answer.c", "int answer(void) { return ANSWER; }\n")
+    options = {"extra_cflags": [f"-specs={specs}"]}
+    first = built(**options)
+    write("own.specs", "%rename cc1 old_cc1\n*cc1:\n%(old_cc1) -DANSWER=2\n")
+    assert built(**options) != first
+
+
+def test_another_compiler_assembler_or_linker_builds_anew(here, monkeypatch):
+    write("answer.c", "int answer(void) { return 1; }\n")
+    paths = [built()]
+    for name in ("as", "ld"):
+        real = subprocess.run(["which", name], capture_output=True, text=True, check=True)
+        text = f'#!/bin/sh\n[ "$1" = --version ] && echo {name} 99 && exit\n'
+        text += f'exec {real.stdout.strip()} "$@"\n'
+        program = write(f"{name}_bin/{name}", text)
+        program.chmod(0o755)
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", f"{program.parent.absolute()}:{os.environ['PATH']}")
+            paths.append(built())
+    assert len(set(paths)) == 3
+    assert built() == paths[0]

@@ -1,0 +1,329 @@
+"""The key of a module: all that changes the result is in it, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tvmffi_cubin import Cubin, Launch, cuda_wheels, host_tools, module_key
+from tvmffi_cubin.bound_params import module_params
+from tvmffi_cubin.cuda_wheels import Cuda
+from tvmffi_cubin.given_image import GivenImage
+from tvmffi_cubin.host_tools import HostTools
+from tvmffi_cubin.image_file import ImageFile
+from tvmffi_cubin.request import Request, make_request
+from tvmffi_cubin.source import Source
+from tvmffi_cubin.source_files import Binary, SourceFiles
+from tvmffi_cubin.toolchain import HostCompiler, TvmFfiPaths
+from tvmffi_cubin.toolset import TOOLS, Toolset
+
+SOURCE = 'extern "C" __global__ void k(int n) {}'
+REQUEST = make_request("m", cuda_sources=SOURCE, use_pch=True)
+NVRTC = b"\x7fELF" + cuda_wheels._BUILD_ID + bytes(20)
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch):
+    for name in ("CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH", "SOURCE_DATE_EPOCH"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def made_cuda(folder: Path, build: bytes = NVRTC) -> Cuda:
+    paths = {}
+    for part in ("nvrtc", "nvjitlink", "nvfatbin"):
+        paths[part] = folder / f"lib{part}.so"
+        paths[part].parent.mkdir(parents=True, exist_ok=True)
+        paths[part].write_bytes(build)
+    include = folder / "nvidia" / "cuda_runtime" / "include"
+    more = folder / "nvidia" / "curand" / "include"
+    return Cuda(
+        12, include=include, cccl=None, cudart=None, sites=(), more_includes=(more,), **paths
+    )
+
+
+def made_tools(folder: Path, **changes: object) -> Toolset:
+    """Return tools that lie in a folder, and say the same of themselves wherever that is."""
+    fields = {
+        "compiler": HostCompiler(folder / "bin" / "g++"),
+        "host": HostTools("gcc version 12", "as 2", "ld 2", str(folder)),
+        "tvm_ffi": TvmFfiPaths(folder / "ffi", folder, folder / "libtvm_ffi.so"),
+        "tvm_ffi_identity": "f" * 64,
+        "parser_identity": "0.25 0.21",
+        "generator_identity": "9" * 64,
+        "include": folder / "include",
+        "cuda": made_cuda(folder),
+    }
+    return Toolset(**{**fields, **changes})
+
+
+@pytest.fixture
+def tools(tmp_path) -> Toolset:
+    return made_tools(tmp_path / "tools")
+
+
+def key_of(tools: Toolset, request: Request = REQUEST, archs: tuple[str, ...] = ("sm_90",)):
+    return module_key.module_key(request, archs, tools)
+
+
+def digest(tools: Toolset, request: Request = REQUEST) -> str:
+    return key_of(tools, request).hexdigest()
+
+
+# The request: every field, so that a new one cannot be forgotten
+
+FATBIN = GivenImage("x.cubin", b"\x7fELF")
+FILE = Source("int f();", "/a/f.cc")
+OTHERS = {
+    "name": "other",
+    "cpp_sources": (Source("int g();", label="cpp_sources"),),
+    "cuda_sources": (Source(SOURCE + " ", label="cuda_sources"),),
+    "kernel_sources": (Source(SOURCE, label="kernel_sources"),),
+    "functions": (),
+    "name_expressions": ("k<int>",),
+    "cflags": ("-O3",),
+    "cuda_cflags": ("-lineinfo",),
+    "ldflags": ("-s",),
+    "include_paths": ("/x",),
+    "images": {"a": FATBIN},
+    "output": "other.so",
+    "use_pch": False,
+    "files": SourceFiles(cxx=(FILE,)),
+    "device_libraries": (FATBIN,),
+    "lto": True,
+    "ptx": "keep",
+    "bound_params": module_params("unsigned long long* counters"),
+    "image_files": {"a": ImageFile("a.cubin")},
+    "carried": {"functions": {"x_note": 1}},
+}
+# Where image files lie: without any it says nothing.
+FOLDER = {"image_folder": "/x", "image_files": {"a": ImageFile("a.cubin")}}
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Request)])
+def test_every_field_of_a_request_is_in_the_key(field, tools):
+    if field == "image_folder":
+        base = dataclasses.replace(REQUEST, **(FOLDER | {"image_folder": ""}))
+        changed = dataclasses.replace(REQUEST, **FOLDER)
+    else:
+        base, changed = REQUEST, dataclasses.replace(REQUEST, **{field: OTHERS[field]})
+    assert digest(tools, changed) != digest(tools, base)
+
+
+def files(**changes: object) -> Request:
+    return dataclasses.replace(REQUEST, files=SourceFiles(**changes))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (files(cxx=(FILE,)), files(c=(FILE,))),
+        (files(cxx=(FILE,)), files(cuda=(FILE,))),
+        (files(cxx=(FILE,)), files(cxx=(FILE._replace(text="int h();"),))),
+        (files(cxx=(FILE,)), files(cxx=(FILE._replace(path="/b/f.cc"),))),
+        (files(cxx=(FILE,)), files(cxx=(FILE._replace(real_folder="/b"),))),
+        (files(binaries=(Binary("/a.o", "1"),)), files(binaries=(Binary("/a.o", "2"),))),
+        (files(binaries=(Binary("/a.so", "1"),)), files(binaries=(Binary("/b.so", "1"),))),
+    ],
+)
+def test_files_count_by_kind_place_and_content(first, second, tools):
+    assert digest(tools, first) != digest(tools, second)
+
+
+def test_an_object_s_place_does_not_count(tools):
+    one, two = (files(binaries=(Binary(path, "1"),)) for path in ("/a.o", "/b/c.o"))
+    assert digest(tools, one) == digest(tools, two)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        FATBIN._replace(data=b"\x7fELF2"),
+        FATBIN._replace(arch="sm_90"),
+        FATBIN._replace(lowered_names={"a": "b"}),
+        FATBIN._replace(signatures={"a": "int n"}),
+    ],
+)
+def test_all_that_is_known_of_an_image_counts(image, tools):
+    one, two = (dataclasses.replace(REQUEST, images={"a": x}) for x in (FATBIN, image))
+    assert digest(tools, one) != digest(tools, two)
+
+
+def test_what_messages_call_an_image_does_not_count(tools):
+    named = dataclasses.replace(REQUEST, images={"a": FATBIN._replace(name="y.cubin")})
+    assert digest(tools, named) == digest(tools, dataclasses.replace(REQUEST, images={"a": FATBIN}))
+
+
+def test_what_file_says_of_a_source_counts(tools):
+    one = make_request("m", cuda_sources=["", SOURCE])
+    assert digest(tools, one) != digest(tools, make_request("m", cuda_sources=[SOURCE]))
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Launch)])
+def test_every_field_of_a_launch_is_in_the_key(field, tools):
+    base = {"kernel": "k", "params": "float* x, int n", "grid": 4, "block": 1}
+    if field in ("meta", "blocks_per_program"):
+        del base["grid"]
+    changes = {
+        "kernel": "other",
+        "grid": 8,
+        "block": 2,
+        "dynamic_smem_bytes": 16,
+        "cluster": 2,
+        "cooperative": True,
+        "programmatic_dependent_launch": True,
+        "attributes": {1: bytes(4)},
+        "params": "float* x, long n",
+        "args": {"n": 1},
+        "image": "other",
+        "when": "n > 0",
+        "strided": "x",
+        "multiple_of": {"n": 16},
+        "equal_to": {"n": 1},
+        "meta": {"BLOCK": 4},
+        "blocks_per_program": 2,
+    }
+    known = {f.name: f for f in dataclasses.fields(Launch)}
+    if field not in changes:
+        default = known[field].default
+        assert isinstance(default, (bool, int, type(None))), f"say here what {field} may be"
+        changes[field] = not default if isinstance(default, bool) else 1
+    first, second = ({"f": Launch(**x)} for x in (base, base | {field: changes[field]}))
+    made = [make_request("m", cuda_sources=SOURCE, functions=x) for x in (first, second)]
+    assert digest(tools, made[0]) != digest(tools, made[1])
+
+
+# The tools
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"host": HostTools("gcc version 13", "as 2", "ld 2", "")},
+        {"host": HostTools("gcc version 12", "as 3", "ld 2", "")},
+        {"host": HostTools("gcc version 12", "as 2", "ld 3", "")},
+        {"compiler": HostCompiler(Path("/g++"), ("-m64",))},
+        {"tvm_ffi_identity": "e" * 64},
+        {"parser_identity": "0.26 0.21"},
+        {"generator_identity": "8" * 64},
+        {"cuda": None},
+        {"libraries": ("nvjitlink",)},
+        {"c_compiler": HostCompiler(Path("/gcc")), "c_host": HostTools("gcc 12", "", "", "")},
+    ],
+    ids=str,
+)
+def test_what_the_tools_are_counts(changes, tools):
+    assert digest(dataclasses.replace(tools, **changes)) != digest(tools)
+
+
+@pytest.mark.parametrize("libraries", [(), ("nvfatbin",), ("nvjitlink",)])
+def test_the_build_of_each_part_of_cuda_counts_where_it_is_used(libraries, tmp_path):
+    other = made_cuda(tmp_path / "other", NVRTC[:-1] + b"\1")
+    tools = dataclasses.replace(made_tools(tmp_path / "a"), libraries=libraries)
+    part = libraries[0] if libraries else "nvrtc"
+    newer = dataclasses.replace(tools.cuda, **{part: getattr(other, part)})
+    assert digest(dataclasses.replace(tools, cuda=newer)) != digest(tools)
+
+
+def test_a_c_compiler_s_version_and_options_count(tools):
+    host = HostTools("gcc 12", "as 2", "ld 2", "")
+    with_c = dataclasses.replace(tools, c_compiler=HostCompiler(Path("/gcc")), c_host=host)
+    newer = dataclasses.replace(with_c, c_host=host._replace(compiler="gcc 13"))
+    options = dataclasses.replace(with_c, c_compiler=HostCompiler(Path("/gcc"), ("-m64",)))
+    assert len({digest(x) for x in (tools, with_c, newer, options)}) == 4
+
+
+def test_the_architectures_count(tools):
+    assert key_of(tools).hexdigest() != key_of(tools, archs=("sm_90a",)).hexdigest()
+
+
+def test_this_package_s_version_counts(tools, monkeypatch):
+    before = digest(tools)
+    monkeypatch.setattr("tvmffi_cubin.__version__", "0.0.0")
+    assert digest(tools) != before
+
+
+def test_the_machine_s_kind_counts(tools, monkeypatch):
+    before = digest(tools)
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="other"))
+    assert digest(tools) != before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "LD_RUN_PATH"),
+        *("LD_LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "SOURCE_DATE_EPOCH"),
+    ],
+)
+def test_a_variable_that_compilers_read_counts(name, tools, monkeypatch):
+    monkeypatch.delenv(name, raising=False)
+    before = digest(tools)
+    monkeypatch.setenv(name, "/x")
+    assert digest(tools) != before
+    monkeypatch.setenv(name, "")
+    assert digest(tools) == before
+
+
+@pytest.mark.parametrize("place", ["cflags", "ldflags", "CXX", "CC"])
+def test_the_processor_counts_where_code_for_it_is_asked_for(place, tools, monkeypatch):
+    native = ("-march=native",)
+    asking, request = tools, REQUEST
+    if place == "CXX":
+        asking = dataclasses.replace(tools, compiler=HostCompiler(Path("/g++"), native))
+    elif place == "CC":
+        host = HostTools("gcc 12", "", "", "")
+        compiler = HostCompiler(Path("/gcc"), native)
+        asking = dataclasses.replace(tools, c_compiler=compiler, c_host=host)
+    else:
+        request = dataclasses.replace(REQUEST, **{place: native})
+    digests = []
+    for cpu in ("one", "two"):
+        monkeypatch.setattr(host_tools, "_processor", lambda cpu=cpu: cpu)
+        digests.append((digest(asking, request), digest(tools)))
+    assert digests[0][0] != digests[1][0]
+    assert digests[0][1] == digests[1][1]
+
+
+# What must not count
+
+
+def test_the_places_of_the_tools_do_not_count(tmp_path):
+    one, two = (made_tools(tmp_path / name) for name in ("here", "over there"))
+    assert digest(one) == digest(two)
+    assert list(one.roots) == list(two.roots)
+    assert set(one.roots.values()).isdisjoint(two.roots.values())
+
+
+def test_every_folder_of_headers_that_the_tools_bring_has_a_token(tmp_path):
+    tools = made_tools(tmp_path)
+    folders = {*map(str, tools.cuda.include_dirs), str(tools.include), str(tools.tvm_ffi.include)}
+    assert folders < set(tools.roots.values())
+    assert tools.roots["$CXX"] == str(tmp_path)
+    assert tools.roots["$CURAND"].endswith("nvidia/curand/include")
+
+
+def test_the_order_of_a_mapping_and_the_time_of_a_file_do_not_count(tmp_path):
+    tools = made_tools(tmp_path)
+    image = Cubin(b"\x7fELF", "sm_90", signatures={"a": "int n", "b": "int n"})
+    turned = Cubin(b"\x7fELF", "sm_90", signatures={"b": "int n", "a": "int n"})
+    one, two = (make_request("m", embed_cubin={"i": x}) for x in (image, turned))
+    assert digest(tools, one) == digest(tools, two)
+    before = digest(tools)
+    os.utime(tools.cuda.nvrtc, ns=(1, 1))
+    assert digest(tools) == before
+
+
+def test_fields_that_say_by_which_tools_are_told_from_those_that_say_what(tools):
+    labels = set(key_of(tools).digests)
+    assert labels >= {"host_compiler", "cuda", "cuda_sources", "machine", "tvm_ffi", "package"}
+    assert {"host_compiler", "assembler", "linker", "cuda", "parser"} <= TOOLS & labels
+    newer = dataclasses.replace(tools, host=HostTools("gcc version 13", "as 3", "ld 3", ""))
+    first, second = key_of(tools), key_of(newer)
+    assert first.hexdigest(without=TOOLS) == second.hexdigest(without=TOOLS)
+    assert {x for x in labels if first.digests[x] != second.digests[x]} == {
+        *("host_compiler", "assembler", "linker"),
+    }

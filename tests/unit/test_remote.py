@@ -1,0 +1,111 @@
+"""The remote as the environment names it; what is impossible is said, with the remedy."""
+
+import sys
+
+import pytest
+from cache_builder import BASE, Builder
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import remote
+from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.remote import configured
+
+KEY = "0123456789abcdef"
+PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
+
+
+@pytest.fixture
+def settings(monkeypatch, tmp_path):
+    monkeypatch.setenv(PREFIX, f"file://{tmp_path}/remote")
+    monkeypatch.setenv(f"{PREFIX}_KEY", KEY)
+    return monkeypatch
+
+
+def test_without_a_url_there_is_none(monkeypatch):
+    monkeypatch.setenv(f"{PREFIX}_BUDGET", "nonsense that nobody asks for")
+    assert configured() is None
+
+
+def test_the_url_the_key_and_the_defaults(settings, tmp_path):
+    found = configured()
+    assert found == remote.Remote(f"file://{tmp_path}/remote", KEY.encode(), 1.0, writes=True)
+    assert KEY not in repr(found)
+
+
+def test_a_key_file_is_read_without_the_end_of_its_line(settings, tmp_path):
+    settings.delenv(f"{PREFIX}_KEY")
+    (tmp_path / "key").write_bytes(b"\xff" * 20 + b"\n")
+    settings.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
+    assert configured().key == b"\xff" * 20
+
+
+def test_mode_and_budget(settings):
+    settings.setenv(f"{PREFIX}_MODE", "read")
+    settings.setenv(f"{PREFIX}_BUDGET", "0.25")
+    found = configured()
+    assert (found.writes, found.budget) == (False, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("_KEY", "", "no key: .* openssl rand"),
+        ("_KEY", KEY[1:], "has 15 bytes, wanted 16 to 4096; make one with"),
+        ("_KEY_FILE", "/nonexistent/key", "_KEY and .*_KEY_FILE are both set"),
+        ("_MODE", "write", "_MODE is 'write'; set it to 'readwrite' or 'read'"),
+        ("_BUDGET", "soon", "_BUDGET is 'soon'; set it to how many seconds"),
+        ("_BUDGET", "0", "_BUDGET is '0'"),
+        ("_BUDGET", "nan", "_BUDGET is 'nan'"),
+        ("_BUDGET", "inf", "_BUDGET is 'inf'"),
+        ("", "https://host/folder?token=1", "a query or a fragment"),
+        ("", "nosuch://user:word@host/folder", "is nosuch://host/folder: Protocol not known"),
+    ],
+)
+def test_what_is_wrong_is_named_before_anything_is_built(settings, tmp_path, name, value, message):
+    settings.setenv(PREFIX + name, value)
+    builder = Builder()
+    with pytest.raises(tc.CacheError, match=message):
+        Cache(tmp_path / "cache").obtain(BASE, builder, is_shared=True)
+    assert builder.runs == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file or directory: .*; make one with"),
+        (b"short\n" + b" " * 50, "the key in .*key .*has 5 bytes"),
+        (b"x" * 5000, "has 4097 bytes, wanted 16 to 4096"),
+    ],
+)
+def test_a_key_file_that_is_none_is_named(settings, tmp_path, content, message):
+    settings.delenv(f"{PREFIX}_KEY")
+    if content is not None:
+        (tmp_path / "key").write_bytes(content)
+    settings.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(tc.CacheError, match=message):
+        configured()
+
+
+def test_a_missing_fsspec_is_named_with_what_installs_it(settings, tmp_path):
+    settings.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(tc.ToolchainError, match=r"pip install 'tvmffi-cubin\[remote\]'"):
+        Cache(tmp_path / "cache").obtain(BASE, Builder(), is_shared=True)
+
+
+def test_a_missing_package_for_the_protocol_is_named(settings, tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+
+    def refuse(protocol):
+        raise ImportError("Install s3fs to access S3")
+
+    settings.setattr(fsspec, "get_filesystem_class", refuse)
+    settings.setenv(PREFIX, "s3://bucket/folder")
+    with pytest.raises(tc.ToolchainError, match="s3://bucket/folder: Install s3fs to access S3"):
+        Cache(tmp_path / "cache").obtain(BASE, Builder(), is_shared=True)
+
+
+def test_what_is_found_here_asks_for_no_remote(settings, tmp_path):
+    cache = Cache(tmp_path / "cache")
+    cache.obtain(BASE, Builder())
+    settings.setenv(f"{PREFIX}_KEY", "")
+    assert cache.obtain(BASE, Builder(), is_shared=True).level == "cache"

@@ -1,0 +1,409 @@
+"""The remote cache over S3 and HTTP, on servers that work, that refuse, and that do not mean well.
+
+How long something takes is asserted nowhere: a test that waits for ever fails by that.
+"""
+
+import json
+import logging
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cache_builder import BASE, Builder
+from processes import in_fork
+from remote_kit import KEY, Machine, new_process, warnings
+from remote_servers import deaf_server, folder_server, socket_server
+
+from tvmffi_cubin import sharing
+from tvmffi_cubin.cache import Cache
+
+PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
+OTHER, THIRD = "cd" * 32, "ef" * 32
+
+pytest.importorskip("aiohttp", reason="fsspec needs aiohttp for HTTP")
+
+
+@pytest.fixture
+def remote(monkeypatch):
+    """Set the remote: a URL, and how long to wait for it."""
+    monkeypatch.setattr("tvmffi_cubin.uploads._SPREAD", 0.0)
+    monkeypatch.setenv(f"{PREFIX}_KEY", KEY)
+
+    def set_to(url, budget="60"):
+        monkeypatch.setenv(PREFIX, url)
+        monkeypatch.setenv(f"{PREFIX}_BUDGET", budget)
+
+    return set_to
+
+
+@pytest.fixture
+def machines(tmp_path):
+    def machine(name):
+        new_process()
+        return Machine(tmp_path / name)
+
+    return machine
+
+
+@pytest.fixture
+def server(remote):
+    with folder_server() as found:
+        remote(found.url)
+        yield found
+
+
+# HTTP
+
+
+def test_over_http_a_miss_a_hit_and_an_upload_are_two_requests_each(server, machines):
+    assert machines("first").builds()
+    # Looked up; looked up again as others may have built it; entry, record.
+    assert server.requests == {("GET", 404): 2, ("PUT", 201): 2}
+    server.requests.clear()
+    second = machines("second")
+    assert not second.builds()
+    assert server.requests == {("GET", 200): 2}
+    server.requests.clear()
+    assert not second.obtain(Builder()).is_taken
+    assert not server.requests
+
+
+def test_objects_are_put_with_their_length_and_asked_for_uncompressed(server, machines):
+    machines("first").builds()
+    assert all("Transfer-Encoding" not in headers for headers in server.headers)
+    assert server.headers[0]["Accept-Encoding"] == "identity"
+
+
+def test_headers_of_fsspecs_configuration_are_sent_with_all_requests(server, machines, monkeypatch):
+    from fsspec.config import conf
+
+    monkeypatch.setitem(conf, "http", {"headers": {"Authorization": "Bearer x"}})
+    machines("first").builds()
+    assert [headers["Authorization"] for headers in server.headers] == ["Bearer x"] * 4
+
+
+@pytest.mark.parametrize("status", [403, 405, 501, 507])
+def test_a_server_that_takes_nothing_is_told_once_and_asked_on(server, machines, caplog, status):
+    server.refusals["PUT"] = status
+    machine = machines("first")
+    with caplog.at_level(logging.DEBUG, "tvmffi_cubin"):
+        assert machine.builds()
+        assert machine.builds(b"two", OTHER)
+    (told,) = warnings(caplog)
+    assert f"cannot be written; where that is meant, set {PREFIX}_MODE=read" in told
+    assert str(status) in told
+    # The second build is looked up, and not offered: the server is left alone for a while.
+    assert (server.count("GET"), server.count("PUT")) == (3, 1)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 429, 500, 503])
+def test_a_server_that_gives_nothing_is_asked_once(server, machines, caplog, status):
+    server.refusals["GET"] = status
+    machine = machines("first")
+    with caplog.at_level(logging.DEBUG, "tvmffi_cubin"):
+        assert machine.builds()
+        assert machine.builds(b"two", OTHER)
+    (told,) = warnings(caplog)
+    assert "did not answer as it should" in told
+    assert str(status) in told
+    assert sum(server.requests.values()) == 1
+
+
+@pytest.mark.parametrize("harm", ["truncated", "longer", "changed", "another's"])
+def test_bytes_that_are_not_those_are_built_again_and_mended(server, machines, caplog, harm):
+    first = machines("first")
+    assert first.builds()
+    assert first.builds(b"two", OTHER)
+    entries = [f"/cache/v1/entries/{key[:2]}/{key}" for key in keys_of(first, BASE, OTHER)]
+    good = server.objects[entries[0]]
+    server.objects[entries[0]] = {
+        "truncated": good[:-1],
+        "longer": good + b"\0",
+        "changed": good[:100] + b"?" + good[101:],
+        "another's": server.objects[entries[1]],
+    }[harm]
+    second = machines("second")
+    assert second.builds()
+    assert second.cache.find(BASE).so.read_bytes() == b"so"
+    assert len(warnings(caplog)) == 1
+    assert not machines("third").builds()
+
+
+def keys_of(machine, *base_keys):
+    return [machine.cache.find(base).key for base in base_keys]
+
+
+# Servers that do not mean well
+
+
+def slow(server):
+    def behave(connection):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        while not server().over.wait(0.01):
+            connection.sendall(b"x")
+
+    return behave
+
+
+def silent(server):
+    def behave(connection):
+        server().over.wait()
+
+    return behave
+
+
+def endless(server):
+    def behave(connection):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            connection.sendall(bytes(1 << 20))
+
+    return behave
+
+
+def endless_headers(server):
+    def behave(connection):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            connection.sendall(b"A: b\r\n" * 1000)
+
+    return behave
+
+
+def answering(answer):
+    def behave(server):
+        def talk(connection):
+            connection.recv(65536)
+            connection.sendall(answer)
+
+        return talk
+
+    return behave
+
+
+HOSTILE = {
+    "slow": slow,
+    "silent": silent,
+    "endless": endless,
+    "endless headers": endless_headers,
+    "nothing": answering(b""),
+    "no HTTP": answering(b"220 smtp.example.com ESMTP\r\n"),
+    "half": answering(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+    "garbage": answering(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\ngarbage"),
+    "compressed": answering(
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 7\r\n\r\ngarbage"
+    ),
+    "in a circle": answering(
+        b"HTTP/1.1 302 Found\r\nLocation: /cache\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    ),
+    "to a file": answering(
+        b"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_whatever_a_server_does_the_build_goes_on_without_it(
+    remote, tmp_path, monkeypatch, caplog, kind
+):
+    monkeypatch.setenv(f"{PREFIX}_MODE", "read")
+    new_process()
+    with socket_server(HOSTILE[kind](lambda: found)) as found:
+        remote(found.url, budget="0.3" if kind in ("slow", "silent") else "10")
+        with caplog.at_level(logging.DEBUG, "tvmffi_cubin"):
+            builds = [obtained(tmp_path, base) for base in (BASE, OTHER, THIRD)]
+        asked = found.connections
+    assert builds == [b"so"] * 3
+    assert len(warnings(caplog)) == 1
+    # Once, with what redirections and a second try for a connection that broke add.
+    assert 1 <= asked <= 12
+
+
+def test_a_place_that_no_connection_reaches_is_given_up(remote, tmp_path, caplog):
+    new_process()
+    with deaf_server() as url:
+        remote(url, budget="0.3")
+        assert [obtained(tmp_path, base) for base in (BASE, OTHER)] == [b"so"] * 2
+    (told,) = warnings(caplog)
+    assert "no answer in time" in told
+
+
+def test_a_refused_connection_is_given_up(remote, tmp_path, caplog):
+    new_process()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    remote(f"http://user:word@127.0.0.1:{port}/cache", budget="10")
+    assert obtained(tmp_path, BASE) == b"so"
+    (told,) = warnings(caplog)
+    assert f"remote cache http://127.0.0.1:{port}/cache did not answer" in told
+
+
+def obtained(tmp_path, base_key):
+    return Cache(tmp_path / "cache").obtain(base_key, Builder(), is_shared=True).so.read_bytes()
+
+
+# Processes
+
+BUILD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from cache_builder import BASE, Builder
+from tvmffi_cubin.cache import Cache
+print(Cache(Path(sys.argv[2])).obtain(BASE, Builder(), is_shared=True).is_taken)
+"""
+
+
+def run_process(tmp_path, name, code=BUILD):
+    """Run a process that obtains the key; nothing but the interpreter's end ends it."""
+    command = [sys.executable, "-W", "error::ResourceWarning", "-c", code]
+    command += [str(Path(__file__).parent), str(tmp_path / name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return done.returncode, done.stdout.strip(), done.stderr
+
+
+def test_a_process_that_ends_at_once_has_uploaded_and_says_nothing(server, tmp_path):
+    assert run_process(tmp_path, "first") == (0, "False", "")
+    assert run_process(tmp_path, "second") == (0, "True", "")
+
+
+def test_a_process_ends_though_its_uploads_hang(remote, tmp_path):
+    def behave(connection):
+        connection.recv(65536)
+        # The record is not there; whatever follows is never answered.
+        connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        found.over.wait()
+
+    with socket_server(behave) as found:
+        remote(found.url, budget="0.5")
+        code, out, _ = run_process(tmp_path, "first")
+    assert (code, out) == (0, "False")
+
+
+def test_a_process_ends_though_its_name_server_hangs(remote, tmp_path):
+    remote("http://host.invalid/cache", budget="0.3")
+    hanging = """
+import socket, threading
+socket.getaddrinfo = lambda *args, **kwargs: threading.Event().wait()
+"""
+    code, out, errors = run_process(tmp_path, "first", hanging + BUILD)
+    assert (code, out) == (0, "False")
+    assert errors.count("remote cache http://host.invalid/cache did not answer") == 1
+
+
+FORK = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from cache_builder import BASE, Builder
+from tvmffi_cubin.cache import Cache
+cache = Cache(Path(sys.argv[2]))
+obtain = lambda key: cache.obtain(key, Builder(), is_shared=True).is_taken
+print(obtain(BASE))
+child = os.fork()
+if child == 0:
+    print(obtain("cd" * 32), flush=True)
+    sys.exit(0)
+_, status = os.waitpid(child, 0)
+print(status, obtain("ef" * 32))
+"""
+
+
+def test_a_forked_child_that_ends_leaves_its_parents_connections_alone(server, tmp_path):
+    assert run_process(tmp_path, "first", FORK) == (0, "False\nFalse\n0 False", "")
+    assert server.requests == {("GET", 404): 6, ("PUT", 201): 6}
+    assert run_process(tmp_path, "second", FORK) == (0, "True\nTrue\n0 True", "")
+
+
+def test_a_child_that_is_forked_while_requests_are_under_way_asks_on_its_own(
+    server, machines, tmp_path
+):
+    machine = machines("first")
+    machine.obtain(Builder())  # is being uploaded
+
+    def work():
+        return machine.obtain(Builder(), OTHER).is_taken
+
+    assert in_fork(work) is False
+    assert sharing.sharing()._uploads.finish(60)
+
+
+# S3
+
+
+@pytest.fixture(scope="module")
+def s3_server():
+    pytest.importorskip("s3fs", reason="fsspec needs s3fs for S3")
+    server_of = pytest.importorskip("moto.server", reason="moto is not installed")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = server_of.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "someone")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "something")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        server.start()
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+        server.stop()
+
+
+@pytest.fixture
+def bucket(s3_server, remote, monkeypatch):
+    from fsspec.config import conf
+
+    name = f"bucket-{os.urandom(4).hex()}"
+    import boto3
+
+    boto3.client("s3", endpoint_url=s3_server).create_bucket(Bucket=name)
+    monkeypatch.setitem(conf, "s3", {"endpoint_url": s3_server})
+    monkeypatch.setenv("FSSPEC_S3", json.dumps({"endpoint_url": s3_server}))
+    remote(f"s3://{name}/folder")
+    return name
+
+
+def test_over_s3_one_machine_takes_what_another_builds(bucket, machines, s3_server):
+    import boto3
+
+    first = machines("first")
+    assert first.builds()
+    (key,) = keys_of(first, BASE)
+    listed = boto3.client("s3", endpoint_url=s3_server).list_objects_v2(Bucket=bucket)["Contents"]
+    names = {item["Key"] for item in listed}
+    assert names == {f"folder/v1/records/{BASE}", f"folder/v1/entries/{key[:2]}/{key}"}
+    second = machines("second")
+    assert not second.builds()
+    assert second.cache.find(BASE).so.read_bytes() == b"so"
+
+
+def test_over_s3_a_process_of_its_own_takes_it_and_says_nothing(bucket, machines, tmp_path):
+    assert machines("first").builds()
+    assert run_process(tmp_path, "second") == (0, "True", "")
+
+
+def test_an_object_that_was_changed_on_s3_is_built_again_and_mended(
+    bucket, machines, s3_server, caplog
+):
+    import boto3
+
+    first = machines("first")
+    assert first.builds()
+    (key,) = keys_of(first, BASE)
+    client = boto3.client("s3", endpoint_url=s3_server)
+    client.put_object(Bucket=bucket, Key=f"folder/v1/entries/{key[:2]}/{key}", Body=b"\x7fELF")
+    assert machines("second").builds()
+    assert "cannot be verified" in warnings(caplog)[0]
+    assert not machines("third").builds()
+
+
+def test_a_bucket_that_is_not_there_costs_a_warning(bucket, remote, machines, caplog):
+    remote("s3://nowhere-at-all/folder")
+    machine = machines("first")
+    assert machine.builds()
+    assert machine.builds(b"two", OTHER)
+    assert "The specified bucket does not exist" in warnings(caplog)[0]

@@ -1,0 +1,110 @@
+"""`Remote`: the second level of the cache that machines share, as the environment names it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+from . import config
+from .envelope import LEAST_KEY
+from .errors import CacheError
+
+__all__ = ["Remote", "configured", "without_secrets"]
+
+_URL = "TVMFFI_CUBIN_CACHE_REMOTE"
+_KEY = "TVMFFI_CUBIN_CACHE_REMOTE_KEY"
+_KEY_FILE = "TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE"
+_MODE = "TVMFFI_CUBIN_CACHE_REMOTE_MODE"
+_BUDGET = "TVMFFI_CUBIN_CACHE_REMOTE_BUDGET"
+
+_MOST_KEY = 4096
+_MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
+
+_MODES = {"readwrite": True, "read": False}
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Where entries are shared, and with whom.
+
+    Attributes
+    ----------
+    url : str
+        A URL of fsspec's, such as ``s3://bucket/folder``, or the path of a folder.
+    key : bytes
+        The secret that what is there is signed with.
+    budget : float
+        How many seconds one call may wait for it.
+    writes : bool
+        Whether what is built here is put there.
+    """
+
+    url: str
+    key: bytes = field(repr=False)
+    budget: float = 1.0
+    writes: bool = True
+
+
+def without_secrets(url: str) -> str:
+    """Return a URL, for people, without the name and the password that may be in it."""
+    return re.sub(r"(?<=//)[^/@]*@", "", url)
+
+
+def configured() -> Remote | None:
+    """Return the remote that the environment names, None where it names none.
+
+    Raises
+    ------
+    CacheError
+        If a variable has an impossible value, or there is no key.
+    """
+    url = config.get(_URL)
+    if url is None:
+        return None
+    if url.startswith(("http://", "https://")) and ("?" in url or "#" in url):
+        raise CacheError(
+            f"{_URL} is a URL with a query or a fragment, and objects' names follow it; give it "
+            "without; headers can be set in fsspec's configuration"
+        )
+    mode = config.get(_MODE) or ""
+    if mode not in _MODES:
+        raise CacheError(f"{_MODE} is {mode!r}; set it to 'readwrite' or 'read'")
+    return Remote(url.rstrip("/"), _key(), _budget(), _MODES[mode])
+
+
+def _key() -> bytes:
+    text, path = config.get(_KEY), config.get(_KEY_FILE)
+    if text and path:
+        raise CacheError(f"{_KEY} and {_KEY_FILE} are both set; unset one of them")
+    if path:
+        try:
+            with open(path, "rb") as file:
+                key, named = file.read(_MOST_KEY + 1).strip(), f"the key in {path} ({_KEY_FILE})"
+        except OSError as error:
+            raise CacheError(f"{_KEY_FILE}: {error}; {_MAKE_KEY}") from None
+    elif text:
+        key, named = text.strip().encode("utf-8", "surrogateescape"), f"the key in {_KEY}"
+    else:
+        raise CacheError(
+            f"{_URL} is set and no key: what lies where others can write is only taken when it is "
+            f"signed; {_MAKE_KEY} on every machine"
+        )
+    if not LEAST_KEY <= len(key) <= _MOST_KEY:
+        raise CacheError(
+            f"{named} has {len(key)} bytes, wanted {LEAST_KEY} to {_MOST_KEY}; {_MAKE_KEY}"
+        )
+    return key
+
+
+def _budget() -> float:
+    text = config.get(_BUDGET) or ""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise CacheError(
+            f"{_BUDGET} is {text!r}; set it to how many seconds a call may wait, such as 1.0"
+        )
+    return seconds
