@@ -78,9 +78,9 @@ class RemoteStore:
         # Entries that a record names and that are not there, or not as they were: to be put anew.
         self._missing: set[str] = set()
 
-    def deadline(self) -> Deadline:
-        """Return until when a call that begins now waits for the remote."""
-        return Deadline(self.remote.budget, clock=self._clock)
+    def deadline(self, seconds: float | None = None) -> Deadline:
+        """Return until when a call waits for the remote that has so many seconds left for it."""
+        return Deadline(self.remote.budget if seconds is None else seconds, clock=self._clock)
 
     def sets(self, base_key: str, deadline: Deadline) -> list[DependencySet]:
         """Return the sets of files that builds of a key read, newest first; none if in doubt."""

@@ -55,12 +55,14 @@ class Sharing:
         store = self._store
         deadline = store.deadline()
         sets = store.sets(base_key, deadline)
+        left = deadline.left()
         with Observer(roots) as observer:
             checked = (item.check(observer) for item in sets)
             made = next((item for item in checked if item is not None), None)
         if made is None:
             return None
-        data = store.fetch(made.entry, deadline)
+        # Without the time that files here took to read.
+        data = store.fetch(made.entry, store.deadline(left))
         if data is None:
             return None
         try:
