@@ -1,43 +1,55 @@
-"""`clear`: empty a cache folder of what the cache made, and of nothing else."""
+"""`clear`, `prune`: take away from a cache folder what the cache made, and nothing else."""
 
 from __future__ import annotations
 
-import contextlib
+import math
 import os
-import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from . import inventory, uses
 from .claim import is_claimed
 from .errors import CacheError
-from .folder import HEADERS
-from .lock import builder_lock
-from .workplace import Workplace, sweep
+from .eviction import Removed, evict, least_used, unused_since
+from .inventory import Inventory, Item
+from .removal import remove
+from .tally import Tally
+from .tidying import drop_locks, drop_memos, drop_records, tidy
+from .trim import REMOVABLE
 
-__all__ = ["Removed", "clear"]
-
-# TVMFFI_CUBIN_CACHE_DIR may name a folder with other things in it by mistake: these names decide
-# what is the cache's own.
-_FILES = {
-    "deps": re.compile(r"[0-9a-f]{32,}\.json\Z"),
-    "identity": re.compile(r"[0-9a-f]{32,}\.json\Z"),
-}
-_LOCKS = {"locks": re.compile(r"[0-9a-f]{32,}\.lock\Z")}
-_ENTRY_GROUP = re.compile(r"[0-9a-f]{2}\Z")
-_ENTRY = re.compile(r"[0-9a-f]{32,}\Z")
-_TEMPORARY = re.compile(r"(\d+)-[0-9a-f]{16}\Z")
+__all__ = ["Plan", "Removed", "clear", "plan_prune", "prune"]
 
 
 @dataclass(frozen=True)
-class Removed:
-    """What `clear` removed: how many published entries, and how many bytes in all."""
+class Plan:
+    """What `prune` would remove.
 
-    entries: int
-    size: int
+    Attributes
+    ----------
+    found : Inventory
+        What there is.
+    items : tuple of Item
+        What is to go.
+    kept : int
+        How many entries stay because living processes were given them.
+    moment : float
+        When it was made, in seconds since the epoch.
+    """
+
+    found: Inventory
+    items: tuple[Item, ...]
+    kept: int
+    moment: float
+
+    @property
+    def size(self) -> int:
+        """How many bytes are to go."""
+        return sum(item.size for item in self.items)
 
 
 def clear(folder: str) -> Removed:
-    """Remove all that the cache has made in a folder, except what a living process builds.
+    """Remove all that the cache has made in a folder, except what living processes use or build.
 
     Other processes may use the cache meanwhile: they find an entry whole or not at all.
 
@@ -52,60 +64,106 @@ def clear(folder: str) -> Removed:
         Something cannot be removed.
     """
     try:
-        parts = [_clear(part) for part in (folder, os.path.join(folder, HEADERS))]
+        found = inventory.take(folder)
+        removed = Removed(size=tidy(found))
+        in_use = uses.living(folder)
+        removed += Removed(kept=_kept(found, in_use))
+        items = list(_there(found, in_use))
+        removed += evict(folder, items) if items else Removed()
+        size = sum(map(_remove_build, _abandoned(found)))
+        keys = {item.name.removesuffix(".json") for item in found.of("record")}
+        size += drop_records(found, keys) + drop_memos(found, most=0)
+        removed += Removed(size=size + drop_locks(found, before=math.inf))
+        Tally.forget(folder)
     except OSError as error:
-        raise CacheError(
-            f"cache folder {folder} cannot be emptied: {error}; "
-            "check who owns it, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
-        ) from error
-    return Removed(sum(part.entries for part in parts), sum(part.size for part in parts))
+        raise _unable(folder, error) from error
+    return removed
 
 
-def _clear(folder: str) -> Removed:
-    size = sum(_remove_lock(path) for path in _own_files(folder, _LOCKS))
-    size += sum(_remove_file(path) for path in _own_files(folder, _FILES))
-    size += sum(_remove_tree(path) for path in _abandoned(folder))
-    sweep(os.path.join(folder, "tmp"))
-    found = list(_own_entries(folder))
-    if not found:
-        return Removed(0, size)
-    # Renamed away first: nobody may see a folder that is half gone.
-    with Workplace.make(folder, needs_room=False) as grave:
-        moved = [target for i, path in enumerate(found) if _move(path, target := f"{grave}/{i}")]
-        size += sum(map(_remove_tree, moved))
-    return Removed(len(found), size)
+def plan_prune(folder: str, *, max_size: int | None, max_age: float | None) -> Plan:
+    """Return what is to go so that a cache folder is small enough and has nothing old.
 
+    Parameters
+    ----------
+    folder : str
+        The cache folder. It need not exist.
+    max_size : int, optional
+        How many bytes it may take.
+    max_age : float, optional
+        In seconds: what was not used for longer goes.
 
-def _own_files(folder: str, patterns: Mapping[str, re.Pattern[str]]) -> Iterator[str]:
-    for name, pattern in patterns.items():
-        for entry in _scan(os.path.join(folder, name)):
-            if pattern.match(entry.name) and entry.is_file(follow_symlinks=False):
-                yield entry.path
-
-
-def _own_entries(folder: str) -> Iterator[str]:
-    for group in _scan(os.path.join(folder, "entries")):
-        if _ENTRY_GROUP.match(group.name) and group.is_dir(follow_symlinks=False):
-            for entry in _scan(group.path):
-                if _ENTRY.match(entry.name) and entry.is_dir(follow_symlinks=False):
-                    yield entry.path
-
-
-def _abandoned(folder: str) -> Iterator[str]:
-    for entry in _scan(os.path.join(folder, "tmp")):
-        match = _TEMPORARY.match(entry.name)
-        if match and entry.is_dir(follow_symlinks=False):
-            claimed = is_claimed(entry.path)
-            if not (_is_alive(int(match[1])) if claimed is None else claimed):
-                yield entry.path
-
-
-def _scan(folder: str) -> list[os.DirEntry[str]]:
+    Raises
+    ------
+    CacheError
+        It cannot be read.
+    """
+    now = time.time()
     try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except FileNotFoundError:
-        return []
+        found = inventory.take(folder)
+        in_use = uses.living(folder)
+    except OSError as error:
+        raise _unable(folder, error) from error
+    items = list(_there(found, in_use))
+    chosen = []
+    if max_age is not None:
+        chosen = unused_since(items, moment=now - max_age, in_use=in_use, now=now)
+    if max_size is not None:
+        rest = [item for item in items if item not in chosen]
+        excess = found.size - sum(item.size for item in chosen) - max_size
+        chosen += least_used(rest, excess=excess, in_use=in_use, now=now)
+    return Plan(found, tuple(chosen), _kept(found, in_use), now)
+
+
+def prune(plan: Plan) -> Removed:
+    """Remove what a plan says, and what leads nowhere.
+
+    Raises
+    ------
+    CacheError
+        Something cannot be removed.
+    """
+    root = plan.found.root
+    try:
+        removed = Removed(size=tidy(plan.found), kept=plan.kept)
+        removed += evict(root, plan.items) if plan.items else Removed()
+        # Of all other records only those that no build may be about to use.
+        removed += Removed(size=drop_records(plan.found, removed.base_keys))
+        removed += Removed(size=drop_records(plan.found))
+        if plan.found.items:
+            Tally.write(root, plan.found.size - removed.size)
+    except OSError as error:
+        raise _unable(root, error) from error
+    return removed
+
+
+def _there(found: Inventory, in_use: set[str]) -> Iterator[Item]:
+    for item in found.of(*REMOVABLE):
+        if item.name not in in_use and os.path.lexists(item.path):
+            yield item
+
+
+def _kept(found: Inventory, in_use: set[str]) -> int:
+    return sum(item.name in in_use for item in found.of("entry"))
+
+
+def _unable(folder: str, error: OSError) -> CacheError:
+    return CacheError(
+        f"cache folder {folder} cannot be emptied: {error}; "
+        "check who owns it, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
+    )
+
+
+def _abandoned(found: Inventory) -> Iterator[Item]:
+    for item in found.of("build"):
+        if os.path.isdir(item.path):
+            claimed = is_claimed(item.path)
+            if not (_is_alive(int(item.name.partition("-")[0])) if claimed is None else claimed):
+                yield item
+
+
+def _remove_build(item: Item) -> int:
+    remove(item.path)
+    return 0 if os.path.lexists(item.path) else item.size
 
 
 def _is_alive(process: int) -> bool:
@@ -118,42 +176,3 @@ def _is_alive(process: int) -> bool:
     except (PermissionError, OverflowError):
         return True
     return True
-
-
-def _remove_lock(path: str) -> int:
-    with contextlib.suppress(FileNotFoundError):
-        size = os.lstat(path).st_size
-        # Who holds one removes it; another's stays.
-        with builder_lock(path, patience=0) as held:
-            return size if held else 0
-    return 0
-
-
-def _remove_file(path: str) -> int:
-    try:
-        size = os.lstat(path).st_size
-        os.unlink(path)
-    except FileNotFoundError:
-        return 0
-    return size
-
-
-def _move(path: str, target: str) -> bool:
-    try:
-        os.rename(path, target)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _remove_tree(path: str) -> int:
-    size = 0
-    for parent, folders, files in os.walk(path, topdown=False):
-        size += sum(_remove_file(os.path.join(parent, name)) for name in files)
-        for name in folders:
-            remove = os.unlink if os.path.islink(os.path.join(parent, name)) else os.rmdir
-            with contextlib.suppress(FileNotFoundError):
-                remove(os.path.join(parent, name))
-    with contextlib.suppress(FileNotFoundError):
-        os.rmdir(path)
-    return size

@@ -14,7 +14,15 @@ from .sealed import read_sealed, write_sealed
 from .stamp import UNSETTLED
 from .verification import BROKEN, Damaged, check_files
 
-__all__ = ["MANIFEST", "Entry", "Product", "check_entry", "read_entry", "write_manifest"]
+__all__ = [
+    "MANIFEST",
+    "Entry",
+    "Product",
+    "check_entry",
+    "read_entry",
+    "read_manifest",
+    "write_manifest",
+]
 
 MANIFEST = "manifest.json"
 
@@ -114,7 +122,7 @@ def read_entry(path: str, *, level: str = "cache", verified: str = UNSETTLED) ->
     OSError
         It cannot be read.
     """
-    manifest = _read_manifest(path, os.path.basename(path))
+    manifest = read_manifest(path, os.path.basename(path))
     so = manifest["so"]
     stamp = check_files(path, manifest["files"], (so, *manifest["used"]), known=verified)
     return Entry(Path(path), Path(path, so), manifest, level, stamp)
@@ -128,7 +136,7 @@ def check_entry(path: str, *, key: str) -> Entry:
     FileNotFoundError, Damaged, OSError
         As `read_entry`; a file that the manifest does not know is damage, too.
     """
-    manifest = _read_manifest(path, key)
+    manifest = read_manifest(path, key)
     files = manifest["files"]
     strange = next((name for name in _names(path) if name not in files and name != MANIFEST), None)
     if strange is not None:
@@ -164,7 +172,14 @@ def write_manifest(directory: str, product: Product, *, base_key: str, key: str)
     write_sealed(path, _sealed_name(key), manifest, durable=True)
 
 
-def _read_manifest(path: str, key: str) -> dict[str, Any]:
+def read_manifest(path: str, key: str) -> dict[str, Any]:
+    """Return what the builder of an entry wrote down, without a look at the files that it names.
+
+    Raises
+    ------
+    FileNotFoundError, Damaged, OSError
+        As `read_entry`.
+    """
     try:
         manifest = read_sealed(os.path.join(path, MANIFEST), _sealed_name(key))
     except (FileNotFoundError, NotADirectoryError):

@@ -28,18 +28,22 @@ class Removed:
         How many published entries, precompiled headers among them.
     size : int
         How many bytes, of all things.
+    kept : int
+        How many entries were not, because living processes use them.
     base_keys : frozenset of str
-        The keys under which the entries were built.
+        The keys under which the removed entries were built.
     """
 
     entries: int = 0
     size: int = 0
+    kept: int = 0
     base_keys: frozenset[str] = frozenset()
 
     def __add__(self, other: Removed) -> Removed:
         return Removed(
             self.entries + other.entries,
             self.size + other.size,
+            self.kept + other.kept,
             self.base_keys | other.base_keys,
         )
 
@@ -121,9 +125,10 @@ def evict(root: str, items: Iterable[Item], *, keep: Collection[str] = ()) -> Re
             raise
         for item, target in moved:
             if item.name in in_use and _put_back(target, item.path):
+                removed += Removed(kept=1)
                 continue
             is_entry = item.kind in ("entry", "header")
-            removed += Removed(int(is_entry), item.size, _base_keys(item, target))
+            removed += Removed(int(is_entry), item.size, base_keys=_base_keys(item, target))
     return removed
 
 

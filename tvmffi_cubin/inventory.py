@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -93,8 +94,10 @@ def take(root: str, *, seen: Callable[[Item], object] = id) -> Inventory:
     Raises
     ------
     OSError
-        A folder cannot be read.
+        It is no folder, or one in it cannot be read.
     """
+    if os.path.lexists(root) and not os.path.isdir(root):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), root)
     items = []
     for item in _all(root):
         seen(item)

@@ -15,7 +15,7 @@ from .inventory import Inventory, Item
 from .lock import unless_held
 from .workplace import sweep
 
-__all__ = ["drop_records", "tidy"]
+__all__ = ["drop_locks", "drop_memos", "drop_records", "tidy"]
 
 # In seconds: what is younger may be about to be locked, or to be renamed into its place.
 _YOUNG = 3600.0
@@ -39,14 +39,24 @@ def tidy(found: Inventory) -> int:
             uses.living(root)
     old = time.time() - _YOUNG
     halves = [item for item in found.of("half") if item.used < old]
-    locks = [item for item in found.of("lock") if item.used < old]
-    identities = sorted(found.of("identity"), key=lambda item: item.used)[:-_MOST_IDENTITIES]
-    for lock in locks:
-        # Who holds it last removes it.
-        with unless_held(lock.path):
+    size = _unlink(halves) + drop_memos(found) + drop_locks(found, before=old)
+    return size + _gone(found.of("build", "use"))
+
+
+def drop_locks(found: Inventory, *, before: float) -> int:
+    """Remove lock files from before a moment that nobody holds; return how many bytes that were."""
+    locks = [item for item in found.of("lock") if item.used < before]
+    for item in locks:
+        # Who has held it removes it.
+        with unless_held(item.path):
             pass
-    swept = found.of("build", "use")
-    return _unlink([*halves, *identities]) + _gone([*locks, *swept])
+    return _gone(locks)
+
+
+def drop_memos(found: Inventory, *, most: int = _MOST_IDENTITIES) -> int:
+    """Remove all but the newest memos of what tools are; return how many bytes that were."""
+    memos = sorted(found.of("identity"), key=lambda item: item.used, reverse=True)
+    return _unlink(memos[most:])
 
 
 def drop_records(found: Inventory, base_keys: Collection[str] | None = None) -> int:

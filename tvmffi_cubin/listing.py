@@ -1,0 +1,110 @@
+"""`Listed`: an entry of the cache as people see it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .entry import read_manifest
+from .inventory import Item
+from .verification import Damaged
+
+__all__ = ["Listed", "listed"]
+
+_GENERATED = "generated.json"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What is known of an entry.
+
+    Attributes
+    ----------
+    key : str
+        Its key.
+    kind : str
+        ``"module"``, ``"images"`` (of a lazy module), ``"headers"`` (precompiled ones); or
+        ``"damaged"``, of which nothing else is known.
+    name : str
+        The module's name.
+    archs : tuple of str
+        What its images are for.
+    size : int
+        Bytes that it takes on the disk.
+    built, used : float
+        When, in seconds since the epoch; `used` to an hour.
+    in_use : bool
+        Whether a living process was given it.
+    base_key : str
+        The key under which it was built.
+    """
+
+    key: str
+    kind: str
+    name: str
+    archs: tuple[str, ...]
+    size: int
+    built: float
+    used: float
+    in_use: bool
+    base_key: str
+
+
+def listed(items: Iterable[Item], in_use: Iterable[str]) -> Iterator[Listed]:
+    """Return what is known of entries; those that are gone meanwhile are left out.
+
+    Parameters
+    ----------
+    items : iterable of Item
+        Entries and precompiled headers.
+    in_use : iterable of str
+        The keys that living processes have noted.
+    """
+    noted = set(in_use)
+    for item in items:
+        try:
+            manifest = read_manifest(item.path, item.name)
+        except FileNotFoundError:
+            continue
+        except (Damaged, OSError):
+            manifest = {}
+        yield Listed(
+            key=item.name,
+            kind=_kind(item, manifest),
+            name=_name(manifest),
+            archs=_archs(manifest),
+            size=item.size,
+            built=_number(manifest.get("created"), item.used),
+            used=item.used,
+            in_use=item.name in noted,
+            base_key=str(manifest.get("base_key", "")),
+        )
+
+
+def _kind(item: Item, manifest: Mapping[str, Any]) -> str:
+    if not manifest:
+        return "damaged"
+    if item.kind == "header":
+        return "headers"
+    return "images" if manifest["so"] == _GENERATED else "module"
+
+
+def _name(manifest: Mapping[str, Any]) -> str:
+    if not manifest:
+        return "?"
+    name = manifest["facts"].get("name")
+    # Of what has no name of its own, the first file that is not a list of others has one.
+    file = next((x for x in (manifest["so"], *manifest["used"]) if x != _GENERATED), "?")
+    return name if isinstance(name, str) else os.path.splitext(file)[0]
+
+
+def _archs(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    images = manifest["facts"].get("images", {}) if manifest else {}
+    texts = [str(x.get("arch", "")) for x in images.values()] if isinstance(images, dict) else []
+    return tuple(sorted({arch for text in texts for arch in text.split(", ") if arch}))
+
+
+def _number(value: object, default: float) -> float:
+    return float(value) if isinstance(value, int | float) else default
