@@ -46,9 +46,9 @@ def test_cache_clear_says_what_it_removed(monkeypatch, tmp_path: Path, capsys):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
     entry = tmp_path / "entries" / "ab" / ("ab" + "0" * 62)
     entry.mkdir(parents=True)
-    (entry / "k.so").write_bytes(bytes(3 << 20))
+    (entry / "k.so").write_bytes(bytes(3_150_000))
     assert main(["cache", "clear"]) == 0
-    assert "1 entry removed, 3.0 MiB freed" in capsys.readouterr().out
+    assert "1 entry removed, 3.2 MB freed" in capsys.readouterr().out
     assert not entry.exists()
 
 

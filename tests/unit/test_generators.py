@@ -32,7 +32,7 @@ CACHE = (
 )
 CACHE += " claim folder key lock module_key observer private_folder workplace"
 CACHE += " damage finding level publishing removal sealed shelf stamp uses verification"
-CACHE += " capacity eviction inventory tally tidying trim"
+CACHE += " age_text capacity cache_stats cache_verify eviction inventory listing tally tidying trim"
 CACHE += " breaker daemon_threads deadline remote remote_files remote_store sharing uploads"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
