@@ -32,7 +32,7 @@ _LENGTH = struct.Struct("<Q")
 
 @dataclass(frozen=True)
 class Bundle:
-    """What is known of an entry beside its files.
+    """What is known of an entry beside its folder.
 
     Attributes
     ----------
@@ -40,13 +40,10 @@ class Bundle:
         Digest of all inputs but the contents of the files that the build itself found.
     made : DependencySet
         Those files, without stamps: these were of another machine.
-    fields : bytes
-        The record of the key's fields as it was stored; empty where there is none.
     """
 
     base_key: str
     made: DependencySet
-    fields: bytes = b""
 
 
 def pack(directory: str, about: Bundle, *, key: bytes | None) -> bytes:
@@ -71,7 +68,6 @@ def pack(directory: str, about: Bundle, *, key: bytes | None) -> bytes:
         "schema": _SCHEMA,
         "base_key": about.base_key,
         **_columns(about.made),
-        "fields": about.fields.decode("latin-1"),
         "files": [[name, len(content)] for name, content in zip(names, contents, strict=True)],
     }
     text = _text(head)
@@ -104,7 +100,7 @@ def unpack(data: bytes, directory: str, *, name: str, key: bytes | None) -> Bund
     payload = envelope.unpack(data, purpose=_ENTRY, name=name, key=key, limit=most)
     try:
         about, files = _read(memoryview(payload))
-    except (struct.error, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (struct.error, TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"it is no bundle of this version: {error!r}") from None
     if about.made.entry != name:
         raise ValueError(f"it is entry {about.made.entry}, not {name}")
@@ -180,8 +176,7 @@ def _read(payload: memoryview) -> tuple[Bundle, list[tuple[str, memoryview]]]:
     folders = {name[:end] for name in names for end, sign in enumerate(name) if sign == "/"}
     if start != len(payload) or names != sorted(set(names)) or not folders.isdisjoint(names):
         raise ValueError("its list of files is not what it holds")
-    fields = head["fields"].encode("latin-1")
-    return Bundle(base_key, _set(base_key, head), fields), files
+    return Bundle(base_key, _set(base_key, head)), files
 
 
 def _checked_name(name: Any) -> str:

@@ -26,7 +26,7 @@ def about(tmp_path):
     with Observer({}) as observer:
         names = [str(header), str(tmp_path / "absent.h")]
         made = DependencySet.observe(names, BASE, observer)
-    return Bundle(BASE, made, fields=bytes(range(256)))
+    return Bundle(BASE, made)
 
 
 @pytest.fixture
@@ -69,7 +69,6 @@ def forged_entry(about, contents, changes=None):
         "names": about.made.names,
         "digests": about.made.digests,
         "entry": about.made.entry,
-        "fields": "",
         "files": [[name, len(content)] for name, content in contents],
     }
     text = json.dumps(head | (changes or {})).encode()
@@ -86,7 +85,7 @@ def test_an_entry_comes_out_as_it_went_in(folder, about, tmp_path, key):
     assert envelope.is_signed(data) == (key is not None)
     found = unpacked(data, tmp_path / "out", about.made.entry, key)
     assert files_in(tmp_path / "out") == FILES
-    assert (found.base_key, found.fields) == (about.base_key, about.fields)
+    assert found.base_key == about.base_key
     assert (found.made.names, found.made.digests) == (about.made.names, about.made.digests)
     with Observer({}) as observer:
         assert found.made.check(observer) is not None
@@ -262,8 +261,6 @@ def test_a_name_that_leads_elsewhere_is_refused(about, tmp_path, name):
         {"names": [1, 2]},
         {"digests": None},
         {"entry": "cd" * 32},
-        {"fields": 7},
-        {"fields": "\u0100"},
         {"files": [["a", -1]]},
         {"files": [["a", 10**30]]},
         {"files": [["a", "4"]]},
