@@ -29,7 +29,9 @@ def fsync_path(path: str) -> None:
         os.close(descriptor)
 
 
-def write_atomically(path: str, data: bytes, *, durable: bool = False) -> None:
+def write_atomically(
+    path: str, data: bytes, *, durable: bool = False, mode: int | None = None
+) -> None:
     """Replace a file's content in one step; readers see the old bytes or the new ones.
 
     Parameters
@@ -40,6 +42,8 @@ def write_atomically(path: str, data: bytes, *, durable: bool = False) -> None:
         The new content.
     durable : bool
         Also survive a crash of the machine. Without it a crash may leave an empty file.
+    mode : int, optional
+        Who may do what with it. Default: what the umask leaves.
 
     Raises
     ------
@@ -50,6 +54,8 @@ def write_atomically(path: str, data: bytes, *, durable: bool = False) -> None:
     try:
         with open(temporary, "xb") as file:
             file.write(data)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())

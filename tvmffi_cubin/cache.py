@@ -29,11 +29,12 @@ from . import config, private_folder
 from .dependency_set import DependencySet, start_ns
 from .entry import Entry, Product
 from .errors import BuildError, CacheError
-from .fallback import known_fallback
+from .fallback import fallback_folder, known_fallback
 from .finding import Miss, find
-from .folder import cache_folder, says_full
+from .folder import says_full
 from .level import Level
 from .lock import builder_lock
+from .places import places
 from .shelf import Shelf
 
 if TYPE_CHECKING:
@@ -46,8 +47,15 @@ _PATIENCE = 120.0
 
 
 def default(roots: Mapping[str, str] | None = None) -> Cache:
-    """Return the user's cache: ``TVMFFI_CUBIN_CACHE_DIR``, else in the user's cache folder."""
-    return Cache(Path(cache_folder()), roots=roots)
+    """Return the user's cache, in the folders that the environment names; see `places`.
+
+    Raises
+    ------
+    CacheError, ValueError
+        As `places`.
+    """
+    named = places()
+    return Cache(Path(named.root), roots=roots, layers=named.layers, mode=named.mode)
 
 
 class Cache:
@@ -62,6 +70,9 @@ class Cache:
         by token, so that the same header elsewhere gives the same entry.
     layers : sequence of str, optional
         Absolute paths of cache folders that are looked through before this one and never written.
+    mode : str
+        ``"on"``; ``"read"``: the folder is not written either, what is built lasts as long as this
+        process; ``"off"``: nothing else than that is looked up.
     """
 
     def __init__(
@@ -70,12 +81,14 @@ class Cache:
         *,
         roots: Mapping[str, str] | None = None,
         layers: Sequence[str] = (),
+        mode: str = "on",
     ) -> None:
         self._root = os.path.abspath(root)
-        self._home = Level(self._root)
-        self._layers = tuple(Level(folder, "layer", is_writable=False) for folder in layers)
+        self._mode = mode
+        lasting = [Level(folder, "layer", is_writable=False) for folder in layers]
+        lasting.append(Level(self._root, is_writable=mode == "on"))
+        self._lasting = [] if mode == "off" else lasting
         self._roots = dict(roots or {})
-        self._shelf = Shelf(self._home, self._roots)
         for token, folder in self._roots.items():
             if not token.startswith("$") or "/" in token or not os.path.isabs(folder):
                 raise ValueError(
@@ -87,12 +100,22 @@ class Cache:
         """The folder."""
         return Path(self._root)
 
+    @property
+    def mode(self) -> str:
+        """``"on"``, ``"read"`` or ``"off"``."""
+        return self._mode
+
     def find(self, base_key: str) -> Entry | Miss:
         """Return the entry built from this key and from files as they are now, or why none is.
 
         The layers are looked through first, then the folder, then what stands in for it.
         """
-        return find(self._levels(), base_key, roots=self._roots, home=self._home)
+        levels, home = list(self._lasting), None
+        if folder := known_fallback(self._root):
+            levels.append(Level(folder, "private"))
+        if self._mode == "on":
+            home = self._lasting[-1]
+        return find(levels, base_key, roots=self._roots, home=home)
 
     def obtain(
         self,
@@ -138,7 +161,7 @@ class Cache:
         from .trim import Bound
 
         bound = Bound.of(self._root)
-        shared = _sharing() if is_shared else None
+        shared = _sharing() if is_shared and self._mode != "off" else None
         with builder_lock(self.lock_file(base_key), patience=patience, name=name):
             # Another may have built it meanwhile, or set it aside.
             found = self.find(base_key)
@@ -147,14 +170,14 @@ class Cache:
             found.clear_way()
             taken = shared.take(base_key, self._shelf, roots=self._roots) if shared else None
             entry = taken or _build(self._shelf, base_key, make, asked_ns)
-            if shared and not taken:
+            if shared and not taken and self._mode == "on":
                 shared.offer(base_key, entry)
         bound.count(entry)
         return entry
 
     def lock_file(self, base_key: str) -> str:
         """Return the path of the file that who builds a key locks."""
-        return self._home.lock_path(base_key)
+        return self._shelf.level.lock_path(base_key)
 
     def private_directory(self) -> contextlib.AbstractContextManager[Path]:
         """Make a folder to build in, on the cache's file system; removed if not published.
@@ -216,11 +239,11 @@ class Cache:
         """
         return self._shelf.adopt(base_key, made, directory)
 
-    def _levels(self) -> list[Level]:
-        levels = [*self._layers, self._home]
-        if folder := known_fallback(self._root):
-            levels.append(Level(folder, "private"))
-        return levels
+    @property
+    def _shelf(self) -> Shelf:
+        if self._mode == "on":
+            return Shelf(self._lasting[-1], self._roots)
+        return Shelf(Level(fallback_folder(self._root), "private"), self._roots)
 
 
 def _sharing() -> Sharing | None:

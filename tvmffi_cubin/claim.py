@@ -8,6 +8,7 @@ import os
 import time
 from dataclasses import dataclass
 
+from .folder import share
 from .lock import hold, is_at, release
 
 __all__ = ["SUFFIX", "Claim", "claim_of", "is_claimed", "is_old", "remove_unused"]
@@ -50,6 +51,7 @@ class Claim:
         path = claim_of(folder)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         hold(descriptor)
+        share(descriptor)
         claim = Claim(path, descriptor)
         # A disk may be full: then nobody removes it soon.
         with contextlib.suppress(OSError):

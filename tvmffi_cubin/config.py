@@ -27,9 +27,27 @@ VARIABLES: dict[str, Variable] = {
             "(`sm_80,sm_90a,compute_90`). Default: the current device's.",
         ),
         Variable(
+            "TVMFFI_CUBIN_CACHE",
+            "on",
+            "What the cache is used for: `on`; `read`, nothing is written to the cache folder; "
+            "`off`, nothing is looked up either. What is built then lasts as long as the process.",
+        ),
+        Variable(
             "TVMFFI_CUBIN_CACHE_DIR",
             None,
             "The writable cache folder. Default: the user's cache folder, `tvmffi_cubin` in it.",
+        ),
+        Variable(
+            "TVMFFI_CUBIN_CACHE_PATH",
+            None,
+            "Cache folders that are looked through first and never written, separated by colons; "
+            "a colon in a path is written `\\:`, a backslash `\\\\`.",
+        ),
+        Variable(
+            "TVMFFI_CUBIN_CACHE_SHARED",
+            None,
+            "Whether others of the folder's group may write to the cache folder, `1` or `0`. "
+            "All of them can then run code as each other. Default: `0`.",
         ),
         Variable(
             "TVMFFI_CUBIN_CACHE_SIZE",

@@ -8,6 +8,7 @@ import os
 import re
 import time
 
+from .folder import make_folder
 from .removal import remove
 
 __all__ = ["DAMAGED", "pass_over", "set_aside"]
@@ -42,7 +43,7 @@ def set_aside(root: str, path: str, reason: str) -> None:
     """
     parent = os.path.join(root, DAMAGED)
     target = os.path.join(parent, f"{time.time_ns():020}-{os.path.basename(path)}")
-    os.makedirs(parent, exist_ok=True)
+    make_folder(parent, root)
     try:
         os.rename(path, target)
     except FileNotFoundError:

@@ -23,6 +23,7 @@ _guard = threading.Lock()
 # What is loaded instead of a file. A forked child's parent may have removed it: what is loaded
 # already can be loaded again all the same, by its path.
 _copies: dict[str, str] = {}
+_identities: dict[str, tuple[int, int]] = {}
 _told: set[int] = set()
 
 
@@ -47,6 +48,8 @@ def load(so: str, *, keep_module_alive: bool) -> Module:
     from .module import load_module
 
     known = _copies.get(so)
+    if known is not None and not _is_ours(known):
+        known = None
     for path in (so,) if known is None else (known, so):
         try:
             module = load_module(path, keep_module_alive=keep_module_alive)
@@ -59,12 +62,23 @@ def load(so: str, *, keep_module_alive: bool) -> Module:
             return module
     with _guard:
         # Another thread may have made one meanwhile: two would have variables of their own each.
-        if _copies.get(so) == known:
-            _copies[so] = _copied(so, reason)
+        if _copies.get(so) == known or not _is_ours(_copies[so]):
+            copy = _copies[so] = _copied(so, reason)
+            info = os.stat(copy)
+            _identities[copy] = info.st_dev, info.st_ino
         copy = _copies[so]
     module = load_module(copy, keep_module_alive=keep_module_alive)
     module.path = so
     return module
+
+
+def _is_ours(copy: str) -> bool:
+    """Whether a copy is the file that was made, or no file: then what is loaded is taken."""
+    try:
+        info = os.stat(copy)
+    except OSError:
+        return True
+    return _identities.get(copy) == (info.st_dev, info.st_ino)
 
 
 def _copied(so: str, reason: BuildError | OSError) -> str:

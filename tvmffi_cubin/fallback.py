@@ -16,15 +16,45 @@ _guard = threading.Lock()
 
 # By process too: a forked child must not rely on a folder that its parent removes.
 _folders: dict[tuple[str, int], str] = {}
+_identities: dict[str, tuple[int, int]] = {}
 
 
 def known_fallback(root: str) -> str | None:
     """Return the folder that stands in for a cache folder in this process, if there is one."""
-    return _folders.get((root, os.getpid())) if _folders else None
+    folder = _folders.get((root, os.getpid())) if _folders else None
+    if folder is None:
+        return None
+    # Folders for temporary files are emptied of what is old, and then anybody may take the name.
+    try:
+        info = os.stat(folder, follow_symlinks=False)
+    except OSError:
+        return None
+    return folder if _identities.get(folder) == (info.st_dev, info.st_ino) else None
 
 
-def fallback_folder(root: str, error: BaseException) -> str:
-    """Return the folder that stands in for a cache folder; the first time, make it and warn.
+def _tell(root: str, folder: str, error: BaseException | None) -> None:
+    if error is None:
+        _logger.debug("this process keeps what it builds in %s", folder)
+        return
+    _logger.warning(
+        "cache folder %s cannot be used (%s); this process keeps what it builds in %s, and "
+        "the next one will build again: set TVMFFI_CUBIN_CACHE_DIR to a folder with room "
+        "that can be written",
+        root,
+        error,
+        folder,
+    )
+
+
+def fallback_folder(root: str, error: BaseException | None = None) -> str:
+    """Return the folder that stands in for a cache folder; the first time, make it.
+
+    Parameters
+    ----------
+    root : str
+        The cache folder.
+    error : BaseException, optional
+        Why it cannot be used, of which is warned. Default: the user wants it so.
 
     Raises
     ------
@@ -35,25 +65,21 @@ def fallback_folder(root: str, error: BaseException) -> str:
         folder = known_fallback(root)
         if folder is None:
             folder = _folders[root, os.getpid()] = _make(root, error)
-            _logger.warning(
-                "cache folder %s cannot be used (%s); this process keeps what it builds in %s, and "
-                "the next one will build again: set TVMFFI_CUBIN_CACHE_DIR to a folder with room "
-                "that can be written",
-                root,
-                error,
-                folder,
-            )
+            info = os.stat(folder)
+            _identities[folder] = info.st_dev, info.st_ino
+            _tell(root, folder, error)
     return folder
 
 
-def _make(root: str, error: BaseException) -> str:
+def _make(root: str, error: BaseException | None) -> str:
     import tempfile
 
     try:
         folder = tempfile.mkdtemp(prefix="tvmffi_cubin-")
     except OSError as second:
+        reason = error or "TVMFFI_CUBIN_CACHE"
         raise CacheError(
-            f"neither the cache folder {root} ({error}) nor the folder for temporary files "
+            f"neither the cache folder {root} ({reason}) nor the folder for temporary files "
             f"({second}) can be written; set TVMFFI_CUBIN_CACHE_DIR to a folder with room"
         ) from error
     atexit.register(_remove, folder, os.getpid())

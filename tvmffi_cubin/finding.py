@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from .damage import pass_over, set_aside
 from .dependency_set import DependencySet, read_sets, write_sets
 from .entry import Entry, read_entry
+from .folder import make_folder
 from .level import Level
 from .observer import Observer
 from .uses import note, touch
@@ -141,7 +142,7 @@ class _Search:
         if home is not None:
             path = home.deps_path(self.base_key)
             with contextlib.suppress(OSError):
-                os.makedirs(os.path.dirname(path), exist_ok=True)
+                make_folder(os.path.dirname(path), home.root)
                 write_sets(path, current, read_sets(path))
                 return
         if len(_remembered) >= _MOST_REMEMBERED:

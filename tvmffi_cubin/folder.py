@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import stat
 
 from . import config
 from .errors import BuildError, CacheError
 
-__all__ = ["HEADERS", "cache_folder", "check_room", "full_text", "is_unwritable", "says_full"]
+__all__ = [
+    "HEADERS",
+    "SHARED_FILE",
+    "cache_folder",
+    "check_room",
+    "full_text",
+    "is_shared",
+    "is_unwritable",
+    "make_folder",
+    "says_full",
+    "share",
+]
 
 HEADERS = "headers"
 """The folder inside the cache's that holds precompiled headers, a cache of its own."""
+
+SHARED_FILE = 0o660
+"""The mode of files where a group shares the cache folder."""
+
+_SHARED_FOLDER = 0o2770
 
 _UNWRITABLE = frozenset(
     {
@@ -80,6 +98,79 @@ def _loadable(folder: str) -> str:
             "set TVMFFI_CUBIN_CACHE_DIR to another folder"
         ) from None
     return folder
+
+
+def is_shared() -> bool:
+    """Whether others of the group may write to the cache folder.
+
+    Raises
+    ------
+    ValueError
+        ``TVMFFI_CUBIN_CACHE_SHARED`` is neither ``0`` nor ``1``.
+    """
+    value = config.get("TVMFFI_CUBIN_CACHE_SHARED")
+    if value not in (None, "0", "1"):
+        raise ValueError(f"TVMFFI_CUBIN_CACHE_SHARED={value!r}: wanted '0' or '1'; or unset it")
+    return value == "1"
+
+
+def make_folder(path: str, root: str) -> None:
+    """Make a folder inside a cache folder where there is none, with those above it.
+
+    The cache folder itself is made for its user alone, or for its group where that shares it,
+    whatever the umask; so are those above it that are missing.
+
+    Parameters
+    ----------
+    path : str
+        The folder: the cache folder, or in it.
+    root : str
+        The cache folder.
+
+    Raises
+    ------
+    OSError
+        It cannot be made, or something else is in its place.
+    """
+    try:
+        _make(path, root)
+    except FileNotFoundError:
+        # Not again and again: some file systems never have what is not there.
+        parent = os.path.dirname(path)
+        if parent == path or os.path.isdir(parent):
+            raise
+        make_folder(parent, root)
+        _make(path, root)
+
+
+def _make(path: str, root: str) -> None:
+    is_inside = path.startswith(f"{root}/")
+    try:
+        os.mkdir(path, 0o777 if is_inside else 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+        return
+    # Some file systems have no modes.
+    with contextlib.suppress(OSError):
+        if is_shared():
+            os.chmod(path, _SHARED_FOLDER)
+        elif not is_inside:
+            os.chmod(path, 0o700)
+
+
+def share(file: str | int) -> None:
+    """Let the group read and write a file or folder in the cache folder, where it shares that.
+
+    Parameters
+    ----------
+    file : str or int
+        Its path, or a descriptor of it.
+    """
+    if is_shared():
+        with contextlib.suppress(OSError):
+            is_folder = stat.S_ISDIR(os.stat(file).st_mode)
+            os.chmod(file, _SHARED_FOLDER if is_folder else SHARED_FILE)
 
 
 def is_unwritable(error: OSError) -> bool:

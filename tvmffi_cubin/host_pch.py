@@ -88,7 +88,7 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
         return None
     if any(word.startswith(_UNSUITED) for word in words):
         return None
-    kept = Cache(cache.root / HEADERS, roots=tools.roots)
+    kept = Cache(cache.root / HEADERS, roots=tools.roots, mode=cache.mode)
     key = Key("precompiled headers").add("tools", tools.versions).add("text", unit.prefix)
     key.add("command", unit.command).add("flags", unit.flags).add("folders", unit.include_dirs)
     name = key.hexdigest()
@@ -98,7 +98,7 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     worked = begun is None or begun.result()
     entry = kept.find(name)
     if not isinstance(entry, Entry):
-        if worked and has_room(kept.root):
+        if worked and kept.mode == "on" and has_room(kept.root):
             _begin(kept, name, partial(pch_maker.make, tools=tools, unit=unit))
         return None
     hold = Hold.take(entry.path)

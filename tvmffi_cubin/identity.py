@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from . import config
 from .errors import CacheError
-from .folder import cache_folder
+from .folder import cache_folder, make_folder
 from .key import Key
 from .sealed import read_sealed, write_sealed
 
@@ -85,7 +86,7 @@ def remember(
         known = _ask(compute, names, stamp)
         if _stamp(names) != stamp:
             return known.text
-        if memo and known.is_settled:
+        if memo and known.is_settled and config.get("TVMFFI_CUBIN_CACHE") == "on":
             _write(memo, known)
     _answers[what, names] = known
     return known.text
@@ -135,6 +136,8 @@ def _settled(stamp: str) -> bool:
 
 
 def _memo_path(what: str, names: str) -> str | None:
+    if config.get("TVMFFI_CUBIN_CACHE") == "off":
+        return None
     try:
         folder = cache_folder()
     except CacheError:
@@ -155,7 +158,8 @@ def _read(memo: str) -> _Known | None:
 
 def _write(memo: str, known: _Known) -> None:
     with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(memo), exist_ok=True)
+        folder = os.path.dirname(memo)
+        make_folder(folder, os.path.dirname(folder))
         write_sealed(memo, _sealed_name(memo), {"schema": _SCHEMA, **known._asdict()})
 
 

@@ -85,7 +85,7 @@ def home(cache: Cache, tools: Toolset) -> Cache:
     package = os.path.dirname(os.path.abspath(__file__))
     folder = os.path.join(package, "__pycache__")
     if os.access(folder if os.path.isdir(folder) else package, os.W_OK | os.X_OK):
-        return Cache(Path(folder, "launcher"), roots=tools.roots)
+        return Cache(Path(folder, "launcher"), roots=tools.roots, mode=cache.mode)
     return cache
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from math import isinf
 
+from .folder import make_folder, share
+
 __all__ = ["builder_lock", "hold", "is_at", "release", "unless_held"]
 
 _FIRST_PAUSE = 0.002
@@ -138,12 +140,15 @@ def _open(path: str) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     try:
         try:
-            return os.open(path, flags, 0o666)
+            descriptor = os.open(path, flags, 0o666)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            return os.open(path, flags, 0o666)
+            folder = os.path.dirname(path)
+            make_folder(folder, os.path.dirname(folder))
+            descriptor = os.open(path, flags, 0o666)
     except OSError:
         return -1
+    share(descriptor)
+    return descriptor
 
 
 class _Waiting:

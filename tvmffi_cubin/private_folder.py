@@ -10,6 +10,7 @@ from .atomic import fsync_path
 from .damage import set_aside
 from .entry import Entry, read_entry
 from .errors import CacheError
+from .folder import make_folder, share
 from .level import Level
 from .removal import remove
 from .uses import note
@@ -51,7 +52,7 @@ def prune(directory: str, keep: Collection[str]) -> None:
 
 
 def flush(directory: str) -> None:
-    """Flush every file of a folder, and the lists of names, to the disk.
+    """Flush every file of a folder, and the lists of names, to the disk; give them to the group.
 
     Raises
     ------
@@ -59,9 +60,9 @@ def flush(directory: str) -> None:
         If the disk is full or failing, which some file systems only say now.
     """
     for folder, _, names in os.walk(directory):
-        for name in names:
-            fsync_path(os.path.join(folder, name))
-        fsync_path(folder)
+        for path in (*(os.path.join(folder, name) for name in names), folder):
+            share(path)
+            fsync_path(path)
 
 
 def move_into_place(directory: str, level: Level, key: str) -> Entry:
@@ -86,7 +87,7 @@ def move_into_place(directory: str, level: Level, key: str) -> Entry:
     if level.kind == "cache":
         note(level.root, key)
     target = level.entry_path(key)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
+    make_folder(os.path.dirname(target), level.root)
     for _ in range(_TRIES):
         try:
             os.rename(directory, target)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from . import private_folder
 from .dependency_set import DependencySet, read_sets, write_sets, youngest_ns
 from .entry import MANIFEST, Entry, Product, check_entry, write_manifest
+from .folder import make_folder
 from .key import Key
 from .level import Level
 from .observer import Observer
@@ -97,7 +98,7 @@ def record(level: Level, base_key: str, made: DependencySet) -> None:
         If it cannot be written.
     """
     path = level.deps_path(base_key)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_folder(os.path.dirname(path), level.root)
     try:
         write_sets(path, made, read_sets(path))
     except IsADirectoryError:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .atomic import write_atomically
+from .folder import SHARED_FILE, is_shared
 
 __all__ = ["read_regular", "read_sealed", "seal", "unseal", "write_sealed"]
 
@@ -80,7 +81,8 @@ def write_sealed(
     path: str, name: str, content: Mapping[str, Any], *, durable: bool = False
 ) -> None:
     """Replace a file by a sealed one, in one step; see `atomic.write_atomically`."""
-    write_atomically(path, seal(content, name), durable=durable)
+    mode = SHARED_FILE if is_shared() else None
+    write_atomically(path, seal(content, name), durable=durable, mode=mode)
 
 
 def read_regular(path: str) -> bytes:

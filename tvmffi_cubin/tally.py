@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from .atomic import write_atomically
+from .folder import SHARED_FILE, is_shared, share
 
 __all__ = ["Tally"]
 
@@ -48,6 +49,7 @@ class Tally:
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(os.path.join(root, _FILE), flags, 0o666)
+        share(descriptor)
         try:
             os.write(descriptor, b"%d\n" % size)
             return _read(os.pread(descriptor, _MOST + 1, 0))
@@ -57,8 +59,9 @@ class Tally:
     @staticmethod
     def write(root: str, size: int) -> None:
         """Begin anew, with what the folder was found to hold."""
+        mode = SHARED_FILE if is_shared() else None
         with contextlib.suppress(OSError):
-            write_atomically(os.path.join(root, _FILE), f"{_HEAD}{size}\n".encode())
+            write_atomically(os.path.join(root, _FILE), f"{_HEAD}{size}\n".encode(), mode=mode)
 
     @staticmethod
     def forget(root: str) -> None:

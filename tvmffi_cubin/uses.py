@@ -16,6 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from .folder import make_folder, share
 from .lock import is_at
 
 __all__ = ["leave", "living", "note", "touch"]
@@ -134,8 +135,10 @@ def _open(path: str) -> int:
     try:
         descriptor = os.open(path, flags, 0o666)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        folder = os.path.dirname(path)
+        make_folder(folder, os.path.dirname(folder))
         descriptor = os.open(path, flags, 0o666)
+    share(descriptor)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -12,7 +12,7 @@ from types import TracebackType
 from .atomic import temporary_name
 from .claim import SUFFIX, Claim, claim_of, is_claimed, is_old, remove_unused
 from .errors import BuildError, CacheError
-from .folder import check_room
+from .folder import check_room, make_folder, share
 from .removal import remove
 
 __all__ = ["Workplace", "check", "has_failed", "sweep", "was_removed"]
@@ -147,6 +147,7 @@ def _make(parent: str) -> Workplace:
             claim = Claim.make(path)
             try:
                 os.mkdir(path)
+                share(path)
             except OSError:
                 claim.end()
                 raise
@@ -155,7 +156,7 @@ def _make(parent: str) -> Workplace:
             # Also where somebody removes the whole cache just now.
             if attempt == _TRIES - 1:
                 raise
-            os.makedirs(parent, exist_ok=True)
+            make_folder(parent, os.path.dirname(parent))
     raise AssertionError
 
 

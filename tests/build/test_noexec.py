@@ -31,17 +31,17 @@ def copies(folder: Path) -> list[Path]:
 
 
 def test_a_copy_is_loaded_and_one_warning_names_the_folder(
-    folder, tmp_path, monkeypatch, caplog, driver_stub
+    folder, tmp_path, monkeypatch, caplog, fresh_driver_stub
 ):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
     def work():
         mod = loaded()
-        mod.k(cuda_array(driver_stub, 3))
+        mod.k(cuda_array(fresh_driver_stub, 3))
         again = loaded()
-        again.k(cuda_array(driver_stub, 2))
+        again.k(cuda_array(fresh_driver_stub, 2))
         same = os.fspath(mod.path) == again.path and mod.path.startswith(str(folder))
-        grids = [launch.grid for launch in driver_stub.launches()]
+        grids = [launch.grid for launch in fresh_driver_stub.launches()]
         said = [record.getMessage() for record in caplog.records]
         return same, grids, said, len(copies(tmp_path)), mod.cubins["kernels"].arch
 
@@ -56,12 +56,14 @@ def test_a_copy_is_loaded_and_one_warning_names_the_folder(
     assert "TVMFFI_CUBIN_CACHE_DIR" in text
 
 
-def test_where_no_folder_takes_it_a_file_in_memory_is_loaded(folder, monkeypatch, driver_stub):
+def test_where_no_folder_takes_it_a_file_in_memory_is_loaded(
+    folder, monkeypatch, fresh_driver_stub
+):
     monkeypatch.setattr(executable, "_places", lambda: iter(["/nowhere", str(folder)]))
 
     def work():
-        loaded().k(cuda_array(driver_stub, 3))
-        return [launch.grid for launch in driver_stub.launches()]
+        loaded().k(cuda_array(fresh_driver_stub, 3))
+        return [launch.grid for launch in fresh_driver_stub.launches()]
 
     assert mounts.with_mount(work, folder, flags=mounts.NOEXEC) == [(3, 1, 1)]
 

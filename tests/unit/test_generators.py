@@ -31,7 +31,7 @@ CACHE = (
     "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback field_key"
 )
 CACHE += " claim folder key lock module_key observer private_folder workplace"
-CACHE += " damage finding level publishing removal sealed shelf stamp uses verification"
+CACHE += " damage finding level places publishing removal sealed shelf stamp uses verification"
 CACHE += " age_text capacity cache_stats cache_verify eviction inventory listing tally tidying trim"
 CACHE += " breaker daemon_threads deadline remote remote_files remote_store sharing uploads"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"

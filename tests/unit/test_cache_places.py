@@ -1,0 +1,386 @@
+"""The folders that the environment names for the cache: modes, layers, and who may write them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+import pytest
+from cache_builder import BASE, Builder, look_up
+from hypothesis import given
+from hypothesis import strategies as st
+from processes import in_fork
+
+from tvmffi_cubin import fallback, places
+from tvmffi_cubin.cache import Cache, Miss, default
+from tvmffi_cubin.errors import CacheError
+from tvmffi_cubin.folder import HEADERS
+from tvmffi_cubin.places import split_path
+
+OTHER = "cd" * 32
+IS_ROOT = os.geteuid() == 0
+NOBODY = 65534
+
+needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can be another user")
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    for name in ("", "_PATH", "_SHARED"):
+        monkeypatch.delenv(f"TVMFFI_CUBIN_CACHE{name}", raising=False)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    places._told.clear()
+    yield tmp_path / "cache"
+    for folder in fallback._folders.values():
+        shutil.rmtree(folder, ignore_errors=True)
+    fallback._folders.clear()
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    Cache(tmp_path / "layer").obtain(BASE, Builder(b"layer"))
+    return tmp_path / "layer"
+
+
+def files(folder: Path) -> set[Path]:
+    return set(folder.rglob("*"))
+
+
+# Modes
+
+
+def test_reading_only_finds_what_there_is_and_writes_nothing(root, monkeypatch, caplog):
+    default().obtain(BASE, Builder())
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    before = files(root)
+    assert default().obtain(BASE, Builder(b"not built")).level == "cache"
+    builder = Builder(b"other")
+    for _ in range(2):
+        made = default().obtain(OTHER, builder)
+        assert made.level == "private"
+        assert made.so.read_bytes() == b"other"
+    assert builder.runs == 1
+    assert files(root) == before
+    assert not caplog.records
+
+
+def test_reading_only_passes_damage_over_and_leaves_it(root, monkeypatch, caplog):
+    made = default().obtain(BASE, Builder())
+    made.so.write_bytes(b"xx")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    before = files(root)
+    for _ in range(2):
+        assert default().obtain(BASE, Builder(b"again")).so.read_bytes() == b"again"
+    assert files(root) == before
+    assert len(caplog.records) == 1
+
+
+def test_off_looks_nothing_up_and_builds_once_a_process(root, layer, monkeypatch, caplog):
+    default().obtain(BASE, Builder())
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    before = files(root)
+    builder = Builder(b"own")
+    for _ in range(2):
+        made = default().obtain(BASE, builder)
+        assert (made.level, made.so.read_bytes()) == ("private", b"own")
+    assert builder.runs == 1
+    assert files(root) == before
+    assert in_fork(lambda: default().obtain(BASE, Builder(b"child")).so.read_bytes()) == b"child"
+    assert not caplog.records
+
+
+def test_what_a_process_built_for_itself_goes_with_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    path = default().obtain(BASE, Builder()).path
+    fallback._remove(str(path.parents[2]), os.getpid())
+    assert not path.parents[2].exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("", "yes"), ("", "ON"), ("_SHARED", "true"), ("_SHARED", "2")]
+)
+def test_a_wrong_value_is_refused_by_name(root, monkeypatch, name, value):
+    monkeypatch.setenv(f"TVMFFI_CUBIN_CACHE{name}", value)
+    root.mkdir(mode=0o700)
+    root.chmod(0o770)
+    with pytest.raises(ValueError, match=rf"TVMFFI_CUBIN_CACHE{name}='{value}': wanted '"):
+        default()
+
+
+@pytest.mark.parametrize("mode", ["read", "off"])
+def test_without_any_folder_the_error_names_the_variable(monkeypatch, mode):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", mode)
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    with pytest.raises(CacheError, match=r"TVMFFI_CUBIN_CACHE\).*No space left"):
+        default().obtain(BASE, Builder())
+
+
+def test_a_private_folder_that_somebody_else_has_taken_is_not_used(monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    first = default().obtain(BASE, Builder()).path
+    # As where what is old in /tmp is removed, and then anybody may take the name.
+    os.rename(first.parents[2], f"{first.parents[2]}-old")
+    shutil.copytree(f"{first.parents[2]}-old", first.parents[2])
+    assert isinstance(default().find(BASE), Miss)
+    assert not default().obtain(BASE, Builder()).path.is_relative_to(first.parents[2])
+    for folder in (first.parents[2], Path(f"{first.parents[2]}-old")):
+        shutil.rmtree(folder)
+
+
+# The list of layers
+
+
+def escaped(path: str) -> str:
+    return path.replace("\\", "\\\\").replace(":", "\\:")
+
+
+@given(st.lists(st.text(alphabet=st.sampled_from("ab:\\ '\"$%\n/é"))))
+def test_every_path_can_be_in_the_list(paths):
+    assert split_path(":".join(map(escaped, paths))) == tuple(filter(None, paths))
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("/a:/b", ("/a", "/b")),
+        ("::/a:", ("/a",)),
+        (r"/a\:b:/c", ("/a:b", "/c")),
+        (r"/a\\:/b", ("/a\\", "/b")),
+        (r"/a\b:/c", (r"/a\b", "/c")),
+        ("/a\\", ("/a\\",)),
+        ("", ()),
+    ],
+)
+def test_colons_separate_and_backslashes_escape(text, paths):
+    assert split_path(text) == paths
+
+
+def test_layers_are_looked_through_first(layer, root, monkeypatch, tmp_path):
+    default().obtain(BASE, Builder(b"own"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", f"{tmp_path}/layer")
+    assert default().find(BASE).so.read_bytes() == b"layer"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", "~/layer")
+    assert default().find(BASE).so.read_bytes() == b"layer"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", "layer")
+    assert default().find(BASE).so.read_bytes() == b"layer"
+
+
+def test_a_colon_in_a_layers_path_is_escaped(layer, monkeypatch, tmp_path):
+    layer.rename(tmp_path / "a:b\\c")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", escaped(str(tmp_path / "a:b\\c")))
+    assert default().find(BASE).level == "layer"
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "loop", "long", "not text", "device", "pipe"])
+def test_a_layer_that_is_none_is_passed_over_with_one_warning(
+    layer, monkeypatch, tmp_path, caplog, kind
+):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    os.mkfifo(tmp_path / "pipe")
+    os.mkdir(f"{tmp_path}/\udcff")
+    names = {"long": "x" * 300, "not text": "\udcff", "device": "/dev/null"}
+    wrong = os.path.join(tmp_path, names.get(kind, kind))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", f"{wrong}:{layer}")
+    for _ in range(2):
+        assert default().obtain(BASE, Builder(b"not built")).level == "layer"
+        default().obtain(OTHER, Builder())
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert "TVMFFI_CUBIN_CACHE_PATH" in record.getMessage()
+    assert repr(wrong)[1:-1] in repr(record.getMessage())
+
+
+def test_with_a_layer_no_other_folder_is_needed(layer, monkeypatch, caplog):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/dev/null/none")
+    monkeypatch.setattr("tempfile.mkdtemp", lambda **_: pytest.fail("makes a folder"))
+    assert default().obtain(BASE, Builder(b"not built")).level == "layer"
+    assert not caplog.records
+
+
+# Who may write
+
+
+def let_others_reach(folder: Path) -> None:
+    top = Path(tempfile.gettempdir())
+    for path in (folder, *folder.parents):
+        if path.is_relative_to(top) and path != top:
+            path.chmod(0o711)
+
+
+def modes(folder: Path) -> dict[str, str]:
+    found = [folder, *folder.rglob("*")]
+    return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in found}
+
+
+@pytest.fixture(params=[0, 0o002, 0o277], ids=oct)
+def umask(request):
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+def test_the_folder_is_made_for_its_user_alone(tmp_path, monkeypatch):
+    root = tmp_path / "new" / "cache"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(root))
+    default().obtain(BASE, Builder())
+    assert modes(root)["cache"] == modes(root.parent)["new"] == "0o700"
+    assert look_up(default())
+
+
+@pytest.mark.parametrize("part", ["identity", "locks", "tmp", "deps", "uses", "damaged", HEADERS])
+def test_whatever_is_made_first_the_folder_is_its_users(tmp_path, part):
+    before = os.umask(0)
+    try:
+        from tvmffi_cubin.folder import make_folder
+
+        make_folder(str(tmp_path / "cache" / part), str(tmp_path / "cache"))
+        Cache(tmp_path / "other" / HEADERS).obtain(BASE, Builder())
+    finally:
+        os.umask(before)
+    assert modes(tmp_path / "cache")["cache"] == "0o700"
+    assert modes(tmp_path / "other")["other"] == "0o700"
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o1777, 0o2770])
+def test_a_folder_that_others_may_write_is_refused_with_the_remedy(root, mode):
+    default().obtain(BASE, Builder())
+    root.chmod(mode)
+    with pytest.raises(CacheError, match=rf"its mode is {mode:04o}.*chmod go-w {root}") as caught:
+        default()
+    assert "TVMFFI_CUBIN_CACHE_SHARED=1" in str(caught.value)
+    root.chmod(mode & ~0o022)
+    assert look_up(default())
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o500, 0o2750])
+def test_one_that_others_may_read_is_used(root, mode):
+    default().obtain(BASE, Builder())
+    root.chmod(mode)
+    assert look_up(default())
+
+
+@needs_root
+def test_one_of_another_user_is_refused(root):
+    default().obtain(BASE, Builder())
+    os.chown(root, NOBODY, NOBODY)
+    with pytest.raises(CacheError, match=rf"owned by user {NOBODY}.*chown {os.geteuid()} "):
+        default()
+
+
+@needs_root
+def test_one_of_root_is_used_as_far_as_it_can_be_read(root, tmp_path, caplog):
+    made = default().obtain(BASE, Builder())
+    let_others_reach(tmp_path)
+
+    def work():
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        levels = [default().find(BASE), default().obtain(OTHER, Builder())]
+        return [getattr(found, "level", found) for found in levels], len(caplog.records)
+
+    root.chmod(0o755)
+    assert in_fork(work) == (["cache", "private"], 1)
+    root.chmod(0o700)
+    levels, count = in_fork(work)
+    assert isinstance(levels[0], Miss)
+    assert (levels[1], count) == ("private", 1)
+    assert made.so.exists()
+
+
+def test_what_is_no_folder_is_no_matter_of_trust(root):
+    root.write_text("")
+    root.chmod(0o666)
+    assert default().obtain(BASE, Builder()).level == "private"
+
+
+def test_a_layer_that_others_may_write_is_refused_and_one_of_another_user_is_not(
+    layer, monkeypatch
+):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
+    if IS_ROOT:
+        os.chown(layer, NOBODY, NOBODY)
+    assert look_up(default()).level == "layer"
+    layer.chmod(0o775)
+    with pytest.raises(CacheError, match=rf"layer {layer} of .*0775.*chmod go-w it"):
+        default()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SHARED", "1")
+    assert look_up(default()).level == "layer"
+    layer.chmod(0o777)
+    with pytest.raises(CacheError, match="0777"):
+        default()
+
+
+def test_a_layer_that_is_mounted_read_only_may_have_any_mode(layer, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
+    layer.chmod(0o777)
+
+    class ReadOnly:
+        f_flag = os.ST_RDONLY
+
+    monkeypatch.setattr(os, "statvfs", lambda path: ReadOnly)
+    assert look_up(default()).level == "layer"
+
+
+@pytest.mark.parametrize("umask", [0o077, 0o022, 0], indirect=True)
+@pytest.mark.usefixtures("umask")
+def test_a_group_that_shares_it_may_write_all_of_it(root, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SHARED", "1")
+    during = []
+
+    def make(directory):
+        during.append(modes(root))
+        (directory / "inner").mkdir()
+        (directory / "inner" / "x.cc").write_text("")
+        product = Builder()(directory)
+        return type(product)(so="vec.so", keep=("vec.cc", "inner/x.cc"))
+
+    default().obtain(BASE, make)
+    assert look_up(default())
+    for path in (root, *root.rglob("*")):
+        wanted = 0o2770 if path.is_dir() else 0o660
+        assert stat.S_IMODE(path.stat().st_mode) == wanted, path
+    held = {name: mode for name, mode in during[0].items() if name.endswith((".lock", ".claim"))}
+    assert set(held.values()) == {"0o660"}
+    assert len(held) == 2
+
+
+@needs_root
+def test_users_of_a_group_use_each_others_entries_and_build_their_own(root, tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SHARED", "1")
+    group = 54321
+    let_others_reach(tmp_path)
+
+    def as_user(user, base_key, content):
+        def work():
+            os.setgroups([])
+            os.setgid(group)
+            os.setuid(user)
+            made = default().obtain(base_key, Builder(content))
+            return made.level, made.so.read_bytes()
+
+        return in_fork(work)
+
+    root.mkdir()
+    os.chown(root, 1001, group)
+    root.chmod(0o2770)
+    assert as_user(1001, BASE, b"first") == ("cache", b"first")
+    assert as_user(1002, BASE, b"not built") == ("cache", b"first")
+    assert as_user(1002, OTHER, b"second") == ("cache", b"second")
+    assert as_user(1001, OTHER, b"not built") == ("cache", b"second")
+    damaged = next(root.glob("entries/*/*/vec.so"))
+    damaged.write_bytes(b"x")
+    assert as_user(1002, BASE, b"again")[0] == "cache"
+    assert as_user(1001, OTHER, b"again")[0] == "cache"

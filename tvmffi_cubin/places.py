@@ -1,0 +1,146 @@
+"""`places`: which folders the environment names for the cache, and what may be done with them."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import stat
+from dataclasses import dataclass
+
+from . import config
+from .errors import CacheError
+from .folder import cache_folder, is_shared
+
+__all__ = ["MODES", "Places", "places", "split_path"]
+
+MODES = ("on", "read", "off")
+
+# Whoever may write what is loaded can run code as who loads it.
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+_logger = logging.getLogger("tvmffi_cubin")
+_told: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Places:
+    """The folders of the cache.
+
+    Attributes
+    ----------
+    root : str
+        The user's folder. It need not exist.
+    layers : tuple of str
+        Folders that are looked through before it and never written.
+    mode : str
+        ``"on"``; ``"read"``: nothing is written to `root`; ``"off"``: nothing is looked up either.
+    """
+
+    root: str
+    layers: tuple[str, ...] = ()
+    mode: str = "on"
+
+
+def places() -> Places:
+    """Return the folders that the environment names, once others cannot write to them.
+
+    Raises
+    ------
+    CacheError
+        Others than the user may write to one of them, or there is none.
+    ValueError
+        ``TVMFFI_CUBIN_CACHE`` has another value than `MODES`.
+    """
+    mode, root = config.get("TVMFFI_CUBIN_CACHE"), cache_folder()
+    if mode not in MODES:
+        raise ValueError(f"TVMFFI_CUBIN_CACHE={mode!r}: wanted 'on', 'read' or 'off'; or unset it")
+    if mode == "off":
+        return Places(root, (), mode)
+    _check_own(root)
+    path = config.get("TVMFFI_CUBIN_CACHE_PATH")
+    layers = tuple(filter(_is_layer, _folders(path))) if path else ()
+    return Places(root, layers, mode)
+
+
+@functools.lru_cache(maxsize=16)
+def split_path(text: str) -> tuple[str, ...]:
+    r"""Return the paths in a list that colons separate; ``\:`` is a colon, ``\\`` a backslash.
+
+    Empty ones are left out. A backslash before another character is itself.
+    """
+    paths = [""]
+    rest = iter(text)
+    for character in rest:
+        if character == ":":
+            paths.append("")
+        elif character == "\\":
+            follower = next(rest, "")
+            paths[-1] += follower if follower in ("\\", ":") else f"\\{follower}"
+        else:
+            paths[-1] += character
+    return tuple(filter(None, paths))
+
+
+def _folders(path: str) -> list[str]:
+    return [os.path.abspath(os.path.expanduser(folder)) for folder in split_path(path)]
+
+
+def _check_own(root: str) -> None:
+    try:
+        info = os.stat(root)
+    except OSError:
+        return  # it is made, or something stands in for it
+    is_ours = info.st_uid in (os.geteuid(), 0)
+    if (is_ours and not info.st_mode & _OTHERS) or not stat.S_ISDIR(info.st_mode):
+        return
+    if is_shared() and not info.st_mode & stat.S_IWOTH:
+        return
+    raise CacheError(
+        f"cache folder {root} is not used: {_who(info)}, and who can write it can run code here. "
+        f"If you trust all that is in it, {_remedy(root, info, is_ours=is_ours)}; or set "
+        "TVMFFI_CUBIN_CACHE_DIR to a folder of your own; or, where a group shares it, "
+        "TVMFFI_CUBIN_CACHE_SHARED=1"
+    )
+
+
+def _is_layer(folder: str) -> bool:
+    try:
+        info = os.stat(folder)
+        folder.encode()
+    except OSError as error:
+        return _pass_over(folder, error.strerror or str(error))
+    except ValueError:
+        # Also what `os.stat` says of a path with a null byte.
+        return _pass_over(folder, "it is no Unicode text, and tvm-ffi loads from no other path")
+    if not stat.S_ISDIR(info.st_mode):
+        return _pass_over(folder, "it is no folder")
+    if not info.st_mode & _OTHERS or (is_shared() and not info.st_mode & stat.S_IWOTH):
+        return True
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        return True
+    raise CacheError(
+        f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH is not used: {_who(info)}, and who can write "
+        "it can run code here. If you trust all that is in it, chmod go-w it, mount it read-only, "
+        "or set TVMFFI_CUBIN_CACHE_SHARED=1 where a group shares it; or take it out of the list"
+    )
+
+
+def _pass_over(folder: str, reason: str) -> bool:
+    if folder not in _told:
+        _told.add(folder)
+        _logger.warning(
+            "layer %s of TVMFFI_CUBIN_CACHE_PATH is passed over (%s): take it out, or mount it",
+            *(folder, reason),
+        )
+    return False
+
+
+def _who(info: os.stat_result) -> str:
+    mode = stat.S_IMODE(info.st_mode)
+    return f"it is owned by user {info.st_uid}, this is user {os.geteuid()}, its mode is {mode:04o}"
+
+
+def _remedy(root: str, info: os.stat_result, *, is_ours: bool) -> str:
+    words = [] if is_ours else [f"chown {os.geteuid()} {root}"]
+    return " and ".join([*words, *([f"chmod go-w {root}"] if info.st_mode & _OTHERS else [])])
