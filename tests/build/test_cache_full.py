@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import mounts
 import pytest
 from cache_crowd import fork, is_right, load
-from small_disk import SmallDisk, missing_mounts, on_small_disk
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
@@ -26,8 +26,6 @@ FILES = [1, 3, 5, 7, 13, 17, 21, 25, 60]
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a disk that tests mount, with the cache on it."""
-    if reason := missing_mounts():
-        pytest.skip(reason)
     load(0)  # the launcher's object, which is on another disk, and all imports
     # Of processes that end at once nobody removes what stands in for the cache folder.
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -50,9 +48,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     return said
 
 
-def filled_up(
-    disk: SmallDisk, more: str, stub: DriverStub, said: Callable[[], list[str]]
-) -> list[str]:
+def filled_up(disk: Path, more: str, stub: DriverStub, said: Callable[[], list[str]]) -> list[str]:
     def with_little_room() -> list[str]:
         for number in (1, 1, 2):
             assert is_right(load(number), number, stub)
@@ -66,10 +62,10 @@ def filled_up(
         return said()
 
     warnings = fork(with_little_room).result()
-    disk.resize(more)
+    mounts.remount(disk, options=more)
     # Nothing that is half there is found.
     assert fork(with_room_again).result() == []
-    assert list((disk.folder / "cache" / "tmp").iterdir()) == []
+    assert list((disk / "cache" / "tmp").iterdir()) == []
     return warnings
 
 
@@ -92,10 +88,10 @@ def test_a_disk_that_is_full_at_any_step_gives_one_warning_and_the_module(
 ):
     full = []
     for value in values:
-        given = on_small_disk(
+        given = mounts.with_mount(
+            lambda: filled_up(disk, more, fresh_driver_stub, warnings),
             disk,
-            option.format(value),
-            lambda mounted: filled_up(mounted, more, fresh_driver_stub, warnings),
+            options=option.format(value),
         )
         check(given)
         full.append(bool(given))
@@ -119,10 +115,8 @@ def test_a_disk_that_others_fill_up_at_the_last_step_gives_one_warning_and_the_m
         return real(*args, **options)
 
     monkeypatch.setattr(shelf, step, full)
-    given = on_small_disk(
-        disk,
-        "size=700k",
-        lambda mounted: filled_up(mounted, "size=20m", fresh_driver_stub, warnings),
+    given = mounts.with_mount(
+        lambda: filled_up(disk, "size=20m", fresh_driver_stub, warnings), disk, options="size=700k"
     )
     check(given)
     assert given
