@@ -1,0 +1,326 @@
+"""What users of other tools' caches suffer from, one test each, by the threads' numbers."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import mounts
+import pytest
+from cache_crowd import crowd, fork, is_right, load
+from processes import in_new_process
+
+import tvmffi_cubin as tc
+
+KERNEL = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of the test's own."""
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def in_time(work: Callable[[], object]) -> object:
+    """Run in a forked child that is killed where it hangs."""
+
+    def alarmed() -> object:
+        signal.alarm(30)
+        return work()
+
+    return fork(alarmed).result()
+
+
+def built(number: int) -> Path:
+    """Build in another process, which alone has mapped what it loads."""
+    return Path(str(in_time(lambda: load(number).path)))
+
+
+# Corrupt and missing artifacts
+
+
+def test_many_processes_that_meet_a_damaged_artifact_all_get_a_whole_one(fresh_driver_stub):
+    """flashinfer#4062: ranks that start together load an image that another has half written."""
+    so = built(3)
+    os.truncate(so, so.stat().st_size // 2)
+    right = crowd(lambda _: is_right(load(3), 3, fresh_driver_stub), 16)
+    assert right == [True] * 16
+
+
+def test_a_file_that_disappears_from_the_cache_is_built_again(fresh_driver_stub):
+    """DeepGEMM#301: "file not found" and no source, where processes rewrite one folder."""
+    for path in built(3).parent.iterdir():
+        path.unlink()
+        assert in_time(lambda: is_right(load(3), 3, fresh_driver_stub)), path
+
+
+def test_hosts_that_do_not_see_each_others_locks_disturb_nobody(
+    monkeypatch, cache, fresh_driver_stub
+):
+    """tvm-ffi#667: locks are each node's own, and links into one place fail with ESTALE."""
+    monkeypatch.setattr(fcntl, "flock", lambda descriptor, operation: None)
+
+    machine = os.uname().machine
+
+    def host(number: int) -> bool:
+        os.uname = lambda: SimpleNamespace(nodename=f"host{number}", machine=machine)
+        return is_right(load(3), 3, fresh_driver_stub)
+
+    right = crowd(host, 8)
+    assert right == [True] * 8
+    assert len(list(cache.glob("entries/*/*/crowd3.so"))) == 1
+
+
+# Locks
+
+
+def test_a_lock_that_a_killed_builder_left_is_nobodys(cache):
+    """pytorch#170679, tvm-ffi#641: the lock is a file that is there, and waited for without end."""
+    (lock,) = locks_of_a_killed_builder(cache)
+    assert lock.exists()
+    assert in_time(lambda: load(3).path.endswith("crowd3.so"))
+
+
+def locks_of_a_killed_builder(cache: Path) -> list[Path]:
+    load(1)
+
+    def build_and_die() -> None:
+        subprocess.Popen = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+        load(3)
+
+    with pytest.raises(AssertionError, match="wait status 9"):
+        fork(build_and_die).result()
+    return list((cache / "locks").iterdir())
+
+
+def test_a_lock_that_names_a_living_process_is_nobodys(cache):
+    """flashinfer#972: what a killed run left has to be removed by hand."""
+    (lock,) = locks_of_a_killed_builder(cache)
+    # As where its number is another's now.
+    lock.write_text(f"{os.getppid()} on {os.uname().nodename}, which builds crowd3\n")
+    assert in_time(lambda: load(3).path.endswith("crowd3.so"))
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EACCES, errno.ESTALE, errno.EBADF])
+def test_an_error_of_a_lock_that_is_no_contention_is_not_waited_for(number, monkeypatch):
+    """tvm-ffi 0.1.15 takes every OSError for another process that holds the lock."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert in_time(lambda: load(3).path.endswith("crowd3.so"))
+
+
+@pytest.mark.parametrize("locks", ["a file", "a folder in its place"])
+def test_a_lock_that_cannot_be_made_is_not_waited_for(locks, cache):
+    """The same, where the lock file cannot be opened."""
+    load(1)
+    if locks == "a file":
+        (cache / "locks").rmdir()
+        (cache / "locks").write_text("")
+    else:
+        for key in "0123456789abcdef":
+            (cache / "locks" / key).mkdir()
+    assert in_time(lambda: load(3).path.endswith("crowd3.so"))
+
+
+# Stale binaries
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds"), [("cuda_sources", 0), ("cuda_sources", -86_400), ("cpp_sources", 0)]
+)
+def test_a_header_that_changes_with_its_time_kept_is_seen(kind, seconds, tmp_path):
+    """flashinfer#4489: a package installed again has older times and other headers."""
+    header = tmp_path / "answer.h"
+    source = '#include "answer.h"\n'
+    source += KERNEL if kind == "cuda_sources" else "int answer() { return ANSWER; }"
+    options = {kind: source, "extra_include_paths": [tmp_path], "arch": "sm_90"}
+    options["functions"] = ["k" if kind == "cuda_sources" else "answer"]
+    paths = []
+    for value in (1, 2, 1):
+        header.write_text(f"#define ANSWER {value}\n")
+        os.utime(header, (1_700_000_000 + seconds * len(paths),) * 2)
+        paths.append(tc.build_inline("stale", **options))
+        if kind == "cpp_sources":
+            assert fork(lambda: tc.load_inline("stale", **options).answer()).result() == value
+    assert paths[0] != paths[1]
+    assert paths[0] == paths[2]
+
+
+def test_a_header_that_is_touched_and_not_changed_builds_nothing(tmp_path, monkeypatch):
+    """flashinfer#4885: what is restored with other times is built again, and it is the same."""
+    header = tmp_path / "answer.h"
+    header.write_text("#define ANSWER 1\n")
+    options = {"extra_include_paths": [tmp_path], "arch": "sm_90"}
+    path = tc.build_inline("touched", '#include "answer.h"\n' + KERNEL, **options)
+    content = header.read_bytes()
+    header.unlink()
+    header.write_bytes(content)
+    os.utime(header, (1, 1))
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: pytest.fail(f"a process: {a}"))
+    assert tc.build_inline("touched", '#include "answer.h"\n' + KERNEL, **options) == path
+
+
+def test_an_image_is_an_input_of_the_build():
+    """tvm-ffi 0.1.15: new bytes of an image in one folder give the old kernel."""
+    images = [tc.nvrtc.compile(KERNEL.replace("= 1", f"= {i}"), arch="sm_90") for i in (1, 2)]
+    modules = [tc.load_inline("image", embed_cubin={"k": image}) for image in images]
+    assert modules[0].path != modules[1].path
+    for module, image in zip(modules, images, strict=True):
+        assert bytes(module.cubins["k"]) == bytes(image)
+
+
+def test_no_two_requests_have_one_key_by_running_together():
+    """tvm-ffi 0.1.15: fields are hashed one after the other, and nothing says where one ends."""
+    texts = [KERNEL, KERNEL.replace("k(", "l(")]
+    requests = [
+        {"cuda_sources": texts},
+        {"cuda_sources": "\n".join(texts)},
+        {"cuda_sources": texts[::-1]},
+        {"cuda_sources": texts, "extra_cuda_cflags": ["-DA=1", "-DB"]},
+        {"cuda_sources": texts, "extra_cuda_cflags": ["-DB", "-DA=1"]},
+        {"cuda_sources": texts, "extra_cuda_cflags": ["-DA=1 -DB"]},
+    ]
+    paths = {tc.build_inline("framed", arch="sm_90", **options) for options in requests}
+    assert len(paths) == len(requests)
+
+
+# Template kernels
+
+
+TEMPLATE = "template <class T, class U> __global__ void fill(T* x, U v) { x[0] = v; }"
+
+
+@pytest.mark.parametrize("expression", ["fill<float,float>", "fill< float , int>"])
+def test_a_template_kernel_is_found_by_another_process(expression):
+    """cupy#9667, #10173: kernels with name expressions are compiled in each process."""
+    code = """
+import os, sys, subprocess
+import tvm_ffi
+def refuse(*args, **kwargs):
+    raise AssertionError(f"a process is spawned: {args}")
+subprocess.Popen = os.system = os.posix_spawn = os.fork = refuse
+import tvmffi_cubin as tc
+launch = tc.Launch(kernel=sys.argv[2], grid=1, block=1)
+print(tc.load_inline("template", sys.argv[1], functions={"fill": launch}, arch="sm_90").path)
+assert "tvmffi_cubin.nvrtc" not in sys.modules
+"""
+    launch = tc.Launch(kernel=expression, grid=1, block=1)
+    path = tc.build_inline("template", TEMPLATE, functions={"fill": launch}, arch="sm_90")
+    assert in_new_process(code, TEMPLATE, expression) == path
+
+
+# Folders
+
+
+def test_a_folder_that_cannot_be_written_is_no_obstacle(cache, caplog, fresh_driver_stub):
+    """vllm#28440: a cache folder that is read-only ends the program."""
+
+    def work() -> tuple[bool, list[str]]:
+        right = is_right(load(3), 3, fresh_driver_stub)
+        return right, [record.getMessage() for record in caplog.records]
+
+    right, said = mounts.with_mount(work, cache, flags=mounts.READ_ONLY)
+    assert right
+    (text,) = said
+    assert f"cache folder {cache} cannot be used" in text
+    assert "TVMFFI_CUBIN_CACHE_DIR" in text
+
+
+def test_a_home_folder_that_is_not_there_is_no_obstacle(tmp_path, monkeypatch, caplog):
+    """vllm#10185: in containers the home folder is "/", or none, and may not be written."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.delenv("TVMFFI_CUBIN_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "file" / "home"))
+    assert in_time(lambda: load(3).path.endswith("crowd3.so"))
+
+
+ODD = "a b'c\"d $HOME `x` \\ : ; # % é 核"
+
+
+def test_any_name_of_a_folder_will_do(tmp_path, monkeypatch, fresh_driver_stub):
+    """tvm-ffi 0.1.15: builds in folders with spaces in their names fail."""
+    folder = tmp_path / ODD
+    (folder / "include").mkdir(parents=True)
+    (folder / "include" / "odd name's.h").write_text("#define ANSWER 42\n")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder / "cache"))
+    monkeypatch.chdir(folder)
+    wrapper = "#include <odd name's.h>\nint answer() { return ANSWER; }"
+    options = {"extra_include_paths": [folder / "include"], "functions": "answer"}
+    mod = tc.load_inline("odd", cpp_sources=wrapper, build_directory=folder / "out", **options)
+    assert mod.answer() == 42
+    assert (folder / "out" / "odd.so").exists()
+    assert is_right(load(3), 3, fresh_driver_stub)
+    assert Path(load(3).path).is_relative_to(folder)
+
+
+def test_the_cache_does_not_grow_for_ever(cache, monkeypatch):
+    """triton#11779: nothing is ever removed."""
+    limit = 2_000_000
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", str(limit))
+
+    def build() -> None:
+        for number in range(16):
+            load(number)
+
+    fork(build).result()
+    # What the process had loaded was in use for as long as it lived.
+    fork(lambda: load(16) and None).result()
+    files = [path.stat() for path in cache.rglob("*") if path.is_file()]
+    assert sum(max(512 * file.st_blocks, file.st_size) for file in files) <= limit
+    assert list(cache.glob("entries/*/*/crowd16.so"))
+
+
+# Shared objects
+
+
+def test_another_shared_object_in_an_ones_place_is_not_loaded(fresh_driver_stub):
+    """dlopen of a path that was loaded before gives the old code, of another file new."""
+    three, four = built(3), built(4)
+    os.unlink(three)
+    os.link(four, three)
+    assert fork(lambda: is_right(load(3), 3, fresh_driver_stub)).result()
+    assert fork(lambda: is_right(load(4), 4, fresh_driver_stub)).result()
+
+
+def test_one_path_of_two_builds_gives_each_its_own_code(tmp_path):
+    """The same, in one process: what is loaded has a path of its own content's."""
+    answers = []
+    for value in (1, 2, 1):
+        source = f"int answer() {{ return {value}; }}"
+        options = {"functions": "answer", "build_directory": tmp_path / "out"}
+        answers.append(tc.load_inline("answer", cpp_sources=source, **options).answer())
+    assert answers == [1, 2, 1]
+
+
+@pytest.mark.parametrize("part", [0.1, 0.25, 0.5, 0.75, 0.999])
+def test_a_truncated_shared_object_ends_no_process(part, fresh_driver_stub):
+    """To load one that is cut off ends the process with SIGBUS."""
+    so = built(3)
+    os.truncate(so, int(so.stat().st_size * part))
+    assert fork(lambda: is_right(load(3), 3, fresh_driver_stub)).result()
+
+
+def test_a_symbol_that_is_missing_is_an_error_and_not_the_end_of_the_process(tmp_path):
+    """Bound lazily, the first call of one ends the process."""
+    (tmp_path / "part.c").write_text("int part(void) { return 1; }")
+    library = tmp_path / "libpart.so"
+    command = ["cc", "-shared", "-fPIC", "-o", str(library), str(tmp_path / "part.c")]
+    subprocess.run(command, check=True)
+    source = 'extern "C" int part();\nint answer() { return part(); }'
+    flags = [f"-L{tmp_path}", "-lpart", f"-Wl,-rpath,{tmp_path}"]
+    path = tc.build_inline("missing", cpp_sources=source, functions="answer", extra_ldflags=flags)
+    (tmp_path / "part.c").write_text("int other(void) { return 1; }")
+    subprocess.run(command, check=True)
+    with pytest.raises(tc.BuildError, match=r"undefined symbols:\s+part"):
+        tc.load_module(path)
