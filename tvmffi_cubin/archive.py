@@ -1,0 +1,168 @@
+"""Entries of the cache in one file that is carried elsewhere: a tar archive of bundles."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tarfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import bundle, envelope
+from .atomic import fsync_path, temporary_name
+from .bundle import Bundle
+from .cache import Cache
+from .dependency_set import DependencySet, read_sets
+from .entry import check_entry
+from .level import Level
+from .listing import Listed
+
+__all__ = ["Adopted", "Exported", "find_set", "read_archive", "write_archive"]
+
+_NAME = re.compile(r"bundles/([0-9a-f]{32,128})\Z")
+_MOST_BYTES = 2 * bundle.MOST_BYTES
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What became of an entry that was to be exported; `problem` is empty where it was."""
+
+    entry: Listed
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """What became of a member of an archive; `problem` is empty where it is in the cache now."""
+
+    name: str
+    size: int
+    problem: str = ""
+
+
+def find_set(folder: str, entry: Listed) -> DependencySet:
+    """Return the files that an entry was built from.
+
+    Raises
+    ------
+    ValueError
+        Nothing says which, so that no look-up finds it.
+    """
+    sets = read_sets(Level(folder).deps_path(entry.base_key)) if entry.base_key else []
+    made = next((item for item in sets if item.entry == entry.key), None)
+    if made is None:
+        raise ValueError("no record leads to it: it is not found again")
+    return made.unstamped()
+
+
+def write_archive(
+    output: Path, folder: str, entries: Iterable[Listed], *, key: bytes | None
+) -> Iterator[Exported]:
+    """Write entries to a file, which appears when the last one was taken from this iterator.
+
+    Parameters
+    ----------
+    output : Path
+        The file.
+    folder : str
+        The cache folder.
+    entries : iterable of Listed
+        What is to be in it. What is damaged, or is found by nobody, is left out.
+    key : bytes, optional
+        The user's secret, to sign with.
+
+    Raises
+    ------
+    OSError
+        It cannot be written.
+    """
+    temporary = output.with_name(f".{temporary_name()}.tmp")
+    try:
+        with tarfile.open(temporary, "x", format=tarfile.USTAR_FORMAT) as archive:
+            for entry in entries:
+                path = Level(folder).entry_path(entry.key)
+                try:
+                    about = Bundle(entry.base_key, find_set(folder, entry))
+                    check_entry(path, key=entry.key)
+                    data = bundle.pack(path, about, key=key)
+                except (FileNotFoundError, ValueError) as error:
+                    yield Exported(entry, str(error))
+                    continue
+                member = tarfile.TarInfo(f"bundles/{entry.key}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+                yield Exported(entry)
+        fsync_path(os.fspath(temporary))
+        temporary.replace(output)
+    except OSError as error:
+        # The name in it may be that of the temporary file.
+        raise OSError(error.errno, error.strerror, os.fspath(output)) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_archive(
+    source: Path, cache: Cache, *, key: bytes | None, takes_unsigned: bool
+) -> Iterator[Adopted]:
+    """Put the entries of an archive into a cache, each once it was verified.
+
+    Parameters
+    ----------
+    source : Path
+        The file.
+    cache : Cache
+        The cache. What it has already stays as it is.
+    key : bytes, optional
+        The user's secret. With it, what is not signed is refused; without it, what is.
+    takes_unsigned : bool
+        Take what is not signed all the same.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    ValueError
+        It is no archive, or ends too early; what came before that is in the cache.
+    CacheError
+        The cache cannot be written.
+    """
+    try:
+        with tarfile.open(source, "r:") as archive:
+            for member in archive:
+                problem = ""
+                try:
+                    _adopt(_content(archive, member), member, cache, key, takes_unsigned)
+                except ValueError as error:
+                    problem = str(error)
+                yield Adopted(member.name, member.size, problem)
+    except (tarfile.TarError, EOFError) as error:
+        raise ValueError(f"{source} is no archive of entries, or ends too early: {error}") from None
+
+
+def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    if not member.isreg() or not _NAME.match(member.name):
+        raise ValueError("it is no bundle: what `cache export` makes holds nothing else")
+    if member.size > _MOST_BYTES:
+        raise ValueError(f"it has {member.size} bytes, at most {_MOST_BYTES} are taken")
+    file = archive.extractfile(member)
+    data = b"" if file is None else file.read()
+    if len(data) != member.size:
+        raise tarfile.ReadError("unexpected end of data")
+    return data
+
+
+def _adopt(
+    data: bytes, member: tarfile.TarInfo, cache: Cache, key: bytes | None, takes_unsigned: bool
+) -> None:
+    is_signed = envelope.is_signed(data)
+    if key is None and is_signed:
+        raise ValueError("it is signed: set TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE to the key's file")
+    if key is not None and not is_signed and not takes_unsigned:
+        raise ValueError("it is not signed, and a key is set: give --unsigned to take it")
+    name = member.name.rpartition("/")[2]
+    with cache.private_directory() as directory:
+        folder = os.fspath(directory)
+        about = bundle.unpack(data, folder, name=name, key=key if is_signed else None)
+        cache.adopt(about.base_key, about.made, directory)

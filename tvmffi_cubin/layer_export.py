@@ -1,0 +1,75 @@
+"""`write_layer`: a folder of entries that others look through, and nobody writes to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from . import uses
+from .archive import Exported, find_set
+from .cache import Cache
+from .level import Level
+from .listing import Listed
+from .tally import Tally
+
+__all__ = ["write_layer"]
+
+# What a cache has and a layer does not need.
+_NEEDLESS = ("locks", "tmp", "uses")
+_PARTS = {"deps", "entries", "fields"}
+
+
+def write_layer(output: Path, folder: str, entries: Iterable[Listed]) -> Iterator[Exported]:
+    """Copy entries to a folder that ``TVMFFI_CUBIN_CACHE_PATH`` may name, here or elsewhere.
+
+    It is done when the last one was taken from this iterator. Everybody may read it then.
+
+    Parameters
+    ----------
+    output : Path
+        The folder: a new one, an empty one, or a layer, to which the entries are added.
+    folder : str
+        The cache folder.
+    entries : iterable of Listed
+        What to copy. What is damaged, or is found by nobody, is left out.
+
+    Raises
+    ------
+    ValueError
+        Something else is in the folder.
+    OSError, CacheError
+        It cannot be written.
+    """
+    if output.exists() and not {path.name for path in output.iterdir()} <= _PARTS:
+        raise ValueError(f"{output} holds other things: give a new folder, or a layer to add to")
+    layer = Cache(output)
+    try:
+        for entry in entries:
+            try:
+                made = find_set(folder, entry)
+                with layer.private_directory() as directory:
+                    source = Level(folder).entry_path(entry.key)
+                    shutil.copytree(source, directory, symlinks=True, dirs_exist_ok=True)
+                    layer.adopt(entry.base_key, made, directory)
+            except (FileNotFoundError, ValueError, shutil.Error) as error:
+                yield Exported(entry, str(error))
+            else:
+                yield Exported(entry)
+    finally:
+        uses.leave()
+        _finish(layer.root)
+
+
+def _finish(root: Path) -> None:
+    Tally.forget(os.fspath(root))
+    for name in _NEEDLESS:
+        with contextlib.suppress(OSError):
+            os.rmdir(root / name)
+    for parent, _, names in os.walk(root):
+        os.chmod(parent, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+        for name in names:
+            os.chmod(os.path.join(parent, name), stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP | stat.S_IROTH)
