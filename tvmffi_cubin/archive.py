@@ -16,13 +16,20 @@ from .bundle import Bundle
 from .cache import Cache
 from .dependency_set import DependencySet, read_sets
 from .entry import check_entry
+from .errors import CacheError
 from .level import Level
 from .listing import Listed
+from .sealed import seal, unseal
 
-__all__ = ["Adopted", "Exported", "find_set", "read_archive", "write_archive"]
+__all__ = ["Adopted", "Exported", "find_set", "place_in", "read_archive", "write_archive"]
 
 _NAME = re.compile(r"bundles/([0-9a-f]{32,128})\Z")
 _MOST_BYTES = 2 * bundle.MOST_BYTES
+
+# The last member. Without it a file that was cut off between two members would look whole.
+_END = "end.json"
+_MOST_END = 1 << 10
+_SCHEMA = 1
 
 
 @dataclass(frozen=True)
@@ -81,19 +88,20 @@ def write_archive(
     temporary = output.with_name(f".{temporary_name()}.tmp")
     try:
         with tarfile.open(temporary, "x", format=tarfile.USTAR_FORMAT) as archive:
+            count = 0
             for entry in entries:
                 path = Level(folder).entry_path(entry.key)
                 try:
                     about = Bundle(entry.base_key, find_set(folder, entry))
                     check_entry(path, key=entry.key)
                     data = bundle.pack(path, about, key=key)
-                except (FileNotFoundError, ValueError) as error:
+                except (OSError, ValueError) as error:
                     yield Exported(entry, str(error))
                     continue
-                member = tarfile.TarInfo(f"bundles/{entry.key}")
-                member.size = len(data)
-                archive.addfile(member, io.BytesIO(data))
+                _add(archive, f"bundles/{entry.key}", data)
+                count += 1
                 yield Exported(entry)
+            _add(archive, _END, seal({"schema": _SCHEMA, "entries": count}, _END))
         fsync_path(os.fspath(temporary))
         temporary.replace(output)
     except OSError as error:
@@ -130,15 +138,50 @@ def read_archive(
     """
     try:
         with tarfile.open(source, "r:") as archive:
-            for member in archive:
+            for count, member in enumerate(archive):
+                if member.name == _END:
+                    _check_end(archive, member, count)
+                    return
                 problem = ""
                 try:
                     _adopt(_content(archive, member), member, cache, key, takes_unsigned)
                 except ValueError as error:
                     problem = str(error)
                 yield Adopted(member.name, member.size, problem)
+            raise tarfile.ReadError("its last part is missing")
     except (tarfile.TarError, EOFError) as error:
         raise ValueError(f"{source} is no archive of entries, or ends too early: {error}") from None
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = len(data)
+    archive.addfile(member, io.BytesIO(data))
+
+
+def _check_end(archive: tarfile.TarFile, member: tarfile.TarInfo, count: int) -> None:
+    file = archive.extractfile(member) if member.isreg() else None
+    try:
+        entries = unseal(b"" if file is None else file.read(_MOST_END), _END).get("entries")
+    except ValueError as error:
+        raise tarfile.ReadError(f"{_END}: {error}") from None
+    if entries != count:
+        raise tarfile.ReadError(f"it has {count} of {entries} entries")
+
+
+def place_in(cache: Cache, base_key: str, made: DependencySet, directory: Path) -> None:
+    """Publish what was built elsewhere, in the folder that is meant and in no other.
+
+    Raises
+    ------
+    ValueError
+        It is not what was built.
+    CacheError
+        The folder cannot be written.
+    """
+    entry = cache.adopt(base_key, made, directory)
+    if entry.level == "private":
+        raise CacheError(f"{cache.root} cannot be written, or is full: nothing was put there")
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
@@ -165,4 +208,4 @@ def _adopt(
     with cache.private_directory() as directory:
         folder = os.fspath(directory)
         about = bundle.unpack(data, folder, name=name, key=key if is_signed else None)
-        cache.adopt(about.base_key, about.made, directory)
+        place_in(cache, about.base_key, about.made, directory)

@@ -69,10 +69,10 @@ def _check(item: Item) -> None:
 
 def _sealed_name(item: Item) -> str:
     folder = os.path.dirname(item.path)
-    parent = os.path.basename(folder)
-    # fields/<name>/<base key>.json lies one folder deeper than the others.
-    group = os.path.basename(os.path.dirname(folder))
-    return f"{group}/{parent}/{item.name}" if group == "fields" else f"{parent}/{item.name}"
+    # The same record of fields lies in several folders, and in its entry.
+    if os.path.basename(os.path.dirname(folder)) == "fields":
+        return f"fields/{item.name.removesuffix('.json')}"
+    return f"{os.path.basename(folder)}/{item.name}"
 
 
 def _repair(item: Item, reason: str) -> bool:

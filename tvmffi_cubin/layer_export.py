@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from . import uses
-from .archive import Exported, find_set
+from .archive import Exported, find_set, place_in
 from .cache import Cache
 from .level import Level
 from .listing import Listed
@@ -21,6 +20,10 @@ __all__ = ["write_layer"]
 # What a cache has and a layer does not need.
 _NEEDLESS = ("locks", "tmp", "uses")
 _PARTS = {"deps", "entries", "fields"}
+
+# Everybody reads them, and nobody else writes: then a layer is refused.
+_FOLDER_MODE = 0o755
+_FILE_MODE = 0o644
 
 
 def write_layer(output: Path, folder: str, entries: Iterable[Listed]) -> Iterator[Exported]:
@@ -54,13 +57,13 @@ def write_layer(output: Path, folder: str, entries: Iterable[Listed]) -> Iterato
                 with layer.private_directory() as directory:
                     source = Level(folder).entry_path(entry.key)
                     shutil.copytree(source, directory, symlinks=True, dirs_exist_ok=True)
-                    layer.adopt(entry.base_key, made, directory)
+                    place_in(layer, entry.base_key, made, directory)
             except (FileNotFoundError, ValueError, shutil.Error) as error:
                 yield Exported(entry, str(error))
             else:
                 yield Exported(entry)
     finally:
-        uses.leave()
+        uses.leave(os.fspath(layer.root))
         _finish(layer.root)
 
 
@@ -70,6 +73,6 @@ def _finish(root: Path) -> None:
         with contextlib.suppress(OSError):
             os.rmdir(root / name)
     for parent, _, names in os.walk(root):
-        os.chmod(parent, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+        os.chmod(parent, _FOLDER_MODE)
         for name in names:
-            os.chmod(os.path.join(parent, name), stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP | stat.S_IROTH)
+            os.chmod(os.path.join(parent, name), _FILE_MODE)

@@ -10,7 +10,7 @@ from . import config
 from .envelope import LEAST_KEY
 from .errors import CacheError
 
-__all__ = ["Remote", "configured", "without_secrets"]
+__all__ = ["Remote", "configured", "secret", "without_secrets"]
 
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
 _KEY = "TVMFFI_CUBIN_CACHE_REMOTE_KEY"
@@ -74,6 +74,23 @@ def configured() -> Remote | None:
 
 
 def _key() -> bytes:
+    key = secret()
+    if key is None:
+        raise CacheError(
+            f"{_URL} is set and no key: what lies where others can write is only taken when it is "
+            f"signed; {_MAKE_KEY} on every machine"
+        )
+    return key
+
+
+def secret() -> bytes | None:
+    """Return the secret that the environment names, None where it names none.
+
+    Raises
+    ------
+    CacheError
+        It cannot be read, or is none.
+    """
     text, path = config.get(_KEY), config.get(_KEY_FILE)
     if text and path:
         raise CacheError(f"{_KEY} and {_KEY_FILE} are both set; unset one of them")
@@ -86,10 +103,7 @@ def _key() -> bytes:
     elif text:
         key, named = text.strip().encode("utf-8", "surrogateescape"), f"the key in {_KEY}"
     else:
-        raise CacheError(
-            f"{_URL} is set and no key: what lies where others can write is only taken when it is "
-            f"signed; {_MAKE_KEY} on every machine"
-        )
+        return None
     if not LEAST_KEY <= len(key) <= _MOST_KEY:
         raise CacheError(
             f"{named} has {len(key)} bytes, wanted {LEAST_KEY} to {_MOST_KEY}; {_MAKE_KEY}"

@@ -161,11 +161,17 @@ def touch(path: str) -> None:
             os.utime(path)
 
 
-def leave() -> None:
-    """End this process's uses, and remove its files unless a forked child still lives."""
+def leave(only: str | None = None) -> None:
+    """End this process's uses, and remove its files unless a forked child still lives.
+
+    Parameters
+    ----------
+    only : str, optional
+        In which cache folder. Default: in all.
+    """
     with _guard:
         _hopeless.clear()
-        for root in list(_notes):
+        for root in [x for x in _notes if only in (None, x)]:
             ended: _Notes | None = _notes.pop(root)
             paths = []
             while ended is not None:

@@ -32,7 +32,8 @@ CACHE = (
 )
 CACHE += " claim folder key lock module_key observer private_folder workplace"
 CACHE += " damage finding level places publishing removal sealed shelf stamp uses verification"
-CACHE += " age_text capacity cache_stats cache_verify eviction inventory listing tally tidying trim"
+CACHE += " age_text archive capacity cache_stats cache_verify eviction inventory layer_export"
+CACHE += " listing tally tidying trim"
 CACHE += " breaker daemon_threads deadline remote remote_files remote_store sharing uploads"
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..folder import cache_folder
-from . import cache_report, cache_upkeep
+from . import cache_archive, cache_report, cache_upkeep
 
 __all__ = ["add_to"]
 
@@ -19,7 +19,7 @@ def add_to(commands: Any) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     path = actions.add_parser("path", help="print the cache folder")
     path.set_defaults(run=_path)
-    for part in (cache_report, cache_upkeep):
+    for part in (cache_report, cache_upkeep, cache_archive):
         part.add_to(actions)
 
 
