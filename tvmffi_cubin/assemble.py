@@ -95,12 +95,20 @@ def _refuse_compiled(request: Request) -> None:
 def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
     from . import host_build
-    from .plan import BuildPlan
+    from .plan import BuildPlan, is_expressible
+
+    def linkable(path: str) -> str:
+        """Return a path that a build file can hold: of a link, where the cache folder's cannot."""
+        if is_expressible(path):
+            return path
+        name = f"kept_{os.path.basename(path)}"
+        os.symlink(path, folder / name)
+        return name
 
     request, tools = job.request, job.tools
     facts = job.manifest()
     files, units = job.files_and_units(facts)
-    link = job.link([os.fspath(entry.so) for entry in objects])
+    link = job.link([linkable(os.fspath(entry.so)) for entry in objects])
     plan = BuildPlan(request.name, units, link=link, output=request.output)
     precompiled = host_build.run(
         plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch

@@ -22,7 +22,7 @@ from .folder import HEADERS
 from .key import Key
 from .later import Later
 from .pch_shelf import Hold, has_room, trim
-from .plan import Cxx
+from .plan import Cxx, is_expressible
 from .toolset import Toolset
 
 __all__ = ["Precompiled", "find", "settle"]
@@ -87,6 +87,8 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     if not unit.prefix or not pch_maker.knows(tools):
         return None
     if any(word.startswith(_UNSUITED) for word in words):
+        return None
+    if not is_expressible(os.fspath(cache.root)):
         return None
     kept = Cache(cache.root / HEADERS, roots=tools.roots, mode=cache.mode)
     key = Key("precompiled headers").add("tools", tools.versions).add("text", unit.prefix)

@@ -14,8 +14,12 @@ __all__ = [
     "Link",
     "Merge",
     "Unit",
+    "is_expressible",
     "object_name",
 ]
+
+# ninja has no way to write these; a word of a command line could hold the first two.
+_NOT_EXPRESSIBLE = "\n\r\0"
 
 # Two shared objects must not interpose each other's images, nor the process's own driver and
 # runtime entry points, nor share our classes: under RTLD_GLOBAL a global symbol would.
@@ -223,6 +227,11 @@ def object_name(unit: Unit) -> str:
     return f"{unit.stem if isinstance(unit, Cxx) else os.path.basename(unit.source)}.o"
 
 
+def is_expressible(word: str) -> bool:
+    """Whether a build file can hold a word of a command line."""
+    return not any(character in word for character in _NOT_EXPRESSIBLE)
+
+
 def _check_words(what: str, words: Iterable[str], *, least: int = 0) -> None:
     if not isinstance(words, tuple):
         raise TypeError(f"{what} must be a tuple of str, got {type(words).__name__}")
@@ -235,8 +244,7 @@ def _check_words(what: str, words: Iterable[str], *, least: int = 0) -> None:
 def _check_word(what: str, word: str) -> None:
     if not isinstance(word, str):
         raise TypeError(f"{what} must hold str, got {type(word).__name__}")
-    # ninja has no way to write these; a word of a command line could hold the first two.
-    for character in "\n\r\0":
+    for character in _NOT_EXPRESSIBLE:
         if character in word:
             raise ValueError(
                 f"{what} {word!r} holds {character!r}, which a build file cannot express; remove it"

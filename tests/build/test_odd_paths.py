@@ -1,0 +1,150 @@
+"""Folders with odd names: the cache, its layers, TMPDIR, sources, headers and copies."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+NAMES = {
+    "space": "a b",
+    "quote": "it's",
+    "double quote": 'say "x"',
+    "unicode": "größe 字",
+    "dollar": "$HOME",
+    "braces": "${HOME}$$",
+    "colon": "a:b",
+    "percent": "100%s%",
+    "newline": "two\nlines",
+    "dash": "-x",
+    "backslash": "a\\b",
+    "trailing backslash": "a\\",
+    "shell": "a;b&c|d>e`f`",
+    "glob": "[a]*?{b,c}",
+    "hash": "#a",
+    "tilde": "~",
+    "token": "$CUDA",
+    "equals": "a=b,c",
+    "at": "@file",
+    "blanks": " a\t",
+}
+
+SOURCE = """
+#include "odd.h"
+extern "C" __global__ void k(float* x, int n) { x[0] = ODD * n; }
+"""
+LAUNCH = {"k": tc.Launch(grid="n", block=1)}
+
+
+@pytest.fixture(params=NAMES)
+def odd(request, tmp_path, monkeypatch) -> Path:
+    """Return a folder with an odd name, in which the cache and temporary files are."""
+    folder = tmp_path / NAMES[request.param] / NAMES[request.param]
+    for name in ("tmp", "include"):
+        (folder / name).mkdir(parents=True)
+    (folder / "include" / "odd.h").write_text("#define ODD 3\n")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder / "cache"))
+    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def loaded(folder: Path, **options) -> tc.Module:
+    return tc.load_inline(
+        "odd",
+        SOURCE,
+        functions=LAUNCH,
+        arch="sm_90",
+        extra_include_paths=[folder / "include"],
+        **options,
+    )
+
+
+def test_a_module_is_built_found_and_launched(odd, driver_stub, monkeypatch):
+    mod = loaded(odd, build_directory=odd / "out")
+    mod.k(cuda_array(driver_stub, 4), 5)
+    assert [launch.grid for launch in driver_stub.launches()] == [(5, 1, 1)]
+    assert mod.path.startswith(str(odd / "cache"))
+    assert (odd / "out" / "odd.so").read_bytes() == Path(mod.path).read_bytes()
+    assert loaded(odd).path == mod.path
+    (odd / "include" / "odd.h").write_text("#define ODD 4\n")
+    changed = loaded(odd)
+    assert changed.path != mod.path
+    # What was a cache becomes a layer.
+    listed = str(odd / "cache").replace("\\", "\\\\").replace(":", "\\:")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", f"{odd}/none:{listed}")
+    (odd / "file").write_text("")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(odd / "file"))
+    assert loaded(odd).path == changed.path
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    assert loaded(odd).path.startswith(str(odd / "tmp"))
+    loaded(odd).k(cuda_array(driver_stub, 4), 6)
+    assert driver_stub.launches()[-1].grid == (6, 1, 1)
+
+
+WRAPPER = """
+#include <tvm/ffi/function.h>
+#include "odd.h"
+int answer() { return ODD * 14; }
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(answer, answer);
+"""
+
+ALL = "a b'\"ü$HOME:%s{#}~;&|=@,*?[x]"
+
+
+@pytest.fixture
+def worst(tmp_path, monkeypatch) -> Path:
+    folder = tmp_path / ALL
+    (folder / "include").mkdir(parents=True)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder / "cache"))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return folder
+
+
+def test_a_wrapper_is_compiled_from_files_with_such_names(worst, monkeypatch):
+    (worst / "include" / "odd.h").write_text("#define ODD 3\n")
+    (worst / f"{ALL}.cc").write_text(WRAPPER)
+    (worst / "part.c").write_text("int part(void) { return 1; }\n")
+    options = {
+        "extra_include_paths": [worst / "include"],
+        "extra_cflags": [f"-I{worst}/include", f"-DTEXT={ALL!r}"],
+        "functions": "answer",
+        "use_pch": False,
+    }
+    mod = tc.load("odd", sources=[worst / f"{ALL}.cc", worst / "part.c"], **options)
+    assert mod.answer() == 42
+    (worst / "include" / "odd.h").write_text("#define ODD 4\n")
+    again = tc.load("odd", sources=[worst / f"{ALL}.cc", worst / "part.c"], **options)
+    assert again.answer() == 56
+    assert os.path.dirname(again.path) != os.path.dirname(mod.path)
+
+
+def test_a_line_break_in_the_cache_folders_path_is_no_part_of_a_build_file(tmp_path, monkeypatch):
+    from tvmffi_cubin import host_pch, launcher_object
+
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "two\nlines"))
+    # As where the package cannot be written.
+    monkeypatch.setattr(launcher_object, "home", lambda cache, tools: cache)
+    for value in (1, 2):
+        source = f"int answer() {{ return {value}; }}"
+        assert tc.load_inline("odd", cpp_sources=source, functions="answer").answer() == value
+        host_pch.settle()
+    source = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
+    assert tc.load_inline("odd", source, arch="sm_90").functions == ("k",)
+
+
+def test_a_launcher_object_is_compiled_there(worst, monkeypatch):
+    from tvmffi_cubin import launcher_object, toolset
+    from tvmffi_cubin.cache import Cache
+
+    tools = toolset.find(needs_cuda=True)
+    monkeypatch.setattr(launcher_object, "home", lambda cache, tools: cache)
+    made = launcher_object.obtain(Cache(worst / "cache", roots=tools.roots), tools)
+    assert made.so.stat().st_size > 10_000
