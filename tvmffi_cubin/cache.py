@@ -105,17 +105,19 @@ class Cache:
         """``"on"``, ``"read"`` or ``"off"``."""
         return self._mode
 
-    def find(self, base_key: str) -> Entry | Miss:
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that are looked through, the first first."""
+        return tuple(level.root for level in self._levels())
+
+    def find(self, base_key: str, *, may_lack: bool = False) -> Entry | Miss:
         """Return the entry built from this key and from files as they are now, or why none is.
 
-        The layers are looked through first, then the folder, then what stands in for it.
+        The layers are looked through first, then the folder, then what stands in for it. With
+        `may_lack`, files that are not on this machine do not matter.
         """
-        levels, home = list(self._lasting), None
-        if folder := known_fallback(self._root):
-            levels.append(Level(folder, "private"))
-        if self._mode == "on":
-            home = self._lasting[-1]
-        return find(levels, base_key, roots=self._roots, home=home)
+        home = self._lasting[-1] if self._mode == "on" else None
+        return find(self._levels(), base_key, roots=self._roots, home=home, may_lack=may_lack)
 
     def obtain(
         self,
@@ -238,6 +240,10 @@ class Cache:
             As `publish`.
         """
         return self._shelf.adopt(base_key, made, directory)
+
+    def _levels(self) -> list[Level]:
+        folder = known_fallback(self._root)
+        return [*self._lasting, *([Level(folder, "private")] if folder else [])]
 
     @property
     def _shelf(self) -> Shelf:

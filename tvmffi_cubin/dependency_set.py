@@ -71,27 +71,37 @@ class DependencySet:
         stamps = (UNSETTLED,) * len(self.names)
         return replace(self, stamps=stamps, verified=UNSETTLED)
 
-    def check(self, observer: Observer) -> DependencySet | None:
-        """Return the set with today's stamps (itself where nothing moved), None if one changed."""
+    def check(self, observer: Observer, *, may_lack: bool = False) -> DependencySet | None:
+        """Return the set with today's stamps (itself where nothing moved), None if one changed.
+
+        With `may_lack`, a file that is not on this machine is no change.
+        """
         now = observer.stamps(self.names)
         if now == list(self.stamps):
             return self
         rows = list(zip(self.names, self.digests, self.stamps, now, strict=True))
         moved = [(name, digest, new) for name, digest, old, new in rows if old != new]
+        if may_lack:
+            moved = [row for row in moved if row[2] != ABSENT]
         # What came or went is known without reading anything.
         if any((new == ABSENT) != (digest == ABSENT) for _, digest, new in moved):
             return None
         if any(observer.digest(name) != digest for name, digest, _ in moved):
             return None
-        return replace(self, stamps=tuple(map(trusted, now)))
+        # Of a file that is not here nothing is remembered: those who may lack none would believe it.
+        stamps = (
+            UNSETTLED if new == ABSENT != digest else trusted(new) for _, digest, _, new in rows
+        )
+        return replace(self, stamps=tuple(stamps))
 
-    def changed(self, observer: Observer) -> tuple[tuple[str, str], ...]:
+    def changed(self, observer: Observer, *, may_lack: bool = False) -> tuple[tuple[str, str], ...]:
         """Return the first few files that are not what they were, each with what happened to it."""
         rows = zip(self.names, self.digests, self.stamps, observer.stamps(self.names), strict=True)
         found = []
         for name, digest, old, new in rows:
             if new == ABSENT != digest:
-                found.append((name, "is gone"))
+                if not may_lack:
+                    found.append((name, "is gone"))
             elif digest == ABSENT != new:
                 found.append((name, "is there now"))
             elif old != new and observer.digest(name) != digest:

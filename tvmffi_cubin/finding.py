@@ -16,7 +16,7 @@ from .observer import Observer
 from .uses import note, touch
 from .verification import Damaged
 
-__all__ = ["Miss", "find"]
+__all__ = ["NOTHING", "Miss", "find"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Miss:
                 set_aside(root, path, reason)
 
 
-_NOTHING = "nothing was built with these inputs"
+NOTHING = "nothing was built with these inputs"
+"""The reason of a look-up that met no record."""
 
 # Stamps that are written nowhere, since no folder may be written: by base key and folders.
 _remembered: dict[tuple[str, ...], DependencySet] = {}
@@ -53,7 +54,12 @@ _MOST_REMEMBERED = 256
 
 
 def find(
-    levels: Sequence[Level], base_key: str, *, roots: Mapping[str, str], home: Level | None
+    levels: Sequence[Level],
+    base_key: str,
+    *,
+    roots: Mapping[str, str],
+    home: Level | None,
+    may_lack: bool = False,
 ) -> Entry | Miss:
     """Look for an entry in several folders.
 
@@ -70,9 +76,11 @@ def find(
     home : Level, optional
         Where the stamps of files are written that had to be read. Default: only this process
         remembers them.
+    may_lack : bool
+        Whether files that something was built from may be missing here, as where nothing is built.
     """
     with Observer(roots) as observer:
-        search = _Search(levels, base_key, observer)
+        search = _Search(levels, base_key, observer, may_lack=may_lack)
         entry = search.run(home)
         return entry or search.miss()
 
@@ -80,11 +88,14 @@ def find(
 class _Search:
     """One look-up, and what it came upon."""
 
-    def __init__(self, levels: Sequence[Level], base_key: str, observer: Observer) -> None:
+    def __init__(
+        self, levels: Sequence[Level], base_key: str, observer: Observer, *, may_lack: bool
+    ) -> None:
         self.levels = levels
         self.base_key = base_key
         self.name = (base_key, *(level.root for level in levels))
         self.observer = observer
+        self.may_lack = may_lack
         self.outdated: DependencySet | None = None
         self.problems: list[str] = []
         self.damaged: dict[str, tuple[str, str, str]] = {}
@@ -98,7 +109,7 @@ class _Search:
             else:
                 sets = read_sets(level.deps_path(self.base_key))
             for known in sets:
-                current = known.check(self.observer)
+                current = known.check(self.observer, may_lack=self.may_lack)
                 if current is None:
                     self.outdated = self.outdated or known
                     continue
@@ -153,10 +164,9 @@ class _Search:
         if self.problems:
             return Miss(self.problems[0], damaged=tuple(self.damaged.values()))
         if self.outdated is None:
-            return Miss(_NOTHING)
-        changed = [
-            (self.observer.path(name), how) for name, how in self.outdated.changed(self.observer)
-        ]
+            return Miss(NOTHING)
+        found = self.outdated.changed(self.observer, may_lack=self.may_lack)
+        changed = [(self.observer.path(name), how) for name, how in found]
         if not changed:
             return Miss("a file changed while it was looked at")
         name, how = changed[0]

@@ -99,12 +99,15 @@ class Shelf:
         folder = known_fallback(self.level.root)
         if folder and os.fspath(directory).startswith(folder + "/"):
             return self._private(folder)._put(base_key, directory, put)
+        from . import fields_record
+
         source = directory
         try:
             entry, made = put(self.level, os.fspath(directory))
             source = entry.path
             if made is not None:
                 record(self.level, base_key, made)
+                fields_record.index(self.level.root, entry)
         except OSError as error:
             other = self.stand_in(error)
         else:

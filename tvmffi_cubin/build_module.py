@@ -1,0 +1,111 @@
+"""`build`: what happens when a module is not in the cache: said why, built, and counted."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import fields_record
+from .cache import Cache, Miss
+from .entry import Entry, Product
+from .fields_record import FieldsRecord
+from .finding import NOTHING
+from .lookups import outcome_of, seen
+from .module_key import module_key
+from .request import Request
+from .toolset import Toolset
+
+__all__ = ["Wanted", "build"]
+
+_GENERATES = f"{__package__}.assemble"
+
+_logger = logging.getLogger("tvmffi_cubin")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A request, for which architectures, and with which tools it is to be built."""
+
+    request: Request
+    archs: tuple[str, ...]
+    tools: Toolset
+
+    def record(self) -> FieldsRecord:
+        """Return the record of the key's fields."""
+        key = module_key(self.request, self.archs, self.tools)
+        return FieldsRecord.of(key, self.request.name)
+
+
+def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: float) -> Entry:
+    """Return the entry of a module that is not in the cache, once it is built.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        What to build.
+    cache : Cache
+        Where.
+    miss : Miss
+        What a look-up said.
+    asked_ns : int
+        See `Cache.obtain`.
+    start : float
+        When the look-up began, by `time.perf_counter`.
+
+    Raises
+    ------
+    CompileError, BuildError, ToolchainError, CacheError, TypeError, ValueError
+        See `tvmffi_cubin.load_inline`.
+    """
+    request = wanted.request
+    if _GENERATES not in sys.modules:
+        wanted = replace(wanted, tools=wanted.tools.looked_at_again())
+    record = wanted.record()
+    reason = miss.reason
+    if reason == NOTHING:
+        others = fields_record.of_same_name(cache.folders, request.name)
+        reason = f"{NOTHING}: {record.explain(others)}"
+    _logger.info("%s is not in the cache: %s", request.name, reason)
+    make = _Maker(wanted, cache, record)
+    looked = time.perf_counter() - start
+    outcome = "failed"
+    try:
+        entry = cache.obtain(
+            record.base_key,
+            make,
+            asked_ns=asked_ns if request.may_include else 0,
+            name=request.name,
+        )
+        outcome = "built" if make.seconds else outcome_of(entry.level)
+    finally:
+        total = time.perf_counter() - start
+        seen.missed(request.name, outcome, reason, looked=looked, built=make.seconds, total=total)
+    return entry
+
+
+class _Maker:
+    """Builds a module, adds the record of its key, and takes the time."""
+
+    def __init__(self, wanted: Wanted, cache: Cache, record: FieldsRecord) -> None:
+        self.wanted = wanted
+        self.cache = cache
+        self.record = record
+        self.seconds = 0.0
+
+    def __call__(self, folder: Path) -> Product:
+        # Compilers and generators are imported where something is built, and nowhere else.
+        from .assemble import make
+
+        start = time.perf_counter()
+        try:
+            wanted = self.wanted
+            product = make(wanted.request, wanted.archs, wanted.tools, self.cache, folder)
+            with open(os.path.join(folder, fields_record.FILE), "wb") as file:
+                file.write(self.record.to_bytes())
+            return replace(product, keep=(*product.keep, fields_record.FILE))
+        finally:
+            self.seconds += time.perf_counter() - start

@@ -1,0 +1,40 @@
+"""`find`: what other tools have built of a request, for a machine that lacks some."""
+
+from __future__ import annotations
+
+from . import cache as caches
+from . import fields_record
+from .entry import Entry
+from .fields_record import FieldsRecord
+from .module_key import module_key
+from .request import Request
+from .toolset import TOOLS
+from .without_tools import look_around
+
+__all__ = ["find"]
+
+
+def find(request: Request, archs: tuple[str, ...]) -> Entry | str:
+    """Return an entry that was built from the same as a request asks for, or why there is none.
+
+    Which compilers, assembler, linker and CUDA made it does not matter, nor whether the files that
+    they read are here; one that is here and differs does.
+
+    Raises
+    ------
+    ToolchainError
+        tvm-ffi or this package's own headers are missing.
+    """
+    here = look_around(needs_c=bool(request.files.c))
+    cache = caches.default(here.roots)
+    wanted = FieldsRecord.of(module_key(request, archs, here), request.name)
+    reasons = []
+    for record in fields_record.of_same_purpose(cache.folders, wanted.purpose):
+        found = cache.find(record.base_key, may_lack=True)
+        if isinstance(found, Entry):
+            return found
+        reasons.append(found.reason)
+    if reasons:
+        return reasons[0]
+    others = fields_record.of_same_name(cache.folders, request.name)
+    return wanted.explain(others, without=TOOLS)

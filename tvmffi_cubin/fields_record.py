@@ -1,0 +1,179 @@
+"""`FieldsRecord`: the fields of the key that something was built with, kept for later look-ups.
+
+It lies in the entry itself, so that it goes wherever that goes, and, as the same bytes, where it is
+looked for: by the module's name, to say what differs; and by all that is no tool, to find what was
+built by other tools.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from .atomic import write_atomically
+from .entry import Entry
+from .field_key import FieldKey
+from .key import is_key
+from .sealed import read_regular, seal, unseal
+from .toolset import TOOLS
+
+__all__ = ["FILE", "FieldsRecord", "index", "of_same_name", "of_same_purpose"]
+
+FILE = "tvmffi_cubin.key.json"
+"""The record's name in an entry; the dots keep it from being an image's or a source's."""
+
+_SCHEMA = 1
+# How many records are read at most to answer one question.
+_MOST_READ = 32
+# How many fields, and how many characters of each, one sentence shows.
+_MOST_SHOWN = 3
+_MOST_TEXT = 80
+
+
+@dataclass(frozen=True)
+class FieldsRecord:
+    """The fields of one key.
+
+    Attributes
+    ----------
+    base_key : str
+        The key.
+    name : str
+        The module's.
+    purpose : str
+        The digest of the fields that say what is built, and not by which tools.
+    fields : mapping of str to (str, str)
+        Each field's digest and a text for people, by label.
+    """
+
+    base_key: str
+    name: str
+    purpose: str
+    fields: Mapping[str, tuple[str, str]]
+
+    @classmethod
+    def of(cls, key: FieldKey, name: str) -> FieldsRecord:
+        """Return the record of a key."""
+        texts = key.texts()
+        fields = {label: (digest, texts[label]) for label, digest in key.digests.items()}
+        return cls(key.hexdigest(), name, key.hexdigest(without=TOOLS), fields)
+
+    @classmethod
+    def read(cls, data: bytes, base_key: str) -> FieldsRecord:
+        """Return the record in a file's bytes.
+
+        Raises
+        ------
+        ValueError
+            They are no record of that key.
+        """
+        content = unseal(data, _seal_name(base_key))
+        rows = content.get("fields")
+        texts = [content.get("name"), content.get("purpose")]
+        if content.get("schema") != _SCHEMA or not isinstance(rows, dict):
+            raise ValueError("it is no record of fields of this version")
+        pairs = {label: (str(digest), str(text)) for label, (digest, text) in rows.items()}
+        return cls(base_key, *map(str, texts), pairs)
+
+    def to_bytes(self) -> bytes:
+        """Return the record as the bytes of a file."""
+        content = {
+            "schema": _SCHEMA,
+            "name": self.name,
+            "purpose": self.purpose,
+            "fields": self.fields,
+        }
+        return seal(content, _seal_name(self.base_key))
+
+    def differing(self, other: FieldsRecord) -> list[str]:
+        """Return the labels of the fields that are not the same in another record."""
+        labels = dict.fromkeys((*self.fields, *other.fields))
+        return [x for x in labels if self._digest(x) != other._digest(x)]
+
+    def explain(self, others: Iterable[FieldsRecord], *, without: Collection[str] = ()) -> str:
+        """Return how this differs from the nearest of others, for people.
+
+        Parameters
+        ----------
+        others : iterable of FieldsRecord
+            The newest first, of which the first of those is taken that differ in the fewest fields.
+        without : collection of str
+            The labels of fields that do not matter.
+        """
+        rows = [([x for x in self.differing(y) if x not in without], y) for y in others]
+        if not rows:
+            return f"nothing was built under the name {self.name!r}"
+        labels, nearest = min(rows, key=lambda row: len(row[0]))
+        if not labels:
+            return "what was built from the same is not there any more"
+        shown = [f"{x} is {self._text(x)}, was {nearest._text(x)}" for x in labels[:_MOST_SHOWN]]
+        others_too = labels[_MOST_SHOWN:]
+        more = f"; {', '.join(others_too)} differ, too" if others_too else ""
+        return f"compared with the nearest entry, {'; '.join(shown)}{more}"
+
+    def _text(self, label: str) -> str:
+        text = self.fields[label][1] if label in self.fields else ""
+        short = text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
+        return repr(short) if short else "not given"
+
+    def _digest(self, label: str) -> str | None:
+        field = self.fields.get(label)
+        return None if field is None else field[0]
+
+
+def index(root: str, entry: Entry) -> None:
+    """Put an entry's record where it is looked for; an entry without one, or a full disk, is fine.
+
+    Parameters
+    ----------
+    root : str
+        The cache folder.
+    entry : Entry
+        What was published in it.
+    """
+    base_key = entry.manifest.get("base_key")
+    if FILE not in entry.manifest["files"] or not is_key(base_key):
+        return
+    with contextlib.suppress(OSError, ValueError):
+        data = read_regular(os.path.join(entry.path, FILE))
+        record = FieldsRecord.read(data, base_key)
+        for group in (_of_name(record.name), _of_purpose(record.purpose)):
+            folder = os.path.join(root, "fields", group)
+            os.makedirs(folder, exist_ok=True)
+            write_atomically(os.path.join(folder, f"{base_key}.json"), data)
+
+
+def of_same_name(roots: Iterable[str], name: str) -> list[FieldsRecord]:
+    """Return the newest records of a module's name in some cache folders."""
+    return [x for x in _newest(roots, _of_name(name)) if x.name == name]
+
+
+def of_same_purpose(roots: Iterable[str], purpose: str) -> list[FieldsRecord]:
+    """Return the newest records of what was built from the same, by whichever tools."""
+    return [x for x in _newest(roots, _of_purpose(purpose)) if x.purpose == purpose]
+
+
+def _newest(roots: Iterable[str], group: str) -> Iterator[FieldsRecord]:
+    found = []
+    for root in roots:
+        with contextlib.suppress(OSError), os.scandir(os.path.join(root, "fields", group)) as files:
+            found += [(x.stat().st_mtime, x.path) for x in files if x.name.endswith(".json")]
+    for _, path in sorted(found, reverse=True)[:_MOST_READ]:
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            base_key = os.path.basename(path).removesuffix(".json")
+            yield FieldsRecord.read(read_regular(path), base_key)
+
+
+def _of_name(name: str) -> str:
+    return hashlib.sha256(b"name\0" + name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _of_purpose(purpose: str) -> str:
+    return hashlib.sha256(b"purpose\0" + purpose.encode()).hexdigest()[:16]
+
+
+def _seal_name(base_key: str) -> str:
+    return f"fields/{base_key}"

@@ -1,0 +1,75 @@
+"""`WithoutTools`: what a key needs of the tools where some are missing, and nothing is built."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from . import config, identity, toolchain
+from .environment import compiler_environment
+from .errors import ToolchainError
+from .field_key import FieldKey
+from .generators import generator_identity
+from .key import file_digest
+
+__all__ = ["WithoutTools", "look_around"]
+
+
+@dataclass(frozen=True)
+class WithoutTools:
+    """What there is in place of a `Toolset`.
+
+    Attributes
+    ----------
+    identities : mapping of str to str
+        What is no tool and still part of the key.
+    roots : mapping of str to str
+        As those of a `Toolset`, as far as the folders are here.
+    options : tuple of str
+        What ``CXX`` and ``CC`` say after the compilers.
+    """
+
+    identities: Mapping[str, str]
+    roots: Mapping[str, str]
+    options: tuple[str, ...]
+
+    def add_to(self, key: FieldKey) -> None:
+        """Add to a key what a `Toolset` does, but for the tools."""
+        for label, text in self.identities.items():
+            key.add(label, text)
+        key.add("environment", compiler_environment())
+
+
+def look_around(*, needs_c: bool) -> WithoutTools:
+    """Return what is here; spawns no process.
+
+    Raises
+    ------
+    ToolchainError
+        tvm-ffi or this package's own headers are missing.
+    """
+    paths, include = toolchain.tvm_ffi_paths(), toolchain.include_dir()
+    library = str(paths.library)
+    roots = {"$TVM_FFI": str(paths.include), "$TVMFFI_CUBIN": str(include)}
+    with contextlib.suppress(ToolchainError, ValueError):
+        roots.update(toolchain.find_cuda().roots)
+    identities = {
+        "tvm_ffi": identity.remember(library, lambda: file_digest(library), what="digest"),
+        "generator": generator_identity(),
+    }
+    options: list[str] = []
+    for variable in ("CXX", "CC") if needs_c else ("CXX",):
+        own = _options(variable)
+        identities[variable] = "\n".join(own)
+        options += own
+    return WithoutTools(identities, roots, tuple(options))
+
+
+def _options(variable: str) -> tuple[str, ...]:
+    with contextlib.suppress(ValueError):
+        words = shlex.split(config.get(variable) or "")
+        if words:
+            return toolchain.HostCompiler(toolchain.Path(words[0]), tuple(words[1:])).options
+    return ()
