@@ -29,6 +29,7 @@ from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from . import nvjitlink, nvrtc, triton, tvm
+    from .cache_info import CacheInfo, cache_info
     from .description import Description
     from .from_description import build_description, load_description
     from .inspect_file import inspect
@@ -46,6 +47,7 @@ __all__ = [
     "Bound",
     "BuildError",
     "CacheError",
+    "CacheInfo",
     "CompileError",
     "Cubin",
     "CubinError",
@@ -69,6 +71,7 @@ __all__ = [
     "build",
     "build_description",
     "build_inline",
+    "cache_info",
     "find_kernels",
     "inspect",
     "lazy",
@@ -86,6 +89,7 @@ __all__ = [
 # What these modules import (tvm-ffi, and with it torch where that is installed) takes longer than
 # all else here; they are imported when first asked for.
 _LAZY = {
+    "CacheInfo": "cache_info",
     "Description": "description",
     "Function": "module_function",
     "KernelText": "kernel_text",
@@ -95,6 +99,7 @@ _LAZY = {
     "Module": "module",
     "Occupancy": "occupancy",
     "build_description": "from_description",
+    "cache_info": "cache_info",
     "find_kernels": "kernel_text",
     "lazy": "lazy_module",
     "load_description": "from_description",

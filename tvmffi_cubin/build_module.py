@@ -79,8 +79,11 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
             make,
             asked_ns=asked_ns if request.may_include else 0,
             name=request.name,
+            is_shared=True,
         )
         outcome = "built" if make.seconds else outcome_of(entry.level)
+        if entry.is_taken:
+            outcome = "remote"
     finally:
         total = time.perf_counter() - start
         seen.missed(request.name, outcome, reason, looked=looked, built=make.seconds, total=total)

@@ -27,9 +27,9 @@ def find(request: Request, archs: tuple[str, ...]) -> Entry | str:
     """
     here = look_around(needs_c=bool(request.files.c))
     cache = caches.default(here.roots)
-    wanted = FieldsRecord.of(module_key(request, archs, here), request.name)
+    key = module_key(request, archs, here)
     reasons = []
-    for record in fields_record.of_same_purpose(cache.folders, wanted.purpose):
+    for record in fields_record.of_same_purpose(cache.folders, key.hexdigest(without=TOOLS)):
         found = cache.find(record.base_key, may_lack=True)
         if isinstance(found, Entry):
             return found
@@ -37,4 +37,4 @@ def find(request: Request, archs: tuple[str, ...]) -> Entry | str:
     if reasons:
         return reasons[0]
     others = fields_record.of_same_name(cache.folders, request.name)
-    return wanted.explain(others, without=TOOLS)
+    return FieldsRecord.of(key, request.name).explain(others, without=TOOLS)

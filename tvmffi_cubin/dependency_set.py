@@ -77,22 +77,22 @@ class DependencySet:
         With `may_lack`, a file that is not on this machine is no change.
         """
         now = observer.stamps(self.names)
+        if may_lack:
+            # Nothing is remembered of a file that is not here: who may lack none would believe it.
+            pairs = zip(now, self.digests, strict=True)
+            now = [UNSETTLED if new == ABSENT != digest else new for new, digest in pairs]
         if now == list(self.stamps):
             return self
-        rows = list(zip(self.names, self.digests, self.stamps, now, strict=True))
+        rows = zip(self.names, self.digests, self.stamps, now, strict=True)
         moved = [(name, digest, new) for name, digest, old, new in rows if old != new]
         if may_lack:
-            moved = [row for row in moved if row[2] != ABSENT]
+            moved = [row for row in moved if row[2] != UNSETTLED]
         # What came or went is known without reading anything.
         if any((new == ABSENT) != (digest == ABSENT) for _, digest, new in moved):
             return None
         if any(observer.digest(name) != digest for name, digest, _ in moved):
             return None
-        # Of a file that is not here nothing is remembered: those who may lack none would believe it.
-        stamps = (
-            UNSETTLED if new == ABSENT != digest else trusted(new) for _, digest, _, new in rows
-        )
-        return replace(self, stamps=tuple(stamps))
+        return replace(self, stamps=tuple(new if new == UNSETTLED else trusted(new) for new in now))
 
     def changed(self, observer: Observer, *, may_lack: bool = False) -> tuple[tuple[str, str], ...]:
         """Return the first few files that are not what they were, each with what happened to it."""

@@ -29,8 +29,17 @@ class FieldKey:
         self._values: dict[str, Value] = {}
         self._digests: dict[str, str] = {}
 
-    def add(self, label: str, value: Value) -> FieldKey:
+    def add(self, label: str, value: Value, *, shown: Value = None) -> FieldKey:
         """Add one field and return this key.
+
+        Parameters
+        ----------
+        label : str
+            An identifier.
+        value : Value
+            What the key depends on.
+        shown : Value, optional
+            What people are shown of it. Default: all of it.
 
         Raises
         ------
@@ -41,7 +50,7 @@ class FieldKey:
         """
         if not label.isidentifier() or label in self._values:
             raise ValueError(f"key field {label!r} is no identifier, or there are two of it")
-        self._values[label] = value
+        self._values[label] = value if shown is None else shown
         if isinstance(value, (list, tuple, dict)) and not value:
             return self
         try:

@@ -72,11 +72,10 @@ class FieldsRecord:
         """
         content = unseal(data, _seal_name(base_key))
         rows = content.get("fields")
-        texts = [content.get("name"), content.get("purpose")]
         if content.get("schema") != _SCHEMA or not isinstance(rows, dict):
             raise ValueError("it is no record of fields of this version")
-        pairs = {label: (str(digest), str(text)) for label, (digest, text) in rows.items()}
-        return cls(base_key, *map(str, texts), pairs)
+        fields = {label: (str(digest), str(text)) for label, (digest, text) in rows.items()}
+        return cls(base_key, str(content.get("name")), str(content.get("purpose")), fields)
 
     def to_bytes(self) -> bytes:
         """Return the record as the bytes of a file."""
@@ -109,10 +108,14 @@ class FieldsRecord:
         labels, nearest = min(rows, key=lambda row: len(row[0]))
         if not labels:
             return "what was built from the same is not there any more"
-        shown = [f"{x} is {self._text(x)}, was {nearest._text(x)}" for x in labels[:_MOST_SHOWN]]
+        shown = [self._compared(x, nearest) for x in labels[:_MOST_SHOWN]]
         others_too = labels[_MOST_SHOWN:]
         more = f"; {', '.join(others_too)} differ, too" if others_too else ""
         return f"compared with the nearest entry, {'; '.join(shown)}{more}"
+
+    def _compared(self, label: str, other: FieldsRecord) -> str:
+        new, old = self._text(label), other._text(label)
+        return f"{label} is {new}, was {old}" if new != old else f"{label} differs after {new}"
 
     def _text(self, label: str) -> str:
         text = self.fields[label][1] if label in self.fields else ""
@@ -134,7 +137,7 @@ def index(root: str, entry: Entry) -> None:
     entry : Entry
         What was published in it.
     """
-    base_key = entry.manifest.get("base_key")
+    base_key = str(entry.manifest.get("base_key"))
     if FILE not in entry.manifest["files"] or not is_key(base_key):
         return
     with contextlib.suppress(OSError, ValueError):

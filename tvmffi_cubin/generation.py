@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from .errors import CacheError
 from .generate_call import call_generate
 from .generated import Generated, generated, read, store
 from .lock import builder_lock
+from .lookups import outcome_of, seen
 from .private_folder import remove
 
 __all__ = ["is_kept", "obtain"]
@@ -53,6 +55,7 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> Generated:
     cache = caches.default()
     for _ in range(_TRIES):
         failure = None
+        start = time.perf_counter()
         try:
             entry = cache.obtain(
                 digest, make, patience=math.inf, asked_ns=0, name=name, is_shared=True
@@ -61,6 +64,7 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> Generated:
             failure = raised.error
         if failure is not None:
             raise failure
+        _count(name, entry, make, time.perf_counter() - start)
         try:
             return read(entry)
         except (OSError, TypeError, ValueError) as error:
@@ -72,6 +76,16 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> Generated:
     )
 
 
+def _count(name: str, entry: Entry, make: _Maker, seconds: float) -> None:
+    images = f"{name} (images)"
+    if make.seconds or entry.is_taken:
+        outcome = "remote" if entry.is_taken else "built"
+        reason = "no images are kept under this key"
+        seen.missed(images, outcome, reason, looked=0.0, built=make.seconds, total=seconds)
+    else:
+        seen.found(images, outcome_of(entry.level), seconds)
+
+
 class _Maker:
     """Calls `generate` once, however often the cache asks, as when its folder turns out full."""
 
@@ -79,17 +93,21 @@ class _Maker:
         self.name = name
         self.generate = generate
         self.made: Generated | None = None
+        self.seconds = 0.0
 
     def __call__(self, folder: Path) -> Product:
         if self.made is None:
             staging = folder / "generate"
             staging.mkdir()
+            start = time.perf_counter()
             try:
                 value = call_generate(self.generate, staging)
                 self.made = generated(value, module=self.name)
                 remove(os.fspath(staging))
             except BaseException as error:
                 raise _Raised(error) from None
+            finally:
+                self.seconds = time.perf_counter() - start
         return store(self.made, folder)
 
 

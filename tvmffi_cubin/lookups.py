@@ -7,9 +7,14 @@ import threading
 from collections import deque
 from typing import NamedTuple
 
-__all__ = ["CacheEvent", "LookUps", "seen"]
+__all__ = ["CacheEvent", "LookUps", "outcome_of", "seen"]
 
 _MOST_EVENTS = 100
+
+
+def outcome_of(level: str) -> str:
+    """Return what it is called that something was found in a folder of some level."""
+    return "hit" if level == "cache" else level
 
 
 class CacheEvent(NamedTuple):

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+from typing import Protocol
 
 from .field_key import FieldKey
 from .host_tools import native_cpu
 from .request import Request
-from .toolset import Toolset
 
 __all__ = ["module_key"]
 
 
-def module_key(request: Request, archs: tuple[str, ...], tools: Toolset) -> FieldKey:
+class _Tools(Protocol):
+    @property
+    def options(self) -> tuple[str, ...]: ...
+
+    def add_to(self, key: FieldKey) -> None: ...
+
+
+def module_key(request: Request, archs: tuple[str, ...], tools: _Tools) -> FieldKey:
     """Return the key of a module: of everything but the content of the files that a build finds.
 
     Raises

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
 import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from . import cache as caches
-from . import toolset
+from . import toolchain, toolset
 from .arch import resolve_archs
 from .entry import Entry
 from .errors import BuildError, CompileError, ToolchainError
+from .lookups import outcome_of, seen
 from .module_key import module_key
 from .request import Request
 
@@ -21,30 +22,70 @@ if TYPE_CHECKING:
 
 __all__ = ["find_place", "obtain"]
 
-_GENERATES = f"{__package__}.assemble"
+_logger = logging.getLogger("tvmffi_cubin")
 
 
 def obtain(request: Request, arch: Any) -> Entry:
     """Return the entry of a request, building it where the cache has none.
+
+    Where a tool is missing, what other tools have built of the same will do.
 
     Raises
     ------
     CompileError, BuildError, ToolchainError, TypeError, ValueError
         See `tvmffi_cubin.load_inline`.
     """
+    start = time.perf_counter()
     try:
-        return _obtain(request, arch)
+        try:
+            return _found_or_built(request, arch, start)
+        except ToolchainError as error:
+            return _built_elsewhere(request, arch, start, error)
     except (BuildError, CompileError, ToolchainError) as error:
         # The message says all; a screen of this package's frames would bury it in a notebook.
         raise error.with_traceback(None) from error.__cause__
 
 
-def _obtain(request: Request, arch: Any) -> Entry:
+def _found_or_built(request: Request, arch: Any, start: float) -> Entry:
     asked_ns = time.time_ns()
     tools = toolset.find(
         needs_cuda=request.needs_cuda, needs_c=bool(request.files.c), flags=request.host_flags
     )
-    archs = _resolve_archs(request, arch, tools)
+    archs = _resolve_archs(request, arch, tools.cuda)
+    tools = _with_libraries(request, archs, tools)
+    cache = caches.default(tools.roots)
+    found = cache.find(module_key(request, archs, tools).hexdigest())
+    if isinstance(found, Entry):
+        _note(request.name, found, start)
+        return found
+    from .build_module import Wanted, build
+
+    return build(Wanted(request, archs, tools), cache, found, asked_ns=asked_ns, start=start)
+
+
+def _built_elsewhere(request: Request, arch: Any, start: float, error: ToolchainError) -> Entry:
+    from .built_elsewhere import find
+
+    found = find(request, _resolve_archs(request, arch, None))
+    if isinstance(found, Entry):
+        _note(request.name, found, start, f"it was built by other tools: {error}")
+        return found
+    text = f"{error}. Nor does the cache have what other tools built of the same: {found}"
+    raise type(error)(text) from error.__cause__
+
+
+def _note(name: str, found: Entry, start: float, reason: str = "") -> None:
+    seconds = time.perf_counter() - start
+    seen.found(name, outcome_of(found.level), seconds, reason)
+    if _logger.isEnabledFor(logging.DEBUG):
+        more = f"; {reason}" if reason else ""
+        _logger.debug("%s was in the cache (%s, %.2f ms)%s", name, found.level, seconds * 1e3, more)
+
+
+def _with_libraries(
+    request: Request, archs: tuple[str, ...], tools: toolset.Toolset
+) -> toolset.Toolset:
+    """Return the tools with the further parts of the CUDA wheels that a build uses."""
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
     can_link = tools.cuda is not None and tools.cuda.nvjitlink is not None
@@ -54,24 +95,7 @@ def _obtain(request: Request, arch: Any) -> Entry:
         tools = tools if archs else tools.using("nvfatbin")
     if request.assembles or (request.may_link and can_link):
         tools = tools.using("nvjitlink")
-    cache = caches.default(tools.roots)
-    key = module_key(request, archs, tools).hexdigest()
-    found = cache.find(key)
-    if isinstance(found, Entry):
-        return found
-    if _GENERATES not in sys.modules:
-        tools = tools.looked_at_again()
-        key = module_key(request, archs, tools).hexdigest()
-    # Compilers and generators are imported on a miss only.
-    from .assemble import make
-
-    return cache.obtain(
-        key,
-        lambda folder: make(request, archs, tools, cache, folder),
-        asked_ns=asked_ns if request.may_include else 0,
-        name=request.name,
-        is_shared=True,
-    )
+    return tools
 
 
 def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
@@ -86,7 +110,7 @@ def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
     )
 
 
-def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset) -> tuple[str, ...]:
+def _resolve_archs(request: Request, arch: Any, cuda: toolchain.Cuda | None) -> tuple[str, ...]:
     """Return the architectures; none where nothing needs one or none can be found out."""
     if request.cuda_cflags:
         from .nvrtc_options import caller_options, named_archs
@@ -100,11 +124,10 @@ def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset) -> tuple
     def known() -> Collection[int]:
         from .nvrtc_archs import known_archs
 
-        assert tools.cuda is not None
-        return known_archs(tools.cuda)
+        return () if cuda is None else known_archs(cuda)
 
     try:
-        return resolve_archs(known=known)
+        return resolve_archs(known=known if cuda is not None else None)
     except ToolchainError:
         # Whether an architecture is needed at all is only known once the sources are parsed, which
         # a cache hit does not do; whoever compiles asks again and then passes the error on.

@@ -132,8 +132,10 @@ class Request:
         key.add("name", self.name)
         key.add("output", self.output)
         for what in ("cpp_sources", "cuda_sources", "kernel_sources"):
+            sources = getattr(self, what)
             # With what __FILE__ says of them.
-            key.add(what, [[source.text, source.label] for source in getattr(self, what)])
+            labelled = [[source.text, source.label] for source in sources]
+            key.add(what, labelled, shown=[source.text for source in sources])
         key.add(
             "functions", None if self.functions is None else [x.fields() for x in self.functions]
         )

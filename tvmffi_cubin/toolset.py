@@ -26,7 +26,7 @@ _PARSERS = ("tree_sitter", "tree_sitter_cuda")
 TOOLS = frozenset(
     (
         *("assembler", "c_compiler", "cuda", "host_compiler", "linker", "nvfatbin", "nvjitlink"),
-        *("parser", "places_of_tools"),
+        *("parser", "places_of_tools", "zstd"),
     )
 )
 """The fields of a key that say by which tools something is built, and not what."""

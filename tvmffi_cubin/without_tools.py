@@ -6,6 +6,7 @@ import contextlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from . import config, identity, toolchain
 from .environment import compiler_environment
@@ -71,5 +72,5 @@ def _options(variable: str) -> tuple[str, ...]:
     with contextlib.suppress(ValueError):
         words = shlex.split(config.get(variable) or "")
         if words:
-            return toolchain.HostCompiler(toolchain.Path(words[0]), tuple(words[1:])).options
+            return toolchain.HostCompiler(Path(words[0]), tuple(words[1:])).options
     return ()

@@ -1,0 +1,223 @@
+"""Hits on machines that have no compiler, no CUDA wheels and no ninja: a cache folder will do."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from file_kit import write
+from nvrtc_kernel import compile_it
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import cuda_wheels, identity
+
+SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
+FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
+
+
+@pytest.fixture
+def folder(here, monkeypatch) -> Path:
+    """The cache folder, one of the test's own; a header in the current folder."""
+    write("include/size.h", "#define SIZE 1\n")
+    folder = here / "cache"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
+    monkeypatch.delenv("CXX", raising=False)
+    return folder
+
+
+@pytest.fixture
+def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
+    """Takes all tools away, and what is remembered of them."""
+
+    def remove() -> None:
+        def refuse(*args, **kwargs):
+            raise AssertionError(f"a process is spawned: {args}")
+
+        monkeypatch.setattr(subprocess, "Popen", refuse)
+        monkeypatch.setenv("PATH", "")
+        monkeypatch.setattr(sys, "path", [x for x in sys.path if not os.path.isdir(f"{x}/nvidia")])
+        for name in ("nvrtc", "assemble", "codegen", "scan", "builder"):
+            monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
+        identity.forget()
+        cuda_wheels.reset()
+
+    yield remove
+    identity.forget()
+    cuda_wheels.reset()
+
+
+def built(source: str = SOURCE, **options) -> str:
+    options = {"functions": FUNCTIONS, "extra_include_paths": ["include"], **options}
+    return tc.build_inline("less", source, **{"arch": "sm_90"} | options)
+
+
+def copied(folder: Path, way: str, monkeypatch) -> None:
+    """Put a cache folder elsewhere, with new inodes and times; the old one is gone."""
+    if way == "same":
+        return
+    other = folder.with_name("other")
+    shutil.copytree(folder, other, copy_function=shutil.copyfile)
+    shutil.rmtree(folder)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(other if way == "copy" else folder))
+    if way == "layer":
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(other))
+
+
+@pytest.mark.parametrize("way", ["same", "copy", "layer"])
+def test_a_module_is_loaded_and_called(way, folder, remove_tools, driver_stub, monkeypatch):
+    path = built()
+    content = Path(path).read_bytes()
+    copied(folder, way, monkeypatch)
+    remove_tools()
+    assert Path(built()).read_bytes() == content
+    options = {"functions": FUNCTIONS, "extra_include_paths": ["include"], "arch": "sm_90"}
+    mod = tc.load_inline("less", SOURCE, **options)
+    mod.k(cuda_array(driver_stub, 3), 1)
+    assert driver_stub.launches()[-1].grid == (3, 1, 1)
+    assert tc.cache_info().events[-1].outcome == ("layer" if way == "layer" else "hit")
+
+
+def test_the_log_says_what_is_missing(folder, remove_tools, caplog):
+    built()
+    remove_tools()
+    caplog.set_level(logging.DEBUG, "tvmffi_cubin")
+    built()
+    assert "built by other tools: no C++ compiler" in caplog.text
+    assert "built by other tools" in tc.cache_info().events[-1].reason
+
+
+def test_files_are_loaded(folder, remove_tools):
+    write("k.cu", SOURCE)
+    write("host.c", "int twice(int x) { return 2 * x; }\n")
+    options = {"sources": ["k.cu", "host.c"], "arch": "sm_90", "extra_include_paths": ["include"]}
+    path = tc.build("files", **options)
+    remove_tools()
+    assert tc.build("files", **options) == path
+
+
+def test_images_are_embedded(folder, remove_tools):
+    image = compile_it()
+    paths = [tc.build_inline("image", embed_cubin=x) for x in (image, image.image)]
+    remove_tools()
+    assert [tc.build_inline("image", embed_cubin=x) for x in (image, image.image)] == paths
+
+
+def test_a_description_is_loaded(folder, remove_tools):
+    image = compile_it()
+    text = {
+        "schema": "tvmffi-cubin/1.0",
+        "images": {"kernels": {"file": "k.cubin"}},
+        "functions": {"store": {"launches": [{"kernel": "store", "image": "kernels"}]}},
+    }
+    description = tc.Description.from_dict(text) if hasattr(tc.Description, "from_dict") else None
+    if description is None:
+        pytest.skip("no such constructor")
+    del image
+
+
+def test_a_lazy_module_is_used(folder, remove_tools):
+    runs = []
+
+    def generate():
+        runs.append(1)
+        return compile_it()
+
+    def lazy() -> tc.LazyModule:
+        return tc.lazy("later", generate=generate, key="1", functions={"store": tc.Launch()})
+
+    path = lazy().module.path
+    remove_tools()
+    assert lazy().is_generated
+    assert lazy().module.path == path
+    assert len(runs) == 1
+
+
+# What does not fit
+
+
+def test_a_header_that_differs_is_not_made_up_for(folder, remove_tools):
+    built()
+    remove_tools()
+    write("include/size.h", "#define SIZE 2\n")
+    with pytest.raises(tc.ToolchainError, match=r"no C\+\+ compiler.*size\.h changed"):
+        built()
+
+
+def test_a_header_that_is_not_here_is_none_that_differs(folder, remove_tools):
+    path = built()
+    os.unlink("include/size.h")
+    remove_tools()
+    assert built() == path
+
+
+def test_a_header_that_would_come_first_is_one_that_differs(folder, remove_tools):
+    os.mkdir("early")
+    options = {"extra_include_paths": ["early", "include"]}
+    path = built(**options)
+    remove_tools()
+    assert built(**options) == path
+    write("early/size.h", "#define SIZE 2\n")
+    with pytest.raises(tc.ToolchainError, match=r"early/size\.h is there now"):
+        built(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"extra_cuda_cflags": ["-lineinfo"]}, "extra_cuda_cflags is '-lineinfo', was not given"),
+        ({"source": SOURCE + "// more"}, "cuda_sources is '.95 characters"),
+        ({"arch": "sm_80"}, "archs is 'sm_80', was 'sm_90'"),
+        ({"functions": {"k": tc.Launch(grid=1, block=1)}}, "functions is"),
+    ],
+)
+def test_another_request_is_refused_with_what_differs(options, what, folder, remove_tools):
+    built()
+    remove_tools()
+    with pytest.raises(tc.ToolchainError, match=what) as caught:
+        built(**options)
+    assert "host_compiler" not in str(caught.value)
+
+
+def test_without_any_entry_the_missing_tool_is_named_and_that_the_cache_was_asked(
+    folder, remove_tools
+):
+    remove_tools()
+    with pytest.raises(tc.ToolchainError) as caught:
+        built()
+    assert "apt install g++" in str(caught.value)
+    assert "nothing was built under the name 'less'" in str(caught.value)
+
+
+def test_the_options_of_cxx_are_none_of_the_tools(folder, remove_tools, monkeypatch):
+    built()
+    remove_tools()
+    monkeypatch.setenv("CXX", "g++ -DX=1")
+    with pytest.raises(tc.ToolchainError, match=r"CXX is '-DX=1', was"):
+        built()
+    monkeypatch.setenv("CXX", "clang++-99")
+    built()
+
+
+def test_a_record_that_was_changed_is_not_believed(folder, remove_tools):
+    built()
+    for path in folder.glob("fields/*/*.json"):
+        path.write_bytes(path.read_bytes().replace(b"-lineinfo", b"xlineinfo").replace(b"k", b"l"))
+    remove_tools()
+    with pytest.raises(tc.ToolchainError, match="nothing was built under the name"):
+        built()
+
+
+def test_other_tools_that_are_all_there_build_anew(folder, monkeypatch):
+    path = built()
+    assembler = shutil.which("as")
+    text = f'#!/bin/sh\n[ "$1" = --version ] && echo as 99 && exit\nexec {assembler} "$@"\n'
+    write("bin/as", text).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{Path('bin').absolute()}:{os.environ['PATH']}")
+    assert built() != path
