@@ -17,7 +17,7 @@ ARGUMENTS = (
 ARGUMENTS += " launch_meta link_options options over pch preprocessor_flags request source"
 ARGUMENTS += " source_files"
 TOOLS = "arch config cuda_wheels driver environment errors generators host_tools identity"
-TOOLS += " toolchain toolset"
+TOOLS += " toolchain toolset without_tools"
 COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
 COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix nvrtc_unit parallel"
 COMPILERS += (
@@ -30,7 +30,7 @@ READERS += " image_fit image_kind incbin include_scan lz4 ptx sources"
 CACHE = (
     "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback field_key"
 )
-CACHE += " claim folder key lock module_key observer private_folder workplace"
+CACHE += " claim fields_record folder key lock lookups module_key observer private_folder workplace"
 CACHE += " damage finding level places publishing removal sealed shelf stamp uses verification"
 CACHE += " age_text archive capacity cache_stats cache_verify eviction inventory layer_export"
 CACHE += " listing tally tidying trim"
@@ -38,7 +38,7 @@ CACHE += " breaker daemon_threads deadline remote remote_files remote_store shar
 LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
 LOADED += " delivery executable generate_call generated generation image_file image_maker lazy_key"
-LOADED += " lazy_module once"
+LOADED += " lazy_module once build_module built_elsewhere cache_info"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )

@@ -1,0 +1,160 @@
+"""What `cache_info` and the log say of look-ups."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+
+import pytest
+from file_kit import write
+from nvrtc_kernel import compile_it
+from processes import in_fork
+
+import tvmffi_cubin as tc
+from tvmffi_cubin.lookups import seen
+
+
+@pytest.fixture
+def info(here, monkeypatch, caplog):
+    """A cache of the test's own, counted from now on; returns `cache_info`."""
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(here / "cache"))
+    caplog.set_level(logging.DEBUG, "tvmffi_cubin")
+    write("f.c", "#include <x.h>\nint f(void) { return X; }\n")
+    write("inc/x.h", "#define X 1\n")
+    seen.clear()
+    yield tc.cache_info
+    seen.clear()
+
+
+def built(name: str = "seen", **options) -> str:
+    return tc.build(name, **{"sources": "f.c", "extra_include_paths": ["inc"]} | options)
+
+
+def test_hits_misses_and_builds_are_counted(info, here):
+    assert info() == tc.CacheInfo(
+        folder=str(here / "cache"),
+        layers=(),
+        remote=None,
+        mode="on",
+        hits=0,
+        misses=0,
+        builds=0,
+        remote_hits=0,
+        looking_up=0.0,
+        building=0.0,
+        waiting=0.0,
+        events=(),
+    )
+    for _ in range(3):
+        built()
+    found = info()
+    assert (found.hits, found.misses, found.builds, found.remote_hits) == (2, 1, 1, 0)
+    assert [(x.name, x.outcome) for x in found.events] == [
+        *(("seen", "built"), ("seen", "hit"), ("seen", "hit")),
+    ]
+    assert found.building > 0
+    assert found.looking_up > 0
+    assert found.waiting >= 0
+    assert "2 hits, 1 misses: 1 built" in str(found)
+    assert "seen: built" in str(found)
+
+
+def test_the_first_miss_is_explained(info, caplog):
+    built()
+    reason = info().events[-1].reason
+    assert reason == (
+        "nothing was built with these inputs: nothing was built under the name 'seen'"
+    )
+    assert f"seen is not in the cache: {reason}" in caplog.text
+
+
+def test_a_miss_says_which_field_differs_from_the_nearest_entry(info, caplog):
+    built()
+    built(extra_cflags=["-O1"])
+    built(extra_cflags=["-O3"])
+    assert info().events[-1].reason == (
+        "nothing was built with these inputs: compared with the nearest entry, extra_cflags is "
+        "'-O3', was '-O1'"
+    )
+    assert "extra_cflags is '-O3', was '-O1'" in caplog.text
+
+
+def test_a_miss_says_which_header_changed(info):
+    built()
+    write("inc/x.h", "#define X 2\n")
+    built()
+    assert info().events[-1].reason == f"{os.path.abspath('inc/x.h')} changed"
+
+
+def test_a_miss_says_what_is_wrong_with_an_entry(info, caplog):
+    path = built()
+    os.truncate(path, 100)
+    built()
+    assert "its entry is damaged" in info().events[-1].reason
+    assert info().events[-1].outcome == "built"
+
+
+def test_a_build_that_fails_is_an_event(info):
+    write("f.c", "int f(void) { return y; }\n")
+    with pytest.raises(tc.BuildError):
+        built()
+    event = info().events[-1]
+    assert (event.outcome, info().misses, info().builds) == ("failed", 1, 0)
+
+
+def test_hits_of_layers_and_of_the_process_s_own_folder_are_told(info, here, monkeypatch):
+    built()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(here / "cache"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(here / "other"))
+    built()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    built("more")
+    built("more")
+    assert [x.outcome for x in info().events] == ["built", "layer", "built", "private"]
+    assert (info().layers, info().mode, info().hits) == ((str(here / "cache"),), "read", 2)
+
+
+def test_images_of_lazy_modules_are_counted(info):
+    for _ in range(2):
+        tc.lazy("late", generate=compile_it, key="1").prepare()
+    assert [(x.name, x.outcome) for x in info().events] == [
+        *(("late (images)", "built"), ("late", "built")),
+        *(("late (images)", "hit"), ("late", "hit")),
+    ]
+
+
+def test_the_log_of_a_hit_is_for_those_who_look_for_it(info, caplog):
+    built()
+    caplog.clear()
+    built()
+    (record,) = [x for x in caplog.records if "was in the cache" in x.message]
+    assert record.levelno == logging.DEBUG
+    assert record.message.startswith("seen was in the cache (cache, ")
+
+
+def test_the_last_hundred_are_kept(info):
+    for _ in range(150):
+        built()
+    assert (len(info().events), info().hits) == (100, 149)
+
+
+def test_threads_lose_no_count(info):
+    built()
+    threads = [threading.Thread(target=built) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert info().hits == 8
+
+
+def test_a_forked_child_counts_its_own(info):
+    built()
+
+    def work():
+        built()
+        return info().hits, info().misses
+
+    assert in_fork(work) == (1, 0)
+    assert info().hits == 0
