@@ -44,6 +44,7 @@ def test_a_hit_spawns_no_process(monkeypatch):
 
 
 def test_a_hit_in_a_new_process_imports_no_compiler_and_spawns_no_process():
+    identity.forget()  # what is known of tools by another test's cache folder
     path = built()
     code = """
 import os, subprocess, sys

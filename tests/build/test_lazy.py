@@ -392,7 +392,10 @@ def workers(tmp_path, cache, image):
 
 
 def lines(process: subprocess.Popen) -> list[str]:
-    return process.communicate(timeout=60)[0].split("\n")[:-1]
+    # Not communicate: what a readline before took more than its line would be lost.
+    found = process.stdout.read().split("\n")[:-1]
+    process.wait(timeout=60)
+    return found
 
 
 def test_of_several_processes_one_generates_and_the_others_wait(workers):
