@@ -209,7 +209,7 @@ def _is_sound(manifest: dict[str, Any]) -> bool:
     if not all(isinstance(name, str) and name in files for name in (manifest.get("so"), *used)):
         return False
     return not any(
-        name.startswith("/") or ".." in name.split("/") or not _is_row(row)
+        name.startswith("/") or ".." in name.split("/") or "\0" in name or not _is_row(row)
         for name, row in files.items()
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import cache as caches
+from .atomic import temporary_name
 from .cache import Cache
 from .entry import Entry, Product
 from .errors import CacheError
@@ -20,7 +22,7 @@ from .lock import builder_lock
 from .lookups import outcome_of, seen
 from .private_folder import remove
 
-__all__ = ["is_kept", "obtain"]
+__all__ = ["discard", "is_kept", "obtain"]
 
 _logger = logging.getLogger("tvmffi_cubin")
 _TRIES = 3
@@ -38,11 +40,16 @@ def is_kept(digest: str) -> bool:
     return isinstance(caches.default().find(digest), Entry)
 
 
-def obtain(digest: str, name: str, generate: Callable[..., Any]) -> Generated:
+def obtain(digest: str, name: str, generate: Callable[..., Any]) -> tuple[Generated, bool]:
     """Return what was made for a key; where nothing was, call `generate` and keep what it makes.
 
     Of several processes one calls it, however long that takes, and the others wait; where that one
     is killed, the next calls it.
+
+    Returns
+    -------
+    tuple
+        What was made, and whether `generate` made it now.
 
     Raises
     ------
@@ -66,10 +73,10 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> Generated:
             raise failure
         _count(name, entry, make, time.perf_counter() - start)
         try:
-            return read(entry)
+            return read(entry), make.made is not None
         except (OSError, TypeError, ValueError) as error:
             _logger.warning("what was kept for %s is damaged, it is made anew: %s", name, error)
-        _discard(cache, digest)
+        _discard_damaged(cache, digest)
     raise CacheError(
         f"what is kept for {name} in {cache.root} is damaged again and again: check its file "
         "system, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
@@ -111,7 +118,16 @@ class _Maker:
         return store(self.made, folder)
 
 
-def _discard(cache: Cache, digest: str) -> None:
+def discard(digest: str) -> None:
+    """Forget what was made for a key, of which it turns out that nothing can be made."""
+    cache = caches.default()
+    with builder_lock(cache.lock_file(digest), patience=math.inf):
+        entry = cache.find(digest)
+        if isinstance(entry, Entry):
+            _remove(cache, entry)
+
+
+def _discard_damaged(cache: Cache, digest: str) -> None:
     """Remove what is damaged, unless another process has done so and made it anew."""
     with builder_lock(cache.lock_file(digest), patience=math.inf):
         entry = cache.find(digest)
@@ -120,4 +136,14 @@ def _discard(cache: Cache, digest: str) -> None:
         try:
             read(entry)
         except (OSError, TypeError, ValueError):
-            remove(str(entry.path))
+            _remove(cache, entry)
+
+
+def _remove(cache: Cache, entry: Entry) -> None:
+    if entry.level == "layer" or (entry.level == "cache" and cache.mode != "on"):
+        return
+    # Renamed away first: nobody may see a folder that is half gone.
+    grave = os.path.join(entry.path.parents[2], "tmp", temporary_name())
+    with contextlib.suppress(OSError):
+        os.rename(entry.path, grave)
+        remove(grave)

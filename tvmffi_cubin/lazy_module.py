@@ -137,13 +137,26 @@ class LazyModule:
             return None
         return [functions] if isinstance(functions, str) else list(functions)
 
-    def _loaded(self, made: Generated) -> Module:
+    def _loaded(self, made: Generated, *, is_new: bool) -> Module:
         own = made.functions if made.description is None else made.description
         if own is not None and "functions" in self._options:
             raise ValueError(
                 f"lazy({self._name!r}): generate returned functions with their images, and "
                 "functions is given, too: leave that out, or have it return the images alone"
             )
+        try:
+            return self._build(made)
+        except (TypeError, ValueError):
+            # What generate has just returned does not fit together. Kept, it would be wrong for
+            # ever, also after generate is mended; of what was kept before, the caller's options
+            # are to blame.
+            if is_new and own is not None:
+                from .generation import discard
+
+                discard(self._digest)
+            raise
+
+    def _build(self, made: Generated) -> Module:
         options: dict[str, Any] = {**self._options, "embed_cubin": made.images}
         if made.description is not None:
             from .from_description import load_description
@@ -166,7 +179,8 @@ class LazyModule:
             if self._module is None:
                 from .generation import obtain
 
-                self._module = self._loaded(obtain(self._digest, self._name, self._generate))
+                made, is_new = obtain(self._digest, self._name, self._generate)
+                self._module = self._loaded(made, is_new=is_new)
         return self._module
 
 

@@ -87,7 +87,8 @@ class Observer:
                     else:
                         info = ask(name)
                     stamp = stamp_of(info)
-                except OSError:
+                except (OSError, ValueError):
+                    # The latter where a record from elsewhere has a null byte in a name.
                     stamp = ABSENT
                 known[name] = stamp
             made.append(stamp)
@@ -112,7 +113,7 @@ class Observer:
             return identity.remember(path, lambda: file_digest(path), what="digest")
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT
-        except OSError:
+        except (OSError, ValueError):
             return _NOT_A_FILE
 
     def _descriptor(self, token: str) -> int:

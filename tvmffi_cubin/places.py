@@ -115,6 +115,8 @@ def _is_layer(folder: str) -> bool:
         return _pass_over(folder, "it is no Unicode text, and tvm-ffi loads from no other path")
     if not stat.S_ISDIR(info.st_mode):
         return _pass_over(folder, "it is no folder")
+    if not os.access(folder, os.X_OK):
+        return _pass_over(folder, f"user {os.geteuid()} may not read it")
     if not info.st_mode & _OTHERS or (is_shared() and not info.st_mode & stat.S_IWOTH):
         return True
     if os.statvfs(folder).f_flag & os.ST_RDONLY:

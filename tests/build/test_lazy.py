@@ -286,6 +286,29 @@ def test_a_compiler_may_leave_a_description_with_its_image(cache, driver_stub, i
         made(generate, key="other", functions=None).prepare()
 
 
+def test_functions_that_do_not_fit_their_image_are_not_kept(cache, driver_stub, image):
+    def launch(kernel: str) -> dict[str, Launch]:
+        return {"fill": Launch(kernel=kernel, grid=1, block=32, params="float* x", image=image)}
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="nothing"):
+            made(Compiler(launch("nothing")), functions=None).prepare()
+    mended = Compiler(launch("store"))
+    for compiler in (mended, Nothing()):
+        made(compiler, functions=None).fill(cuda_array(driver_stub, 32))
+    assert mended.runs == 1
+
+
+def test_what_was_kept_stays_where_only_an_option_is_wrong(cache, image):
+    compiler = Compiler({"k": Launch(kernel="store", grid=1, block=32, image=image)})
+    compiler.image["k"] = replace(compiler.image["k"], params="float* x")
+    made(compiler, functions=None).prepare()
+    for option in ({"functions": FUNCTIONS}, {"functions": None, "arch": "sm_0"}):
+        with pytest.raises(ValueError, match=r"functions is given|sm_0"):
+            made(Nothing(), **option).prepare()
+    made(Nothing(), functions=None).prepare()
+
+
 def test_a_module_that_needs_itself_is_an_error_and_no_deadlock(cache, image):
     mods: dict[str, LazyModule] = {}
     entered = {"a": threading.Event(), "b": threading.Event()}

@@ -12,6 +12,7 @@ from cache_builder import BASE, Builder, deps_file, look_up, record, recorded
 
 from tvmffi_cubin.cache import Cache, Miss
 from tvmffi_cubin.dependency_set import DependencySet, read_sets
+from tvmffi_cubin.sealed import read_sealed, write_sealed
 
 OTHER = "cd" * 32
 
@@ -247,3 +248,43 @@ def test_a_record_that_leads_to_no_key_is_a_miss(cache, entry):
     data["sets"][0]["entry"] = entry
     record(cache, data)
     assert look_up(cache) is None
+
+
+@pytest.mark.parametrize("name", ["/a\0b", "$CUDA/x\0", "$NONE/x", "relative", "/dev/stdin"])
+@pytest.mark.parametrize("digest", ["-", "00"])
+def test_a_record_of_files_that_cannot_be_is_no_crash(cache, tmp_path, name, digest):
+    cache.obtain(BASE, Builder())
+    data = recorded(cache)
+    data["sets"][0] |= {"names": [name], "digests": [digest], "stamps": ["?"]}
+    record(cache, data)
+    cache.find(BASE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {}},
+        {"files": {"vec.so": 3}},
+        {"files": {"vec.so": [1, 2]}},
+        {"files": {"vec.so": [2, "x"], "../../x": [1, "y"]}},
+        {"files": {"vec.so": [2, "x"], "/etc/passwd": [1, "y"]}},
+        {"files": {"vec.so": [2, "x"], "x\0": [1, "y"]}},
+        {"files": []},
+        {"so": None},
+        {"so": "../vec.so"},
+        {"so": ["vec.so"]},
+        {"used": ["none"]},
+        {"used": None},
+        {"facts": []},
+        {"schema": 99},
+        {"schema": None},
+    ],
+    ids=str,
+)
+def test_a_manifest_that_is_sealed_and_wrong_is_damage(cache, change):
+    made = cache.obtain(BASE, Builder())
+    path, name = str(made.path / "manifest.json"), f"entries/{made.key}"
+    write_sealed(path, name, read_sealed(path, name) | change)
+    assert cache.find(BASE).reason.startswith("its entry is damaged: ")
+    assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
+    assert look_up(cache)

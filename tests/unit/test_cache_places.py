@@ -201,6 +201,25 @@ def test_a_layer_that_is_none_is_passed_over_with_one_warning(
     assert repr(wrong)[1:-1] in repr(record.getMessage())
 
 
+@needs_root
+def test_a_layer_that_cannot_be_read_is_passed_over_with_one_warning(
+    layer, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
+    let_others_reach(tmp_path)
+    layer.chmod(0o700)
+
+    def work():
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        return [type(default().find(BASE)) for _ in range(2)], caplog.messages
+
+    found, said = in_fork(work)
+    assert found == [Miss, Miss]
+    assert len(said) == 1
+    assert f"layer {layer} " in said[0]
+
+
 def test_with_a_layer_no_other_folder_is_needed(layer, monkeypatch, caplog):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/dev/null/none")
