@@ -57,8 +57,10 @@ def missing_gpu() -> str | None:
 def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test sees or fills the user's cache, nor another driver than it asks for."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("TVMFFI_CUBIN_ARCH", "TVMFFI_CUBIN_CACHE_PATH", "TVMFFI_CUBIN_DRIVER"):
+        for name in ("TVMFFI_CUBIN_ARCH", "TVMFFI_CUBIN_DRIVER"):
             patch.delenv(name, raising=False)
+        for name in [name for name in os.environ if name.startswith("TVMFFI_CUBIN_CACHE")]:
+            patch.delenv(name)
         patch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield
 

@@ -370,3 +370,27 @@ def test_doctor_names_a_cache_folder_that_cannot_be_written(monkeypatch, tmp_pat
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "file" / "cache"))
     assert main(["doctor"]) == 1
     assert "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be" in capsys.readouterr().out
+
+
+def test_doctor_names_a_cache_folder_that_others_may_write(monkeypatch, tmp_path: Path, capsys):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o777)
+    assert main(["doctor"]) == 1
+    assert f"chmod go-w {tmp_path}" in capsys.readouterr().out
+
+
+def test_doctor_says_what_the_cache_is_used_for(monkeypatch, tmp_path: Path, capsys):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(tmp_path))
+    assert main(["doctor"]) == 0
+    output = capsys.readouterr().out
+    assert f"after layer {tmp_path}" in output
+    assert "TVMFFI_CUBIN_CACHE=read: what is built is not kept" in output
+
+
+def test_doctor_shows_no_secret(monkeypatch, capsys):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE_KEY", "hush hush hush hush")
+    main(["doctor"])
+    output = capsys.readouterr().out
+    assert "TVMFFI_CUBIN_CACHE_REMOTE_KEY=(not shown)" in output
+    assert "hush" not in output

@@ -14,12 +14,15 @@ from typing import Any
 from .. import __version__, builder, capacity, config, driver, host_tools, pch, toolchain
 from ..arch import check_archs, number_of, split
 from ..errors import CubinError
-from ..folder import cache_folder
+from ..executable import is_noexec
+from ..places import places
 from ..toolchain import Cuda
 
 __all__ = ["add_to"]
 
 _OLDEST_DRIVER = 12000
+
+_SECRETS = ("TVMFFI_CUBIN_CACHE_REMOTE_KEY",)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ def _findings() -> Iterator[Finding]:
     yield from _checked("cache", _cache)
     for name in config.VARIABLES:
         if os.environ.get(name):
-            yield Finding("environment", f"{name}={os.environ[name]}", "set")
+            value = "(not shown)" if name in _SECRETS else os.environ[name]
+            yield Finding("environment", f"{name}={value}", "set")
             yield from _wrong_value(name, os.environ[name])
 
 
@@ -202,7 +206,11 @@ def _device(ordinal: int, cuda: Cuda | None) -> str:
 
 
 def _cache() -> str:
-    folder = cache_folder()
+    named = places()
+    folder = named.root
+    layers = "".join(f", after layer {layer}" for layer in named.layers)
+    if named.mode != "on":
+        return f"{folder}{layers}, TVMFFI_CUBIN_CACHE={named.mode}: what is built is not kept"
     existing = folder
     while not os.path.lexists(existing):
         existing = os.path.dirname(existing)
@@ -211,4 +219,5 @@ def _cache() -> str:
             f"{folder} cannot be written, so every process builds anew; "
             "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be"
         )
-    return folder
+    mounted = ", mounted noexec: copies are loaded from elsewhere" if is_noexec(existing) else ""
+    return f"{folder}{layers}{mounted}"
