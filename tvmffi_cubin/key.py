@@ -16,6 +16,8 @@ SCHEMA = 1
 Value = Union[None, bool, int, float, str, bytes, "Sequence[Value]", "Mapping[str, Value]"]
 
 _CHUNK = 1 << 20
+# Up to so many bytes it is faster to copy the parts into one than to hash each.
+_LITTLE = 1 << 16
 
 
 class Key:
@@ -74,6 +76,8 @@ def digest_of(value: Value) -> str:
     """
     parts: list[bytes | memoryview] = []
     _encode(value, parts)
+    if sum(map(len, parts)) < _LITTLE:
+        return hashlib.sha256(b"".join(parts)).hexdigest()
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)

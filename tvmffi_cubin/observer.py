@@ -76,6 +76,7 @@ class Observer:
     def stamps(self, names: Iterable[str]) -> list[str]:
         """Return each file's size, times and inode as one text: unchanged text, unchanged file."""
         known, ask, made = self._stamps, os.stat, []
+        folders = self._descriptors
         for name in names:
             stamp = known.get(name)
             if stamp is None:
@@ -83,7 +84,8 @@ class Observer:
                     if name[0] == "$":
                         token, _, rest = name.partition("/")
                         # From an open folder the kernel walks a shorter path: a third less time.
-                        info = ask(rest, dir_fd=self._descriptor(token))
+                        folder = folders.get(token, -1)
+                        info = ask(rest, dir_fd=folder if folder >= 0 else self._descriptor(token))
                     else:
                         info = ask(name)
                     stamp = stamp_of(info)

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -193,8 +194,7 @@ def tvm_ffi_paths() -> TvmFfiPaths:
     package = package_dir("tvm_ffi")
     if package is None:
         raise ToolchainError("tvm-ffi is missing; run: pip install apache-tvm-ffi")
-    library_dir = package / "lib"
-    paths = TvmFfiPaths(package / "include", library_dir, library_dir / "libtvm_ffi.so")
+    paths = _tvm_ffi_in(package)
     if os.path.isfile(paths.library) and os.path.isdir(f"{paths.include}/tvm"):
         return paths
     # An editable checkout of tvm-ffi keeps both elsewhere, and knows where.
@@ -210,12 +210,18 @@ def tvm_ffi_paths() -> TvmFfiPaths:
         ) from error
 
 
+@lru_cache(maxsize=8)
+def _tvm_ffi_in(package: Path) -> TvmFfiPaths:
+    library_dir = package / "lib"
+    return TvmFfiPaths(package / "include", library_dir, library_dir / "libtvm_ffi.so")
+
+
 def include_dir() -> Path:
     """Return the folder of this package's C++ headers, in a wheel or in a checkout."""
     package = os.path.dirname(os.path.abspath(__file__))
     for folder in (f"{package}/include", f"{os.path.dirname(package)}/include"):
         if os.path.isdir(f"{folder}/tvmffi_cubin"):
-            return Path(folder)
+            return _path(folder)
     raise ToolchainError(
         f"tvmffi_cubin's C++ headers are missing beside and inside {package}; "
         "run: pip install --force-reinstall tvmffi-cubin"
@@ -240,7 +246,12 @@ def package_dir(name: str) -> Path | None:
     except ValueError:
         spec = None
     locations = spec.submodule_search_locations if spec is not None else None
-    return Path(next(iter(locations))) if locations else None
+    return _path(next(iter(locations))) if locations else None
+
+
+# Every cache hit asks for the same few, and to make one takes as long as three questions to the
+# file system.
+_path = lru_cache(maxsize=64)(Path)
 
 
 def on_path(name: str) -> Path | None:
@@ -251,9 +262,10 @@ def on_path(name: str) -> Path | None:
     if not name:
         return None
     # Nor os.get_exec_path, which imports warnings.
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    paths = (os.path.join(folder, name) for folder in folders if folder)
-    return next((Path(path) for path in paths if _is_program(path)), None)
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        if folder and _is_program(path := f"{folder}/{name}"):
+            return _path(path)
+    return None
 
 
 def _is_program(path: str | Path) -> bool:

@@ -218,10 +218,17 @@ def _identify_c(question: Question) -> HostTools:
 
 
 @lru_cache(maxsize=8)
-def _parser_files(_paths: tuple[str, ...]) -> tuple[str, ...]:
+def _parser_files(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return a file of each package that reads sources, by which a change of it is seen."""
-    folders = map(toolchain.package_dir, _PARSERS)
-    return tuple(f"{folder}/__init__.py" for folder in folders if folder is not None)
+    found = []
+    for package in _PARSERS:
+        # Python's own search looks into the folders of all packages first.
+        places = (f"{path}/{package}/__init__.py" for path in paths if path)
+        file = next((x for x in places if os.access(x, os.F_OK)), None)
+        if file is None and (folder := toolchain.package_dir(package)) is not None:
+            file = f"{folder}/__init__.py"
+        found.append(file)
+    return tuple(filter(None, found))
 
 
 def _parser_version(package: str) -> str:
