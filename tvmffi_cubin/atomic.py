@@ -30,7 +30,7 @@ def fsync_path(path: str) -> None:
 
 
 def write_atomically(
-    path: str, data: bytes, *, durable: bool = False, mode: int | None = None
+    path: str, data: bytes, *, durable: bool = False, mode: int = 0o666, is_exact: bool = False
 ) -> None:
     """Replace a file's content in one step; readers see the old bytes or the new ones.
 
@@ -42,8 +42,10 @@ def write_atomically(
         The new content.
     durable : bool
         Also survive a crash of the machine. Without it a crash may leave an empty file.
-    mode : int, optional
-        Who may do what with it. Default: what the umask leaves.
+    mode : int
+        Who may do what with it, less what the umask takes.
+    is_exact : bool
+        The umask takes nothing.
 
     Raises
     ------
@@ -52,9 +54,10 @@ def write_atomically(
     """
     temporary = os.path.join(os.path.dirname(path), f".{temporary_name()}.tmp")
     try:
-        with open(temporary, "xb") as file:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with open(descriptor, "wb") as file:
             file.write(data)
-            if mode is not None:
+            if is_exact:
                 os.fchmod(file.fileno(), mode)
             if durable:
                 file.flush()

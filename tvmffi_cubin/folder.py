@@ -12,6 +12,9 @@ from .errors import BuildError, CacheError
 
 __all__ = [
     "HEADERS",
+    "OTHERS",
+    "OWN_FILE",
+    "OWN_FOLDER",
     "SHARED_FILE",
     "cache_folder",
     "check_room",
@@ -29,7 +32,13 @@ HEADERS = "headers"
 SHARED_FILE = 0o660
 """The mode of files where a group shares the cache folder."""
 
-_SHARED_FOLDER = 0o2770
+OWN_FILE = 0o644
+"""The mode of files elsewhere, less what the umask takes: nobody else writes them."""
+
+_SHARED_FOLDER, OWN_FOLDER = 0o2770, 0o755
+
+# Whoever may write what is loaded can run code as who loads it.
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 _UNWRITABLE = frozenset(
     {
@@ -146,7 +155,7 @@ def make_folder(path: str, root: str) -> None:
 def _make(path: str, root: str) -> None:
     is_inside = path.startswith(f"{root}/")
     try:
-        os.mkdir(path, 0o777 if is_inside else 0o700)
+        os.mkdir(path, OWN_FOLDER if is_inside else 0o700)
     except FileExistsError:
         if not os.path.isdir(path):
             raise
@@ -162,15 +171,19 @@ def _make(path: str, root: str) -> None:
 def share(file: str | int) -> None:
     """Let the group read and write a file or folder in the cache folder, where it shares that.
 
+    Elsewhere nobody else may write it, whatever the umask: the folder may be opened to readers.
+
     Parameters
     ----------
     file : str or int
         Its path, or a descriptor of it.
     """
-    if is_shared():
-        with contextlib.suppress(OSError):
-            is_folder = stat.S_ISDIR(os.stat(file).st_mode)
-            os.chmod(file, _SHARED_FOLDER if is_folder else SHARED_FILE)
+    with contextlib.suppress(OSError):
+        mode = os.stat(file).st_mode
+        if is_shared():
+            os.chmod(file, _SHARED_FOLDER if stat.S_ISDIR(mode) else SHARED_FILE)
+        elif mode & OTHERS:
+            os.chmod(file, stat.S_IMODE(mode) & ~OTHERS)
 
 
 def is_unwritable(error: OSError) -> bool:

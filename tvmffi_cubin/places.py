@@ -10,14 +10,11 @@ from dataclasses import dataclass
 
 from . import config
 from .errors import CacheError
-from .folder import cache_folder, is_shared
+from .folder import OTHERS, cache_folder, is_shared
 
 __all__ = ["MODES", "Places", "places", "split_path"]
 
 MODES = ("on", "read", "off")
-
-# Whoever may write what is loaded can run code as who loads it.
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 _logger = logging.getLogger("tvmffi_cubin")
 _told: set[str] = set()
@@ -92,7 +89,7 @@ def _check_own(root: str) -> None:
     except OSError:
         return  # it is made, or something stands in for it
     is_ours = info.st_uid in (os.geteuid(), 0)
-    if (is_ours and not info.st_mode & _OTHERS) or not stat.S_ISDIR(info.st_mode):
+    if (is_ours and not info.st_mode & OTHERS) or not stat.S_ISDIR(info.st_mode):
         return
     if is_shared() and not info.st_mode & stat.S_IWOTH:
         return
@@ -117,7 +114,7 @@ def _is_layer(folder: str) -> bool:
         return _pass_over(folder, "it is no folder")
     if not os.access(folder, os.X_OK):
         return _pass_over(folder, f"user {os.geteuid()} may not read it")
-    if not info.st_mode & _OTHERS or (is_shared() and not info.st_mode & stat.S_IWOTH):
+    if not info.st_mode & OTHERS or (is_shared() and not info.st_mode & stat.S_IWOTH):
         return True
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         return True
@@ -145,4 +142,4 @@ def _who(info: os.stat_result) -> str:
 
 def _remedy(root: str, info: os.stat_result, *, is_ours: bool) -> str:
     words = [] if is_ours else [f"chown {os.geteuid()} {root}"]
-    return " and ".join([*words, *([f"chmod go-w {root}"] if info.st_mode & _OTHERS else [])])
+    return " and ".join([*words, *([f"chmod go-w {root}"] if info.st_mode & OTHERS else [])])

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .atomic import write_atomically
-from .folder import SHARED_FILE, is_shared
+from .folder import OWN_FILE, SHARED_FILE, is_shared
 
 __all__ = ["read_regular", "read_sealed", "seal", "unseal", "write_sealed"]
 
@@ -81,8 +81,9 @@ def write_sealed(
     path: str, name: str, content: Mapping[str, Any], *, durable: bool = False
 ) -> None:
     """Replace a file by a sealed one, in one step; see `atomic.write_atomically`."""
-    mode = SHARED_FILE if is_shared() else None
-    write_atomically(path, seal(content, name), durable=durable, mode=mode)
+    shared = is_shared()
+    mode = SHARED_FILE if shared else OWN_FILE
+    write_atomically(path, seal(content, name), durable=durable, mode=mode, is_exact=shared)
 
 
 def read_regular(path: str) -> bytes:

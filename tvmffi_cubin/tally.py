@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 
 from .atomic import write_atomically
-from .folder import SHARED_FILE, is_shared, share
+from .folder import OWN_FILE, SHARED_FILE, is_shared, share
 
 __all__ = ["Tally"]
 
@@ -59,9 +59,12 @@ class Tally:
     @staticmethod
     def write(root: str, size: int) -> None:
         """Begin anew, with what the folder was found to hold."""
-        mode = SHARED_FILE if is_shared() else None
+        shared = is_shared()
+        mode = SHARED_FILE if shared else OWN_FILE
         with contextlib.suppress(OSError):
-            write_atomically(os.path.join(root, _FILE), f"{_HEAD}{size}\n".encode(), mode=mode)
+            write_atomically(
+                os.path.join(root, _FILE), f"{_HEAD}{size}\n".encode(), mode=mode, is_exact=shared
+            )
 
     @staticmethod
     def forget(root: str) -> None:

@@ -12,7 +12,7 @@ from types import TracebackType
 from .atomic import temporary_name
 from .claim import SUFFIX, Claim, claim_of, is_claimed, is_old, remove_unused
 from .errors import BuildError, CacheError
-from .folder import check_room, make_folder, share
+from .folder import OWN_FOLDER, check_room, make_folder, share
 from .removal import remove
 
 __all__ = ["Workplace", "check", "has_failed", "sweep", "was_removed"]
@@ -146,7 +146,7 @@ def _make(parent: str) -> Workplace:
         try:
             claim = Claim.make(path)
             try:
-                os.mkdir(path)
+                os.mkdir(path, OWN_FOLDER)
                 share(path)
             except OSError:
                 claim.end()

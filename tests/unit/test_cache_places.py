@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from processes import in_fork
 
 from tvmffi_cubin import fallback, places
-from tvmffi_cubin.cache import Cache, Miss, default
+from tvmffi_cubin.cache import Cache, Miss, Product, default
 from tvmffi_cubin.errors import CacheError
 from tvmffi_cubin.folder import HEADERS
 from tvmffi_cubin.places import split_path
@@ -243,7 +243,7 @@ def modes(folder: Path) -> dict[str, str]:
     return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in found}
 
 
-@pytest.fixture(params=[0, 0o002, 0o277], ids=oct)
+@pytest.fixture(params=[0, 0o002, 0o077], ids=oct)
 def umask(request):
     before = os.umask(request.param)
     yield
@@ -257,6 +257,19 @@ def test_the_folder_is_made_for_its_user_alone(tmp_path, monkeypatch):
     default().obtain(BASE, Builder())
     assert modes(root)["cache"] == modes(root.parent)["new"] == "0o700"
     assert look_up(default())
+
+
+@pytest.mark.usefixtures("umask")
+def test_opened_to_readers_it_is_written_by_nobody_else(root):
+    def make(directory):
+        (directory / "inner").mkdir()
+        (directory / "inner" / "x.cc").write_text("")
+        return Product(so=Builder()(directory).so, keep=("vec.cc", "inner/x.cc"))
+
+    default().obtain(BASE, make)
+    root.chmod(0o755)
+    assert look_up(default())
+    assert not [x for x in root.rglob("*") if x.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)]
 
 
 @pytest.mark.parametrize("part", ["identity", "locks", "tmp", "deps", "uses", "damaged", HEADERS])
@@ -364,7 +377,7 @@ def test_a_group_that_shares_it_may_write_all_of_it(root, monkeypatch):
         (directory / "inner").mkdir()
         (directory / "inner" / "x.cc").write_text("")
         product = Builder()(directory)
-        return type(product)(so="vec.so", keep=("vec.cc", "inner/x.cc"))
+        return Product(so=product.so, keep=("vec.cc", "inner/x.cc"))
 
     default().obtain(BASE, make)
     assert look_up(default())
