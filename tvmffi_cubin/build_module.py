@@ -81,34 +81,32 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
             name=request.name,
             is_shared=True,
         )
-        outcome = "built" if make.seconds else outcome_of(entry.level)
+        outcome = "built" if make.begun else outcome_of(entry.level)
         if entry.is_taken:
             outcome = "remote"
     finally:
-        total = time.perf_counter() - start
-        seen.missed(request.name, outcome, reason, looked=looked, built=make.seconds, total=total)
+        end = time.perf_counter()
+        built = end - make.begun if make.begun else 0.0
+        seen.missed(request.name, outcome, reason, looked=looked, built=built, total=end - start)
     return entry
 
 
 class _Maker:
-    """Builds a module, adds the record of its key, and takes the time."""
+    """Builds a module, adds the record of its key, and says since when."""
 
     def __init__(self, wanted: Wanted, cache: Cache, record: FieldsRecord) -> None:
         self.wanted = wanted
         self.cache = cache
         self.record = record
-        self.seconds = 0.0
+        self.begun = 0.0
 
     def __call__(self, folder: Path) -> Product:
+        self.begun = self.begun or time.perf_counter()
         # Compilers and generators are imported where something is built, and nowhere else.
         from .assemble import make
 
-        start = time.perf_counter()
-        try:
-            wanted = self.wanted
-            product = make(wanted.request, wanted.archs, wanted.tools, self.cache, folder)
-            with open(os.path.join(folder, fields_record.FILE), "wb") as file:
-                file.write(self.record.to_bytes())
-            return replace(product, keep=(*product.keep, fields_record.FILE))
-        finally:
-            self.seconds += time.perf_counter() - start
+        wanted = self.wanted
+        product = make(wanted.request, wanted.archs, wanted.tools, self.cache, folder)
+        with open(os.path.join(folder, fields_record.FILE), "wb") as file:
+            file.write(self.record.to_bytes())
+        return replace(product, keep=(*product.keep, fields_record.FILE))

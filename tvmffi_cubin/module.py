@@ -265,13 +265,7 @@ def load_module(
     name = os.path.abspath(path)
     if os.path.isdir(name):
         raise IsADirectoryError(errno.EISDIR, "a module is a shared object, this is a folder", name)
-    try:
-        raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
-    except RuntimeError as error:
-        from .builder import load_failure
-
-        os.stat(name)  # a file that is not there says so best itself
-        raise load_failure(str(error), name) from None
+    raw = _loaded(name, keep_module_alive=keep_module_alive)
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
@@ -280,6 +274,21 @@ def load_module(
 
         set_makers(module, generate)
     return module
+
+
+def _loaded(name: str, *, keep_module_alive: bool) -> tvm_ffi.Module:
+    is_second = False
+    while True:
+        try:
+            return tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
+        except RuntimeError as error:
+            from .builder import load_failure
+            from .cudart import bring
+
+            os.stat(name)  # a file that is not there says so best itself
+            if is_second or not bring(str(error)):
+                raise load_failure(str(error), name) from None
+            is_second = True
 
 
 def _check_tvm_ffi() -> None:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from file_kit import write
+from file_kit import EXPORT, write
 from nvrtc_kernel import compile_it
+from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, identity
+from tvmffi_cubin import built_elsewhere, cuda_wheels, identity
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -64,6 +65,7 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
         identity.forget()
         cuda_wheels.reset()
+        built_elsewhere._known.clear()
 
     yield remove
     identity.forget()
@@ -235,3 +237,19 @@ def test_other_tools_that_are_all_there_build_anew(folder, monkeypatch):
     write("bin/as", text).chmod(0o755)
     monkeypatch.setenv("PATH", f"{Path('bin').absolute()}:{os.environ['PATH']}")
     assert built() != path
+
+
+def test_a_wrapper_finds_cuda_s_runtime_where_the_wheel_lies_here(here):
+    """What another machine built has the folder of its own wheel."""
+    text = 'extern "C" int cudaRuntimeGetVersion(int*);\n'
+    text += "int version() { int n = 0; cudaRuntimeGetVersion(&n); return n; }\n"
+    write("version.cc", text + EXPORT.format("version"))
+    path = tc.build("version", sources="version.cc", extra_ldflags=["-lcudart"])
+    folder = os.fsencode(cuda_wheels.find_cuda().cudart.parent)
+    content = Path(path).read_bytes()
+    assert folder in content
+    elsewhere = here / "version.so"
+    elsewhere.write_bytes(content.replace(folder, b"/" * len(folder)))
+    code = "import sys, tvmffi_cubin as tc; print(tc.load_module(sys.argv[1]).version())"
+    found = int(in_new_process(code, str(elsewhere)))
+    assert found // 1000 == cuda_wheels.find_cuda().major
