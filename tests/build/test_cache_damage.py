@@ -99,7 +99,7 @@ def zeroed(data: bytes) -> Iterator[bytes]:
 
 
 # How many bytes apart: that each byte of what is sealed counts is a test of its own.
-FILES = {"a.so": 128, "manifest.json": 3, "deps/*.json": 3, "identity/*.json": 1}
+FILES = {"a.so": 256, "manifest.json": 5, "deps/*.json": 5, "identity/*.json": 3}
 
 
 @pytest.mark.parametrize("pattern", FILES)
