@@ -296,14 +296,14 @@ def test_another_shared_object_in_an_ones_place_is_not_loaded(fresh_driver_stub)
     assert fork(lambda: is_right(load(4), 4, fresh_driver_stub)).result()
 
 
-def test_one_path_of_two_builds_gives_each_its_own_code(tmp_path):
+def test_one_path_of_two_builds_gives_each_its_own_code(tmp_path, driver_stub):
     """The same, in one process: what is loaded has a path of its own content's."""
-    answers = []
-    for value in (1, 2, 1):
-        source = f"int answer() {{ return {value}; }}"
-        options = {"functions": "answer", "build_directory": tmp_path / "out"}
-        answers.append(tc.load_inline("answer", cpp_sources=source, **options).answer())
-    assert answers == [1, 2, 1]
+    for grid in (1, 2, 1):
+        launch = tc.Launch(grid=grid, block=1)
+        source = 'extern "C" __global__ void k() {}'
+        options = {"arch": "sm_90", "build_directory": tmp_path / "out"}
+        tc.load_inline("same", source, functions={"k": launch}, **options).k()
+        assert driver_stub.launches()[-1].grid == (grid, 1, 1)
 
 
 @pytest.mark.parametrize("part", [0.1, 0.25, 0.5, 0.75, 0.999])
