@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import logging
 import os
@@ -82,14 +81,12 @@ def _is_ours(copy: str) -> bool:
 
 
 def _copied(so: str, reason: BuildError | OSError) -> str:
-    from tempfile import mkdtemp
+    from .process_folder import process_folder
 
     copy = None
     for parent in _places():
         with contextlib.suppress(OSError):
-            folder = mkdtemp(prefix="tvmffi_cubin-", dir=parent)
-            atexit.register(_remove, folder, os.getpid())
-            copy = _put(so, folder, as_memory=is_noexec(parent))
+            copy = _put(so, process_folder(parent), as_memory=is_noexec(parent))
             break
     if copy is None:
         raise CacheError(
@@ -137,10 +134,3 @@ def _put(so: str, folder: str, *, as_memory: bool) -> str:
         os.close(descriptor)
         raise
     return target
-
-
-def _remove(folder: str, owner: int) -> None:
-    if os.getpid() == owner:
-        import shutil
-
-        shutil.rmtree(folder, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import threading
@@ -72,22 +71,13 @@ def fallback_folder(root: str, error: BaseException | None = None) -> str:
 
 
 def _make(root: str, error: BaseException | None) -> str:
-    import tempfile
+    from .process_folder import process_folder
 
     try:
-        folder = tempfile.mkdtemp(prefix="tvmffi_cubin-")
+        return process_folder()
     except OSError as second:
         reason = error or "TVMFFI_CUBIN_CACHE"
         raise CacheError(
             f"neither the cache folder {root} ({reason}) nor the folder for temporary files "
             f"({second}) can be written; set TVMFFI_CUBIN_CACHE_DIR to a folder with room"
         ) from error
-    atexit.register(_remove, folder, os.getpid())
-    return folder
-
-
-def _remove(folder: str, owner: int) -> None:
-    import shutil
-
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from processes import in_fork
 
-from tvmffi_cubin import fallback, places
+from tvmffi_cubin import fallback, places, process_folder
 from tvmffi_cubin.cache import Cache, Miss, Product, default
 from tvmffi_cubin.errors import CacheError
 from tvmffi_cubin.folder import HEADERS
@@ -97,7 +97,7 @@ def test_off_looks_nothing_up_and_builds_once_a_process(root, layer, monkeypatch
 def test_what_a_process_built_for_itself_goes_with_it(monkeypatch, tmp_path):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
     path = default().obtain(BASE, Builder()).path
-    fallback._remove(str(path.parents[2]), os.getpid())
+    process_folder._remove(str(path.parents[2]), None, os.getpid())
     assert not path.parents[2].exists()
 
 

@@ -31,6 +31,7 @@ CACHE = (
     "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback field_key"
 )
 CACHE += " claim fields_record folder key lock lookups module_key observer private_folder workplace"
+CACHE += " process_folder"
 CACHE += " damage finding level places publishing removal sealed shelf stamp uses verification"
 CACHE += " age_text archive capacity cache_stats cache_verify eviction inventory layer_export"
 CACHE += " listing tally tidying trim"
