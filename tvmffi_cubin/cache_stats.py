@@ -6,9 +6,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from . import inventory, uses
+from . import config, inventory, uses
 from .capacity import capacity
 from .inventory import Item
+from .places import places
+from .remote import without_secrets
 
 __all__ = ["Part", "Stats"]
 
@@ -41,7 +43,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Stats:
-    """What `take` found.
+    """What there is.
 
     Attributes
     ----------
@@ -59,6 +61,12 @@ class Stats:
         How many entries were last used in each time, every one counted once.
     oldest : float
         For how many seconds the entry was not used that was used least recently.
+    mode : str
+        See `Places`.
+    layers : mapping of str to Part
+        The entries of the folders that are looked through first.
+    remote : str or None
+        The URL of the second level, without secrets.
     """
 
     folder: str
@@ -68,19 +76,25 @@ class Stats:
     in_use: int
     last_used: Mapping[str, int]
     oldest: float
+    mode: str
+    layers: Mapping[str, Part]
+    remote: str | None
 
     @staticmethod
-    def of(folder: str) -> Stats:
-        """Look through a cache folder, which need not exist.
+    def look() -> Stats:
+        """Look through the cache folder of the environment, which need not exist.
 
         Raises
         ------
+        CacheError, ValueError
+            A variable has an impossible value, or others may write to the folder.
         OSError
             It cannot be read.
-        ValueError
-            The limit is none.
         """
         limit = capacity()
+        known = places()
+        folder = known.root
+        url = config.get("TVMFFI_CUBIN_CACHE_REMOTE")
         found = inventory.take(folder)
         now = time.time()
         entries = found.of("entry")
@@ -94,6 +108,9 @@ class Stats:
             in_use=sum(item.name in in_use for item in entries),
             last_used=_by_age(ages),
             oldest=max(ages, default=0.0),
+            mode=known.mode,
+            layers={layer: _part(inventory.take(layer).of("entry")) for layer in known.layers},
+            remote=None if url is None else without_secrets(url),
         )
 
 

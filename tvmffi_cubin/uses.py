@@ -202,6 +202,11 @@ def _read(path: str) -> list[str]:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return []
+    except PermissionError:
+        # Of another user of the group; what it uses is not known for a day.
+        if os.stat(path).st_mtime < time.time() - _OLD:
+            return []
+        raise
     try:
         if _has_ended(descriptor, path):
             with contextlib.suppress(FileNotFoundError):

@@ -312,6 +312,13 @@ def test_a_cache_that_cannot_be_written_takes_nothing_and_says_so(archive, elsew
     assert f"{elsewhere.root} cannot be written, or is full: nothing was put there" in said
 
 
+def test_a_folder_that_others_may_write_takes_nothing(archive, elsewhere, capsys):
+    elsewhere.root.mkdir()
+    elsewhere.root.chmod(0o777)
+    assert "TVMFFI_CUBIN_CACHE_DIR" in refused(capsys, "import", str(archive))
+    assert published(elsewhere) == []
+
+
 # Layers
 
 

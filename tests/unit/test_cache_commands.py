@@ -103,6 +103,20 @@ def test_stats_know_what_is_in_use(cache, capsys):
     assert values(capsys, "stats")["in_use"] == 1
 
 
+def test_stats_name_layers_mode_and_remote(cache, capsys, monkeypatch, tmp_path):
+    layer = Cache(tmp_path / "layer")
+    build(layer, 1)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer.root))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE", "s3://name:password@bucket/x")
+    lines = run(capsys, "stats").splitlines()
+    assert re.search(rf"^layer +1 +\d+\.\d kB  {layer.root}$", "\n".join(lines), re.MULTILINE)
+    assert "mode                   read" in lines
+    assert "remote                 s3://bucket/x" in lines
+    found = values(capsys, "stats")
+    assert (found["layers"][str(layer.root)]["count"], found["mode"]) == (1, "read")
+
+
 def test_of_a_folder_that_does_not_exist_all_are_none_and_none_is_made(cache, capsys):
     assert "limit 5.0 GB" in run(capsys, "stats")
     assert run(capsys, "list") == ""

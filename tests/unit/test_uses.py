@@ -280,6 +280,21 @@ def test_another_hosts_process_counts_as_living_for_a_day(root):
     assert not path.exists()
 
 
+def test_what_may_not_be_read_is_in_doubt_for_a_day(root, monkeypatch):
+    path = elsewhere(root, DAY / 2)
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError):
+        uses.living(root)
+    old = time.time() - 2 * DAY
+    os.utime(path, (old, old))
+    assert uses.living(root) == set()
+    assert path.exists()
+
+
 def test_without_locks_every_process_does(root, monkeypatch):
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")

@@ -15,6 +15,7 @@ from ..capacity import size_text
 from ..folder import cache_folder
 from ..layer_export import write_layer
 from ..listing import Listed, listed
+from ..places import places
 from ..remote import secret
 from .progress import watched
 
@@ -94,7 +95,7 @@ def _tell(done: Iterable[Exported], output: Path) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    folder = cache_folder()
+    folder = places().root
     key = secret()
     size = os.path.getsize(options.file)
     count = refused = 0

@@ -37,7 +37,7 @@ def add_to(actions: Any) -> None:
 
 
 def _stats(options: argparse.Namespace) -> int:
-    stats = Stats.of(cache_folder())
+    stats = Stats.look()
     if options.json:
         print(json.dumps(asdict(stats), indent=2))
         return 0
@@ -50,6 +50,8 @@ def _rows(stats: Stats) -> Iterator[tuple[str, str]]:
     limit = UNLIMITED if stats.limit is None else size_text(stats.limit)
     yield "folder", stats.folder
     yield "holds", f"{size_text(stats.size)}, limit {limit}"
+    if stats.mode != "on":
+        yield "mode", stats.mode
     for name, part in stats.kinds.items():
         if part.count:
             yield name.replace("_", " "), f"{part.count:>6}  {size_text(part.size):>9}"
@@ -58,6 +60,10 @@ def _rows(stats: Stats) -> Iterator[tuple[str, str]]:
         for when, count in stats.last_used.items():
             yield f"used {when.replace('_', ' ')}", f"{count:>6}"
         yield "longest not used", age_text(stats.oldest)
+    for layer, part in stats.layers.items():
+        yield "layer", f"{part.count:>6}  {size_text(part.size):>9}  {layer}"
+    if stats.remote is not None:
+        yield "remote", stats.remote
 
 
 def _list(options: argparse.Namespace) -> int:
