@@ -1,0 +1,175 @@
+"""Modules that are held while others fill a small cache, and modules that are carried elsewhere."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import assemble, uses
+from tvmffi_cubin.__main__ import main
+
+# A module takes 66 kB of disk, so that two fit.
+LIMIT = "200kB"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
+    return folder
+
+
+def source(number: int) -> dict[str, Any]:
+    return {"cpp_sources": f"int answer(int x) {{ return x + {number}; }}", "functions": ["answer"]}
+
+
+def load(number: int) -> tc.Module:
+    return tc.load_inline(f"m{number}", use_pch=False, **source(number))
+
+
+def answer(number: int) -> int:
+    return int(load(number).answer(1000))
+
+
+class Worker:
+    """A forked process that does one thing after the other, and lives meanwhile."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        ask, asked = os.pipe(), os.pipe()
+        self.process = os.fork()
+        if self.process == 0:
+            try:
+                os.close(ask[1])
+                with os.fdopen(ask[0], "rb") as questions, os.fdopen(asked[1], "wb") as answers:
+                    signal.alarm(120)
+                    while True:
+                        question = pickle.load(questions)
+                        try:
+                            result = work(question)
+                        except BaseException as error:
+                            result = repr(error)
+                        pickle.dump(result, answers)
+                        answers.flush()
+            finally:
+                os._exit(1)
+        os.close(ask[0])
+        os.close(asked[1])
+        self.questions, self.answers = os.fdopen(ask[1], "wb"), os.fdopen(asked[0], "rb")
+
+    def ask(self, question: Any) -> None:
+        pickle.dump(question, self.questions)
+        self.questions.flush()
+
+    def answer(self) -> Any:
+        return pickle.load(self.answers)
+
+    def end(self) -> None:
+        # Not by closing its pipe, of which those forked later have the end, too.
+        os.kill(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
+        self.questions.close()
+        self.answers.close()
+
+
+def entries(folder: Path) -> set[str]:
+    return {path.name for path in folder.glob("entries/*/*")}
+
+
+def test_what_is_loaded_stays_while_others_fill_a_small_cache(cache, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", LIMIT)
+    workers = [Worker(answer) for _ in range(2)]
+    try:
+        for number, worker in enumerate(workers):
+            worker.ask(number)
+        assert [worker.answer() for worker in workers] == [1000, 1001]
+        held = entries(cache)
+        assert len(held) == 2
+        for path in cache.glob("entries/*/*"):
+            os.utime(path, (0, 0))
+        for number in range(2, 5):
+            filler = Worker(answer)
+            filler.ask(number)
+            assert filler.answer() == 1000 + number
+            filler.end()
+            assert held <= entries(cache)
+        # The next that builds is the one that sees to it; what it has made itself stays, too.
+        assert len(entries(cache)) == 3
+        for number, worker in enumerate(workers):
+            worker.ask(number)
+        assert [worker.answer() for worker in workers] == [1000, 1001]
+        assert held <= entries(cache)
+    finally:
+        for worker in workers:
+            worker.end()
+    last = Worker(answer)
+    last.ask(6)
+    assert last.answer() == 1006
+    last.end()
+    assert len(entries(cache)) <= 2
+
+
+def test_many_that_use_a_cache_that_is_too_small_get_right_results(cache, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "70kB")
+    workers = [Worker(lambda numbers: [answer(number) for number in numbers]) for _ in range(4)]
+    orders = [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]]
+    for worker, order in zip(workers, orders, strict=True):
+        worker.ask(order)
+    for worker, order in zip(workers, orders, strict=True):
+        assert worker.answer() == [1000 + number for number in order]
+        worker.end()
+
+
+def refuse(*_: object) -> None:
+    pytest.fail("it was built")
+
+
+@pytest.mark.parametrize("way", ["archive", "layer"])
+def test_what_was_exported_is_loaded_elsewhere_without_a_build(
+    cache, tmp_path, monkeypatch, capsys, way
+):
+    path = tmp_path / "exported"
+    lazily = tc.lazy("lazily", generate=lambda: compiled(), key=1, arch="sm_90")
+    assert answer(7) == 1007
+    tc.build_inline("device", cuda_sources=SOURCE, arch="sm_90")
+    lazily.prepare()
+    option = ["--layer"] if way == "layer" else []
+    assert main(["cache", "export", *option, str(path)]) == 0
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "other"))
+    if way == "layer":
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(path))
+    else:
+        assert main(["cache", "import", str(path)]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(assemble, "make", refuse)
+    assert answer(7) == 1007
+    built = tc.build_inline("device", cuda_sources=SOURCE, arch="sm_90")
+    assert built.startswith(str(path if way == "layer" else tmp_path / "other"))
+    again = tc.lazy("lazily", generate=refuse, key=1, arch="sm_90")
+    assert again.is_generated
+    again.prepare()
+    assert main(["cache", "verify"]) == 0
+
+
+SOURCE = 'extern "C" __global__ void fill(int* x) { *x = 1; }'
+
+
+def compiled() -> bytes:
+    return tc.nvrtc.nvrtc_compile(SOURCE, name="lazily", arch="sm_90")
+
+
+def test_clearing_while_a_module_is_loaded_keeps_it(cache, capsys):
+    assert answer(8) == 1008
+    assert main(["cache", "clear"]) == 0
+    assert "1 that living processes use stay" in capsys.readouterr().out
+    assert len(entries(cache)) == 1
+    uses.leave(str(cache))
+    assert main(["cache", "clear"]) == 0
+    assert entries(cache) == set()
+    assert answer(8) == 1008
