@@ -19,6 +19,7 @@ from .cache import Cache
 from .entry import Entry
 from .errors import BuildError
 from .folder import HEADERS
+from .host_tools import native_cpu
 from .key import Key
 from .later import Later
 from .pch_shelf import Hold, has_room, trim
@@ -93,6 +94,7 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     kept = Cache(cache.root / HEADERS, roots=tools.roots, mode=cache.mode)
     key = Key("precompiled headers").add("tools", tools.versions).add("text", unit.prefix)
     key.add("command", unit.command).add("flags", unit.flags).add("folders", unit.include_dirs)
+    key.add("cpu", native_cpu(unit.flags))
     name = key.hexdigest()
     begun = _begun.get((os.getpid(), name))
     if begun is not None and not begun.is_done:
