@@ -15,11 +15,12 @@ from .atomic import fsync_path, temporary_name
 from .bundle import Bundle
 from .cache import Cache
 from .dependency_set import DependencySet, read_sets
-from .entry import check_entry
+from .entry import Entry, check_entry
 from .errors import CacheError
 from .level import Level
 from .listing import Listed
 from .sealed import seal, unseal
+from .trim import Bound
 
 __all__ = ["Adopted", "Exported", "find_set", "place_in", "read_archive", "write_archive"]
 
@@ -169,7 +170,7 @@ def _check_end(archive: tarfile.TarFile, member: tarfile.TarInfo, count: int) ->
         raise tarfile.ReadError(f"it has {count} of {entries} entries")
 
 
-def place_in(cache: Cache, base_key: str, made: DependencySet, directory: Path) -> None:
+def place_in(cache: Cache, base_key: str, made: DependencySet, directory: Path) -> Entry:
     """Publish what was built elsewhere, in the folder that is meant and in no other.
 
     Raises
@@ -182,6 +183,7 @@ def place_in(cache: Cache, base_key: str, made: DependencySet, directory: Path) 
     entry = cache.adopt(base_key, made, directory)
     if entry.level == "private":
         raise CacheError(f"{cache.root} cannot be written, or is full: nothing was put there")
+    return entry
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
@@ -208,4 +210,5 @@ def _adopt(
     with cache.private_directory() as directory:
         folder = os.fspath(directory)
         about = bundle.unpack(data, folder, name=name, key=key if is_signed else None)
-        place_in(cache, about.base_key, about.made, directory)
+        entry = place_in(cache, about.base_key, about.made, directory)
+    Bound.of(os.fspath(cache.root)).count(entry)

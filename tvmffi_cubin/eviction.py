@@ -168,7 +168,7 @@ def _put_back(target: str, path: str) -> bool:
 
 
 def _base_keys(item: Item, folder: str) -> frozenset[str]:
-    if item.kind == "entry":
+    if item.kind in ("entry", "header"):
         # It may be damaged: then its record is found to lead nowhere at some other time.
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
             data = Path(folder, MANIFEST).read_bytes()

@@ -87,7 +87,15 @@ def drop_records(found: Inventory, base_keys: Collection[str] | None = None) -> 
             with unless_held(os.path.join(root, "locks", f"{base_key}.lock")) as is_free:
                 if is_free and _leads_nowhere(root, base_key):
                     size += _unlink(items)
+                    _remove_empty(items)
     return size
+
+
+def _remove_empty(items: Iterable[Item]) -> None:
+    # A folder of fields for each name that something ever had would be left.
+    for folder in {os.path.dirname(item.path) for item in items}:
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
 
 
 def _root_of(item: Item) -> str:

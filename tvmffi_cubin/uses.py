@@ -58,12 +58,12 @@ class _Notes:
 _notes: dict[str, _Notes] = {}
 # Folders that take no notes; who may not write there removes nothing there either.
 _hopeless: set[str] = set()
-_guard = threading.Lock()
+_guard = threading.RLock()
 
 
 def _forget_guard() -> None:
     global _guard
-    _guard = threading.Lock()
+    _guard = threading.RLock()
 
 
 # Another thread may have held it when the process was forked.
@@ -118,6 +118,7 @@ def _note(root: str, key: str) -> None:
 
 def _start(root: str, *, parent: _Notes | None = None) -> _Notes:
     if not _notes:
+        atexit.unregister(leave)
         atexit.register(leave)
     folder = os.path.join(root, _FOLDER)
     for _ in range(_TRIES):

@@ -111,6 +111,15 @@ def test_what_was_exported_is_found_where_it_is_imported(archive, elsewhere, cap
     assert list((elsewhere.root / "tmp").iterdir()) == []
 
 
+def test_what_is_imported_counts_for_the_limit(archive, elsewhere, capsys, monkeypatch):
+    old = build(elsewhere, 3)
+    os.utime(old, (0, 0))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SIZE", "40kB")
+    run(capsys, "import", str(archive))
+    assert not old.exists()
+    assert len(published(elsewhere)) == 2
+
+
 def test_the_same_entries_give_the_same_archive(archive, capsys, tmp_path):
     again = tmp_path / "again.tar"
     assert run(capsys, "export", str(again)) == f"{again}: 2 entries\n"

@@ -186,6 +186,7 @@ def test_precompiled_headers_count_and_go_unless_a_build_uses_them(cache, limite
     limited(150 * KB)
     in_fork(lambda: build(cache, 3))
     assert (held.exists(), free.exists()) == (True, False)
+    assert [path.stem for path in (headers.root / "deps").iterdir()] == [base(1)]
     assert hold is not None
     hold.release()
 
@@ -207,11 +208,14 @@ def test_records_of_fields_go_with_the_last_entry_of_their_key(cache, limited):
     build_elsewhere(cache, 0, age=HOUR)
     fields = cache.root / "fields" / ("ab" * 8)
     fields.mkdir(parents=True)
-    for number in (0, 1):
-        (fields / f"{base(number)}.json").write_text("{}")
+    alone = cache.root / "fields" / ("cd" * 8)
+    alone.mkdir()
+    for path in (fields / f"{base(0)}.json", fields / f"{base(1)}.json", alone / f"{base(0)}.json"):
+        path.write_text("{}")
     limited(150 * KB)
     build(cache, 1)
     assert [path.stem for path in fields.iterdir()] == [base(1)]
+    assert not alone.exists()
 
 
 def test_what_killed_processes_have_left_is_collected(cache, limited):
