@@ -6,6 +6,7 @@ All are files of C, which compile in no time.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -138,3 +139,23 @@ def test_another_compiler_assembler_or_linker_builds_anew(here, monkeypatch):
             paths.append(built())
     assert len(set(paths)) == 3
     assert built() == paths[0]
+
+
+def test_a_compiler_in_a_prefix_of_its_own_hits_wherever_that_lies(here, monkeypatch):
+    write("answer.c", "#include <own.h>\nint answer(void) { return OWN; }\n")
+    script = '#!/bin/sh\nexec cc -isystem "$(dirname "$0")/../include" "$@"\n'
+
+    def install(place: str, own: int) -> str:
+        header(f"{place}/include/own.h", f"#define OWN {own}\n")
+        (here / place / "lib" / "gcc").mkdir(parents=True)
+        program = write(f"{place}/bin/own-cc", script)
+        program.chmod(0o755)
+        return str(program.absolute())
+
+    monkeypatch.setenv("CC", install("one", 1))
+    first = built()
+    shutil.rmtree("one")
+    monkeypatch.setenv("CC", install("two", 1))
+    assert built() == first
+    monkeypatch.setenv("CC", install("three", 3))
+    assert built() != first
