@@ -12,12 +12,13 @@ import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from .atomic import write_atomically
 from .entry import Entry
 from .field_key import FieldKey
+from .folder import make_folder
 from .key import is_key
-from .sealed import read_regular, seal, unseal
+from .sealed import read_regular, seal, unseal, write_sealed
 from .toolset import TOOLS
 
 __all__ = ["FILE", "FieldsRecord", "index", "of_same_name", "of_same_purpose"]
@@ -79,13 +80,19 @@ class FieldsRecord:
 
     def to_bytes(self) -> bytes:
         """Return the record as the bytes of a file."""
-        content = {
+        return seal(self._content(), _seal_name(self.base_key))
+
+    def write(self, path: str) -> None:
+        """Write the record to a file of the cache; raises OSError."""
+        write_sealed(path, _seal_name(self.base_key), self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return {
             "schema": _SCHEMA,
             "name": self.name,
             "purpose": self.purpose,
             "fields": self.fields,
         }
-        return seal(content, _seal_name(self.base_key))
 
     def differing(self, other: FieldsRecord) -> list[str]:
         """Return the labels of the fields that are not the same in another record."""
@@ -141,12 +148,11 @@ def index(root: str, entry: Entry) -> None:
     if FILE not in entry.manifest["files"] or not is_key(base_key):
         return
     with contextlib.suppress(OSError, ValueError):
-        data = read_regular(os.path.join(entry.path, FILE))
-        record = FieldsRecord.read(data, base_key)
+        record = FieldsRecord.read(read_regular(os.path.join(entry.path, FILE)), base_key)
         for group in (_of_name(record.name), _of_purpose(record.purpose)):
             folder = os.path.join(root, "fields", group)
-            os.makedirs(folder, exist_ok=True)
-            write_atomically(os.path.join(folder, f"{base_key}.json"), data)
+            make_folder(folder, root)
+            record.write(os.path.join(folder, f"{base_key}.json"))
 
 
 def of_same_name(roots: Iterable[str], name: str) -> list[FieldsRecord]:
