@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -23,10 +22,17 @@ __all__ = [
     "youngest_ns",
 ]
 
-_SCHEMA = 2
+_SCHEMA = 3
 
 # A builder that meets ever new header contents must not grow the file for ever.
 _MOST_SETS = 16
+
+# On each host that shares a cache folder, and in each container, the same headers have inodes and
+# times of their own. The stamps of this many are kept; what further hosts have found they write in
+# place of the oldest when nobody has written for this long, in seconds: a thousand that start at
+# once would else overwrite each other for ever.
+_MOST_HOSTS = 8
+_PAUSE = 3600.0
 
 # How many files that changed are told of.
 _MOST_CHANGED = 8
@@ -44,7 +50,7 @@ class DependencySet:
     should it appear, it would be read instead of another.
 
     `verified` is the stamp of the entry's own files as they were when their content was last
-    compared with what was published.
+    compared with what was published. Both are those of one `host`; other hosts have others.
     """
 
     entry: str
@@ -52,6 +58,7 @@ class DependencySet:
     digests: tuple[str, ...]
     stamps: tuple[str, ...]
     verified: str = UNSETTLED
+    host: str = ""
 
     @classmethod
     def observe(cls, names: Iterable[str], base_key: str, observer: Observer) -> DependencySet:
@@ -60,7 +67,8 @@ class DependencySet:
         # Stamps before digests: a change in between then makes the stamp old, not the digest.
         stamps = tuple(trusted(stamp) for stamp in observer.stamps(ordered))
         digests = tuple(map(observer.digest, ordered))
-        return cls(_entry_key(base_key, ordered, digests), ordered, digests, stamps)
+        entry = _entry_key(base_key, ordered, digests)
+        return cls(entry, ordered, digests, stamps, host=_host())
 
     def belongs_to(self, base_key: str) -> bool:
         """Whether the entry's key is what follows from the base key and the files."""
@@ -69,7 +77,15 @@ class DependencySet:
     def unstamped(self) -> DependencySet:
         """Return the set as one from elsewhere: whether it holds here is known from digests."""
         stamps = (UNSETTLED,) * len(self.names)
-        return replace(self, stamps=stamps, verified=UNSETTLED)
+        return replace(self, stamps=stamps, verified=UNSETTLED, host="")
+
+    def verified_as(self, stamp: str) -> DependencySet:
+        """Return the set with what this host knows of the entry's own files."""
+        return self if stamp == self.verified else replace(self, verified=stamp, host=_host())
+
+    def is_current(self, observer: Observer) -> bool:
+        """Whether all files have the stamps that they had, so that none need be read."""
+        return tuple(observer.stamps(self.names)) == self.stamps
 
     def check(self, observer: Observer, *, may_lack: bool = False) -> DependencySet | None:
         """Return the set with today's stamps (itself where nothing moved), None if one changed.
@@ -92,7 +108,8 @@ class DependencySet:
             return None
         if any(observer.digest(name) != digest for name, digest, _ in moved):
             return None
-        return replace(self, stamps=tuple(new if new == UNSETTLED else trusted(new) for new in now))
+        stamps = tuple(new if new == UNSETTLED else trusted(new) for new in now)
+        return replace(self, stamps=stamps, host=self.host if stamps == self.stamps else _host())
 
     def changed(self, observer: Observer, *, may_lack: bool = False) -> tuple[tuple[str, str], ...]:
         """Return the first few files that are not what they were, each with what happened to it."""
@@ -138,33 +155,51 @@ def youngest_ns(names: Iterable[str], observer: Observer) -> int:
 
 
 def read_sets(path: str) -> list[DependencySet]:
-    """Return the sets in a file, newest first; none where it is missing or damaged."""
+    """Return the sets in a file, newest first, those of this host before the same of others.
+
+    There are none where the file is missing or damaged.
+    """
     try:
         data = read_sealed(path, _sealed_name(path))
         if data["schema"] != _SCHEMA:
             return []
-        return [_decode(item) for item in data["sets"]]
+        return [known for item in data["sets"] for known in _decode(item)]
     except (OSError, ValueError, TypeError, KeyError):
         return []
 
 
 def write_sets(path: str, newest: DependencySet, others: Sequence[DependencySet]) -> None:
-    """Write a set before the others, of which those for the same entry are dropped.
+    """Write a set before the others, of which the same of its host is dropped.
 
     Raises
     ------
     OSError
         If it cannot be written.
     """
-    kept = [newest, *(item for item in others if item.entry != newest.entry)][:_MOST_SETS]
-    data = {"schema": _SCHEMA, "sets": [_encode(item) for item in kept]}
-    write_sealed(path, _sealed_name(path), data)
+    rows: dict[str, list[DependencySet]] = {newest.entry: [newest]}
+    for item in others:
+        row = rows.setdefault(item.entry, [])
+        if len(row) < _MOST_HOSTS and (item.entry, item.host) != (newest.entry, newest.host):
+            row.append(item)
+    sets = [_encode(row) for row in rows.values() if row][:_MOST_SETS]
+    write_sealed(path, _sealed_name(path), {"schema": _SCHEMA, "sets": sets})
 
 
-def refresh_sets(path: str, newest: DependencySet, others: Sequence[DependencySet]) -> None:
-    """Write stamps that look-up found anew; where that fails it will hash again, no more."""
-    with contextlib.suppress(OSError):
-        write_sets(path, newest, others)
+def refresh_sets(path: str, newest: DependencySet) -> bool:
+    """Write stamps that a look-up found anew; return whether there was room for them.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    others = read_sets(path)
+    hosts = {item.host for item in others if item.entry == newest.entry}
+    is_crowded = newest.host not in hosts and len(hosts) >= _MOST_HOSTS
+    if is_crowded and os.stat(path).st_mtime > time.time() - _PAUSE:
+        return False
+    write_sets(path, newest, others)
+    return True
 
 
 def _sealed_name(path: str) -> str:
@@ -176,25 +211,43 @@ def _entry_key(base_key: str, names: Sequence[str], digests: Sequence[str]) -> s
     return key.hexdigest()
 
 
+def _host() -> str:
+    return os.uname().nodename
+
+
 # Columns, and a stamp as one text: 300 files parse in half the time that a row each would take.
-def _encode(item: DependencySet) -> dict[str, Any]:
+def _encode(row: Sequence[DependencySet]) -> dict[str, Any]:
+    first = row[0]
     return {
-        "entry": item.entry,
-        "names": item.names,
-        "digests": item.digests,
-        "stamps": item.stamps,
-        "verified": item.verified,
+        "entry": first.entry,
+        "names": first.names,
+        "digests": first.digests,
+        "seen": [
+            {"host": item.host, "stamps": item.stamps, "verified": item.verified} for item in row
+        ],
     }
 
 
-def _decode(data: Any) -> DependencySet:
-    columns = [tuple(data[name]) for name in ("names", "digests", "stamps")]
-    if not is_key(data["entry"]) or not isinstance(data["verified"], str):
-        raise ValueError("no key of an entry, or no stamp")
-    if len({len(column) for column in columns}) != 1:
-        raise ValueError("columns of different lengths")
-    for column in columns:
-        if "" in column or set(map(type, column)) - {str}:
-            raise ValueError("not a column of texts")
-    names, digests, stamps = columns
-    return DependencySet(data["entry"], names, digests, stamps, data["verified"])
+def _decode(data: Any) -> list[DependencySet]:
+    entry, names, digests = data["entry"], _column(data["names"]), _column(data["digests"])
+    if not is_key(entry) or not isinstance(data["seen"], list):
+        raise ValueError("no key of an entry, or nothing seen of it")
+    known = []
+    for seen in data["seen"]:
+        stamps, verified, host = _column(seen["stamps"]), seen["verified"], seen["host"]
+        if not len(names) == len(digests) == len(stamps):
+            raise ValueError("columns of different lengths")
+        if not isinstance(verified, str) or not isinstance(host, str):
+            raise ValueError("no stamp, or no host")
+        known.append(DependencySet(entry, names, digests, stamps, verified, host))
+    if len(known) > 1:
+        own = _host()
+        known.sort(key=lambda item: item.host != own)
+    return known
+
+
+def _column(data: Any) -> tuple[str, ...]:
+    column = tuple(data)
+    if "" in column or set(map(type, column)) - {str}:
+        raise ValueError("not a column of texts")
+    return column

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from .damage import pass_over, set_aside
-from .dependency_set import DependencySet, read_sets, write_sets
+from .dependency_set import DependencySet, read_sets, refresh_sets
 from .entry import Entry, read_entry
 from .folder import make_folder
 from .level import Level
@@ -101,27 +101,43 @@ class _Search:
         self.damaged: dict[str, tuple[str, str, str]] = {}
 
     def run(self, home: Level | None) -> Entry | None:
-        # What was written last knows the stamps as they are; the folders' order is for entries.
-        for level in (None, *reversed(self.levels)):
-            if level is None:
-                remembered = _remembered.get(self.name) if _remembered else None
-                sets = [] if remembered is None else [remembered]
-            else:
-                sets = read_sets(level.deps_path(self.base_key))
-            for known in sets:
-                current = known.check(self.observer, may_lack=self.may_lack)
-                if current is None:
-                    self.outdated = self.outdated or known
-                    continue
-                entry = self._entry(current)
-                if entry is not None:
-                    current = replace(current, verified=entry.verified)
-                    if current != known:
-                        self._refresh(home, current)
-                    return entry
+        moved = []
+        for known in self._records():
+            if not known.is_current(self.observer):
+                moved.append(known)
+            elif entry := self._entry(known, known, home):
+                return entry
+        tried = set()
+        for known in moved:
+            # Of other hosts' stamps of the same the content decides, too.
+            if known.entry in tried:
+                continue
+            tried.add(known.entry)
+            current = known.check(self.observer, may_lack=self.may_lack)
+            if current is None:
+                self.outdated = self.outdated or known
+            elif entry := self._entry(current, known, home):
+                return entry
         return None
 
-    def _entry(self, known: DependencySet) -> Entry | None:
+    def _records(self) -> Iterator[DependencySet]:
+        if _remembered and (remembered := _remembered.get(self.name)):
+            yield remembered
+        # What was written last knows the stamps as they are; the folders' order is for entries.
+        for level in reversed(self.levels):
+            yield from read_sets(level.deps_path(self.base_key))
+
+    def _entry(
+        self, known: DependencySet, recorded: DependencySet, home: Level | None
+    ) -> Entry | None:
+        entry = self._read(known)
+        if entry is not None:
+            current = known.verified_as(entry.verified)
+            if current != recorded:
+                self._refresh(home, current)
+        return entry
+
+    def _read(self, known: DependencySet) -> Entry | None:
         for level in self.levels:
             path = level.entry_path(known.entry)
             is_kept = level.kind == "cache" and level.is_writable
@@ -154,8 +170,8 @@ class _Search:
             path = home.deps_path(self.base_key)
             with contextlib.suppress(OSError):
                 make_folder(os.path.dirname(path), home.root)
-                write_sets(path, current, read_sets(path))
-                return
+                if refresh_sets(path, current):
+                    return
         if len(_remembered) >= _MOST_REMEMBERED:
             _remembered.clear()
         _remembered[self.name] = current

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from cache_builder import BASE, Builder, deps_file, look_up, record, recorded
 
+from tvmffi_cubin import observer
 from tvmffi_cubin.cache import Cache, Miss
 from tvmffi_cubin.dependency_set import DependencySet, read_sets
 from tvmffi_cubin.sealed import read_sealed, write_sealed
@@ -255,7 +256,8 @@ def test_a_record_that_leads_to_no_key_is_a_miss(cache, entry):
 def test_a_record_of_files_that_cannot_be_is_no_crash(cache, tmp_path, name, digest):
     cache.obtain(BASE, Builder())
     data = recorded(cache)
-    data["sets"][0] |= {"names": [name], "digests": [digest], "stamps": ["?"]}
+    seen = {"host": "x", "stamps": ["?"], "verified": "?"}
+    data["sets"][0] |= {"names": [name], "digests": [digest], "seen": [seen]}
     record(cache, data)
     cache.find(BASE)
 
@@ -288,3 +290,55 @@ def test_a_manifest_that_is_sealed_and_wrong_is_damage(cache, change):
     assert cache.find(BASE).reason.startswith("its entry is damaged: ")
     assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
     assert look_up(cache)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [None, {}, "x", [None], [{}], [{"host": "a", "stamps": ["1"], "verified": "?"}]],
+    ids=repr,
+)
+def test_a_record_whose_stamps_are_none_is_a_miss(cache, seen):
+    cache.obtain(BASE, Builder())
+    data = recorded(cache)
+    data["sets"][0]["seen"] = seen
+    record(cache, data)
+    assert look_up(cache) is None
+
+
+# Hosts that share a folder and not their headers
+
+
+def hashes(cache: Cache, monkeypatch) -> bool:
+    seen = []
+    real = observer.file_digest
+    with monkeypatch.context() as patch:
+        patch.setattr(observer, "file_digest", lambda path: seen.append(path) or real(path))
+        assert look_up(cache)
+    return bool(seen)
+
+
+def test_hosts_do_not_overwrite_what_others_know_of_their_headers(tmp_path, monkeypatch, cache):
+    monkeypatch.setattr("tvmffi_cubin.stamp._SETTLED_NS", -(10**18))
+    caches = {}
+    for number in range(10):
+        folder = tmp_path / f"host{number}"
+        folder.mkdir()
+        (folder / "x.h").write_text("one")
+        caches[number] = Cache(cache.root, roots={"$ROOT": str(folder)})
+    builder = Builder(dependencies=(str(tmp_path / "host0" / "x.h"),))
+    monkeypatch.setattr("tvmffi_cubin.dependency_set._host", lambda: "host0")
+    caches[0].obtain(BASE, builder)
+
+    def on(number: int) -> bool:
+        monkeypatch.setattr("tvmffi_cubin.dependency_set._host", lambda: f"host{number}")
+        monkeypatch.setattr("tvmffi_cubin.finding._remembered", {})  # another process
+        return hashes(caches[number], monkeypatch)
+
+    assert [on(number) for number in range(10)] == [False, *[True] * 9]
+    known = deps_file(cache).read_bytes()
+    # Of as many as there is room for, nobody reads or writes again.
+    assert [on(number) for number in range(10)].count(False) == 8
+    assert deps_file(cache).read_bytes() == known
+    os.utime(deps_file(cache), (1, 1))
+    assert [on(9), on(9)] == [True, False]
+    assert len(recorded(cache)["sets"][0]["seen"]) == 8
