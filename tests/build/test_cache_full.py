@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import resource
+import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +70,15 @@ def filled_up(disk: Path, more: str, stub: DriverStub, said: Callable[[], list[s
     return warnings
 
 
+def fill(disk: Path) -> None:
+    """Take what room is left, once."""
+    filler = disk / "filler"
+    if not filler.exists():
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+
+
 def check(warnings: list[str]) -> None:
     assert len(warnings) <= 1
     for text in warnings:
@@ -107,11 +117,7 @@ def test_a_disk_that_others_fill_up_at_the_last_step_gives_one_warning_and_the_m
     real = getattr(shelf, step)
 
     def full(*args, **options):
-        filler = disk / "filler"
-        if not filler.exists():
-            with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
-                while file.write(bytes(4096)):
-                    pass
+        fill(disk)
         return real(*args, **options)
 
     monkeypatch.setattr(shelf, step, full)
@@ -162,3 +168,23 @@ def test_where_no_folder_takes_a_file_the_error_says_why_and_nothing_is_left(
     said = fork(limited).result()
     assert "ulimit -f" in said or "File size limit exceeded" in said or "File too large" in said
     assert fork(lambda: is_right(load(1), 1, fresh_driver_stub)).result()
+
+
+@pytest.mark.parametrize("way", ["full", "read-only"])
+def test_what_is_there_is_found_on_a_disk_that_takes_nothing_more(
+    way, disk, fresh_driver_stub, warnings, monkeypatch
+):
+    def work() -> tuple[list[bool], list[str]]:
+        path = fork(lambda: load(1).path).result()
+        if way == "full":
+            fill(disk)
+        else:
+            mounts.remount(disk, flags=mounts.READ_ONLY, options="size=20m")
+        monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: pytest.fail(f"a process: {a}"))
+
+        def found() -> bool:
+            return load(1).path == path and is_right(load(1), 1, fresh_driver_stub)
+
+        return [fork(found).result() for _ in range(2)], warnings()
+
+    assert mounts.with_mount(work, disk, options="size=1m") == ([True, True], [])
