@@ -108,28 +108,31 @@ def evict(root: str, items: Iterable[Item], *, keep: Collection[str] = ()) -> Re
     OSError
         The folder cannot be written.
     """
-    removed = Removed()
     with Workplace.make(root, needs_room=False) as grave:
-        moved = [
-            (item, target)
-            for number, item in enumerate(items)
-            if _move(item, target := os.path.join(grave, str(number)))
-        ]
-        # A process notes an entry and then opens it. Who opened it before it was moved has noted
-        # it by now; who comes later does not find it, and builds it again.
+        moved: list[tuple[Item, str]] = []
         try:
+            for number, item in enumerate(items):
+                target = os.path.join(grave, str(number))
+                if _move(item, target):
+                    moved.append((item, target))
+            # A process notes an entry and then opens it. Who opened it before it was moved has
+            # noted it by now; who comes later does not find it, and builds it again.
             in_use = {*uses.living(root), *keep} if moved else set()
-        except OSError:
+        except BaseException:
             for item, target in moved:
                 _put_back(target, item.path)
             raise
-        for item, target in moved:
-            if item.name in in_use and _put_back(target, item.path):
-                removed += Removed(kept=1)
-                continue
-            is_entry = item.kind in ("entry", "header")
-            removed += Removed(int(is_entry), item.size, base_keys=_base_keys(item, target))
-    return removed
+        gone = [
+            (item, target)
+            for item, target in moved
+            if item.name not in in_use or not _put_back(target, item.path)
+        ]
+        return Removed(
+            entries=sum(item.kind in ("entry", "header") for item, _ in gone),
+            size=sum(item.size for item, _ in gone),
+            kept=len(moved) - len(gone),
+            base_keys=frozenset(key for item, target in gone for key in _base_keys(item, target)),
+        )
 
 
 def _move(item: Item, target: str) -> bool:
@@ -149,14 +152,19 @@ def _held(item: Item) -> Iterator[bool]:
         # As `pch_shelf.Hold` does.
         descriptor = os.open(item.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield True
-        except BlockingIOError:
-            yield False
+            yield _lock(descriptor)
         finally:
             os.close(descriptor)
     else:
         yield True
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False  # somebody holds it, or nobody can tell
+    return True
 
 
 def _put_back(target: str, path: str) -> bool:

@@ -324,6 +324,20 @@ def test_a_process_that_notes_an_entry_while_it_is_moved_keeps_it(cache, limited
     assert Cache(cache.root).find(base(0)).path == old
 
 
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), KeyboardInterrupt()])
+def test_where_nobody_knows_what_is_in_use_all_is_put_back(cache, limited, monkeypatch, error):
+    old = build_elsewhere(cache, 0, age=HOUR)
+
+    def fail(root: str) -> set[str]:
+        raise error
+
+    monkeypatch.setattr(eviction.uses, "living", fail)
+    with pytest.raises(type(error)):
+        eviction.evict(str(cache.root), inventory.take(str(cache.root)).of("entry"))
+    assert (old / "vec.so").exists()
+    assert list((cache.root / "tmp").iterdir()) == []
+
+
 def test_one_that_is_built_anew_while_it_is_moved_stays(cache, limited, monkeypatch):
     old = build_elsewhere(cache, 0, age=HOUR)
     move = eviction._move
