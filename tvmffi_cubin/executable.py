@@ -26,6 +26,15 @@ _identities: dict[str, tuple[int, int]] = {}
 _told: set[int] = set()
 
 
+def _forget_guard() -> None:
+    global _guard
+    _guard = threading.Lock()
+
+
+# Another thread may have held it when the process was forked.
+os.register_at_fork(after_in_child=_forget_guard)
+
+
 def is_noexec(path: str | os.PathLike[str]) -> bool:
     """Whether a path is on a file system that is mounted noexec."""
     try:
@@ -111,9 +120,17 @@ def _places() -> Iterator[str]:
     names = ("TMPDIR", "XDG_RUNTIME_DIR")
     chosen = [os.environ.get(name, "") for name in names]
     folders = dict.fromkeys([chosen[0], "/tmp", "/dev/shm", chosen[1], "/var/tmp"])
-    usable = [x for x in folders if os.path.isabs(x) and os.access(x, os.W_OK | os.X_OK)]
+    usable = [x for x in folders if os.path.isabs(x) and _is_usable(x)]
     yield from (x for x in usable if not is_noexec(x))
     yield from (x for x in usable if is_noexec(x))
+
+
+def _is_usable(folder: str) -> bool:
+    try:
+        folder.encode()  # tvm-ffi loads from no other path
+    except UnicodeEncodeError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
 
 
 def _put(so: str, folder: str, *, as_memory: bool) -> str:

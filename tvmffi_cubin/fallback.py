@@ -18,6 +18,15 @@ _folders: dict[tuple[str, int], str] = {}
 _identities: dict[str, tuple[int, int]] = {}
 
 
+def _forget_guard() -> None:
+    global _guard
+    _guard = threading.Lock()
+
+
+# Another thread may have held it when the process was forked.
+os.register_at_fork(after_in_child=_forget_guard)
+
+
 def known_fallback(root: str) -> str | None:
     """Return the folder that stands in for a cache folder in this process, if there is one."""
     folder = _folders.get((root, os.getpid())) if _folders else None
@@ -74,10 +83,18 @@ def _make(root: str, error: BaseException | None) -> str:
     from .process_folder import process_folder
 
     try:
-        return process_folder()
+        folder = process_folder()
     except OSError as second:
         reason = error or "TVMFFI_CUBIN_CACHE"
         raise CacheError(
             f"neither the cache folder {root} ({reason}) nor the folder for temporary files "
             f"({second}) can be written; set TVMFFI_CUBIN_CACHE_DIR to a folder with room"
         ) from error
+    try:
+        folder.encode()
+    except UnicodeEncodeError:
+        raise CacheError(
+            f"the folder for temporary files, {os.path.dirname(folder)!r}, is no Unicode text, and "
+            "tvm-ffi loads from no other path; set TMPDIR to another folder"
+        ) from error
+    return folder

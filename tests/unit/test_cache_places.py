@@ -123,6 +123,15 @@ def test_without_any_folder_the_error_names_the_variable(monkeypatch, mode):
         default().obtain(BASE, Builder())
 
 
+def test_a_folder_for_temporary_files_that_nothing_loads_from_is_named(monkeypatch, tmp_path):
+    folder = f"{tmp_path}/\udcff"
+    os.mkdir(folder)
+    monkeypatch.setattr("tempfile.tempdir", folder)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    with pytest.raises(CacheError, match=r"udcff.* is no Unicode text.*set TMPDIR"):
+        default().obtain(BASE, Builder())
+
+
 def test_a_private_folder_that_somebody_else_has_taken_is_not_used(monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
     first = default().obtain(BASE, Builder()).path
