@@ -94,8 +94,9 @@ def drop_records(found: Inventory, base_keys: Collection[str] | None = None) -> 
 def _remove_empty(items: Iterable[Item]) -> None:
     # A folder of fields for each name that something ever had would be left.
     for folder in {os.path.dirname(item.path) for item in items}:
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)
+        if os.path.basename(os.path.dirname(folder)) == "fields":
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
 
 
 def _root_of(item: Item) -> str:

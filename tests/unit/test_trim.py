@@ -216,6 +216,9 @@ def test_records_of_fields_go_with_the_last_entry_of_their_key(cache, limited):
     build(cache, 1)
     assert [path.stem for path in fields.iterdir()] == [base(1)]
     assert not alone.exists()
+    uses.leave()
+    trim.trim(str(cache.root), limit=1)
+    assert records(cache) == set()
 
 
 def test_what_killed_processes_have_left_is_collected(cache, limited):
