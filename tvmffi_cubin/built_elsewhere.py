@@ -28,7 +28,8 @@ def find(request: Request, archs: tuple[str, ...]) -> Entry | str:
     Raises
     ------
     ToolchainError
-        tvm-ffi or this package's own headers are missing.
+        tvm-ffi or this package's own headers are missing; or ``CXX`` or ``CC`` names a compiler
+        that is.
     """
     here = look_around(needs_c=bool(request.files.c))
     cache = caches.default(here.roots)

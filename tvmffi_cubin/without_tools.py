@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from . import config, identity, toolchain
 from .environment import compiler_environment
@@ -49,7 +47,8 @@ def look_around(*, needs_c: bool) -> WithoutTools:
     Raises
     ------
     ToolchainError
-        tvm-ffi or this package's own headers are missing.
+        tvm-ffi or this package's own headers are missing; or ``CXX`` or ``CC`` names a compiler
+        that is.
     """
     paths, include = toolchain.tvm_ffi_paths(), toolchain.include_dir()
     library = str(paths.library)
@@ -60,17 +59,11 @@ def look_around(*, needs_c: bool) -> WithoutTools:
         "tvm_ffi": identity.remember(library, lambda: file_digest(library), what="digest"),
         "generator": generator_identity(),
     }
-    options: list[str] = []
-    for variable in ("CXX", "CC") if needs_c else ("CXX",):
-        own = _options(variable)
-        identities[variable] = "\n".join(own)
-        options += own
-    return WithoutTools(identities, roots, tuple(options))
-
-
-def _options(variable: str) -> tuple[str, ...]:
-    with contextlib.suppress(ValueError):
-        words = shlex.split(config.get(variable) or "")
-        if words:
-            return toolchain.HostCompiler(Path(words[0]), tuple(words[1:])).options
-    return ()
+    # One that is named and missing is a mistake, and no machine without compilers.
+    cxx = toolchain.find_host_compiler().options if config.get("CXX") else ()
+    identities["CXX"] = "\n".join(cxx)
+    c: tuple[str, ...] = ()
+    if needs_c:
+        c = toolchain.find_c_compiler().options if config.get("CC") else ()
+        identities["CC"] = "\n".join(c)
+    return WithoutTools(identities, roots, (*cxx, *c))

@@ -17,7 +17,7 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import built_elsewhere, cuda_wheels, identity
+from tvmffi_cubin import built_elsewhere, cuda_wheels, identity, toolset
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -211,14 +211,27 @@ def test_without_any_entry_the_missing_tool_is_named_and_that_the_cache_was_aske
     assert "nothing was built under the name 'less'" in str(caught.value)
 
 
-def test_the_options_of_cxx_are_none_of_the_tools(folder, remove_tools, monkeypatch):
+def test_a_compiler_that_is_named_and_missing_is_a_mistake(folder, remove_tools, monkeypatch):
     built()
     remove_tools()
-    monkeypatch.setenv("CXX", "g++ -DX=1")
-    with pytest.raises(tc.ToolchainError, match=r"CXX is '-DX=1', was"):
-        built()
     monkeypatch.setenv("CXX", "clang++-99")
+    with pytest.raises(tc.ToolchainError, match="no program 'clang..-99' was found; unset CXX"):
+        built()
+
+
+def test_the_options_of_cxx_are_none_of_the_tools(folder, remove_tools, monkeypatch):
+    compiler = shutil.which("c++")
+    remove_tools()
+    monkeypatch.setattr(toolset, "find", missing)
+    monkeypatch.setenv("CXX", f"{compiler} -DX=1")
+    with pytest.raises(tc.ToolchainError, match=r"CXX is '-DX=1', was not given"):
+        built()
+    monkeypatch.setenv("CXX", compiler)
     built()
+
+
+def missing(**options):
+    raise tc.ToolchainError("something is missing")
 
 
 def test_a_record_that_was_changed_is_not_believed(folder, remove_tools):
