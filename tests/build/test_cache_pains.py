@@ -317,11 +317,12 @@ def test_a_truncated_shared_object_ends_no_process(part, fresh_driver_stub):
 def test_a_symbol_that_is_missing_is_an_error_and_not_the_end_of_the_process(tmp_path):
     """Bound lazily, the first call of one ends the process."""
     (tmp_path / "part.c").write_text("int part(void) { return 1; }")
-    library = tmp_path / "libpart.so"
+    # Of a name that no other test loads: the loader takes one that it has already for it.
+    library = tmp_path / "libsoon_missing.so"
     command = ["cc", "-shared", "-fPIC", "-o", str(library), str(tmp_path / "part.c")]
     subprocess.run(command, check=True)
     source = 'extern "C" int part();\nint answer() { return part(); }'
-    flags = [f"-L{tmp_path}", "-lpart", f"-Wl,-rpath,{tmp_path}"]
+    flags = [f"-L{tmp_path}", "-lsoon_missing", f"-Wl,-rpath,{tmp_path}"]
     path = tc.build_inline("missing", cpp_sources=source, functions="answer", extra_ldflags=flags)
     (tmp_path / "part.c").write_text("int other(void) { return 1; }")
     subprocess.run(command, check=True)
