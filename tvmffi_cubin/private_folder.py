@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 
 from .atomic import fsync_path
 from .damage import set_aside
-from .entry import Entry, read_entry
+from .entry import MANIFEST, Entry, read_entry
 from .errors import CacheError
 from .folder import make_folder, share
 from .level import Level
@@ -80,7 +80,8 @@ def move_into_place(directory: str, level: Level, key: str) -> Entry:
     Raises
     ------
     OSError
-        If the file system does not let it.
+        If the file system does not let it; FileNotFoundError, which names `directory`: somebody
+        has removed it.
     CacheError
         If the entry is damaged as soon as it is in place.
     """
@@ -103,10 +104,13 @@ def move_into_place(directory: str, level: Level, key: str) -> Entry:
             continue
     else:
         raise OSError(errno.EEXIST, "something else takes this place again and again", target)
-    fsync_path(os.path.dirname(target))
     try:
+        fsync_path(os.path.dirname(target))
         return read_entry(target, level=level.kind)
     except (Damaged, FileNotFoundError) as error:
+        if not os.path.exists(os.path.join(target, MANIFEST)):
+            # Somebody empties the cache folder: as if the private one had been removed before.
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory) from None
         raise CacheError(
             f"{target} was damaged while it was published ({error}); check the file system, or "
             "set TVMFFI_CUBIN_CACHE_DIR to another folder"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 
@@ -14,6 +15,8 @@ from .level import Level
 from .observer import Observer
 
 __all__ = ["place", "record", "take"]
+
+_TRIES = 3
 
 
 def place(
@@ -98,9 +101,13 @@ def record(level: Level, base_key: str, made: DependencySet) -> None:
         If it cannot be written.
     """
     path = level.deps_path(base_key)
-    make_folder(os.path.dirname(path), level.root)
-    try:
-        write_sets(path, made, read_sets(path))
-    except IsADirectoryError:
-        private_folder.remove(path)
-        write_sets(path, made, [])
+    for _ in range(_TRIES):
+        # Somebody may empty the cache folder: then the entry serves this call, and no more.
+        with contextlib.suppress(FileNotFoundError):
+            make_folder(os.path.dirname(path), level.root)
+            try:
+                write_sets(path, made, read_sets(path))
+            except IsADirectoryError:
+                private_folder.remove(path)
+                write_sets(path, made, [])
+            return

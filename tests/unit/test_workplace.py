@@ -13,7 +13,7 @@ import pytest
 from cache_builder import BASE, Builder, look_up
 from processes import in_fork
 
-from tvmffi_cubin import cache_clear
+from tvmffi_cubin import cache_clear, private_folder, publishing
 from tvmffi_cubin.cache import Cache, Product
 from tvmffi_cubin.errors import BuildError, CacheError
 from tvmffi_cubin.workplace import sweep
@@ -202,6 +202,42 @@ def test_a_build_whose_folder_is_removed_is_done_again(cache, way, wholly):
     assert builder.runs == 2
     assert workplaces(cache) == []
     assert look_up(cache)
+
+
+@pytest.mark.parametrize("part", ["entries", "entry", "so", "root"])
+def test_an_entry_that_is_removed_as_soon_as_it_is_in_place_is_built_again(
+    cache, monkeypatch, part
+):
+    real = private_folder.fsync_path
+    builder = Builder()
+
+    def fsync_path(path: str) -> None:
+        if os.path.basename(os.path.dirname(path)) == "entries" and builder.runs == 1:
+            (entry,) = Path(path).iterdir()
+            places = {"entries": Path(path), "entry": entry, "root": cache.root}
+            if part == "so":  # as in the middle of removing
+                (entry / "manifest.json").unlink()
+                (entry / "vec.so").unlink()
+            else:
+                shutil.rmtree(places[part])
+        real(path)
+
+    monkeypatch.setattr(private_folder, "fsync_path", fsync_path)
+    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
+    assert builder.runs == 2
+    assert workplaces(cache) == []
+    assert look_up(cache)
+
+
+def test_a_record_that_is_removed_while_it_is_written_is_no_error(cache, monkeypatch):
+    real = publishing.write_sets
+
+    def write(path, *arguments):
+        shutil.rmtree(os.path.dirname(path))
+        real(path, *arguments)
+
+    monkeypatch.setattr(publishing, "write_sets", write)
+    assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
 
 
 def test_a_folder_that_is_removed_again_and_again_is_an_error_with_its_remedy(cache):
