@@ -57,20 +57,18 @@ def ends_before_step(step: int, work: Callable[[], Any]) -> bool:
     return status == 0
 
 
-def built(cache: Cache, key: str = BASE) -> bytes:
-    def work() -> bytes:
+def look_after(cache: Cache) -> list[Path]:
+    """Build with three keys, the last new to the cache; return what is left of builds."""
+
+    def work() -> list[Path]:
         signal.alarm(20)  # a lock that is still held would be waited for
-        return Cache(cache.root).obtain(key, Builder()).so.read_bytes()
+        for key in (BASE, OTHER, LAST):
+            assert Cache(cache.root).obtain(key, Builder()).so.read_bytes() == b"so"
+        return list((cache.root / "tmp").iterdir())
 
-    answer = in_fork(work)
-    assert isinstance(answer, bytes), answer
-    return answer
-
-
-def leftovers(cache: Cache) -> list[Path]:
-    """Return what is left of builds once another build has begun."""
-    built(cache, LAST)
-    return list((cache.root / "tmp").iterdir())
+    left = in_fork(work)
+    assert isinstance(left, list), left
+    return left
 
 
 def locked(cache: Cache) -> list[Path]:
@@ -113,9 +111,7 @@ def test_who_is_killed_at_any_step_is_in_nobodys_way(tmp_path, work, before):
             before(cache)
         is_done = ends_before_step(step, lambda cache=cache: work(cache))
         assert locked(cache) == []
-        assert built(cache) == b"so"
-        assert built(cache, OTHER) == b"so"
-        assert leftovers(cache) == []
+        assert look_after(cache) == []
         if is_done:
             break
     assert is_done
@@ -127,5 +123,4 @@ def test_who_is_killed_while_it_waits_is_in_nobodys_way(cache):
         for step in range(1, 12):
             assert not ends_before_step(step, lambda: cache.obtain(BASE, Builder(), patience=0.01))
     assert locked(cache) == []
-    assert built(cache) == b"so"
-    assert leftovers(cache) == []
+    assert look_after(cache) == []
