@@ -53,7 +53,8 @@ class RemoteStore:
     """What is on the remote, for this process.
 
     After a failure the remote is left alone for a minute; the first one is a warning. What cannot
-    be verified is taken for a failure, too, but for uploads, which mend it.
+    be verified is taken for a failure, too, but for uploads, which mend it. Look-ups that find
+    nothing may wait for the budget together: what comes after is built without asking, for as long.
 
     Parameters
     ----------
@@ -75,12 +76,19 @@ class RemoteStore:
         self._writing = Breaker(_PAUSE, clock=clock)
         self._guard = threading.Lock()
         self._has_warned = False
+        # Seconds that look-ups have waited since the last that found something.
+        self._waited = 0.0
         # Entries that a record names and that are not there, or not as they were: to be put anew.
         self._missing: set[str] = set()
 
     def deadline(self, seconds: float | None = None) -> Deadline:
         """Return until when a call waits for the remote that has so many seconds left for it."""
-        return Deadline(self.remote.budget if seconds is None else seconds, clock=self._clock)
+        left = self.remote.budget - self._waited
+        return Deadline(left if seconds is None else seconds, clock=self._clock)
+
+    def found(self) -> None:
+        """Take note that a look-up had what was wanted."""
+        self._waited = 0.0
 
     def sets(self, base_key: str, deadline: Deadline) -> list[DependencySet]:
         """Return the sets of files that builds of a key read, newest first; none if in doubt."""
@@ -162,18 +170,40 @@ class RemoteStore:
     def _get(self, path: str, limit: int, deadline: Deadline) -> bytes | None:
         if not self._reading.allows:
             return None
+        began = self._clock()
         try:
-            return self._files.get(path, limit=limit, deadline=deadline)
+            data = self._files.get(path, limit=limit, deadline=deadline)
         # Whatever libraries raise: the call goes on without.
         except Exception as error:
-            self._reading.trip()
-            self._writing.trip()
-            self._tell("did not answer as it should", error)
+            if isinstance(error, TimeoutError) and self._waited:
+                self._count(self.remote.budget)
+            else:
+                self._writing.trip()
+                self._rest("did not answer as it should", error)
             return None
+        self._count(self._clock() - began)
+        return data
+
+    def _count(self, seconds: float) -> None:
+        with self._guard:
+            self._waited += seconds
+            if self._waited < self.remote.budget:
+                return
+            self._waited = 0.0
+            self._reading.trip()
+        _logger.info(
+            "remote cache %s had nothing in %g s of look-ups (TVMFFI_CUBIN_CACHE_REMOTE_BUDGET); it "
+            "is left alone for %.0f s",
+            *(without_secrets(self.remote.url), self.remote.budget, _PAUSE),
+        )
 
     def _distrust(self, path: str, error: ValueError) -> None:
+        self._rest(f"holds what cannot be verified at {path}", error)
+
+    def _rest(self, what: str, error: Exception) -> None:
         self._reading.trip()
-        self._tell(f"holds what cannot be verified at {path}", error)
+        self._waited = 0.0
+        self._tell(what, error)
 
     def _tell(self, what: str, error: Exception) -> None:
         with self._guard:

@@ -68,7 +68,9 @@ class Sharing:
         try:
             with shelf.private_directory() as directory:
                 bundle.unpack(data, str(directory), name=made.entry, key=store.remote.key)
-                return replace(shelf.adopt(base_key, made, directory), is_taken=True)
+                entry = shelf.adopt(base_key, made, directory)
+            store.found()
+            return replace(entry, is_taken=True)
         except ValueError as error:
             store.distrust(made.entry, error)
         except OSError as error:

@@ -14,6 +14,8 @@ from tvmffi_cubin import bundle, sharing
 from tvmffi_cubin.dependency_set import read_sets
 from tvmffi_cubin.errors import BuildError
 from tvmffi_cubin.level import Level
+from tvmffi_cubin.remote import Remote
+from tvmffi_cubin.remote_store import RemoteStore
 
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
 OTHER = "cd" * 32
@@ -312,6 +314,39 @@ def test_a_full_disk_is_told_once_and_leaves_no_half_object(machines, remote, ca
     assert machines("first").builds()
     assert "No space left on device" in warnings(caplog)[0]
     assert objects(remote) == set()
+
+
+class SlowFiles:
+    """Has nothing, and takes a while to say so."""
+
+    now = 0.0
+
+    def get(self, path, *, limit, deadline):
+        left = deadline.left()
+        self.now += min(left, 0.375)
+        if left < 0.375:
+            raise TimeoutError("no answer in time")
+
+
+def test_look_ups_that_find_nothing_wait_for_the_budget_together(caplog):
+    files = SlowFiles()
+    store = RemoteStore(Remote("file:///r", KEY.encode(), 1.0), files, clock=lambda: files.now)
+
+    def waits(times):
+        began = files.now
+        for _ in range(times):
+            assert store.sets(BASE, store.deadline()) == []
+        return files.now - began
+
+    with caplog.at_level(logging.INFO, "tvmffi_cubin"):
+        assert waits(100) == 1.0
+    (told,) = caplog.messages
+    assert "remote cache file:///r had nothing in 1 s of look-ups" in told
+    assert warnings(caplog) == []
+    files.now += 60
+    assert waits(2) == 0.75
+    store.found()
+    assert waits(100) == 1.0
 
 
 def test_a_forked_child_asks_on_its_own(machines, tmp_path):
