@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -34,15 +33,24 @@ class DaemonThreads(ThreadPoolExecutor):
         self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
 
     def submit(self, function: Callable[..., _T], /, *args: Any, **kwargs: Any) -> Future[_T]:
-        """Have a thread call a function."""
+        """Have a thread call a function.
+
+        Raises
+        ------
+        RuntimeError
+            There is none, and none can be started.
+        """
         future: Future[_T] = Future()
-        self._calls.put((future, lambda: function(*args, **kwargs)))
         with self._guard:
-            # A process that ends starts no more threads: one of those that there are takes it.
             if self._count < self._most:
-                with contextlib.suppress(RuntimeError):
+                try:
                     threading.Thread(target=self._serve, name="tvmffi_cubin", daemon=True).start()
                     self._count += 1
+                except RuntimeError:
+                    # As when the process ends: one of those that there are takes it.
+                    if not self._count:
+                        raise
+        self._calls.put((future, lambda: function(*args, **kwargs)))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

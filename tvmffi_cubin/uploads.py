@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import random
 import threading
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from .deadline import Deadline
 
 __all__ = ["Uploads"]
+
+_logger = logging.getLogger("tvmffi_cubin")
 
 # Hosts that build the same at once would all upload it. Within this many seconds each picks a
 # moment of its own, and most find it done; see benchmarks/fleet.py.
@@ -27,12 +30,19 @@ class Uploads:
         self._is_ending = threading.Event()
 
     def add(self, upload: Callable[[], object]) -> None:
-        """Have a function called soon; it raises nothing."""
+        """Have a function called soon; it raises nothing.
+
+        Where there is no thread and none can be started, as at a process's end, it is left.
+        """
         with self._changed:
-            self._waiting += 1
             if not self._has_thread:
+                try:
+                    threading.Thread(target=self._serve, name="tvmffi_cubin", daemon=True).start()
+                except RuntimeError as error:
+                    _logger.debug("not put into the remote cache: %s", error)
+                    return
                 self._has_thread = True
-                threading.Thread(target=self._serve, name="tvmffi_cubin", daemon=True).start()
+            self._waiting += 1
         self._jobs.put((Deadline(random.uniform(0.0, _SPREAD)), upload))
 
     def finish(self, seconds: float) -> bool:

@@ -316,6 +316,20 @@ def test_a_full_disk_is_told_once_and_leaves_no_half_object(machines, remote, ca
     assert objects(remote) == set()
 
 
+def test_a_process_that_can_start_no_threads_builds_without_it(machines, remote, caplog):
+    machine = machines("first")
+
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("threading.Thread.start", refuse)
+        assert machine.obtain(Builder()).so.read_bytes() == b"so"
+    assert "did not answer as it should (can't start new thread)" in warnings(caplog)[0]
+    assert not remote.exists()
+    assert sharing.sharing()._uploads.finish(0)
+
+
 class SlowFiles:
     """Has nothing, and takes a while to say so."""
 
