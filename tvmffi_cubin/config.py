@@ -81,8 +81,8 @@ VARIABLES: dict[str, Variable] = {
         Variable(
             "TVMFFI_CUBIN_CACHE_REMOTE_BUDGET",
             "1.0",
-            "How many seconds one call waits for the remote at most, and all that find nothing there "
-            "together, before it is left alone for a minute.",
+            "How many seconds one call waits for the remote at most, and all that find nothing "
+            "there together, before it is left alone for a minute.",
         ),
         Variable(
             "TVMFFI_CUBIN_CUDA",

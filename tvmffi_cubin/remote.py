@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import stat
 from dataclasses import dataclass, field
 
 from . import config
 from .envelope import LEAST_KEY
 from .errors import CacheError
+from .folder import OTHERS
+from .sealed import read_regular
 
-__all__ = ["Remote", "configured", "secret", "without_secrets"]
+__all__ = ["Remote", "configured", "problem_text", "secret", "without_secrets"]
 
 _URL = "TVMFFI_CUBIN_CACHE_REMOTE"
 _KEY = "TVMFFI_CUBIN_CACHE_REMOTE_KEY"
@@ -20,6 +24,11 @@ _BUDGET = "TVMFFI_CUBIN_CACHE_REMOTE_BUDGET"
 
 _MOST_KEY = 4096
 _MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
+
+# A password may have an @ in it, or a slash: then what seems to be a port is none.
+_LOGIN = re.compile(r"(?<=//)(?:[^/]*|[^/@]*:(?!\d*/).*)@")
+
+_MOST_TEXT = 300
 
 _MODES = {"readwrite": True, "read": False}
 
@@ -48,7 +57,17 @@ class Remote:
 
 def without_secrets(url: str) -> str:
     """Return a URL, for people, without the name and the password that may be in it."""
-    return re.sub(r"(?<=//)[^/@]*@", "", url)
+    return _LOGIN.sub("", url)
+
+
+def problem_text(url: str, error: Exception) -> str:
+    """Return what went wrong with a URL in one line, of what a library or a server says of it."""
+    text = str(error) or repr(error)
+    for login in _LOGIN.findall(url):
+        for secret in (login, login[:-1], login[:-1].partition(":")[2]):
+            text = text.replace(secret, "") if secret else text
+    text = "".join(x if x.isprintable() else " " for x in text[: 2 * _MOST_TEXT])
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
 
 
 def configured() -> Remote | None:
@@ -67,6 +86,8 @@ def configured() -> Remote | None:
             f"{_URL} is a URL with a query or a fragment, and objects' names follow it; give it "
             "without; headers can be set in fsspec's configuration"
         )
+    if not url.partition("://")[2 if "://" in url else 0].strip("/"):
+        raise CacheError(f"{_URL} is {url!r}, which names no place; add a host, bucket or folder")
     mode = config.get(_MODE) or ""
     if mode not in _MODES:
         raise CacheError(f"{_MODE} is {mode!r}; set it to 'readwrite' or 'read'")
@@ -95,11 +116,7 @@ def secret() -> bytes | None:
     if text and path:
         raise CacheError(f"{_KEY} and {_KEY_FILE} are both set; unset one of them")
     if path:
-        try:
-            with open(path, "rb") as file:
-                key, named = file.read(_MOST_KEY + 1).strip(), f"the key in {path} ({_KEY_FILE})"
-        except OSError as error:
-            raise CacheError(f"{_KEY_FILE}: {error}; {_MAKE_KEY}") from None
+        key, named = _read_key(path), f"the key in {path} ({_KEY_FILE})"
     elif text:
         key, named = text.strip().encode("utf-8", "surrogateescape"), f"the key in {_KEY}"
     else:
@@ -109,6 +126,21 @@ def secret() -> bytes | None:
             f"{named} has {len(key)} bytes, wanted {LEAST_KEY} to {_MOST_KEY}; {_MAKE_KEY}"
         )
     return key
+
+
+def _read_key(path: str) -> bytes:
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISREG(mode) and mode & OTHERS:
+            raise CacheError(
+                f"{_KEY_FILE}: others can write {path} (its mode is {stat.S_IMODE(mode):04o}), and "
+                f"whose key it is can run code here; chmod go-w {path}, if it is yours"
+            )
+        return read_regular(path).strip()
+    except ValueError as error:
+        raise CacheError(f"{_KEY_FILE} is {path!r}: {error}; {_MAKE_KEY}") from None
+    except OSError as error:
+        raise CacheError(f"{_KEY_FILE}: {error}; {_MAKE_KEY}") from None
 
 
 def _budget() -> float:

@@ -22,7 +22,7 @@ from .bundle import Bundle
 from .deadline import Deadline
 from .dependency_set import DependencySet
 from .entry import check_entry
-from .remote import Remote, without_secrets
+from .remote import Remote, problem_text, without_secrets
 
 __all__ = ["Files", "RemoteStore"]
 
@@ -192,8 +192,8 @@ class RemoteStore:
             self._waited = 0.0
             self._reading.trip()
         _logger.info(
-            "remote cache %s had nothing in %g s of look-ups (TVMFFI_CUBIN_CACHE_REMOTE_BUDGET); it "
-            "is left alone for %.0f s",
+            "remote cache %s had nothing in %g s of look-ups (TVMFFI_CUBIN_CACHE_REMOTE_BUDGET); "
+            "it is left alone for %.0f s",
             *(without_secrets(self.remote.url), self.remote.budget, _PAUSE),
         )
 
@@ -214,7 +214,7 @@ class RemoteStore:
             "remote cache %s %s (%s); it is left alone for %.0f s",
             without_secrets(self.remote.url),
             what,
-            str(error) or repr(error),
+            problem_text(self.remote.url, error),
             _PAUSE,
         )
 

@@ -390,7 +390,23 @@ def test_doctor_says_what_the_cache_is_used_for(monkeypatch, tmp_path: Path, cap
 
 def test_doctor_shows_no_secret(monkeypatch, capsys):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE_KEY", "hush hush hush hush")
-    main(["doctor"])
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE", "nosuch://me:hush@host/x")
+    assert main(["doctor"]) == 1
     output = capsys.readouterr().out
     assert "TVMFFI_CUBIN_CACHE_REMOTE_KEY=(not shown)" in output
+    assert "TVMFFI_CUBIN_CACHE_REMOTE=nosuch://host/x" in output
+    assert "problem  remote cache" in output
     assert "hush" not in output
+
+
+def test_doctor_names_the_remote_and_a_key_that_everybody_can_read(monkeypatch, capsys, tmp_path):
+    pytest.importorskip("fsspec", reason="the remote cache needs the extra 'remote'")
+    key = tmp_path / "key"
+    key.write_bytes(b"hush hush hush hush")
+    key.chmod(0o644)
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE", str(key))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_REMOTE", f"file://{tmp_path}/remote")
+    assert main(["doctor"]) == 0
+    output = capsys.readouterr().out
+    assert f"ok       remote cache   file://{tmp_path}/remote, read and written, 1 s" in output
+    assert f"can read its key; chmod o-r {key}" in output

@@ -1,5 +1,6 @@
 """The remote as the environment names it; what is impossible is said, with the remedy."""
 
+import os
 import sys
 
 import pytest
@@ -58,6 +59,8 @@ def test_mode_and_budget(settings):
         ("_BUDGET", "nan", "_BUDGET is 'nan'"),
         ("_BUDGET", "inf", "_BUDGET is 'inf'"),
         ("", "https://host/folder?token=1", "a query or a fragment"),
+        ("", "http://", "is 'http://', which names no place; add a host"),
+        ("", "file:///", "is 'file:///', which names no place"),
         ("", "nosuch://user:word@host/folder", "is nosuch://host/folder: Protocol not known"),
     ],
 )
@@ -74,16 +77,48 @@ def test_what_is_wrong_is_named_before_anything_is_built(settings, tmp_path, nam
     [
         (None, "No such file or directory: .*; make one with"),
         (b"short\n" + b" " * 50, "the key in .*key .*has 5 bytes"),
-        (b"x" * 5000, "has 4097 bytes, wanted 16 to 4096"),
+        (b"x" * 5000, "has 5000 bytes, wanted 16 to 4096"),
+        ("folder", "it is no plain file"),
+        ("pipe", "it is no plain file"),
     ],
 )
 def test_a_key_file_that_is_none_is_named(settings, tmp_path, content, message):
     settings.delenv(f"{PREFIX}_KEY")
-    if content is not None:
+    if content == "folder":
+        (tmp_path / "key").mkdir()
+    elif content == "pipe":
+        os.mkfifo(tmp_path / "key")
+    elif content is not None:
         (tmp_path / "key").write_bytes(content)
     settings.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
     with pytest.raises(tc.CacheError, match=message):
         configured()
+
+
+def test_a_key_that_others_can_write_is_refused(settings, tmp_path):
+    settings.delenv(f"{PREFIX}_KEY")
+    (tmp_path / "key").write_text(KEY)
+    (tmp_path / "key").chmod(0o620)
+    settings.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
+    with pytest.raises(tc.CacheError, match=r"others can write .*\(its mode is 0620\).*chmod go-w"):
+        configured()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:word@host:80/a", "https://host:80/a"),
+        ("https://user:w@rd@host/a", "https://host/a"),
+        ("https://user:wo/rd@host/a", "https://host/a"),
+        ("https://host:80/a@b", "https://host:80/a@b"),
+        ("chain::s3://user:word@bucket", "chain::s3://bucket"),
+    ],
+)
+def test_what_people_see_has_no_password(url, shown):
+    assert remote.without_secrets(url) == shown
+    text = remote.problem_text(url, ValueError(f"{url} is\nbad\x1b, and 'user:word' too"))
+    assert not any(word in text for word in ("word@", "w@rd", "wo/rd", "\n", "\x1b"))
+    assert len(remote.problem_text(url, ValueError("x" * 10_000))) < 400
 
 
 def test_a_missing_fsspec_is_named_with_what_installs_it(settings, tmp_path):

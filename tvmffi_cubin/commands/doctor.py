@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from ..arch import check_archs, number_of, split
 from ..errors import CubinError
 from ..executable import is_noexec
 from ..places import places
+from ..remote import configured, without_secrets
 from ..toolchain import Cuda
 
 __all__ = ["add_to"]
@@ -66,9 +68,10 @@ def _findings() -> Iterator[Finding]:
     yield from _checked("linker", lambda: str(toolchain.find_linker()))
     yield from _cuda()
     yield from _checked("cache", _cache)
+    yield from _remote()
     for name in config.VARIABLES:
         if os.environ.get(name):
-            value = "(not shown)" if name in _SECRETS else os.environ[name]
+            value = "(not shown)" if name in _SECRETS else without_secrets(os.environ[name])
             yield Finding("environment", f"{name}={value}", "set")
             yield from _wrong_value(name, os.environ[name])
 
@@ -221,3 +224,22 @@ def _cache() -> str:
         )
     mounted = ", mounted noexec: copies are loaded from elsewhere" if is_noexec(existing) else ""
     return f"{folder}{layers}{mounted}"
+
+
+def _remote() -> Iterator[Finding]:
+    from ..remote_files import RemoteFiles
+
+    try:
+        found = configured()
+        if found is None:
+            return
+        RemoteFiles(found.url)  # imports what its protocol takes, and asks nobody
+    except CubinError as error:
+        yield Finding("remote cache", str(error), "problem")
+        return
+    use = "read and written" if found.writes else "only read"
+    yield Finding("remote cache", f"{without_secrets(found.url)}, {use}, {found.budget:g} s")
+    path = config.get("TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE")
+    if path is not None and os.stat(path).st_mode & stat.S_IROTH:
+        text = f"everybody on this machine can read its key; chmod o-r {path}"
+        yield Finding("remote cache", text, "note")
