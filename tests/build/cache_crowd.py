@@ -63,7 +63,7 @@ class Child:
         os.waitpid(self.process, 0)
 
 
-def fork(work: Callable[[], Any]) -> Child:
+def fork(work: Callable[[], Any], *, patience: int = _PATIENCE) -> Child:
     """Run a function in a forked child, without waiting for it."""
     read, write = os.pipe()
     with warnings.catch_warnings():
@@ -71,7 +71,7 @@ def fork(work: Callable[[], Any]) -> Child:
         process = os.fork()
     if process == 0:
         os.close(read)
-        signal.alarm(_PATIENCE)
+        signal.alarm(patience)
         try:
             answer = True, work()
         except BaseException:

@@ -10,6 +10,7 @@ import random
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,8 @@ def kill_at_random_moments(cache: Path, stub: DriverStub) -> int:
 def test_builders_killed_at_200_random_moments_leave_a_cache_that_works(
     own_cache, fresh_driver_stub
 ):
-    number = fork(lambda: kill_at_random_moments(own_cache, fresh_driver_stub)).result()
+    work = partial(kill_at_random_moments, own_cache, fresh_driver_stub)
+    number = fork(work, patience=600).result()
     right = [
         fork(lambda key=key: is_right(load(key), key, fresh_driver_stub)).result()
         for key in range(max(1, number - 4), number + 4)
