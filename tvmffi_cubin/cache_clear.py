@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from . import inventory, uses
@@ -69,7 +69,7 @@ def clear(folder: str) -> Removed:
         in_use = uses.living(folder)
         removed += Removed(kept=_kept(found, in_use))
         items = list(_there(found, in_use))
-        removed += evict(folder, items) if items else Removed()
+        removed += _evict(folder, items)
         size = sum(map(_remove_build, _abandoned(found)))
         keys = {item.name.removesuffix(".json") for item in found.of("record")}
         size += drop_records(found, keys) + drop_memos(found, most=0)
@@ -125,7 +125,7 @@ def prune(plan: Plan) -> Removed:
     root = plan.found.root
     try:
         removed = Removed(size=tidy(plan.found), kept=plan.kept)
-        removed += evict(root, plan.items) if plan.items else Removed()
+        removed += _evict(root, plan.items)
         # Of all other records only those that no build may be about to use.
         removed += Removed(size=drop_records(plan.found, removed.base_keys))
         removed += Removed(size=drop_records(plan.found))
@@ -133,6 +133,13 @@ def prune(plan: Plan) -> Removed:
             Tally.write(root, plan.found.size - removed.size)
     except OSError as error:
         raise _unable(root, error) from error
+    return removed
+
+
+def _evict(root: str, items: Sequence[Item]) -> Removed:
+    removed = evict(root, items) if items else Removed()
+    if removed.failure is not None:
+        raise removed.failure
     return removed
 
 

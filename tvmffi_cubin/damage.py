@@ -9,7 +9,7 @@ import re
 import time
 
 from .folder import make_folder
-from .removal import remove
+from .removal import move_away, remove
 
 __all__ = ["DAMAGED", "pass_over", "set_aside"]
 
@@ -45,7 +45,7 @@ def set_aside(root: str, path: str, reason: str) -> None:
     target = os.path.join(parent, f"{time.time_ns():020}-{os.path.basename(path)}")
     make_folder(parent, root)
     try:
-        os.rename(path, target)
+        move_away(path, target)
     except FileNotFoundError:
         return  # another process was here first
     _logger.warning("%s was damaged (%s): it is now %s, and is built again", path, reason, target)

@@ -78,10 +78,17 @@ def _with_entry(request: Request, arch: Any, use: Callable[[Entry], _T]) -> _T:
         try:
             return use(entry)
         except (OSError, BuildError, CacheError) as error:
-            if os.path.exists(entry.so):
+            if not _is_gone(os.fspath(entry.so), error):
                 raise
             gone = error
     raise CacheError(
         f"{entry.so} is removed again and again before it is used: wait until who empties the "
         "cache folder is done, or set TVMFFI_CUBIN_CACHE_DIR to another"
     ) from gone
+
+
+def _is_gone(so: str, error: Exception) -> bool:
+    # Who makes room may have moved it away, and back as it is in use: then it is there again.
+    if isinstance(error, FileNotFoundError) and error.filename == so:
+        return True
+    return f"{so}: cannot open shared object file" in str(error) or not os.path.exists(so)

@@ -124,7 +124,13 @@ def read_entry(path: str, *, level: str = "cache", verified: str = UNSETTLED) ->
     """
     manifest = read_manifest(path, os.path.basename(path))
     so = manifest["so"]
-    stamp = check_files(path, manifest["files"], (so, *manifest["used"]), known=verified)
+    try:
+        stamp = check_files(path, manifest["files"], (so, *manifest["used"]), known=verified)
+    except Damaged:
+        if not os.path.lexists(path):
+            # Removed while it was looked at, which is no damage.
+            raise FileNotFoundError(path) from None
+        raise
     return Entry(Path(path), Path(path, so), manifest, level, stamp)
 
 

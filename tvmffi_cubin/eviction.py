@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator
@@ -13,6 +12,8 @@ from pathlib import Path
 from . import uses
 from .entry import MANIFEST
 from .inventory import Item
+from .pch_shelf import unless_used
+from .removal import move_away
 from .workplace import Workplace, has_failed
 
 __all__ = ["Removed", "evict", "least_used", "unused_since"]
@@ -32,12 +33,15 @@ class Removed:
         How many entries were not, because living processes use them.
     base_keys : frozenset of str
         The keys under which the removed entries were built.
+    failure : OSError, optional
+        Why something, or more, is still there that was to be removed.
     """
 
     entries: int = 0
     size: int = 0
     kept: int = 0
     base_keys: frozenset[str] = frozenset()
+    failure: OSError | None = None
 
     def __add__(self, other: Removed) -> Removed:
         return Removed(
@@ -45,6 +49,7 @@ class Removed:
             self.size + other.size,
             self.kept + other.kept,
             self.base_keys | other.base_keys,
+            self.failure or other.failure,
         )
 
 
@@ -106,15 +111,20 @@ def evict(root: str, items: Iterable[Item], *, keep: Collection[str] = ()) -> Re
     Raises
     ------
     OSError
-        The folder cannot be written.
+        The folder cannot be written. That one item cannot be removed, such as another user's, is
+        in what is returned.
     """
     with Workplace.make(root, needs_room=False) as grave:
         moved: list[tuple[Item, str]] = []
+        failure = None
         try:
             for number, item in enumerate(items):
                 target = os.path.join(grave, str(number))
-                if _move(item, target):
-                    moved.append((item, target))
+                try:
+                    if _move(item, target):
+                        moved.append((item, target))
+                except OSError as error:
+                    failure = error
             # A process notes an entry and then opens it. Who opened it before it was moved has
             # noted it by now; who comes later does not find it, and builds it again.
             in_use = {*uses.living(root), *keep} if moved else set()
@@ -132,13 +142,14 @@ def evict(root: str, items: Iterable[Item], *, keep: Collection[str] = ()) -> Re
             size=sum(item.size for item, _ in gone),
             kept=len(moved) - len(gone),
             base_keys=frozenset(key for item, target in gone for key in _base_keys(item, target)),
+            failure=failure,
         )
 
 
 def _move(item: Item, target: str) -> bool:
     with contextlib.suppress(FileNotFoundError), _held(item) as is_free:
         if is_free:
-            os.rename(item.path, target)
+            move_away(item.path, target)
             return True
     return False
 
@@ -149,22 +160,10 @@ def _held(item: Item) -> Iterator[bool]:
     if item.kind == "build":
         yield has_failed(item.path)
     elif item.kind == "header":
-        # As `pch_shelf.Hold` does.
-        descriptor = os.open(item.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            yield _lock(descriptor)
-        finally:
-            os.close(descriptor)
+        with unless_used(item.path) as is_free:
+            yield is_free
     else:
         yield True
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False  # somebody holds it, or nobody can tell
-    return True
 
 
 def _put_back(target: str, path: str) -> bool:

@@ -52,6 +52,7 @@ _UNWRITABLE = frozenset(
         errno.EISDIR,
         errno.EEXIST,
         errno.ELOOP,
+        errno.EXDEV,
         errno.ENAMETOOLONG,
         # A file system of another machine, or of a process, that went away: it may come back, and
         # a build need not wait for it. A disk that fails says the first.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import os
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from . import cache as caches
-from .atomic import temporary_name
 from .cache import Cache
 from .entry import Entry, Product
 from .errors import CacheError
@@ -20,7 +18,7 @@ from .generate_call import call_generate
 from .generated import Generated, generated, read, store
 from .lock import builder_lock
 from .lookups import outcome_of, seen
-from .private_folder import remove
+from .removal import bury, remove
 
 __all__ = ["discard", "is_kept", "obtain"]
 
@@ -140,10 +138,5 @@ def _discard_damaged(cache: Cache, digest: str) -> None:
 
 
 def _remove(cache: Cache, entry: Entry) -> None:
-    if entry.level == "layer" or (entry.level == "cache" and cache.mode != "on"):
-        return
-    # Renamed away first: nobody may see a folder that is half gone.
-    grave = os.path.join(entry.path.parents[2], "tmp", temporary_name())
-    with contextlib.suppress(OSError):
-        os.rename(entry.path, grave)
-        remove(grave)
+    if entry.level == "private" or (entry.level == "cache" and cache.mode == "on"):
+        bury(os.fspath(entry.path), os.fspath(entry.path.parents[2]))

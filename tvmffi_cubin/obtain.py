@@ -77,11 +77,9 @@ def _built_elsewhere(request: Request, arch: Any, start: float, error: Toolchain
 def _note(name: str, found: Entry, start: float, reason: str = "") -> None:
     seconds = time.perf_counter() - start
     seen.found(name, outcome_of(found.level), seconds, reason)
-    level = logging.INFO if reason else logging.DEBUG
-    if _logger.isEnabledFor(level):
+    if _logger.isEnabledFor(logging.DEBUG):
         more = f"; {reason}" if reason else ""
-        text = "%s was in the cache (%s, %.2f ms)%s"
-        _logger.log(level, text, name, found.level, seconds * 1e3, more)
+        _logger.debug("%s was in the cache (%s, %.2f ms)%s", name, found.level, seconds * 1e3, more)
 
 
 def _with_libraries(

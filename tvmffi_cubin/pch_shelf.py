@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import private_folder
-from .atomic import temporary_name
 from .lock import is_at
+from .removal import bury
 
-__all__ = ["Hold", "has_room", "trim"]
+__all__ = ["Hold", "has_room", "trim", "unless_used"]
 
 # One file takes 15 to 80 MB. Where there is less room than this many bytes, none is made.
 _LEAST_ROOM = 512 << 20
@@ -61,7 +60,7 @@ class Hold:
 
     def discard(self) -> None:
         """Remove the folder, whoever else uses it; release it later all the same."""
-        _remove(self.folder)
+        bury(self.folder, os.fspath(Path(self.folder).parents[2]))
 
 
 def has_room(folder: Path) -> bool:
@@ -82,6 +81,29 @@ def has_room(folder: Path) -> bool:
     return os.access(folder, os.W_OK | os.X_OK)
 
 
+@contextlib.contextmanager
+def unless_used(path: str) -> Iterator[bool]:
+    """Keep builds from beginning to use a folder; yield whether none does.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        is_free = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            is_free = False
+        except OSError:
+            pass  # NFS locks nothing that is not open for writing: who uses it goes on without it
+        yield is_free
+    finally:
+        os.close(descriptor)
+
+
 def trim(folder: Path, *, keep: int) -> None:
     """Remove a cache's entries that nobody uses, but for those used last.
 
@@ -93,24 +115,12 @@ def trim(folder: Path, *, keep: int) -> None:
         How many may stay, those in use included.
     """
     for _, path in sorted(_entries(folder), reverse=True)[keep:]:
-        with contextlib.suppress(OSError):
-            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(path)
-            finally:
-                os.close(descriptor)
+        with contextlib.suppress(OSError), unless_used(path) as is_free:
+            if is_free:
+                bury(path, os.fspath(folder))
 
 
 def _entries(folder: Path) -> Iterator[tuple[int, str]]:
     for path in folder.glob("entries/*/*"):
         with contextlib.suppress(OSError):
             yield path.stat().st_mtime_ns, os.fspath(path)
-
-
-def _remove(path: str) -> None:
-    # Renamed away first: nobody may see a folder that is half gone.
-    grave = os.path.join(os.path.dirname(path), os.pardir, os.pardir, "tmp", temporary_name())
-    with contextlib.suppress(OSError):
-        os.rename(path, grave)
-        private_folder.remove(grave)

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 
+from .atomic import temporary_name
 from .claim import Claim, claim_of, is_claimed, remove_unused
 from .removal import remove
 
@@ -33,11 +34,14 @@ def process_folder(parent: str | None = None) -> str:
 
     parent = parent or tempfile.gettempdir()
     _sweep(parent)
-    folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-    claim = None
-    # Without one, nobody removes it but this process.
-    with contextlib.suppress(OSError):
-        claim = Claim.make(folder)
+    folder = os.path.join(parent, _PREFIX + temporary_name())
+    # Before the folder is there, which others would else take for a killed process's.
+    claim = Claim.make(folder)
+    try:
+        os.mkdir(folder, 0o700)
+    except OSError:
+        claim.end()
+        raise
     atexit.register(_remove, folder, claim, os.getpid())
     return folder
 
@@ -63,8 +67,7 @@ def _own(parent: str) -> list[str]:
     return found
 
 
-def _remove(folder: str, claim: Claim | None, owner: int) -> None:
+def _remove(folder: str, claim: Claim, owner: int) -> None:
     if os.getpid() == owner:
         remove(folder)
-        if claim is not None:
-            claim.end()
+        claim.end()

@@ -1,14 +1,17 @@
-"""`remove`: take a folder away with all that is in it, as far as that can be done."""
+"""`remove`, `move_away`, `bury`: folders that go, as far as that can be done."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["remove"]
+from .atomic import temporary_name
+
+__all__ = ["bury", "move_away", "remove"]
 
 
 def remove(directory: str) -> None:
@@ -23,6 +26,33 @@ def remove(directory: str) -> None:
         import shutil
 
         shutil.rmtree(directory, onerror=_once_more)
+
+
+def move_away(path: str, target: str) -> None:
+    """Rename a folder, so that nobody sees it half gone.
+
+    Raises
+    ------
+    OSError
+        It cannot be moved; FileNotFoundError: it is not there.
+    """
+    try:
+        os.rename(path, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        import shutil
+
+        # An image of a container has it, of which an overlay renames no folders.
+        shutil.move(path, target)
+
+
+def bury(path: str, root: str) -> None:
+    """Remove an entry of a cache folder, so that nobody sees it half gone; or leave it."""
+    grave = os.path.join(root, "tmp", temporary_name())
+    with contextlib.suppress(OSError):
+        move_away(path, grave)
+        remove(grave)
 
 
 def _once_more(function: Callable[..., Any], path: str, error: Any) -> None:

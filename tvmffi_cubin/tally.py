@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from dataclasses import dataclass
 
@@ -48,7 +49,13 @@ class Tally:
             The file cannot be written.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(os.path.join(root, _FILE), flags, 0o666)
+        try:
+            descriptor = os.open(os.path.join(root, _FILE), flags | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.ELOOP):
+                raise
+            # Another user's, as of one who was root for once; or a link. A new one is written.
+            return None
         share(descriptor)
         try:
             os.write(descriptor, b"%d\n" % size)

@@ -93,9 +93,12 @@ def trim(root: str, *, limit: int, keep: Collection[str] = ()) -> Removed:
             return Removed()
         found = inventory.take(root)
         removed = Removed()
-        if found.size > limit:
-            removed = _shrink(found, target=int(limit * _FILLED), keep=keep)
-        Tally.write(root, found.size - removed.size)
+        try:
+            if found.size > limit:
+                removed = _shrink(found, target=int(limit * _FILLED), keep=keep)
+        finally:
+            # Else each build would look through the folder where nothing can be removed.
+            Tally.write(root, found.size - removed.size)
     if removed.size:
         text = "cache folder %s: %d entries that were not used for longest were removed, %s freed"
         _logger.info(text, root, removed.entries, size_text(removed.size))
@@ -110,11 +113,15 @@ def _shrink(found: Inventory, *, target: int, keep: Collection[str]) -> Removed:
         if item.used > now:
             with contextlib.suppress(OSError):
                 os.utime(item.path)
-    items = [item for item in found.of(*REMOVABLE) if os.path.lexists(item.path)]
+    # Another user's folders cannot be moved: something else has to go in their place.
+    items = [item for item in found.of(*REMOVABLE) if os.access(item.path, os.W_OK)]
     in_use = {*uses.living(found.root), *keep}
     excess = found.size - removed.size - target
     chosen = least_used(items, excess=excess, in_use=in_use, now=now)
     removed += evict(found.root, chosen, keep=keep)
+    if removed.failure is not None:
+        text = "cache folder %s keeps what cannot be removed: %s"
+        _logger.debug(text, found.root, removed.failure)
     removed += Removed(size=drop_records(found, removed.base_keys))
     if found.size - removed.size > target:
         removed += Removed(size=drop_records(found))

@@ -29,7 +29,8 @@ _OLD = 86_400.0
 # In seconds: how exactly an entry's last use is known. To write it down costs more than a look.
 _RARELY = 3600.0
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Other errors, such as too many open files, may be over soon.
+_LASTING = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR, errno.ELOOP)
 
 # How often somebody may remove a new file because it is not locked yet.
 _TRIES = 3
@@ -95,7 +96,7 @@ def note(root: str, key: str) -> bool:
         with _guard:
             _note(root, key)
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno in _LASTING:
             _hopeless.add(root)
         return False
     return True
@@ -199,15 +200,20 @@ def living(root: str) -> set[str]:
 
 def _read(path: str) -> list[str]:
     """Return the keys in a file; none, and remove it, where its process has ended."""
+    flags = os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDWR | flags)
     except FileNotFoundError:
         return []
     except PermissionError:
-        # Of another user of the group; what it uses is not known for a day.
-        if os.stat(path).st_mtime < time.time() - _OLD:
-            return []
-        raise
+        # Of another user, such as one who was root for once.
+        try:
+            descriptor = os.open(path, os.O_RDONLY | flags)
+        except PermissionError:
+            # What it uses is not known for a day.
+            if os.stat(path).st_mtime < time.time() - _OLD:
+                return []
+            raise
     try:
         if _has_ended(descriptor, path):
             with contextlib.suppress(FileNotFoundError):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import tvm_ffi
 from processes import in_fork
 
 import tvmffi_cubin as tc
@@ -279,3 +280,24 @@ def test_what_is_removed_again_and_again_is_an_error_with_its_remedy(removed, mo
     monkeypatch.setattr(delivery, "_TRIES", 1)
     with pytest.raises(tc.CacheError, match=r"never\.so is removed again and again.*CACHE_DIR"):
         tc.load_inline("never", SOURCE, arch="sm_90")
+
+
+@pytest.mark.parametrize(("owner", "name"), [(delivery, "load"), (tvm_ffi, "load_module")])
+def test_what_is_moved_away_and_back_while_it_is_loaded_is_loaded(monkeypatch, owner, name):
+    real = getattr(owner, name)
+    times = []
+
+    def load(path, **options):
+        times.append(path)
+        if len(times) > 1:
+            return real(path, **options)
+        entry = os.path.dirname(path)
+        os.rename(entry, f"{entry}-away")
+        try:
+            return real(path, **options)
+        finally:
+            os.rename(f"{entry}-away", entry)
+
+    monkeypatch.setattr(owner, name, load)
+    assert tc.load_inline(f"away_{name}", SOURCE, arch="sm_90").functions == ("k",)
+    assert len(times) == 2

@@ -205,16 +205,13 @@ def test_another_nvjitlink_is_another_key_only_where_there_may_be_a_link(monkeyp
         return tc.build_inline(name, sources, arch="sm_90a")
 
     alone = build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone")
-    several = build(SOURCES, "key_several")
+    build(SOURCES, "key_several")
     cuda = cuda_wheels.find_cuda()
     other = dataclasses.replace(cuda, nvjitlink=cuda.nvrtc)
     monkeypatch.setattr(cuda_wheels, "_find", lambda *_: other)
     assert build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone") == alone
-    # What the other one built will do where this one does not work.
-    assert build(SOURCES, "key_several") == several
-    assert "nvJitLink could not be loaded" in tc.cache_info().events[-1].reason
     with pytest.raises(ToolchainError, match="nvJitLink could not be loaded"):
-        build([*SOURCES, "// more"], "key_several")
+        build(SOURCES, "key_several")
 
 
 def test_warnings_name_the_unit(caplog):

@@ -123,7 +123,7 @@ def test_a_disk_with_hardly_any_room_is_replaced_before_the_build(cache, monkeyp
 
 
 def test_without_any_room_the_error_names_both_folders_and_the_remedy(unwritable, monkeypatch):
-    monkeypatch.setattr("tempfile.mkdtemp", full)
+    monkeypatch.setattr("tvmffi_cubin.process_folder.process_folder", full)
     with pytest.raises(CacheError, match="TVMFFI_CUBIN_CACHE_DIR") as caught:
         unwritable.obtain(BASE, Builder())
     assert str(unwritable.root) in str(caught.value)

@@ -17,6 +17,7 @@ from processes import in_fork
 
 from tvmffi_cubin import fallback, places, process_folder
 from tvmffi_cubin.cache import Cache, Miss, Product, default
+from tvmffi_cubin.claim import Claim
 from tvmffi_cubin.errors import CacheError
 from tvmffi_cubin.folder import HEADERS
 from tvmffi_cubin.places import split_path
@@ -97,7 +98,8 @@ def test_off_looks_nothing_up_and_builds_once_a_process(root, layer, monkeypatch
 def test_what_a_process_built_for_itself_goes_with_it(monkeypatch, tmp_path):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
     path = default().obtain(BASE, Builder()).path
-    process_folder._remove(str(path.parents[2]), None, os.getpid())
+    folder = str(path.parents[2])
+    process_folder._remove(folder, Claim.make(f"{folder}-"), os.getpid())
     assert not path.parents[2].exists()
 
 
@@ -118,7 +120,7 @@ def test_without_any_folder_the_error_names_the_variable(monkeypatch, mode):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", mode)
-    monkeypatch.setattr("tempfile.mkdtemp", full)
+    monkeypatch.setattr(process_folder, "process_folder", full)
     with pytest.raises(CacheError, match=r"TVMFFI_CUBIN_CACHE\).*No space left"):
         default().obtain(BASE, Builder())
 
@@ -232,7 +234,7 @@ def test_a_layer_that_cannot_be_read_is_passed_over_with_one_warning(
 def test_with_a_layer_no_other_folder_is_needed(layer, monkeypatch, caplog):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(layer))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "/dev/null/none")
-    monkeypatch.setattr("tempfile.mkdtemp", lambda **_: pytest.fail("makes a folder"))
+    monkeypatch.setattr(process_folder, "process_folder", lambda *_: pytest.fail("makes a folder"))
     assert default().obtain(BASE, Builder(b"not built")).level == "layer"
     assert not caplog.records
 

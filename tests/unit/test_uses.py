@@ -347,3 +347,14 @@ def test_a_use_makes_young_what_was_not_used_for_an_hour(tmp_path, age, is_new):
 def test_what_is_gone_is_not_touched(tmp_path):
     uses.touch(str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()
+
+
+def test_a_folder_that_takes_no_notes_for_once_takes_them_later(root, monkeypatch):
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.open", refuse)
+        assert not uses.note(root, A)
+    assert uses.note(root, B)
+    assert uses.living(root) == {B}
