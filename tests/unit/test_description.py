@@ -19,9 +19,9 @@ from tvmffi_cubin.cxx_type import parse_params
 from tvmffi_cubin.description_fields import without_facts
 from tvmffi_cubin.export import read_functions
 from tvmffi_cubin.exports import resolve
+from tvmffi_cubin.field_key import FieldKey
 from tvmffi_cubin.image import Image
 from tvmffi_cubin.kernel_signature import KernelSignature
-from tvmffi_cubin.key import Key
 from tvmffi_cubin.request import make_request
 
 GOOD = {
@@ -222,7 +222,7 @@ def test_fields_of_what_is_gone_are_gone():
 
 
 def digest(functions) -> str:
-    key = Key("test")
+    key = FieldKey("test")
     make_request("m", cuda_sources="__global__ void k() {}", functions=functions).add_to(key)
     return key.hexdigest()
 
