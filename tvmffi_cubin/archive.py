@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from . import bundle, envelope
 from .atomic import fsync_path, temporary_name
@@ -31,6 +32,12 @@ _MOST_BYTES = 2 * bundle.MOST_BYTES
 _END = "end.json"
 _MOST_END = 1 << 10
 _SCHEMA = 1
+
+# Without content, whatever they say of their size.
+_EMPTY = (
+    *(tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE),
+    *(tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE),
+)
 
 
 @dataclass(frozen=True)
@@ -138,19 +145,18 @@ def read_archive(
         The cache cannot be written.
     """
     try:
-        with tarfile.open(source, "r:") as archive:
-            for count, member in enumerate(archive):
+        with open(source, "rb") as file:
+            for count, member in enumerate(_members(file)):
                 if member.name == _END:
-                    _check_end(archive, member, count)
+                    _check_end(file, member, count)
                     return
                 problem = ""
                 try:
-                    _adopt(_content(archive, member), member, cache, key, takes_unsigned)
+                    _adopt(_content(file, member), member, cache, key, takes_unsigned)
                 except ValueError as error:
                     problem = str(error)
                 yield Adopted(member.name, member.size, problem)
-            raise tarfile.ReadError("its last part is missing")
-    except (tarfile.TarError, EOFError) as error:
+    except tarfile.TarError as error:
         raise ValueError(f"{source} is no archive of entries, or ends too early: {error}") from None
 
 
@@ -160,10 +166,27 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     archive.addfile(member, io.BytesIO(data))
 
 
-def _check_end(archive: tarfile.TarFile, member: tarfile.TarInfo, count: int) -> None:
-    file = archive.extractfile(member) if member.isreg() else None
+def _members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
+    """Yield the heads of members; the file stands at the content of each."""
+    # Not by TarFile: it keeps all of them in memory, and follows each extension of the format,
+    # of which some go deep, or back, or stand for many more bytes than there are.
+    size = os.fstat(file.fileno()).st_size
+    while True:
+        block = file.read(tarfile.BLOCKSIZE)
+        if not block.strip(b"\0"):
+            raise tarfile.ReadError("its last part is missing")
+        member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+        begin = file.tell()
+        if not 0 <= member.size <= size - begin:
+            raise tarfile.ReadError("unexpected end of data")
+        yield member
+        blocks = 0 if member.type in _EMPTY else -(-member.size // tarfile.BLOCKSIZE)
+        file.seek(begin + blocks * tarfile.BLOCKSIZE)
+
+
+def _check_end(file: BinaryIO, member: tarfile.TarInfo, count: int) -> None:
     try:
-        entries = unseal(b"" if file is None else file.read(_MOST_END), _END).get("entries")
+        entries = unseal(file.read(min(member.size, _MOST_END)), _END).get("entries")
     except ValueError as error:
         raise tarfile.ReadError(f"{_END}: {error}") from None
     if entries != count:
@@ -186,16 +209,12 @@ def place_in(cache: Cache, base_key: str, made: DependencySet, directory: Path) 
     return entry
 
 
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    if not member.isreg() or not _NAME.match(member.name):
+def _content(file: BinaryIO, member: tarfile.TarInfo) -> bytes:
+    if member.type != tarfile.REGTYPE or not _NAME.match(member.name):
         raise ValueError("it is no bundle: what `cache export` makes holds nothing else")
     if member.size > _MOST_BYTES:
         raise ValueError(f"it has {member.size} bytes, at most {_MOST_BYTES} are taken")
-    file = archive.extractfile(member)
-    data = b"" if file is None else file.read()
-    if len(data) != member.size:
-        raise tarfile.ReadError("unexpected end of data")
-    return data
+    return file.read(member.size)
 
 
 def _adopt(

@@ -303,6 +303,42 @@ def test_one_that_says_to_be_endless_is_refused(archive, elsewhere, capsys):
     assert "ends too early" in refused(capsys, "import", str(archive))
 
 
+def head(name: bytes, *, size: bytes = b"0", type_: bytes = b"0", real: bytes = b"0") -> bytes:
+    """Return the head of a member with these bytes in its fields, and a checksum that is right."""
+    block = bytearray(tarfile.TarInfo("x").tobuf(tarfile.GNU_FORMAT))
+    for begin, end, field in ((0, 100, name), (124, 136, size), (156, 157, type_), (483, 495, real)):
+        block[begin:end] = field.ljust(end - begin, b"\0")
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+LINK = head(b"././@LongLink", size=b"4", type_=b"L") + b"abc".ljust(512, b"\0")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        LINK * 2000,  # deeper than Python goes
+        head(b"bundles/" + b"0" * 64, size=b"\xff" * 10 + b"\xfe\0"),  # minus 512 bytes: for ever
+        head(b"bundles/" + b"0" * 64, type_=b"S", real=b"20000000000"),  # 2 GiB, of which none is
+        head(b"x", size=b"40", type_=b"x") + b"99999999999999999999 size=1\n".ljust(512, b"\0"),
+    ],
+    ids=["links of links", "backwards", "holes", "overflow"],
+)
+def test_extensions_of_the_format_are_not_followed(archive, elsewhere, capsys, data):
+    archive.write_bytes(data + archive.read_bytes())
+    assert main(["cache", "import", str(archive)]) == 1
+    printed = capsys.readouterr()
+    assert f"{archive} is no archive of entries, or ends too early: " in printed.err
+
+
+def test_names_that_a_terminal_obeys_are_escaped(archive, elsewhere, capsys):
+    archive.write_bytes(head(b"a\x1b[2J\n\xff") + archive.read_bytes())
+    assert main(["cache", "import", str(archive)]) == 1
+    assert r"'a\x1b[2J\n\udcff' was refused: it is no bundle" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("data", [b"", b"junk" * 1000, bytes(10240), b"\x1f\x8b" + bytes(100)])
 def test_what_is_no_archive_is_refused(tmp_path, elsewhere, capsys, data):
     path = tmp_path / "x.tar"

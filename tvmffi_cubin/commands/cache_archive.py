@@ -105,7 +105,9 @@ def _import(options: argparse.Namespace) -> int:
     for member in watched(members, what="importing"):
         if member.problem:
             refused += 1
-            print(f"{member.name} was refused: {member.problem}", flush=True)
+            # Names of a stranger's may be no text, or such that a terminal obeys.
+            name = member.name if member.name.isprintable() else ascii(member.name)
+            print(f"{name} was refused: {member.problem}", flush=True)
         else:
             count += 1
     left = f", {refused} refused" if refused else ""
