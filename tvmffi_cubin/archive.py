@@ -92,7 +92,10 @@ def write_archive(
     ------
     OSError
         It cannot be written.
+    ValueError
+        It is a folder, or a device.
     """
+    _check_plain(output)
     temporary = output.with_name(f".{temporary_name()}.tmp")
     try:
         with tarfile.open(temporary, "x", format=tarfile.USTAR_FORMAT) as archive:
@@ -140,10 +143,11 @@ def read_archive(
     OSError
         It cannot be read.
     ValueError
-        It is no archive, or ends too early; what came before that is in the cache.
+        It is no file, or no archive, or ends too early; what came before that is in the cache.
     CacheError
         The cache cannot be written.
     """
+    _check_plain(source)
     try:
         with open(source, "rb") as file:
             for count, member in enumerate(_members(file)):
@@ -158,6 +162,12 @@ def read_archive(
                 yield Adopted(member.name, member.size, problem)
     except tarfile.TarError as error:
         raise ValueError(f"{source} is no archive of entries, or ends too early: {error}") from None
+
+
+def _check_plain(path: Path) -> None:
+    # A pipe would be waited for, and a device replaced.
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no plain file: give the name of one")
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:

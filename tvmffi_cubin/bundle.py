@@ -57,13 +57,14 @@ def pack(directory: str, about: Bundle, *, key: bytes | None) -> bytes:
         If the folder holds what is no plain file, or too much.
     """
     names = _names(directory)
-    contents = [_content(directory, name) for name in names]
-    total = sum(map(len, contents))
+    # Before they are read: images may be larger than memory.
+    total = sum(os.path.getsize(os.path.join(directory, name)) for name in names)
     if total > MOST_BYTES or len(names) > _MOST_FILES:
         raise ValueError(
             f"{directory} has {len(names)} files and {total} bytes; a bundle takes "
             f"{_MOST_FILES} files and {MOST_BYTES} bytes"
         )
+    contents = [_content(directory, name) for name in names]
     head = {
         "schema": _SCHEMA,
         "base_key": about.base_key,

@@ -322,6 +322,13 @@ def test_a_folder_with_something_else_than_files_is_not_packed(folder, about, tm
         bundle.pack(folder, about, key=KEY)
 
 
+def test_what_is_too_large_for_a_bundle_is_not_read(folder, about, monkeypatch):
+    os.truncate(f"{folder}/vec.so", bundle.MOST_BYTES)
+    monkeypatch.setattr(bundle, "_content", None)
+    with pytest.raises(ValueError, match=r"4 files and 1073741832 bytes; a bundle takes"):
+        bundle.pack(folder, about, key=KEY)
+
+
 def test_an_unpacked_file_never_goes_through_a_link(packed, about, tmp_path):
     target = tmp_path / "out"
     target.mkdir()

@@ -306,7 +306,12 @@ def test_one_that_says_to_be_endless_is_refused(archive, elsewhere, capsys):
 def head(name: bytes, *, size: bytes = b"0", type_: bytes = b"0", real: bytes = b"0") -> bytes:
     """Return the head of a member with these bytes in its fields, and a checksum that is right."""
     block = bytearray(tarfile.TarInfo("x").tobuf(tarfile.GNU_FORMAT))
-    for begin, end, field in ((0, 100, name), (124, 136, size), (156, 157, type_), (483, 495, real)):
+    for begin, end, field in (
+        (0, 100, name),
+        (124, 136, size),
+        (156, 157, type_),
+        (483, 495, real),
+    ):
         block[begin:end] = field.ljust(end - begin, b"\0")
     block[148:156] = b" " * 8
     block[148:156] = b"%06o\0 " % sum(block)
@@ -348,7 +353,22 @@ def test_what_is_no_archive_is_refused(tmp_path, elsewhere, capsys, data):
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path, elsewhere, capsys):
     assert "none.tar: No such file" in refused(capsys, "import", str(tmp_path / "none.tar"))
-    assert f"{tmp_path}: Is a directory" in refused(capsys, "import", str(tmp_path))
+    assert f"{tmp_path} is no plain file" in refused(capsys, "import", str(tmp_path))
+
+
+@pytest.mark.parametrize("action", ["export", "import"])
+def test_a_pipe_is_neither_waited_for_nor_replaced(cache, capsys, tmp_path, action):
+    build(cache, 1)
+    os.mkfifo(tmp_path / "pipe")
+    assert "pipe is no plain file" in refused(capsys, action, str(tmp_path / "pipe"))
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_nothing_is_exported_that_others_could_write(cache, capsys, tmp_path):
+    build(cache, 1)
+    cache.root.chmod(0o777)
+    for arguments in ([str(tmp_path / "a.tar")], ["--layer", str(tmp_path / "layer")]):
+        assert "its mode is 0777" in refused(capsys, "export", *arguments)
 
 
 def test_a_cache_that_cannot_be_written_takes_nothing_and_says_so(archive, elsewhere, capsys):

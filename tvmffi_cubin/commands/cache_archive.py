@@ -12,7 +12,6 @@ from .. import inventory
 from ..archive import Exported, read_archive, write_archive
 from ..cache import Cache
 from ..capacity import size_text
-from ..folder import cache_folder
 from ..layer_export import write_layer
 from ..listing import Listed, listed
 from ..places import places
@@ -54,7 +53,8 @@ def add_to(actions: Any) -> None:
 def _export(options: argparse.Namespace) -> int:
     if (options.file is None) == (options.layer is None):
         options.parser.error("give the archive to write, or --layer and a folder")
-    folder = cache_folder()
+    # What others could write is signed by nobody.
+    folder = places().root
     entries = _chosen(folder, options.name, options.key)
     shown = watched(entries, what="exporting")
     if options.layer is None:
