@@ -58,6 +58,14 @@ def _found_or_built(request: Request, arch: Any, start: float) -> Entry:
     if isinstance(found, Entry):
         _note(request.name, found, start)
         return found
+    if not (tools.host.assembler and tools.host.linker):
+        # A compiler alone builds nothing, unless it has both inside: then it does.
+        from . import built_elsewhere
+
+        other = built_elsewhere.find(request, archs)
+        if isinstance(other, Entry):
+            _note(request.name, other, start, "it was built by other tools: ld or as is missing")
+            return other
     from .build_module import Wanted, build
 
     return build(Wanted(request, archs, tools), cache, found, asked_ns=asked_ns, start=start)

@@ -219,6 +219,22 @@ def test_a_compiler_that_is_named_and_missing_is_a_mistake(folder, remove_tools,
         built()
 
 
+def test_a_compiler_without_assembler_and_linker_is_as_good_as_none(folder, monkeypatch, tmp_path):
+    source = "int twice(int x) { return 2 * x; }"
+    path = tc.build_inline("twice", cpp_sources=source, functions="twice")
+    compiler = tmp_path / "lonely"
+    found = shutil.which("c++")
+    compiler.write_text(
+        f'#!/bin/sh\ncase "$*" in *-print-prog-name*) ;; *) exec {found} "$@" ;; esac\n'
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    identity.forget()
+    assert tc.build_inline("twice", cpp_sources=source, functions="twice") == path
+    assert tc.cache_info().events[-1].outcome == "hit"
+
+
 def test_the_options_of_cxx_are_none_of_the_tools(folder, remove_tools, monkeypatch):
     compiler = shutil.which("c++")
     remove_tools()
