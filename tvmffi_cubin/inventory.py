@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .folder import HEADERS
@@ -81,15 +81,13 @@ class Inventory:
         return [item for item in self.items if item.kind in kinds]
 
 
-def take(root: str, *, seen: Callable[[Item], object] = id) -> Inventory:
+def take(root: str) -> Inventory:
     """Look through a cache folder; other processes may use it meanwhile.
 
     Parameters
     ----------
     root : str
         The folder. It need not exist.
-    seen : callable, optional
-        Called with each item as it is found.
 
     Raises
     ------
@@ -98,11 +96,7 @@ def take(root: str, *, seen: Callable[[Item], object] = id) -> Inventory:
     """
     if os.path.lexists(root) and not os.path.isdir(root):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), root)
-    items = []
-    for item in _all(root):
-        seen(item)
-        items.append(item)
-    return Inventory(root, tuple(items))
+    return Inventory(root, tuple(_all(root)))
 
 
 def size_of(folder: str) -> int:

@@ -196,6 +196,11 @@ class _LoopFiles:
 class _HttpFiles(_LoopFiles):
     """Those of a server: one request each, and PUT, where fsspec would ask first, and POST."""
 
+    def __init__(self, fs: Any, root: str, threads: DaemonThreads) -> None:
+        # As all else that the machine runs, and s3fs: by the proxy of HTTPS_PROXY, if any.
+        fs.client_kwargs = {"trust_env": True, **fs.client_kwargs}
+        super().__init__(fs, root, threads)
+
     async def read(self, path: str, most: int) -> bytes:
         session = await self.fs.set_session()
         # A body that grows when it is decompressed would have no limit.

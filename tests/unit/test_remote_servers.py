@@ -85,6 +85,16 @@ def test_headers_of_fsspecs_configuration_are_sent_with_all_requests(server, mac
     assert [headers["Authorization"] for headers in server.headers] == ["Bearer x"] * 4
 
 
+def test_the_proxy_of_the_environment_is_asked(server, remote, machines, monkeypatch):
+    monkeypatch.setenv("http_proxy", server.url.removesuffix("/cache"))
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    remote("http://host.invalid/cache")
+    assert machines("first").builds()
+    assert all(path.startswith("http://host.invalid/cache/v1/") for path in server.objects)
+    assert not machines("second").builds()
+
+
 @pytest.mark.parametrize("status", [403, 405, 501, 507])
 def test_a_server_that_takes_nothing_is_told_once_and_asked_on(server, machines, caplog, status):
     server.refusals["PUT"] = status
