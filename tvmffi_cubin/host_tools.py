@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import toolchain
+from .environment import compiler_environment
 from .errors import ToolchainError
 from .key import file_digest
 from .toolchain import HostCompiler
@@ -30,6 +31,11 @@ _SYSTEM = ("/", "/usr", "/usr/local")
 _CONFIGURED = "Configuration file: "
 # What decides where a compiler finds its programs.
 _SEARCH = ("COMPILER_PATH", "GCC_EXEC_PREFIX")
+# What compiles, in gcc and in clang. Where a script or ccache stands before the compiler, these are
+# all that changes when it is upgraded.
+_WORKERS = ("cc1plus", "cc1", "clang")
+_COMPILERS = ("g++", "gcc", "clang")
+_NATIVE = "=native"
 
 _CPU_INFO = "/proc/cpuinfo"
 # The kernel writes this file as it is read, a page for some processors: the first is enough.
@@ -53,12 +59,15 @@ class HostTools(NamedTuple):
         The versions of those on PATH, and of the compiler's own; empty where there are none.
     prefix : str
         The folder that the compiler is installed to, where that is none of the system's.
+    native : str
+        An option, where scripts or configuration files ask for code for this machine's processor.
     """
 
     compiler: str
     assembler: str
     linker: str
     prefix: str
+    native: str = ""
 
 
 class Question(NamedTuple):
@@ -80,7 +89,8 @@ class Question(NamedTuple):
     @property
     def what(self) -> str:
         """The question as a text."""
-        search = (os.environ.get(name, "") for name in _SEARCH)
+        names = (*_SEARCH, "PATH") if _starts_another(self.compiler.path) else _SEARCH
+        search = (os.environ.get(name, "") for name in names)
         return _SEPARATOR.join(("host tools", *self.compiler.command, *self.programs, *search))
 
     def ask(self) -> tuple[HostTools, tuple[str, ...]]:
@@ -94,11 +104,13 @@ class Question(NamedTuple):
         compiler = self.compiler
         said = _said(compiler)
         lines = [_version_of(said), *map(_called, compiler.programs)]
-        lines += [file_digest(str(path)) for path in compiler.files if _is_script(path)]
         files = [
             x.removeprefix(_CONFIGURED) for x in said.splitlines() if x.startswith(_CONFIGURED)
         ]
-        lines += map(file_digest, files)
+        texts = [*(str(path) for path in compiler.files if _is_script(path)), *files]
+        lines += map(file_digest, texts)
+        native = f"-march{_NATIVE}" if any(map(_says_native, texts)) else ""
+        files += filter(None, (_own_program(compiler, name) for name in _WORKERS))
         versions = []
         for name, path in self.programs.items():
             # A compiler in a prefix of its own has programs of its own, too.
@@ -107,7 +119,8 @@ class Question(NamedTuple):
             found = dict.fromkeys(os.path.realpath(x) for x in (path, own) if x)
             versions.append("\n".join(dict.fromkeys(map(_program_version, found))))
         linker = "\n".join(filter(None, versions[1:]))
-        return HostTools("\n".join(lines), versions[0], linker, _prefix(compiler)), tuple(files)
+        tools = HostTools("\n".join(lines), versions[0], linker, _prefix(compiler), native)
+        return tools, tuple(files)
 
 
 def compiler_version(compiler: HostCompiler) -> str:
@@ -181,6 +194,18 @@ def _is_script(path: Path) -> bool:
         return file.read(2) == b"#!"
 
 
+def _says_native(path: str) -> bool:
+    with open(path, "rb") as file:
+        return _NATIVE.encode() in file.read()
+
+
+@lru_cache(maxsize=8)
+def _starts_another(path: Path) -> bool:
+    """Whether a program may be none of the compilers, and look for one on PATH."""
+    name = os.path.basename(os.path.realpath(path))
+    return not any(compiler in name for compiler in _COMPILERS) or _is_script(path)
+
+
 def _prefix(compiler: HostCompiler) -> str:
     for path in compiler.files:
         prefix = os.path.dirname(os.path.dirname(os.path.realpath(path)))
@@ -207,9 +232,13 @@ def library_folders(compiler: HostCompiler) -> tuple[str, ...]:
 
 
 def native_cpu(flags: Iterable[str]) -> str:
-    """Return what this machine's processor is where flags ask for code for it, else nothing."""
+    """Return what this machine's processor is where code for it is asked for, else nothing.
+
+    By flags, or by the variables that compilers read.
+    """
+    said = " ".join(compiler_environment().values()).split()
     # What is in a file of flags is not looked at.
-    if any(flag.endswith("=native") or flag.startswith("@") for flag in flags):
+    if any(flag.endswith(_NATIVE) or flag.startswith("@") for flag in (*flags, *said)):
         return _processor()
     return ""
 

@@ -16,7 +16,7 @@ from .sealed import read_sealed, write_sealed
 
 __all__ = ["Answer", "forget", "remember"]
 
-_SCHEMA = 4
+_SCHEMA = 5
 
 # A file changed again within one tick of its file system's clock keeps its timestamps. An answer
 # about a file this young, in nanoseconds, is not written down.

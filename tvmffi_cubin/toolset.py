@@ -12,6 +12,7 @@ from pathlib import Path
 from . import identity, toolchain
 from .cuda_wheels import library_identity
 from .environment import compiler_environment, places_of_tools
+from .errors import ToolchainError
 from .field_key import FieldKey
 from .generators import generator_identity
 from .host_tools import HostTools, Question, linker_names, native_cpu
@@ -151,8 +152,10 @@ class Toolset:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What ``CXX`` and ``CC`` say after the compilers."""
-        return (*self.compiler.options, *(self.c_compiler.options if self.c_compiler else ()))
+        """What ``CXX`` and ``CC`` say after the compilers, and of what they hide what matters."""
+        own = (*self.compiler.options, *(self.c_compiler.options if self.c_compiler else ()))
+        hosts = (self.host, self.c_host)
+        return (*own, *(host.native for host in hosts if host is not None and host.native))
 
     @property
     def cuda_include_dirs(self) -> tuple[str, ...]:
@@ -219,7 +222,13 @@ def _identify_c(question: Question) -> HostTools:
 
 @lru_cache(maxsize=8)
 def _parser_files(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a file of each package that reads sources, by which a change of it is seen."""
+    """Return a file of each package that reads sources, by which a change of it is seen.
+
+    Raises
+    ------
+    ToolchainError
+        One is not installed.
+    """
     found = []
     for package in _PARSERS:
         # Python's own search looks into the folders of all packages first.
@@ -227,8 +236,13 @@ def _parser_files(paths: tuple[str, ...]) -> tuple[str, ...]:
         file = next((x for x in places if os.access(x, os.F_OK)), None)
         if file is None and (folder := toolchain.package_dir(package)) is not None:
             file = f"{folder}/__init__.py"
+        if file is None:
+            raise ToolchainError(
+                f"{package}, which reads sources, is missing; "
+                f"run: pip install {package.replace('_', '-')}"
+            )
         found.append(file)
-    return tuple(filter(None, found))
+    return tuple(found)
 
 
 def _parser_version(package: str) -> str:

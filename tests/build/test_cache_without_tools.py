@@ -103,6 +103,15 @@ def test_a_module_is_loaded_and_called(way, folder, remove_tools, driver_stub, m
     assert tc.cache_info().events[-1].outcome == ("layer" if way == "layer" else "hit")
 
 
+def test_a_machine_with_a_compiler_and_without_a_parser_takes_what_was_built(folder, monkeypatch):
+    path = built()
+    monkeypatch.setattr(toolset, "_PARSERS", ("tree_sitter", "tree_sitter_of_nobody"))
+    monkeypatch.setattr(toolset, "_parser_files", toolset._parser_files.__wrapped__)
+    assert built() == path
+    with pytest.raises(tc.ToolchainError, match=r"install tree-sitter-of-nobody\..*cuda_sources"):
+        built(SOURCE + "// another")
+
+
 def test_the_log_says_what_is_missing(folder, remove_tools, caplog):
     built()
     remove_tools()

@@ -1,12 +1,14 @@
 """What a compiler, its assembler and its linker are, played with scripts."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tvmffi_cubin import host_tools, identity
 from tvmffi_cubin.host_tools import HostTools, Question, linker_names, native_cpu
+from tvmffi_cubin.identity import Answer
 from tvmffi_cubin.toolchain import HostCompiler, find_host_compiler
 
 COMPILER = """#!/bin/sh
@@ -109,6 +111,42 @@ def test_a_script_that_stands_before_the_compiler_is_known_by_its_content(place)
     assert first != asked()
     program(launcher, '#!/bin/sh\n# -DX\nexec "$@"\n')
     assert asked("launch c++") != first
+
+
+def test_a_compiler_that_changes_behind_a_script_is_seen(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(identity, "_SETTLED_NS", -(10**18))
+    worker = program(tmp_path / "gcc" / "cc1plus", "")
+    real = compiler(tmp_path / "gcc" / "g++")
+    named = f"-print-prog-name=cc1plus) echo {worker} ;;\n*)"
+    real.write_text(real.read_text().replace("*)", named, 1))
+    script = program(place / "c++", f'#!/bin/sh\nexec {real} "$@"\n')
+
+    def version() -> str:
+        question = Question.about(HostCompiler(script))
+
+        def ask() -> Answer:
+            tools, files = question.ask()
+            return Answer(tools.compiler, files)
+
+        return identity.remember(question.files, ask)
+
+    assert "gcc version 12" in version()
+    real.write_text(real.read_text().replace("version 12", "version 13"))
+    program(worker, "# newer")
+    assert "gcc version 13" in version()
+
+
+def test_where_a_script_may_find_its_compiler_is_part_of_the_question(place, monkeypatch):
+    shutil.copy("/bin/true", place / "g++")
+    (place / "c++").symlink_to(shutil.copy("/bin/true", place / "ccache"))
+    (place / "cc").symlink_to(place / "g++")
+    compiler(place / "gcc")
+    names = ("g++", "cc", "c++", "gcc")
+    questions = {name: Question.about(HostCompiler(place / name)) for name in names}
+    before = {name: question.what for name, question in questions.items()}
+    monkeypatch.setenv("PATH", f"{place}:/elsewhere")
+    changed = {name for name, question in questions.items() if question.what != before[name]}
+    assert changed == {"c++", "gcc"}
 
 
 def test_a_compiler_s_own_linker_counts(place, tmp_path):
@@ -227,6 +265,18 @@ def test_what_differs_between_equal_processors_is_not_told(cpu):
 def test_the_processor_counts_where_code_for_it_is_asked_for(cpu, flags, asks):
     cpu()
     assert bool(native_cpu(flags)) == asks
+
+
+def test_the_processor_counts_where_a_script_asks_for_code_for_it(place):
+    compiler(place / "g++")
+    program(place / "c++", '#!/bin/sh\nexec g++ -march=native "$@"\n')
+    assert native_cpu([asked().native])
+    assert not asked("g++").native
+
+
+def test_the_processor_counts_where_a_variable_asks_for_code_for_it(monkeypatch):
+    monkeypatch.setenv("NIX_CFLAGS_COMPILE", "-O3 -march=native")
+    assert native_cpu([])
 
 
 def test_this_machine_s_processor_is_known():
