@@ -120,8 +120,9 @@ def _is_layer(folder: str) -> bool:
         return True
     raise CacheError(
         f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH is not used: {_who(info)}, and who can write "
-        "it can run code here. If you trust all that is in it, chmod go-w it, mount it read-only, "
-        "or set TVMFFI_CUBIN_CACHE_SHARED=1 where a group shares it; or take it out of the list"
+        "it can run code here. If you trust all that is in it, chmod -R go-w it, mount it "
+        "read-only, or set TVMFFI_CUBIN_CACHE_SHARED=1 where a group shares it; or take it out of "
+        "the list"
     )
 
 
@@ -141,5 +142,9 @@ def _who(info: os.stat_result) -> str:
 
 
 def _remedy(root: str, info: os.stat_result, *, is_ours: bool) -> str:
-    words = [] if is_ours else [f"chown {os.geteuid()} {root}"]
-    return " and ".join([*words, *([f"chmod go-w {root}"] if info.st_mode & OTHERS else [])])
+    import shlex
+
+    # With all that is in it: others may still reach that.
+    place = shlex.quote(root)
+    words = [] if is_ours else [f"chown -R {os.geteuid()} {place}"]
+    return " and ".join([*words, *([f"chmod -R go-w {place}"] if info.st_mode & OTHERS else [])])

@@ -376,7 +376,7 @@ def test_doctor_names_a_cache_folder_that_others_may_write(monkeypatch, tmp_path
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o777)
     assert main(["doctor"]) == 1
-    assert f"chmod go-w {tmp_path}" in capsys.readouterr().out
+    assert f"chmod -R go-w {tmp_path}" in capsys.readouterr().out
 
 
 def test_doctor_says_what_the_cache_is_used_for(monkeypatch, tmp_path: Path, capsys):
