@@ -14,6 +14,7 @@ from . import bundle
 from .bundle import Bundle
 from .dependency_set import read_sets
 from .entry import Entry
+from .errors import CacheError
 from .level import Level
 from .observer import Observer
 from .remote import Remote, configured
@@ -46,11 +47,6 @@ class Sharing:
             Where the entry is published.
         roots : mapping of str to str
             See `Observer`.
-
-        Raises
-        ------
-        CacheError
-            If the entry cannot be published.
         """
         store = self._store
         deadline = store.deadline()
@@ -73,8 +69,8 @@ class Sharing:
             return replace(entry, is_taken=True)
         except ValueError as error:
             store.distrust(made.entry, error)
-        except OSError as error:
-            # The disk: whoever builds now meets it, too, and says so.
+        except (OSError, CacheError) as error:
+            # The folder here: whoever builds now meets the same, and says so.
             _logger.debug("not taken from the remote cache: %s", error)
         return None
 

@@ -1,12 +1,12 @@
 """Machines that share a folder: what one builds the others take, if it is what was built."""
 
-import errno
 import logging
 import os
 import shutil
 
 import pytest
 from cache_builder import BASE, Builder
+from mounts import with_mount
 from processes import in_fork
 from remote_kit import KEY, Machine, new_process, warnings
 
@@ -306,14 +306,22 @@ def test_a_folder_that_cannot_be_written_is_told_once(machines, remote, caplog):
     assert "cannot be written; where that is meant, set TVMFFI_CUBIN_CACHE_REMOTE_MODE=read" in told
 
 
-def test_a_full_disk_is_told_once_and_leaves_no_half_object(machines, remote, caplog, monkeypatch):
-    def full(path, data, *, durable):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+def test_a_full_remote_is_told_once_and_leaves_no_half_object(machines, remote, caplog):
+    remote.mkdir()
 
-    monkeypatch.setattr("tvmffi_cubin.remote_files.write_atomically", full)
-    assert machines("first").builds()
-    assert "No space left on device" in warnings(caplog)[0]
-    assert objects(remote) == set()
+    def work():
+        machine = machines("first")
+        content = os.urandom(60_000)
+        assert machine.builds(content)  # there is room for one
+        assert machine.builds(content[::-1], OTHER)
+        assert machine.builds(b"small", "ef" * 32)
+        return warnings(caplog), [path.split("/")[1] for path in sorted(objects(remote))]
+
+    told, found = with_mount(work, remote, size="96k")
+    assert found == ["entries", "records"]
+    (one,) = told
+    assert "cannot be written; where that is meant" in one
+    assert "No space left on device" in one
 
 
 def test_a_process_that_can_start_no_threads_builds_without_it(machines, remote, caplog):
