@@ -371,8 +371,8 @@ def bucket(s3_server, remote, monkeypatch):
     import boto3
 
     boto3.client("s3", endpoint_url=s3_server).create_bucket(Bucket=name)
-    monkeypatch.setitem(conf, "s3", {"endpoint_url": s3_server})
-    monkeypatch.setenv("FSSPEC_S3", json.dumps({"endpoint_url": s3_server}))
+    monkeypatch.setitem(conf, "s3", {"client_kwargs": {"endpoint_url": s3_server}})
+    monkeypatch.setenv("FSSPEC_S3", json.dumps({"client_kwargs": {"endpoint_url": s3_server}}))
     remote(f"s3://{name}/folder")
     return name
 
