@@ -82,6 +82,7 @@ class Run:
         self.local: set[tuple[int, int]] = set()
         self.locks: dict[tuple[int, int], Lock] = {}
         self.resting: dict[int, float] = {}  # hosts that gave up, until when
+        self.waited: dict[int, float] = {}  # for look-ups that found nothing
 
     def run(self) -> Outcome:
         for rank in range(self.fleet.hosts * self.fleet.ranks):
@@ -139,14 +140,25 @@ class Run:
         if self.clock.now < self.resting.get(host, 0.0):
             return False
         began = self.clock.now
-        if not (yield from self.request(host, began, 0)) or module not in self.remote:
+        if not (yield from self.request(host, began, 0)):
+            return False
+        if module not in self.remote:
+            self.count_wait(host, began)
             return False
         self.outcome.down += self.costs.record_bytes + self.costs.entry_bytes
         if not (yield from self.request(host, began, self.costs.entry_bytes)):
             return False
         yield self.costs.take
         self.outcome.taken += 1
+        self.waited[host] = 0.0
         return True
+
+    def count_wait(self, host: int, began: float) -> None:
+        """Leave the remote alone for a while where fruitless look-ups took the budget together."""
+        self.waited[host] = self.waited.get(host, 0.0) + self.clock.now - began
+        if self.waited[host] >= self.fleet.budget and not self.fleet.claims:
+            self.waited[host] = 0.0
+            self.resting[host] = self.clock.now + 60.0
 
     def claim(self, module: int) -> Process:
         yield from self.request(None, 0.0, 0)

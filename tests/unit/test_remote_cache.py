@@ -317,7 +317,7 @@ def test_a_full_remote_is_told_once_and_leaves_no_half_object(machines, remote, 
         assert machine.builds(b"small", "ef" * 32)
         return warnings(caplog), [path.split("/")[1] for path in sorted(objects(remote))]
 
-    told, found = with_mount(work, remote, size="96k")
+    told, found = with_mount(work, remote, options="size=96k")
     assert found == ["entries", "records"]
     (one,) = told
     assert "cannot be written; where that is meant" in one
