@@ -193,30 +193,6 @@ class Cache:
         """
         return self._shelf.private_directory()
 
-    def publish(
-        self, base_key: str, product: Product, directory: Path, *, started_ns: int | None = None
-    ) -> Entry:
-        """Move a private folder into place; what is in place already is used, never replaced.
-
-        Parameters
-        ----------
-        base_key : str
-            Digest of all inputs but the contents of `product`'s dependencies.
-        product : Product
-            What the folder holds. The rest of it is removed.
-        directory : Path
-            From `private_directory`.
-        started_ns : int, optional
-            When the build began (`dependency_set.start_ns`). A dependency that changed since may
-            not be what the build read: the entry then serves this call and is not found again.
-
-        Raises
-        ------
-        CacheError
-            If the cache folder fails in another way than being read-only or full.
-        """
-        return self._shelf.publish(base_key, product, directory, started_ns=started_ns)
-
     def adopt(self, base_key: str, made: DependencySet, directory: Path) -> Entry:
         """Publish a folder that was built elsewhere, under the files that it was built from.
 
@@ -237,7 +213,7 @@ class Cache:
         ValueError
             The folder is not what was published under that key, or the set is another's.
         CacheError
-            As `publish`.
+            If the cache folder fails in another way than being read-only or full.
         """
         return self._shelf.adopt(base_key, made, directory)
 
@@ -278,7 +254,7 @@ def _build(
                 product = make(directory)
                 workplace.check(directory)
                 return shelf.publish(base_key, product, directory, started_ns=started_ns)
-            except (OSError, BuildError, CacheError) as error:
+            except (OSError, ValueError, BuildError, CacheError) as error:
                 if not workplace.was_removed(directory, error):
                     raise
                 removed = error

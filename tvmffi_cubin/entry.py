@@ -210,7 +210,7 @@ def _is_sound(manifest: dict[str, Any]) -> bool:
     files, used = manifest.get("files"), manifest.get("used")
     if not isinstance(files, dict) or not isinstance(used, list):
         return False
-    if not isinstance(manifest.get("facts"), dict):
+    if not isinstance(manifest.get("facts"), dict) or "base_key" not in manifest:
         return False
     if not all(isinstance(name, str) and name in files for name in (manifest.get("so"), *used)):
         return False

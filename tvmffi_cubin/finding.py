@@ -145,6 +145,9 @@ class _Search:
             is_first = is_kept and note(level.root, known.entry)
             try:
                 entry = read_entry(path, level=level.kind, verified=known.verified)
+                if entry.manifest["base_key"] != self.base_key:
+                    self.problems.append("its record leads to another key's entry")
+                    continue
                 if is_first:
                     touch(path)
                 return entry

@@ -51,7 +51,25 @@ class Shelf:
     def publish(
         self, base_key: str, product: Product, directory: Path, *, started_ns: int | None
     ) -> Entry:
-        """Move a private folder into place; see `Cache.publish`."""
+        """Move a private folder into place; what is in place already is used, never replaced.
+
+        Parameters
+        ----------
+        base_key : str
+            Digest of all inputs but the contents of `product`'s dependencies.
+        product : Product
+            What the folder holds. The rest of it is removed.
+        directory : Path
+            From `private_directory`.
+        started_ns : int, optional
+            When the build began (`dependency_set.start_ns`). A dependency that changed since may
+            not be what the build read: the entry then serves this call and is not found again.
+
+        Raises
+        ------
+        CacheError
+            If the folder fails in another way than being read-only or full.
+        """
         # From the folder that the build ran in, whichever a copy of it is published from.
         files = [*product.dependencies, *product.absent]
         read = private_folder.outside(files, os.fspath(directory))

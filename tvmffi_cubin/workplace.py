@@ -126,7 +126,7 @@ def check(directory: Path) -> None:
 
 def was_removed(directory: Path, error: Exception) -> bool:
     """Whether a build failed because somebody removed its folder, such as with the whole cache."""
-    if isinstance(error, BuildError):
+    if isinstance(error, BuildError | ValueError):
         paths = (claim_of(os.fspath(directory)), os.fspath(directory))
         return not all(os.path.exists(path) for path in paths)
     # Not whether the folder is there: a build that is published has left it.

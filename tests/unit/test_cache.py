@@ -12,7 +12,7 @@ import pytest
 from cache_builder import BASE, Builder, deps_file, look_up, record, recorded
 
 from tvmffi_cubin import lock
-from tvmffi_cubin.cache import Cache, Product
+from tvmffi_cubin.cache import Cache, Miss, Product
 from tvmffi_cubin.errors import BuildError
 from tvmffi_cubin.lock import builder_lock
 
@@ -92,6 +92,19 @@ def test_a_damaged_record_of_dependencies_is_a_miss_and_is_repaired(cache, damag
     assert look_up(cache).path == made.path
 
 
+def test_a_record_that_leads_to_another_keys_entry_is_a_miss(cache):
+    other = cache.obtain("cd" * 32, Builder(b"other"))
+    cache.obtain(BASE, Builder())
+    content = recorded(cache)
+    content["sets"][0]["entry"] = other.key
+    record(cache, content)
+    found = cache.find(BASE)
+    assert isinstance(found, Miss)
+    assert "another key's entry" in found.reason
+    assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
+    assert look_up(cache).so.read_bytes() == b"so"
+
+
 @pytest.mark.parametrize(
     "column", [["x"], ["x", "y"], "names", [1], [""], None], ids=lambda value: repr(value)
 )
@@ -151,11 +164,12 @@ def build_and_report(root, barrier, results, number):
 
 
 def publish_and_report(root, barrier, results, number):
-    cache = Cache(Path(root))
-    with cache.private_directory() as directory:
+    def make(directory):
         product = Builder(f"builder {number:02}".encode())(directory)
         barrier.wait()
-        made = cache.publish(BASE, product, directory)
+        return product
+
+    made = Cache(Path(root)).obtain(BASE, make, patience=0)
     results.put((1, str(made.so), made.so.read_bytes()))
 
 

@@ -240,6 +240,20 @@ def test_a_record_that_is_removed_while_it_is_written_is_no_error(cache, monkeyp
     assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
 
 
+def test_a_build_whose_folder_is_removed_as_it_is_published_is_done_again(cache, monkeypatch):
+    builder = Builder()
+    real = publishing.place
+
+    def place(*arguments, **named):
+        if builder.runs == 1:
+            shutil.rmtree(cache.root)
+        return real(*arguments, **named)
+
+    monkeypatch.setattr("tvmffi_cubin.shelf.place", place)
+    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
+    assert builder.runs == 2
+
+
 def test_a_folder_that_is_removed_again_and_again_is_an_error_with_its_remedy(cache):
     def make(directory: Path):
         shutil.rmtree(cache.root)
