@@ -78,17 +78,20 @@ def test_another_content_of_a_header_is_not_taken(machine, tmp_path, monkeypatch
         tc.build_inline("shared", SOURCE, **options)
 
 
-def test_what_the_cache_folder_has_imports_nothing_for_the_remote(machine):
+def test_what_is_taken_imports_no_compiler_and_what_is_here_nothing_for_the_remote(machine):
     code = """
 import sys
 import tvmffi_cubin as tc
 print(tc.load_inline("host", cpp_sources="int f() { return 42; }", functions="f").f())
 print(*sorted(name for name in sys.modules if name.startswith(("tvmffi_cubin.", "fsspec"))))
 """
+    compilers = {f"tvmffi_cubin.{name}" for name in ("assemble", "builder", "codegen", "ninja")}
     machine("first")
-    imported(code)
+    assert compilers <= imported(code)
     machine("second")
-    assert {"tvmffi_cubin.sharing", "fsspec"} <= imported(code)
+    taken = imported(code)
+    assert {"tvmffi_cubin.sharing", "fsspec"} <= taken
+    assert taken.isdisjoint(compilers)
     # What the cache folder has wants nothing of the remote.
     assert imported(code).isdisjoint({"tvmffi_cubin.sharing", "tvmffi_cubin.bundle", "fsspec"})
 
