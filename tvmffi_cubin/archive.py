@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -119,7 +120,9 @@ def write_archive(
         # The name in it may be that of the temporary file.
         raise OSError(error.errno, error.strerror, os.fspath(output)) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        # A file system that is read-only says so of what is not there, too.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def read_archive(
@@ -215,7 +218,10 @@ def place_in(cache: Cache, base_key: str, made: DependencySet, directory: Path) 
     """
     entry = cache.adopt(base_key, made, directory)
     if entry.level == "private":
-        raise CacheError(f"{cache.root} cannot be written, or is full: nothing was put there")
+        raise CacheError(
+            f"{cache.root} cannot be written, or is full: {made.entry} was not put there, nor what "
+            "comes after it"
+        )
     return entry
 
 

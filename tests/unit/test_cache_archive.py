@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -374,7 +375,20 @@ def test_nothing_is_exported_that_others_could_write(cache, capsys, tmp_path):
 def test_a_cache_that_cannot_be_written_takes_nothing_and_says_so(archive, elsewhere, capsys):
     elsewhere.root.write_text("a file")
     said = refused(capsys, "import", str(archive))
-    assert f"{elsewhere.root} cannot be written, or is full: nothing was put there" in said
+    first = next(iter(members(archive))).removeprefix("bundles/")
+    assert f"{elsewhere.root} cannot be written, or is full: {first} was not put there" in said
+
+
+def test_an_archive_that_cannot_be_written_is_named(cache, capsys, tmp_path, monkeypatch):
+    build(cache, 1)
+
+    def refuse(path, *_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    monkeypatch.setattr(tarfile, "open", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    said = refused(capsys, "export", str(tmp_path / "a.tar"))
+    assert f"{tmp_path}/a.tar: Read-only file system" in said
 
 
 def test_a_folder_that_others_may_write_takes_nothing(archive, elsewhere, capsys):
