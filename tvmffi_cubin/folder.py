@@ -145,11 +145,12 @@ def make_folder(path: str, root: str) -> None:
     try:
         _make(path, root)
     except FileNotFoundError:
-        # Not again and again: some file systems never have what is not there.
         parent = os.path.dirname(path)
-        if parent == path or os.path.isdir(parent):
+        if parent == path:
             raise
-        make_folder(parent, root)
+        # It may be there by now, made by another. Once: some file systems never have what is not.
+        if not os.path.isdir(parent):
+            make_folder(parent, root)
         _make(path, root)
 
 

@@ -55,6 +55,21 @@ def test_a_folder_where_none_can_be_made_is_replaced_too(caplog):
     assert "/proc/x" in record.getMessage()
 
 
+def test_folders_that_another_makes_at_the_same_moment_are_used(cache, monkeypatch, caplog):
+    mkdir = os.mkdir
+
+    def late(path, *args):
+        try:
+            mkdir(path, *args)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(path))
+            raise
+
+    monkeypatch.setattr(os, "mkdir", late)
+    assert cache.obtain(BASE, Builder()).level == "cache"
+    assert not caplog.messages
+
+
 def test_a_read_only_folder_still_serves_what_it_has(cache, monkeypatch):
     made = cache.obtain(BASE, Builder())
 
