@@ -12,6 +12,7 @@ from . import config
 from .errors import CacheError
 from .folder import cache_folder, make_folder
 from .key import Key
+from .places import check_own
 from .sealed import read_sealed, write_sealed
 
 __all__ = ["Answer", "forget", "remember"]
@@ -140,6 +141,8 @@ def _memo_path(what: str, names: str) -> str | None:
         return None
     try:
         folder = cache_folder()
+        # Who looks something up in it says why it is refused; nothing is read or written before.
+        check_own(folder)
     except CacheError:
         return None
     key = Key("identity").add("what", what).add("names", names)

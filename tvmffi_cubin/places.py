@@ -12,7 +12,7 @@ from . import config
 from .errors import CacheError
 from .folder import OTHERS, cache_folder, is_shared
 
-__all__ = ["MODES", "Places", "places", "split_path"]
+__all__ = ["MODES", "Places", "check_own", "places", "split_path"]
 
 MODES = ("on", "read", "off")
 
@@ -54,7 +54,7 @@ def places() -> Places:
         raise ValueError(f"TVMFFI_CUBIN_CACHE={mode!r}: wanted 'on', 'read' or 'off'; or unset it")
     if mode == "off":
         return Places(root, (), mode)
-    _check_own(root)
+    check_own(root)
     path = config.get("TVMFFI_CUBIN_CACHE_PATH")
     layers = tuple(filter(_is_layer, _folders(path))) if path else ()
     return Places(root, layers, mode)
@@ -83,7 +83,14 @@ def _folders(path: str) -> list[str]:
     return [os.path.abspath(os.path.expanduser(folder)) for folder in split_path(path)]
 
 
-def _check_own(root: str) -> None:
+def check_own(root: str) -> None:
+    """Refuse a cache folder that others than the user may write to.
+
+    Raises
+    ------
+    CacheError
+        They may; the message has the remedy.
+    """
     try:
         info = os.stat(root)
     except OSError:

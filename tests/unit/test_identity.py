@@ -148,3 +148,14 @@ def test_what_the_question_raises_is_passed_on_and_not_remembered(cache, compile
     with pytest.raises(ValueError, match="no version"):
         identity.remember(compiler, question)
     assert identity.remember(compiler, Question()) == "g++ 12"
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o777])
+def test_a_folder_that_others_may_write_is_neither_read_nor_written(cache, compiler, mode):
+    identity.remember(compiler, Question("known"))
+    cache.chmod(mode)
+    identity.forget()
+    assert identity.remember(compiler, Question("asked")) == "asked"
+    cache.chmod(0o700)
+    identity.forget()
+    assert identity.remember(compiler, Question("asked")) == "known"
