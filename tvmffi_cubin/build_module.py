@@ -66,7 +66,9 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
         wanted = replace(wanted, tools=wanted.tools.looked_at_again())
     record = wanted.record()
     reason = miss.reason
-    if reason == NOTHING:
+    if reason == NOTHING and cache.mode == "off":
+        reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
+    elif reason == NOTHING:
         others = fields_record.of_same_name(cache.folders, request.name)
         reason = f"{NOTHING}: {record.explain(others)}"
     _logger.info("%s is not in the cache: %s", request.name, reason)

@@ -235,7 +235,10 @@ def _has_loop(url: str) -> bool:
     try:
         kind = fsspec.get_filesystem_class(protocol)
     except ValueError as error:
-        raise CacheError(f"TVMFFI_CUBIN_CACHE_REMOTE is {place}: {error}") from None
+        raise CacheError(
+            f"TVMFFI_CUBIN_CACHE_REMOTE is {place}: {error}; set it to an address of fsspec's, "
+            "such as s3://bucket/folder or https://host/folder, or to a folder"
+        ) from None
     except ImportError as error:
         raise ToolchainError(f"TVMFFI_CUBIN_CACHE_REMOTE is {place}: {error}") from None
     return issubclass(kind, AsyncFileSystem)

@@ -31,6 +31,12 @@ def built(name: str = "seen", **options) -> str:
     return tc.build(name, **{"sources": "f.c", "extra_include_paths": ["inc"]} | options)
 
 
+def test_a_build_that_was_wanted_without_a_look_up_says_so(info, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
+    built()
+    assert [x.reason for x in info().events] == ["TVMFFI_CUBIN_CACHE=off: nothing is looked up"]
+
+
 def test_hits_misses_and_builds_are_counted(info, here):
     assert info() == tc.CacheInfo(
         folder=str(here / "cache"),
