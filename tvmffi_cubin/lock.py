@@ -137,7 +137,8 @@ def _acquire(path: str, patience: float) -> int:
 
 
 def _open(path: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    # What a link leads to would be emptied.
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         try:
             descriptor = os.open(path, flags, 0o666)

@@ -81,6 +81,16 @@ def test_another_file_in_its_place_is_not_removed(tmp_path):
     assert path.read_text() == "another's"
 
 
+def test_what_a_link_in_its_place_leads_to_stays_as_it_is(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("mine")
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks" / "x.lock").symlink_to(other)
+    with builder_lock(at(tmp_path), patience=0):
+        pass
+    assert other.read_text() == "mine"
+
+
 def test_files_that_never_stay_the_same_hang_nobody(tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "is_at", lambda descriptor, path: False)
     with builder_lock(at(tmp_path), patience=float("inf")) as held:
