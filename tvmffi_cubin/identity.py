@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -14,14 +13,11 @@ from .folder import cache_folder, make_folder
 from .key import Key
 from .places import check_own
 from .sealed import read_sealed, write_sealed
+from .stamp import UNSETTLED, stamp_of, trusted
 
 __all__ = ["Answer", "forget", "remember"]
 
-_SCHEMA = 5
-
-# A file changed again within one tick of its file system's clock keeps its timestamps. An answer
-# about a file this young, in nanoseconds, is not written down.
-_SETTLED_NS = 2_000_000_000
+_SCHEMA = 6
 
 _Path = str | os.PathLike[str]
 
@@ -117,10 +113,7 @@ def _absolute(path: _Path) -> str:
 def _stamp(names: str) -> str:
     # The file behind all links: its inode and change time say which it is, and cost a tenth of
     # what its real path does.
-    found = map(os.stat, names.split("\0"))
-    return "\n".join(
-        f"{info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}" for info in found
-    )
+    return "\n".join(map(stamp_of, map(os.stat, names.split("\0"))))
 
 
 def _more_stamp(names: str) -> str:
@@ -131,9 +124,8 @@ def _more_stamp(names: str) -> str:
 
 
 def _settled(stamp: str) -> bool:
-    limit = time.time_ns() - _SETTLED_NS
-    times = (line.split(" ")[2:] for line in stamp.split("\n"))
-    return all(int(moment) < limit for pair in times for moment in pair)
+    # An answer about a file whose stamp may stay the same when it changes is not written down.
+    return UNSETTLED not in map(trusted, stamp.split("\n"))
 
 
 def _memo_path(what: str, names: str) -> str | None:

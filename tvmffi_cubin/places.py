@@ -56,7 +56,9 @@ def places() -> Places:
         return Places(root, (), mode)
     check_own(root)
     path = config.get("TVMFFI_CUBIN_CACHE_PATH")
-    layers = tuple(filter(_is_layer, _folders(path))) if path else ()
+    # What it lends from its own folder it would not count as in use.
+    named = [folder for folder in _folders(path) if folder != root] if path else []
+    layers = tuple(filter(_is_layer, named))
     return Places(root, layers, mode)
 
 

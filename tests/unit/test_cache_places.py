@@ -186,6 +186,12 @@ def test_layers_are_looked_through_first(layer, root, monkeypatch, tmp_path):
     assert default().find(BASE).so.read_bytes() == b"layer"
 
 
+def test_a_layer_that_is_the_cache_folder_itself_is_none(root, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(root))
+    default().obtain(BASE, Builder())
+    assert default().find(BASE).level == "cache"
+
+
 def test_a_colon_in_a_layers_path_is_escaped(layer, monkeypatch, tmp_path):
     layer.rename(tmp_path / "a:b\\c")
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", escaped(str(tmp_path / "a:b\\c")))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import host_tools, identity
+from tvmffi_cubin import host_tools, identity, stamp
 from tvmffi_cubin.host_tools import HostTools, Question, linker_names, native_cpu
 from tvmffi_cubin.identity import Answer
 from tvmffi_cubin.toolchain import HostCompiler, find_host_compiler
@@ -76,7 +76,7 @@ def test_another_version_of_any_is_another_answer(place, changed):
 
 
 def test_a_change_of_assembler_or_linker_is_seen(place, monkeypatch):
-    monkeypatch.setattr(identity, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
     compiler(place / "c++")
 
     def version() -> str:
@@ -114,7 +114,7 @@ def test_a_script_that_stands_before_the_compiler_is_known_by_its_content(place)
 
 
 def test_a_compiler_that_changes_behind_a_script_is_seen(place, tmp_path, monkeypatch):
-    monkeypatch.setattr(identity, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
     worker = program(tmp_path / "gcc" / "cc1plus", "")
     real = compiler(tmp_path / "gcc" / "g++")
     named = f"-print-prog-name=cc1plus) echo {worker} ;;\n*)"

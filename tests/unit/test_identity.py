@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tvmffi_cubin import identity
+from tvmffi_cubin import identity, stamp
 
 
 class Question:
@@ -25,7 +25,7 @@ def cache(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
     # The files of these tests are new; a real compiler is not.
-    monkeypatch.setattr(identity, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
     identity.forget()
     yield folder
     identity.forget()
@@ -54,6 +54,13 @@ def test_another_process_reads_the_memo(cache, compiler):
     question = Question("not asked")
     assert identity.remember(compiler, question) == "g++ 12"
     assert question.asked == 0
+
+
+def test_a_file_from_a_time_that_is_yet_to_come_is_remembered_too(cache, compiler):
+    os.utime(compiler, (4_100_000_000, 4_100_000_000))
+    identity.remember(compiler, Question())
+    identity.forget()
+    assert identity.remember(compiler, Question("not asked")) == "g++ 12"
 
 
 def test_a_changed_file_is_asked_about_again(cache, compiler):
@@ -121,7 +128,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, compiler, monkeyp
 
 
 def test_a_file_that_just_changed_is_remembered_by_this_process_alone(cache, compiler, monkeypatch):
-    monkeypatch.setattr(identity, "_SETTLED_NS", 10**18)
+    monkeypatch.setattr(stamp, "_SETTLED_NS", 10**18)
     identity.remember(compiler, Question())
     assert identity.remember(compiler, Question("not asked")) == "g++ 12"
     assert not memos(cache)
