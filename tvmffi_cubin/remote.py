@@ -116,7 +116,7 @@ def secret() -> bytes | None:
     if text and path:
         raise CacheError(f"{_KEY} and {_KEY_FILE} are both set; unset one of them")
     if path:
-        key, named = _read_key(path), f"the key in {path} ({_KEY_FILE})"
+        key, named = _read_key(os.path.expanduser(path)), f"the key in {path} ({_KEY_FILE})"
     elif text:
         key, named = text.strip().encode("utf-8", "surrogateescape"), f"the key in {_KEY}"
     else:

@@ -36,7 +36,8 @@ def test_the_url_the_key_and_the_defaults(settings, tmp_path):
 def test_a_key_file_is_read_without_the_end_of_its_line(settings, tmp_path):
     settings.delenv(f"{PREFIX}_KEY")
     (tmp_path / "key").write_bytes(b"\xff" * 20 + b"\n")
-    settings.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
+    settings.setenv("HOME", str(tmp_path))
+    settings.setenv(f"{PREFIX}_KEY_FILE", "~/key")
     assert configured().key == b"\xff" * 20
 
 

@@ -239,7 +239,7 @@ def _remote() -> Iterator[Finding]:
         return
     use = "read and written" if found.writes else "only read"
     yield Finding("remote cache", f"{without_secrets(found.url)}, {use}, {found.budget:g} s")
-    path = config.get("TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE")
-    if path is not None and os.stat(path).st_mode & stat.S_IROTH:
+    path = os.path.expanduser(config.get("TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE") or "")
+    if path and os.stat(path).st_mode & stat.S_IROTH:
         text = f"everybody on this machine can read its key; chmod o-r {path}"
         yield Finding("remote cache", text, "note")
