@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import ctypes
+import io
 import os
 import threading
 from collections.abc import Callable, Coroutine
@@ -216,7 +217,8 @@ class _HttpFiles(_LoopFiles):
     async def write(self, path: str, data: bytes) -> None:
         session = await self.fs.set_session()
         url = self.fs.encode_url(path)
-        async with session.put(url, data=data, **self.fs.kwargs) as response:
+        # Of bytes of a MiB aiohttp warns.
+        async with session.put(url, data=io.BytesIO(data), **self.fs.kwargs) as response:
             response.raise_for_status()
 
 

@@ -77,6 +77,13 @@ def test_objects_are_put_with_their_length_and_asked_for_uncompressed(server, ma
     assert server.headers[0]["Accept-Encoding"] == "identity"
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_large_entry_is_put_without_a_warning(server, machines, caplog):
+    machines("first").builds(os.urandom(2 << 20))
+    assert warnings(caplog) == []
+    assert not machines("second").builds()
+
+
 def test_headers_of_fsspecs_configuration_are_sent_with_all_requests(server, machines, monkeypatch):
     from fsspec.config import conf
 
