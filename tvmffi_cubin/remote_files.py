@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import ctypes
 import io
 import os
+import stat
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -146,15 +148,23 @@ class _PlainFiles:
 
 
 class _LocalFiles(_PlainFiles):
-    """Those of a folder, which may be one that machines share."""
+    """Those of a folder, which may be one that machines share: all in it is as open as that."""
 
     def read(self, path: str, most: int) -> bytes:
         with open(path, "rb") as file:
             return file.read(most)
 
     def write(self, path: str, data: bytes) -> None:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_atomically(path, data, durable=True)
+        os.makedirs(self.root, exist_ok=True)
+        mode = stat.S_IMODE(os.stat(self.root).st_mode)
+        folder = self.root
+        # Whatever the umask: it may be several users' folder, and all in it is signed.
+        for name in os.path.relpath(os.path.dirname(path), folder).split("/"):
+            folder = os.path.join(folder, name)
+            with contextlib.suppress(OSError):
+                os.mkdir(folder)
+                os.chmod(folder, mode)
+        write_atomically(path, data, durable=True, mode=mode & 0o666, is_exact=True)
 
 
 class _LoopFiles:

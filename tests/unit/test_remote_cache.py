@@ -3,6 +3,7 @@
 import logging
 import os
 import shutil
+import stat
 
 import pytest
 from cache_builder import BASE, Builder
@@ -76,6 +77,19 @@ def test_the_layout_of_the_remote_is_as_documented(machines, remote):
     assert machine.builds()
     key = machine.cache.find(BASE).key
     assert objects(remote) == {f"v1/records/{BASE}", f"v1/entries/{key[:2]}/{key}"}
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o2775])
+def test_what_lies_there_is_as_open_as_the_folder(machines, remote, mode):
+    remote.mkdir()
+    remote.chmod(mode)
+    before = os.umask(0o027)
+    try:
+        assert machines("first").builds()
+    finally:
+        os.umask(before)
+    for path in remote.rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (mode if path.is_dir() else mode & 0o666)
 
 
 def test_only_what_asks_for_it_is_shared(machines, remote):
