@@ -47,17 +47,22 @@ def verify(items: Iterable[Item], *, repair: bool) -> Iterator[Found]:
         What is damaged.
     """
     for item in items:
-        try:
-            _check(item)
-        except FileNotFoundError:
-            continue  # removed meanwhile
-        except (Damaged, ValueError) as error:
-            reason = str(error)
-        except OSError as error:
-            reason = f"it cannot be read: {error.strerror}"
-        else:
-            continue
-        yield Found(item.path, reason, repair and _repair(item, reason))
+        # Twice: it may have been removed, or built anew, while it was read.
+        reason = _problem(item) and _problem(item)
+        if reason:
+            yield Found(item.path, reason, repair and _repair(item, reason))
+
+
+def _problem(item: Item) -> str:
+    try:
+        _check(item)
+    except FileNotFoundError:
+        return ""  # removed meanwhile
+    except (Damaged, ValueError) as error:
+        return str(error)
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    return ""
 
 
 def _check(item: Item) -> None:

@@ -97,7 +97,9 @@ def _name(manifest: Mapping[str, Any]) -> str:
     name = manifest["facts"].get("name")
     # Of what has no name of its own, the first file that is not a list of others has one.
     file = next((x for x in (manifest["so"], *manifest["used"]) if x != _GENERATED), "?")
-    return name if isinstance(name, str) else os.path.splitext(file)[0]
+    text = name if isinstance(name, str) else os.path.splitext(file)[0]
+    # What was imported may have any: no terminal obeys it, and it can be printed.
+    return text if text.isprintable() else ascii(text)
 
 
 def _archs(manifest: Mapping[str, Any]) -> tuple[str, ...]:

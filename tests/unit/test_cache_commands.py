@@ -25,6 +25,7 @@ from tvmffi_cubin import uses
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cache import Cache, Entry
 from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.verification import Damaged
 
 DAY = 86_400
 IMAGES = {"kernels": {"arch": "sm_80, sm_90a"}, "more": {"arch": "sm_90a"}}
@@ -158,6 +159,11 @@ def test_as_json_it_has_all_that_is_known(cache, capsys):
     }
 
 
+def test_a_name_that_a_terminal_obeys_is_escaped(cache, capsys):
+    in_fork(lambda: cache.obtain(base(1), Builder(facts={"name": "\x1b[2J\udcff"})).level)
+    assert run(capsys, "list").splitlines()[1].startswith(r"'\x1b[2J\udcff'  module")
+
+
 def test_what_is_damaged_is_listed_as_that(cache, capsys):
     path = build(cache, 1)
     (path / "manifest.json").write_text("{}")
@@ -198,6 +204,19 @@ def test_repair_sets_aside_what_is_damaged_and_it_is_built_again(cache, capsys, 
     assert "all whole" in run(capsys, "verify")
     for number in (1, 2):
         assert build(cache, number).exists()
+
+
+def test_what_is_removed_while_it_is_read_is_not_damaged(cache, capsys, monkeypatch):
+    path = build(cache, 1)
+
+    def remove(folder, *_):
+        os.rename(folder, cache.root / "gone")
+        raise Damaged("vec.so is missing")
+
+    monkeypatch.setattr("tvmffi_cubin.entry.check_files", remove)
+    assert "all whole" in run(capsys, "verify", "--repair")
+    assert not path.exists()
+    assert not (cache.root / "damaged").exists()
 
 
 def test_what_cannot_be_read_is_told(cache, capsys, monkeypatch):
