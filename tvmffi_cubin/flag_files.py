@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .flag_paths import FILE, LIBRARY, LIBRARY_FOLDER, Word, parse
+from .linker_members import members
 
-__all__ = ["FlagFiles", "find"]
+__all__ = ["FlagFiles", "expanded", "find"]
 
 # Options of gcc's and clang's whose value is a file that they read.
 _READING = {
@@ -17,7 +18,12 @@ _READING = {
     *("-fprofile-list", "-fprofile-sample-use", "-fmodule-file", "-fmodule-map-file", "--config"),
     *("-frandomize-layout-seed-file", "-fsanitize-blacklist", "-fsanitize-ignorelist"),
     *("-fsanitize-coverage-allowlist", "-fsanitize-coverage-ignorelist", "-specs", "--specs"),
+    *("-fuse-ld", "--ld-path"),
 }
+# Of those, the ones whose value may be the next word.
+_READING_NEXT = {"-specs", "--specs", "--config"}
+# What compilers look for in the folders of -B.
+_PROGRAMS = ("as", "ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "collect2", "cc1", "cc1plus")
 # A file of flags may name itself.
 _MOST_LEVELS = 8
 
@@ -48,8 +54,8 @@ def find(
     """Find the objects, libraries, scripts and other files that flags name.
 
     A library counts in every folder where the linker may look for it, shared and static, whichever
-    is taken: one that is for another machine, or shared in a static link, is passed over. Not
-    found: what a script or a thin archive names.
+    is taken: one that is for another machine, or shared in a static link, is passed over. What a
+    script or a thin archive names is found, but for shared libraries that it names by their files.
 
     Parameters
     ----------
@@ -61,43 +67,94 @@ def find(
         Gives the folders that are searched last, and are asked for only where a library is named;
         what is absent there is not watched.
     """
-    flags = tuple(flags)
-    words = list(_words(flags, 0))
+    flags = expanded(flags)
+    words = [word for _, words in parse(flags) for word in words]
+    words += [x for word in words if word.option == "@" for x in _words(word.value)]
     places = [word.value for word in words if word.kind == LIBRARY_FOLDER]
     places = [folder for folder in (*places, *folders) if os.path.isabs(folder)]
-    names = {name: None for word in words for name in _library_names(word)}
-    system = system_folders() if names else ()
-    files = dict.fromkeys(_values(flags))
-    absent: dict[str, None] = {}
+    search = _Search(places, system_folders)
+    for path in _values(flags):
+        search.files[path] = None
     for word in words:
         if word.kind == FILE:
-            # A script that is not in the current folder is looked for there.
-            paths = [os.path.join(folder, word.value) for folder in places] or [word.value]
-            files.update((path, None) for path in paths if os.path.isfile(path))
-    for name in names:
-        for folder in (*places, *system):
-            path = os.path.join(folder, name)
-            if os.path.isfile(path):
-                files[path] = None
-            elif folder in places and not os.path.exists(path):
-                absent[path if os.path.isdir(folder) else folder] = None
-    return FlagFiles(tuple(files), tuple(absent))
+            search.enter(word.value)
+    for word in words:
+        if word.kind == LIBRARY and word.value:
+            search.look_for(word.value)
+    return FlagFiles(tuple(search.files), tuple(search.absent))
+
+
+def expanded(flags: Iterable[str]) -> tuple[str, ...]:
+    """Return flags, and after each file of flags (``@file``) those in it."""
+    return tuple(_expanded(flags, 0))
+
+
+def _expanded(flags: Iterable[str], level: int) -> Iterator[str]:
+    for flag in flags:
+        yield flag
+        if flag.startswith("@") and level < _MOST_LEVELS:
+            yield from _expanded(_flags_in(flag[1:]), level + 1)
+
+
+class _Search:
+    """What a linker finds, and what it would find instead."""
+
+    def __init__(self, places: Sequence[str], system_folders: Callable[[], Sequence[str]]) -> None:
+        self.files: dict[str, None] = {}
+        self.absent: dict[str, None] = {}
+        self._places = places
+        self._ask = system_folders
+        self._system: Sequence[str] | None = None
+        self._libraries: set[str] = set()
+
+    def enter(self, name: str, folder: str = "") -> None:
+        """Add a file, and those that it makes the linker read."""
+        # A script that is not in the current folder is looked for there.
+        places = [folder, *self._places] if folder else self._places
+        for path in [os.path.join(place, name) for place in places] or [name]:
+            if path not in self.files and os.path.isfile(path):
+                self.files[path] = None
+                for member in members(path):
+                    if member.startswith("-l"):
+                        self.look_for(member[2:])
+                    else:
+                        self.enter(member, os.path.dirname(path))
+
+    def look_for(self, library: str) -> None:
+        """Add a library wherever there is one."""
+        if library in self._libraries:
+            return
+        self._libraries.add(library)
+        if self._system is None:
+            self._system = self._ask()
+        for folder in (*self._places, *self._system):
+            for name in _library_files(library):
+                path = os.path.join(folder, name)
+                if os.path.isfile(path):
+                    self.enter(path)
+                elif folder in self._places and not os.path.exists(path):
+                    self.absent[path if os.path.isdir(folder) else folder] = None
 
 
 def _values(flags: Iterable[str]) -> Iterator[str]:
-    """Yield the files that options of compilers read."""
-    for flag in flags:
-        option, _, path = flag.partition("=")
-        if option in _READING and os.path.isabs(path) and os.path.isfile(path):
-            yield path
+    """Yield the files that options of compilers read, and programs that they run."""
+    rest = iter(flags)
+    for flag in rest:
+        option, equals, path = flag.partition("=")
+        if option in _READING_NEXT and not equals:
+            path = next(rest, "")
+        if flag.startswith("-B"):
+            folder = flag[2:] or next(rest, "")
+            paths = [os.path.join(folder, name) for name in _PROGRAMS]
+        else:
+            paths = [path] if option in _READING else []
+        yield from (path for path in paths if os.path.isabs(path) and os.path.isfile(path))
 
 
-def _words(flags: Iterable[str], level: int) -> Iterator[Word]:
-    for _, words in parse(flags):
-        for word in words:
-            yield word
-            if word.option == "@" and level < _MOST_LEVELS:
-                yield from _words(_flags_in(word.value), level + 1)
+def _words(path: str) -> Iterator[Word]:
+    """Yield the words in a file of flags for the linker."""
+    for _, words in parse(expanded(_flags_in(path))):
+        yield from words
 
 
 def _flags_in(path: str) -> list[str]:
@@ -108,9 +165,7 @@ def _flags_in(path: str) -> list[str]:
         return []  # no file of flags, or one whose quotes only the compiler understands
 
 
-def _library_names(word: Word) -> tuple[str, ...]:
-    if word.kind != LIBRARY or not word.value:
-        return ()
-    if word.value.startswith(":"):
-        return (word.value[1:],)
-    return (f"lib{word.value}.so", f"lib{word.value}.a")
+def _library_files(library: str) -> tuple[str, ...]:
+    if library.startswith(":"):
+        return (library[1:],)
+    return (f"lib{library}.so", f"lib{library}.a")

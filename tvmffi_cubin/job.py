@@ -13,6 +13,7 @@ from typing import Any
 
 from . import (
     codegen,
+    flag_files,
     forwarders,
     host_unit,
     include_scan,
@@ -268,7 +269,7 @@ class Job:
     def _scan(
         self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
     ) -> Iterator[include_scan.Scan]:
-        flags = preprocessor_flags.parse(options)
+        flags = preprocessor_flags.parse(flag_files.expanded(options))
         first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
         texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
         for source in sources:
@@ -285,7 +286,8 @@ class Job:
     def hiding_headers(self, read: Iterable[str]) -> tuple[str, ...]:
         """Return what would hide one of the headers that host code read, should it appear."""
         flags = (*self.tools.options, *self._cuda_flags(), *header_folder_flags())
-        folders = (*preprocessor_flags.parse(flags).folders, *self.request.include_paths)
+        folders = preprocessor_flags.parse(flag_files.expanded(flags)).folders
+        folders = (*folders, *self.request.include_paths)
         others = dict.fromkeys(filter(os.path.isabs, folders))
         return include_scan.hidden_by([*others], read)
 

@@ -16,6 +16,7 @@ _SPELLINGS = (
     ("--system-include", "-isystem"),
     ("--pre-include", "-include"),
     ("-include", "-include"),
+    ("-imacros", "-imacros"),
     ("-idirafter", "-idirafter"),
     ("-iquote", "-iquote"),
     ("-isystem", "-isystem"),
@@ -23,6 +24,7 @@ _SPELLINGS = (
     ("-U", "-U"),
     ("-I", "-I"),
 )
+_FIRST = ("-include", "-imacros")
 # In the order of the search.
 _FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")
 
@@ -53,7 +55,7 @@ class PreprocessorFlags:
     @property
     def first_headers(self) -> tuple[str, ...]:
         """The headers that are included before the source."""
-        return tuple(value for name, value in self.flags if name == "-include")
+        return tuple(value for name, value in self.flags if name in _FIRST)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -72,6 +74,6 @@ def _pairs(flags: Iterator[str]) -> Iterator[tuple[str, str]]:
             if flag.startswith(spelling):
                 value = flag[len(spelling) :].removeprefix("=") or next(flags, "")
                 # A header that comes first is looked for in the current folder first.
-                is_path = name in _FOLDERS or (name == "-include" and os.path.isfile(value))
+                is_path = name in _FOLDERS or (name in _FIRST and os.path.isfile(value))
                 yield name, os.path.abspath(value) if is_path else value
                 break

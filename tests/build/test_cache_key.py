@@ -34,12 +34,19 @@ def late(here) -> Path:
     return header("late/answer.h", "#define ANSWER 1\n").parent.absolute()
 
 
-@pytest.mark.parametrize("way", ["CPATH", "C_INCLUDE_PATH", "CC", "-iquote", "-isystem"])
+@pytest.mark.parametrize(
+    "way", ["CPATH", "C_INCLUDE_PATH", "CC", "-iquote", "-isystem", "-imacros", "@flags"]
+)
 def test_a_header_that_would_come_before_the_one_that_was_read_builds_anew(way, late, monkeypatch):
     early = str(late.parent / "early")
     options = {"extra_include_paths": [late]}
     if way == "CC":
         monkeypatch.setenv("CC", f"cc -I{early}")
+    elif way == "-imacros":
+        write("answer.c", ANSWER.partition("\n")[2])
+        options = {"extra_cflags": [way, "answer.h", f"-I{early}", f"-I{late}"]}
+    elif way == "@flags":
+        options = {"extra_cflags": [f"@{write('flags', f'-I{early} -I{late}')}"]}
     elif way.startswith("-"):
         write("answer.c", ANSWER.replace("<answer.h>", '"answer.h"'))
         options = {"extra_cflags": [way, early, f"-idirafter{late}"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tvmffi_cubin.flag_files import find
 
 @pytest.fixture
 def here(tmp_path) -> str:
-    for name in ("part.o", "v.map", "lib/libpart.a", "lib/part.ld", "lib/odd.name"):
+    for name in ("part.o", "v.map", "lib/libpart.a", "lib/part.ld", "lib/odd.name", "bin/ld"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.touch()
@@ -42,6 +43,12 @@ def found(flags, here, **options):
         (["-Wl,-T{}/v.map"], "v.map"),
         (["@{}/v.map"], "v.map"),
         (["-L{}/lib", "-Wl,-T,part.ld"], "lib/part.ld"),
+        (["-specs={}/v.map"], "v.map"),
+        (["-specs", "{}/v.map"], "v.map"),
+        (["-B{}/bin"], "bin/ld"),
+        (["-B", "{}/bin/"], "bin/ld"),
+        (["-fuse-ld={}/bin/ld"], "bin/ld"),
+        (["--ld-path={}/bin/ld"], "bin/ld"),
     ],
     ids=str,
 )
@@ -100,6 +107,38 @@ def test_a_link_to_nothing_is_awaited(here):
     link = Path(here, "early", "libpart.so")
     link.symlink_to(Path(here, "later.so"))
     assert "early/libpart.so" in found(["-L{}/early", "-lpart"], here)[1]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "/* GNU ld script */\nINPUT({}/part.o -lpart)",
+        'GROUP ( "{}/part.o", AS_NEEDED ( libpart.a /lib/libc.so.6 ) )',
+        "OUTPUT_FORMAT(elf64)\nINPUT(-lwhole)\nGROUP({}/part.o libpart.a)",
+    ],
+)
+def test_what_a_script_in_place_of_a_library_names_is_found(script, here):
+    path = Path(here, "lib", "libwhole.so")
+    path.write_text(script.replace("{}", here))
+    files, _ = found(["-L{}/lib", "-lwhole"], here)
+    assert files == {"lib/libwhole.so", "part.o", "lib/libpart.a"}
+
+
+def test_the_members_of_a_thin_archive_are_found(here):
+    members = ["part.o", "lib/a_name_that_is_too_long_for_a_head.o", "lib/b.o"]
+    for name in members:
+        Path(here, name).write_bytes(b"\0" * 3)
+    command = ["ar", "rcDT", "libthin.a", *members]
+    subprocess.run(command, check=True, cwd=here)
+    assert found(["{}/libthin.a"], here) == ({"libthin.a", *members}, set())
+
+
+@pytest.mark.parametrize(
+    "content", [b"!<thin>\n", b"!<thin>\n//" + b" " * 58 + b"x", b"\xffINPUT(x"]
+)
+def test_a_damaged_archive_or_script_names_nothing(content, here):
+    Path(here, "lib", "libodd.a").write_bytes(content)
+    assert found(["{}/lib/libodd.a"], here) == ({"lib/libodd.a"}, set())
 
 
 def test_files_of_flags_are_read(here):

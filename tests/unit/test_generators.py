@@ -26,7 +26,7 @@ COMPILERS += (
 COMPILERS += " link_child link_faults link_input link_process link_run made_here fork_guard"
 COMPILERS += " header_hints"
 READERS = "cubin device_symbols elf elf_file fatbin zstd"
-READERS += " image_fit image_kind incbin include_scan lz4 ptx sources"
+READERS += " image_fit image_kind incbin include_scan linker_members lz4 ptx sources"
 CACHE = (
     "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback field_key"
 )
