@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import time
 from collections.abc import Mapping, Sequence
 
 from . import private_folder
@@ -13,8 +15,11 @@ from .folder import make_folder
 from .key import Key
 from .level import Level
 from .observer import Observer
+from .stamp import changed_ns
 
 __all__ = ["place", "record", "take"]
+
+_logger = logging.getLogger("tvmffi_cubin")
 
 _TRIES = 3
 
@@ -61,6 +66,8 @@ def place(
         portable = [observer.portable(name) for name in read]
         made = DependencySet.observe(portable, base_key, observer)
         changed = started_ns is not None and youngest_ns(portable, observer) >= started_ns
+        if changed:
+            _tell_changed(portable, observer)
     key = made.entry
     if changed:
         key = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
@@ -69,6 +76,19 @@ def place(
     private_folder.flush(directory)
     entry = private_folder.move_into_place(directory, level, key)
     return entry, None if changed else made
+
+
+def _tell_changed(names: Sequence[str], observer: Observer) -> None:
+    times = dict(zip(names, map(changed_ns, observer.stamps(names)), strict=True))
+    name = max(names, key=times.__getitem__)
+    if times[name] > time.time_ns():
+        text = (
+            "%s was written at a time that is yet to come: what reads it is built by each process"
+        )
+        _logger.warning(f"{text} until then; set the clock, or write it anew", observer.path(name))
+    else:
+        text = "%s changed while it was read: what was built serves this process alone"
+        _logger.info(text, observer.path(name))
 
 
 def take(

@@ -1,6 +1,7 @@
 """The cache: what is built again because a file that a build read, or missed, has changed."""
 
 import json
+import logging
 import os
 import time
 
@@ -144,7 +145,9 @@ def test_a_dependency_through_a_link_and_back_is_the_file_that_was_read(tmp_path
     assert look_up(cache) is None
 
 
-def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, header):
+def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, header, caplog):
+    caplog.set_level(logging.INFO, "tvmffi_cubin")
+
     def make(directory):
         header.write_text("changed while the compiler ran")
         future = time.time_ns() + 10**9
@@ -153,6 +156,19 @@ def test_a_header_that_changes_during_the_build_serves_this_call_only(cache, hea
 
     assert cache.obtain(BASE, make).so.read_bytes() == b"so"
     assert look_up(cache) is None
+    assert f"{header} changed while it was read" in caplog.text
+
+
+def test_where_the_clock_was_set_back_it_is_said_what_keeps_nothing(
+    cache, header, monkeypatch, caplog
+):
+    past = time.time_ns() - 3600 * 10**9
+    monkeypatch.setattr(time, "time_ns", lambda: past)
+    monkeypatch.setattr(time, "clock_gettime_ns", lambda clock: past)
+    cache.obtain(BASE, Builder(dependencies=(str(header),)))
+    assert look_up(cache) is None
+    (line,) = caplog.messages
+    assert line.startswith(f"{header} was written at a time that is yet to come")
 
 
 def test_a_header_dated_in_the_future_is_one_that_does_not_change(cache, header):
