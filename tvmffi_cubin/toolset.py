@@ -20,7 +20,7 @@ from .identity import Answer
 from .key import Key, file_digest
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
-__all__ = ["TOOLS", "Toolset", "find"]
+__all__ = ["TOOLS", "Toolset", "find", "parser_versions"]
 
 _PARSERS = ("tree_sitter", "tree_sitter_cuda")
 
@@ -243,6 +243,18 @@ def _parser_files(paths: tuple[str, ...]) -> tuple[str, ...]:
             )
         found.append(file)
     return tuple(found)
+
+
+def parser_versions() -> str:
+    """Return what reads sources, for people.
+
+    Raises
+    ------
+    ToolchainError
+        A package is not installed.
+    """
+    _parser_files(tuple(sys.path))
+    return ", ".join(f"{package} {_parser_version(package)}" for package in _PARSERS)
 
 
 def _parser_version(package: str) -> str:

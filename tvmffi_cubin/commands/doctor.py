@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, builder, capacity, config, driver, host_tools, pch, toolchain
+from .. import __version__, builder, capacity, config, driver, host_tools, pch, toolchain, toolset
 from ..arch import check_archs, number_of, split
 from ..errors import CubinError
 from ..executable import is_noexec
@@ -66,6 +66,7 @@ def _findings() -> Iterator[Finding]:
     yield from _checked("C++ compiler", _compiler)
     yield from _checked("assembler", lambda: str(toolchain.find_assembler()))
     yield from _checked("linker", lambda: str(toolchain.find_linker()))
+    yield from _checked("parser", toolset.parser_versions)
     yield from _cuda()
     yield from _checked("cache", _cache)
     yield from _remote()
