@@ -82,13 +82,11 @@ def _tell_changed(names: Sequence[str], observer: Observer) -> None:
     times = dict(zip(names, map(changed_ns, observer.stamps(names)), strict=True))
     name = max(names, key=times.__getitem__)
     if times[name] > time.time_ns():
-        text = (
-            "%s was written at a time that is yet to come: what reads it is built by each process"
-        )
-        _logger.warning(f"{text} until then; set the clock, or write it anew", observer.path(name))
+        level, what = logging.WARNING, "was written at a time that is yet to come: set the clock"
     else:
-        text = "%s changed while it was read: what was built serves this process alone"
-        _logger.info(text, observer.path(name))
+        level, what = logging.INFO, "changed while it was read"
+    text = "%s %s; what was built from it serves this process alone"
+    _logger.log(level, text, observer.path(name), what)
 
 
 def take(
