@@ -140,7 +140,8 @@ def _pass_over(folder: str, reason: str) -> bool:
         _told.add(folder)
         _logger.warning(
             "layer %s of TVMFFI_CUBIN_CACHE_PATH is passed over (%s): take it out, or mount it",
-            *(folder, reason),
+            # Not all logs take what is no text.
+            *(folder.encode(errors="backslashreplace").decode(), reason),
         )
     return False
 

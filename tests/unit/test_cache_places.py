@@ -215,7 +215,7 @@ def test_a_layer_that_is_none_is_passed_over_with_one_warning(
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert "TVMFFI_CUBIN_CACHE_PATH" in record.getMessage()
-    assert repr(wrong)[1:-1] in repr(record.getMessage())
+    assert repr(wrong)[1:-1] in record.getMessage()
 
 
 @needs_root
