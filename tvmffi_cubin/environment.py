@@ -6,7 +6,7 @@ import os
 
 __all__ = ["build_environment", "compiler_environment", "header_folder_flags", "places_of_tools"]
 
-# What gcc, clang, as and ld read beside the command line and that changes what they make.
+# What gcc, clang, as, ld and NVRTC read beside the command line and that changes what they make.
 _READ_BY_COMPILERS = (
     "CCC_OVERRIDE_OPTIONS",
     "CPATH",
@@ -19,11 +19,13 @@ _READ_BY_COMPILERS = (
     "NIX_CFLAGS_COMPILE",
     "NIX_CFLAGS_LINK",
     "NIX_LDFLAGS",
+    "NVRTC_APPEND_FLAGS",
     "SOURCE_DATE_EPOCH",
 )
 
-# What says where they find their own programs and libraries.
-_PLACES_OF_TOOLS = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH")
+# What says where they find their own programs. LD_LIBRARY_PATH is in no key: no linker takes from
+# there what it links, and on clusters it is another for each user and job.
+_PLACES_OF_TOOLS = ("COMPILER_PATH", "GCC_EXEC_PREFIX")
 
 # Folders in which compilers look for headers after those of their flags.
 _HEADER_FOLDERS = ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")

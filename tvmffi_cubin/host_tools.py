@@ -29,8 +29,8 @@ _SEPARATOR = "\0"
 _OWN_FOLDERS = ("lib/gcc", "lib64/gcc", "libexec/gcc", "lib/clang", "lib64/clang")
 _SYSTEM = ("/", "/usr", "/usr/local")
 _CONFIGURED = "Configuration file: "
-# What decides where a compiler finds its programs.
-_SEARCH = ("COMPILER_PATH", "GCC_EXEC_PREFIX")
+# What decides where a compiler finds its programs, and they their libraries: clang may be one.
+_SEARCH = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH")
 # What compiles, in gcc and in clang. Where a script or ccache stands before the compiler, these are
 # all that changes when it is upgraded.
 _WORKERS = ("cc1plus", "cc1", "clang")

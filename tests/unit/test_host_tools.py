@@ -149,6 +149,15 @@ def test_where_a_script_may_find_its_compiler_is_part_of_the_question(place, mon
     assert changed == {"c++", "gcc"}
 
 
+@pytest.mark.parametrize("name", ["COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH"])
+def test_a_compiler_is_asked_anew_where_it_may_be_made_of_other_parts(name, place, monkeypatch):
+    question = Question.about(HostCompiler(compiler(place / "c++")))
+    monkeypatch.delenv(name, raising=False)
+    before = question.what
+    monkeypatch.setenv(name, "/x")
+    assert question.what != before
+
+
 def test_a_compiler_s_own_linker_counts(place, tmp_path):
     own = tool(tmp_path / "own" / "ld", "7")
     compiler(place / "c++", linker=str(own))

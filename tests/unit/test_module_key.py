@@ -28,7 +28,7 @@ NVRTC = b"\x7fELF" + cuda_wheels._BUILD_ID + bytes(20)
 
 @pytest.fixture(autouse=True)
 def _no_variables(monkeypatch):
-    for name in ("CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH", "SOURCE_DATE_EPOCH"):
+    for name in ("CPATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -256,7 +256,7 @@ def test_the_machine_s_kind_counts(tools, monkeypatch):
     "name",
     [
         *("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "LD_RUN_PATH"),
-        *("LD_LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "SOURCE_DATE_EPOCH"),
+        *("COMPILER_PATH", "GCC_EXEC_PREFIX", "SOURCE_DATE_EPOCH", "NVRTC_APPEND_FLAGS"),
     ],
 )
 def test_a_variable_that_compilers_read_counts(name, tools, monkeypatch):
@@ -296,6 +296,12 @@ def test_the_places_of_the_tools_do_not_count(tmp_path):
     assert digest(one) == digest(two)
     assert list(one.roots) == list(two.roots)
     assert set(one.roots.values()).isdisjoint(two.roots.values())
+
+
+def test_where_programs_find_their_libraries_does_not_count(tools, monkeypatch):
+    before = digest(tools)
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/home/me/lib")
+    assert digest(tools) == before
 
 
 def test_every_folder_of_headers_that_the_tools_bring_has_a_token(tmp_path):
