@@ -162,7 +162,7 @@ def test_what_is_damaged_or_led_to_by_nothing_is_left_out_and_told(cache, capsys
         (["a.tar", "--name", "none"], "no entry of .* is called 'none'; see tvmffi-cubin cache li"),
         (["a.tar", "--key", "zz"], "no entry of .* has the key 'zz'"),
         (["a.tar", "--key", ""], "no entry of .* has the key ''"),
-        (["/nonexistent/a.tar"], "/nonexistent/a.tar: No such file or directory"),
+        (["none/a.tar"], "none/a.tar: No such file or directory"),
     ],
 )
 def test_what_cannot_be_exported_is_told(cache, capsys, arguments, message, tmp_path, monkeypatch):
