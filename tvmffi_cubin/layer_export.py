@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -55,16 +56,26 @@ def write_layer(output: Path, folder: str, entries: Iterable[Listed]) -> Iterato
             try:
                 made = find_set(folder, entry)
                 with layer.private_directory() as directory:
-                    source = Level(folder).entry_path(entry.key)
-                    shutil.copytree(source, directory, symlinks=True, dirs_exist_ok=True)
+                    _copy(Level(folder).entry_path(entry.key), os.fspath(directory))
                     place_in(layer, entry.base_key, made, directory)
-            except (FileNotFoundError, ValueError, shutil.Error) as error:
+            except (FileNotFoundError, ValueError) as error:
                 yield Exported(entry, str(error))
             else:
                 yield Exported(entry)
     finally:
         uses.leave(os.fspath(layer.root))
         _finish(layer.root)
+
+
+def _copy(source: str, target: str) -> None:
+    # Not by copytree, whose error does not tell a full disk from an entry that is not whole.
+    for folder, _, names in os.walk(source):
+        copy = os.path.join(target, os.path.relpath(folder, source))
+        os.makedirs(copy, exist_ok=True)
+        for name in names:
+            path = os.path.join(folder, name)
+            if stat.S_ISREG(os.lstat(path).st_mode):  # the manifest tells what is missing then
+                shutil.copyfile(path, os.path.join(copy, name))
 
 
 def _finish(root: Path) -> None:

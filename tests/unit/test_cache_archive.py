@@ -444,3 +444,14 @@ def test_what_is_damaged_is_not_put_into_a_layer(cache, capsys, tmp_path):
     text = run(capsys, "export", "--layer", str(tmp_path / "layer"))
     assert "was left out: the content of vec.cc is not what was published" in text
     assert published(Cache(tmp_path / "layer")) == []
+
+
+def test_a_disk_that_fills_up_is_no_entry_that_is_left_out(cache, capsys, tmp_path, monkeypatch):
+    build(cache, 1)
+
+    def full(source, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    assert "No space left on device" in refused(capsys, "export", "--layer", str(tmp_path / "l"))
+    assert list((tmp_path / "l").rglob("vec*")) == []
