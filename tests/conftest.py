@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -19,6 +20,13 @@ GPU_TESTS = Path(__file__).parent / "gpu"
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA device; skipped where there is none")
     config.addinivalue_line("markers", "xdist_group(name): tests that one worker runs in order")
+    # Not installed where only tests on a GPU are run.
+    with contextlib.suppress(ImportError):
+        from hypothesis import settings
+
+        # How long an example takes says how busy the machine is.
+        settings.register_profile("untimed", deadline=None)
+        settings.load_profile("untimed")
 
 
 # First, because pytest-xdist reads the groups.

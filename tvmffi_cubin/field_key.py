@@ -91,7 +91,8 @@ def _parts(value: Value) -> Iterator[str]:
         more = len(lines) > 1
         yield f"({len(value)} characters) {lines[0]} ..." if more else lines[0]
     elif isinstance(value, (bytes, bytearray, memoryview)):
-        yield f"({memoryview(value).nbytes} bytes)"
+        # Another image of the same kernels often has as many.
+        yield f"({memoryview(value).nbytes} bytes, {digest_of(value)[:8]})"
     elif isinstance(value, Mapping):
         for name, item in value.items():
             yield f"{name}:"

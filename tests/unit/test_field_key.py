@@ -83,7 +83,7 @@ def test_a_value_without_an_unambiguous_encoding_is_refused_by_name():
         ("-O2", "-O2"),
         (["-O2", "-DX=1"], "-O2 -DX=1"),
         ("\nint f();\nint g();", "(18 characters) int f(); ..."),
-        (b"abc", "(3 bytes)"),
+        (b"abc", "(3 bytes, 77fd0a39)"),
         ({"a": 1, "b": [None, "x"]}, "a: 1 b: x"),
         ([None, [], True, 2.5], "True 2.5"),
     ],
