@@ -91,4 +91,5 @@ def _is_gone(so: str, error: Exception) -> bool:
     # Who makes room may have moved it away, and back as it is in use: then it is there again.
     if isinstance(error, FileNotFoundError) and error.filename == so:
         return True
-    return f"{so}: cannot open shared object file" in str(error) or not os.path.exists(so)
+    said = f"{so}: cannot open shared object file: No such file"
+    return said in str(error) or not os.path.exists(so)
