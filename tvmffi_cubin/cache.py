@@ -163,13 +163,14 @@ class Cache:
         from .trim import Bound
 
         bound = Bound.of(self._root)
-        shared = _sharing() if is_shared and self._mode != "off" else None
         with builder_lock(self.lock_file(base_key), patience=patience, name=name):
             # Another may have built it meanwhile, or set it aside.
             found = self.find(base_key)
             if isinstance(found, Entry):
                 return found
             found.clear_way()
+            # Not before: of those who wait for the lock most need none, and it takes imports.
+            shared = _sharing() if is_shared and self._mode != "off" else None
             taken = shared.take(base_key, self._shelf, roots=self._roots) if shared else None
             entry = taken or _build(self._shelf, base_key, make, asked_ns)
             if shared and not taken and self._mode == "on":

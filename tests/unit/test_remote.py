@@ -2,6 +2,8 @@
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 from cache_builder import BASE, Builder
@@ -149,3 +151,22 @@ def test_what_is_found_here_asks_for_no_remote(settings, tmp_path):
     cache.obtain(BASE, Builder())
     settings.setenv(f"{PREFIX}_KEY", "")
     assert cache.obtain(BASE, Builder(), is_shared=True).level == "cache"
+
+
+def test_who_waits_for_another_to_build_asks_for_no_remote(settings, tmp_path):
+    cache, is_building, may_end = Cache(tmp_path / "cache"), Event(), Event()
+
+    def make(directory):
+        is_building.set()
+        assert may_end.wait(60)
+        return Builder()(directory)
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(cache.obtain, BASE, make)
+        assert is_building.wait(60)
+        settings.setenv(f"{PREFIX}_KEY", "")
+        second = pool.submit(cache.obtain, BASE, Builder(), is_shared=True)
+        while not second.running():
+            pass
+        may_end.set()
+        assert second.result().key == first.result().key
