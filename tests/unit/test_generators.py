@@ -10,33 +10,28 @@ from tvmffi_cubin import generators
 PACKAGE = Path(tvmffi_cubin.__file__).parent
 
 # What a build does with these is in the key by itself, or changes nothing of what it makes. A new
-# module belongs here or into `generators.GENERATORS`: there, if generated text depends on it.
-ARGUMENTS = (
-    "arguments dispatch embedding export figures files flag_files flag_paths given_image inline"
-)
-ARGUMENTS += " launch_meta link_options options over pch preprocessor_flags request source"
+# module belongs here or into `generators.GENERATORS`: there, if generated text depends on it, how
+# it is compiled and linked, or which files are found to have been read.
+ARGUMENTS = "arguments dispatch embedding export figures files given_image inline"
+ARGUMENTS += " launch_meta options over pch request source"
 ARGUMENTS += " source_files"
 TOOLS = "arch config cuda_wheels driver environment errors generators host_tools identity"
 TOOLS += " toolchain toolset without_tools"
-COMPILERS = "builder cuda_library host_build host_pch later nvjitlink nvjitlink_library nvrtc"
-COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix nvrtc_unit parallel"
-COMPILERS += (
-    " pch_shelf ptx_assembly unit_compiler unit_hints compile_log device device_link linker"
-)
-COMPILERS += " link_child link_faults link_input link_process link_run made_here fork_guard"
+COMPILERS = "builder cuda_library later nvjitlink nvjitlink_library"
+COMPILERS += " nvrtc_archs nvrtc_library nvrtc_pch nvrtc_pch_store nvrtc_prefix parallel"
+COMPILERS += " pch_shelf unit_hints compile_log"
+COMPILERS += " link_child link_faults link_process link_run made_here fork_guard"
 COMPILERS += " header_hints"
-READERS = "cubin device_symbols elf elf_file fatbin zstd"
-READERS += " image_fit image_kind incbin include_scan linker_members lz4 ptx sources"
-CACHE = (
-    "atomic bundle cache cache_clear dependencies dependency_set entry envelope fallback field_key"
-)
+READERS = "cubin elf_file zstd"
+READERS += " image_fit image_kind lz4"
+CACHE = "atomic bundle cache cache_clear dependency_set entry envelope fallback field_key"
 CACHE += " claim fields_record folder key lock lookups module_key observer private_folder workplace"
 CACHE += " process_folder"
 CACHE += " damage finding level places publishing removal sealed shelf stamp uses verification"
 CACHE += " age_text archive capacity cache_stats cache_verify eviction inventory layer_export"
 CACHE += " listing tally tidying trim"
 CACHE += " breaker daemon_threads deadline remote remote_files remote_store sharing uploads"
-LOADED = "__init__ __main__ assemble configured module module_function obtain occupancy ordinal"
+LOADED = "__init__ __main__ configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
 LOADED += " delivery executable generate_call generated generation image_file image_maker lazy_key"
 LOADED += " lazy_module once build_module built_elsewhere cache_info cudart"
@@ -56,6 +51,11 @@ def test_a_new_module_is_put_among_the_generators_or_the_others():
     assert shaping - found == set()
     assert OTHERS - found == set()
     assert shaping & OTHERS == set()
+
+
+def test_what_compiles_links_and_finds_headers_counts_as_a_generator():
+    deciding = ("nvrtc_unit", "device_link", "host_build", "include_scan", "flag_files", "incbin")
+    assert {f"{name}.py" for name in deciding} <= set(generators.GENERATORS)
 
 
 def test_every_template_is_a_generator():
