@@ -117,7 +117,9 @@ class _Directives:
 
 # A directive, and what is in it, may have comments on either side. The pattern begins with one
 # plain character: the search for it skips the rest of a header at the speed of memchr.
-_GAP = rb"(?:[ \t]|/\*[^\n]*?\*/)*"
+# (Written so that a comment has one end: with .*? the search would try every later one, too.)
+_BLANK = rb"(?:[ \t\f\v]|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"
+_GAP = _BLANK + rb"*"
 _NAMED = rb"(?:\"([^\"\n]+)\"|<([^>\n]+)>|([A-Za-z_]\w*))"
 _DIRECTIVE = re.compile(
     rb"#"
@@ -125,7 +127,11 @@ _DIRECTIVE = re.compile(
     + rb"(?:include(_next)?"
     + _GAP
     + _NAMED
-    + rb"|define[ \t]+([A-Za-z_]\w*)[ \t]+"
+    + rb"|define"
+    + _BLANK
+    + rb"+([A-Za-z_]\w*)"
+    + _BLANK
+    + rb"+"
     # Header names and macro names only: the text of most macros ends the attempt here.
     + _NAMED
     + _GAP
