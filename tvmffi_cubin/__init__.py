@@ -9,7 +9,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from .bound import Bound
-from .cubin import Cubin, Kernel, Parameter
 from .dispatch import Dispatch
 from .errors import (
     BuildError,
@@ -20,8 +19,6 @@ from .errors import (
     LaunchLimitError,
     ToolchainError,
 )
-from .files import build, load
-from .image_file import ImageFile
 from .inline import build_inline, load_inline
 from .launch import Launch
 from .scratch import Scratch
@@ -30,8 +27,11 @@ from .tensor_map import TensorMap
 if TYPE_CHECKING:
     from . import nvjitlink, nvrtc, triton, tvm
     from .cache_info import CacheInfo, cache_info
+    from .cubin import Cubin, Kernel, Parameter
     from .description import Description
+    from .files import build, load
     from .from_description import build_description, load_description
+    from .image_file import ImageFile
     from .inspect_file import inspect
     from .inspection import Inspection
     from .kernel_text import KernelText, find_kernels
@@ -90,18 +90,24 @@ __all__ = [
 # all else here; they are imported when first asked for.
 _LAZY = {
     "CacheInfo": "cache_info",
+    "Cubin": "cubin",
     "Description": "description",
     "Function": "module_function",
+    "Kernel": "cubin",
     "KernelText": "kernel_text",
+    "ImageFile": "image_file",
     "Inspection": "inspection",
     "LazyModule": "lazy_module",
     "inspect": "inspect_file",
     "Module": "module",
     "Occupancy": "occupancy",
+    "Parameter": "cubin",
+    "build": "files",
     "build_description": "from_description",
     "cache_info": "cache_info",
     "find_kernels": "kernel_text",
     "lazy": "lazy_module",
+    "load": "files",
     "load_description": "from_description",
     "load_module": "module",
     "use_stream": "stream",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
-from . import config, driver
+from . import config
 from .errors import ToolchainError
 
 __all__ = [
@@ -151,6 +151,8 @@ def resolve_archs(
     if text := config.get(_VARIABLE):
         return check_archs(split(text), what=_VARIABLE)
     try:
+        from . import driver
+
         found = driver.device_arch(driver.current_device())
     except (ToolchainError, ValueError) as error:
         raise ToolchainError(

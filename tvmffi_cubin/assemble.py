@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from .cache import Cache
 from .device import compile_device
-from .entry import Entry, Product
+from .entry import Entry
 from .incbin import incbin_files
 from .later import Later
+from .product import Product
 from .request import Request
 from .sources import sort_sources
 from .toolset import Toolset

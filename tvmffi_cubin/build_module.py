@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import fields_record
-from .cache import Cache, Miss
-from .entry import Entry, Product
+from .cache import Cache
+from .entry import Entry
 from .fields_record import FieldsRecord
-from .finding import NOTHING
 from .lookups import outcome_of, seen
+from .miss import NOTHING, Miss
 from .module_key import module_key
+from .product import Product
 from .request import Request
 from .toolset import Toolset
 

@@ -25,22 +25,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import config, private_folder
+from . import config
 from .dependency_set import DependencySet, start_ns
-from .entry import Entry, Product
+from .entry import Entry
 from .errors import BuildError, CacheError
 from .fallback import fallback_folder, known_fallback
-from .finding import Miss, find
+from .finding import find
 from .folder import says_full
 from .level import Level
 from .lock import builder_lock
 from .places import places
-from .shelf import Shelf
 
 if TYPE_CHECKING:
+    from .miss import Miss
+    from .product import Product
     from .sharing import Sharing
+    from .shelf import Shelf
 
-__all__ = ["Cache", "Entry", "Miss", "Product", "default"]
+__all__ = ["Cache", "Entry", "default"]
 
 # How long to wait for another builder of the same key before building too, in seconds.
 _PATIENCE = 120.0
@@ -224,6 +226,8 @@ class Cache:
 
     @property
     def _shelf(self) -> Shelf:
+        from .shelf import Shelf
+
         if self._mode == "on":
             return Shelf(self._lasting[-1], self._roots)
         return Shelf(Level(fallback_folder(self._root), "private"), self._roots)
@@ -245,7 +249,7 @@ def _build(
     *,
     is_second: bool = False,
 ) -> Entry:
-    from . import workplace
+    from . import private_folder, workplace
 
     started_ns = start_ns(asked_ns)
     removed: Exception

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import struct
 import sys
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from . import config, driver
+from . import config
 from .errors import ToolchainError
 
 __all__ = ["MAJORS", "Cuda", "find_cuda", "library_identity", "reset"]
@@ -25,8 +24,7 @@ _BUILD_ID = struct.pack("<III", 4, _BUILD_ID_SIZE, 3) + b"GNU\0"
 _HEAD = 4096
 
 
-@dataclass(frozen=True)
-class Cuda:
+class Cuda(NamedTuple):
     """One CUDA family as its wheels install it, all parts of the same major version.
 
     Attributes
@@ -216,6 +214,8 @@ def _parse_override(text: str) -> int:
 
 
 def _choose(ready: list[int]) -> int:
+    from . import driver
+
     version = driver.version()
     if version is None:
         return ready[0]

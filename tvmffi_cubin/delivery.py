@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .entry import Entry
 from .errors import BuildError, CacheError
 from .executable import load
-from .image_file import check_place
 from .obtain import obtain
 from .request import Request
 
@@ -37,7 +36,7 @@ def loaded(
         See `tvmffi_cubin.load_inline`.
     """
     folder = None if place is None else place.folder
-    check_place(request.image_files, folder)
+    _check_place(request, folder)
     if folder is not None and any(x.is_relative for x in request.image_files.values()):
         # What is loaded keeps in mind where its files lie: one for each folder.
         request = replace(request, image_folder=folder)
@@ -63,12 +62,19 @@ def built(request: Request, arch: Any, place: Destination | None) -> str:
     CompileError, BuildError, ToolchainError, OSError, TypeError, ValueError
         See `tvmffi_cubin.build_inline`.
     """
-    check_place(request.image_files, None if place is None else place.folder)
+    _check_place(request, None if place is None else place.folder)
 
     def use(entry: Entry) -> str:
         return os.fspath(entry.so) if place is None else place.put(entry.so)
 
     return _with_entry(request, arch, use)
+
+
+def _check_place(request: Request, folder: str | None) -> None:
+    if request.image_files:
+        from .image_file import check_place
+
+        check_place(request.image_files, folder)
 
 
 def _with_entry(request: Request, arch: Any, use: Callable[[Entry], _T]) -> _T:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from .key import Key, is_key
 from .observer import Observer
@@ -42,8 +41,7 @@ _FILE_CLOCK = 5
 _MOST_PAUSES = 250
 
 
-@dataclass(frozen=True)
-class DependencySet:
+class DependencySet(NamedTuple):
     """Files by portable name, each with digest and stamp, and the entry that was built from them.
 
     A path that the build looked for and did not find is one of them, with `ABSENT` as its digest:
@@ -77,11 +75,11 @@ class DependencySet:
     def unstamped(self) -> DependencySet:
         """Return the set as one from elsewhere: whether it holds here is known from digests."""
         stamps = (UNSETTLED,) * len(self.names)
-        return replace(self, stamps=stamps, verified=UNSETTLED, host="")
+        return self._replace(stamps=stamps, verified=UNSETTLED, host="")
 
     def verified_as(self, stamp: str) -> DependencySet:
         """Return the set with what this host knows of the entry's own files."""
-        return self if stamp == self.verified else replace(self, verified=stamp, host=_host())
+        return self if stamp == self.verified else self._replace(verified=stamp, host=_host())
 
     def is_current(self, observer: Observer) -> bool:
         """Whether all files have the stamps that they had, so that none need be read."""
@@ -109,7 +107,7 @@ class DependencySet:
         if any(observer.digest(name) != digest for name, digest, _ in moved):
             return None
         stamps = tuple(new if new == UNSETTLED else trusted(new) for new in now)
-        return replace(self, stamps=stamps, host=self.host if stamps == self.stamps else _host())
+        return self._replace(stamps=stamps, host=self.host if stamps == self.stamps else _host())
 
     def changed(self, observer: Observer, *, may_lack: bool = False) -> tuple[tuple[str, str], ...]:
         """Return the first few files that are not what they were, each with what happened to it."""

@@ -13,12 +13,10 @@ from .dispatch import Dispatch
 from .export import Export
 from .given_image import GivenImage, read_given
 from .launch import Launch
+from .source import DEVICE_IMAGE
 from .source_files import EmbeddedFile, SourceFiles
 
-__all__ = ["DEVICE_IMAGE", "embed_carried", "named_images"]
-
-DEVICE_IMAGE = "kernels"
-"""The name under which the image of the device sources is embedded."""
+__all__ = ["embed_carried", "named_images"]
 
 
 def named_images(value: Any, files: SourceFiles, module: str) -> dict[str, GivenImage]:

@@ -1,4 +1,4 @@
-"""`Entry`, a published folder; `Product`, what a build hands over to be published."""
+"""`Entry`: a published folder of the cache, and its manifest."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .key import file_digest
 from .sealed import read_sealed, write_sealed
 from .stamp import UNSETTLED
 from .verification import BROKEN, Damaged, check_files
 
+if TYPE_CHECKING:
+    from .product import Product
+
 __all__ = [
     "MANIFEST",
     "Entry",
-    "Product",
     "check_entry",
     "read_entry",
     "read_manifest",
@@ -66,39 +68,6 @@ class Entry:
         """What the builder of this entry wanted its users to know, as JSON values."""
         facts: Mapping[str, Any] = self.manifest["facts"]
         return facts
-
-
-@dataclass(frozen=True, kw_only=True)
-class Product:
-    """What a build made in its private folder, and from which files.
-
-    Attributes
-    ----------
-    so : str
-        File name of the shared object.
-    keep : tuple of str
-        Other names in the folder that are published with it: images, generated sources.
-    used : tuple of str
-        Those of them that users of the entry read, as they do the shared object: a look-up sees
-        that they are whole, too.
-    dependencies : tuple of str
-        Every file outside the folder that the build read, headers above all. Relative paths are
-        relative to the private folder; what lies in it is left out.
-    absent : tuple of str
-        Absolute paths that the build would have read instead, had they existed.
-    facts : mapping
-        JSON values for those who find the entry, such as lowered names.
-    versions : mapping of str to str
-        What it was made with.
-    """
-
-    so: str
-    keep: tuple[str, ...] = ()
-    used: tuple[str, ...] = ()
-    dependencies: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_entry(path: str, *, level: str = "cache", verified: str = UNSETTLED) -> Entry:

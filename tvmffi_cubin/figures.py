@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from itertools import islice
 from typing import Any
 
-from . import condition, expr
+from . import expr
 
 __all__ = [
     "Figure",
@@ -73,6 +73,8 @@ def check_condition(name: str, text: str) -> None:
     TypeError, ValueError
         It is none; the message points at the character.
     """
+    from . import condition
+
     try:
         condition.parse(text)
     except (TypeError, ValueError) as error:

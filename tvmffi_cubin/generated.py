@@ -13,11 +13,12 @@ from typing import Any
 from .arguments import identifier
 from .cubin import Cubin
 from .dispatch import Dispatch
-from .entry import Entry, Product
+from .entry import Entry
 from .export import Described
 from .given_image import GivenImage
 from .launch import Launch
 from .launch_json import Launched, function_value
+from .product import Product
 
 __all__ = ["FORM", "Generated", "generated", "read", "store"]
 

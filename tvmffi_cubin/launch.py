@@ -9,7 +9,6 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from .assumptions import checked_multiples, checked_values
-from .cubin import Cubin
 from .figures import Figure, Flag, check_condition, check_figure, dimensions, plain
 from .launch_args import checked_args, checked_names
 from .launch_attributes import ATTRIBUTES, RAW, checked
@@ -246,14 +245,18 @@ def _checked_image(image: object) -> object:
                 f"pathlib.Path({image!r})"
             )
         return image
-    if image is None or isinstance(image, Cubin):
-        return image
+    if image is None:
+        return None
     if isinstance(image, bytes | bytearray | memoryview):
         return bytes(image)
     if isinstance(image, os.PathLike):
         from pathlib import Path
 
         return Path(os.fsdecode(image))
+    from .cubin import Cubin
+
+    if isinstance(image, Cubin):
+        return image
     raise TypeError(
         "Launch: image is a name, bytes, a Cubin or a pathlib.Path, got "
         f"{type(image).__name__} {image!r}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .figures import check_figure, check_flag, dimensions, plain
 
@@ -18,8 +17,7 @@ _VALUE_BYTES = 64  # sizeof(CUlaunchAttributeValue)
 _ID_LIMIT = 64
 
 
-@dataclass(frozen=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One attribute.
 
     Attributes

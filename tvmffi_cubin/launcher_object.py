@@ -15,11 +15,12 @@ from pathlib import Path
 from . import toolchain
 from .cache import Cache
 from .dependencies import parse_depfile
-from .entry import Entry, Product
+from .entry import Entry
 from .environment import build_environment
 from .errors import BuildError
 from .key import Key
 from .parallel import in_parallel
+from .product import Product
 from .toolset import Toolset
 
 __all__ = ["home", "launcher_flags", "obtain", "own_headers"]

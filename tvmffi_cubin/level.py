@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Level"]
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """A cache folder as a look-up sees it.
 
     Attributes

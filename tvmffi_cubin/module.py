@@ -7,13 +7,15 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from .cubin import Cubin
 from .errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .module_function import Function
+
+if TYPE_CHECKING:
+    from .cubin import Cubin
 
 __all__ = ["Module", "load_module"]
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from . import include_scan, preprocessor_flags
 from .dependencies import parse_depfile
-from .entry import Entry, Product
+from .entry import Entry
 from .environment import build_environment, header_folder_flags
 from .errors import BuildError
 from .plan import Cxx
+from .product import Product
 from .toolset import Toolset
 
 __all__ = ["HEADER", "Make", "flags_for", "is_used", "knows", "make", "objects_of"]

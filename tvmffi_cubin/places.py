@@ -6,7 +6,7 @@ import functools
 import logging
 import os
 import stat
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import config
 from .errors import CacheError
@@ -20,8 +20,7 @@ _logger = logging.getLogger("tvmffi_cubin")
 _told: set[str] = set()
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(NamedTuple):
     """The folders of the cache.
 
     Attributes

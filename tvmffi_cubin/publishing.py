@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from . import private_folder
 from .dependency_set import DependencySet, read_sets, write_sets, youngest_ns
-from .entry import MANIFEST, Entry, Product, check_entry, write_manifest
+from .entry import MANIFEST, Entry, check_entry, write_manifest
 from .folder import make_folder
 from .key import Key
 from .level import Level
 from .observer import Observer
+from .product import Product
 from .stamp import changed_ns
 
 __all__ = ["place", "record", "take"]

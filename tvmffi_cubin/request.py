@@ -6,18 +6,19 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import pch
 from .arguments import file_name, flags, folders, strings, texts
-from .bound_params import ModuleParam, module_params
-from .embedding import DEVICE_IMAGE, embed_carried, named_images
 from .export import Described, Export, read_functions
 from .field_key import FieldKey
-from .given_image import GivenImage, read_libraries
-from .image_file import ImageFile, check_files, split
-from .source import Source
+from .source import DEVICE_IMAGE, Source
 from .source_files import SourceFiles
+
+if TYPE_CHECKING:
+    from .bound_params import ModuleParam
+    from .given_image import GivenImage
+    from .image_file import ImageFile
 
 __all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request"]
 
@@ -210,9 +211,7 @@ def make_request(
     if ptx not in (None, *_PTX):
         raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {ptx!r}")
     name, files = file_name("name", name), files or SourceFiles()
-    embed_cubin, image_files = split(embed_cubin, name)
-    named = named_images(embed_cubin, files, name)
-    exports, images = embed_carried(read_functions(functions), named)
+    exports, images, image_files = _images(embed_cubin, read_functions(functions), files, name)
     request = Request(
         name=name,
         cpp_sources=texts("cpp_sources", cpp_sources),
@@ -226,10 +225,10 @@ def make_request(
         include_paths=folders("extra_include_paths", extra_include_paths),
         images=images,
         image_files=image_files,
-        device_libraries=read_libraries(device_libraries),
+        device_libraries=_libraries(device_libraries),
         lto=lto,
         ptx=ptx or _PTX[0],
-        bound_params=module_params(bound_params),
+        bound_params=_bound_params(bound_params),
         output=f"{name}.so" if output is None else _output(output),
         files=files,
         use_pch=pch.is_wanted(use_pch),
@@ -237,6 +236,39 @@ def make_request(
     )
     _check_sources(request)
     return request
+
+
+# Most requests have none of what these read, and a process's first hit is mostly imports.
+def _images(
+    embed_cubin: Any, exports: tuple[Export, ...] | None, files: SourceFiles, name: str
+) -> tuple[tuple[Export, ...] | None, dict[str, GivenImage], dict[str, ImageFile]]:
+    """Return exports whose launches name their images, images, and those that lie in files."""
+    launches = [launch for export in exports or () for launch in export.launches or ()]
+    carried = any(not isinstance(launch.image, str | None) for launch in launches)
+    if embed_cubin is None and not files.images and not carried:
+        return exports, {}, {}
+    from .embedding import embed_carried, named_images
+    from .image_file import split
+
+    embed_cubin, image_files = split(embed_cubin, name)
+    named = named_images(embed_cubin, files, name)
+    return *embed_carried(exports, named), image_files
+
+
+def _libraries(value: Any) -> tuple[GivenImage, ...]:
+    if value is None:
+        return ()
+    from .given_image import read_libraries
+
+    return read_libraries(value)
+
+
+def _bound_params(value: Any) -> tuple[ModuleParam, ...]:
+    if value is None:
+        return ()
+    from .bound_params import module_params
+
+    return module_params(value)
 
 
 def _cuda_flags(value: Any, lto: Any) -> tuple[tuple[str, ...], bool]:
@@ -270,7 +302,11 @@ def _output(output: Any) -> str:
 
 def _check_sources(request: Request) -> None:
     files = request.files
-    check_files(request.image_files, request.images, request.functions, bool(request.bound_params))
+    if request.image_files:
+        from .image_file import check_files
+
+        is_bound = bool(request.bound_params)
+        check_files(request.image_files, request.images, request.functions, is_bound)
     shared = next((binary.path for binary in files.binaries if binary.is_shared), None)
     if shared is not None and request.is_object:
         raise ValueError(

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from . import private_folder
 from .dependency_set import DependencySet
-from .entry import Entry, Product
+from .entry import Entry
 from .errors import BuildError, CacheError
 from .fallback import fallback_folder, known_fallback
 from .folder import full_text, is_unwritable
 from .level import Level
+from .product import Product
 from .publishing import place, record, take
 
 __all__ = ["Shelf"]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-__all__ = ["Source"]
+__all__ = ["DEVICE_IMAGE", "Source"]
+
+DEVICE_IMAGE = "kernels"
+"""The name under which the image of the device sources is embedded."""
 
 
 class Source(NamedTuple):

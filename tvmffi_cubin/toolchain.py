@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -45,8 +44,7 @@ _CXX = _Language("C++", "CXX", ("c++", "g++", "clang++"), "g++", "gxx")
 _C = _Language("C", "CC", ("cc", "gcc", "clang"), "gcc", "gcc")
 
 
-@dataclass(frozen=True)
-class HostCompiler:
+class HostCompiler(NamedTuple):
     """A host compiler, of C++ or of C.
 
     Attributes

@@ -1,6 +1,5 @@
 """`load` of files that are images: cubins, fatbins and PTX."""
 
-import dataclasses
 import re
 from pathlib import Path
 
@@ -253,7 +252,7 @@ def test_without_nvjitlink_ptx_names_what_to_install_and_how_to_do_without(
     here, driver_stub, monkeypatch
 ):
     write_ptx("lib.ptx")
-    cuda = dataclasses.replace(cuda_wheels.find_cuda(), nvjitlink=None)
+    cuda = cuda_wheels.find_cuda()._replace(nvjitlink=None)
     monkeypatch.setattr(cuda_wheels, "_find", lambda *_: cuda)
     with pytest.raises(tc.ToolchainError) as error:
         tc.load("none", sources="lib.ptx", arch="sm_90")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -165,7 +164,7 @@ def test_a_header_that_appears_before_another_is_read(tmp_path):
 
 
 def test_a_changed_header_of_a_package_is_read_anew(tmp_path, monkeypatch, caplog):
-    cuda = dataclasses.replace(find_cuda(), more_includes=(tmp_path,))
+    cuda = find_cuda()._replace(more_includes=(tmp_path,))
     monkeypatch.setattr(nvrtc, "find_cuda", lambda: cuda)
     write(tmp_path / "packaged.h", 1)
     text = source("OWN", include="#include <packaged.h>\n#include <cuda/std/array>\n")

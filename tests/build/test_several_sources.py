@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -192,7 +191,7 @@ def test_the_options_of_a_link_are_those_of_the_compilation():
 
 
 def test_a_missing_nvjitlink_names_its_wheel(monkeypatch):
-    cuda = dataclasses.replace(cuda_wheels.find_cuda(), nvjitlink=None)
+    cuda = cuda_wheels.find_cuda()._replace(nvjitlink=None)
     monkeypatch.setattr(cuda_wheels, "_find", lambda *_: cuda)
     wheel = cuda.wheels["nvjitlink"]
     message = refusal(*SOURCES, error=ToolchainError, name="missing")
@@ -207,7 +206,7 @@ def test_another_nvjitlink_is_another_key_only_where_there_may_be_a_link(monkeyp
     alone = build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone")
     build(SOURCES, "key_several")
     cuda = cuda_wheels.find_cuda()
-    other = dataclasses.replace(cuda, nvjitlink=cuda.nvrtc)
+    other = cuda._replace(nvjitlink=cuda.nvrtc)
     monkeypatch.setattr(cuda_wheels, "_find", lambda *_: other)
     assert build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone") == alone
     with pytest.raises(ToolchainError, match="nvJitLink could not be loaded"):

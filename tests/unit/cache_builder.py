@@ -1,6 +1,7 @@
 """What the tests of the cache build, and under which key."""
 
-from tvmffi_cubin.cache import Miss, Product
+from tvmffi_cubin.miss import Miss
+from tvmffi_cubin.product import Product
 from tvmffi_cubin.sealed import read_sealed, write_sealed
 
 BASE = "ab" * 32

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder, deps_file, look_up, record, recorded
 
 from tvmffi_cubin import observer
-from tvmffi_cubin.cache import Cache, Miss
+from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.dependency_set import DependencySet, read_sets
+from tvmffi_cubin.miss import Miss
 from tvmffi_cubin.sealed import read_sealed, write_sealed
 
 OTHER = "cd" * 32
@@ -226,9 +226,9 @@ def test_what_belongs_to_another_key_is_not_taken_over(cache, bundle):
     with pytest.raises(ValueError, match="another's"):
         adopt(cache, made, folder, OTHER)
     with pytest.raises(ValueError, match="another's"):
-        adopt(cache, replace(made, names=("/x",), digests=("-",), stamps=("-",)), folder)
+        adopt(cache, made._replace(names=("/x",), digests=("-",), stamps=("-",)), folder)
     with pytest.raises(ValueError, match="another's"):
-        adopt(cache, replace(made, entry=OTHER), folder)
+        adopt(cache, made._replace(entry=OTHER), folder)
 
 
 def test_a_folder_that_cannot_be_written_takes_it_over_for_this_process(tmp_path, bundle, caplog):

@@ -1,7 +1,5 @@
 """What is said of headers that are missing, and of those that need a host compiler."""
 
-import dataclasses
-
 import pytest
 
 from tvmffi_cubin.cuda_wheels import Cuda
@@ -23,8 +21,8 @@ def cuda(bare, tmp_path):
     """A CUDA 12 with a CCCL that has <cuda/std/tuple>."""
     (tmp_path / "cccl/cuda/std").mkdir(parents=True)
     (tmp_path / "cccl/cuda/std/tuple").touch()
-    return dataclasses.replace(
-        bare, cccl=tmp_path / "cccl", sites=(("cccl", str(tmp_path)), ("nvrtc", str(tmp_path)))
+    return bare._replace(
+        cccl=tmp_path / "cccl", sites=(("cccl", str(tmp_path)), ("nvrtc", str(tmp_path)))
     )
 
 

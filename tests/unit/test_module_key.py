@@ -224,7 +224,7 @@ def test_the_build_of_each_part_of_cuda_counts_where_it_is_used(libraries, tmp_p
     other = made_cuda(tmp_path / "other", NVRTC[:-1] + b"\1")
     tools = dataclasses.replace(made_tools(tmp_path / "a"), libraries=libraries)
     part = libraries[0] if libraries else "nvrtc"
-    newer = dataclasses.replace(tools.cuda, **{part: getattr(other, part)})
+    newer = tools.cuda._replace(**{part: getattr(other, part)})
     assert digest(dataclasses.replace(tools, cuda=newer)) != digest(tools)
 
 

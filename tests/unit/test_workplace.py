@@ -14,8 +14,9 @@ from cache_builder import BASE, Builder, look_up
 from processes import in_fork
 
 from tvmffi_cubin import cache_clear, private_folder, publishing
-from tvmffi_cubin.cache import Cache, Product
+from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.errors import BuildError, CacheError
+from tvmffi_cubin.product import Product
 from tvmffi_cubin.workplace import sweep
 
 OTHER = "cd" * 32

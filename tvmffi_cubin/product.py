@@ -1,0 +1,42 @@
+"""`Product`: what a build hands over to be published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Product"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product:
+    """What a build made in its private folder, and from which files.
+
+    Attributes
+    ----------
+    so : str
+        File name of the shared object.
+    keep : tuple of str
+        Other names in the folder that are published with it: images, generated sources.
+    used : tuple of str
+        Those of them that users of the entry read, as they do the shared object: a look-up sees
+        that they are whole, too.
+    dependencies : tuple of str
+        Every file outside the folder that the build read, headers above all. Relative paths are
+        relative to the private folder; what lies in it is left out.
+    absent : tuple of str
+        Absolute paths that the build would have read instead, had they existed.
+    facts : mapping
+        JSON values for those who find the entry, such as lowered names.
+    versions : mapping of str to str
+        What it was made with.
+    """
+
+    so: str
+    keep: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
