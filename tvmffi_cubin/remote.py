@@ -23,6 +23,7 @@ _MODE = "TVMFFI_CUBIN_CACHE_REMOTE_MODE"
 _BUDGET = "TVMFFI_CUBIN_CACHE_REMOTE_BUDGET"
 
 _MOST_KEY = 4096
+_MOST_BUDGET = 3600
 _MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
 
 # A password may have an @ in it, or a slash: then what seems to be a port is none.
@@ -149,8 +150,9 @@ def _budget() -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
+    if not 0 < seconds <= _MOST_BUDGET:
         raise CacheError(
-            f"{_BUDGET} is {text!r}; set it to how many seconds a call may wait, such as 1.0"
+            f"{_BUDGET} is {text!r}; set it to how many seconds a call may wait, such as 1.0, at "
+            f"most {_MOST_BUDGET}"
         )
     return seconds

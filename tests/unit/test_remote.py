@@ -61,6 +61,7 @@ def test_mode_and_budget(settings):
         ("_BUDGET", "0", "_BUDGET is '0'"),
         ("_BUDGET", "nan", "_BUDGET is 'nan'"),
         ("_BUDGET", "inf", "_BUDGET is 'inf'"),
+        ("_BUDGET", "1e12", "_BUDGET is '1e12'; .* at most 3600"),
         ("", "https://host/folder?token=1", "a query or a fragment"),
         ("", "http://", "is 'http://', which names no place; add a host"),
         ("", "file:///", "is 'file:///', which names no place"),

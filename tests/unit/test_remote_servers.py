@@ -31,6 +31,7 @@ def remote(monkeypatch):
     """Set the remote: a URL, and how long to wait for it."""
     monkeypatch.setattr("tvmffi_cubin.uploads._SPREAD", 0.0)
     monkeypatch.setenv(f"{PREFIX}_KEY", KEY)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
 
     def set_to(url, budget="60"):
         monkeypatch.setenv(PREFIX, url)
