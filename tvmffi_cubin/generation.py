@@ -68,9 +68,9 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> tuple[Genera
             )
         except _Raised as raised:
             failure = raised.error
+        _count(name, None if failure is not None else entry, make, time.perf_counter() - start)
         if failure is not None:
             raise failure
-        _count(name, entry, make, time.perf_counter() - start)
         try:
             return read(entry), make.made is not None
         except (OSError, TypeError, ValueError) as error:
@@ -82,10 +82,11 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> tuple[Genera
     )
 
 
-def _count(name: str, entry: Entry, make: _Maker, seconds: float) -> None:
+def _count(name: str, entry: Entry | None, make: _Maker, seconds: float) -> None:
+    """Count a look-up, of which nothing came where `generate` failed."""
     images = f"{name} (images)"
-    if make.seconds or entry.is_taken:
-        outcome = "remote" if entry.is_taken else "built"
+    if entry is None or make.seconds or entry.is_taken:
+        outcome = "failed" if entry is None else "remote" if entry.is_taken else "built"
         reason = "no images are kept under this key"
         seen.missed(images, outcome, reason, looked=0.0, built=make.seconds, total=seconds)
     else:
