@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 
+from . import config
 from .errors import CacheError
 
 __all__ = ["fallback_folder", "known_fallback"]
@@ -85,10 +86,15 @@ def _make(root: str, error: BaseException | None) -> str:
     try:
         folder = process_folder()
     except OSError as second:
-        reason = error or "TVMFFI_CUBIN_CACHE"
+        if error is None:
+            mode = config.get("TVMFFI_CUBIN_CACHE")
+            raise CacheError(
+                f"the folder for temporary files, where TVMFFI_CUBIN_CACHE={mode} has what is "
+                f"built, cannot be written ({second}); set TMPDIR to a folder with room"
+            ) from second
         raise CacheError(
-            f"neither the cache folder {root} ({reason}) nor the folder for temporary files "
-            f"({second}) can be written; set TVMFFI_CUBIN_CACHE_DIR to a folder with room"
+            f"neither the cache folder {root} ({error}) nor the folder for temporary files "
+            f"({second}) can be written; set TVMFFI_CUBIN_CACHE_DIR, or TMPDIR, to one with room"
         ) from error
     try:
         folder.encode()

@@ -123,7 +123,7 @@ def test_without_any_folder_the_error_names_the_variable(monkeypatch, mode):
 
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", mode)
     monkeypatch.setattr(process_folder, "process_folder", full)
-    with pytest.raises(CacheError, match=r"TVMFFI_CUBIN_CACHE\).*No space left"):
+    with pytest.raises(CacheError, match=rf"TVMFFI_CUBIN_CACHE={mode} .*No space left.*set TMPDIR"):
         default().obtain(BASE, Builder())
 
 
