@@ -26,7 +26,7 @@ from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from . import nvjitlink, nvrtc, triton, tvm
-    from .cache_info import CacheInfo, cache_info
+    from .cache_figures import CacheInfo, cache_info
     from .cubin import Cubin, Kernel, Parameter
     from .description import Description
     from .files import build, load
@@ -89,7 +89,7 @@ __all__ = [
 # What these modules import (tvm-ffi, and with it torch where that is installed) takes longer than
 # all else here; they are imported when first asked for.
 _LAZY = {
-    "CacheInfo": "cache_info",
+    "CacheInfo": "cache_figures",
     "Cubin": "cubin",
     "Description": "description",
     "Function": "module_function",
@@ -104,7 +104,7 @@ _LAZY = {
     "Parameter": "cubin",
     "build": "files",
     "build_description": "from_description",
-    "cache_info": "cache_info",
+    "cache_info": "cache_figures",
     "find_kernels": "kernel_text",
     "lazy": "lazy_module",
     "load": "files",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import threading
+from pathlib import Path
 
 import pytest
 from file_kit import write
@@ -35,6 +37,14 @@ def test_a_build_that_was_wanted_without_a_look_up_says_so(info, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "off")
     built()
     assert [x.reason for x in info().events] == ["TVMFFI_CUBIN_CACHE=off: nothing is looked up"]
+
+
+def test_no_public_function_is_hidden_by_a_module_of_its_name():
+    # To import a.b makes it a.b, whatever that was before.
+    functions = [name for name in tc.__all__ if inspect.isfunction(getattr(tc, name))]
+    folder = Path(tc.__file__).parent
+    assert "cache_info" in functions
+    assert [name for name in functions if (folder / f"{name}.py").exists()] == []
 
 
 def test_hits_misses_and_builds_are_counted(info, here):

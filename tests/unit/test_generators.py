@@ -35,7 +35,7 @@ CACHE += " breaker daemon_threads deadline remote remote_files remote_store shar
 LOADED = "__init__ __main__ configured module module_function obtain occupancy ordinal"
 LOADED += " bound_values kernel_text callers_grid destination stream"
 LOADED += " delivery executable generate_call generated generation image_file image_maker lazy_key"
-LOADED += " lazy_module once build_module built_elsewhere cache_info cudart"
+LOADED += " lazy_module once build_module built_elsewhere cache_figures cudart"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )
