@@ -70,6 +70,7 @@ def first_missing(folder: str, relative: str) -> str | None:
     path = folder
     for part in relative.split("/"):
         path = os.path.join(path, part)
-        if not os.path.lexists(path):
+        # A link to nothing is awaited as well: what it leads to may appear.
+        if not os.path.exists(path):
             return path
     return None

@@ -13,6 +13,8 @@ _SPELLINGS = (
     ("--define-macro", "-D"),
     ("--undefine-macro", "-U"),
     ("--include-path", "-I"),
+    ("--include-directory-after", "-idirafter"),
+    ("--include-directory", "-I"),
     ("--system-include", "-isystem"),
     ("--pre-include", "-include"),
     ("-include", "-include"),

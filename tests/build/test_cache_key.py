@@ -35,7 +35,17 @@ def late(here) -> Path:
 
 
 @pytest.mark.parametrize(
-    "way", ["CPATH", "C_INCLUDE_PATH", "CC", "-iquote", "-isystem", "-imacros", "@flags"]
+    "way",
+    [
+        "CPATH",
+        "C_INCLUDE_PATH",
+        "CC",
+        "-iquote",
+        "-isystem",
+        "-imacros",
+        "@flags",
+        "--include-directory",
+    ],
 )
 def test_a_header_that_would_come_before_the_one_that_was_read_builds_anew(way, late, monkeypatch):
     early = str(late.parent / "early")
@@ -45,6 +55,8 @@ def test_a_header_that_would_come_before_the_one_that_was_read_builds_anew(way, 
     elif way == "-imacros":
         write("answer.c", ANSWER.partition("\n")[2])
         options = {"extra_cflags": [way, "answer.h", f"-I{early}", f"-I{late}"]}
+    elif way == "--include-directory":
+        options = {"extra_cflags": [f"{way}={early}", way, str(late)]}
     elif way == "@flags":
         options = {"extra_cflags": [f"@{write('flags', f'-I{early} -I{late}')}"]}
     elif way.startswith("-"):
@@ -60,6 +72,15 @@ def test_a_header_that_would_come_before_the_one_that_was_read_builds_anew(way, 
     assert second != first
     os.unlink("early/answer.h")
     assert built(**options) == first
+
+
+def test_a_link_that_leads_to_a_header_only_later_builds_anew(late):
+    early = late.parent / "early"
+    (early / "answer.h").symlink_to(late.parent / "later.h")
+    options = {"extra_include_paths": [early, late]}
+    first = built(**options)
+    header("later.h")
+    assert built(**options) != first
 
 
 def test_a_header_that_would_hide_one_of_the_system_s_builds_anew(here):
