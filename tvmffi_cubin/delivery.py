@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .entry import Entry
@@ -39,7 +38,7 @@ def loaded(
     _check_place(request, folder)
     if folder is not None and any(x.is_relative for x in request.image_files.values()):
         # What is loaded keeps in mind where its files lie: one for each folder.
-        request = replace(request, image_folder=folder)
+        request = request._replace(image_folder=folder)
 
     def use(entry: Entry) -> Module:
         if place is not None:

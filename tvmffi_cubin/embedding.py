@@ -122,10 +122,10 @@ class _Shelf:
         if all(launch.image is None or isinstance(launch.image, str) for launch in launches):
             return export
         if export.dispatch is None:
-            return replace(export, launches=self.named(export.name, launches))
+            return export._replace(launches=self.named(export.name, launches))
         instances = (self.named(export.name, x) for x in export.dispatch.instances)
         dispatch = Dispatch([*instances])
-        return replace(export, launches=dispatch.launches, dispatch=dispatch)
+        return export._replace(launches=dispatch.launches, dispatch=dispatch)
 
     def named(self, function: str, launches: tuple[Launch, ...]) -> tuple[Launch, ...]:
         return tuple(replace(x, image=self.name(function, x.image)) for x in launches)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from .arguments import check_unicode, identifier
 from .bound import Bound
@@ -44,8 +43,7 @@ class Described(Mapping[str, Any]):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Export:
+class Export(NamedTuple):
     """A function to export; `launches` None where the sources decide what it is.
 
     Of a `dispatch`, `launches` are those of all its instances.
@@ -93,7 +91,7 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if isinstance(value, Described):
         _warn_of_unknown(value)
         docs = value.docs
-        return tuple(replace(_export(x, y), doc=docs.get(x, "")) for x, y in value.items())
+        return tuple(_export(x, y)._replace(doc=docs.get(x, "")) for x, y in value.items())
     if isinstance(value, Mapping):
         return tuple(_export(name, spec) for name, spec in value.items())
     if isinstance(value, bytes) or not isinstance(value, Iterable):

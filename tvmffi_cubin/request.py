@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import pch
 from .arguments import file_name, flags, folders, strings, texts
@@ -24,18 +24,17 @@ __all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request"]
 
 # Without one of these a CUDA source is host code.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
-# What a wrapper of CUDA includes, or links.
-_CUDA_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)", re.MULTILINE)
+# What a wrapper of CUDA includes, or links. Compiled where they are used, which most hits do not.
+_CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
 # What makes a compiler or an assembler read a file, wherever it stands.
-_READS = re.compile(r"include|embed|incbin|\bimport\b")
-_CONTINUED = re.compile(r"\\\s*\n")
+_READS = r"include|embed|incbin|\bimport\b"
+_CONTINUED = r"\\\s*\n"
 _OBJECTS = (".o", ".obj")
 _PTX = ("assemble", "keep")
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """What is to be built. Sources are in the order given; `functions` None means by default."""
 
     name: str
@@ -51,14 +50,14 @@ class Request:
     images: Mapping[str, GivenImage]
     output: str
     use_pch: bool = True
-    files: SourceFiles = field(default_factory=SourceFiles)
+    files: SourceFiles = SourceFiles()
     device_libraries: tuple[GivenImage, ...] = ()
     lto: bool = False
     ptx: str = "assemble"
     bound_params: tuple[ModuleParam, ...] = ()
-    image_files: Mapping[str, ImageFile] = field(default_factory=dict)
+    image_files: Mapping[str, ImageFile] = MappingProxyType({})
     image_folder: str = ""
-    carried: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    carried: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
     @property
     def needs_cuda(self) -> bool:
@@ -70,7 +69,7 @@ class Request:
             return True
         sources = (*self.cpp_sources, *files.c, *files.cxx)
         return any(flag in _CUDA_LIBRARIES for flag in self.ldflags) or any(
-            _CUDA_INCLUDE.search(source.text) for source in sources
+            re.search(_CUDA_INCLUDE, source.text) for source in sources
         )
 
     @property
@@ -88,7 +87,7 @@ class Request:
             return True
         sources = (*self.cpp_sources, *self.cuda_sources, *self.kernel_sources)
         # A word may be continued on the next line.
-        return any(_READS.search(_CONTINUED.sub("", source.text)) for source in sources)
+        return any(re.search(_READS, re.sub(_CONTINUED, "", source.text)) for source in sources)
 
     @property
     def is_object(self) -> bool:

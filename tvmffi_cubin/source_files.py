@@ -7,8 +7,8 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from . import arguments, identity
@@ -61,8 +61,7 @@ class EmbeddedFile(NamedTuple):
         return self.path.lower().endswith(".ptx")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourceFiles:
+class SourceFiles(NamedTuple):
     """Files by what becomes of them, in the order given.
 
     Attributes
@@ -81,7 +80,7 @@ class SourceFiles:
     c: tuple[Source, ...] = ()
     cxx: tuple[Source, ...] = ()
     binaries: tuple[Binary, ...] = ()
-    images: Mapping[str, EmbeddedFile] = field(default_factory=dict)
+    images: Mapping[str, EmbeddedFile] = MappingProxyType({})
 
     def __bool__(self) -> bool:
         """Whether there is any file."""

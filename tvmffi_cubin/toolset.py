@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from . import identity, toolchain
 from .cuda_wheels import library_identity
@@ -33,8 +33,7 @@ TOOLS = frozenset(
 """The fields of a key that say by which tools something is built, and not what."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Toolset:
+class Toolset(NamedTuple):
     """The tools of a build.
 
     Attributes
@@ -77,11 +76,11 @@ class Toolset:
 
     def using(self, part: str) -> Toolset:
         """Return these tools with a further part of the CUDA wheels."""
-        return replace(self, libraries=tuple(sorted({*self.libraries, part})))
+        return self._replace(libraries=tuple(sorted({*self.libraries, part})))
 
     def looked_at_again(self) -> Toolset:
         """Return these tools with the generator as its files are now, which are to be imported."""
-        return replace(self, generator_identity=generator_identity(again=True))
+        return self._replace(generator_identity=generator_identity(again=True))
 
     @property
     def library_versions(self) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import resource
 from pathlib import Path
@@ -61,7 +60,7 @@ def with_compiler(folder: Path, tools, script: str):
     compiler = folder / "compiler"
     compiler.write_text(f"#!/bin/sh\nCXX='{tools.compiler.path}'\n{script}\n")
     compiler.chmod(0o755)
-    return dataclasses.replace(tools, compiler=HostCompiler(compiler))
+    return tools._replace(compiler=HostCompiler(compiler))
 
 
 def refusal(folder: Path, tools, script: str) -> str:
