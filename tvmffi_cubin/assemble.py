@@ -131,6 +131,7 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
             *(binary.path for binary in request.files.binaries),
         ),
         absent=(*headers.absent, *job.hiding_headers(host), *missed, *not_embedded),
+        unknown=headers.unknown,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},
     )

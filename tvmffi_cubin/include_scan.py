@@ -23,10 +23,13 @@ class Scan:
     absent : tuple of str
         Paths that do not exist and that would be read instead, should they appear. A missing
         folder stands for all that could be in it.
+    unknown : tuple of str
+        Macros with arguments that name headers: which, only the preprocessor knows.
     """
 
     files: tuple[str, ...]
     absent: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
 
 
 def scan(
@@ -39,8 +42,7 @@ def scan(
 ) -> Scan:
     """Find what sources include, directly or not.
 
-    Conditions are ignored, so that the answer holds too much rather than too little. Not found:
-    names that macros paste together from parts.
+    Conditions are ignored, so that the answer holds too much rather than too little.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def scan(
     for source in sources:
         scanner.read(_parse(source.encode("utf-8", "surrogateescape")), own)
     scanner.finish()
-    return Scan(tuple(scanner.files), tuple(scanner.absent))
+    return Scan(tuple(scanner.files), tuple(scanner.absent), tuple(scanner.unknown))
 
 
 def names(sources: Iterable[str], files: Iterable[str] = ()) -> set[str]:
@@ -94,7 +96,7 @@ def hidden_by(folders: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Operand:
-    """What follows ``#include`` or a macro's name: a header's name, or another macro's."""
+    """What follows ``#include`` or a macro's name: a header's name, another macro's, or a call."""
 
     kind: str
     text: bytes
@@ -127,25 +129,33 @@ _DIRECTIVE = re.compile(
     + rb"(?:include(_next)?"
     + _GAP
     + _NAMED
+    + _GAP
+    + rb"(\()?"
     + rb"|define"
     + _BLANK
     + rb"+([A-Za-z_]\w*)"
     + _BLANK
     + rb"+"
-    # Header names and macro names only: the text of most macros ends the attempt here.
+    # Header names, macro names and calls only: the text of most macros ends the attempt here.
     + _NAMED
     + _GAP
-    + rb"(?://.*)?$)",
+    + rb"(?:(\()|(?://.*)?$))",
     re.MULTILINE,
 )
+# Not what a comment shows: a call that is none costs the user the cache.
+_CALLED = re.compile(rb"^[ \t\f\v]*#" + _GAP + rb"include[^\n(]*\(", re.MULTILINE)
 _HAS_INCLUDE = re.compile(rb"__has_include(_next)?" + _GAP + rb"\(" + _GAP + _NAMED)
-_OPERAND = re.compile(rb"\s*" + _NAMED + rb"\s*\Z")
+_OPERAND = re.compile(rb"\s*" + _NAMED + rb"\s*(?:(\().*)?\Z", re.DOTALL)
 
 # By path: the stamp that the directives were read at, and the directives.
 _known: dict[str, tuple[tuple[int, int, int, int], _Directives]] = {}
 
 
-def _operand(quoted: bytes, angled: bytes, macro: bytes, *, every_folder: bool = False) -> _Operand:
+def _operand(
+    quoted: bytes, angled: bytes, macro: bytes, call: bytes = b"", *, every_folder: bool = False
+) -> _Operand:
+    if macro and call:
+        return _Operand("call", macro, every_folder)
     if quoted:
         return _Operand("quoted", quoted, every_folder)
     if angled:
@@ -161,10 +171,10 @@ def _parse(text: bytes) -> _Directives:
         text = text.replace(b"%:", b"#")
     includes: dict[_Operand, None] = {}
     defines: dict[tuple[bytes, _Operand], None] = {}
-    for after, *header, name, quoted, angled, macro in _DIRECTIVE.findall(text):
+    for after, *header, name, quoted, angled, macro, call in _DIRECTIVE.findall(text):
         if name:
-            defines[name, _operand(quoted, angled, macro)] = None
-        else:
+            defines[name, _operand(quoted, angled, macro, call)] = None
+        elif not header[-1] or _CALLED.search(text):
             includes[_operand(*header, every_folder=bool(after))] = None
     # What is only asked for matters too: whether it is there.
     if b"__has_include" in text:
@@ -190,6 +200,7 @@ class _Scanner:
     def __init__(self, include_dirs: Sequence[str], system_dirs: Sequence[str]) -> None:
         self.files: dict[str, None] = {}
         self.absent: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
         self._places = [
             *(_Place(folder, watched=True) for folder in include_dirs),
             *(_Place(folder, watched=False) for folder in system_dirs),
@@ -230,6 +241,9 @@ class _Scanner:
             self._uses.setdefault(operand.text, {})[place, operand.every_folder] = None
             for meaning in self._macros.get(operand.text, ()):
                 self._push(meaning, place, operand.every_folder)
+            return
+        if operand.kind == "call":
+            self.unknown[os.fsdecode(operand.text)] = None
             return
         name = os.fsdecode(operand.text)
         for candidate in [place, *self._places] if operand.kind == "quoted" else self._places:

@@ -260,10 +260,12 @@ class Job:
         for file in self.sources.files:
             flags = self._cuda_flags() if file.language == "cuda" else self.request.cflags
             groups.append(((file.source,), (*before, *flags, *after), ()))
-        scans = [scan for group in groups for scan in self._scan(*group)]
+        device, *host = ([*self._scan(*group)] for group in groups)
+        scans = [*device, *(scan for group in host for scan in group)]
         return include_scan.Scan(
             tuple(path for scan in scans for path in scan.files),
             tuple(path for scan in scans for path in scan.absent),
+            tuple(name for scan in device for name in scan.unknown),
         )
 
     def _scan(

@@ -163,10 +163,12 @@ class _Search:
         return any(_HEAVY.match(name) and not _LIGHT.match(name) for name in names)
 
     def observe(self, prefix: str, before: Seen | None, started_ns: int) -> Seen | None:
-        """Return the headers as they are; None where one has changed since `before`, or a time."""
+        """Return the headers as they are; None where one changed since, or is not known."""
         if before is not None:
             return before.check_packages()
         scan = self._scan(prefix, self.packages)
+        if scan.unknown:
+            return None
         roots = tuple(f"{folder}/" for folder in self.packages)
         packages = [path for path in scan.files if path.startswith(roots)]
         own = [path for path in (*scan.files, *scan.absent) if not path.startswith(roots)]

@@ -27,6 +27,9 @@ class Product:
         relative to the private folder; what lies in it is left out.
     absent : tuple of str
         Absolute paths that the build would have read instead, had they existed.
+    unknown : tuple of str
+        What names files that the build read and that are not among its dependencies. Where there
+        is any, nothing leads to the entry but the call that built it.
     facts : mapping
         JSON values for those who find the entry, such as lowered names.
     versions : mapping of str to str
@@ -38,5 +41,6 @@ class Product:
     used: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)

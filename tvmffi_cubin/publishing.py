@@ -52,7 +52,8 @@ def place(
     roots : mapping of str to str
         See `Observer`.
     started_ns : int, optional
-        When the build began. Where a file changed since, nothing leads to the entry.
+        When the build began. Where a file changed since, nothing leads to the entry; nor where it
+        is not known which files were read.
 
     Raises
     ------
@@ -69,14 +70,24 @@ def place(
         changed = started_ns is not None and youngest_ns(portable, observer) >= started_ns
         if changed:
             _tell_changed(portable, observer)
-    key = made.entry
-    if changed:
+    key, is_found = made.entry, not (changed or product.unknown)
+    if product.unknown:
+        _tell_unknown(product.unknown)
+    if not is_found:
         key = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
     private_folder.prune(directory, {product.so, MANIFEST, *product.keep})
     write_manifest(directory, product, base_key=base_key, key=key)
     private_folder.flush(directory)
     entry = private_folder.move_into_place(directory, level, key)
-    return entry, None if changed else made
+    return entry, made if is_found else None
+
+
+def _tell_unknown(names: Sequence[str]) -> None:
+    text = (
+        "a header is included by %s(...): which it is, only the compiler knows, so what was built "
+        "serves this call alone; write its name, or a macro without arguments that is one"
+    )
+    _logger.warning(text, names[0])
 
 
 def _tell_changed(names: Sequence[str], observer: Observer) -> None:

@@ -108,6 +108,21 @@ def test_a_changed_header_builds_anew_and_back_again_hits(tmp_path):
     assert built(source, **options) == first
 
 
+def test_what_nobody_can_tell_the_headers_of_is_built_each_time(tmp_path, caplog):
+    header = tmp_path / "answer.h"
+    source = """
+#define STRING(x) #x
+#include STRING(answer.h)
+extern "C" __global__ void k(float* x) { x[0] = ANSWER; }
+"""
+    options = {"extra_include_paths": [tmp_path], "functions": None}
+    header.write_text("#define ANSWER 1\n")
+    first = images_of(built(source, **options))
+    header.write_text("#define ANSWER 2\n")
+    assert images_of(built(source, **options)) != first
+    assert "a header is included by STRING(...)" in caplog.text
+
+
 def test_a_header_that_appears_earlier_on_the_path_builds_anew(tmp_path):
     early, late = tmp_path / "early", tmp_path / "late"
     early.mkdir()

@@ -124,6 +124,33 @@ def test_a_macro_from_the_command_line_names_a_header(tmp_path):
     assert names(tmp_path, found.files) == {"x.h"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#define STR(x) #x\n#include STR(x.h)\n",
+        "#define STR(x) #x\n  #  include /* why */ STR /* here */ (x.h)\n",
+        "#define STR(x) #x\n#define HEADER STR(x.h)\n#include HEADER\n",
+        "#define STR(x) #x\n#include FROM_THE_COMMAND_LINE\n",
+    ],
+)
+def test_that_a_macro_with_arguments_names_a_header_is_told(text, tmp_path):
+    defines = {"FROM_THE_COMMAND_LINE": "STR(x.h)"}
+    assert scan([text], [str(tmp_path)], defines=defines).unknown == ("STR",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// such as: #include STR(x.h)\n",
+        "#define STR(x) #x\n#define OTHER STR(x)\n#include <x.h>\n",
+        "#if __has_include(<x.h>)\n#endif\n",
+        '#include "x.h" (comment)\n',
+    ],
+)
+def test_what_is_no_include_by_a_macro_with_arguments_is_none(text, tmp_path):
+    assert scan([text], [str(tmp_path)]).unknown == ()
+
+
 def test_a_macro_of_one_file_names_a_header_in_another(tmp_path):
     put(tmp_path, {"a.h": "#include CONFIG\n", "b.h": '#define CONFIG "c.h"\n', "c.h": ""})
     found = scan(['#include "a.h"\n#include "b.h"\n'], [str(tmp_path)])
