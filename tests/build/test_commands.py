@@ -333,7 +333,7 @@ def test_doctor_without_a_gpu_finds_all_that_builds_need(capsys):
 @pytest.mark.usefixtures("no_driver")
 def test_doctor_names_the_wheels_of_libraries_that_only_some_builds_need(monkeypatch, capsys):
     cuda = cuda_wheels.find_cuda()
-    bare = cuda_wheels.Cuda(**{**vars(cuda), "nvfatbin": None, "nvjitlink": None})
+    bare = cuda_wheels.Cuda(**{**cuda._asdict(), "nvfatbin": None, "nvjitlink": None})
     monkeypatch.setattr(toolchain, "find_cuda", lambda: bare)
     assert main(["doctor"]) == 0
     output = capsys.readouterr().out

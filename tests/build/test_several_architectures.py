@@ -83,7 +83,7 @@ def test_nvccs_gencode_means_the_same():
 
 def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_built(monkeypatch):
     cuda = cuda_wheels.find_cuda()
-    bare = cuda_wheels.Cuda(**{**vars(cuda), "nvfatbin": None})
+    bare = cuda_wheels.Cuda(**{**cuda._asdict(), "nvfatbin": None})
     monkeypatch.setattr(obtain.toolset.toolchain, "find_cuda", lambda: bare)
     with pytest.raises(ToolchainError, match=f"pip install {cuda.wheels['nvfatbin']}"):
         load(["sm_80", "sm_89"])

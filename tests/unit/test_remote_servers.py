@@ -323,7 +323,7 @@ from cache_builder import BASE, Builder
 from tvmffi_cubin.cache import Cache
 cache = Cache(Path(sys.argv[2]))
 obtain = lambda key: cache.obtain(key, Builder(), is_shared=True).is_taken
-print(obtain(BASE))
+print(obtain(BASE), flush=True)
 child = os.fork()
 if child == 0:
     print(obtain("cd" * 32), flush=True)
