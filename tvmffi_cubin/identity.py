@@ -55,7 +55,8 @@ def remember(
     """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
 
     Unchanged means: the same paths lead to the same inodes, sizes, modification and change times.
-    An unwritable cache folder is no error: then only this process remembers.
+    An unwritable cache folder is no error: then another folder of the user's has the memo, or only
+    this process remembers.
 
     Parameters
     ----------
@@ -78,13 +79,13 @@ def remember(
     if known is not None and known.holds(stamp):
         return known.text
     memo = _memo_path(what, names)
-    known = _read(memo) if memo else None
-    if known is None or not known.holds(stamp):
+    known = _recall(memo, stamp) if memo else None
+    if known is None:
         known = _ask(compute, names, stamp)
         if _stamp(names) != stamp:
             return known.text
-        if memo and known.is_settled and config.get("TVMFFI_CUBIN_CACHE") == "on":
-            _write(memo, known)
+        if memo and known.is_settled:
+            _keep(memo, known)
     _answers[what, names] = known
     return known.text
 
@@ -141,6 +142,27 @@ def _memo_path(what: str, names: str) -> str | None:
     return os.path.join(folder, "identity", f"{key.hexdigest()}.json")
 
 
+def _recall(memo: str, stamp: str) -> _Known | None:
+    known = _read(memo)
+    if known is None or not known.holds(stamp):
+        from .memo_folder import memo_folder
+
+        folder = memo_folder()
+        known = _read(os.path.join(folder, os.path.basename(memo))) if folder else None
+    return known if known is not None and known.holds(stamp) else None
+
+
+def _keep(memo: str, known: _Known) -> None:
+    if config.get("TVMFFI_CUBIN_CACHE") == "on" and _write(memo, known):
+        return
+    from .memo_folder import make_room, memo_folder
+
+    folder = memo_folder(make=True)
+    if folder is not None:
+        make_room(folder)
+        _write(os.path.join(folder, os.path.basename(memo)), known)
+
+
 def _read(memo: str) -> _Known | None:
     with contextlib.suppress(OSError, ValueError, KeyError):
         data = read_sealed(memo, _sealed_name(memo))
@@ -151,11 +173,14 @@ def _read(memo: str) -> _Known | None:
     return None
 
 
-def _write(memo: str, known: _Known) -> None:
-    with contextlib.suppress(OSError):
+def _write(memo: str, known: _Known) -> bool:
+    try:
         folder = os.path.dirname(memo)
         make_folder(folder, os.path.dirname(folder))
         write_sealed(memo, _sealed_name(memo), {"schema": _SCHEMA, **known._asdict()})
+    except OSError:
+        return False
+    return True
 
 
 def _sealed_name(memo: str) -> str:

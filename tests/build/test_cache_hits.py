@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import mounts
 import pytest
 from processes import in_new_process
 from stub.cuda_array import cuda_array
@@ -72,6 +73,54 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)
     assert imported.isdisjoint({"tree_sitter", "tree_sitter_cuda", "cuda.bindings.nvrtc"})
     assert "tvmffi_cubin.module" in imported
+
+
+STARTED = """
+import os, sys
+import tvm_ffi  # which spawns a process itself
+started = []
+def hook(event, args):
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.system", "os.exec"):
+        started.append(args)
+sys.addaudithook(hook)
+import tvmffi_cubin as tc
+functions = {"k": tc.Launch(grid="x.numel", block=1)}
+tc.load_inline("hits", sys.argv[1], functions=functions, arch="sm_90")
+(event,) = tc.cache_info().events
+print(event.outcome, len(started))
+"""
+
+
+def hits_of_new_processes() -> list[tuple[str, int]]:
+    """Return of two processes, one after the other, what each has found and what it has started."""
+    said = [in_new_process(STARTED, SOURCE).split() for _ in range(2)]
+    return [(outcome, int(count)) for outcome, count in said]
+
+
+def test_a_hit_in_a_layer_starts_no_process_where_nothing_may_be_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "layer"))
+    built()
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(tmp_path / "layer"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+    (first, asked), second = hits_of_new_processes()
+    assert first == "layer"
+    assert asked > 0
+    assert second == ("layer", 0)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_hit_in_a_layer_starts_no_process_on_a_read_only_file_system(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "layer"))
+    built()
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "disk" / "cache"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(tmp_path / "layer"))
+    found = mounts.with_mount(hits_of_new_processes, tmp_path / "disk", flags=mounts.READ_ONLY)
+    assert found[1] == ("layer", 0)
 
 
 # Misses

@@ -13,6 +13,7 @@ from ..cache_clear import Removed, clear, plan_prune, prune
 from ..cache_verify import checkable, verify
 from ..capacity import capacity, read_size, size_text
 from ..folder import cache_folder
+from ..memo_folder import make_room, memo_folder
 from .progress import weighed
 
 __all__ = ["add_to"]
@@ -98,6 +99,9 @@ def _prune(options: argparse.Namespace) -> int:
 def _clear(options: argparse.Namespace) -> int:
     folder = cache_folder()
     _tell(options, folder, clear(folder))
+    memos = memo_folder()
+    if memos is not None:
+        make_room(memos, most=0)
     return 0
 
 
