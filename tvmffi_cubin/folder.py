@@ -22,6 +22,7 @@ __all__ = [
     "is_shared",
     "is_unwritable",
     "make_folder",
+    "open_made",
     "says_full",
     "share",
 ]
@@ -168,6 +169,37 @@ def _make(path: str, root: str) -> None:
             os.chmod(path, _SHARED_FOLDER)
         elif not is_inside:
             os.chmod(path, 0o700)
+
+
+def open_made(path: str, flags: int) -> int:
+    """Open a file in a folder of the cache folder; make both where they are not there.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    flags : int
+        Of `os.open`, beside those to read, to write and to make it.
+
+    Returns
+    -------
+    int
+        The descriptor, which no program that is run inherits.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened or made.
+    """
+    flags |= os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except FileNotFoundError:
+        folder = os.path.dirname(path)
+        make_folder(folder, os.path.dirname(folder))
+        descriptor = os.open(path, flags, 0o666)
+    share(descriptor)
+    return descriptor
 
 
 def share(file: str | int) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from math import isinf
 
-from .folder import make_folder, share
+from .folder import open_made
 
 __all__ = ["builder_lock", "hold", "is_at", "release", "unless_held"]
 
@@ -117,8 +117,10 @@ def _acquire(path: str, patience: float) -> int:
     """Return the descriptor of the locked file; -1 where it is not to be had."""
     waiting = _Waiting(patience)
     for _ in range(_MOST_FILES):
-        descriptor = _open(path)
-        if descriptor < 0:
+        try:
+            # What a link leads to would be emptied.
+            descriptor = open_made(path, os.O_NOFOLLOW)
+        except OSError:
             return -1
         hold(descriptor)
         is_kept = False
@@ -134,22 +136,6 @@ def _acquire(path: str, patience: float) -> int:
         if not is_locked:
             return -1
     return -1
-
-
-def _open(path: str) -> int:
-    # What a link leads to would be emptied.
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        try:
-            descriptor = os.open(path, flags, 0o666)
-        except FileNotFoundError:
-            folder = os.path.dirname(path)
-            make_folder(folder, os.path.dirname(folder))
-            descriptor = os.open(path, flags, 0o666)
-    except OSError:
-        return -1
-    share(descriptor)
-    return descriptor
 
 
 class _Waiting:

@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from .folder import make_folder, share
+from .folder import open_made
 from .lock import is_at
 
 __all__ = ["leave", "living", "note", "touch"]
@@ -133,14 +133,7 @@ def _start(root: str, *, parent: _Notes | None = None) -> _Notes:
 
 
 def _open(path: str) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, 0o666)
-    except FileNotFoundError:
-        folder = os.path.dirname(path)
-        make_folder(folder, os.path.dirname(folder))
-        descriptor = os.open(path, flags, 0o666)
-    share(descriptor)
+    descriptor = open_made(path, os.O_EXCL | os.O_APPEND)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
