@@ -1,10 +1,17 @@
 """What the tests of the cache build, and under which key."""
 
+from hashlib import sha256
+
 from tvmffi_cubin.miss import Miss
 from tvmffi_cubin.product import Product
 from tvmffi_cubin.sealed import read_sealed, write_sealed
 
 BASE = "ab" * 32
+
+
+def base(number: int) -> str:
+    """Return one of many keys."""
+    return sha256(b"%d" % number).hexdigest()
 
 
 class Builder:

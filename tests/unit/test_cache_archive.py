@@ -9,11 +9,11 @@ import re
 import stat
 import tarfile
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from cache_builder import Builder
+from cache_builder import Builder, base
+from cache_command import run
 from processes import in_fork
 
 from tvmffi_cubin import uses
@@ -52,21 +52,10 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     return other
 
 
-def base(number: int) -> str:
-    return sha256(b"%d" % number).hexdigest()
-
-
 def build(cache: Cache, number: int) -> Path:
     builder = Builder(b"%d" % number * 1000, facts={"name": f"m{number}"})
     path: Path = in_fork(lambda: cache.obtain(base(number), builder).path)
     return path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
-    assert main(["cache", *arguments]) == status
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    return printed.out
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

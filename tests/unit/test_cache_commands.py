@@ -14,11 +14,11 @@ import termios
 import threading
 import time
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from cache_builder import Builder
+from cache_builder import Builder, base
+from cache_command import run
 from processes import in_fork
 
 from tvmffi_cubin import uses
@@ -39,10 +39,6 @@ def _folder(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     uses.leave()
 
 
-def base(number: int) -> str:
-    return sha256(b"%d" % number).hexdigest()
-
-
 def build(cache: Cache, number: int, *, age: float = 0, size: int = 10) -> Path:
     """Build in a process that has ended since."""
 
@@ -54,13 +50,6 @@ def build(cache: Cache, number: int, *, age: float = 0, size: int = 10) -> Path:
     used = time.time() - age
     os.utime(path, (used, used))
     return path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
-    assert main(["cache", *arguments]) == status
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    return printed.out
 
 
 def values(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cache_builder import Builder, look_up
+from cache_builder import Builder, base, look_up
 from mounts import mount_overlay, with_mount
 from processes import in_fork
 
@@ -31,10 +30,6 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be anot
 def _own_notes() -> Iterator[None]:
     yield
     uses.leave()
-
-
-def base(number: int) -> str:
-    return sha256(b"%d" % number).hexdigest()
 
 
 def build(cache: Cache, number: int, *, age: int = 0) -> Path:

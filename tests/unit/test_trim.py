@@ -9,11 +9,10 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from cache_builder import Builder
+from cache_builder import Builder, base
 from processes import in_fork
 
 from tvmffi_cubin import eviction, inventory, lock, trim, uses
@@ -39,10 +38,6 @@ def limited(monkeypatch) -> Callable[[int], None]:
 
     limit(10**9)
     return limit
-
-
-def base(number: int) -> str:
-    return sha256(b"%d" % number).hexdigest()
 
 
 def build(cache: Cache, number: int, *, size: int = LARGE) -> Entry:
