@@ -22,6 +22,7 @@ __all__ = [
     "NOTE_OWNER",
     "Artifact",
     "EmbeddedBytes",
+    "manifest_of",
     "open_artifact",
     "read_artifact",
 ]
@@ -150,6 +151,18 @@ def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
     """
     with open(path, "rb") as file:
         yield read_artifact(FileContent(file.fileno()))
+
+
+def manifest_of(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    """Return what a file says of itself; empty where nothing of it was built here.
+
+    Raises
+    ------
+    OSError, ValueError
+        It cannot be read; see `read_artifact`.
+    """
+    with open_artifact(path) as artifact:
+        return artifact.manifest
 
 
 def _read(file: HostElf) -> Artifact:

@@ -96,6 +96,7 @@ def _refuse_compiled(request: Request) -> None:
 def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
     from . import host_build
+    from .manifest import manifest
     from .plan import BuildPlan, is_expressible
 
     def linkable(path: str) -> str:
@@ -107,7 +108,7 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
         return name
 
     request, tools = job.request, job.tools
-    facts = job.manifest()
+    facts = manifest(request, tools=tools, images=job.images, exports=job.exports)
     files, units = job.files_and_units(facts)
     link = job.link([linkable(os.fspath(entry.so)) for entry in objects])
     plan = BuildPlan(request.name, units, link=link, output=request.output)

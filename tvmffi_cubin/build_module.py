@@ -18,6 +18,7 @@ from .miss import NOTHING, Miss
 from .module_key import module_key
 from .product import Product
 from .request import Request
+from .request_reads import may_read_files
 from .toolset import Toolset
 
 __all__ = ["Wanted", "build"]
@@ -80,7 +81,7 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
         entry = cache.obtain(
             record.base_key,
             make,
-            asked_ns=asked_ns if request.may_include else 0,
+            asked_ns=asked_ns if may_read_files(request) else 0,
             name=request.name,
             is_shared=True,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -12,10 +11,9 @@ from pathlib import Path
 from . import config, ninja
 from .environment import build_environment
 from .errors import BuildError, ToolchainError
-from .executable import is_noexec
 from .plan import BuildPlan
 
-__all__ = ["jobs", "load_failure", "run"]
+__all__ = ["jobs", "run"]
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
@@ -25,8 +23,6 @@ _NAMED = 8
 
 # How long ninja may take to stop its children before it is killed itself, in seconds.
 _GRACE = 5.0
-
-_UNDEFINED_AT_LOAD = re.compile(r"undefined symbol: ([^\s,]+)")
 
 
 def run(
@@ -71,37 +67,6 @@ def run(
         if not os.path.exists(directory / made):
             raise _nothing_made(made, line, output, directory)
     return directory / plan.product
-
-
-def load_failure(message: str, so: str | os.PathLike[str]) -> BuildError:
-    """Return the error for a shared object that does not load, for want of a symbol or otherwise.
-
-    Parameters
-    ----------
-    message : str
-        What the dynamic loader said.
-    so : path-like
-        The shared object.
-    """
-    names = list(dict.fromkeys(_UNDEFINED_AT_LOAD.findall(message)))
-    path = os.fspath(so)
-    if names:
-        from .demangle import demangle
-        from .forwarders import remedies
-
-        lines = remedies(list(map(demangle, names[:_NAMED])))
-        why = "undefined symbols:\n" + "\n".join(f"  {line}" for line in lines)
-    else:
-        remedy = "It is damaged, or not a shared object, or lacks a library: build it again"
-        if is_noexec(path):
-            remedy = "Its file system is mounted noexec: put it on another"
-        why = f"{message}\n{remedy}"
-    return BuildError(
-        f"{path} does not load: {why}",
-        command=f"dlopen {path}",
-        output=message,
-        directory=os.path.dirname(path),
-    )
 
 
 def _find_ninja() -> str:

@@ -96,7 +96,7 @@ class Description(Described):
         self._set("arch", list(self.arch) if isinstance(self.arch, tuple) else self.arch)
         self._set("bound_params", [param.given for param in module_params(self.bound_params)])
         # What belonged to a launch that is gone is gone, too.
-        known = {"", *(_bound_place(i) for i in range(len(self.bound_params)))}
+        known = {"", *map(_bound_place, range(len(self.bound_params)))}
         known.update(x for name in functions for x in places(functions[name], _place(name)))
         kept = {x: fields for x, fields in checked_further(self.further).items() if x in known}
         self._set("further", kept)
@@ -164,12 +164,11 @@ class Description(Described):
             It is none of these, or does not say what it has.
         """
         if isinstance(source, str | os.PathLike):
-            from .artifact import open_artifact
+            from .artifact import manifest_of
 
             what = os.fsdecode(source)
             try:
-                with open_artifact(source) as artifact:
-                    manifest = artifact.manifest
+                manifest = manifest_of(source)
             except ValueError as error:
                 raise ValueError(f"{what}: {error}") from None
         else:
@@ -194,10 +193,9 @@ class Description(Described):
         """
         functions = {}
         for name, given in self.functions.items():
+            value = function_value(given, where=_place(name), further=self.further)
             doc = {"doc": self.docs[name]} if name in self.docs else {}
-            functions[name] = {
-                **doc, **function_value(given, where=_place(name), further=self.further)
-            }  # fmt: skip
+            functions[name] = {**doc, **value}
         values = {
             "schema": self.schema,
             "name": self.name,

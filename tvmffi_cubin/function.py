@@ -135,8 +135,17 @@ class Constant:
     data: bytes
 
 
+class _Figured:
+    figures: Mapping[str, int | Formula]
+
+    @property
+    def formulas(self) -> dict[str, Formula]:
+        """The figures that are expressions."""
+        return {what: x for what, x in self.figures.items() if isinstance(x, Formula)}
+
+
 @dataclass(frozen=True)
-class Mapped:
+class Mapped(_Figured):
     """A kernel parameter that is a tensor's map.
 
     Attributes
@@ -156,14 +165,9 @@ class Mapped:
     map: TensorMap
     figures: Mapping[str, int | Formula]
 
-    @property
-    def formulas(self) -> dict[str, Formula]:
-        """The figures that are expressions."""
-        return {what: x for what, x in self.figures.items() if isinstance(x, Formula)}
-
 
 @dataclass(frozen=True)
-class Scratched:
+class Scratched(_Figured):
     """A kernel parameter that is memory for the launch alone.
 
     Attributes
@@ -179,11 +183,6 @@ class Scratched:
     name: str
     align: int
     figures: Mapping[str, int | Formula]
-
-    @property
-    def formulas(self) -> dict[str, Formula]:
-        """The figures that are expressions."""
-        return {what: x for what, x in self.figures.items() if isinstance(x, Formula)}
 
 
 @dataclass(frozen=True)

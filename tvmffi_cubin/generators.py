@@ -72,6 +72,7 @@ GENERATORS = (
     "link_options.py",
     "linker.py",
     "linker_members.py",
+    "manifest.py",
     "map_binding.py",
     "map_extents.py",
     "module_slots.py",

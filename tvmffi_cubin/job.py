@@ -1,4 +1,4 @@
-"""`Job`: a request whose device part is compiled: manifest, generated units, link, dependencies."""
+"""`Job`: a request whose device part is compiled: its generated units, link, dependencies."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from . import (
     preprocessor_flags,
     toolchain,
 )
-from .carried import carry
 from .dependencies import parse_depfile
 from .environment import header_folder_flags
 from .errors import ToolchainError
 from .exports import Exports
 from .file_units import file_units, library_flags
-from .image import Image, image_facts
+from .image import Image
+from .manifest import image_paths
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit
 from .request import Request
-from .schema import SCHEMA
 from .source import Source
 from .sources import HostSource, Sources
 from .toolset import Toolset
@@ -59,56 +58,6 @@ class Job:
     sources: Sources
     images: tuple[Image, ...]
     exports: Exports
-
-    def manifest(self) -> dict[str, Any]:
-        """Return what the shared object says of itself, as JSON values."""
-        manifest = {
-            "schema": SCHEMA,
-            "name": self.request.name,
-            "functions": {f.name: f.facts() for f in self.exports.functions},
-            "kernels": [
-                [x.kernel.name, x.display, x.image]
-                for x in codegen.kernel_rows(self.exports.functions)
-            ],
-            "images": {
-                **{i.name: image_facts(i) for i in self.images},
-                **{name: {"file": path} for name, path in self._image_paths().items()},
-            },
-            "bound": [slot.facts() for slot in self.exports.slots],
-            "versions": self._versions(),
-            **self._options(),
-        }
-        carry(manifest, self.request.carried)
-        return manifest
-
-    def _image_paths(self) -> dict[str, str]:
-        return {name: os.fspath(x.file) for name, x in self.request.image_files.items()}
-
-    def _options(self) -> dict[str, Any]:
-        """Return the options without which the functions could not be built again as they are."""
-        options: dict[str, Any] = {}
-        if self.request.bound_params:
-            options["bound_params"] = [param.value() for param in self.request.bound_params]
-        if any(image.cubin.kind == "ptx" for image in self.images):
-            options["ptx"] = "keep"
-        return options
-
-    def _versions(self) -> dict[str, str]:
-        """Return what made the module, of the machine nothing but its compiler's version."""
-        from importlib import metadata
-
-        from . import __version__
-
-        compiler = self.tools.host.compiler.splitlines()
-        try:
-            tvm_ffi = metadata.version("apache-tvm-ffi")
-        except metadata.PackageNotFoundError:
-            tvm_ffi = ""  # as where it is on the path and was not installed
-        return {
-            "tvmffi_cubin": __version__,
-            "tvm_ffi": tvm_ffi,
-            "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
-        }
 
     def files_and_units(
         self, manifest: Mapping[str, Any]
@@ -144,7 +93,7 @@ class Job:
                 names,
                 self.exports.slots,
                 launched if self.exports.slots else None,
-                self._image_paths(),
+                image_paths(self.request),
             )
             flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
@@ -73,11 +73,10 @@ class Module(tvm_ffi.Module):
             text = tvm_ffi.Module.get_function(self, "_tvmffi_cubin_manifest")()
         except AttributeError:
             # It has only functions written in C++, which do not return it.
-            from .artifact import open_artifact
+            from .artifact import manifest_of
 
             try:
-                with open_artifact(self.path) as artifact:
-                    return artifact.manifest
+                return manifest_of(self.path)
             except SchemaError:
                 raise
             except (OSError, ValueError):
@@ -267,7 +266,13 @@ def load_module(
     name = os.path.abspath(path)
     if os.path.isdir(name):
         raise IsADirectoryError(errno.EISDIR, "a module is a shared object, this is a folder", name)
-    raw = _loaded(name, keep_module_alive=keep_module_alive)
+    load = partial(tvm_ffi.load_module, name, keep_module_alive=keep_module_alive)
+    try:
+        raw = load()
+    except RuntimeError as error:
+        from .failed_load import load_again
+
+        raw = load_again(load, str(error), name)
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
@@ -276,21 +281,6 @@ def load_module(
 
         set_makers(module, generate)
     return module
-
-
-def _loaded(name: str, *, keep_module_alive: bool) -> tvm_ffi.Module:
-    is_second = False
-    while True:
-        try:
-            return tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
-        except RuntimeError as error:
-            from .builder import load_failure
-            from .cudart import bring
-
-            os.stat(name)  # a file that is not there says so best itself
-            if is_second or not bring(str(error)):
-                raise load_failure(str(error), name) from None
-            is_second = True
 
 
 def _check_tvm_ffi() -> None:

@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from .given_image import GivenImage
     from .image_file import ImageFile
 
-__all__ = ["DEVICE_IMAGE", "Export", "Request", "make_request"]
+__all__ = ["DEVICE_IMAGE", "OBJECTS", "Export", "Request", "make_request"]
+
+OBJECTS = (".o", ".obj")
+"""How the names of outputs end that are yet to be linked."""
 
 # Without one of these a CUDA source is host code.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__")
 # What a wrapper of CUDA includes, or links. Compiled where they are used, which most hits do not.
 _CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
-# What makes a compiler or an assembler read a file, wherever it stands.
-_READS = r"include|embed|incbin|\bimport\b"
-_CONTINUED = r"\\\s*\n"
-_OBJECTS = (".o", ".obj")
 _PTX = ("assemble", "keep")
 _CUDA_LIBRARIES = ("-lcuda", "-lcudart")
 
@@ -81,18 +80,14 @@ class Request(NamedTuple):
         return any(map(_may_be_device, self.cuda_sources))
 
     @property
-    def may_include(self) -> bool:
-        """Whether the build may read files of the user's beside the sources themselves."""
-        if self.files or self.cflags or self.cuda_cflags or self.ldflags:
-            return True
-        sources = (*self.cpp_sources, *self.cuda_sources, *self.kernel_sources)
-        # A word may be continued on the next line.
-        return any(re.search(_READS, re.sub(_CONTINUED, "", source.text)) for source in sources)
+    def has_sources(self) -> bool:
+        """Whether there is code to compile or to link."""
+        return bool(self.cpp_sources or self.cuda_sources or self.kernel_sources or self.files)
 
     @property
     def is_object(self) -> bool:
         """Whether an object is to be made, which is yet to be linked."""
-        return self.output.endswith(_OBJECTS)
+        return self.output.endswith(OBJECTS)
 
     @property
     def assembles(self) -> bool:
@@ -207,8 +202,6 @@ def make_request(
         One is wrong; the message names it.
     """
     cuda_cflags, lto = _cuda_flags(extra_cuda_cflags, lto)
-    if ptx not in (None, *_PTX):
-        raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {ptx!r}")
     name, files = file_name("name", name), files or SourceFiles()
     exports, images, image_files = _images(embed_cubin, read_functions(functions), files, name)
     request = Request(
@@ -226,18 +219,26 @@ def make_request(
         image_files=image_files,
         device_libraries=_libraries(device_libraries),
         lto=lto,
-        ptx=ptx or _PTX[0],
+        ptx=_PTX[0] if ptx is None else _ptx(ptx),
         bound_params=_bound_params(bound_params),
-        output=f"{name}.so" if output is None else _output(output),
+        output=f"{name}.so" if output is None else file_name("output", output),
         files=files,
         use_pch=pch.is_wanted(use_pch),
         carried=functions.carried() if isinstance(functions, Described) else {},
     )
-    _check_sources(request)
-    return request
+    return _whole(request)
 
 
 # Most requests have none of what these read, and a process's first hit is mostly imports.
+def _whole(request: Request) -> Request:
+    has_code = request.has_sources or request.images
+    if request.image_files or request.output != f"{request.name}.so" or not has_code:
+        from .request_contents import check_contents
+
+        check_contents(request)
+    return request
+
+
 def _images(
     embed_cubin: Any, exports: tuple[Export, ...] | None, files: SourceFiles, name: str
 ) -> tuple[tuple[Export, ...] | None, dict[str, GivenImage], dict[str, ImageFile]]:
@@ -283,6 +284,12 @@ def _cuda_flags(value: Any, lto: Any) -> tuple[tuple[str, ...], bool]:
     return given, bool(lto)
 
 
+def _ptx(value: Any) -> str:
+    if value not in _PTX:
+        raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {value!r}")
+    return str(value)
+
+
 def _host_flags(what: str, value: Any) -> tuple[str, ...]:
     given = flags(what, value)
     if given:
@@ -290,32 +297,3 @@ def _host_flags(what: str, value: Any) -> tuple[str, ...]:
 
         given = absolute(given)
     return given
-
-
-def _output(output: Any) -> str:
-    name = file_name("output", output)
-    if not name.endswith((".so", *_OBJECTS)):
-        raise ValueError(f"output {name!r}: a shared object ends in .so, an object in .o")
-    return name
-
-
-def _check_sources(request: Request) -> None:
-    files = request.files
-    if request.image_files:
-        from .image_file import check_files
-
-        is_bound = bool(request.bound_params)
-        check_files(request.image_files, request.images, request.functions, is_bound)
-    shared = next((binary.path for binary in files.binaries if binary.is_shared), None)
-    if shared is not None and request.is_object:
-        raise ValueError(
-            f"{shared} is a shared library, which cannot be part of the object {request.output!r}: "
-            "leave it out, and link it with the object"
-        )
-    if request.cpp_sources or request.cuda_sources or request.kernel_sources:
-        return
-    if not (files or request.images or request.image_files):
-        raise ValueError(
-            f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
-            "C++ wrapper), cpp_sources, or embed_cubin"
-        )

@@ -14,7 +14,7 @@ PACKAGE = Path(tvmffi_cubin.__file__).parent
 # it is compiled and linked, or which files are found to have been read.
 ARGUMENTS = "arguments dispatch embedding export figures files given_image inline"
 ARGUMENTS += " launch_meta options over pch request source"
-ARGUMENTS += " source_files"
+ARGUMENTS += " source_files request_contents request_reads"
 TOOLS = "arch config cuda_wheels driver environment errors generators host_tools identity"
 TOOLS += " toolchain toolset without_tools"
 COMPILERS = "builder cuda_library later nvjitlink nvjitlink_library"
@@ -36,6 +36,7 @@ LOADED = "__init__ __main__ configured module module_function obtain occupancy o
 LOADED += " bound_values kernel_text callers_grid destination stream"
 LOADED += " delivery executable generate_call generated generation image_file image_maker lazy_key"
 LOADED += " lazy_module once build_module built_elsewhere cache_figures cudart"
+LOADED += " failed_load"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )

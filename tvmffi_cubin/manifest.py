@@ -1,0 +1,82 @@
+"""`manifest`: what a shared object says of itself: functions, kernels, images, what made it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Any
+
+from . import __version__, codegen
+from .carried import carry
+from .exports import Exports
+from .image import Image, image_facts
+from .request import Request
+from .schema import SCHEMA
+from .toolset import Toolset
+
+__all__ = ["image_paths", "manifest"]
+
+
+def manifest(
+    request: Request, *, tools: Toolset, images: Sequence[Image], exports: Exports
+) -> dict[str, Any]:
+    """Return what the shared object says of itself, as JSON values.
+
+    Parameters
+    ----------
+    request : Request
+        What is built.
+    tools : Toolset
+        What builds it.
+    images : sequence of Image
+        What is embedded.
+    exports : Exports
+        What is exported.
+    """
+    said = {
+        "schema": SCHEMA,
+        "name": request.name,
+        "functions": {f.name: f.facts() for f in exports.functions},
+        "kernels": [
+            [x.kernel.name, x.display, x.image] for x in codegen.kernel_rows(exports.functions)
+        ],
+        "images": {
+            **{i.name: image_facts(i) for i in images},
+            **{name: {"file": path} for name, path in image_paths(request).items()},
+        },
+        "bound": [slot.facts() for slot in exports.slots],
+        "versions": _versions(tools),
+        **_options(request, images),
+    }
+    carry(said, request.carried)
+    return said
+
+
+def image_paths(request: Request) -> dict[str, str]:
+    """Return the paths of the images that lie in files, by name."""
+    return {name: os.fspath(x.file) for name, x in request.image_files.items()}
+
+
+def _options(request: Request, images: Sequence[Image]) -> dict[str, Any]:
+    """Return the options without which the functions could not be built again as they are."""
+    options: dict[str, Any] = {}
+    if request.bound_params:
+        options["bound_params"] = [param.value() for param in request.bound_params]
+    if any(image.cubin.kind == "ptx" for image in images):
+        options["ptx"] = "keep"
+    return options
+
+
+def _versions(tools: Toolset) -> dict[str, str]:
+    """Return what made the module, of the machine nothing but its compiler's version."""
+    compiler = tools.host.compiler.splitlines()
+    try:
+        tvm_ffi = metadata.version("apache-tvm-ffi")
+    except metadata.PackageNotFoundError:
+        tvm_ffi = ""  # as where it is on the path and was not installed
+    return {
+        "tvmffi_cubin": __version__,
+        "tvm_ffi": tvm_ffi,
+        "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
+    }
