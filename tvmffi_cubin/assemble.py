@@ -123,16 +123,19 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
     return Product(
         so=request.output,
         keep=tuple(files),
-        dependencies=(
-            *read,
-            *host,
-            *headers.files,
-            *named,
-            *embedded,
-            *(binary.path for binary in request.files.binaries),
+        dependencies=tools.unknown(
+            (
+                *read,
+                *host,
+                *headers.files,
+                *named,
+                *embedded,
+                *(binary.path for binary in request.files.binaries),
+            )
         ),
         absent=(*headers.absent, *job.hiding_headers(host), *missed, *not_embedded),
         unknown=headers.unknown,
+        is_outdated=tools.is_outdated,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,8 +21,6 @@ from .request_reads import may_read_files
 from .toolset import Toolset
 
 __all__ = ["Wanted", "build"]
-
-_GENERATES = f"{__package__}.assemble"
 
 _logger = logging.getLogger("tvmffi_cubin")
 
@@ -64,8 +61,7 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
         See `tvmffi_cubin.load_inline`.
     """
     request = wanted.request
-    if _GENERATES not in sys.modules:
-        wanted = replace(wanted, tools=wanted.tools.looked_at_again())
+    wanted = replace(wanted, tools=wanted.tools.looked_at_again())
     record = wanted.record()
     reason = miss.reason
     if reason == NOTHING and cache.mode == "off":

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .key import Key, is_key
 from .observer import Observer
 from .sealed import read_sealed, write_sealed
-from .stamp import ABSENT, UNSETTLED, changed_ns, trusted
+from .stamp import ABSENT, FILE_CLOCK, UNSETTLED, changed_ns, trusted
 
 __all__ = [
     "DependencySet",
@@ -36,8 +36,6 @@ _PAUSE = 3600.0
 # How many files that changed are told of.
 _MOST_CHANGED = 8
 
-# CLOCK_REALTIME_COARSE, for which Python has no name: the least that the kernel stamps files with.
-_FILE_CLOCK = 5
 _MOST_PAUSES = 250
 
 
@@ -137,13 +135,13 @@ def start_ns(asked_ns: int) -> int:
     asked_ns : int
         An earlier `time.time_ns`. What was written before it is older than what is returned.
     """
-    now = time.clock_gettime_ns(_FILE_CLOCK)
+    now = time.clock_gettime_ns(FILE_CLOCK)
     # Not for ever: somebody may set the clock back.
     for _ in range(_MOST_PAUSES):
         if now > asked_ns:
             break
         time.sleep(0.0002)
-        now = time.clock_gettime_ns(_FILE_CLOCK)
+        now = time.clock_gettime_ns(FILE_CLOCK)
     return now
 
 

@@ -1,16 +1,19 @@
-"""What decides what is generated and how it is compiled, linked and watched; and the digest of it.
-
-The package's version may lag behind a change of these files.
-"""
+"""What of this package shapes what is built, as its files were when they were imported."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from . import identity
+from . import _BEGAN_NS, identity
+from .errors import ToolchainError
 from .key import Key, file_digest
+from .stamp import ABSENT, FILE_CLOCK, changed_ns, stamp_of
+from .toolchain import include_dir
 
-__all__ = ["GENERATORS", "generator_identity"]
+__all__ = ["GENERATORS", "generator_identity", "has_changed", "identity_for_build", "others"]
 
 GENERATORS = (
     "assemble.py",
@@ -119,20 +122,103 @@ GENERATORS = (
     "templates/launcher_function.cc.in",
     "templates/manifest.s.in",
 )
-"""Files of this package, on whose content every key depends."""
+"""Python files and templates of this package, on whose content every key depends."""
 
-# The code in memory is what generates, so the files are looked at once in a process.
-_generator: dict[tuple[str, ...], str] = {}
+# Folders of C++ headers of which that is true, too: every generated launcher is made of them, and
+# to look at each on every hit would take as long as all else. What a build reads of others is
+# recorded like any file.
+_HEADERS = ("tvmffi_cubin", "tvmffi_cubin/launcher")
+_SUFFIXES = (".h", ".cc")
+
+# Tells this process from others where the files are no longer those that it has imported.
+_NONCE = os.urandom(16)
 
 
-def generator_identity(*, again: bool = False) -> str:
-    """Return the digest of what generates text here; looks at its files once, or `again`."""
-    if again or GENERATORS not in _generator:
+class _Look(NamedTuple):
+    """Those files as they were: their names in a key, their paths, their stamps line by line."""
+
+    began_ns: int
+    names: tuple[str, ...]
+    paths: tuple[str, ...]
+    stamps: str
+
+    @classmethod
+    def take(cls, began_ns: int) -> _Look:
+        """Look at the files; what changed since `began_ns` may have been read before it did."""
         package = os.path.dirname(os.path.abspath(__file__))
-        own = [f"{package}/{name}" for name in GENERATORS]
+        rows = [(name, f"{package}/{name}") for name in GENERATORS]
+        for folder in _HEADERS:
+            rows += _files_in(folder)
+        names, paths = zip(*rows, strict=True)
+        return cls(began_ns, names, paths, "\n".join(map(_stamp, paths)))
 
-        def ask() -> str:
-            return Key("generator").add("files", list(map(file_digest, own))).hexdigest()
+    def still_holds(self) -> bool:
+        """Whether the files are what they were when this began."""
+        now = _Look.take(0)
+        if (now.paths, now.stamps) != (self.paths, self.stamps):
+            return False
+        return max(map(changed_ns, now.stamps.split("\n"))) < self.began_ns
 
-        _generator[GENERATORS] = identity.remember(own, ask, what="generator")
-    return _generator[GENERATORS]
+    def digest(self) -> str:
+        """Return the digest of what the files hold now."""
+        digests = list(map(file_digest, self.paths))
+        return Key("generator").add("names", self.names).add("files", digests).hexdigest()
+
+
+def _files_in(folder: str) -> list[tuple[str, str]]:
+    try:
+        place = f"{include_dir()}/{folder}"
+        found = sorted(name for name in os.listdir(place) if name.endswith(_SUFFIXES))
+    except (OSError, ToolchainError):
+        return []  # who needs them says what is missing
+    return [(f"include/{folder}/{name}", f"{place}/{name}") for name in found]
+
+
+def _stamp(path: str) -> str:
+    try:
+        return stamp_of(os.stat(path))
+    except OSError:
+        return ABSENT
+
+
+# As soon as they are imported: the code in memory is what generates.
+_imported = _Look.take(_BEGAN_NS)
+# By identity, what this process looks things up and builds with.
+_looks: dict[str, _Look] = {}
+
+
+def generator_identity() -> str:
+    """Return the digest of what generates text here, as it was imported, and of its headers."""
+    known = next((text for text, look in _looks.items() if look is _imported), None)
+    if known is None:
+        paths, stamps = _imported.paths, _imported.stamps
+        known = identity.remember(paths, _imported.digest, what="generator", stamps=stamps)
+        _looks[known] = _imported
+    return known
+
+
+def identity_for_build() -> str:
+    """Return the same where the files still are what was imported; else one that no other has.
+
+    Of code that was one thing before and headers that are another now, no other process must be
+    given anything.
+    """
+    if _imported.still_holds():
+        return generator_identity()
+    look = _Look.take(time.clock_gettime_ns(FILE_CLOCK))
+    key = Key("mixed generator").add("nonce", _NONCE).add("process", os.getpid())
+    mixed = key.add("stamps", look.stamps).hexdigest()
+    _looks[mixed] = look
+    return mixed
+
+
+def has_changed(known: str) -> bool:
+    """Whether the files are no longer what they were when an identity was given out."""
+    look = _looks.get(known)
+    return look is not None and not look.still_holds()
+
+
+def others(paths: Iterable[str], known: str) -> tuple[str, ...]:
+    """Return those of some paths that are no files of an identity, which says nothing of them."""
+    own = frozenset(_looks[known].paths) if known in _looks else frozenset()
+    return tuple(path for path in paths if path not in own)

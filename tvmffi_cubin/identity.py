@@ -50,7 +50,11 @@ _answers: dict[tuple[str, str], _Known] = {}
 
 
 def remember(
-    files: _Path | Sequence[_Path], compute: Callable[[], str | Answer], *, what: str = ""
+    files: _Path | Sequence[_Path],
+    compute: Callable[[], str | Answer],
+    *,
+    what: str = "",
+    stamps: str | None = None,
 ) -> str:
     """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
 
@@ -66,6 +70,8 @@ def remember(
         Gives the text to remember, or an `Answer`. It may be slow; what it raises is passed on.
     what : str
         Tells several questions about the same files apart, such as ``"version"``.
+    stamps : str, optional
+        Their stamps, a line each, where the answer is to be that of an earlier moment.
 
     Raises
     ------
@@ -74,7 +80,7 @@ def remember(
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
     names = "\0".join(map(_absolute, paths))
-    stamp = _stamp(names)
+    stamp = _stamp(names) if stamps is None else stamps
     known = _answers.get((what, names))
     if known is not None and known.holds(stamp):
         return known.text

@@ -150,7 +150,8 @@ def _compile(folder: Path, tools: Toolset, part: str) -> Product:
     dependencies = list(dict.fromkeys(read))
     return Product(
         so=made,
-        dependencies=tuple(dependencies),
+        dependencies=tools.unknown(dependencies),
+        is_outdated=tools.is_outdated,
         facts={"dependencies": dependencies},
         versions=tools.versions,
     )

@@ -106,8 +106,9 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
         so=made,
         keep=others,
         used=others,
-        dependencies=dependencies,
+        dependencies=tools.unknown(dependencies),
         absent=_absent(tools, unit, dependencies),
+        is_outdated=tools.is_outdated,
         facts={"dependencies": dependencies, "has_cold": has_cold},
         versions=tools.versions,
     )

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import time
 
-__all__ = ["ABSENT", "UNSETTLED", "changed_ns", "stamp_of", "trusted"]
+__all__ = ["ABSENT", "FILE_CLOCK", "UNSETTLED", "changed_ns", "stamp_of", "trusted"]
 
 ABSENT = "-"
 """Stands for the digest and the stamp of a path that does not exist."""
 
 UNSETTLED = "?"
 """Stands for the stamp of a file that is too young for its stamp to mean anything."""
+
+# CLOCK_REALTIME_COARSE, for which Python has no name.
+FILE_CLOCK = 5
+"""The clock of the kernel's last tick: the least time that it stamps files with."""
 
 # A file changed again within one tick of its file system's clock keeps its times. The stamp of a
 # file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from . import identity, toolchain
+from . import generators, identity, toolchain
 from .cuda_wheels import library_identity
 from .environment import compiler_environment, places_of_tools
 from .errors import ToolchainError
 from .field_key import FieldKey
-from .generators import generator_identity
 from .host_tools import HostTools, Question, linker_names, native_cpu
 from .identity import Answer
 from .key import Key, file_digest
@@ -49,7 +48,7 @@ class Toolset(NamedTuple):
     parser_identity : str
         What reads sources.
     generator_identity : str
-        Digest of what generates text here.
+        Digest of what generates text here, and of the headers of launchers.
     include : Path
         This package's own headers.
     cuda : Cuda or None
@@ -79,8 +78,17 @@ class Toolset(NamedTuple):
         return self._replace(libraries=tuple(sorted({*self.libraries, part})))
 
     def looked_at_again(self) -> Toolset:
-        """Return these tools with the generator as its files are now, which are to be imported."""
-        return self._replace(generator_identity=generator_identity(again=True))
+        """Return these tools for a build, whose generator is what its files are now."""
+        return self._replace(generator_identity=generators.identity_for_build())
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the generator's files are no longer what its identity says."""
+        return generators.has_changed(self.generator_identity)
+
+    def unknown(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some files of which these tools' identities do not tell the content."""
+        return generators.others(paths, self.generator_identity)
 
     @property
     def library_versions(self) -> dict[str, str]:
@@ -188,7 +196,7 @@ def find(*, needs_cuda: bool, needs_c: bool = False, flags: Sequence[str] = ()) 
         tvm_ffi=paths,
         tvm_ffi_identity=tvm_ffi,
         parser_identity=parser,
-        generator_identity=generator_identity(),
+        generator_identity=generators.generator_identity(),
         include=toolchain.include_dir(),
         cuda=toolchain.find_cuda() if needs_cuda else None,
         c_compiler=c_compiler,

@@ -1,0 +1,95 @@
+"""This package's own headers: what is built from them is never given to those who have others."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from processes import in_new_process
+
+import tvmffi_cubin
+from tvmffi_cubin import toolchain
+
+CODE = """
+import ctypes, sys
+sys.path.insert(0, sys.argv.pop(1))
+import tvmffi_cubin as tc
+header, source, *steps = sys.argv[1:]
+for step in steps:
+    name, _, answer = step.partition("=")
+    if answer:
+        with open(header, "w") as file:
+            file.write(f"#define ANSWER {answer}")
+        continue
+    path = tc.build(name, sources=source)
+    print(ctypes.CDLL(path).answer(), path, tc.cache_info().events[-1].outcome)
+"""
+SOURCE = "#include <tvmffi_cubin/answer.h>\nint answer(void) { return ANSWER; }\n"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of this package whose files may be edited."""
+    folder = tmp_path / "copy"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(tvmffi_cubin.__file__).parent, folder / "tvmffi_cubin", ignore=ignored)
+    inside = folder / "tvmffi_cubin" / "include"
+    if not inside.exists():
+        shutil.copytree(toolchain.include_dir(), folder / "include")
+        inside = folder / "include"
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    source = tmp_path / "answer.c"
+    source.write_text(SOURCE)
+    return folder, inside / "tvmffi_cubin" / "answer.h", source
+
+
+def run(package, *steps: str) -> list[tuple[int, str, str]]:
+    """Return answer, path and outcome of each module that a new process loads."""
+    rows = in_new_process(CODE, *map(str, package), *steps).splitlines()
+    return [(int(answer), path, what) for answer, path, what in map(str.split, rows)]
+
+
+def test_what_a_process_builds_after_a_header_changed_is_its_own(package):
+    run(package, "one=1")
+    # The header is too young for the first build after it to be sure.
+    first, young, second, again = run(package, "one", "one=2", "two", "two", "two")
+    assert first[::2] == (1, "built")
+    # Compiled from the header as it is, and found again by whoever built it.
+    assert young[::2] == second[::2] == (2, "built")
+    assert again[:2] == second[:2]
+    later = run(package, "one", "two")
+    assert [row[::2] for row in later] == [(2, "built"), (2, "built")]
+    assert later[1][1] not in (young[1], second[1])
+    run(package, "one=1")
+    before = run(package, "one", "two")
+    assert [row[::2] for row in before] == [(1, "hit"), (1, "built")]
+    assert before[0][1] == first[1]
+
+
+def test_what_was_built_while_a_header_changed_is_not_found_again(package, tmp_path, monkeypatch):
+    _, header, _ = package
+    script = tmp_path / "cc"
+    change = f"[ -e {tmp_path}/done ] || cp {tmp_path}/next.h {header}; touch {tmp_path}/done"
+    script.write_text(
+        f'#!/bin/sh\ncase " $* " in *" -c "*) {change};; esac\nexec /usr/bin/env -u CC cc "$@"\n'
+    )
+    script.chmod(0o755)
+    (tmp_path / "next.h").write_text("#define ANSWER 2")
+    run(package, "two=1")
+    monkeypatch.setenv("CC", str(script))
+    (built,) = run(package, "two")
+    assert built[::2] == (2, "built")
+    run(package, "two=1")
+    (again,) = run(package, "two")
+    assert again[::2] == (1, "built")
+    assert again[1] != built[1]
+
+
+def test_they_are_not_looked_at_on_a_hit_one_by_one(package, tmp_path):
+    run(package, "one=1")
+    run(package, "one")
+    (record,) = (tmp_path / "cache" / "deps").glob("*.json")
+    names = [name for item in json.loads(record.read_text())["sets"] for name in item["names"]]
+    assert not [name for name in names if name.startswith("$TVMFFI_CUBIN/")]
