@@ -111,14 +111,19 @@ class _Search:
         """Add a file, and those that it makes the linker read."""
         # A script that is not in the current folder is looked for there.
         places = [folder, *self._places] if folder else self._places
-        for path in [os.path.join(place, name) for place in places] or [name]:
-            if path not in self.files and os.path.isfile(path):
+        for place in places or [""]:
+            path = os.path.join(place, name)
+            if path in self.files:
+                continue
+            if os.path.isfile(path):
                 self.files[path] = None
                 for member in members(path):
                     if member.startswith("-l"):
                         self.look_for(member[2:])
                     else:
                         self.enter(member, os.path.dirname(path))
+            elif not os.path.isabs(name):
+                self._await(place, path)
 
     def look_for(self, library: str) -> None:
         """Add a library wherever there is one."""
@@ -132,8 +137,12 @@ class _Search:
                 path = os.path.join(folder, name)
                 if os.path.isfile(path):
                     self.enter(path)
-                elif folder in self._places and not os.path.exists(path):
-                    self.absent[path if os.path.isdir(folder) else folder] = None
+                else:
+                    self._await(folder, path)
+
+    def _await(self, folder: str, path: str) -> None:
+        if folder in self._places and not os.path.exists(path):
+            self.absent[path if os.path.isdir(folder) else folder] = None
 
 
 def _values(flags: Iterable[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import struct
 from collections.abc import Iterator
+from typing import BinaryIO
 
 __all__ = ["members"]
 
@@ -14,8 +15,10 @@ _THIN = b"!<thin>\n"
 _WHOLE = (b"\x7fELF", b"!<arch>\n", b"BC\xc0\xde")
 # Scripts in place of libraries have a few lines.
 _LONGEST = 1 << 20
+_LONGEST_NAMES = 64 << 20
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_INPUT = re.compile(r"\b(?:INPUT|GROUP)\s*\(((?:[^()]|\([^()]*\))*)\)")
+_INPUT = re.compile(r"\b(?:INPUT|GROUP|STARTUP)\s*\(((?:[^()]|\([^()]*\))*)\)")
+_INCLUDE = re.compile(r"\bINCLUDE\s+([^\s;]+)")
 # A shared library's content does not get into what is linked with it.
 _LINKED = (".a", ".o")
 # A member's head in an archive: its name, what does not matter, its size, two marks.
@@ -32,34 +35,41 @@ def members(path: str) -> tuple[str, ...]:
             head = file.read(len(_THIN))
             if head.startswith(_WHOLE):
                 return ()
-            data = file.read(_LONGEST)
+            if head == _THIN:
+                folder = os.path.dirname(path)
+                return tuple(os.path.join(folder, name) for name in _thin_names(file))
+            data = head + file.read(_LONGEST)
     except OSError:
         return ()
-    if head == _THIN:
-        folder = os.path.dirname(path)
-        return tuple(os.path.join(folder, name) for name in _thin_names(data))
-    return tuple(_script_names((head + data).decode("utf-8", "surrogateescape")))
+    return tuple(_script_names(data.decode("utf-8", "surrogateescape")))
 
 
 def _script_names(text: str) -> Iterator[str]:
-    for inputs in _INPUT.findall(_COMMENT.sub(" ", text)):
+    text = _COMMENT.sub(" ", text)
+    yield from (name.strip('"') for name in _INCLUDE.findall(text))
+    for inputs in _INPUT.findall(text):
         for word in re.split(r"[\s,()]+", inputs):
             name = word.strip('"')
             if name.startswith("-l") or name.endswith(_LINKED):
                 yield name
 
 
-def _thin_names(data: bytes) -> Iterator[str]:
-    names, at = b"", 0
-    while at + _HEAD.size <= len(data):
-        name, _, size, _ = _HEAD.unpack_from(data, at)
-        name, at = name.rstrip(), at + _HEAD.size
+def _thin_names(file: BinaryIO) -> Iterator[str]:
+    names = b""
+    while len(head := file.read(_HEAD.size)) == _HEAD.size:
+        name, _, size, _ = _HEAD.unpack(head)
+        name = name.rstrip()
         if name in (b"/", b"//", b"/SYM64/"):
-            # Tables alone have a content, at even places.
-            count = int(size) if size.strip().isdigit() else len(data)
-            names = data[at : at + count] if name == b"//" else names
-            at += count + count % 2
-        elif name[1:].isdigit():
-            yield os.fsdecode(names[int(name[1:]) :].partition(b"/\n")[0])
+            # Tables alone have a content, at even places. That of symbols may be large.
+            if not size.strip().isdigit():
+                return
+            begin, count = file.tell(), int(size)
+            if name == b"//":
+                names = file.read(min(count, _LONGEST_NAMES))
+            file.seek(begin + count + count % 2)
+        elif name[1:].partition(b":")[0].isdigit():
+            # Behind the colon is where in that file, itself an archive, the member lies.
+            start = int(name[1:].partition(b":")[0])
+            yield os.fsdecode(names[start:].partition(b"/\n")[0])
         else:
             yield os.fsdecode(name.rstrip(b"/"))

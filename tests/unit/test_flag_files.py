@@ -115,6 +115,7 @@ def test_a_link_to_nothing_is_awaited(here):
         "/* GNU ld script */\nINPUT({}/part.o -lpart)",
         'GROUP ( "{}/part.o", AS_NEEDED ( libpart.a /lib/libc.so.6 ) )',
         "OUTPUT_FORMAT(elf64)\nINPUT(-lwhole)\nGROUP({}/part.o libpart.a)",
+        "STARTUP({}/part.o) INPUT(-lpart)",
     ],
 )
 def test_what_a_script_in_place_of_a_library_names_is_found(script, here):
@@ -124,6 +125,21 @@ def test_what_a_script_in_place_of_a_library_names_is_found(script, here):
     assert files == {"lib/libwhole.so", "part.o", "lib/libpart.a"}
 
 
+def test_a_script_may_include_another(here):
+    Path(here, "lib", "libwhole.so").write_text(f'INCLUDE inner.ld\nINCLUDE "{here}/v.map";')
+    Path(here, "lib", "inner.ld").write_text("INPUT(-lpart)")
+    files, _ = found(["-L{}/lib", "-lwhole"], here)
+    assert files == {"lib/libwhole.so", "lib/inner.ld", "v.map", "lib/libpart.a"}
+
+
+def test_what_a_script_names_is_awaited_in_earlier_folders(here):
+    Path(here, "lib", "libwhole.so").write_text("INPUT(libpart.a)")
+    assert found(["-L{}/early", "-L{}/lib", "-l:libwhole.so"], here) == (
+        {"lib/libwhole.so", "lib/libpart.a"},
+        {"early/libwhole.so", "early/libpart.a"},
+    )
+
+
 def test_the_members_of_a_thin_archive_are_found(here):
     members = ["part.o", "lib/a_name_that_is_too_long_for_a_head.o", "lib/b.o"]
     for name in members:
@@ -131,6 +147,20 @@ def test_the_members_of_a_thin_archive_are_found(here):
     command = ["ar", "rcDT", "libthin.a", *members]
     subprocess.run(command, check=True, cwd=here)
     assert found(["{}/libthin.a"], here) == ({"libthin.a", *members}, set())
+
+
+def test_the_members_of_a_thin_archive_with_many_symbols_are_found(here):
+    names = b"part.o/\n"
+    parts = [(b"/", bytes(3 << 20)), (b"//", names), (b"/0", b"")]
+    heads = [(b"%-48s%-10d`\n" % (name, len(data)), data) for name, data in parts]
+    Path(here, "libthin.a").write_bytes(b"!<thin>\n" + b"".join(x for head in heads for x in head))
+    assert found(["{}/libthin.a"], here) == ({"libthin.a", "part.o"}, set())
+
+
+def test_an_archive_in_a_thin_archive_is_found(here):
+    for command in (["rcD", "libwhole.a", "part.o"], ["rcDT", "libthin.a", "libwhole.a"]):
+        subprocess.run(["ar", *command], check=True, cwd=here)
+    assert found(["{}/libthin.a"], here) == ({"libthin.a", "libwhole.a"}, set())
 
 
 @pytest.mark.parametrize(
