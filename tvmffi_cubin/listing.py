@@ -14,6 +14,8 @@ from .verification import Damaged
 __all__ = ["Listed", "listed"]
 
 _GENERATED = "generated.json"
+# In seconds since the epoch: no time that a clock shows.
+_LAST = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def listed(items: Iterable[Item], in_use: Iterable[str]) -> Iterator[Listed]:
             name=_name(manifest),
             archs=_archs(manifest),
             size=item.size,
-            built=_number(manifest.get("created"), item.used),
+            built=_moment(manifest.get("created"), item.used),
             used=item.used,
             in_use=item.name in noted,
             base_key=str(manifest.get("base_key", "")),
@@ -98,15 +100,20 @@ def _name(manifest: Mapping[str, Any]) -> str:
     # Of what has no name of its own, the first file that is not a list of others has one.
     file = next((x for x in (manifest["so"], *manifest["used"]) if x != _GENERATED), "?")
     text = name if isinstance(name, str) else os.path.splitext(file)[0]
-    # What was imported may have any: no terminal obeys it, and it can be printed.
-    return text if text.isprintable() else ascii(text)
+    return _printable(text)
 
 
 def _archs(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    images = manifest["facts"].get("images", {}) if manifest else {}
-    texts = [str(x.get("arch", "")) for x in images.values()] if isinstance(images, dict) else []
+    images = manifest["facts"].get("images") if manifest else None
+    facts = images.values() if isinstance(images, dict) else ()
+    texts = [_printable(str(x.get("arch", ""))) for x in facts if isinstance(x, dict)]
     return tuple(sorted({arch for text in texts for arch in text.split(", ") if arch}))
 
 
-def _number(value: object, default: float) -> float:
-    return float(value) if isinstance(value, int | float) else default
+# What was imported may have any text, and any time: no terminal obeys it, and it can be printed.
+def _printable(text: str) -> str:
+    return text if text.isprintable() else ascii(text)
+
+
+def _moment(value: object, default: float) -> float:
+    return float(value) if isinstance(value, int | float) and 0 <= value < _LAST else default

@@ -25,6 +25,7 @@ from tvmffi_cubin import uses
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cache import Cache, Entry
 from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.sealed import read_sealed, write_sealed
 from tvmffi_cubin.verification import Damaged
 
 DAY = 86_400
@@ -151,6 +152,30 @@ def test_as_json_it_has_all_that_is_known(cache, capsys):
 def test_a_name_that_a_terminal_obeys_is_escaped(cache, capsys):
     in_fork(lambda: cache.obtain(base(1), Builder(facts={"name": "\x1b[2J\udcff"})).level)
     assert run(capsys, "list").splitlines()[1].startswith(r"'\x1b[2J\udcff'  module")
+
+
+def test_an_architecture_that_a_terminal_obeys_is_escaped(cache, capsys):
+    facts = {"name": "m", "images": {"k": {"arch": "\x1b[2J"}}}
+    in_fork(lambda: cache.obtain(base(1), Builder(facts=facts)).level)
+    assert r"'\x1b[2J'" in run(capsys, "list")
+
+
+@pytest.mark.parametrize(
+    ("images", "created"),
+    [({"k": 3}, float("nan")), ({"k": []}, 1e308), ([], -1), (None, 10**400), ("k", "x")],
+    ids=["no facts", "no mapping", "no images", "nothing", "a text"],
+)
+def test_what_a_stranger_has_written_down_is_listed_all_the_same(cache, capsys, images, created):
+    facts = {"name": "m", "images": images}
+    in_fork(lambda: cache.obtain(base(1), Builder(facts=facts)).level)
+    (path,) = cache.root.glob("entries/*/*")
+    manifest, name = str(path / "manifest.json"), f"entries/{path.name}"
+    write_sealed(manifest, name, read_sealed(manifest, name) | {"created": created})
+    (row,) = values(capsys, "list")["entries"]
+    assert (row["name"], row["archs"]) == ("m", [])
+    assert re.fullmatch(
+        r"m +module +[\d.]+ kB +\d s +\d s +\w{12}", run(capsys, "list").splitlines()[1]
+    )
 
 
 def test_what_is_damaged_is_listed_as_that(cache, capsys):
