@@ -62,10 +62,8 @@ class DaemonThreads(ThreadPoolExecutor):
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                result = call()
+                future.set_result(call())
             except BaseException as error:
                 future.set_exception(error)
-            else:
-                future.set_result(result)
             # Nothing of a call is kept while the next is waited for.
             del future, call
