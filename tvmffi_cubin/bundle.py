@@ -26,6 +26,7 @@ _ENTRY, _SETS = "entry", "sets"
 _SCHEMA = 1
 _MOST_FILES = 10_000
 _MOST_NAME = 1024
+_MOST_PART = 255  # bytes of a file's name that file systems allow
 _MOST_SETS_BYTES = 64 << 20
 _LENGTH = struct.Struct("<Q")
 
@@ -182,10 +183,13 @@ def _read(payload: memoryview) -> tuple[Bundle, list[tuple[str, memoryview]]]:
 
 def _checked_name(name: Any) -> str:
     parts = name.split("/") if isinstance(name, str) else [""]
-    is_plain = not any(part in ("", ".", "..") or "\0" in part for part in parts)
-    if not is_plain or len(name) > _MOST_NAME:
+    if not all(map(_is_plain, parts)) or len(name) > _MOST_NAME:
         raise ValueError(f"{name!r} is no relative path")
     return str(name)
+
+
+def _is_plain(part: str) -> bool:
+    return part not in ("", ".", "..") and "\0" not in part and len(os.fsencode(part)) <= _MOST_PART
 
 
 def _columns(item: DependencySet) -> dict[str, Any]:

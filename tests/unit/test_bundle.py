@@ -242,7 +242,20 @@ def test_a_size_that_is_not_true_is_refused(compress, said, monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    ["/etc/passwd", "..", "../out", "a/../../out", "a//b", "", ".", "a/", "a\0b", "x" * 2000, 7],
+    [
+        "/etc/passwd",
+        "..",
+        "../out",
+        "a/../../out",
+        "a//b",
+        "",
+        ".",
+        "a/",
+        "a\0b",
+        "x" * 2000,
+        "x" * 256,
+        7,
+    ],
 )
 def test_a_name_that_leads_elsewhere_is_refused(about, tmp_path, name):
     data = forged_entry(about, [(name, b"content")])
