@@ -108,7 +108,7 @@ def plan_prune(folder: str, *, max_size: int | None, max_age: float | None) -> P
     if max_age is not None:
         chosen = unused_since(items, moment=now - max_age, in_use=in_use, now=now)
     if max_size is not None:
-        rest = [item for item in items if item not in chosen]
+        rest = set(items).difference(chosen)
         excess = found.size - sum(item.size for item in chosen) - max_size
         chosen += least_used(rest, excess=excess, in_use=in_use, now=now)
     return Plan(found, tuple(chosen), _kept(found, in_use), now)
