@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     options = parser.parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # A path need be no text: it is printed as it is, as Python does by itself in the locale C.
+        sys.stdout.reconfigure(errors="surrogateescape")
     try:
         status: int = options.run(options)
         sys.stdout.flush()

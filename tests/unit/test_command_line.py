@@ -42,6 +42,15 @@ def test_cache_path_is_the_folder_in_use(monkeypatch, tmp_path: Path, capsys):
     assert not (tmp_path / "c").exists()
 
 
+def test_a_path_that_is_no_text_is_printed_as_it_is(tmp_path: Path):
+    command = [sys.executable, "-m", "tvmffi_cubin", "cache", "export", b"a\xff.tar"]
+    environment = {"TVMFFI_CUBIN_CACHE_DIR": str(tmp_path), "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, **environment}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"a\xff.tar: 0 entries\n", b"")
+
+
 def test_cache_clear_says_what_it_removed(monkeypatch, tmp_path: Path, capsys):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
     entry = tmp_path / "entries" / "ab" / ("ab" + "0" * 62)
