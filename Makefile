@@ -7,8 +7,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
-# Which tests stay together: see tests/conftest.py.
-WORKERS ?= --numprocesses=auto --maxprocesses=8 --dist=loadgroup
+# Which tests stay together: see tests/conftest.py. In their order: the shortest are the last ones,
+# so that no worker is left with a long file when the others are done.
+WORKERS ?= --numprocesses=auto --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format gpu-test clean prerequisites

@@ -19,7 +19,6 @@ GPU_TESTS = Path(__file__).parent / "gpu"
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA device; skipped where there is none")
-    config.addinivalue_line("markers", "xdist_group(name): tests that one worker runs in order")
     # Not installed where only tests on a GPU are run.
     with contextlib.suppress(ImportError):
         from hypothesis import settings
@@ -29,16 +28,30 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("untimed")
 
 
-# First, because pytest-xdist reads the groups.
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        # The tests of a file share what they build; those on a GPU look at the clock.
-        group = item.path.stem
         if GPU_TESTS in item.path.parents:
-            group = "gpu"
             item.add_marker("gpu")
-        item.add_marker(pytest.mark.xdist_group(group))
+
+
+# Optional, because pytest-xdist is not installed where only tests on a GPU are run.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Have one worker run a file's tests, which share what they build, and all those on a GPU.
+
+    The latter look at the clock. Groups of pytest-xdist's own (`xdist_group`) are not used: with
+    pytest 9.2 pytest-xdist 3.8 loses them without a word.
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "tests/gpu" if file.startswith("tests/gpu/") else file
+
+    return Scheduling(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -59,6 +72,13 @@ def missing_gpu() -> str | None:
         return f"no GPU: cuInit answers {result}"
     driver.cuDeviceGetCount(ctypes.byref(count))
     return None if count.value else "no GPU: the CUDA driver sees no device"
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
 
 @pytest.fixture(scope="session", autouse=True)
