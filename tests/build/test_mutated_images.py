@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 
 import pytest
@@ -57,14 +58,18 @@ def seeds(_own_environment) -> list[bytes]:
 def read_in_every_way(data: bytes) -> int:
     """Return how many of the readers take it; each else refuses it by a ValueError."""
 
+    @functools.cache
+    def inspected() -> tc.Inspection:
+        return tc.inspect(data)
+
     def members() -> object:
         return fatbins.read_cubin(data).kernels, [x.data() for x in fatbins.read(data)]
 
     readers = (
         lambda: elf.parse(data),
         members,
-        lambda: str(tc.inspect(data)),
-        lambda: json.dumps(tc.inspect(data).values()),
+        lambda: str(inspected()),
+        lambda: json.dumps(inspected().values()),
         lambda: read_image("image", read_given("image", data)),
     )
     taken = 0
