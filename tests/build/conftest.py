@@ -12,12 +12,36 @@ import pytest
 import tvm_ffi
 from attribute_kernels import ATTRIBUTE_FUNCTIONS, ATTRIBUTE_KERNELS
 from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
+from header_stock import HeaderStock
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
 from stub.driver_stub import DriverStub
 from wrapper_workshop import Workshop, load_anew
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvrtc_pch_store
+from tvmffi_cubin import host_pch, nvrtc_pch_store
+
+
+@pytest.fixture(scope="session")
+def header_stock(run_folder: Path) -> HeaderStock:
+    """Wrappers' precompiled headers, for all workers."""
+    return HeaderStock(run_folder / "stock")
+
+
+# Before any fixture that builds.
+@pytest.fixture(scope="package", autouse=True)
+def _header_stock(header_stock: HeaderStock) -> Iterator[None]:
+    """Have builds take precompiled headers from the stock: most would make some for themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host_pch, "find", header_stock.find)
+        yield
+
+
+@pytest.fixture
+def own_headers(header_stock: HeaderStock) -> Iterator[None]:
+    """Precompiled headers as they are outside the tests: in the build's cache, made at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host_pch, "find", header_stock.genuine)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,8 @@ from tvmffi_cubin import dependency_set, host_pch, pch_maker, toolset
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.errors import BuildError
 
+pytestmark = pytest.mark.usefixtures("own_headers")
+
 
 @pytest.fixture(autouse=True)
 def _log(caplog):

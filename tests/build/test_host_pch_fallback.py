@@ -18,6 +18,8 @@ import tvmffi_cubin as tc
 from tvmffi_cubin import host_pch, pch_maker, toolset
 from tvmffi_cubin.cache import Cache
 
+pytestmark = pytest.mark.usefixtures("own_headers")
+
 
 @pytest.fixture(autouse=True)
 def _log(caplog):

@@ -120,6 +120,7 @@ def test_a_wrapper_is_compiled_from_files_with_such_names(worst, monkeypatch):
     assert os.path.dirname(again.path) != os.path.dirname(mod.path)
 
 
+@pytest.mark.usefixtures("own_headers")
 def test_a_name_that_no_build_file_can_hold_is_in_none(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / f"{ALL}\nx"))
     # As where the package cannot be written.
