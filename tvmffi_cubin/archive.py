@@ -20,9 +20,9 @@ from .dependency_set import DependencySet, read_sets
 from .entry import Entry, check_entry
 from .errors import CacheError
 from .level import Level
+from .limit import Limit
 from .listing import Listed
 from .sealed import seal, unseal
-from .trim import Bound
 
 __all__ = ["Adopted", "Exported", "find_set", "place_in", "read_archive", "write_archive"]
 
@@ -246,4 +246,4 @@ def _adopt(
         folder = os.fspath(directory)
         about = bundle.unpack(data, folder, name=name, key=key if is_signed else None)
         entry = place_in(cache, about.base_key, about.made, directory)
-    Bound.of(os.fspath(cache.root)).count(entry)
+    Limit.of(os.fspath(cache.root)).count(entry)

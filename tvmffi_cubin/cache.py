@@ -162,9 +162,9 @@ class Cache:
         found = self.find(base_key)
         if isinstance(found, Entry):
             return found
-        from .trim import Bound
+        from .limit import Limit
 
-        bound = Bound.of(self._root)
+        limit = Limit.of(self._root)
         with builder_lock(self.lock_file(base_key), patience=patience, name=name):
             # Another may have built it meanwhile, or set it aside.
             found = self.find(base_key)
@@ -177,7 +177,7 @@ class Cache:
             entry = taken or _build(self._shelf, base_key, make, asked_ns)
             if shared and not taken and self._mode == "on":
                 shared.offer(base_key, entry)
-        bound.count(entry)
+        limit.count(entry)
         return entry
 
     def lock_file(self, base_key: str) -> str:

@@ -27,7 +27,8 @@ FILE = "tvmffi_cubin.key.json"
 """The record's name in an entry; the dots keep it from being an image's or a source's."""
 
 _SCHEMA = 1
-# How many records are read at most to answer one question.
+# How many records are read at most to answer one question; the first is asked before every build.
+_MOST_COMPARED = 8
 _MOST_READ = 32
 # How many fields, and how many characters of each, one sentence shows.
 _MOST_SHOWN = 3
@@ -96,8 +97,9 @@ class FieldsRecord:
 
     def differing(self, other: FieldsRecord) -> list[str]:
         """Return the labels of the fields that are not the same in another record."""
-        labels = dict.fromkeys((*self.fields, *other.fields))
-        return [x for x in labels if self._digest(x) != other._digest(x)]
+        ours, theirs, none = self.fields, other.fields, ("", "")
+        labels = dict.fromkeys((*ours, *theirs))
+        return [x for x in labels if ours.get(x, none)[0] != theirs.get(x, none)[0]]
 
     def explain(self, others: Iterable[FieldsRecord], *, without: Collection[str] = ()) -> str:
         """Return how this differs from the nearest of others, for people.
@@ -129,10 +131,6 @@ class FieldsRecord:
         short = text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
         return repr(short) if short else "not given"
 
-    def _digest(self, label: str) -> str | None:
-        field = self.fields.get(label)
-        return None if field is None else field[0]
-
 
 def index(root: str, entry: Entry) -> None:
     """Put an entry's record where it is looked for; an entry without one, or a full disk, is fine.
@@ -157,20 +155,22 @@ def index(root: str, entry: Entry) -> None:
 
 def of_same_name(roots: Iterable[str], name: str) -> list[FieldsRecord]:
     """Return the newest records of a module's name in some cache folders."""
-    return [x for x in _newest(roots, _of_name(name)) if x.name == name]
+    found = _newest(roots, _of_name(name), most=_MOST_COMPARED)
+    return [x for x in found if x.name == name]
 
 
 def of_same_purpose(roots: Iterable[str], purpose: str) -> list[FieldsRecord]:
     """Return the newest records of what was built from the same, by whichever tools."""
-    return [x for x in _newest(roots, _of_purpose(purpose)) if x.purpose == purpose]
+    found = _newest(roots, _of_purpose(purpose), most=_MOST_READ)
+    return [x for x in found if x.purpose == purpose]
 
 
-def _newest(roots: Iterable[str], group: str) -> Iterator[FieldsRecord]:
+def _newest(roots: Iterable[str], group: str, *, most: int) -> Iterator[FieldsRecord]:
     found = []
     for root in roots:
         with contextlib.suppress(OSError), os.scandir(os.path.join(root, "fields", group)) as files:
             found += [(x.stat().st_mtime, x.path) for x in files if x.name.endswith(".json")]
-    for _, path in sorted(found, reverse=True)[:_MOST_READ]:
+    for _, path in sorted(found, reverse=True)[:most]:
         with contextlib.suppress(OSError, ValueError, TypeError):
             base_key = os.path.basename(path).removesuffix(".json")
             yield FieldsRecord.read(read_regular(path), base_key)

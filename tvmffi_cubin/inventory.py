@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .disk_size import entries_of, size_of, taken
 from .folder import HEADERS
 
-__all__ = ["Inventory", "Item", "size_of", "take"]
+__all__ = ["Inventory", "Item", "take"]
 
 # TVMFFI_CUBIN_CACHE_DIR may name a folder with other things in it by mistake: these names decide
 # what is the cache's own.
@@ -99,20 +99,6 @@ def take(root: str) -> Inventory:
     return Inventory(root, tuple(_all(root)))
 
 
-def size_of(folder: str) -> int:
-    """Return how many bytes a folder takes on the disk, with all that is in it."""
-    size = 0
-    # A build may go on in it, or have made folders that nobody may read.
-    with contextlib.suppress(FileNotFoundError, PermissionError):
-        size = _taken(os.lstat(folder))
-        for entry in _scan(folder):
-            if entry.is_dir(follow_symlinks=False):
-                size += size_of(entry.path)
-            else:
-                size += _taken(entry.stat(follow_symlinks=False))
-    return size
-
-
 def _all(root: str) -> Iterator[Item]:
     for folder, kind in ((root, "entry"), (os.path.join(root, HEADERS), "header")):
         for group in _folders(os.path.join(folder, "entries"), _GROUP):
@@ -144,30 +130,17 @@ def _items(kind: str, found: Iterator[os.DirEntry[str]]) -> Iterator[Item]:
             info = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
             continue  # gone meanwhile
-        size = size_of(entry.path) if entry.is_dir(follow_symlinks=False) else _taken(info)
+        size = size_of(entry.path) if entry.is_dir(follow_symlinks=False) else taken(info)
         yield Item(kind, entry.path, size, info.st_mtime)
 
 
-def _taken(info: os.stat_result) -> int:
-    # Of a file that is not written out yet, or is compressed, the blocks may be none.
-    return max(info.st_blocks * 512, info.st_size)
-
-
 def _folders(path: str, pattern: re.Pattern[str]) -> Iterator[os.DirEntry[str]]:
-    for entry in _scan(path):
+    for entry in entries_of(path):
         if pattern.match(entry.name) and entry.is_dir(follow_symlinks=False):
             yield entry
 
 
 def _files(path: str, pattern: re.Pattern[str]) -> Iterator[os.DirEntry[str]]:
-    for entry in _scan(path):
+    for entry in entries_of(path):
         if pattern.match(entry.name) and entry.is_file(follow_symlinks=False):
             yield entry
-
-
-def _scan(path: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            return list(entries)
-    except FileNotFoundError:
-        return []

@@ -1,4 +1,4 @@
-"""`Bound`, `trim`: a cache folder stays below its limit, less what living processes use."""
+"""`trim`: a cache folder stays below its limit, less what living processes use."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import logging
 import os
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from . import inventory, uses
-from .capacity import capacity, size_text
-from .entry import Entry
+from .capacity import size_text
 from .eviction import Removed, evict, least_used
-from .folder import HEADERS
 from .inventory import Inventory
 from .lock import unless_held
 from .tally import Tally
 from .tidying import drop_records, tidy
 
-__all__ = ["REMOVABLE", "Bound", "trim"]
+__all__ = ["REMOVABLE", "trim"]
 
 REMOVABLE = ("entry", "header", "build", "damaged")
 """The kinds of items that go by when they were last used."""
@@ -28,45 +25,6 @@ REMOVABLE = ("entry", "header", "build", "damaged")
 _FILLED = 0.9
 
 _logger = logging.getLogger("tvmffi_cubin")
-
-
-@dataclass(frozen=True)
-class Bound:
-    """The limit of a cache folder, and who sees to it.
-
-    Attributes
-    ----------
-    root : str
-        The folder.
-    limit : int or None
-        How many bytes it may take; None: any number.
-    """
-
-    root: str
-    limit: int | None
-
-    @staticmethod
-    def of(root: str) -> Bound:
-        """Return the limit that the user has set.
-
-        Raises
-        ------
-        ValueError
-            It is no number of bytes.
-        """
-        # Precompiled headers count as part of the cache that they are in.
-        return Bound(root.removesuffix(f"/{HEADERS}"), capacity())
-
-    def count(self, entry: Entry) -> None:
-        """Count a new entry; where the folder may hold too much now, remove what was used least."""
-        if self.limit is None or entry.level != "cache":
-            return
-        try:
-            tally = Tally.add(self.root, inventory.size_of(os.fspath(entry.path)))
-            if tally is None or tally.exceeds(self.limit):
-                trim(self.root, limit=self.limit, keep={entry.key})
-        except OSError as error:
-            _logger.debug("cache folder %s is not kept below its limit: %s", self.root, error)
 
 
 def trim(root: str, *, limit: int, keep: Collection[str] = ()) -> Removed:
