@@ -11,6 +11,7 @@ from pathlib import Path
 from . import fields_record
 from .cache import Cache
 from .entry import Entry
+from .field_key import FieldKey
 from .fields_record import FieldsRecord
 from .lookups import outcome_of, seen
 from .miss import NOTHING, Miss
@@ -27,16 +28,19 @@ _logger = logging.getLogger("tvmffi_cubin")
 
 @dataclass(frozen=True)
 class Wanted:
-    """A request, for which architectures, and with which tools it is to be built."""
+    """A request, for which architectures, and with which tools it is to be built; and its key."""
 
     request: Request
     archs: tuple[str, ...]
     tools: Toolset
+    key: FieldKey
 
-    def record(self) -> FieldsRecord:
-        """Return the record of the key's fields."""
-        key = module_key(self.request, self.archs, self.tools)
-        return FieldsRecord.of(key, self.request.name)
+    def looked_at_again(self) -> Wanted:
+        """Return what is wanted, of a generator that is what its files are now."""
+        tools = self.tools.looked_at_again()
+        if tools == self.tools:
+            return self
+        return Wanted(self.request, self.archs, tools, module_key(self.request, self.archs, tools))
 
 
 def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: float) -> Entry:
@@ -61,8 +65,8 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
         See `tvmffi_cubin.load_inline`.
     """
     request = wanted.request
-    wanted = replace(wanted, tools=wanted.tools.looked_at_again())
-    record = wanted.record()
+    wanted = wanted.looked_at_again()
+    record = FieldsRecord.of(wanted.key, request.name)
     reason = miss.reason
     if reason == NOTHING and cache.mode == "off":
         reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"

@@ -54,7 +54,8 @@ def _found_or_built(request: Request, arch: Any, start: float) -> Entry:
     archs = _resolve_archs(request, arch, tools.cuda)
     tools = _with_libraries(request, archs, tools)
     cache = caches.default(tools.roots)
-    found = cache.find(module_key(request, archs, tools).hexdigest())
+    key = module_key(request, archs, tools)
+    found = cache.find(key.hexdigest())
     if isinstance(found, Entry):
         _note(request.name, found, start)
         return found
@@ -68,7 +69,8 @@ def _found_or_built(request: Request, arch: Any, start: float) -> Entry:
             return other
     from .build_module import Wanted, build
 
-    return build(Wanted(request, archs, tools), cache, found, asked_ns=asked_ns, start=start)
+    wanted = Wanted(request, archs, tools, key)
+    return build(wanted, cache, found, asked_ns=asked_ns, start=start)
 
 
 def _built_elsewhere(request: Request, arch: Any, start: float, error: ToolchainError) -> Entry:
