@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from .errors import CubinError, ToolchainError
+from .fork_guard import not_forking
 
 __all__ = ["SUCCESS", "CudaLibrary"]
 
@@ -102,6 +105,7 @@ class CudaLibrary:
 
 def _open(kind: type[CudaLibrary], path: Path) -> ctypes.CDLL:
     try:
+        _map(path)
         library = ctypes.CDLL(str(path))
         for function, types in kind.prototypes.items():
             getattr(library, function).argtypes = types
@@ -111,3 +115,9 @@ def _open(kind: type[CudaLibrary], path: Path) -> ctypes.CDLL:
             "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
         ) from error
     return library
+
+
+def _map(path: Path) -> None:
+    # Of 100 MB that takes 20 ms, for which ctypes itself would keep all other threads waiting.
+    with contextlib.suppress(AttributeError), not_forking():
+        ctypes.CDLL(None).dlopen(os.fsencode(path), os.RTLD_NOW)

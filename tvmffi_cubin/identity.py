@@ -17,7 +17,7 @@ from .stamp import UNSETTLED, stamp_of, trusted
 
 __all__ = ["Answer", "forget", "remember"]
 
-_SCHEMA = 6
+_SCHEMA = 7
 
 _Path = str | os.PathLike[str]
 

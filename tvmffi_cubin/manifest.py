@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Any
 
 from . import __version__, codegen
@@ -71,12 +70,8 @@ def _options(request: Request, images: Sequence[Image]) -> dict[str, Any]:
 def _versions(tools: Toolset) -> dict[str, str]:
     """Return what made the module, of the machine nothing but its compiler's version."""
     compiler = tools.host.compiler.splitlines()
-    try:
-        tvm_ffi = metadata.version("apache-tvm-ffi")
-    except metadata.PackageNotFoundError:
-        tvm_ffi = ""  # as where it is on the path and was not installed
     return {
         "tvmffi_cubin": __version__,
-        "tvm_ffi": tvm_ffi,
+        "tvm_ffi": tools.tvm_ffi_version,
         "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
     }

@@ -51,8 +51,18 @@ def prune(directory: str, keep: Collection[str]) -> None:
                 os.rmdir(path)
 
 
-def flush(directory: str) -> None:
-    """Flush every file of a folder, and the lists of names, to the disk; give them to the group.
+def flush(directory: str, loaded: Iterable[str]) -> None:
+    """Flush to the disk what a look-up trusts by its stamp; give all files to the group.
+
+    Of the others, which are for people and for compilers that look at an entry, a crash of the
+    machine may leave some empty, and `cache verify` tells: to flush all took as long as all else.
+
+    Parameters
+    ----------
+    directory : str
+        A folder that is about to be published.
+    loaded : iterable of str
+        Names in it, of files that are loaded or read without a look at their content.
 
     Raises
     ------
@@ -62,7 +72,9 @@ def flush(directory: str) -> None:
     for folder, _, names in os.walk(directory):
         for path in (*(os.path.join(folder, name) for name in names), folder):
             share(path)
-            fsync_path(path)
+    for name in loaded:
+        fsync_path(os.path.join(directory, name))
+    fsync_path(directory)
 
 
 def move_into_place(directory: str, level: Level, key: str) -> Entry:
@@ -105,7 +117,6 @@ def move_into_place(directory: str, level: Level, key: str) -> Entry:
     else:
         raise OSError(errno.EEXIST, "something else takes this place again and again", target)
     try:
-        fsync_path(os.path.dirname(target))
         return read_entry(target, level=level.kind)
     except (Damaged, FileNotFoundError) as error:
         if not os.path.exists(os.path.join(target, MANIFEST)):

@@ -79,7 +79,7 @@ def place(
         key = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
     private_folder.prune(directory, {product.so, MANIFEST, *product.keep})
     write_manifest(directory, product, base_key=base_key, key=key)
-    private_folder.flush(directory)
+    private_folder.flush(directory, (product.so, *product.used))
     entry = private_folder.move_into_place(directory, level, key)
     return entry, made if is_found else None
 
@@ -120,7 +120,8 @@ def take(
     entry = check_entry(directory, key=made.entry)
     if entry.manifest.get("base_key") != base_key:
         raise ValueError(f"the manifest of {made.entry} names another base key")
-    private_folder.flush(directory)
+    used = entry.manifest["used"]
+    private_folder.flush(directory, (entry.manifest["so"], *used, MANIFEST))
     return private_folder.move_into_place(directory, level, made.entry), made.unstamped()
 
 

@@ -74,8 +74,13 @@ class Request(NamedTuple):
     @property
     def may_have_kernels(self) -> bool:
         """Whether something may need an architecture; a wrapper alone needs none."""
+        return self.assembles or self.may_be_compiled
+
+    @property
+    def may_be_compiled(self) -> bool:
+        """Whether there may be a source for NVRTC."""
         # The kernels of a file may all be in the headers beside it.
-        if self.kernel_sources or self.files.cuda or self.assembles:
+        if self.kernel_sources or self.files.cuda:
             return True
         return any(map(_may_be_device, self.cuda_sources))
 

@@ -21,6 +21,7 @@ from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
 __all__ = ["TOOLS", "Toolset", "find", "parser_versions"]
 
+_TVM_FFI = "apache-tvm-ffi"
 _PARSERS = ("tree_sitter", "tree_sitter_cuda")
 
 TOOLS = frozenset(
@@ -45,6 +46,8 @@ class Toolset(NamedTuple):
         tvm-ffi's headers and library.
     tvm_ffi_identity : str
         Digest of tvm-ffi's library.
+    tvm_ffi_version : str
+        Its version, for people; empty where it is on the path and was not installed.
     parser_identity : str
         What reads sources.
     generator_identity : str
@@ -65,6 +68,7 @@ class Toolset(NamedTuple):
     host: HostTools
     tvm_ffi: TvmFfiPaths
     tvm_ffi_identity: str
+    tvm_ffi_version: str
     parser_identity: str
     generator_identity: str
     include: Path
@@ -189,12 +193,14 @@ def find(*, needs_cuda: bool, needs_c: bool = False, flags: Sequence[str] = ()) 
     paths = toolchain.tvm_ffi_paths()
     c_compiler = toolchain.find_c_compiler() if needs_c else None
     linkers = linker_names((*compiler.options, *flags))
-    host, tvm_ffi, parser = _identify(Question.about(compiler, linkers), paths.library)
+    question = Question.about(compiler, linkers)
+    host, tvm_ffi, parser, version = _identify(question, paths.library)
     return Toolset(
         compiler=compiler,
         host=host,
         tvm_ffi=paths,
         tvm_ffi_identity=tvm_ffi,
+        tvm_ffi_version=version,
         parser_identity=parser,
         generator_identity=generators.generator_identity(),
         include=toolchain.include_dir(),
@@ -204,18 +210,18 @@ def find(*, needs_cuda: bool, needs_c: bool = False, flags: Sequence[str] = ()) 
     )
 
 
-def _identify(question: Question, library: Path) -> tuple[HostTools, str, str]:
-    """Return the identities of host tools, tvm-ffi and parser; one memo holds all of them."""
+def _identify(question: Question, library: Path) -> tuple[HostTools, str, str, str]:
+    """Return the identities of host tools, tvm-ffi and parser, and tvm-ffi's version: one memo."""
     parser = _parser_files(tuple(sys.path))
 
     def ask() -> Answer:
         host, more = question.ask()
         read = " ".join(map(_parser_version, _PARSERS))
-        return Answer("\0".join((*host, _digest(library), read)), more)
+        return Answer("\0".join((*host, _digest(library), read, _version(_TVM_FFI))), more)
 
     text = identity.remember((*question.files, library, *parser), ask, what=question.what)
-    *texts, tvm_ffi, read = text.split("\0")
-    return HostTools(*texts), tvm_ffi, read
+    *texts, tvm_ffi, read, version = text.split("\0")
+    return HostTools(*texts), tvm_ffi, read, version
 
 
 def _identify_c(question: Question) -> HostTools:
@@ -265,15 +271,23 @@ def parser_versions() -> str:
 
 
 def _parser_version(package: str) -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(package.replace("_", "-"))
-    except metadata.PackageNotFoundError:
+    version = _version(package.replace("_", "-"))
+    if not version:
         # On the path, and not installed: known by its code.
         folder = toolchain.package_dir(package)
         libraries = sorted(folder.glob("*.so")) if folder is not None else []
-        return Key("parser").add("code", list(map(_digest, libraries))).hexdigest()
+        version = Key("parser").add("code", list(map(_digest, libraries))).hexdigest()
+    return version
+
+
+def _version(distribution: str) -> str:
+    # What is remembered: the import alone takes as long as a hundred hits.
+    from importlib import metadata
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _digest(path: str | Path) -> str:

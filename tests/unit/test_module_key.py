@@ -52,6 +52,7 @@ def made_tools(folder: Path, **changes: object) -> Toolset:
         "host": HostTools("gcc version 12", "as 2", "ld 2", str(folder)),
         "tvm_ffi": TvmFfiPaths(folder / "ffi", folder, folder / "libtvm_ffi.so"),
         "tvm_ffi_identity": "f" * 64,
+        "tvm_ffi_version": "0.1",
         "parser_identity": "0.25 0.21",
         "generator_identity": "9" * 64,
         "include": folder / "include",

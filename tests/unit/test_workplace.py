@@ -15,6 +15,7 @@ from processes import in_fork
 
 from tvmffi_cubin import cache_clear, private_folder, publishing
 from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.entry import Entry
 from tvmffi_cubin.errors import BuildError, CacheError
 from tvmffi_cubin.product import Product
 from tvmffi_cubin.workplace import sweep
@@ -209,21 +210,21 @@ def test_a_build_whose_folder_is_removed_is_done_again(cache, way, wholly):
 def test_an_entry_that_is_removed_as_soon_as_it_is_in_place_is_built_again(
     cache, monkeypatch, part
 ):
-    real = private_folder.fsync_path
+    real = private_folder.read_entry
     builder = Builder()
 
-    def fsync_path(path: str) -> None:
-        if os.path.basename(os.path.dirname(path)) == "entries" and builder.runs == 1:
-            (entry,) = Path(path).iterdir()
-            places = {"entries": Path(path), "entry": entry, "root": cache.root}
+    def read_entry(path: str, **options: str) -> Entry:
+        if builder.runs == 1:
+            entry = Path(path)
+            places = {"entries": entry.parent, "entry": entry, "root": cache.root}
             if part == "so":  # as in the middle of removing
                 (entry / "manifest.json").unlink()
                 (entry / "vec.so").unlink()
             else:
                 shutil.rmtree(places[part])
-        real(path)
+        return real(path, **options)
 
-    monkeypatch.setattr(private_folder, "fsync_path", fsync_path)
+    monkeypatch.setattr(private_folder, "read_entry", read_entry)
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
     assert builder.runs == 2
     assert workplaces(cache) == []
