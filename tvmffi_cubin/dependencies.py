@@ -26,6 +26,9 @@ def parse_depfile(content: str) -> list[str]:
 
 
 def _make_words(rule: str) -> Iterator[str]:
+    if "\\" not in rule and "$$" not in rule:
+        yield from filter(None, rule.replace("\t", " ").split(" "))
+        return
     word = ""
     position = 0
     while position < len(rule):
