@@ -74,7 +74,8 @@ __attribute__((cold)) inline const char* ErrorMeaning(CUresult result) {
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-TVMFFI_CUBIN_RUNTIME(__attribute__((noinline, cold)) const char*) cudaGetErrorName(cudaError_t error) {
+TVMFFI_CUBIN_RUNTIME(__attribute__((noinline, cold)) const char*)
+cudaGetErrorName(cudaError_t error) {
   switch (error) {
     case cudaSuccess:
       return "cudaSuccess";
