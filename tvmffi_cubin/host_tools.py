@@ -237,8 +237,8 @@ def native_cpu(flags: Iterable[str]) -> str:
     By flags, or by the variables that compilers read.
     """
     said = " ".join(compiler_environment().values()).split()
-    # What is in a file of flags is not looked at.
-    if any(flag.endswith(_NATIVE) or flag.startswith("@") for flag in (*flags, *said)):
+    # What is in a file of flags is not looked at. On Arm features may follow: -mcpu=native+crypto.
+    if any(_NATIVE in flag or flag.startswith("@") for flag in (*flags, *said)):
         return _processor()
     return ""
 

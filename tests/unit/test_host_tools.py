@@ -264,6 +264,7 @@ def test_what_differs_between_equal_processors_is_not_told(cpu):
         (["-march=native"], True),
         (["-O2", "-mtune=native"], True),
         (["-mcpu=native"], True),
+        (["-mcpu=native+crypto"], True),
         (["@flags"], True),
         (["-march=x86-64-v3"], False),
         (["-Dnative"], False),
