@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .key import file_digest
 from .sealed import read_sealed, write_sealed
 from .stamp import UNSETTLED
-from .verification import BROKEN, Damaged, check_files
+from .verification import BROKEN, Damaged, Missing, check_files
 
 if TYPE_CHECKING:
     from .product import Product
@@ -159,7 +159,7 @@ def read_manifest(path: str, key: str) -> dict[str, Any]:
         manifest = read_sealed(os.path.join(path, MANIFEST), _sealed_name(key))
     except (FileNotFoundError, NotADirectoryError):
         if os.path.lexists(path):
-            raise Damaged(f"it has no {MANIFEST}") from None
+            raise Missing(f"it has no {MANIFEST}") from None
         raise FileNotFoundError(path) from None
     except ValueError as error:
         raise Damaged(f"{MANIFEST}: {error}") from None

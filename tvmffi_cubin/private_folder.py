@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable
 
 from .atomic import fsync_path
 from .damage import set_aside
-from .entry import MANIFEST, Entry, read_entry
+from .entry import Entry, read_entry
 from .errors import CacheError
 from .folder import make_folder, share
 from .level import Level
 from .removal import remove
 from .uses import note
-from .verification import Damaged
+from .verification import Damaged, Missing
 
 __all__ = ["flush", "move_into_place", "outside", "prune", "remove"]
 
@@ -118,10 +118,10 @@ def move_into_place(directory: str, level: Level, key: str) -> Entry:
         raise OSError(errno.EEXIST, "something else takes this place again and again", target)
     try:
         return read_entry(target, level=level.kind)
-    except (Damaged, FileNotFoundError) as error:
-        if not os.path.exists(os.path.join(target, MANIFEST)):
-            # Somebody empties the cache folder: as if the private one had been removed before.
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory) from None
+    except (Missing, FileNotFoundError):
+        # Somebody empties the cache folder: as if the private one had been removed before.
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), directory) from None
+    except Damaged as error:
         raise CacheError(
             f"{target} was damaged while it was published ({error}); check the file system, or "
             "set TVMFFI_CUBIN_CACHE_DIR to another folder"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from .key import file_digest
 from .stamp import UNSETTLED, stamp_of, trusted
 
-__all__ = ["BROKEN", "Damaged", "check_files"]
+__all__ = ["BROKEN", "Damaged", "Missing", "check_files"]
 
 BROKEN = (errno.EIO, errno.ELOOP)
 """What reading says where the disk has lost something, or a link leads to itself."""
@@ -18,6 +18,10 @@ BROKEN = (errno.EIO, errno.ELOOP)
 
 class Damaged(ValueError):
     """An entry that is not what was published; the message says what is wrong with it."""
+
+
+class Missing(Damaged):
+    """One of which a file is gone, as somebody removes it, or did so halfway."""
 
 
 # What this process has compared: by folder, the stamps then.
@@ -76,7 +80,7 @@ def _look(folder: str, name: str, size: int | str) -> str:
         # Not what a link leads to, which may change without it.
         info = os.stat(os.path.join(folder, name), follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
-        raise Damaged(f"{name} is missing") from None
+        raise Missing(f"{name} is missing") from None
     if not stat.S_ISREG(info.st_mode):
         raise Damaged(f"{name} is no plain file")
     if info.st_size != size:

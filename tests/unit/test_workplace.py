@@ -206,7 +206,7 @@ def test_a_build_whose_folder_is_removed_is_done_again(cache, way, wholly):
     assert look_up(cache)
 
 
-@pytest.mark.parametrize("part", ["entries", "entry", "so", "root"])
+@pytest.mark.parametrize("part", ["entries", "entry", "manifest", "so", "root"])
 def test_an_entry_that_is_removed_as_soon_as_it_is_in_place_is_built_again(
     cache, monkeypatch, part
 ):
@@ -217,9 +217,9 @@ def test_an_entry_that_is_removed_as_soon_as_it_is_in_place_is_built_again(
         if builder.runs == 1:
             entry = Path(path)
             places = {"entries": entry.parent, "entry": entry, "root": cache.root}
-            if part == "so":  # as in the middle of removing
-                (entry / "manifest.json").unlink()
-                (entry / "vec.so").unlink()
+            names = {"manifest": "manifest.json", "so": "vec.so"}
+            if part in names:  # as in the middle of removing
+                (entry / names[part]).unlink()
             else:
                 shutil.rmtree(places[part])
         return real(path, **options)
