@@ -106,7 +106,10 @@ def move_into_place(directory: str, level: Level, key: str) -> Entry:
             os.rename(directory, target)
             break
         except OSError as error:
-            if error.errno not in _TAKEN or not os.path.lexists(target):
+            if error.errno not in _TAKEN:
+                raise
+            # A file is where a folder above should be. A folder may just have been removed.
+            if error.errno == errno.ENOTDIR and not os.path.lexists(target):
                 raise
         try:
             return read_entry(target, level=level.kind)

@@ -231,6 +231,22 @@ def test_an_entry_that_is_removed_as_soon_as_it_is_in_place_is_built_again(
     assert look_up(cache)
 
 
+def test_what_was_in_its_place_may_be_removed_before_it_is_looked_at(cache, monkeypatch):
+    real = os.rename
+    refused = []
+
+    def rename(source: str, target: str) -> None:
+        if f"{cache.root}/entries/" in str(target) and not refused:
+            refused.append(target)
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), source)
+        real(source, target)
+
+    monkeypatch.setattr(os, "rename", rename)
+    builder = Builder()
+    assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
+    assert (builder.runs, len(refused)) == (1, 1)
+
+
 def test_a_record_that_is_removed_while_it_is_written_is_no_error(cache, monkeypatch):
     real = publishing.write_sets
 
