@@ -48,8 +48,7 @@ def write_layer(output: Path, folder: str, entries: Iterable[Listed]) -> Iterato
     OSError, CacheError
         It cannot be written.
     """
-    if output.exists() and not {path.name for path in output.iterdir()} <= _PARTS:
-        raise ValueError(f"{output} holds other things: give a new folder, or a layer to add to")
+    _check_folder(output)
     layer = Cache(output)
     try:
         for entry in entries:
@@ -65,6 +64,15 @@ def write_layer(output: Path, folder: str, entries: Iterable[Listed]) -> Iterato
     finally:
         uses.leave(os.fspath(layer.root))
         _finish(layer.root)
+
+
+def _check_folder(output: Path) -> None:
+    others = {path.name for path in output.iterdir()} - _PARTS if output.exists() else set()
+    if others:
+        raise ValueError(
+            f"{output} holds {min(others)!r}, which no layer has: give a new folder, or a layer to "
+            "add to; what an export has left that was killed, remove first"
+        )
 
 
 def _copy(source: str, target: str) -> None:

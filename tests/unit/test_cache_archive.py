@@ -422,7 +422,7 @@ def test_a_folder_of_other_things_is_no_layer_and_stays_as_it_is(cache, capsys, 
     (tmp_path / "home").mkdir(mode=0o700)
     (tmp_path / "home" / "notes").touch()
     said = refused(capsys, "export", "--layer", str(tmp_path / "home"))
-    assert f"{tmp_path / 'home'} holds other things" in said
+    assert f"{tmp_path / 'home'} holds 'notes', which no layer has: give a new folder" in said
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["notes"]
     assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700
 
