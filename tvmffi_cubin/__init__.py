@@ -6,6 +6,7 @@ Importing it starts nothing: no CUDA, no probing, no folders.
 from __future__ import annotations
 
 import importlib
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,11 @@ _LAZY = {
     "triton": None,
     "tvm": None,
 }
+
+
+# Where tvm-ffi is there, and whole, already: else a process's first load would have to import them.
+if hasattr(sys.modules.get("tvm_ffi"), "load_module"):
+    from . import module  # noqa: F401
 
 
 def __getattr__(name: str) -> Any:

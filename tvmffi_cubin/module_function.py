@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from .configured import Configured
-
 if TYPE_CHECKING:
     import inspect
 
+    from .configured import Configured
     from .module import Module
     from .occupancy import Occupancy
 
 __all__ = ["Function"]
 
 _OPTIONS = "_tvmffi_cubin_call_"
+
+
+# Many functions are never configured. Where one is, that may be for each call: so this is found
+# once, and called like the class that it stands for.
+def _configured(function: Function) -> Configured:
+    global _configured
+    from .configured import Configured
+
+    _configured = Configured
+    return Configured(function)
 
 
 class _PythonSignature:
@@ -61,15 +70,15 @@ class Function(tvm_ffi.Function):
 
     def __getitem__(self, shape: Any) -> Configured:
         """Set grid, block and, optionally, the dynamic shared memory in bytes; see `Configured`."""
-        return Configured(self)[shape]
+        return _configured(self)[shape]
 
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
-        return Configured(self).on(stream)
+        return _configured(self).on(stream)
 
     def configure(self, **options: Any) -> Configured:
         """Set what a launch can carry for the calls of what is returned: see `Configured`."""
-        return Configured(self).configure(**options)
+        return _configured(self).configure(**options)
 
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with keywords, by the parameters' names."""

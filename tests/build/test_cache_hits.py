@@ -67,7 +67,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     forbidden = {
         *("nvrtc", "signature", "scan", "codegen", "ninja", "builder", "assemble", "elf", "probe"),
         *("function", "bind", "exports", "scope", "constant", "cxx_type", "cxx_parser", "plan"),
-        *("launch_json", "launch_reader", "description", "document"),
+        *("launch_json", "launch_reader", "description", "document", "configured"),
         *("build_module", "built_elsewhere", "fields_record", "cache_info", "cudart", "trim"),
     }
     imported = set(names.split())
