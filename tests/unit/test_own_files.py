@@ -13,6 +13,14 @@ from tvmffi_cubin.generators import generator_identity, has_changed, identity_fo
 from tvmffi_cubin.stamp import FILE_CLOCK
 
 
+def now_later_than_files() -> int:
+    """Return the kernel's time once what was written up to now is older."""
+    written = time.time_ns()
+    while (now := time.clock_gettime_ns(FILE_CLOCK)) <= written:
+        pass
+    return now
+
+
 class Package:
     """A package of one generator and some headers, as a process imports it."""
 
@@ -32,11 +40,7 @@ class Package:
     def start(self) -> None:
         """Be a new process."""
         identity.forget()
-        began = time.clock_gettime_ns(FILE_CLOCK)
-        while time.clock_gettime_ns(FILE_CLOCK) == began:
-            pass  # what was written up to now is older than the process
-        began = time.clock_gettime_ns(FILE_CLOCK)
-        self.set(generators, "_imported", generators._Look.take(began))
+        self.set(generators, "_imported", generators._Look.take(now_later_than_files()))
         self.set(generators, "_looks", {})
         self.set(generators, "_NONCE", os.urandom(16))
 
@@ -97,9 +101,7 @@ def test_a_file_that_is_what_it_was_again_may_have_been_used_meanwhile(package):
 
 def test_a_change_during_a_build_is_seen_also_where_there_was_one_before(package):
     package.header.write_text("2")
-    began = time.clock_gettime_ns(FILE_CLOCK)
-    while time.clock_gettime_ns(FILE_CLOCK) == began:
-        pass
+    now_later_than_files()
     mixed = identity_for_build()
     assert not has_changed(mixed)
     package.inner.write_text("2")
