@@ -182,13 +182,14 @@ def _find(override: str | None, _driver: str | None, paths: tuple[str, ...]) -> 
     if override is not None:
         major = _parse_override(override)
         return _complete(_locate(sites, major), major, f"TVMFFI_CUBIN_CUDA={override} asks for it")
-    located = {major: _locate(sites, major, required_only=True) for major in MAJORS}
+    located = {major: _locate(sites, major, is_optional=False) for major in MAJORS}
     ready = [major for major in MAJORS if not _missing(located[major], major)]
     if not ready:
         started = [major for major in MAJORS if "nvrtc" in located[major]] or [MAJORS[0]]
         return _complete(located[started[0]], started[0], "no CUDA family is completely installed")
     major = ready[0] if len(ready) == 1 else _choose(ready)
-    return _complete(_locate(sites, major), major, "")
+    more = _locate(sites, major, is_optional=True)
+    return _complete({**located[major], **more}, major, "")
 
 
 def _absolute(path: str) -> str:
@@ -222,11 +223,11 @@ def _choose(ready: list[int]) -> int:
     return max((major for major in ready if major * 1000 <= version), default=ready[0])
 
 
-def _locate(sites: list[str], major: int, *, required_only: bool = False) -> dict[str, str]:
-    """Return, by part, the folder of the path that holds its wheel."""
+def _locate(sites: list[str], major: int, *, is_optional: bool | None = None) -> dict[str, str]:
+    """Return, by part, the folder of the path that holds its wheel; of all parts, or of some."""
     located = {}
     for name, part in _parts(major).items():
-        if required_only and part.optional:
+        if is_optional not in (None, part.optional):
             continue
         file = f"/nvidia/{part.folder}/{part.marker}"
         site = next((site for site in sites if _exists(site + file)), None)

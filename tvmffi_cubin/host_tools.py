@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from . import toolchain
+from . import identity, toolchain
 from .environment import compiler_environment
 from .errors import ToolchainError
+from .identity import Answer
 from .key import file_digest
 from .toolchain import HostCompiler
 
@@ -22,6 +23,8 @@ __all__ = [
     "linker_names",
     "native_cpu",
 ]
+
+_Path = str | os.PathLike[str]
 
 _ASSEMBLER, _LINKER = "as", "ld"
 _SEPARATOR = "\0"
@@ -75,6 +78,7 @@ class Question(NamedTuple):
 
     compiler: HostCompiler
     programs: Mapping[str, Path | None]
+    by_path: bool = False
 
     @classmethod
     def about(cls, compiler: HostCompiler, linkers: Sequence[str] = (_LINKER,)) -> Question:
@@ -89,9 +93,28 @@ class Question(NamedTuple):
     @property
     def what(self) -> str:
         """The question as a text."""
-        names = (*_SEARCH, "PATH") if _starts_another(self.compiler.path) else _SEARCH
+        names = (*_SEARCH, "PATH") if self.by_path else _SEARCH
         search = (os.environ.get(name, "") for name in names)
         return _SEPARATOR.join(("host tools", *self.compiler.command, *self.programs, *search))
+
+    def remembered(self, ask: Callable[[], Answer], *, files: Sequence[_Path] = ()) -> list[str]:
+        """Return the texts of an answer that `ask` gives, which may be about further files.
+
+        Raises
+        ------
+        ToolchainError
+            As `ask`.
+        """
+
+        def known() -> Answer:
+            # Which, PATH says, too: then it is part of another question.
+            is_unsure = not self.by_path and _starts_another(self.compiler.path)
+            return Answer("") if is_unsure else ask()
+
+        text = identity.remember((*self.files, *files), known, what=self.what)
+        if text:
+            return text.split(_SEPARATOR)
+        return self._replace(by_path=True).remembered(ask, files=files)
 
     def ask(self) -> tuple[HostTools, tuple[str, ...]]:
         """Return the answer, and further files that it depends on; spawns processes.
@@ -199,7 +222,6 @@ def _says_native(path: str) -> bool:
         return _NATIVE.encode() in file.read()
 
 
-@lru_cache(maxsize=8)
 def _starts_another(path: Path) -> bool:
     """Whether a program may be none of the compilers, and look for one on PATH."""
     name = os.path.basename(os.path.realpath(path))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from . import config
 from .errors import CacheError
 from .folder import cache_folder, make_folder
-from .key import Key
+from .key import Key, digest_of
 from .places import check_own
 from .sealed import read_sealed, write_sealed
 from .stamp import UNSETTLED, stamp_of, trusted
@@ -30,7 +30,10 @@ class Answer(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """An answer, the stamp of the files it is about, and the further files with theirs."""
+    """An answer, the stamp of the files it is about, and the further files with theirs.
+
+    Where the stamps were given, which are many then, their digest is in their place.
+    """
 
     stamp: str
     text: str
@@ -42,7 +45,8 @@ class _Known(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        return _settled(self.stamp) and (not self.more or _settled(self.more_stamp))
+        """Whether the further files are old enough for their stamps to tell anything."""
+        return not self.more or _settled(self.more_stamp)
 
 
 # By question and files.
@@ -80,23 +84,29 @@ def remember(
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
     names = "\0".join(map(_absolute, paths))
-    stamp = _stamp(names) if stamps is None else stamps
+    stamp = _stamp(names) if stamps is None else _mark(stamps)
     known = _answers.get((what, names))
     if known is not None and known.holds(stamp):
         return known.text
     memo = _memo_path(what, names)
     known = _recall(memo, stamp) if memo else None
     if known is None:
-        known = _ask(compute, names, stamp)
-        if _stamp(names) != stamp:
+        known = _ask(compute, stamp)
+        now = _stamp(names)
+        if stamp not in (now, _mark(now)):
             return known.text
-        if memo and known.is_settled:
+        if memo and _settled(now) and known.is_settled:
             _keep(memo, known)
     _answers[what, names] = known
     return known.text
 
 
-def _ask(compute: Callable[[], str | Answer], names: str, stamp: str) -> _Known:
+# Of many files it takes less time to make than to read.
+def _mark(stamps: str) -> str:
+    return digest_of(stamps)
+
+
+def _ask(compute: Callable[[], str | Answer], stamp: str) -> _Known:
     answer = compute()
     if isinstance(answer, str):
         answer = Answer(answer)

@@ -210,8 +210,9 @@ def tvm_ffi_paths() -> TvmFfiPaths:
 
 @lru_cache(maxsize=8)
 def _tvm_ffi_in(package: Path) -> TvmFfiPaths:
-    library_dir = package / "lib"
-    return TvmFfiPaths(package / "include", library_dir, library_dir / "libtvm_ffi.so")
+    # To join paths of pathlib's for the first time takes longer than to make them.
+    names = ("include", "lib", "lib/libtvm_ffi.so")
+    return TvmFfiPaths(*(Path(f"{package}/{name}") for name in names))
 
 
 def include_dir() -> Path:
@@ -260,10 +261,15 @@ def on_path(name: str) -> Path | None:
     if not name:
         return None
     # Nor os.get_exec_path, which imports warnings.
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if folder and _is_program(path := f"{folder}/{name}"):
+    for folder in _folders(os.environ.get("PATH", os.defpath)):
+        if _is_program(path := f"{folder}/{name}"):
             return _path(path)
     return None
+
+
+@lru_cache(maxsize=8)
+def _folders(path: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, path.split(os.pathsep))))
 
 
 def _is_program(path: str | Path) -> bool:

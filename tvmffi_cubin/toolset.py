@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from . import generators, identity, toolchain
+from . import generators, toolchain
 from .cuda_wheels import library_identity
 from .environment import compiler_environment, places_of_tools
 from .errors import ToolchainError
@@ -219,8 +219,7 @@ def _identify(question: Question, library: Path) -> tuple[HostTools, str, str, s
         read = " ".join(map(_parser_version, _PARSERS))
         return Answer("\0".join((*host, _digest(library), read, _version(_TVM_FFI))), more)
 
-    text = identity.remember((*question.files, library, *parser), ask, what=question.what)
-    *texts, tvm_ffi, read, version = text.split("\0")
+    *texts, tvm_ffi, read, version = question.remembered(ask, files=(library, *parser))
     return HostTools(*texts), tvm_ffi, read, version
 
 
@@ -229,8 +228,7 @@ def _identify_c(question: Question) -> HostTools:
         host, more = question.ask()
         return Answer("\0".join(host), more)
 
-    text = identity.remember(question.files, ask, what=f"c\0{question.what}")
-    return HostTools(*text.split("\0"))
+    return HostTools(*question.remembered(ask))
 
 
 @lru_cache(maxsize=8)

@@ -136,17 +136,37 @@ def test_a_compiler_that_changes_behind_a_script_is_seen(place, tmp_path, monkey
     assert "gcc version 13" in version()
 
 
-def test_where_a_script_may_find_its_compiler_is_part_of_the_question(place, monkeypatch):
+def test_what_may_start_a_compiler_by_path_is_asked_anew_under_another(place, monkeypatch):
     shutil.copy("/bin/true", place / "g++")
     (place / "c++").symlink_to(shutil.copy("/bin/true", place / "ccache"))
     (place / "cc").symlink_to(place / "g++")
     compiler(place / "gcc")
     names = ("g++", "cc", "c++", "gcc")
-    questions = {name: Question.about(HostCompiler(place / name)) for name in names}
-    before = {name: question.what for name, question in questions.items()}
+    asked_for = []
+
+    def ask_about(name: str) -> None:
+        def ask() -> Answer:
+            asked_for.append(name)
+            return Answer(name)
+
+        assert Question.about(HostCompiler(place / name)).remembered(ask) == [name]
+
+    for name in (*names, *names):
+        ask_about(name)
+    assert asked_for == list(names)
     monkeypatch.setenv("PATH", f"{place}:/elsewhere")
-    changed = {name for name, question in questions.items() if question.what != before[name]}
-    assert changed == {"c++", "gcc"}
+    asked_for.clear()
+    for name in (*names, *names):
+        ask_about(name)
+    assert asked_for == ["c++", "gcc"]
+    # A compiler in the place of a script.
+    (place / "gcc").unlink()
+    shutil.copy("/bin/true", place / "gcc")
+    asked_for.clear()
+    ask_about("gcc")
+    monkeypatch.setenv("PATH", f"{place}:/anywhere")
+    ask_about("gcc")
+    assert asked_for == ["gcc"]
 
 
 @pytest.mark.parametrize("name", ["COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH"])
