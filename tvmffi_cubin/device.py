@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from . import nvrtc, signature
 from .cubin import Cubin
 from .cuda_wheels import find_cuda
+from .instances import wanted_instances
 from .kernel_signature import KernelSignature, signature_text
 from .nvrtc_options import without_archs
 from .request import Request
@@ -80,7 +81,7 @@ def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> De
             options=without_archs(request.cuda_cflags),
             use_pch=request.use_pch,
         ),
-        wanted=request.wanted_expressions,
+        wanted=wanted_instances(request),
     )
     return DeviceImage(cubin, signatures)
 

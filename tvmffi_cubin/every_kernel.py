@@ -9,7 +9,7 @@ from .export import Export
 from .image import Image
 from .kernel_signature import KernelSignature, signature_text
 from .launch import Launch
-from .request import DEVICE_IMAGE
+from .source import DEVICE_IMAGE
 
 __all__ = ["all_kernels"]
 

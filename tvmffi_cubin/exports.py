@@ -19,8 +19,8 @@ from .kernel_choice import is_exact, select
 from .kernel_signature import KernelSignature
 from .launch import Launch
 from .module_slots import trailing_slots
-from .request import DEVICE_IMAGE
 from .scan import scan
+from .source import DEVICE_IMAGE
 
 __all__ = ["Exports", "resolve"]
 

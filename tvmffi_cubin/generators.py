@@ -61,6 +61,7 @@ GENERATORS = (
     "image_file_text.py",
     "incbin.py",
     "include_scan.py",
+    "instances.py",
     "job.py",
     "kernel_choice.py",
     "kernel_params.py",

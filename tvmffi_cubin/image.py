@@ -13,7 +13,8 @@ from .given_image import GivenImage
 from .image_kind import FATBIN, describe
 from .kernel_signature import KernelSignature, known_signatures
 from .opaque import opaque_signatures
-from .request import DEVICE_IMAGE, Request
+from .request import Request
+from .source import DEVICE_IMAGE
 
 __all__ = ["Image", "all_images", "image_facts", "read_image"]
 

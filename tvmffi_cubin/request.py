@@ -12,7 +12,7 @@ from . import pch
 from .arguments import file_name, flags, folders, strings, texts
 from .export import Described, Export, read_functions
 from .field_key import FieldKey
-from .source import DEVICE_IMAGE, Source
+from .source import Source
 from .source_files import SourceFiles
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .given_image import GivenImage
     from .image_file import ImageFile
 
-__all__ = ["DEVICE_IMAGE", "OBJECTS", "Export", "Request", "make_request"]
+__all__ = ["OBJECTS", "Export", "Request", "make_request"]
 
 OBJECTS = (".o", ".obj")
 """How the names of outputs end that are yet to be linked."""
@@ -106,15 +106,6 @@ class Request(NamedTuple):
             return True
         unsure = filter(_may_be_device, self.cuda_sources)
         return len((*self.kernel_sources, *self.files.cuda, *unsure)) > 1
-
-    @property
-    def wanted_expressions(self) -> tuple[str, ...]:
-        """The template instances that are asked for; they exist only then."""
-        launches = [x for export in self.functions or () for x in export.launches or ()]
-        # What is in another image is no instance of the sources' own.
-        own = [launch for launch in launches if launch.image in (None, DEVICE_IMAGE)]
-        kernels = [launch.kernel for launch in own if launch.kernel is not None]
-        return (*self.name_expressions, *(kernel for kernel in kernels if "<" in kernel))
 
     @property
     def host_flags(self) -> tuple[str, ...]:

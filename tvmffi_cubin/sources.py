@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from . import include_scan
-from .request import DEVICE_IMAGE, Request
+from .request import Request
 from .scan import scan
-from .source import Source
+from .source import DEVICE_IMAGE, Source
 from .source_facts import SourceFacts, Use
 from .source_text import prepare
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from . import nvrtc
 from .cubin import Cubin
 from .errors import CompileError
+from .instances import wanted_instances
 from .nvrtc_options import without_archs
 from .parallel import in_parallel
 from .probe import Probe, Target, plan, plan_targets, squeeze
@@ -73,7 +74,7 @@ class UnitCompiler:
         ValueError
             A wanted instance is one of no unit's kernels.
         """
-        wanted = self._homes(tuple(dict.fromkeys(self.request.wanted_expressions)))
+        wanted = self._homes(tuple(dict.fromkeys(wanted_instances(self.request))))
         return in_parallel(lambda unit: self._build(unit, wanted.get(unit.name, [])), self.units)
 
     def ask_again(self, done: CompiledUnit, more: Sequence[Target]) -> CompiledUnit:

@@ -8,6 +8,7 @@ from fatbin_builder import ZSTD, Row, fatbin
 from tvmffi_cubin import Cubin, Dispatch, Launch
 from tvmffi_cubin.export import Export
 from tvmffi_cubin.field_key import FieldKey
+from tvmffi_cubin.instances import wanted_instances
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.source import Source
 
@@ -69,7 +70,7 @@ def test_a_dispatch_brings_the_launches_of_all_its_instances():
     dispatch = Launch(kernel="k<T>").over(T=["int", "float"])
     made = request(functions={"k": dispatch})
     assert made.functions == (Export("k", launches=dispatch.launches, dispatch=dispatch),)
-    assert made.wanted_expressions == ("k<int>", "k<float>")
+    assert wanted_instances(made) == ("k<int>", "k<float>")
 
 
 def test_images_are_bytes_however_they_come(tmp_path):
@@ -183,7 +184,7 @@ def test_an_instance_in_another_image_is_not_asked_of_the_compiler():
         "f": Launch(kernel="fill<float>", image=b"x"),
         "g": Launch(kernel="fill<int>", image="kernels"),
     }
-    assert request(functions=functions).wanted_expressions == ("fill<int>",)
+    assert wanted_instances(request(functions=functions)) == ("fill<int>",)
 
 
 def test_flags_are_kept_without_surrounding_space():
@@ -221,8 +222,8 @@ def test_template_instances_that_launches_name_are_asked_for_once():
     launches = [Launch(kernel="fill<float>"), Launch(kernel="plain"), Launch()]
     functions = {"f": launches, "g": "doc", "h": Launch(kernel="fill<float>")}
     made = request(functions=functions, name_expressions=["fill<int>"])
-    assert set(made.wanted_expressions) == {"fill<int>", "fill<float>"}
-    assert request().wanted_expressions == ()
+    assert set(wanted_instances(made)) == {"fill<int>", "fill<float>"}
+    assert wanted_instances(request()) == ()
 
 
 # Refusals
