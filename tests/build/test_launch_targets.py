@@ -18,62 +18,62 @@ extern "C" __global__ void uses(float* x, char* memory) {}
 SHAPE = {"grid": 1, "block": 32}
 TARGET = {"stream": "stream", "device": "device_id"}
 MULTIPROCESSORS = 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+FUNCTIONS = {
+    # As TileLang's launchers are called: the arguments, then stream and device.
+    "both": [
+        Launch(
+            kernel="one",
+            params="float* x, int n, uint64_t stream, int32_t device_id",
+            **SHAPE,
+            **TARGET,
+        ),
+        Launch(kernel="two", **SHAPE, **TARGET),
+    ],
+    "handle": Launch(
+        kernel="two", params="float* x, cudaStream_t stream", stream="stream", **SHAPE
+    ),
+    "free": Launch(
+        kernel="tick",
+        grid="num_sms",
+        block=32,
+        params="int64_t s, int64_t d",
+        args={"n": "num_sms"},
+        stream="s * 1",
+        device="d",
+    ),
+    "divided": Launch(
+        kernel="tick", params="int n, int d", stream="16 // n", device="8 // d", **SHAPE
+    ),
+    "current": Launch(kernel="tick", params="int n", device="n", **SHAPE),
+    "fixed": Launch(kernel="two", stream=2, device=1, **SHAPE),
+    "scratch": Launch(
+        kernel="uses",
+        args={"memory": Scratch(64)},
+        params="float* x, int64_t stream",
+        stream="stream",
+        **SHAPE,
+    ),
+    "chosen": Dispatch(
+        [
+            Launch(
+                kernel="tick",
+                params="int n, int64_t stream, int device_id",
+                when="n < num_sms",
+                **SHAPE,
+                **TARGET,
+            ),
+            Launch(
+                kernel="two", params="float* x, int64_t stream, int device_id",
+                **SHAPE, **TARGET,
+            ),
+        ]
+    ),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def module():
-    functions = {
-        # As TileLang's launchers are called: the arguments, then stream and device.
-        "both": [
-            Launch(
-                kernel="one",
-                params="float* x, int n, uint64_t stream, int32_t device_id",
-                **SHAPE,
-                **TARGET,
-            ),
-            Launch(kernel="two", **SHAPE, **TARGET),
-        ],
-        "handle": Launch(
-            kernel="two", params="float* x, cudaStream_t stream", stream="stream", **SHAPE
-        ),
-        "free": Launch(
-            kernel="tick",
-            grid="num_sms",
-            block=32,
-            params="int64_t s, int64_t d",
-            args={"n": "num_sms"},
-            stream="s * 1",
-            device="d",
-        ),
-        "divided": Launch(
-            kernel="tick", params="int n, int d", stream="16 // n", device="8 // d", **SHAPE
-        ),
-        "current": Launch(kernel="tick", params="int n", device="n", **SHAPE),
-        "fixed": Launch(kernel="two", stream=2, device=1, **SHAPE),
-        "scratch": Launch(
-            kernel="uses",
-            args={"memory": Scratch(64)},
-            params="float* x, int64_t stream",
-            stream="stream",
-            **SHAPE,
-        ),
-        "chosen": Dispatch(
-            [
-                Launch(
-                    kernel="tick",
-                    params="int n, int64_t stream, int device_id",
-                    when="n < num_sms",
-                    **SHAPE,
-                    **TARGET,
-                ),
-                Launch(
-                    kernel="two", params="float* x, int64_t stream, int device_id",
-                    **SHAPE, **TARGET,
-                ),
-            ]
-        ),
-    }  # fmt: skip
-    return tc.load_inline("targets", SOURCE, functions=functions, arch="sm_90")
+    return tc.load_inline("targets", SOURCE, functions=FUNCTIONS, arch="sm_90")
 
 
 @pytest.fixture
