@@ -4,6 +4,7 @@ Layout, of which other versions of this package may read every part::
 
     deps/<base key>.json        which files earlier builds of this key read → entry keys
     entries/<2 hex>/<key>/      what was published: the .so, manifest.json, images, sources
+    fields/<hash>/<key>.json    the parts of a base key, by the name of what was built
     headers/                    precompiled headers: the same again, and never more than a few
     identity/<hash>.json        what compilers and libraries said about themselves
     locks/<base key>.lock       held while a key is built
