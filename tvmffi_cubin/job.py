@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ class Job:
                 image.name,
                 image.file,
                 len(image.data),
-                platform.machine(),
+                os.uname().machine,
                 arches=image.cubin.arch,
                 cuda_version=image.cubin.cuda_version,
             )

@@ -11,13 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import compile_log
 from .arch import is_ptx, number_of
 from .cubin import Cubin
 from .cuda_library import SUCCESS
 from .cuda_wheels import Cuda
 from .errors import CompileError, CubinError
-from .header_hints import host_header_problem, missing_header_hint
 from .made_here import note_made_here
 from .nvrtc_library import INVALID_OPTION, NvrtcLibrary
 from .nvrtc_options import compile_options, random_seed
@@ -99,6 +97,8 @@ class Unit:
                 f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
             )
         if log:
+            from . import compile_log
+
             own = [str(folder) for folder in cuda.include_dirs]
             level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO
             _logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
@@ -205,6 +205,10 @@ class Unit:
                 f"NVRTC {release} refuses an option: {log or library.error_text(result)}; "
                 f"the options were: {' '.join(command)}"
             )
+        # Only here: every first build waits for the imports of this module.
+        from . import compile_log
+        from .header_hints import host_header_problem, missing_header_hint
+
         if problem := host_header_problem(log, self.source, cuda):
             lines = f"(NVRTC's {log.count(chr(10))} lines about it are in the error's log.)"
             text = f"{problem}.\n{lines}"

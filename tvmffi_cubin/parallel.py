@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 __all__ = ["in_parallel"]
@@ -26,6 +25,8 @@ def in_parallel(work: Callable[[_Input], _Output], inputs: Sequence[_Input]) -> 
     width = min(len(inputs), available)
     if width < 2:
         return [work(item) for item in inputs]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(width, initializer=_take, initargs=(available // width,)) as pool:
         try:
             futures = [pool.submit(work, item) for item in inputs]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from . import include_scan
 from .request import Request
 from .scan import scan
 from .source import DEVICE_IMAGE, Source
@@ -161,6 +160,8 @@ def _sort_files(
 
 def includes_kernels(source: Source, request: Request) -> bool:
     """Whether a source includes the user's headers with kernels."""
+    from . import include_scan
+
     headers = include_scan.scan(
         (source.text,),
         (*request.include_paths, *source.further_folders),
