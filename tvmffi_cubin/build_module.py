@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import logging
 import os
 import time
@@ -9,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from . import fields_record
+from . import fields_record, idle
 from .cache import Cache
 from .entry import Entry
 from .field_key import FieldKey
@@ -31,19 +33,23 @@ _logger = logging.getLogger("tvmffi_cubin")
 
 @dataclass(frozen=True)
 class Wanted:
-    """A request, for which architectures, and with which tools it is to be built; and its key."""
+    """A request, for which architectures, and with which tools it is to be built.
+
+    Its key, and whether what is built is then loaded.
+    """
 
     request: Request
     archs: tuple[str, ...]
     tools: Toolset
     key: FieldKey
+    is_loaded: bool
 
     def looked_at_again(self) -> Wanted:
         """Return what is wanted, of a generator that is what its files are now."""
         tools = self.tools.looked_at_again()
         if tools == self.tools:
             return self
-        return Wanted(self.request, self.archs, tools, module_key(self.request, self.archs, tools))
+        return replace(self, tools=tools, key=module_key(self.request, self.archs, tools))
 
 
 def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: float) -> Entry:
@@ -117,7 +123,10 @@ class _Maker:
         # Compilers and generators are imported where something is built, and nowhere else.
         from .assemble import make
 
-        product = make(wanted.request, wanted.archs, wanted.tools, self.cache, folder)
+        # tvm-ffi's own imports take as long as all else in the first build of a process.
+        loader = _import_loader if wanted.is_loaded else None
+        with idle.reserve(loader):
+            product = make(wanted.request, wanted.archs, wanted.tools, self.cache, folder)
         with open(os.path.join(folder, fields_record.FILE), "wb") as file:
             file.write(self.record.to_bytes())
         return replace(product, keep=(*product.keep, fields_record.FILE))
@@ -127,3 +136,9 @@ def _load_nvrtc(cuda: Cuda) -> None:
     from .nvrtc_library import NvrtcLibrary
 
     NvrtcLibrary.load(cuda.nvrtc)
+
+
+def _import_loader() -> None:
+    # What fails here fails when the module is loaded, and is said then.
+    with contextlib.suppress(Exception):
+        importlib.import_module(f"{__package__}.module")

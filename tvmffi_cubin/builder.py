@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import config, ninja
+from . import config, idle, ninja
 from .environment import build_environment
 from .errors import BuildError, ToolchainError
 from .plan import BuildPlan
@@ -116,6 +116,7 @@ def _run_ninja(command: list[str]) -> tuple[int, str]:
             "install it with `pip install ninja`"
         ) from error
     try:
+        idle.spend()
         output, _ = process.communicate()
     except BaseException:
         _stop(process)

@@ -45,7 +45,7 @@ def loaded(
             place.put(entry.so)
         return load(os.fspath(entry.so), keep_module_alive=keep_module_alive)
 
-    module = _with_entry(request, arch, use)
+    module = _with_entry(request, arch, use, is_loaded=True)
     if request.image_files:
         from .image_maker import set_files
 
@@ -76,10 +76,12 @@ def _check_place(request: Request, folder: str | None) -> None:
         check_place(request.image_files, folder)
 
 
-def _with_entry(request: Request, arch: Any, use: Callable[[Entry], _T]) -> _T:
+def _with_entry(
+    request: Request, arch: Any, use: Callable[[Entry], _T], *, is_loaded: bool = False
+) -> _T:
     """Use the entry of a request; where somebody removes it meanwhile, one that is built again."""
     for _ in range(_TRIES):
-        entry = obtain(request, arch)
+        entry = obtain(request, arch, is_loaded=is_loaded)
         try:
             return use(entry)
         except (OSError, BuildError, CacheError) as error:

@@ -25,10 +25,11 @@ __all__ = ["find_place", "obtain"]
 _logger = logging.getLogger("tvmffi_cubin")
 
 
-def obtain(request: Request, arch: Any) -> Entry:
+def obtain(request: Request, arch: Any, *, is_loaded: bool = False) -> Entry:
     """Return the entry of a request, building it where the cache has none.
 
-    Where a tool is missing, what other tools have built of the same will do.
+    Where a tool is missing, what other tools have built of the same will do. What is built may be
+    made ready meanwhile for being loaded (`is_loaded`).
 
     Raises
     ------
@@ -38,7 +39,7 @@ def obtain(request: Request, arch: Any) -> Entry:
     start = time.perf_counter()
     try:
         try:
-            return _found_or_built(request, arch, start)
+            return _found_or_built(request, arch, start, is_loaded=is_loaded)
         except ToolchainError as error:
             return _built_elsewhere(request, arch, start, error)
     except (BuildError, CompileError, ToolchainError) as error:
@@ -46,7 +47,7 @@ def obtain(request: Request, arch: Any) -> Entry:
         raise error.with_traceback(None) from error.__cause__
 
 
-def _found_or_built(request: Request, arch: Any, start: float) -> Entry:
+def _found_or_built(request: Request, arch: Any, start: float, *, is_loaded: bool) -> Entry:
     asked_ns = time.time_ns()
     tools = toolset.find(
         needs_cuda=request.needs_cuda, needs_c=bool(request.files.c), flags=request.host_flags
@@ -69,7 +70,7 @@ def _found_or_built(request: Request, arch: Any, start: float) -> Entry:
             return other
     from .build_module import Wanted, build
 
-    wanted = Wanted(request, archs, tools, key)
+    wanted = Wanted(request, archs, tools, key, is_loaded)
     return build(wanted, cache, found, asked_ns=asked_ns, start=start)
 
 

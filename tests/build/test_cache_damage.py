@@ -256,8 +256,8 @@ def removed(monkeypatch) -> list[Path]:
     gone: list[Path] = []
     real = delivery.obtain
 
-    def obtain(request, arch):
-        entry = real(request, arch)
+    def obtain(request, arch, **options):
+        entry = real(request, arch, **options)
         if len(gone) < 2:
             shutil.rmtree(entry.path)
             gone.append(entry.path)
