@@ -29,18 +29,25 @@ def header_stock(run_folder: Path) -> HeaderStock:
 
 # Before any fixture that builds.
 @pytest.fixture(scope="package", autouse=True)
-def _header_stock(header_stock: HeaderStock) -> Iterator[None]:
-    """Have builds take precompiled headers from the stock: most would make some for themselves."""
+def _header_stock(header_stock: HeaderStock) -> Iterator[int]:
+    """Have builds take precompiled headers from the stock: most would make some for themselves.
+
+    Yields how many a cache keeps outside the tests.
+    """
+    most = host_pch._MOST
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(host_pch, "find", header_stock.find)
-        yield
+        # Who wants the next has none of these removed.
+        patch.setattr(host_pch, "_MOST", 12)
+        yield most
 
 
 @pytest.fixture
-def own_headers(header_stock: HeaderStock) -> Iterator[None]:
+def own_headers(header_stock: HeaderStock, _header_stock: int) -> Iterator[None]:
     """Precompiled headers as they are outside the tests: in the build's cache, made at once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(host_pch, "find", header_stock.genuine)
+        patch.setattr(host_pch, "_MOST", _header_stock)
         yield
 
 
@@ -93,8 +100,8 @@ def launched(instances: tc.Module, driver_stub: DriverStub) -> Callable[[], list
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    return Workshop(tmp_path_factory.mktemp("wrappers"))
+def workshop(run_folder: Path) -> Workshop:
+    return Workshop(run_folder / "wrappers")
 
 
 @pytest.fixture(scope="session")

@@ -168,9 +168,7 @@ class TestIssue497:
         tmp_path: Path,
     ) -> tvm_ffi.Module:
         name = f"guide_launching{request.param[-1]}"
-        if not (workshop.folder / f"{name}.so").exists():
-            workshop.build("guide_launching.cc", request.param, name=name)
-        return load_anew(workshop.folder / f"{name}.so", tmp_path)
+        return load_anew(workshop.build("guide_launching.cc", request.param, name=name), tmp_path)
 
     def test_each_way_gives_the_driver_the_same(
         self, wrapper: tvm_ffi.Module, driver_stub: DriverStub

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tvm_ffi
@@ -44,14 +46,26 @@ def load_anew(path: Path, folder: Path) -> tvm_ffi.Module:
 
 
 class Workshop:
-    """Builds wrappers as the build stage does, with plain compiler calls."""
+    """Builds wrappers as the build stage does, with plain compiler calls; each by name, and once.
+
+    Processes may share its folder.
+    """
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
-        self.image = nvrtc.compile((CPP / "kernels.cu").read_text(), arch="sm_90").image
-        (folder / "kernels.cubin").write_bytes(self.image)
-        (folder / "kernel_bytes.inc").write_text(",".join(map(str, self.image)))
-        unit = codegen.image_unit("kernels", "kernels.cubin", len(self.image), os.uname().machine)
+        self.compiler = find_host_compiler().command
+        with self._alone("workshop"):
+            if not (folder / "forwarders.cc.o").exists():
+                self._furnish()
+        self.image = (folder / "kernels.cubin").read_bytes()
+
+    def _furnish(self) -> None:
+        folder = self.folder
+        image = nvrtc.compile((CPP / "kernels.cu").read_text(), arch="sm_90").image
+        (folder / "kernels.cubin").write_bytes(image)
+        (folder / "kernel_bytes.inc").write_text(",".join(map(str, image)))
+        unit = codegen.image_unit("kernels", "kernels.cubin", len(image), os.uname().machine)
         (folder / "kernels.s").write_text(unit)
         cuda_h = (find_cuda().include / "cuda.h").read_text()
         (folder / "forwarders.cc").write_text(forwarders.forwarder_unit(cuda_h))
@@ -59,9 +73,14 @@ class Workshop:
             "{ local: cu[A-Z]*; cuda[A-Z]*; __tvm_ffi__cubin_*; __tvmffi_cubin_*; "
             "_Z*tvmffi_cubin*; };\n"
         )
-        self.compiler = find_host_compiler().command
         self._compile("kernels.s")
         self._compile("forwarders.cc")
+
+    @contextlib.contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        with (self.folder / f"{name}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _compile(self, source: str | Path, *flags: str, name: str | None = None) -> str:
         made = f"{name or Path(source).name}.o"
@@ -86,5 +105,8 @@ class Workshop:
 
     def build(self, source: str, *flags: str, name: str | None = None) -> Path:
         name = name or Path(source).stem
-        made = self._compile(CPP / source, *WARNINGS, *flags, name=name)
-        return self.link(name, [made])
+        library = self.folder / f"{name}.so"
+        with self._alone(name):
+            if not library.exists():
+                self.link(name, [self._compile(CPP / source, *WARNINGS, *flags, name=name)])
+        return library
