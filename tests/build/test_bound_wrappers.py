@@ -399,38 +399,35 @@ class TestABuild:
             tc.build_inline("wrong", KERNELS, bound_params=params, arch="sm_90")
         assert message in str(error.value)
 
-    @pytest.mark.parametrize(
-        ("name", "call"),
-        [
-            (
-                "cuLaunchKernel",
-                "cuLaunchKernel(reinterpret_cast<CUfunction>(k), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)",
-            ),
-            (
-                "cudaLaunchCooperativeKernel",
-                "cudaLaunchCooperativeKernel(reinterpret_cast<void*>(k), 1, 1, nullptr, 0, 0)",
-            ),
-            (
-                "cudaGraphKernelNodeSetParams",
-                "cudaGraphKernelNodeSetParams(reinterpret_cast<cudaGraphNode_t>(k), nullptr)",
-            ),
-        ],
-    )
-    def test_of_a_wrapper_that_launches_past_it_says_what_to_call(self, name, call):
-        wrapper = f"""
+    def test_of_a_wrapper_that_launches_past_it_says_what_to_call(self):
+        wrapper = """
         #include <cuda.h>
         #include <cuda_runtime.h>
         #include <tvm/ffi/function.h>
-        int f(int64_t k) {{ return {call}; }}
+        int f(int64_t k) {
+          return cuLaunchKernel(reinterpret_cast<CUfunction>(k), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0);
+        }
+        int g(int64_t k) {
+          return cudaLaunchCooperativeKernel(reinterpret_cast<void*>(k), 1, 1, nullptr, 0, 0);
+        }
+        int h(int64_t k) {
+          return cudaGraphKernelNodeSetParams(reinterpret_cast<cudaGraphNode_t>(k), nullptr);
+        }
         """
         with pytest.raises(tc.BuildError) as error:
             tc.build_inline(
-                "raw", [KERNELS, wrapper], functions=["f"], bound_params=NAMES, arch="sm_90"
-            )
-        assert (
-            f"__wrap_{name}: {name} would pass kernels less than they take, since the module has "
-            "bound_params: launch by CubinKernel, or by cudaLaunchKernelExC in C++"
-        ) in str(error.value)
+                "raw", [KERNELS, wrapper], functions=["f", "g", "h"], bound_params=NAMES,
+                arch="sm_90",
+            )  # fmt: skip
+        for name in (
+            "cuLaunchKernel",
+            "cudaLaunchCooperativeKernel",
+            "cudaGraphKernelNodeSetParams",
+        ):
+            assert (
+                f"__wrap_{name}: {name} would pass kernels less than they take, since the module "
+                "has bound_params: launch by CubinKernel, or by cudaLaunchKernelExC in C++"
+            ) in str(error.value)
 
     def test_with_an_object_that_launches_by_itself_is_refused(self, tmp_path):
         made = tc.build_inline(

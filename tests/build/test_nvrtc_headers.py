@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tvmffi_cubin import CompileError, cuda_wheels, nvrtc, toolchain
+from tvmffi_cubin import CompileError, cuda_wheels, nvrtc, nvrtc_pch_store, toolchain
 
 SHIMS = sorted(
     path.relative_to(nvrtc.shim_dir()).as_posix()
@@ -94,6 +94,16 @@ def exists(header):
     return any((folder / header).is_file() for folder in folders[1:])
 
 
+@pytest.fixture
+def none_precompiled(monkeypatch):
+    """As where there is no room: it takes as long as to read them, which one test does once.
+
+    All of them together are precompiled below.
+    """
+    monkeypatch.setattr(nvrtc_pch_store, "has_room", lambda folder: False)
+
+
+@pytest.mark.usefixtures("none_precompiled")
 @pytest.mark.parametrize("header", SHIMS)
 def test_every_shim_compiles_on_its_own_and_twice(header):
     by_cccl = f"cuda/std/{header}"
@@ -103,6 +113,7 @@ def test_every_shim_compiles_on_its_own_and_twice(header):
     assert compile_it(includes([header, header]) + KERNEL).image
 
 
+@pytest.mark.usefixtures("none_precompiled")
 @pytest.mark.parametrize("header", CUDA + CCCL)
 def test_cudas_own_headers_compile(header):
     assert compile_it(includes([header]) + KERNEL).image

@@ -78,7 +78,11 @@ def test_another_content_of_a_header_is_not_taken(machine, tmp_path, monkeypatch
         tc.build_inline("shared", SOURCE, **options)
 
 
-def test_what_is_taken_imports_no_compiler_and_what_is_here_nothing_for_the_remote(machine):
+def test_what_is_taken_imports_no_compiler_and_what_is_here_nothing_for_the_remote(
+    machine, monkeypatch
+):
+    # They are for builds to come, and a process waits for them.
+    monkeypatch.setenv("TVMFFI_CUBIN_PCH", "off")
     code = """
 import sys
 import tvmffi_cubin as tc
