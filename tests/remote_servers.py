@@ -23,18 +23,24 @@ class FolderServer:
         Method to the status that it is answered with.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, family: socket.AddressFamily = socket.AF_INET) -> None:
         self.objects: dict[str, bytes] = {}
         self.requests: Counter[tuple[str, int]] = Counter()
         self.refusals: dict[str, int] = {}
         self.headers: list[dict[str, str]] = []
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.host = "127.0.0.1" if family == socket.AF_INET else "::1"
+
+        class Server(ThreadingHTTPServer):
+            address_family = family
+
+        self.server = Server((self.host, 0), self._handler())
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}/cache"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.server.server_address[1]}/cache"
 
     def count(self, method: str) -> int:
         return sum(count for (name, _), count in self.requests.items() if name == method)
@@ -75,8 +81,10 @@ class FolderServer:
 
 
 @contextlib.contextmanager
-def folder_server() -> Iterator[FolderServer]:
-    server = FolderServer()
+def folder_server(
+    family: socket.AddressFamily = socket.AF_INET,
+) -> Iterator[FolderServer]:
+    server = FolderServer(family)
     try:
         yield server
     finally:

@@ -53,7 +53,7 @@ class RemoteFiles:
     def __init__(self, url: str) -> None:
         self._url = url
         self._threads = DaemonThreads(_MOST_THREADS)
-        self._has_loop = _has_loop(url)
+        self._kind = _kind(url)
         self._guard = threading.Lock()
         self._opening: Future[_Files] | None = None
 
@@ -101,14 +101,17 @@ class RemoteFiles:
             raise TimeoutError("opening it took too long") from None
 
     def _open(self) -> _Files:
-        from fsspec.core import url_to_fs
+        from fsspec.asyn import AsyncFileSystem
 
-        if not self._has_loop:
-            fs, root = url_to_fs(self._url, skip_instance_cache=True)
-            is_local = type(fs).__name__ == "LocalFileSystem"
+        # Not by fsspec's `url_to_fs`, to which "::" separates file systems: addresses have it, too.
+        options = self._kind._get_kwargs_from_urls(self._url)
+        root = self._kind._strip_protocol(self._url)
+        if not issubclass(self._kind, AsyncFileSystem):
+            fs = self._kind(**options, skip_instance_cache=True)
+            is_local = self._kind.__name__ == "LocalFileSystem"
             return (_LocalFiles if is_local else _PlainFiles)(fs, root, self._threads)
         # Without a loop of fsspec's, that is.
-        fs, root = url_to_fs(self._url, skip_instance_cache=True, asynchronous=True)
+        fs = self._kind(**options, skip_instance_cache=True, asynchronous=True)
         kind = _HttpFiles if hasattr(fs, "encode_url") else _LoopFiles
         files = kind(fs, root, self._threads)
         # Never closed, at no process's end: that would wait for the loop, and in a forked child,
@@ -232,7 +235,8 @@ class _HttpFiles(_LoopFiles):
             response.raise_for_status()
 
 
-def _has_loop(url: str) -> bool:
+def _kind(url: str) -> Any:
+    """Return fsspec's class for a URL."""
     place = without_secrets(url)
     try:
         import fsspec
@@ -241,11 +245,9 @@ def _has_loop(url: str) -> bool:
             f"TVMFFI_CUBIN_CACHE_REMOTE is {place}, and fsspec is not installed; run: "
             "pip install 'tvmffi-cubin[remote]'"
         ) from None
-    from fsspec.asyn import AsyncFileSystem
-
     protocol = url.partition("://")[0] if "://" in url else "file"
     try:
-        kind = fsspec.get_filesystem_class(protocol)
+        return fsspec.get_filesystem_class(protocol)
     except ValueError as error:
         raise CacheError(
             f"TVMFFI_CUBIN_CACHE_REMOTE is {place}: {error}; set it to an address of fsspec's, "
@@ -253,7 +255,6 @@ def _has_loop(url: str) -> bool:
         ) from None
     except ImportError as error:
         raise ToolchainError(f"TVMFFI_CUBIN_CACHE_REMOTE is {place}: {error}") from None
-    return issubclass(kind, AsyncFileSystem)
 
 
 def _wait(future: Future[_T], deadline: Deadline) -> _T:

@@ -72,6 +72,15 @@ def test_what_one_machine_builds_another_takes_whole(machines, remote):
     assert second.cache.find(BASE).is_taken is False
 
 
+@pytest.mark.parametrize("name", ["a::b", "a b", "c%20d", "é?x=1#y", "st*r[x]"])
+@pytest.mark.parametrize("start", ["", "file://"])
+def test_a_folder_may_have_any_name(machines, tmp_path, monkeypatch, name, start):
+    monkeypatch.setenv(PREFIX, f"{start}{tmp_path}/{name}")
+    assert machines("first").builds()
+    assert not machines("second").builds()
+    assert (tmp_path / name / "v1" / "records" / BASE).exists()
+
+
 def test_the_layout_of_the_remote_is_as_documented(machines, remote):
     machine = machines("first")
     assert machine.builds()

@@ -31,7 +31,7 @@ def remote(monkeypatch):
     """Set the remote: a URL, and how long to wait for it."""
     monkeypatch.setattr("tvmffi_cubin.uploads._SPREAD", 0.0)
     monkeypatch.setenv(f"{PREFIX}_KEY", KEY)
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1,::1")
 
     def set_to(url, budget="60"):
         monkeypatch.setenv(PREFIX, url)
@@ -70,6 +70,18 @@ def test_over_http_a_miss_a_hit_and_an_upload_are_two_requests_each(server, mach
     server.requests.clear()
     assert not second.obtain(Builder()).is_taken
     assert not server.requests
+
+
+def test_a_server_may_be_called_by_an_address_with_colons(remote, machines):
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError as error:
+        pytest.skip(f"no IPv6 here: {error}")
+    with folder_server(socket.AF_INET6) as server:
+        remote(server.url)
+        assert machines("first").builds()
+        assert not machines("second").builds()
+        assert server.count("GET") == 4
 
 
 def test_objects_are_put_with_their_length_and_asked_for_uncompressed(server, machines):
