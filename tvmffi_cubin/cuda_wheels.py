@@ -142,11 +142,14 @@ def _parts(major: int) -> dict[str, _Part]:
 
 def library_identity(name: str, major: int, path: Path) -> str:
     """Return the build of a library, the same text on every machine; found with one short read."""
-    with open(path, "rb", buffering=0) as file:
-        head = file.read(_HEAD)
-    at = head.find(_BUILD_ID)
-    if at < 0:
-        return f"{name} {major} of {path.stat().st_size} bytes"
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        head = os.read(descriptor, _HEAD)
+        at = head.find(_BUILD_ID)
+        if at < 0:
+            return f"{name} {major} of {os.fstat(descriptor).st_size} bytes"
+    finally:
+        os.close(descriptor)
     start = at + len(_BUILD_ID)
     return f"{name} {major}, build {head[start : start + _BUILD_ID_SIZE].hex()}"
 

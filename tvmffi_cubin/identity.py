@@ -75,7 +75,8 @@ def remember(
     what : str
         Tells several questions about the same files apart, such as ``"version"``.
     stamps : str, optional
-        Their stamps, a line each, where the answer is to be that of an earlier moment.
+        Their stamps, a line each, where the answer is to be that of an earlier moment. Their paths
+        are absolute then.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def remember(
         If a file does not exist.
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else files
-    names = "\0".join(map(_absolute, paths))
+    names = "\0".join([_absolute(x) if stamps is None else os.fspath(x) for x in paths])
     stamp = _stamp(names) if stamps is None else _mark(stamps)
     known = _answers.get((what, names))
     if known is not None and known.holds(stamp):
@@ -160,11 +161,12 @@ def _memo_path(what: str, names: str) -> str | None:
 
 def _recall(memo: str, stamp: str) -> _Known | None:
     known = _read(memo)
-    if known is None or not known.holds(stamp):
-        from .memo_folder import memo_folder
+    if known is not None and known.holds(stamp):
+        return known
+    from .memo_folder import memo_folder
 
-        folder = memo_folder()
-        known = _read(os.path.join(folder, os.path.basename(memo))) if folder else None
+    folder = memo_folder()
+    known = _read(os.path.join(folder, os.path.basename(memo))) if folder else None
     return known if known is not None and known.holds(stamp) else None
 
 

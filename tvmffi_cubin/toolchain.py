@@ -217,7 +217,11 @@ def _tvm_ffi_in(package: Path) -> TvmFfiPaths:
 
 def include_dir() -> Path:
     """Return the folder of this package's C++ headers, in a wheel or in a checkout."""
-    package = os.path.dirname(os.path.abspath(__file__))
+    return _include_of(os.path.dirname(os.path.abspath(__file__)))
+
+
+@lru_cache(maxsize=8)
+def _include_of(package: str) -> Path:
     for folder in (f"{package}/include", f"{os.path.dirname(package)}/include"):
         if os.path.isdir(f"{folder}/tvmffi_cubin"):
             return _path(folder)
