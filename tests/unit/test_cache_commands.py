@@ -437,14 +437,16 @@ def test_a_failed_build_is_cleared_and_an_old_one_pruned(cache, capsys):
 # A terminal
 
 
-def on_terminal(*arguments: str) -> tuple[str, str]:
-    """Run a command whose stderr is a terminal; return what it prints, and shows there."""
+def on_terminal(*arguments: str, is_all: bool = False, status: int = 0) -> tuple[str, str]:
+    """Run a command whose stderr, or all, is a terminal; return what it prints, and shows there."""
     ours, theirs = pty.openpty()
     # On one without rows nothing is shown.
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = [sys.executable, "-m", "tvmffi_cubin", "cache", *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True)
+    out = theirs if is_all else subprocess.PIPE
+    done = subprocess.run(command, stdout=out, stderr=theirs, text=True, check=False)
     os.close(theirs)
+    assert done.returncode == status
     shown = b""
     while True:
         try:
@@ -466,3 +468,13 @@ def test_a_terminal_shows_how_far_it_is_and_a_pipe_does_not(cache):
     command = [sys.executable, "-m", "tvmffi_cubin", "cache", "verify"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == (printed, "")
+
+
+def test_what_is_damaged_stands_on_a_line_of_its_own_on_a_terminal(cache):
+    path = build(cache, 1)
+    (path / "vec.so").write_bytes(b"")
+    _, shown = on_terminal("verify", status=1, is_all=True)
+    assert "comparing:" in shown
+    # As a terminal shows it: what follows a carriage return overwrites the line.
+    lines = [line.rpartition("\r")[2] for line in shown.replace("\r\n", "\n").split("\n")]
+    assert f"{path}: vec.so has 0 bytes, not 10" in lines

@@ -16,7 +16,7 @@ from ..layer_export import write_layer
 from ..listing import Listed, listed
 from ..places import places
 from ..remote import secret
-from .progress import watched
+from .progress import say, watched
 
 __all__ = ["add_to"]
 
@@ -86,7 +86,7 @@ def _tell(done: Iterable[Exported], output: Path) -> int:
         if exported.problem:
             problems += 1
             entry = exported.entry
-            print(f"{entry.name} {entry.key[:12]} was left out: {exported.problem}")
+            say(f"{entry.name} {entry.key[:12]} was left out: {exported.problem}")
         else:
             count += 1
     left = f", {problems} left out" if problems else ""
@@ -107,7 +107,7 @@ def _import(options: argparse.Namespace) -> int:
             refused += 1
             # Names of a stranger's may be no text, or such that a terminal obeys.
             name = member.name if member.name.isprintable() else ascii(member.name)
-            print(f"{name} was refused: {member.problem}", flush=True)
+            say(f"{name} was refused: {member.problem}")
         else:
             count += 1
     left = f", {refused} refused" if refused else ""

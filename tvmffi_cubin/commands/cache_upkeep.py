@@ -14,7 +14,7 @@ from ..cache_verify import checkable, verify
 from ..capacity import capacity, read_size, size_text
 from ..folder import cache_folder
 from ..memo_folder import make_room, memo_folder
-from .progress import weighed
+from .progress import say, weighed
 
 __all__ = ["add_to"]
 
@@ -63,7 +63,7 @@ def _verify(options: argparse.Namespace) -> int:
         damaged.append(found)
         if not options.json:
             done = "; repaired" if found.is_repaired else ""
-            print(f"{found.path}: {found.reason}{done}", flush=True)
+            say(f"{found.path}: {found.reason}{done}")
     size = sum(item.size for item in items)
     if options.json:
         _print_json(folder, compared=len(items), size=size, damaged=list(map(asdict, damaged)))

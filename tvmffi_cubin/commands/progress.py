@@ -1,4 +1,4 @@
-"""`watched`: a progress bar for what takes long, where somebody watches."""
+"""`watched`, `weighed`: a progress bar for what takes long, where somebody watches; `say`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ..inventory import Item
 
-__all__ = ["watched", "weighed"]
+__all__ = ["say", "watched", "weighed"]
 
 _T = TypeVar("_T")
 
@@ -38,3 +38,13 @@ def weighed(items: list[Item], *, what: str) -> Iterator[Item]:
         for item in items:
             yield item
             bar.update(item.size)
+
+
+def say(line: str) -> None:
+    """Print a line, above the bar where one is shown."""
+    if not sys.stderr.isatty():
+        print(line, flush=True)
+        return
+    from tqdm import tqdm
+
+    tqdm.write(line)
