@@ -12,6 +12,7 @@ from .device import compile_device
 from .entry import Entry
 from .incbin import incbin_files
 from .later import Later
+from .library_build import replacement
 from .product import Product
 from .request import Request
 from .sources import sort_sources
@@ -135,7 +136,7 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
         ),
         absent=(*headers.absent, *job.hiding_headers(host), *missed, *not_embedded),
         unknown=headers.unknown,
-        is_outdated=tools.is_outdated,
+        outdated=replacement() or tools.outdated,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},
     )

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from .errors import CubinError, ToolchainError
 from .fork_guard import not_forking
+from .library_build import note_loaded
 
 __all__ = ["SUCCESS", "CudaLibrary"]
 
@@ -105,6 +106,7 @@ class CudaLibrary:
 
 def _open(kind: type[CudaLibrary], path: Path) -> ctypes.CDLL:
     try:
+        note_loaded(path)
         _map(path)
         library = ctypes.CDLL(str(path))
         for function, types in kind.prototypes.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import sys
 from functools import cache, lru_cache
 from pathlib import Path
@@ -11,17 +10,12 @@ from typing import NamedTuple
 
 from . import config
 from .errors import ToolchainError
+from .library_build import library_identity
 
-__all__ = ["MAJORS", "Cuda", "find_cuda", "library_identity", "reset"]
+__all__ = ["MAJORS", "Cuda", "find_cuda", "reset"]
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""
-
-
-# The ELF note that holds a library's build ID: sizes of name and content, type, name.
-_BUILD_ID_SIZE = 20
-_BUILD_ID = struct.pack("<III", 4, _BUILD_ID_SIZE, 3) + b"GNU\0"
-_HEAD = 4096
 
 
 class Cuda(NamedTuple):
@@ -72,7 +66,7 @@ class Cuda(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """The build of NVRTC, the same text on every machine; found with one short read."""
+        """The build of NVRTC, the same text on every machine; found with short reads."""
         return library_identity("NVRTC", self.major, self.nvrtc)
 
     def require(self, part: str) -> Path:
@@ -138,20 +132,6 @@ def _parts(major: int) -> dict[str, _Part]:
         "nvjitlink": _Part("nvidia-nvjitlink", folder, f"lib/libnvJitLink.so.{major}", True),
         "nvfatbin": _Part("nvidia-nvfatbin", folder, f"lib/libnvfatbin.so.{major}", True),
     }
-
-
-def library_identity(name: str, major: int, path: Path) -> str:
-    """Return the build of a library, the same text on every machine; found with one short read."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        head = os.read(descriptor, _HEAD)
-        at = head.find(_BUILD_ID)
-        if at < 0:
-            return f"{name} {major} of {os.fstat(descriptor).st_size} bytes"
-    finally:
-        os.close(descriptor)
-    start = at + len(_BUILD_ID)
-    return f"{name} {major}, build {head[start : start + _BUILD_ID_SIZE].hex()}"
 
 
 def find_cuda() -> Cuda:

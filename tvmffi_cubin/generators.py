@@ -13,7 +13,7 @@ from .key import Key, file_digest
 from .stamp import ABSENT, FILE_CLOCK, changed_ns, stamp_of
 from .toolchain import include_dir
 
-__all__ = ["GENERATORS", "generator_identity", "has_changed", "identity_for_build", "others"]
+__all__ = ["GENERATORS", "change_since", "generator_identity", "identity_for_build", "others"]
 
 GENERATORS = (
     "assemble.py",
@@ -153,12 +153,15 @@ class _Look(NamedTuple):
         names, paths = zip(*rows, strict=True)
         return cls(began_ns, names, paths, "\n".join(map(_stamp, paths)))
 
-    def still_holds(self) -> bool:
-        """Whether the files are what they were when this began."""
+    def change(self) -> str:
+        """Return what says that the files are not what they were when this began; else nothing."""
         now = _Look.take(0)
-        if (now.paths, now.stamps) != (self.paths, self.stamps):
-            return False
-        return max(map(changed_ns, now.stamps.split("\n"))) < self.began_ns
+        changed, path = max(zip(map(changed_ns, now.stamps.split("\n")), now.paths, strict=True))
+        if changed > time.time_ns():
+            return f"{path} was written at a time that is yet to come: set the clock"
+        if (now.paths, now.stamps) == (self.paths, self.stamps) and changed < self.began_ns:
+            return ""
+        return "tvmffi_cubin itself changed while it was in use: start the process again"
 
     def digest(self) -> str:
         """Return the digest of what the files hold now."""
@@ -204,7 +207,7 @@ def identity_for_build() -> str:
     Of code that was one thing before and headers that are another now, no other process must be
     given anything.
     """
-    if _imported.still_holds():
+    if not _imported.change():
         return generator_identity()
     look = _Look.take(time.clock_gettime_ns(FILE_CLOCK))
     key = Key("mixed generator").add("nonce", _NONCE).add("process", os.getpid())
@@ -213,10 +216,10 @@ def identity_for_build() -> str:
     return mixed
 
 
-def has_changed(known: str) -> bool:
-    """Whether the files are no longer what they were when an identity was given out."""
+def change_since(known: str) -> str:
+    """Return what says that the files are not what an identity was given out for; else nothing."""
     look = _looks.get(known)
-    return look is not None and not look.still_holds()
+    return "" if look is None else look.change()
 
 
 def others(paths: Iterable[str], known: str) -> tuple[str, ...]:

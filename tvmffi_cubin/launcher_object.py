@@ -151,7 +151,7 @@ def _compile(folder: Path, tools: Toolset, part: str) -> Product:
     return Product(
         so=made,
         dependencies=tools.unknown(dependencies),
-        is_outdated=tools.is_outdated,
+        outdated=tools.outdated,
         facts={"dependencies": dependencies},
         versions=tools.versions,
     )

@@ -8,6 +8,7 @@ from . import identity
 from .arch import is_known, number_of, resolve_arch, resolve_archs
 from .cuda_wheels import Cuda
 from .errors import ToolchainError
+from .library_build import replacement
 from .nvrtc_library import NvrtcLibrary
 
 __all__ = ["check_supported", "known_archs", "targets"]
@@ -25,7 +26,9 @@ def known_archs(cuda: Cuda) -> tuple[int, ...]:
     def ask() -> str:
         return " ".join(map(str, NvrtcLibrary.load(cuda.nvrtc).supported_archs()))
 
-    return tuple(map(int, identity.remember(cuda.nvrtc, ask, what="architectures").split()))
+    # What is loaded does not tell what the file is now.
+    text = ask() if replacement() else identity.remember(cuda.nvrtc, ask, what="architectures")
+    return tuple(map(int, text.split()))
 
 
 def targets(

@@ -108,7 +108,7 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
         used=others,
         dependencies=tools.unknown(dependencies),
         absent=_absent(tools, unit, dependencies),
-        is_outdated=tools.is_outdated,
+        outdated=tools.outdated,
         facts={"dependencies": dependencies, "has_cold": has_cold},
         versions=tools.versions,
     )

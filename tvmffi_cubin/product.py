@@ -30,9 +30,9 @@ class Product:
     unknown : tuple of str
         What names files that the build read and that are not among its dependencies. Where there
         is any, nothing leads to the entry but the call that built it.
-    is_outdated : bool
-        Whether what its key says of this package changed while it was made. Nothing leads to it
-        then, either.
+    outdated : str
+        Why the tools that made it are not those that its key names, and what to do; empty where
+        they are. Else nothing leads to it, either.
     facts : mapping
         JSON values for those who find the entry, such as lowered names.
     versions : mapping of str to str
@@ -45,6 +45,6 @@ class Product:
     dependencies: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    is_outdated: bool = False
+    outdated: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)

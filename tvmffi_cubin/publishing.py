@@ -53,7 +53,8 @@ def place(
         See `Observer`.
     started_ns : int, optional
         When the build began. Where a file changed since, nothing leads to the entry; nor where it
-        is not known which files were read, or this package changed.
+        is not known which files were read, or the tools are not those that
+        the key names.
 
     Raises
     ------
@@ -70,11 +71,11 @@ def place(
         changed = started_ns is not None and youngest_ns(portable, observer) >= started_ns
         if changed:
             _tell_changed(portable, observer)
-    key, is_found = made.entry, not (changed or product.unknown or product.is_outdated)
+    key, is_found = made.entry, not (changed or product.unknown or product.outdated)
     if product.unknown:
         _tell_unknown(product.unknown)
-    if product.is_outdated:
-        _logger.info("tvmffi_cubin itself changed while it was in use; what was built serves once")
+    if product.outdated:
+        _logger.warning("%s; what was built serves this call alone", product.outdated)
     if not is_found:
         key = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
     private_folder.prune(directory, {product.so, MANIFEST, *product.keep})

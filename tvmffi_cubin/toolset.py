@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import generators, toolchain
-from .cuda_wheels import library_identity
 from .environment import compiler_environment, places_of_tools
 from .errors import ToolchainError
 from .field_key import FieldKey
 from .host_tools import HostTools, Question, linker_names, native_cpu
 from .identity import Answer
 from .key import Key, file_digest
+from .library_build import library_identity
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
 __all__ = ["TOOLS", "Toolset", "find", "parser_versions"]
@@ -86,9 +86,9 @@ class Toolset(NamedTuple):
         return self._replace(generator_identity=generators.identity_for_build())
 
     @property
-    def is_outdated(self) -> bool:
-        """Whether the generator's files are no longer what its identity says."""
-        return generators.has_changed(self.generator_identity)
+    def outdated(self) -> str:
+        """What says that the generator's files are not what its identity says; else nothing."""
+        return generators.change_since(self.generator_identity)
 
     def unknown(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return those of some files of which these tools' identities do not tell the content."""

@@ -14,7 +14,12 @@ import pytest
 from file_kit import compiled, write
 
 import tvmffi_cubin as tc
+from tvmffi_cubin import library_build
+from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.library_build import library_identity
+from tvmffi_cubin.nvrtc_library import NvrtcLibrary
 
+KERNEL = 'extern "C" __global__ void replaced(int* x) { *x = 1; }'
 ANSWER = "#include <answer.h>\nint answer(void) { return ANSWER; }\n"
 
 
@@ -187,3 +192,19 @@ def test_a_compiler_in_a_prefix_of_its_own_hits_wherever_that_lies(here, monkeyp
     assert built() == first
     monkeypatch.setenv("CC", install("three", 3))
     assert built() != first
+
+
+def test_what_a_replaced_compiler_still_builds_serves_one_call_alone(here, monkeypatch, caplog):
+    nvrtc = find_cuda().nvrtc
+
+    def entry() -> str:
+        return tc.build_inline("key", cuda_sources=KERNEL, arch="sm_80")
+
+    NvrtcLibrary.load(nvrtc)
+    assert library_build._loaded[nvrtc] in library_identity("NVRTC", 12, nvrtc)
+    monkeypatch.setitem(library_build._loaded, nvrtc, "another")
+    first = entry()
+    assert f"{nvrtc} was replaced while it was in use" in caplog.text
+    monkeypatch.setattr(library_build, "_loaded", {})
+    second = entry()
+    assert first != second == entry()

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin import Cubin, Launch, cuda_wheels, host_tools, module_key
+from tvmffi_cubin import Cubin, Launch, host_tools, library_build, module_key
 from tvmffi_cubin.bound_params import module_params
 from tvmffi_cubin.cuda_wheels import Cuda
 from tvmffi_cubin.given_image import GivenImage
@@ -23,7 +23,7 @@ from tvmffi_cubin.toolset import TOOLS, Toolset
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 REQUEST = make_request("m", cuda_sources=SOURCE, use_pch=True)
-NVRTC = b"\x7fELF" + cuda_wheels._BUILD_ID + bytes(20)
+NVRTC = b"\x7fELF" + library_build._BUILD_ID + bytes(20)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tvmffi_cubin import generators, identity
-from tvmffi_cubin.generators import generator_identity, has_changed, identity_for_build, others
+from tvmffi_cubin.generators import change_since, generator_identity, identity_for_build, others
 from tvmffi_cubin.stamp import FILE_CLOCK
 
 
@@ -75,7 +75,7 @@ def test_a_further_header_counts(package):
 
 def test_a_build_has_the_identity_of_a_look_up_while_nothing_changes(package):
     assert identity_for_build() == generator_identity()
-    assert not has_changed(generator_identity())
+    assert not change_since(generator_identity())
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -84,7 +84,7 @@ def test_where_a_file_changes_in_a_process_its_builds_are_its_own(name, package)
     getattr(package, name).write_text("2")
     mixed = identity_for_build()
     assert generator_identity() == first != mixed == identity_for_build()
-    assert has_changed(first)
+    assert change_since(first)
     package.start()
     assert generator_identity() not in (first, mixed)
     getattr(package, name).write_text("3")
@@ -95,7 +95,7 @@ def test_a_file_that_is_what_it_was_again_may_have_been_used_meanwhile(package):
     first = generator_identity()
     package.header.write_text("2")
     package.header.write_text("1")
-    assert has_changed(first)
+    assert change_since(first)
     assert identity_for_build() != first
 
 
@@ -103,9 +103,9 @@ def test_a_change_during_a_build_is_seen_also_where_there_was_one_before(package
     package.header.write_text("2")
     now_later_than_files()
     mixed = identity_for_build()
-    assert not has_changed(mixed)
+    assert not change_since(mixed)
     package.inner.write_text("2")
-    assert has_changed(mixed)
+    assert change_since(mixed)
 
 
 def test_what_was_written_as_the_import_began_may_not_be_what_was_imported(package, monkeypatch):
@@ -117,8 +117,17 @@ def test_what_was_written_as_the_import_began_may_not_be_what_was_imported(packa
 def test_files_that_change_before_they_are_hashed_are_no_build_s(package):
     package.header.write_text("2")
     known = generator_identity()
-    assert has_changed(known)
+    assert change_since(known)
     assert identity_for_build() != known
+
+
+def test_files_of_a_time_that_is_yet_to_come_are_told_with_the_remedy(package, monkeypatch):
+    assert change_since(generator_identity()) == ""
+    package.header.write_text("2")
+    assert "start the process again" in change_since(generator_identity())
+    monkeypatch.setattr(time, "time_ns", lambda: 1)
+    told = f"{package.header} was written at a time that is yet to come: set the clock"
+    assert change_since(generator_identity()) == told
 
 
 def test_only_files_of_the_identity_need_not_be_recorded(package):
