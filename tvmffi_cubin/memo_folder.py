@@ -56,10 +56,12 @@ def _candidates() -> Iterator[str]:
 def _keeps_names(parent: str) -> bool:
     # Elsewhere another could put a folder in ours' place between a look and a use.
     try:
-        mode = os.stat(parent).st_mode
+        info = os.stat(parent)
     except OSError:
         return False
-    return not mode & OTHERS or bool(mode & stat.S_ISVTX)
+    # Its owner can, whatever the mode: that of another's session, as `sudo -E` names it.
+    is_trusted = info.st_uid in (0, os.geteuid())
+    return is_trusted and (not info.st_mode & OTHERS or bool(info.st_mode & stat.S_ISVTX))
 
 
 def _is_own(folder: str) -> bool:

@@ -123,6 +123,13 @@ def test_a_folder_of_another_user_is_neither_read_nor_written(runtime, compiler,
     assert len(memos(runtime)) == 1
 
 
+@needs_root
+def test_the_folder_of_another_user_s_session_is_not_used(runtime, compiler, read_only):
+    os.chown(runtime, NOBODY, NOBODY)
+    assert [asked(compiler), asked(compiler)] == [True, True]
+    assert list(runtime.iterdir()) == []
+
+
 def test_a_link_in_its_place_is_not_followed(tmp_path, runtime, compiler, read_only):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
