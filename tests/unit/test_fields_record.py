@@ -73,7 +73,7 @@ def test_the_newest_are_read_and_not_all(cache):
     for number in range(40):
         publish(cache, record(number=number), time=number)
     found = of_same_name([str(cache.root)], "m")
-    assert len(found) == 32
+    assert len(found) == 8
     assert found[0] == record(number=39)
 
 
