@@ -38,6 +38,8 @@ _SEARCH = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH")
 # all that changes when it is upgraded.
 _WORKERS = ("cc1plus", "cc1", "clang")
 _COMPILERS = ("g++", "gcc", "clang")
+# What a script may start by these names, which may be another script.
+_STARTED = ("c++", "cc", "clang", "clang++", "g++", "gcc")
 _NATIVE = "=native"
 
 _CPU_INFO = "/proc/cpuinfo"
@@ -88,7 +90,12 @@ class Question(NamedTuple):
     @property
     def files(self) -> tuple[Path, ...]:
         """Every program that the answer is about."""
-        return (*self.compiler.files, *filter(None, self.programs.values()))
+        return (*self._starting, *filter(None, self.programs.values()))
+
+    @property
+    def _starting(self) -> tuple[Path, ...]:
+        started = map(toolchain.on_path, _STARTED) if self.by_path else ()
+        return tuple(dict.fromkeys((*self.compiler.files, *filter(None, started))))
 
     @property
     def what(self) -> str:
@@ -97,8 +104,10 @@ class Question(NamedTuple):
         search = (os.environ.get(name, "") for name in names)
         return _SEPARATOR.join(("host tools", *self.compiler.command, *self.programs, *search))
 
-    def remembered(self, ask: Callable[[], Answer], *, files: Sequence[_Path] = ()) -> list[str]:
-        """Return the texts of an answer that `ask` gives, which may be about further files.
+    def remembered(
+        self, ask: Callable[[Question], Answer], *, files: Sequence[_Path] = ()
+    ) -> list[str]:
+        """Return the texts of the answer that `ask` gives to this question, or to one by PATH.
 
         Raises
         ------
@@ -109,7 +118,7 @@ class Question(NamedTuple):
         def known() -> Answer:
             # Which, PATH says, too: then it is part of another question.
             is_unsure = not self.by_path and _starts_another(self.compiler.path)
-            return Answer("") if is_unsure else ask()
+            return Answer("") if is_unsure else ask(self)
 
         text = identity.remember((*self.files, *files), known, what=self.what)
         if text:
@@ -130,7 +139,7 @@ class Question(NamedTuple):
         files = [
             x.removeprefix(_CONFIGURED) for x in said.splitlines() if x.startswith(_CONFIGURED)
         ]
-        texts = [*(str(path) for path in compiler.files if _is_script(path)), *files]
+        texts = [*(str(path) for path in self._starting if _is_script(path)), *files]
         lines += map(file_digest, texts)
         native = f"-march{_NATIVE}" if any(map(_says_native, texts)) else ""
         files += filter(None, (_own_program(compiler, name) for name in _WORKERS))

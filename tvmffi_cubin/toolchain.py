@@ -267,7 +267,7 @@ def on_path(name: str) -> Path | None:
     # Nor os.get_exec_path, which imports warnings.
     for folder in _folders(os.environ.get("PATH", os.defpath)):
         if _is_program(path := f"{folder}/{name}"):
-            return _path(path)
+            return _path(path if path.startswith("/") else os.path.abspath(path))
     return None
 
 

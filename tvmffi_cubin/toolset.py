@@ -214,8 +214,8 @@ def _identify(question: Question, library: Path) -> tuple[HostTools, str, str, s
     """Return the identities of host tools, tvm-ffi and parser, and tvm-ffi's version: one memo."""
     parser = _parser_files(tuple(sys.path))
 
-    def ask() -> Answer:
-        host, more = question.ask()
+    def ask(about: Question) -> Answer:
+        host, more = about.ask()
         read = " ".join(map(_parser_version, _PARSERS))
         return Answer("\0".join((*host, _digest(library), read, _version(_TVM_FFI))), more)
 
@@ -224,8 +224,8 @@ def _identify(question: Question, library: Path) -> tuple[HostTools, str, str, s
 
 
 def _identify_c(question: Question) -> HostTools:
-    def ask() -> Answer:
-        host, more = question.ask()
+    def ask(about: Question) -> Answer:
+        host, more = about.ask()
         return Answer("\0".join(host), more)
 
     return HostTools(*question.remembered(ask))

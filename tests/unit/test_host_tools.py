@@ -145,7 +145,7 @@ def test_what_may_start_a_compiler_by_path_is_asked_anew_under_another(place, mo
     asked_for = []
 
     def ask_about(name: str) -> None:
-        def ask() -> Answer:
+        def ask(_: Question) -> Answer:
             asked_for.append(name)
             return Answer(name)
 
@@ -167,6 +167,25 @@ def test_what_may_start_a_compiler_by_path_is_asked_anew_under_another(place, mo
     monkeypatch.setenv("PATH", f"{place}:/anywhere")
     ask_about("gcc")
     assert asked_for == ["gcc"]
+
+
+def test_a_script_that_a_script_starts_by_path_is_seen_to_come_and_to_change(place, monkeypatch):
+    early = place.parent / "early"
+    early.mkdir()
+    monkeypatch.setenv("PATH", f"{early}:{place}")
+    compiler(place / "g++")
+    script = program(place / "c++", '#!/bin/sh\nexec g++ "$@"\n')
+
+    def known() -> str:
+        question = Question.about(HostCompiler(script))
+        return question.remembered(lambda about: Answer(about.ask()[0].compiler))[0]
+
+    seen = [known(), known()]
+    for flag in ("-DX", "-DY"):
+        program(early / "g++", f'#!/bin/sh\nexec {place}/g++ {flag} "$@"\n')
+        seen.append(known())
+    assert seen[0] == seen[1]
+    assert len(set(seen)) == 3
 
 
 @pytest.mark.parametrize("name", ["COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH"])

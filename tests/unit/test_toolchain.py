@@ -48,6 +48,15 @@ class TestHostCompiler:
         monkeypatch.setenv("CXX", f"'{program}'")
         assert toolchain.find_host_compiler().path == program
 
+    def test_a_relative_folder_of_path_is_the_current_folder_s(self, bin_dir, monkeypatch):
+        program = make_program(bin_dir / "c++")
+        monkeypatch.chdir(bin_dir.parent)
+        monkeypatch.setenv("PATH", bin_dir.name)
+        assert toolchain.find_host_compiler().path == program
+        monkeypatch.chdir(bin_dir)
+        with pytest.raises(ToolchainError, match="no C"):
+            toolchain.find_host_compiler()
+
     def test_none_is_an_error_that_names_the_packages(self, bin_dir):
         with pytest.raises(ToolchainError, match=r"apt install g\+\+.*conda install"):
             toolchain.find_host_compiler()
