@@ -161,11 +161,36 @@ class _Look(NamedTuple):
             return f"{path} was written at a time that is yet to come: set the clock"
         if (now.paths, now.stamps) == (self.paths, self.stamps) and changed < self.began_ns:
             return ""
+        if self._is_linked_elsewhere(now):
+            return ""
         return "tvmffi_cubin itself changed while it was in use: start the process again"
 
+    def _is_linked_elsewhere(self, now: _Look) -> bool:
+        """Whether no more than change times are others, of files that hold what they held.
+
+        An installer that links files into one environment more does that to all that have them.
+        """
+        if (now.paths, _contents(now.stamps)) != (self.paths, _contents(self.stamps)):
+            return False
+        was_old = max(map(changed_ns, self.stamps.split("\n"))) < self.began_ns
+        return was_old and _looks.get(now.digest()) is self
+
     def digest(self) -> str:
-        """Return the digest of what the files hold now."""
-        digests = list(map(file_digest, self.paths))
+        """Return the digest of what the files hold now.
+
+        Raises
+        ------
+        ToolchainError
+            One cannot be read.
+        """
+        try:
+            digests = list(map(file_digest, self.paths))
+        except OSError as error:
+            raise ToolchainError(
+                f"{error.filename}, a part of tvmffi_cubin, cannot be read ({error.strerror}): it "
+                "is used as files, with its Python sources; "
+                "run: pip install --force-reinstall tvmffi-cubin"
+            ) from error
         return Key("generator").add("names", self.names).add("files", digests).hexdigest()
 
 
@@ -176,6 +201,11 @@ def _files_in(folder: str) -> list[tuple[str, str]]:
     except (OSError, ToolchainError):
         return []  # who needs them says what is missing
     return [(f"include/{folder}/{name}", f"{place}/{name}") for name in found]
+
+
+def _contents(stamps: str) -> list[str]:
+    """Return stamps without the times at which files were also linked, renamed or given away."""
+    return [stamp.rpartition(" ")[0] for stamp in stamps.split("\n")]
 
 
 def _stamp(path: str) -> str:
@@ -192,7 +222,13 @@ _looks: dict[str, _Look] = {}
 
 
 def generator_identity() -> str:
-    """Return the digest of what generates text here, as it was imported, and of its headers."""
+    """Return the digest of what generates text here, as it was imported, and of its headers.
+
+    Raises
+    ------
+    ToolchainError
+        A file of this package cannot be read.
+    """
     known = next((text for text, look in _looks.items() if look is _imported), None)
     if known is None:
         paths, stamps = _imported.paths, _imported.stamps

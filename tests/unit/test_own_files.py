@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import generators, identity
+from tvmffi_cubin import ToolchainError, generators, identity
 from tvmffi_cubin.generators import change_since, generator_identity, identity_for_build, others
 from tvmffi_cubin.stamp import FILE_CLOCK
 
@@ -139,8 +139,23 @@ def test_only_files_of_the_identity_need_not_be_recorded(package):
     assert others(paths, "another") == tuple(paths)
 
 
-def test_a_file_that_is_missing_is_named(package):
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_linked_into_another_environment_is_what_it_was(name, package, tmp_path):
+    known = generator_identity()
+    file = getattr(package, name)
+    os.link(file, tmp_path / "elsewhere")
+    assert identity_for_build() == known
+    assert not change_since(known)
+    # An edit of the same size that keeps the time, too, which no installer makes.
+    was = os.stat(file)
+    file.write_text("2")
+    os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns))
+    assert identity_for_build() != known
+    assert "start the process again" in change_since(known)
+
+
+def test_a_file_that_is_missing_is_named_with_the_remedy(package):
     package.code.unlink()
     package.start()
-    with pytest.raises(FileNotFoundError, match="scan.py"):
+    with pytest.raises(ToolchainError, match=r"scan\.py.*pip install --force-reinstall"):
         generator_identity()
