@@ -34,6 +34,11 @@ _SYSTEM = ("/", "/usr", "/usr/local")
 _CONFIGURED = "Configuration file: "
 # What decides where a compiler finds its programs, and they their libraries: clang may be one.
 _SEARCH = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH")
+# What tells ccache, and the compilers of MPI, which compiler they are to start.
+_CHOSEN = (
+    *("CCACHE_COMPILER", "CCACHE_PATH", "I_MPI_CC", "I_MPI_CXX"),
+    *("MPICH_CC", "MPICH_CXX", "OMPI_CC", "OMPI_CXX"),
+)
 # What compiles, in gcc and in clang. Where a script or ccache stands before the compiler, these are
 # all that changes when it is upgraded.
 _WORKERS = ("cc1plus", "cc1", "clang")
@@ -100,7 +105,7 @@ class Question(NamedTuple):
     @property
     def what(self) -> str:
         """The question as a text."""
-        names = (*_SEARCH, "PATH") if self.by_path else _SEARCH
+        names = (*_SEARCH, *_CHOSEN, "PATH") if self.by_path else _SEARCH
         search = (os.environ.get(name, "") for name in names)
         return _SEPARATOR.join(("host tools", *self.compiler.command, *self.programs, *search))
 

@@ -188,6 +188,18 @@ def test_a_script_that_a_script_starts_by_path_is_seen_to_come_and_to_change(pla
     assert len(set(seen)) == 3
 
 
+def test_a_wrapper_is_asked_anew_where_a_variable_chooses_another_compiler(place, monkeypatch):
+    compiler(place / "g++")
+    compiler(place / "g++-13", version="13")
+    wrapper = program(place / "mpicxx", '#!/bin/sh\nexec "${OMPI_CXX:-g++}" "$@"\n')
+    said = []
+    for chosen in ("g++", "g++-13", "g++"):
+        monkeypatch.setenv("OMPI_CXX", chosen)
+        question = Question.about(HostCompiler(wrapper))
+        said += question.remembered(lambda about: Answer(about.ask()[0].compiler))
+    assert ["version 13" in text for text in said] == [False, True, False]
+
+
 @pytest.mark.parametrize("name", ["COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH"])
 def test_a_compiler_is_asked_anew_where_it_may_be_made_of_other_parts(name, place, monkeypatch):
     question = Question.about(HostCompiler(compiler(place / "c++")))
