@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="surrogateescape")
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as where it was closed
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away, as `head` does; Python must not complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

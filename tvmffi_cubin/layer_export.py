@@ -49,6 +49,8 @@ def write_layer(output: Path, folder: str, entries: Iterable[Listed]) -> Iterato
         It cannot be written.
     """
     _check_folder(output)
+    # Those above it are the user's: a cache would make them for itself alone.
+    output.parent.mkdir(parents=True, exist_ok=True)
     layer = Cache(output)
     try:
         for entry in entries:

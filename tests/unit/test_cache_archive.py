@@ -408,6 +408,17 @@ def test_a_layer_has_entries_and_records_and_everybody_may_read_it(cache, capsys
     assert (found.level, found.so.read_bytes()) == ("layer", b"1" * 1000)
 
 
+def test_folders_above_a_layer_are_made_as_any_other_program_makes_them(cache, capsys, tmp_path):
+    build(cache, 1)
+    before = os.umask(0o022)
+    try:
+        run(capsys, "export", "--layer", str(tmp_path / "image" / "opt" / "kernels"))
+    finally:
+        os.umask(before)
+    for folder in (tmp_path / "image", tmp_path / "image" / "opt"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+
+
 def test_to_a_layer_others_are_added(cache, capsys, tmp_path):
     build(cache, 1)
     layer = tmp_path / "layer"

@@ -72,6 +72,19 @@ def test_a_reader_that_went_away_is_no_traceback():
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+def test_a_closed_output_is_no_traceback(tmp_path: Path):
+    command = 'exec "$0" -m tvmffi_cubin cache export a.tar >&-'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable],
+        cwd=tmp_path,
+        env={**os.environ, "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path / "c")},
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "a.tar").exists()
+
+
 def test_an_interrupted_command_is_no_traceback(monkeypatch, capsys):
     def interrupted() -> str:
         raise KeyboardInterrupt
