@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .errors import BuildError, CacheError
+from .folder import unloadable
 
 if TYPE_CHECKING:
     from .module import Module
@@ -126,11 +127,7 @@ def _places() -> Iterator[str]:
 
 
 def _is_usable(folder: str) -> bool:
-    try:
-        folder.encode()  # tvm-ffi loads from no other path
-    except UnicodeEncodeError:
-        return False
-    return os.access(folder, os.W_OK | os.X_OK)
+    return unloadable(folder) is None and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _put(so: str, folder: str, *, as_memory: bool) -> str:

@@ -8,6 +8,7 @@ import threading
 
 from . import config
 from .errors import CacheError
+from .folder import unloadable
 
 __all__ = ["fallback_folder", "known_fallback"]
 
@@ -96,11 +97,10 @@ def _make(root: str, error: BaseException | None) -> str:
             f"neither the cache folder {root} ({error}) nor the folder for temporary files "
             f"({second}) can be written; set TVMFFI_CUBIN_CACHE_DIR, or TMPDIR, to one with room"
         ) from error
-    try:
-        folder.encode()
-    except UnicodeEncodeError:
+    reason = unloadable(folder)
+    if reason is not None:
         raise CacheError(
-            f"the folder for temporary files, {os.path.dirname(folder)!r}, is no Unicode text, and "
-            "tvm-ffi loads from no other path; set TMPDIR to another folder"
+            f"the folder for temporary files, {os.path.dirname(folder)!r}, {reason}; set TMPDIR to "
+            "another folder"
         ) from error
     return folder

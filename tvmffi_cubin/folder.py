@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 
 from . import config
@@ -16,6 +17,7 @@ __all__ = [
     "OWN_FILE",
     "OWN_FOLDER",
     "SHARED_FILE",
+    "absolute",
     "cache_folder",
     "check_room",
     "full_text",
@@ -25,6 +27,7 @@ __all__ = [
     "open_made",
     "says_full",
     "share",
+    "unloadable",
 ]
 
 HEADERS = "headers"
@@ -75,6 +78,9 @@ _FULL_TEXTS = (
     "File size limit exceeded",
 )
 
+# In their place the dynamic loader puts other words, and there is no way to keep it from that.
+_REPLACED = re.compile(r"\$(?:(?:ORIGIN|LIB|PLATFORM)(?!\w)|\{(?:ORIGIN|LIB|PLATFORM)\})", re.ASCII)
+
 # A build needs some room. With less than this many bytes it would fail halfway.
 _LEAST_ROOM = 16 << 20
 
@@ -89,7 +95,7 @@ def cache_folder() -> str:
     """
     chosen = config.get("TVMFFI_CUBIN_CACHE_DIR")
     if chosen:
-        return _loadable(os.path.abspath(os.path.expanduser(chosen)))
+        return _loadable(absolute(chosen, what="TVMFFI_CUBIN_CACHE_DIR"))
     # The same answer as platformdirs.user_cache_path on Linux, without the 3 ms of its import.
     base = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
     if not os.path.isabs(base):
@@ -100,15 +106,40 @@ def cache_folder() -> str:
     return _loadable(os.path.join(base, "tvmffi_cubin"))
 
 
+def absolute(folder: str, *, what: str) -> str:
+    """Return the absolute path of a folder that a variable names.
+
+    Raises
+    ------
+    CacheError
+        It starts at the current folder, which is not there any more.
+    """
+    try:
+        return os.path.abspath(os.path.expanduser(folder))
+    except FileNotFoundError:
+        raise CacheError(
+            f"{what} names {folder!r}, which starts at the current folder, and that was removed; "
+            "set it to an absolute path"
+        ) from None
+
+
 def _loadable(folder: str) -> str:
+    reason = unloadable(folder)
+    if reason is not None:
+        raise CacheError(
+            f"cache folder {folder!r} {reason}; set TVMFFI_CUBIN_CACHE_DIR to another folder"
+        )
+    return folder
+
+
+def unloadable(folder: str) -> str | None:
+    """Return why no shared object can be loaded from a folder of this name, None where it can."""
     try:
         folder.encode()
     except UnicodeEncodeError:
-        raise CacheError(
-            f"cache folder {folder!r} is no Unicode text, and tvm-ffi loads from no other path; "
-            "set TVMFFI_CUBIN_CACHE_DIR to another folder"
-        ) from None
-    return folder
+        return "is no Unicode text, and tvm-ffi loads from no other path"
+    found = _REPLACED.search(folder)
+    return found and f"holds {found[0]}, which the dynamic loader takes for another folder"
 
 
 def is_shared() -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from . import config
 from .errors import CacheError
-from .folder import OTHERS, cache_folder, is_shared
+from .folder import OTHERS, absolute, cache_folder, is_shared, unloadable
 
 __all__ = ["MODES", "Places", "check_own", "places", "split_path"]
 
@@ -81,7 +81,7 @@ def split_path(text: str) -> tuple[str, ...]:
 
 
 def _folders(path: str) -> list[str]:
-    return [os.path.abspath(os.path.expanduser(folder)) for folder in split_path(path)]
+    return [absolute(folder, what="TVMFFI_CUBIN_CACHE_PATH") for folder in split_path(path)]
 
 
 def check_own(root: str) -> None:
@@ -112,12 +112,11 @@ def check_own(root: str) -> None:
 def _is_layer(folder: str) -> bool:
     try:
         info = os.stat(folder)
-        folder.encode()
     except OSError as error:
         return _pass_over(folder, error.strerror or str(error))
-    except ValueError:
-        # Also what `os.stat` says of a path with a null byte.
-        return _pass_over(folder, "it is no Unicode text, and tvm-ffi loads from no other path")
+    reason = unloadable(folder)
+    if reason is not None:
+        return _pass_over(folder, f"its name {reason}")
     if not stat.S_ISDIR(info.st_mode):
         return _pass_over(folder, "it is no folder")
     if not os.access(folder, os.X_OK):

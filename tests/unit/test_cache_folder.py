@@ -15,6 +15,7 @@ from tvmffi_cubin import fallback, publishing
 from tvmffi_cubin.cache import Cache, default
 from tvmffi_cubin.errors import BuildError, CacheError
 from tvmffi_cubin.folder import cache_folder
+from tvmffi_cubin.places import places
 
 
 @pytest.fixture(autouse=True)
@@ -178,8 +179,8 @@ def test_where_both_folders_fail_the_error_says_so(cache, monkeypatch, caplog):
 @pytest.mark.parametrize("name", ["loop", "long", "device"])
 def test_a_path_that_cannot_be_a_folder_is_replaced(tmp_path, caplog, name):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    places = {"loop": tmp_path / "loop", "long": tmp_path / ("x" * 300), "device": "/dev/null"}
-    cache = Cache(Path(places[name]))
+    names = {"loop": tmp_path / "loop", "long": tmp_path / ("x" * 300), "device": "/dev/null"}
+    cache = Cache(Path(names[name]))
     assert cache.obtain(BASE, Builder()).level == "private"
     assert cache.obtain(BASE, Builder(b"not built")).so.read_bytes() == b"so"
     assert len(caplog.records) == 1
@@ -226,6 +227,26 @@ def test_a_folder_that_nothing_could_be_loaded_from_is_refused_by_name(tmp_path,
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", f"{tmp_path}/\udcff")
     with pytest.raises(CacheError, match=r"udcff.* is no Unicode text.*TVMFFI_CUBIN_CACHE_DIR"):
         cache_folder()
+    for name in ("$ORIGIN", "a$LIB-b", "${PLATFORM}c"):
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", f"{tmp_path}/{name}")
+        with pytest.raises(CacheError, match=r"\$.* the dynamic loader.*TVMFFI_CUBIN_CACHE_DIR"):
+            cache_folder()
+    for name in ("ORIGIN", "$ORIGINAL", "${LIB", "$lib", "$$"):
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", f"{tmp_path}/{name}")
+        assert cache_folder() == f"{tmp_path}/{name}"
+
+
+def test_a_relative_folder_is_named_where_the_current_one_is_gone(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", "here")
+    with pytest.raises(CacheError, match=r"_CACHE_DIR names 'here'.* removed; .*absolute path"):
+        places()
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", "there")
+    with pytest.raises(CacheError, match=r"_CACHE_PATH names 'there'.* removed; .*absolute path"):
+        places()
 
 
 @pytest.mark.parametrize("variable", ["", "  ", "/somewhere/cache"])

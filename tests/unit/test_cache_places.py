@@ -200,7 +200,9 @@ def test_a_colon_in_a_layers_path_is_escaped(layer, monkeypatch, tmp_path):
     assert default().find(BASE).level == "layer"
 
 
-@pytest.mark.parametrize("kind", ["missing", "file", "loop", "long", "not text", "device", "pipe"])
+@pytest.mark.parametrize(
+    "kind", ["missing", "file", "loop", "long", "not text", "device", "pipe", "$ORIGIN"]
+)
 def test_a_layer_that_is_none_is_passed_over_with_one_warning(
     layer, monkeypatch, tmp_path, caplog, kind
 ):
@@ -208,6 +210,7 @@ def test_a_layer_that_is_none_is_passed_over_with_one_warning(
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     os.mkfifo(tmp_path / "pipe")
     os.mkdir(f"{tmp_path}/\udcff")
+    os.mkdir(tmp_path / "$ORIGIN")
     names = {"long": "x" * 300, "not text": "\udcff", "device": "/dev/null"}
     wrong = os.path.join(tmp_path, names.get(kind, kind))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", f"{wrong}:{layer}")
