@@ -227,8 +227,11 @@ def _own_program(compiler: HostCompiler, name: str) -> str:
 
 
 def _is_script(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == b"#!"
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"#!"
+    except PermissionError:
+        return False  # who may run a script may read it
 
 
 def _says_native(path: str) -> bool:
