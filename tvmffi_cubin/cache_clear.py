@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import time
@@ -154,9 +155,12 @@ def _kept(found: Inventory, in_use: set[str]) -> int:
 
 
 def _unable(folder: str, error: OSError) -> CacheError:
+    remedy = "check who owns it"
+    if error.errno in (errno.ENOTDIR, errno.ELOOP) and error.filename is not None:
+        remedy = f"remove {error.filename}, which is no folder"
     return CacheError(
         f"cache folder {folder} cannot be emptied: {error}; "
-        "check who owns it, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
+        f"{remedy}, or set TVMFFI_CUBIN_CACHE_DIR to another folder"
     )
 
 

@@ -357,6 +357,15 @@ def test_a_file_in_the_folders_place_is_an_error(cache, capsys, action):
     assert f"{cache.root}: " in refused(capsys, action) or action in ("prune", "clear")
 
 
+@pytest.mark.parametrize("action", ["prune", "clear"])
+@pytest.mark.parametrize("kind", ["file", "loop"])
+def test_what_stands_in_a_folder_s_place_is_named_with_the_remedy(cache, capsys, action, kind):
+    place = cache.root / "locks"
+    cache.root.mkdir()
+    place.write_text("x") if kind == "file" else place.symlink_to(place)
+    assert f"; remove {place}, which is no folder, or set TVMFFI_" in refused(capsys, action)
+
+
 @pytest.mark.parametrize("action", ["stats", "list", "verify", "prune", "clear"])
 def test_a_folder_of_other_things_has_none_of_the_caches_and_keeps_its_own(cache, capsys, action):
     kept = ["notes.txt", "entries/ab/mine/file", "deps/requirements.json", "uses/me", "fields/x/y"]
