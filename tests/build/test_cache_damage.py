@@ -214,12 +214,20 @@ def test_in_a_layer_it_is_passed_over_with_one_warning(tmp_path, place, caplog):
     assert str(place.cache.root) in record.getMessage()
 
 
+def folder_elsewhere(path: Path) -> Path:
+    """Make a folder outside the cache's, into which a publication may lead."""
+    cache = next(parent for parent in path.parents if parent.name == "cache")
+    folder = cache.with_name("elsewhere")
+    folder.mkdir()
+    return folder
+
+
 PUT: dict[str, Callable[[Path], object]] = {
     "a file": lambda path: path.write_text("x"),
     "a pipe": os.mkfifo,
     "a link to nothing": lambda path: path.symlink_to("/nowhere"),
     "a link to itself": lambda path: path.symlink_to(path),
-    "a link to a folder": lambda path: path.symlink_to("/etc"),
+    "a link to a folder": lambda path: path.symlink_to(folder_elsewhere(path)),
     "an empty folder": lambda path: path.mkdir(),
 }
 
