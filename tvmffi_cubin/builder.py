@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -20,6 +21,9 @@ _SHOWN = 16_000
 
 # How many undefined symbols an error's text explains.
 _NAMED = 8
+
+# Why no program at all can be started.
+_SHORT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 # How long ninja may take to stop its children before it is killed itself, in seconds.
 _GRACE = 5.0
@@ -111,9 +115,11 @@ def _run_ninja(command: list[str]) -> tuple[int, str]:
             start_new_session=True,
         )
     except OSError as error:
+        remedy = "install it with `pip install ninja`"
+        if error.errno in _SHORT:
+            remedy = "look at this process's limits (ulimit -a), and at memory"
         raise ToolchainError(
-            f"cannot run ninja at {command[0]}: {error.strerror or error}; "
-            "install it with `pip install ninja`"
+            f"cannot run ninja at {command[0]}: {error.strerror or error}; {remedy}"
         ) from error
     try:
         idle.spend()

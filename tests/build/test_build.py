@@ -1,6 +1,7 @@
 """Real builds: ninja, the host compiler, the assembler and the linker on tiny units."""
 
 import ctypes
+import errno
 import os
 import shutil
 import signal
@@ -301,6 +302,15 @@ def test_without_any_path_programs_are_found_in_the_systems_folders(tmp_path, mo
 def test_a_ninja_that_cannot_run_is_a_toolchain_error(tmp_path, path):
     with pytest.raises(ToolchainError, match="pip install ninja"):
         builder.run(plan(), tmp_path, {"a.cc": ""}, ninja_path=path)
+
+
+def test_where_no_program_can_be_started_it_is_the_limits_that_are_named(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with pytest.raises(ToolchainError, match=r"Resource temporarily unavailable; look .*ulimit"):
+        builder.run(plan(), tmp_path, {"a.cc": ""}, ninja_path="ninja")
 
 
 @pytest.mark.parametrize("name", ["../a.cc", "/tmp/a.cc", "x/../../a.cc"])
