@@ -53,8 +53,7 @@ def place(
         See `Observer`.
     started_ns : int, optional
         When the build began. Where a file changed since, nothing leads to the entry; nor where it
-        is not known which files were read, or the tools are not those that
-        the key names.
+        is not known which files were read, or the tools are not those that the key names.
 
     Raises
     ------
