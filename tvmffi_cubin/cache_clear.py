@@ -156,8 +156,8 @@ def _kept(found: Inventory, in_use: set[str]) -> int:
 
 def _unable(folder: str, error: OSError) -> CacheError:
     remedy = "check who owns it"
-    if error.errno in (errno.ENOTDIR, errno.ELOOP) and error.filename is not None:
-        remedy = f"remove {error.filename}, which is no folder"
+    if error.errno in (errno.ENOTDIR, errno.ELOOP, errno.EEXIST):
+        remedy = "remove what is there in the place of a folder"
     return CacheError(
         f"cache folder {folder} cannot be emptied: {error}; "
         f"{remedy}, or set TVMFFI_CUBIN_CACHE_DIR to another folder"

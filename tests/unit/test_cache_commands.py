@@ -358,12 +358,18 @@ def test_a_file_in_the_folders_place_is_an_error(cache, capsys, action):
 
 
 @pytest.mark.parametrize("action", ["prune", "clear"])
-@pytest.mark.parametrize("kind", ["file", "loop"])
-def test_what_stands_in_a_folder_s_place_is_named_with_the_remedy(cache, capsys, action, kind):
-    place = cache.root / "locks"
-    cache.root.mkdir()
-    place.write_text("x") if kind == "file" else place.symlink_to(place)
-    assert f"; remove {place}, which is no folder, or set TVMFFI_" in refused(capsys, action)
+@pytest.mark.parametrize("target", ["a file", "itself", "nothing"])
+def test_what_stands_in_a_folder_s_place_is_named_with_the_remedy(cache, capsys, action, target):
+    build(cache, 1)
+    place = cache.root / "tmp"
+    place.rmdir()
+    if target == "a file":
+        place.write_text("x")
+    else:
+        place.symlink_to(place if target == "itself" else cache.root / "nothing")
+    options = ["--max-size", "1"] if action == "prune" else []
+    said = refused(capsys, action, *options)
+    assert f"{place}'; remove what is there in the place of a folder, or set TVMFFI_" in said
 
 
 @pytest.mark.parametrize("action", ["stats", "list", "verify", "prune", "clear"])
