@@ -62,7 +62,7 @@ def wait_for_orphans() -> None:
 
 def held_locks(cache: Path) -> list[str]:
     held = []
-    for path in [*cache.rglob("*.lock"), *(cache / "tmp").glob("*/.building")]:
+    for path in [*cache.rglob("*.lock"), *(cache / "tmp").glob("*.claim")]:
         with path.open("rb+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
