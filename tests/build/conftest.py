@@ -48,6 +48,8 @@ def own_headers(header_stock: HeaderStock, _header_stock: int) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(host_pch, "find", header_stock.genuine)
         patch.setattr(host_pch, "_MOST", _header_stock)
+        # Else what is made for the stock meanwhile, or was tried in vain, is not made for this one.
+        patch.setattr(host_pch, "_begun", {})
         yield
 
 
