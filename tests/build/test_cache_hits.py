@@ -130,12 +130,15 @@ def test_a_hit_in_a_layer_starts_no_process_on_a_read_only_file_system(tmp_path,
 FIRST = """
 import subprocess, sys
 import tvmffi_cubin as tc
-real, known = subprocess.Popen.communicate, []
-def communicate(self, *args, **options):
-    if "ninja" in str(self.args):
-        known.append(sys.modules.get("tvm_ffi.core") is not None)
-    return real(self, *args, **options)
-subprocess.Popen.communicate = communicate
+known = []
+def watched(real):
+    def call(self, *args, **options):
+        if "ninja" in str(args or self.args):
+            known.append(sys.modules.get("tvm_ffi.core") is not None)
+        return real(self, *args, **options)
+    return call
+subprocess.Popen.__init__ = watched(subprocess.Popen.__init__)
+subprocess.Popen.communicate = watched(subprocess.Popen.communicate)
 if sys.argv[2] == "broken":
     sys.modules["tvm_ffi.core"] = None
 call = tc.build_inline if sys.argv[2] == "built" else tc.load_inline
@@ -149,7 +152,11 @@ print(known)
 
 @pytest.mark.parametrize(
     ("way", "known"),
-    [("loaded", [True]), ("built", [False]), ("broken", [False, "no tvm_ffi"])],
+    [
+        ("loaded", [False, True]),
+        ("built", [False, False]),
+        ("broken", [False, False, "no tvm_ffi"]),
+    ],
 )
 def test_a_first_build_that_is_loaded_imports_tvm_ffi_while_compilers_work(way, known):
     assert in_new_process(FIRST, f"{SOURCE} // {way}", way) == str(known)
