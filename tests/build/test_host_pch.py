@@ -42,6 +42,18 @@ def test_the_first_build_has_them_made_and_the_next_uses_them(build, caplog):
     assert len(build.kept) == 1
 
 
+def test_they_are_used_from_folders_with_odd_names(tmp_path, caplog):
+    odd = tmp_path / "a b'\"ü$HOME:%s{#}~;&|=@,*?[x]"
+    (odd / "include").mkdir(parents=True)
+    (odd / "include" / "value.h").write_text("#define VALUE 7\n")
+    build = Builder(Cache(odd / "cache"), odd)
+    options = {"include_dirs": [odd / "include"], "prefix": "#include <value.h>\n"}
+    assert build.settled(VALUE, **options) == 7
+    assert build(f"{VALUE}//", **options) == 7
+    assert uses(caplog) == ["used"]
+    assert str(odd / "include" / "value.h") in build.read
+
+
 def test_a_build_that_finds_them_under_way_does_not_wait(build, caplog, monkeypatch):
     may_go_on = threading.Event()
     make = pch_maker.make
