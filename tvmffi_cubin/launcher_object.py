@@ -19,6 +19,7 @@ from .entry import Entry
 from .environment import build_environment
 from .errors import BuildError
 from .key import Key
+from .observer import Observer
 from .parallel import in_parallel
 from .product import Product
 from .toolset import Toolset
@@ -72,9 +73,9 @@ def own_headers(depfile: Path, tools: Toolset) -> list[str]:
     The C library's are left out: a launcher uses little of it and nothing that changes, and every
     file here is looked at on every cache hit.
     """
-    roots = tuple(f"{folder}/" for folder in tools.package_roots.values())
     read = parse_depfile(depfile.read_text(errors="surrogateescape"))
-    return [path for path in map(os.path.normpath, read) if path.startswith(roots)]
+    observer = Observer(tools.package_roots)
+    return [x for x in map(os.path.normpath, read) if observer.portable(x).startswith("$")]
 
 
 def home(cache: Cache, tools: Toolset) -> Cache:

@@ -36,11 +36,7 @@ class Observer:
 
     def __init__(self, roots: Mapping[str, str]) -> None:
         self._roots = dict(roots)
-        # The longest folder first: of two nested roots the inner one names a file.
-        self._prefixes = sorted(
-            ((folder.rstrip("/") + "/", token) for token, folder in roots.items()),
-            key=lambda pair: -len(pair[0]),
-        )
+        self._known_prefixes: list[tuple[str, str]] | None = None
         self._descriptors: dict[str, int] = {}
         self._stamps: dict[str, str] = {}
         self._digests: dict[str, str] = {}
@@ -64,10 +60,23 @@ class Observer:
         if "/.." in path:
             # Only the file system knows what ".." after a symbolic link is.
             path = os.path.realpath(path)
-        for prefix, token in self._prefixes:
+        for prefix, token in self._prefixes():
             if path.startswith(prefix):
                 return f"{token}/{path[len(prefix) :]}"
         return path
+
+    def _prefixes(self) -> list[tuple[str, str]]:
+        if self._known_prefixes is None:
+            # gcc names a system header by its real path where that is shorter, as it is in an
+            # environment whose lib64 is a link to lib.
+            pairs = {
+                (folder.rstrip("/") + "/", token)
+                for token, root in self._roots.items()
+                for folder in (root, os.path.realpath(root))
+            }
+            # The longest folder first: of two nested roots the inner one names a file.
+            self._known_prefixes = sorted(pairs, key=lambda pair: (-len(pair[0]), pair))
+        return self._known_prefixes
 
     def path(self, name: str) -> str:
         """Return where a file of a portable name lies here."""

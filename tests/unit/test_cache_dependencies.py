@@ -133,6 +133,18 @@ def test_files_under_a_root_may_lie_elsewhere(tmp_path):
     assert look_up(Cache(tmp_path / "cache")) is None
 
 
+def test_a_file_under_a_root_that_a_link_leads_to_is_of_the_root_by_its_real_path_too(tmp_path):
+    # gcc 12 writes the shorter of a system header's path and its real path into the depfile.
+    (tmp_path / "lib" / "include").mkdir(parents=True)
+    (tmp_path / "lib" / "include" / "x.h").write_text("same")
+    (tmp_path / "lib64").symlink_to("lib")
+    cache = Cache(tmp_path / "cache", roots={"$CUDA": f"{tmp_path}/lib64/include"})
+    read = tuple(f"{tmp_path}/{folder}/include/x.h" for folder in ("lib", "lib64"))
+    cache.obtain(BASE, Builder(dependencies=read))
+    (data,) = recorded(cache)["sets"]
+    assert data["names"] == ["$CUDA/x.h"]
+
+
 def test_a_dependency_through_a_link_and_back_is_the_file_that_was_read(tmp_path, cache):
     (tmp_path / "far/inner").mkdir(parents=True)
     (tmp_path / "far/x.h").write_text("read")
