@@ -6,9 +6,11 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 from .cuda_library import CudaLibrary
 from .fork_guard import not_forking
+from .kept_signals import KeptSignals
 
 __all__ = ["NvrtcLibrary", "Program"]
 
@@ -83,6 +85,11 @@ class NvrtcLibrary(CudaLibrary):
         """Whether it knows ``-frandom-seed``, as NVRTC does from 12.9 on."""
         return self.version() >= (12, 9)
 
+    @cached_property
+    def signals(self) -> KeptSignals:
+        """What keeps signals the caller's."""
+        return KeptSignals(self.library.nvrtcCompileProgram)
+
     def grow_pch_heap(self, size: int) -> None:
         """Make the memory of precompiled headers larger; they are all made anew afterwards.
 
@@ -116,8 +123,11 @@ class Program:
     def compile(self, options: Sequence[bytes]) -> int:
         """Compile and return NVRTC's result."""
         array = (ctypes.c_char_p * len(options))(*options)
+        begin = self.owner.library.nvrtcCompileProgram
         with not_forking():
-            return int(self.owner.library.nvrtcCompileProgram(self.handle, len(options), array))
+            return self.owner.signals.during(
+                lambda: int(begin(self.handle, len(options), array)), nothing_done=INVALID_OPTION
+            )
 
     def add_name_expression(self, expression: bytes) -> None:
         """Ask for the instance and the lowered name of an expression; before `compile`."""
