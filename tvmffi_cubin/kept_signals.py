@@ -15,8 +15,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # Bytes: more than any libc's struct sigaction, whose first member is the handler.
 _ACTION = 256
 
-# Seconds between two looks; for so long at most a signal would find the library's handler.
+_IGNORED = int(signal.SIG_IGN).to_bytes(8, "little").ljust(_ACTION, b"\0")
+
+# Seconds between two looks; for so long at most SIGTERM would find the library's handler.
 _PERIOD = 0.0002
+
+# Looks for which SIGINT stays ignored where the library does not set its handlers.
+_LOOKS = 250
 
 
 class _Place(ctypes.Structure):
@@ -29,26 +34,29 @@ class _Place(ctypes.Structure):
 
 
 class KeptSignals:
-    """Puts back the handlers that a library replaces while it works.
+    """Keeps the handlers of SIGINT and SIGTERM from a library that sets its own while it works.
 
     The first compilation of a process has NVRTC's front end (12.6 to 13.0 were looked at) set
-    handlers for SIGINT and SIGTERM that call ``exit``: no KeyboardInterrupt, no handler of the
-    caller's, and where the signal meets the compiling thread ``exit`` waits for ever for what this
-    thread holds. At its end it sets the old ones again by ``signal``, which adds SA_RESTART: no
-    system call would ever again return because of Ctrl-C.
+    handlers that call ``exit``: no KeyboardInterrupt, no handler of the caller's, and where the
+    signal meets the compiling thread ``exit`` waits for ever for what this thread holds. At its
+    end it sets the old ones again by ``signal``, which adds SA_RESTART: no system call would ever
+    again return because of Ctrl-C.
+
+    It leaves SIGINT alone where that is ignored, so that is what it finds. A Ctrl-C in the few
+    milliseconds until it has set its handler for SIGTERM is lost. That one is put back then.
 
     Parameters
     ----------
     function : ctypes function
-        A function of the library: handlers within the file that has it are put back.
+        A function of the library: handlers within the file that has it are the library's.
     """
 
     def __init__(self, function: ctypes._NamedFuncPointer) -> None:
         self._libc = ctypes.CDLL(None)
         address = ctypes.cast(function, ctypes.c_void_p).value
         self._base = self._base_of(address or 0)
-        self._before: dict[int, bytes] = {}
-        self._is_settled = False
+        # Held by who goes in first, and ever after.
+        self._first = threading.Lock()
 
     def during(self, work: Callable[[], int], *, nothing_done: int) -> int:
         """Return the result of some work of the library's.
@@ -61,44 +69,52 @@ class KeptSignals:
             The result by which the library says that it has not begun. After the first other one
             it touches no handler anymore.
         """
-        if self._is_settled:
+        # Threads that come while the first is inside are looked after with it.
+        if not self._first.acquire(blocking=False):
             return work()
-        # Of the first thread, if there are several: the library may have begun in another.
-        before = self._before or {number: self._action(number) for number in _SIGNALS}
-        self._before = before
+        before: dict[int, bytes] = {number: self._action(number) for number in _SIGNALS}
         is_over = threading.Event()
         watch = threading.Thread(target=self._watch, args=(before, is_over), daemon=True)
         try:
             # Where no thread can be started, what is left is to put them back afterwards.
             with suppress(RuntimeError):
                 watch.start()
+                self._set(signal.SIGINT, _IGNORED)
             result = work()
         finally:
             is_over.set()
             if watch.ident is not None:
                 watch.join()
-            self._put_back(before, is_over=True)
+            self._put_back(before)
         if result == nothing_done:
-            self._before = {}
-        else:
-            self._is_settled = True
+            self._first.release()
         return result
 
     def _watch(self, before: dict[int, bytes], is_over: threading.Event) -> None:
-        done: set[int] = set()
-        while len(done) < len(before) and not is_over.wait(_PERIOD):
-            done |= self._put_back(before)
+        looks = 0
+        is_set = False
+        while not (is_set or is_over.wait(_PERIOD)):
+            looks += 1
+            is_set = self._is_set(signal.SIGTERM)
+            if is_set or looks == _LOOKS:
+                self._set(signal.SIGINT, before[signal.SIGINT])
+        # Also SIGINT's handler, where it came after so many looks.
+        for number in filter(self._is_set, before):
+            self._set(number, before[number])
 
-    def _put_back(self, before: dict[int, bytes], *, is_over: bool = False) -> set[int]:
-        """Set the old actions where the handler is the library's, or one that it has set again."""
-        done = set()
-        for number, old in before.items():
-            handler = _handler(self._action(number))
-            is_set_again = is_over and handler == _handler(old)
-            if is_set_again or self._base_of(handler) == self._base:
-                self._libc.sigaction(number, old, None)
-                done.add(number)
-        return done
+    def _put_back(self, before: dict[int, bytes]) -> None:
+        for number, action in before.items():
+            # But for handlers that somebody else has set meanwhile.
+            is_known = _handler(self._action(number)) in (_handler(action), _handler(_IGNORED))
+            if is_known or self._is_set(number):
+                self._set(number, action)
+
+    def _is_set(self, number: int) -> bool:
+        """Return whether a handler is the library's."""
+        return self._base_of(_handler(self._action(number))) == self._base
+
+    def _set(self, number: int, action: bytes) -> None:
+        self._libc.sigaction(number, action, None)
 
     def _action(self, number: int) -> bytes:
         action = ctypes.create_string_buffer(_ACTION)
