@@ -1,5 +1,6 @@
 """The second time: the same path, no process, no compiler; and when it must be built anew."""
 
+import json
 import os
 import subprocess
 import time
@@ -74,6 +75,35 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
     assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)
     assert imported.isdisjoint({"tree_sitter", "tree_sitter_cuda", "cuda.bindings.nvrtc"})
     assert "tvmffi_cubin.module" in imported
+
+
+OPENED = """
+import os, sys
+import tvmffi_cubin as tc
+opened = []
+def note(event, arguments):
+    if event == "open" and isinstance(arguments[0], str):
+        opened.append(arguments[0])
+sys.addaudithook(note)
+print(tc.build_inline("many", sys.argv[1], arch="sm_90"))
+print(*map(os.path.basename, opened))
+"""
+
+
+def test_a_hit_over_hundreds_of_headers_opens_none_of_them():
+    source = "#include <cub/block/block_scan.cuh>\n" + SOURCE
+    path = tc.build_inline("many", source, arch="sm_90")
+    records = [
+        json.loads(record.read_text())["sets"][0]["names"]
+        for record in Path(tc.cache_info().folder, "deps").iterdir()
+    ]
+    read = {os.path.basename(name) for name in max(records, key=len)}
+    assert {"block_scan.cuh", "warp_scan.cuh"} < read
+    assert len(read) > 300
+    found, opened = in_new_process(OPENED, source).split("\n")
+    assert found == path
+    # The folders that they are in are opened, to ask about many files at once.
+    assert read.isdisjoint(set(opened.split()) - {"include"})
 
 
 STARTED = """

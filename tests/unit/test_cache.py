@@ -291,3 +291,24 @@ def test_an_interrupted_build_leaves_nothing(cache, error):
         cache.obtain(BASE, make)
     assert list((cache.root / "tmp").iterdir()) == []
     assert cache.obtain(BASE, Builder())
+
+
+def test_what_is_loaded_unread_is_on_the_disk_before_it_is_in_its_place(cache, monkeypatch):
+    done = []
+    fsync, rename = os.fsync, os.rename
+
+    def note_fsync(descriptor):
+        done.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
+        fsync(descriptor)
+
+    def note_rename(source, target):
+        done.append((os.path.basename(source), os.fspath(target)))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", note_fsync)
+    monkeypatch.setattr(os, "rename", note_rename)
+    entry = cache.obtain(BASE, Builder(used=("vec.cc",)))
+    (move,) = (step for step in done if isinstance(step, tuple) and step[1] == str(entry.path))
+    before = done[: done.index(move)]
+    assert set(before) >= {"vec.so", "vec.cc"}
+    assert before[-1] == move[0]
