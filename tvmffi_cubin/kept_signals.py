@@ -36,8 +36,8 @@ class _Place(ctypes.Structure):
 class KeptSignals:
     """Keeps the handlers of SIGINT and SIGTERM from a library that sets its own while it works.
 
-    The first compilation of a process has NVRTC's front end (12.6 to 13.0 were looked at) set
-    handlers that call ``exit``: no KeyboardInterrupt, no handler of the caller's, and where the
+    The first compilation of a process has NVRTC's front end (from 12.6 to 13.0; not in 13.2)
+    set handlers that call ``exit``: no KeyboardInterrupt, no handler of the caller's, and where the
     signal meets the compiling thread ``exit`` waits for ever for what this thread holds. At its
     end it sets the old ones again by ``signal``, which adds SA_RESTART: no system call would ever
     again return because of Ctrl-C.

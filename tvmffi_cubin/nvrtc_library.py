@@ -86,8 +86,10 @@ class NvrtcLibrary(CudaLibrary):
         return self.version() >= (12, 9)
 
     @cached_property
-    def signals(self) -> KeptSignals:
-        """What keeps signals the caller's."""
+    def signals(self) -> KeptSignals | None:
+        """What keeps signals the caller's from NVRTC before 13.2."""
+        if self.version() >= (13, 2):
+            return None
         return KeptSignals(self.library.nvrtcCompileProgram)
 
     def grow_pch_heap(self, size: int) -> None:
@@ -123,11 +125,13 @@ class Program:
     def compile(self, options: Sequence[bytes]) -> int:
         """Compile and return NVRTC's result."""
         array = (ctypes.c_char_p * len(options))(*options)
-        begin = self.owner.library.nvrtcCompileProgram
+        function, signals = self.owner.library.nvrtcCompileProgram, self.owner.signals
+
+        def work() -> int:
+            return int(function(self.handle, len(options), array))
+
         with not_forking():
-            return self.owner.signals.during(
-                lambda: int(begin(self.handle, len(options), array)), nothing_done=INVALID_OPTION
-            )
+            return work() if signals is None else signals.during(work, nothing_done=INVALID_OPTION)
 
     def add_name_expression(self, expression: bytes) -> None:
         """Ask for the instance and the lowered name of an expression; before `compile`."""
