@@ -94,6 +94,12 @@ def take_apart(demangled: str) -> FunctionName:
         params = tuple(split_list(demangled[start + 1 : -1]))
         params = () if params == ("void",) else params
     display = name.strip().removeprefix("void ").replace(f"{_UNNAMED}::", "").strip()
+    if params is not None and "operator" not in display:
+        # Of templates the result comes first, which conditions on their arguments may make long.
+        display = display[
+            max((i for i, depth in _depths(display) if not depth and display[i] == " "), default=-1)
+            + 1 :
+        ]
     qualified = display
     templates = list(_groups(display, "<"))
     if templates and templates[-1][1] == len(display):

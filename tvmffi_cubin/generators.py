@@ -56,6 +56,7 @@ GENERATORS = (
     "function.py",
     "function_text.py",
     "host_build.py",
+    "host_instances.py",
     "host_pch.py",
     "host_unit.py",
     "image.py",
@@ -83,6 +84,7 @@ GENERATORS = (
     "map_binding.py",
     "map_extents.py",
     "mixed_program.py",
+    "mixed_table.py",
     "module_slots.py",
     "ninja.py",
     "nvfatbin.py",
@@ -129,6 +131,7 @@ GENERATORS = (
     "templates/launcher_export.cc.in",
     "templates/launcher_function.cc.in",
     "templates/manifest.s.in",
+    "templates/mixed_table.s.in",
 )
 """Python files and templates of this package, on whose content every key depends."""
 

@@ -13,6 +13,7 @@ from tvmffi_cubin import Bound, Launch, Scratch, TensorMap, codegen
 from tvmffi_cubin.c_text import c_string
 from tvmffi_cubin.declared_kernel import declared_kernel
 from tvmffi_cubin.dispatched import dispatched
+from tvmffi_cubin.mixed_table import mixed_table_unit
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
@@ -143,6 +144,12 @@ def test_bound_parameters_of_functions_and_of_the_module():
     golden_file.check("bound.cc", text)
 
 
+def test_stubs_and_device_variables_have_a_table():
+    kernels = {"N1KIXadL_Z1kIfEvPT_EEE": "_Z1kIfEvPT_", "N1KIXadL_Z2inEEE": "in"}
+    text = mixed_table_unit("kernels", kernels, {"ns::limit": "_ZN2ns5limitE", "in": "in"})
+    golden_file.check("mixed_table.s", text)
+
+
 # What golden files would show less well
 
 
@@ -152,6 +159,13 @@ def test_an_image_beyond_the_reach_of_relocations_lies_apart():
     assert ".section .lrodata," not in near
     assert ".section .lrodata," in far
     assert ".section .lrodata," not in codegen.image_unit("k", "k.cubin", 1 << 31, "aarch64")
+
+
+def test_a_table_has_names_of_any_length():
+    text = mixed_table_unit("kernels", {"s" * 2500: "k"}, {})
+    pieces = re.findall(r'\.ascii "(s+)"', text)
+    assert "".join(pieces) == "s" * 2500
+    assert text.count(".byte 0") == 2
 
 
 def test_functions_that_launch_the_same_kernel_share_it():

@@ -38,6 +38,9 @@ def test_many_calls_keep_giving_the_same():
         ("void k<(E)1>(V<int, 2>)", "k<(E)1>", "k", ("V<int, 2>",)),
         ("void k<P<(1>2)> >(int)", "k<P<(1>2)> >", "k", ("int",)),
         ("k((anonymous namespace)::Q)", "k", "k", ("(anonymous namespace)::Q",)),
+        ("If<(sizeof (int))==(4), void>::type ns::k<int>(int*)", "ns::k<int>", "ns::k", ("int*",)),
+        ("unsigned long (anonymous namespace)::k<A<1, 2> >()", "k<A<1, 2> >", "k", ()),
+        ("A::operator unsigned int()", "A::operator unsigned int", "A::operator unsigned int", ()),
         ("void k<f()::{lambda(int)#1}>(int)", "k<f()::{lambda(int)#1}>", "k", ("int",)),
     ],
 )

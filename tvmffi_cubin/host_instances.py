@@ -1,0 +1,158 @@
+"""The kernels that a compiled host unit has stubs of: read from its object's symbols.
+
+The host compiler instantiates templates, so its object tells which instances are launched, or have
+their address taken. What is found becomes name expressions for NVRTC.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from typing import NamedTuple
+
+from .demangle import FunctionName, demangle, split_list, take_apart
+from .host_elf import HostElf
+
+__all__ = ["Instance", "find"]
+
+# A static member of KernelStub<&kernel>, or the name of that type: whichever an optimiser left.
+_STUB = re.compile(r"_Z(?:TS)?(N12tvmffi_cubin[0-9]\w*?10KernelStubI\w+?E)(?:4slotE)?\Z")
+_SELF = re.compile(r"tvmffi_cubin::(?:\w+::)?KernelStub<(.*)>\Z", re.DOTALL)
+_UNNAMED = "(anonymous namespace)::"
+_ABI_TAG = re.compile(r"\[abi:\w+\]")
+# As the demangler has floating-point template arguments: type and bits.
+_FLOAT = re.compile(r"\((float|double)\)\[([0-9a-f]+)\]")
+_FLOATS = {"float": (">f", 8, "f"), "double": (">d", 16, "")}
+_LAMBDA = re.compile(r"\{lambda\(|'lambda")
+_NAMELESS = re.compile(r"\{unnamed|'unnamed")
+_LOCAL = re.compile(r"\)(?:\s*(?:const|volatile|&&?))*::")
+
+
+class Instance(NamedTuple):
+    """A kernel that host code has a stub of.
+
+    Attributes
+    ----------
+    stub : str
+        What the stub registers itself by: the name of its type, as ``typeid`` tells it.
+    expression : str
+        How NVRTC is asked for the kernel, such as ``"ns::scale<float, 4>"``.
+    params : tuple of str or None
+        Its parameters' types, None where it has C linkage.
+    """
+
+    stub: str
+    expression: str
+    params: tuple[str, ...] | None
+
+    @property
+    def is_template(self) -> bool:
+        """Whether it is an instance of a template."""
+        return self.expression.endswith(">")
+
+    @property
+    def qualified(self) -> str:
+        """Its name without template arguments."""
+        return take_apart(f"{self.expression}()").qualified
+
+    @property
+    def cast(self) -> str:
+        """The expression that also tells it from other functions of its name."""
+        if self.params is None:
+            return self.expression
+        return f"(void (*)({', '.join(self.params)})){self.expression}"
+
+
+def find(data: bytes) -> tuple[Instance, ...]:
+    """Return the kernels of which an object has stubs, each once, by name.
+
+    Parameters
+    ----------
+    data : bytes
+        An ELF object, or a shared object.
+
+    Raises
+    ------
+    ValueError
+        An instance has template arguments that only its own function can name; the message names
+        the kernel and the type. Or it is no object.
+    ToolchainError
+        There is no C++ runtime that reads mangled names.
+    """
+    stubs = {
+        match[1]: None
+        for symbol in HostElf(data).symbols()
+        if (match := _STUB.match(_closed(symbol.name)))
+    }
+    found = (_instance(stub) for stub in stubs)
+    return tuple(sorted(found, key=lambda instance: (instance.expression, instance.stub)))
+
+
+def _closed(symbol: str) -> str:
+    """Return a symbol of a member as one of its class, so that both end alike."""
+    return f"{symbol.removesuffix('4slotE')}E" if symbol.endswith("4slotE") else symbol
+
+
+def _instance(stub: str) -> Instance:
+    # As of a reference: of an address the demangler leaves some functions' parameters out.
+    mangled = stub.replace("KernelStubIXadL_Z", "KernelStubIL_Z", 1)
+    mangled = mangled if mangled == stub else mangled[:-1]
+    text = demangle(f"_Z{mangled}")
+    match = _SELF.match(text)
+    if match is None:
+        raise ValueError(
+            f"the kernel of the stub {stub} has a name that the C++ runtime's demangler cannot "
+            f'read ({text}): give it C linkage, or compile with compiler="nvcc"'
+        )
+    kernel = match[1].strip().replace(_UNNAMED, "")
+    if kernel.startswith("("):
+        kernel = kernel[1:-1]
+    name = take_apart(kernel)
+    _refuse_local(name)
+    params = None if name.params is None else tuple(map(_written, name.params))
+    return Instance(stub, _written(name.display), params)
+
+
+def _refuse_local(name: FunctionName) -> None:
+    """Refuse an instance that NVRTC cannot be asked for, since its arguments have no name there."""
+    for argument in split_list(name.display[len(name.qualified) + 1 : -1]):
+        if _LAMBDA.search(argument):
+            what = "a lambda, which has no name: write it as a struct with operator()"
+        elif _NAMELESS.search(argument):
+            what = "a type without a name: give it one, and define it"
+        elif _LOCAL.search(argument):
+            what = "a type of that function alone: define it"
+        else:
+            continue
+        raise ValueError(
+            f"kernel {name.qualified!r} is launched for {argument}, {what} outside of functions, "
+            "so that the device compiler can be asked for the instance; or compile with "
+            'compiler="nvcc"'
+        )
+
+
+def _written(text: str) -> str:
+    """Return a demangled type or name as code can write it."""
+    return _functions(_FLOAT.sub(_float, _ABI_TAG.sub("", text)))
+
+
+def _float(match: re.Match[str]) -> str:
+    layout, digits, suffix = _FLOATS[match[1]]
+    (value,) = struct.unpack(layout, bytes.fromhex(match[2].rjust(digits, "0")))
+    # No literal has an infinity.
+    return f"{value.hex()}{suffix}" if math.isfinite(value) else match[0]
+
+
+def _functions(text: str) -> str:
+    """Name functions whose address is a template argument as code does: ``&f<3>``."""
+    at = text.find("&(")
+    if at < 0:
+        return text
+    inner, depth = at + 2, 1
+    end = inner
+    while depth and end < len(text):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        end += 1
+    name = take_apart(text[inner : end - 1])
+    return f"{text[:at]}&{_functions(name.display)}{_functions(text[end:])}"

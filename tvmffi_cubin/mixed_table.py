@@ -1,0 +1,46 @@
+"""Text of the unit that says which kernel each stub of host code stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .c_text import c_string, template
+
+__all__ = ["mixed_table_unit"]
+
+
+def mixed_table_unit(image: str, kernels: Mapping[str, str], variables: Mapping[str, str]) -> str:
+    """Return the assembly text of the table that stubs look into, see ``mixed/table.h``.
+
+    Parameters
+    ----------
+    image : str
+        The name of the image that has the kernels.
+    kernels : mapping of str to str
+        What stubs register themselves by, and the kernels' symbols in the image.
+    variables : mapping of str to str
+        Device variables as host code names them, and their symbols.
+    """
+    rows = [*kernels.items(), *variables.items()]
+    cells = [text for row in rows for text in row]
+    labels = {text: f".Ltext_{number}" for number, text in enumerate(dict.fromkeys(cells))}
+    return template("mixed_table.s.in").substitute(
+        image=image,
+        strings="\n".join(_string(label, text) for text, label in labels.items()),
+        kernels=_rows(kernels, labels),
+        variables=_rows(variables, labels),
+        num_kernels=len(kernels),
+        num_variables=len(variables),
+    )
+
+
+def _string(label: str, text: str) -> str:
+    # Names of instances may be long: the assembler joins no literals, as C does.
+    pieces = "".join(f"    .ascii {literal}\n" for literal in c_string(text).split("\n"))
+    return f"{label}:\n{pieces}    .byte 0"
+
+
+def _rows(table: Mapping[str, str], labels: Mapping[str, str]) -> str:
+    return "\n".join(
+        f"    .quad {labels[name]}, {labels[symbol]}" for name, symbol in table.items()
+    )
