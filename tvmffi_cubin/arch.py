@@ -125,7 +125,10 @@ def split(text: str) -> list[str]:
 
 
 def resolve_archs(
-    archs: object = None, *, known: Callable[[], Collection[int]] | None = None
+    archs: object = None,
+    *,
+    known: Callable[[], Collection[int]] | None = None,
+    newer: str = "a newer NVRTC may know it, run: pip install --upgrade 'tvmffi-cubin[cu13]'",
 ) -> tuple[str, ...]:
     """Return the architectures to compile for.
 
@@ -138,6 +141,8 @@ def resolve_archs(
         Gives the numbers of the architectures that can be compiled for. It is asked about a device
         that not every NVRTC knows; where this one does not, the newest architecture whose cubins
         the device runs takes its place, else PTX.
+    newer : str
+        What to do then.
 
     Raises
     ------
@@ -166,9 +171,8 @@ def resolve_archs(
     closest = _closest(number, known())
     if closest != own:
         _warn(
-            f"the installed NVRTC does not know the current device's {found}: compiling for "
-            f"{closest}, which that device runs, too; a newer NVRTC may know it, run: "
-            "pip install --upgrade 'tvmffi-cubin[cu13]'"
+            f"the installed compiler does not know the current device's {found}: compiling for "
+            f"{closest}, which that device runs, too; {newer}"
         )
     return (closest,)
 

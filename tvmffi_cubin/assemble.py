@@ -73,7 +73,7 @@ def make(
         objects.append(launcher.result() if launcher else launcher_object.obtain(cache, tools))
     if request.image_files:
         objects.append(launcher_object.obtain(cache, tools, part="image_file"))
-    return _build(Job(request, tools, sources, images, resolved), objects, cache, folder)
+    return _build(Job(request, tools, sources, images, resolved, archs), objects, cache, folder)
 
 
 def _check_images(images: Sequence[Image], resolved: Exports, archs: tuple[str, ...]) -> None:

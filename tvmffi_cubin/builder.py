@@ -156,7 +156,12 @@ def _failure(
     lines = [f"building {plan.product} failed (ninja's exit status {status})"]
     if names := explain_undefined(printed):
         lines += ["undefined symbols:", *(f"  {line}" for line in remedies(names[:_NAMED]))]
-    lines += [f"command: {failed}", "output:", shown.rstrip("\n"), f"folder (kept): {directory}"]
+    lines += [f"command: {failed}", "output:", shown.rstrip("\n")]
+    if "nvcc" in failed:
+        from .nvcc_hints import hints
+
+        lines += [f"Hint: {hint}" for hint in hints(printed)]
+    lines.append(f"folder (kept): {directory}")
     return BuildError(
         "\n".join(lines), command=failed, output=printed, directory=os.fspath(directory)
     )

@@ -95,6 +95,12 @@ VARIABLES: dict[str, Variable] = {
             "The shared library that provides the CUDA driver's entry points.",
         ),
         Variable(
+            "TVMFFI_CUBIN_NVCC",
+            None,
+            'The nvcc of `compiler="nvcc"`, a path or a name on PATH. Default: that of `CUDA_HOME` '
+            "or `CUDA_PATH`, else the one on PATH, of NVIDIA's wheels, or in `/usr/local/cuda`.",
+        ),
+        Variable(
             "TVMFFI_CUBIN_PCH",
             "on",
             "Whether precompiled headers are made and used, `on` or `off`.",
@@ -109,6 +115,8 @@ VARIABLES: dict[str, Variable] = {
             None,
             "The host C compiler, for `.c` files. Default: `cc`, else `gcc`, else `clang` on PATH.",
         ),
+        Variable("CUDA_HOME", None, "A CUDA toolkit's folder, where nvcc is looked for first."),
+        Variable("CUDA_PATH", None, "A CUDA toolkit's folder, where nvcc is looked for next."),
         Variable("MAX_JOBS", None, "How many jobs ninja runs at once. Default: ninja's own."),
     )
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .host_unit import host_flags
 from .plan import Cxx
@@ -25,6 +25,7 @@ def file_units(
     cflags: Sequence[str],
     cuda_flags: Sequence[str],
     include_paths: Sequence[str],
+    by_nvcc: Callable[[HostFile, str], Cxx] | None = None,
 ) -> tuple[Cxx, ...]:
     """Return how host files are compiled.
 
@@ -38,10 +39,15 @@ def file_units(
         The user's flags, for C and C++ and for CUDA files.
     include_paths : sequence of str
         The user's header folders.
+    by_nvcc : callable, optional
+        How nvcc compiles a CUDA file to an object of a name; None where the host compiler does.
     """
     units = []
     for index, file in enumerate(files):
         assert file.source.path is not None
+        if by_nvcc is not None and file.language == "cuda":
+            units.append(by_nvcc(file, f"file_{index}"))
+            continue
         compiler = tools.compiler
         if file.language == "c":
             assert tools.c_compiler is not None
@@ -69,7 +75,7 @@ def file_units(
 def _c_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
     others = (str(tools.tvm_ffi.include), *tools.cuda_include_dirs)
     system = [word for folder in others for word in ("-isystem", folder)]
-    if tools.cuda is not None:
+    if tools.has_own_runtime:
         # CUDA's own headers, as ours are C++; what the wheel lacks of them comes after. The last
         # folder is there because gcc takes it for an error to ask for a next header in the last.
         own = (tools.include / "tvmffi_cubin" / "compat", tools.include)

@@ -88,6 +88,8 @@ GENERATORS = (
     "module_slots.py",
     "ninja.py",
     "nvfatbin.py",
+    "nvcc_flags.py",
+    "nvcc_unit.py",
     "nvrtc.py",
     "nvrtc_options.py",
     "nvrtc_unit.py",

@@ -22,6 +22,7 @@ __all__ = [
     "library_folders",
     "linker_names",
     "native_cpu",
+    "run",
 ]
 
 _Path = str | os.PathLike[str]
@@ -180,7 +181,7 @@ def _version_of(said: str) -> str:
 def _said(compiler: HostCompiler) -> str:
     command = [*compiler.command, "-v"]
     try:
-        status, text = _run(command)
+        status, text = run(command)
     except OSError as error:
         raise ToolchainError(
             f"the host compiler {' '.join(command)!r} cannot be run: {error}"
@@ -193,7 +194,8 @@ def _said(compiler: HostCompiler) -> str:
     return text
 
 
-def _run(command: Sequence[str]) -> tuple[int, str]:
+def run(command: Sequence[str]) -> tuple[int, str]:
+    """Return exit status and output of a tool, in English; raises OSError."""
     import subprocess
 
     done = subprocess.run(
@@ -214,7 +216,7 @@ def _called(word: str) -> str:
 
 def _program_version(path: str) -> str:
     try:
-        status, text = _run([path, "--version"])
+        status, text = run([path, "--version"])
     except OSError:
         status, text = -1, ""
     # What says nothing of itself is known by its content.
@@ -222,7 +224,7 @@ def _program_version(path: str) -> str:
 
 
 def _own_program(compiler: HostCompiler, name: str) -> str:
-    path = _run([*compiler.command, f"-print-prog-name={name}"])[1].strip()
+    path = run([*compiler.command, f"-print-prog-name={name}"])[1].strip()
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
 
 
@@ -263,7 +265,7 @@ def linker_names(flags: Iterable[str]) -> tuple[str, ...]:
 
 def library_folders(compiler: HostCompiler) -> tuple[str, ...]:
     """Return the folders in which a compiler's linker looks for libraries last; asks it."""
-    said = _run([*compiler.command, "-print-search-dirs"])[1]
+    said = run([*compiler.command, "-print-search-dirs"])[1]
     start = "libraries: ="
     lines = (x.removeprefix(start) for x in said.splitlines() if x.startswith(start))
     folders = (os.path.realpath(x) for line in lines for x in line.split(":") if os.path.isabs(x))

@@ -97,7 +97,7 @@ def host_unit(
 
 def host_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
     """Return the compiler flags of host code; the user's own come last, to have the last word."""
-    own = [f"-I{tools.include / 'tvmffi_cubin' / 'compat'}"] if tools.cuda is not None else []
+    own = [f"-I{tools.include / 'tvmffi_cubin' / 'compat'}"] if tools.has_own_runtime else []
     # The headers of others are not the user's to mend: no warnings about them.
     others = (str(tools.tvm_ffi.include), *tools.cuda_include_dirs)
     system = [word for folder in others for word in ("-isystem", folder)]

@@ -73,13 +73,16 @@ def load_inline(
         Flags for the host compiler and the linker. Relative paths of header and library folders,
         headers, objects and libraries start at the current folder; others have to be absolute.
     extra_cuda_cflags : sequence of str, optional
-        Options for NVRTC.
+        Options for NVRTC, or nvcc.
     extra_include_paths : sequence of path, optional
         Header folders for both compilers.
     build_directory : path, optional
         Where to put a copy of the shared object. Loading never uses the copy.
     use_pch : bool, optional
         False: make and use no precompiled headers. Default: as ``TVMFFI_CUBIN_PCH`` says.
+    compiler : str, optional
+        What compiles CUDA sources: ``"nvrtc"``, the default, with the host compiler; or ``"nvcc"``,
+        which has to be installed and compiles all of them, host functions too, as one unit.
     keep_module_alive : bool
         Keep the module loaded until the process ends, also where no reference to it is left.
     backend : str, optional
@@ -97,7 +100,7 @@ def load_inline(
     BuildError
         A host source does not compile or link.
     ToolchainError
-        NVRTC, ninja, headers or the host compiler are missing, or there is no GPU and no `arch`.
+        NVRTC, ninja, headers or a compiler are missing, or there is no GPU and no `arch`.
     TypeError, ValueError
         An argument is wrong; the message names it and the remedy.
     """

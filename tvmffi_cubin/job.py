@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from . import (
     host_unit,
     include_scan,
     launcher_object,
+    nvcc_unit,
     nvrtc,
     nvrtc_options,
     pch_maker,
@@ -30,7 +32,7 @@ from .exports import Exports
 from .file_units import file_units, library_flags
 from .image import Image
 from .manifest import image_paths
-from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit
+from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
 from .source import Source
 from .sources import HostSource, Sources
@@ -50,13 +52,17 @@ _VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 
 @dataclass(frozen=True)
 class Job:
-    """A request, its tools, and what the device part turned out to hold."""
+    """A request, its tools, and what the device part turned out to hold.
+
+    `archs` is what nvcc compiles for, where it does.
+    """
 
     request: Request
     tools: Toolset
     sources: Sources
     images: tuple[Image, ...]
     exports: Exports
+    archs: tuple[str, ...] = ()
 
     def files_and_units(
         self, manifest: Mapping[str, Any]
@@ -108,7 +114,12 @@ class Job:
             # As in tvm-ffi: where there are C++ sources, they declare what is exported.
             exported = self.exports.host if name == [*groups][-1] else ()
             is_cuda = name == "cuda_host"
-            files[f"{name}.cc"] = host_unit.host_unit(group, exported, is_cuda=is_cuda)
+            text = host_unit.host_unit(group, exported, is_cuda=is_cuda)
+            if is_cuda and self.tools.nvcc is not None:
+                files[f"{name}.cu"] = text
+                units.append(nvcc_unit.text_unit(f"{name}.cu", self.tools, **self._nvcc_options()))
+                continue
+            files[f"{name}.cc"] = text
             flags = host_unit.host_flags(self.tools, (*self._own_flags(), *own))
             command = self.tools.compiler.command
             prefix = host_unit.prefix(group, exported, is_cuda=is_cuda)
@@ -119,13 +130,33 @@ class Job:
             cflags=(*self._own_flags(), *self.request.cflags),
             cuda_flags=(*self._own_flags(), *self._cuda_flags()),
             include_paths=self.request.include_paths,
+            by_nvcc=partial(nvcc_unit.file_unit, tools=self.tools, **self._nvcc_options())
+            if self.tools.nvcc is not None
+            else None,
         )
+        if self.tools.nvcc is not None:
+            units += self._device_link(units)
         # Who links an object links what it calls, too.
-        if self.tools.cuda is not None and not self.request.is_object:
-            header = self.tools.cuda.include / "cuda.h"
+        if self.tools.cuda_include_dirs and not self.request.is_object:
+            header = Path(self.tools.cuda_include_dirs[0], "cuda.h")
             files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
             flags = host_unit.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
+
+    def _nvcc_options(self) -> dict[str, Any]:
+        return {
+            "archs": self.archs,
+            "flags": self.request.cuda_cflags,
+            "include_paths": self.request.include_paths,
+        }
+
+    def _device_link(self, units: Iterable[Unit]) -> tuple[Unit, ...]:
+        """Return what links the device code of separate units, where there is any."""
+        given = (x.path for x in self.request.files.binaries if not x.is_shared)
+        made = (object_name(x) for x in units if isinstance(x, Cxx) and "cu" in x.flags[:2])
+        flags = self.request.cuda_cflags
+        unit = nvcc_unit.device_link((*made, *given), self.tools, archs=self.archs, flags=flags)
+        return () if unit is None else (unit,)
 
     def _host_groups(self) -> dict[str, tuple[tuple[HostSource, ...], tuple[str, ...]]]:
         """Return the sources of each unit of host code, and the user's flags for it."""
@@ -160,7 +191,11 @@ class Job:
             cuda = self.tools.cuda
             flags = self.request.ldflags
             further: tuple[str, ...] = ()
-            if cuda is not None:
+            if self.tools.nvcc is not None:
+                more, own = nvcc_unit.runtime(self.tools, self.request.cuda_cflags)
+                libraries = (*more, *libraries)
+                flags = (*forwarders.link_flags(flags), *own)
+            elif cuda is not None:
                 flags = forwarders.link_flags(flags)
                 further = () if cuda.cudart is None else forwarders.cudart_flags(cuda.cudart)
                 if any(map(_MAY_BE_UNDEFINED.search, flags)):

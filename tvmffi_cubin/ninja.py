@@ -5,7 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from .plan import LOCAL_SYMBOLS, Assembly, BuildPlan, Cxx, Link, Merge, Unit, object_name
+from .plan import (
+    LOCAL_SYMBOLS,
+    Assembly,
+    BuildPlan,
+    Cxx,
+    DeviceLink,
+    Link,
+    Merge,
+    Unit,
+    object_name,
+)
 
 __all__ = [
     "BUILD_FILE",
@@ -13,6 +23,7 @@ __all__ = [
     "Assembly",
     "BuildPlan",
     "Cxx",
+    "DeviceLink",
     "Link",
     "Merge",
     "Unit",
@@ -54,9 +65,15 @@ def commands(plan: BuildPlan) -> dict[str, str]:
     """Return the shell command that makes each object, and the product last, by file name."""
     run = {}
     for unit in plan.units:
-        run[object_name(unit)] = _cxx(unit) if isinstance(unit, Cxx) else _assembly(unit)
+        run[object_name(unit)] = _command(unit)
     run[plan.product] = _merge(plan) if isinstance(plan.link, Merge) else _link(plan)
     return run
+
+
+def _command(unit: Unit) -> str:
+    if isinstance(unit, Cxx):
+        return _cxx(unit)
+    return _assembly(unit) if isinstance(unit, Assembly) else _device_link(unit)
 
 
 def text(plan: BuildPlan) -> str:
@@ -71,8 +88,10 @@ def text(plan: BuildPlan) -> str:
         line = run[object_name(unit)]
         if isinstance(unit, Cxx):
             parts.append(_cxx_edge(unit, line))
-        else:
+        elif isinstance(unit, Assembly):
             parts.append(_assembly_edge(unit, line))
+        else:
+            parts.append(_edge("link", object_name(unit), unit.objects, [], run=line))
     last = _merge_edge if isinstance(plan.link, Merge) else _link_edge
     parts.append(last(plan, run[plan.product]))
     parts.append(f"default {_path(plan.product)}\n")
@@ -119,6 +138,10 @@ def _assembly(unit: Assembly) -> str:
 
 def _assembly_edge(unit: Assembly, run: str) -> str:
     return _edge("assemble", object_name(unit), [unit.source], unit.images, run=run)
+
+
+def _device_link(unit: DeviceLink) -> str:
+    return _shell([*unit.command, *unit.flags, "-dlink", "-o", object_name(unit), *unit.objects])
 
 
 def _objects(plan: BuildPlan) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from . import cache as caches
-from . import toolchain, toolset
+from . import toolset
 from .arch import resolve_archs
 from .entry import Entry
 from .errors import BuildError, CompileError, ToolchainError
@@ -50,9 +50,12 @@ def obtain(request: Request, arch: Any, *, is_loaded: bool = False) -> Entry:
 def _found_or_built(request: Request, arch: Any, start: float, *, is_loaded: bool) -> Entry:
     asked_ns = time.time_ns()
     tools = toolset.find(
-        needs_cuda=request.needs_cuda, needs_c=bool(request.files.c), flags=request.host_flags
+        needs_cuda=request.needs_cuda,
+        needs_c=bool(request.files.c),
+        flags=request.host_flags,
+        nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
     )
-    archs = _resolve_archs(request, arch, tools.cuda)
+    archs = _resolve_archs(request, arch, tools)
     tools = _with_libraries(request, archs, tools)
     cache = caches.default(tools.roots)
     key = module_key(request, archs, tools)
@@ -121,8 +124,13 @@ def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
     )
 
 
-def _resolve_archs(request: Request, arch: Any, cuda: toolchain.Cuda | None) -> tuple[str, ...]:
+def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -> tuple[str, ...]:
     """Return the architectures; none where nothing needs one or none can be found out."""
+    if request.is_by_nvcc:
+        from .nvcc_archs import resolve
+
+        return resolve(request.cuda_cflags, arch, None if tools is None else tools.nvcc)
+    cuda = None if tools is None else tools.cuda
     if request.cuda_cflags:
         from .nvrtc_options import caller_options, named_archs
 

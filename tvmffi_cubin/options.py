@@ -51,6 +51,7 @@ class BuildOptions(TypedDict, total=False):
     extra_include_paths: Sequence[str | os.PathLike[str]] | None
     build_directory: str | os.PathLike[str] | None
     use_pch: bool | None
+    compiler: str | None
     backend: str | None
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "Assembly",
     "BuildPlan",
     "Cxx",
+    "DeviceLink",
     "Link",
     "Merge",
     "Unit",
@@ -101,7 +102,40 @@ class Assembly:
         _check_words("flags", self.flags)
 
 
-Unit = Cxx | Assembly
+@dataclass(frozen=True)
+class DeviceLink:
+    """The device code of several objects, linked to one more object by nvcc.
+
+    Attributes
+    ----------
+    name : str
+        What the object is called, without its suffix.
+    command : tuple of str
+        nvcc.
+    flags : tuple of str
+        In order.
+    objects : tuple of str
+        Objects and static libraries, made by other units or given.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    objects: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _check_path("name", self.name)
+        _check_words("command", self.command, least=1)
+        _check_words("flags", self.flags)
+        _check_paths("objects", self.objects)
+
+    @property
+    def source(self) -> str:
+        """What messages call it."""
+        return self.name
+
+
+Unit = Cxx | Assembly | DeviceLink
 
 
 @dataclass(frozen=True)
@@ -224,6 +258,8 @@ class BuildPlan:
 
 def object_name(unit: Unit) -> str:
     """Return the file name of a unit's object."""
+    if isinstance(unit, DeviceLink):
+        return f"{unit.name}.o"
     return f"{unit.stem if isinstance(unit, Cxx) else os.path.basename(unit.source)}.o"
 
 

@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import pch
-from .arguments import file_name, flags, folders, strings, texts
+from .arguments import file_name, folders, strings, texts
 from .export import Described, Export, read_functions
 from .field_key import FieldKey
+from .request_flags import checked_compiler, cuda_flags, host_flags
 from .source import Source
 from .source_files import SourceFiles
 
@@ -57,11 +58,19 @@ class Request(NamedTuple):
     image_files: Mapping[str, ImageFile] = MappingProxyType({})
     image_folder: str = ""
     carried: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    compiler: str = "nvrtc"
+
+    @property
+    def is_by_nvcc(self) -> bool:
+        """Whether nvcc compiles the CUDA sources, device and host part."""
+        return self.compiler == "nvcc"
 
     @property
     def needs_cuda(self) -> bool:
-        """Whether anything of CUDA's is needed; C++ sources that name nothing of it need none."""
+        """Whether anything of CUDA's wheels is needed: not by C++ that names nothing of it."""
         files = self.files
+        if self.is_by_nvcc:
+            return self.assembles
         if self.cuda_sources or self.kernel_sources or self.images or files.cuda:
             return True
         if self.bound_params or self.image_files:
@@ -74,11 +83,13 @@ class Request(NamedTuple):
     @property
     def may_have_kernels(self) -> bool:
         """Whether something may need an architecture; a wrapper alone needs none."""
-        return self.assembles or self.may_be_compiled
+        return self.assembles or self.may_be_compiled or self.is_by_nvcc
 
     @property
     def may_be_compiled(self) -> bool:
         """Whether there may be a source for NVRTC."""
+        if self.is_by_nvcc:
+            return False
         # The kernels of a file may all be in the headers beside it.
         if self.kernel_sources or self.files.cuda:
             return True
@@ -104,6 +115,8 @@ class Request(NamedTuple):
         """Whether there may be several units of device code."""
         if self.device_libraries:
             return True
+        if self.is_by_nvcc:
+            return False
         unsure = filter(_may_be_device, self.cuda_sources)
         return len((*self.kernel_sources, *self.files.cuda, *unsure)) > 1
 
@@ -132,8 +145,13 @@ class Request(NamedTuple):
         )
         key.add("name_expressions", self.name_expressions)
         key.add("extra_cflags", self.cflags)
+        key.add("compiler", self.compiler)
         key.add("extra_cuda_cflags", self.cuda_cflags)
-        if self.cuda_cflags:
+        if self.is_by_nvcc:
+            from . import nvcc_flags
+
+            key.add("nvcc_environment", nvcc_flags.environment())
+        elif self.cuda_cflags:
             from . import preprocessor_flags
 
             # Relative paths in them are other paths in another current folder.
@@ -188,6 +206,7 @@ def make_request(
     bound_params: Any = None,
     use_pch: Any = None,
     output: Any = None,
+    compiler: Any = None,
     files: SourceFiles | None = None,
 ) -> Request:
     """Check the arguments and bring them into one form.
@@ -197,7 +216,8 @@ def make_request(
     TypeError, ValueError
         One is wrong; the message names it.
     """
-    cuda_cflags, lto = _cuda_flags(extra_cuda_cflags, lto)
+    compiler = checked_compiler(compiler)
+    cuda_cflags, lto = cuda_flags(extra_cuda_cflags, lto, compiler)
     name, files = file_name("name", name), files or SourceFiles()
     exports, images, image_files = _images(embed_cubin, read_functions(functions), files, name)
     request = Request(
@@ -207,9 +227,9 @@ def make_request(
         kernel_sources=texts("kernel_sources", kernel_sources),
         functions=exports,
         name_expressions=strings("name_expressions", name_expressions),
-        cflags=_host_flags("extra_cflags", extra_cflags),
+        cflags=host_flags("extra_cflags", extra_cflags),
         cuda_cflags=cuda_cflags,
-        ldflags=_host_flags("extra_ldflags", extra_ldflags),
+        ldflags=host_flags("extra_ldflags", extra_ldflags),
         include_paths=folders("extra_include_paths", extra_include_paths),
         images=images,
         image_files=image_files,
@@ -221,6 +241,7 @@ def make_request(
         files=files,
         use_pch=pch.is_wanted(use_pch),
         carried=functions.carried() if isinstance(functions, Described) else {},
+        compiler=compiler,
     )
     return _whole(request)
 
@@ -232,6 +253,10 @@ def _whole(request: Request) -> Request:
         from .request_contents import check_contents
 
         check_contents(request)
+    if request.is_by_nvcc:
+        from .nvcc_request import check
+
+        check(request)
     return request
 
 
@@ -267,29 +292,7 @@ def _bound_params(value: Any) -> tuple[ModuleParam, ...]:
     return module_params(value)
 
 
-def _cuda_flags(value: Any, lto: Any) -> tuple[tuple[str, ...], bool]:
-    """Return the flags of device code, and whether it is optimised when it is linked."""
-    given = flags("extra_cuda_cflags", value)
-    if given:
-        from .link_options import take_out
-
-        given, asked = take_out(given)
-        lto = asked if lto is None else lto
-    if not isinstance(lto, bool | None):
-        raise TypeError(f"lto is True or False, got {lto!r}")
-    return given, bool(lto)
-
-
 def _ptx(value: Any) -> str:
     if value not in _PTX:
         raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {value!r}")
     return str(value)
-
-
-def _host_flags(what: str, value: Any) -> tuple[str, ...]:
-    given = flags(what, value)
-    if given:
-        from .flag_paths import absolute
-
-        given = absolute(given)
-    return given

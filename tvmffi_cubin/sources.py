@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .request import Request
@@ -99,6 +100,8 @@ def sort_sources(request: Request) -> Sources:
     ValueError
         One mixes kernels and host code; the message says how to split it.
     """
+    if request.is_by_nvcc:
+        return _for_nvcc(request)
     wanted = {export.name for export in request.functions or () if export.launches is None}
     found = [scan(source.text) for source in request.cuda_sources]
     for index, facts in enumerate(found):
@@ -116,7 +119,7 @@ def sort_sources(request: Request) -> Sources:
             functions += [f.qualified for f in facts.functions]
     if all(source.is_preamble for source in host):
         host = []
-    cpp = [HostSource(f"cpp_sources_{i}.cpp", x) for i, x in enumerate(request.cpp_sources)]
+    cpp = _numbered("cpp_sources_{}.cpp", request.cpp_sources)
     for source in request.cpp_sources:
         functions += [f.qualified for f in scan(source.text).functions]
     device_files, host_files = _sort_files(request, wanted)
@@ -129,11 +132,29 @@ def sort_sources(request: Request) -> Sources:
     return Sources(
         device=tuple(device),
         cuda_host=tuple(host),
-        cpp=tuple(cpp),
+        cpp=cpp,
         files=host_files,
         has_binaries=bool(request.files.binaries),
         host_functions=tuple(functions),
     )
+
+
+def _for_nvcc(request: Request) -> Sources:
+    """Return the sources where all of CUDA's are host code, of which nvcc takes the kernels out."""
+    files = request.files
+    groups = {"c": files.c, "c++": files.cxx, "cuda": files.cuda}
+    return Sources(
+        device=(),
+        cuda_host=_numbered("cuda_sources_{}.cu", request.cuda_sources),
+        cpp=_numbered("cpp_sources_{}.cpp", request.cpp_sources),
+        files=tuple(HostFile(source, kind) for kind, group in groups.items() for source in group),
+        has_binaries=bool(files.binaries),
+        host_functions=(),
+    )
+
+
+def _numbered(file: str, sources: Sequence[Source]) -> tuple[HostSource, ...]:
+    return tuple(HostSource(file.format(i), source) for i, source in enumerate(sources))
 
 
 def _sort_files(

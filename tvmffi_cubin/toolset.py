@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from . import generators, toolchain
+from . import generators, parsers, toolchain
 from .environment import compiler_environment, places_of_tools
-from .errors import ToolchainError
 from .field_key import FieldKey
 from .host_tools import HostTools, Question, linker_names, native_cpu
 from .identity import Answer
-from .key import Key, file_digest
+from .key import file_digest
 from .library_build import library_identity
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
-__all__ = ["TOOLS", "Toolset", "find", "parser_versions"]
+if TYPE_CHECKING:
+    from .nvcc import Nvcc
+
+__all__ = ["TOOLS", "Toolset", "find"]
 
 _TVM_FFI = "apache-tvm-ffi"
-_PARSERS = ("tree_sitter", "tree_sitter_cuda")
 
 TOOLS = frozenset(
     (
-        *("assembler", "c_compiler", "cuda", "host_compiler", "linker", "nvfatbin", "nvjitlink"),
-        *("parser", "places_of_tools", "zstd"),
+        *("assembler", "c_compiler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"),
+        *("nvjitlink", "parser", "places_of_tools", "zstd"),
     )
 )
 """The fields of a key that say by which tools something is built, and not what."""
@@ -62,6 +61,8 @@ class Toolset(NamedTuple):
         The host C compiler; None for a build without C.
     c_host : HostTools or None
         What that is.
+    nvcc : Nvcc or None
+        NVIDIA's own compiler; None for a build without it.
     """
 
     compiler: HostCompiler
@@ -76,6 +77,7 @@ class Toolset(NamedTuple):
     libraries: tuple[str, ...] = ()
     c_compiler: HostCompiler | None = None
     c_host: HostTools | None = None
+    nvcc: Nvcc | None = None
 
     def using(self, part: str) -> Toolset:
         """Return these tools with a further part of the CUDA wheels."""
@@ -114,6 +116,8 @@ class Toolset(NamedTuple):
         roots = {"$TVM_FFI": str(self.tvm_ffi.include), "$TVMFFI_CUBIN": str(self.include)}
         if self.cuda is not None:
             roots.update(self.cuda.roots)
+        if self.nvcc is not None and self.nvcc.root:
+            roots["$NVCC"] = self.nvcc.root
         return roots
 
     @property
@@ -159,6 +163,8 @@ class Toolset(NamedTuple):
         if self.c_compiler is not None and self.c_host is not None:
             identities["c_compiler"] = "\n".join(self.c_host[:3])
             identities["CC"] = "\n".join(self.c_compiler.options)
+        if self.nvcc is not None:
+            identities["nvcc"] = "\n".join((self.nvcc.identity, self.nvcc.host))
         return identities
 
     @property
@@ -171,10 +177,23 @@ class Toolset(NamedTuple):
     @property
     def cuda_include_dirs(self) -> tuple[str, ...]:
         """CUDA's header folders, none for a build without CUDA."""
+        if self.nvcc is not None:
+            return self.nvcc.includes
         return () if self.cuda is None else tuple(map(str, self.cuda.include_dirs))
 
+    @property
+    def has_own_runtime(self) -> bool:
+        """Whether wrappers call this package's runtime API: not beside nvcc, which has CUDA's."""
+        return self.cuda is not None and self.nvcc is None
 
-def find(*, needs_cuda: bool, needs_c: bool = False, flags: Sequence[str] = ()) -> Toolset:
+
+def find(
+    *,
+    needs_cuda: bool,
+    needs_c: bool = False,
+    flags: Sequence[str] = (),
+    nvcc_flags: Sequence[str] | None = None,
+) -> Toolset:
     """Find the tools; spawns a process only where a tool is new to this user.
 
     Parameters
@@ -183,6 +202,8 @@ def find(*, needs_cuda: bool, needs_c: bool = False, flags: Sequence[str] = ()) 
         Whether anything of CUDA's, and whether a C compiler is used.
     flags : sequence of str
         The caller's for the host compiler and the linker, which may ask for another linker.
+    nvcc_flags : sequence of str, optional
+        The caller's for nvcc; None where it is not used.
 
     Raises
     ------
@@ -207,17 +228,33 @@ def find(*, needs_cuda: bool, needs_c: bool = False, flags: Sequence[str] = ()) 
         cuda=toolchain.find_cuda() if needs_cuda else None,
         c_compiler=c_compiler,
         c_host=_identify_c(Question.about(c_compiler, linkers)) if c_compiler else None,
+        nvcc=None if nvcc_flags is None else _find_nvcc(nvcc_flags),
     )
+
+
+def _find_nvcc(flags: Sequence[str]) -> Nvcc:
+    """Return nvcc, with the identity of a host compiler of its own."""
+    from .nvcc import find_nvcc
+    from .nvcc_flags import host_compiler
+
+    found, named = find_nvcc(), host_compiler(flags)
+    if named is None:
+        return found
+    # A folder stands for the gcc in it. What is not there at all, nvcc complains of.
+    path = toolchain.on_path(f"{named}/gcc" if os.path.isdir(named) else named)
+    known = "" if path is None else "\n".join(_identify_c(Question.about(HostCompiler(path)))[:3])
+    return found._replace(host=known or named)
 
 
 def _identify(question: Question, library: Path) -> tuple[HostTools, str, str, str]:
     """Return the identities of host tools, tvm-ffi and parser, and tvm-ffi's version: one memo."""
-    parser = _parser_files(tuple(sys.path))
+    parser = parsers.files()
 
     def ask(about: Question) -> Answer:
         host, more = about.ask()
-        read = " ".join(map(_parser_version, _PARSERS))
-        return Answer("\0".join((*host, _digest(library), read, _version(_TVM_FFI))), more)
+        version = parsers.version_of(_TVM_FFI)
+        digest = file_digest(os.fspath(library))
+        return Answer("\0".join((*host, digest, parsers.identity(), version)), more)
 
     *texts, tvm_ffi, read, version = question.remembered(ask, files=(library, *parser))
     return HostTools(*texts), tvm_ffi, read, version
@@ -229,64 +266,3 @@ def _identify_c(question: Question) -> HostTools:
         return Answer("\0".join(host), more)
 
     return HostTools(*question.remembered(ask))
-
-
-@lru_cache(maxsize=8)
-def _parser_files(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a file of each package that reads sources, by which a change of it is seen.
-
-    Raises
-    ------
-    ToolchainError
-        One is not installed.
-    """
-    found = []
-    for package in _PARSERS:
-        # Python's own search looks into the folders of all packages first.
-        places = (f"{path}/{package}/__init__.py" for path in paths if path)
-        file = next((x for x in places if os.access(x, os.F_OK)), None)
-        if file is None and (folder := toolchain.package_dir(package)) is not None:
-            file = f"{folder}/__init__.py"
-        if file is None:
-            raise ToolchainError(
-                f"{package}, which reads sources, is missing; "
-                f"run: pip install {package.replace('_', '-')}"
-            )
-        found.append(file)
-    return tuple(found)
-
-
-def parser_versions() -> str:
-    """Return what reads sources, for people.
-
-    Raises
-    ------
-    ToolchainError
-        A package is not installed.
-    """
-    _parser_files(tuple(sys.path))
-    return ", ".join(f"{package} {_parser_version(package)}" for package in _PARSERS)
-
-
-def _parser_version(package: str) -> str:
-    version = _version(package.replace("_", "-"))
-    if not version:
-        # On the path, and not installed: known by its code.
-        folder = toolchain.package_dir(package)
-        libraries = sorted(folder.glob("*.so")) if folder is not None else []
-        version = Key("parser").add("code", list(map(_digest, libraries))).hexdigest()
-    return version
-
-
-def _version(distribution: str) -> str:
-    # What is remembered: the import alone takes as long as a hundred hits.
-    from importlib import metadata
-
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-def _digest(path: str | Path) -> str:
-    return file_digest(os.fspath(path))

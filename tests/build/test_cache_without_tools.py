@@ -17,7 +17,7 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import built_elsewhere, cuda_wheels, identity, toolset
+from tvmffi_cubin import built_elsewhere, cuda_wheels, identity, parsers, toolset
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -105,8 +105,8 @@ def test_a_module_is_loaded_and_called(way, folder, remove_tools, driver_stub, m
 
 def test_a_machine_with_a_compiler_and_without_a_parser_takes_what_was_built(folder, monkeypatch):
     path = built()
-    monkeypatch.setattr(toolset, "_PARSERS", ("tree_sitter", "tree_sitter_of_nobody"))
-    monkeypatch.setattr(toolset, "_parser_files", toolset._parser_files.__wrapped__)
+    monkeypatch.setattr(parsers, "_PARSERS", ("tree_sitter", "tree_sitter_of_nobody"))
+    monkeypatch.setattr(parsers, "_files", parsers._files.__wrapped__)
     assert built() == path
     with pytest.raises(tc.ToolchainError, match=r"install tree-sitter-of-nobody\..*cuda_sources"):
         built(SOURCE + "// another")

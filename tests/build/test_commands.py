@@ -17,7 +17,7 @@ from stub.driver_stub import DriverStub
 from stub.record import Launch
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, nvjitlink, toolchain, toolset
+from tvmffi_cubin import cuda_wheels, nvjitlink, parsers, toolchain
 from tvmffi_cubin.__main__ import main
 
 SOURCE = r"""
@@ -367,8 +367,8 @@ def test_doctor_names_the_package_of_what_is_missing(monkeypatch, tmp_path: Path
 
 
 def test_doctor_names_a_parser_that_is_missing(monkeypatch, capsys):
-    monkeypatch.setattr(toolset, "_PARSERS", ("tree_sitter_of_nobody",))
-    monkeypatch.setattr(toolset, "_parser_files", toolset._parser_files.__wrapped__)
+    monkeypatch.setattr(parsers, "_PARSERS", ("tree_sitter_of_nobody",))
+    monkeypatch.setattr(parsers, "_files", parsers._files.__wrapped__)
     assert main(["doctor"]) == 1
     output = capsys.readouterr().out
     assert re.search(r"problem +parser .*pip install tree-sitter-of-nobody", output)

@@ -98,6 +98,7 @@ OTHERS = {
     "ptx": "keep",
     "bound_params": module_params("unsigned long long* counters"),
     "image_files": {"a": ImageFile("a.cubin")},
+    "compiler": "nvcc",
     "carried": {"functions": {"x_note": 1}},
 }
 # Where image files lie: without any it says nothing.

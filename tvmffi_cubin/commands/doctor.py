@@ -12,7 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import __version__, builder, capacity, config, driver, host_tools, pch, toolchain, toolset
+from .. import (
+    __version__,
+    builder,
+    capacity,
+    config,
+    driver,
+    host_tools,
+    nvcc,
+    parsers,
+    pch,
+    toolchain,
+)
 from ..arch import check_archs, number_of, split
 from ..errors import CubinError
 from ..executable import is_noexec
@@ -66,8 +77,9 @@ def _findings() -> Iterator[Finding]:
     yield from _checked("C++ compiler", _compiler)
     yield from _checked("assembler", lambda: str(toolchain.find_assembler()))
     yield from _checked("linker", lambda: str(toolchain.find_linker()))
-    yield from _checked("parser", toolset.parser_versions)
+    yield from _checked("parser", parsers.versions)
     yield from _cuda()
+    yield from _nvcc()
     yield from _checked("cache", _cache)
     yield from _remote()
     for name in config.VARIABLES:
@@ -131,6 +143,16 @@ def _cuda() -> Iterator[Finding]:
     yield from _library(cuda, "nvfatbin", "several architectures in one image need it")
     yield from _library(cuda, "nvjitlink", "linking device code needs it")
     yield from _driver(cuda)
+
+
+def _nvcc() -> Iterator[Finding]:
+    try:
+        found = nvcc.find_nvcc()
+    except CubinError as error:
+        is_named = config.get("TVMFFI_CUBIN_NVCC") is not None
+        yield Finding("nvcc", str(error), "problem" if is_named else "note")
+        return
+    yield Finding("nvcc", f'{found.version}, {found.path}; for compiler="nvcc" alone')
 
 
 def _library(cuda: Cuda, part: str, use: str) -> Iterator[Finding]:

@@ -1,0 +1,41 @@
+"""`resolve`: the architectures that nvcc compiles for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .arch import resolve_archs
+from .errors import ToolchainError
+from .nvcc_flags import names_archs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .nvcc import Nvcc
+
+__all__ = ["resolve"]
+
+
+def resolve(flags: Sequence[str], arch: Any, nvcc: Nvcc | None) -> tuple[str, ...]:
+    """Return the architectures; none where flags name them, or none can be found out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `arch` is no architecture, or given beside flags that name some.
+    """
+    if names_archs(flags):
+        if arch is not None:
+            raise ValueError(
+                f"the architecture is given twice: arch={arch!r}, and in nvcc's flags "
+                "(extra_cuda_cflags, NVCC_PREPEND_FLAGS or NVCC_APPEND_FLAGS); give it once"
+            )
+        return ()
+    if arch is not None:
+        return resolve_archs(arch)
+    known = None if nvcc is None or not nvcc.archs else lambda: nvcc.archs
+    try:
+        return resolve_archs(known=known, newer="a newer nvcc may know it")
+    except ToolchainError:
+        # Whoever compiles asks again, and passes the error on.
+        return ()

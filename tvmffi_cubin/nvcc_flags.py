@@ -1,0 +1,147 @@
+"""The caller's flags for nvcc: one word each, paths absolute, and what they say by themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+from .arch import is_ptx
+
+__all__ = [
+    "environment",
+    "gencode",
+    "host_compiler",
+    "is_separate",
+    "names_archs",
+    "own_flags",
+    "read",
+]
+
+# What changes what nvcc makes, beside its arguments.
+_VARIABLES = ("NVCC_APPEND_FLAGS", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS")
+
+_CCBIN = ("-ccbin", "--compiler-bindir")
+_ARCH = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
+_ALIASES = {"-dc": "-rdc=true", "--device-c": "-rdc=true"}
+_SEPARATE = ("-rdc", "--relocatable-device-code")
+_FOLDERS = ("-I", "--include-path", "-isystem", "--system-include", "-L", "--library-path")
+_FILES = ("-include", "--pre-include")
+# These take their value behind "=", or as the next word; callers also put both into one item.
+_VALUED = {
+    *(*_CCBIN, *_ARCH, *_SEPARATE, *_FOLDERS, *_FILES),
+    *("-D", "--define-macro", "-U", "--undefine-macro", "-std", "--std", "-O", "--optimize"),
+    *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xnvlink"),
+    *("--nvlink-options", "-Xcudafe", "-Xfatbin", "--fatbin-options", "-Xlinker"),
+    *("--linker-options", "-Xarchive", "--archive-options", "-maxrregcount", "--maxrregcount"),
+    *("-t", "--threads", "-split-compile", "--split-compile", "-diag-suppress"),
+    *("--diag-suppress", "-diag-error", "--diag-error", "-diag-warn", "--diag-warn", "-m"),
+    *("--machine", "-cudart", "--cudart", "-cudadevrt", "--cudadevrt", "-ftz", "--ftz"),
+    *("-fmad", "--fmad", "-prec-div", "--prec-div", "-prec-sqrt", "--prec-sqrt", "-Werror"),
+    *("--Werror", "-default-stream", "--default-stream", "-idp", "--input-drive-prefix"),
+    *("-restrict", "-l", "--library", "-x", "--x", "-opt-info", "--opt-info"),
+}
+_TWO_WORDS = re.compile(r"(--?[A-Za-z][\w-]*)\s+(\S.*)", re.DOTALL)
+
+
+def read(flags: Iterable[str]) -> tuple[str, ...]:
+    """Return a caller's flags as nvcc takes them wherever it runs.
+
+    An option and its value in one item are two words; relative paths of folders, and of headers
+    that exist, are absolute; ``-dc`` is what it means for a compilation.
+    """
+    words: list[str] = []
+    for flag in flags:
+        match = _TWO_WORDS.fullmatch(flag)
+        words += [match[1], match[2]] if match and match[1] in _VALUED else [flag]
+    before = ""
+    found = []
+    for word in words:
+        found.append(_absolute(_ALIASES.get(word, word), before))
+        before = word
+    return tuple(found)
+
+
+def _absolute(word: str, before: str) -> str:
+    if before in (*_FOLDERS, *_FILES):
+        return _path(word, is_file=before in _FILES)
+    for option in (*_FOLDERS, *_FILES):
+        if not word.startswith(option):
+            continue
+        value = word[len(option) :]
+        if value.startswith("="):
+            return f"{option}={_path(value[1:], is_file=option in _FILES)}"
+        # Others are longer options that begin alike.
+        if value and option in ("-I", "-L"):
+            return f"{option}{_path(value)}"
+    return word
+
+
+def _path(value: str, *, is_file: bool = False) -> str:
+    # A header that is not here is looked for where headers are.
+    if not value or (is_file and not os.path.isfile(value)):
+        return value
+    return os.path.abspath(value)
+
+
+def environment() -> dict[str, str]:
+    """Return the variables set now that change what nvcc makes; they belong in the key."""
+    return {name: value for name in _VARIABLES if (value := os.environ.get(name))}
+
+
+def host_compiler(flags: Sequence[str]) -> str | None:
+    """Return the host compiler that flags or nvcc's own variables name; None where none does."""
+    return _value(_all(flags), _CCBIN) or os.environ.get("NVCC_CCBIN") or None
+
+
+def names_archs(flags: Sequence[str]) -> bool:
+    """Whether flags or nvcc's own variables name architectures."""
+    return _value(_all(flags), _ARCH) is not None
+
+
+def is_separate(flags: Sequence[str]) -> bool:
+    """Whether device code is yet to be linked when it is compiled."""
+    return _value(_all(flags), _SEPARATE) == "true"
+
+
+def gencode(archs: Iterable[str]) -> tuple[str, ...]:
+    """Return the flags for architectures, such as ``"sm_90a"``, or ``"compute_90"`` for PTX."""
+    numbers = ((arch, arch.partition("_")[2]) for arch in archs)
+    return tuple(f"-gencode=arch=compute_{number},code={arch}" for arch, number in numbers)
+
+
+def own_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
+    """Return this package's flags for a compilation: those that the caller does not set."""
+    given = _all(flags)
+    ours = ["-Xcompiler=-fPIC"]
+    if _value(given, ("-std", "--std")) is None:
+        ours.append("-std=c++17")
+    if not any(re.fullmatch(r"-O\d?|--optimize(=.*)?", flag) for flag in given):
+        ours.append("-O2")
+    # Real architectures first, as `check_archs` sorts them: nvcc takes any order.
+    return (*ours, *gencode(sorted(archs, key=is_ptx)))
+
+
+def _all(flags: Sequence[str]) -> list[str]:
+    """Return flags in the order in which they count: of some, nvcc takes the last."""
+    before, after = (_words(name) for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"))
+    return [*before, *flags, *after]
+
+
+def _words(variable: str) -> list[str]:
+    try:
+        return shlex.split(os.environ.get(variable, ""))
+    except ValueError:
+        return []  # nvcc says what is wrong with it
+
+
+def _value(flags: Sequence[str], options: Sequence[str]) -> str | None:
+    """Return the value that options were given last."""
+    found = None
+    rest = iter(flags)
+    for flag in rest:
+        option, equals, value = flag.partition("=")
+        if option in options:
+            found = value if equals else next(rest, "")
+    return found
