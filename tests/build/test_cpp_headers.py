@@ -23,6 +23,7 @@ HEADERS = sorted(
     for path in [
         *INCLUDE.glob("tvmffi_cubin/*.h"),
         *INCLUDE.glob("tvmffi_cubin/runtime/*.h"),
+        *INCLUDE.glob("tvmffi_cubin/mixed/*.h"),
         *INCLUDE.glob("tvmffi_cubin/compat/**/*.h"),
     ]
 )

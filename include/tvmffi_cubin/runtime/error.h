@@ -12,6 +12,7 @@
 
 #include "../driver.h"
 #include "error_names.h"
+#include "launch_failure.h"
 
 /*!
  * \brief Defines a function that CUDA's header declares. Hidden, so that it neither stands in for
@@ -100,6 +101,7 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaPeekAtLastError(void) {
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetLastError(void) {
   const cudaError_t error = tvmffi_cubin::last_runtime_error;
   tvmffi_cubin::last_runtime_error = cudaSuccess;
+  tvmffi_cubin::launch_failure.is_pending = false;
   return error;
 }
 

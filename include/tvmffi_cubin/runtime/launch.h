@@ -10,6 +10,7 @@
 
 #include "../bound_launch.h"
 #include "device.h"
+#include "kernel.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -37,29 +38,18 @@ inline CUlaunchConfig ToDriverConfig(const cudaLaunchConfig_t& config) {
   return converted;
 }
 
-/*! \brief Launches a handle that came as `const void*`, with the limits that the caller has set. */
+/*!
+ * \brief Launches a kernel that came as `const void*`. One that a function stands for is opted into
+ * what it needs; of a handle the limits are those that the caller has set.
+ */
 inline cudaError_t LaunchHandle(const void* function, const CUlaunchConfig& config, void** args) {
   const Driver* driver = OpenDriver();
   if (driver == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  const KernelAddress* found = FindKernelAddress(function);
+  if (found != nullptr) return NoteRuntimeError(found->calls->launch(found->slot, config, args));
+  if (IsNoHandle(function)) return NoteRuntimeError(kNoKernel);
   const CUkernel kernel = static_cast<CUkernel>(const_cast<void*>(function));
   return NoteRuntimeError(DispatchHandle(driver, kernel, config, args).result);
-}
-
-/*! \brief The driver's name for the attributes that cudaFuncSetAttribute knows. */
-inline bool FunctionAttribute(enum cudaFuncAttribute attribute, CUfunction_attribute* converted) {
-  switch (attribute) {
-    case cudaFuncAttributeMaxDynamicSharedMemorySize:
-      *converted = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-      return true;
-    case cudaFuncAttributePreferredSharedMemoryCarveout:
-      *converted = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-      return true;
-    case cudaFuncAttributeNonPortableClusterSizeAllowed:
-      *converted = CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
-      return true;
-    default:
-      return false;
-  }
 }
 
 TVMFFI_CUBIN_END_NAMESPACE
@@ -82,19 +72,19 @@ cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args,
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
-cudaFuncSetAttribute(const void* function, enum cudaFuncAttribute attribute, int value) {
-  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
-  if (driver == nullptr) return tvmffi_cubin::NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
-  CUfunction_attribute converted;
-  CUdevice device = 0;
-  CUresult result = tvmffi_cubin::FunctionAttribute(attribute, &converted)
-                        ? driver->cuDeviceGet(&device, tvmffi_cubin::CurrentDevice(driver))
-                        : CUDA_ERROR_INVALID_VALUE;
-  if (result == CUDA_SUCCESS) {
-    const CUkernel kernel = static_cast<CUkernel>(const_cast<void*>(function));
-    result = driver->cuKernelSetAttribute(converted, value, kernel, device);
-  }
-  return tvmffi_cubin::NoteRuntimeError(result);
+cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** args,
+                            size_t dynamic_smem_bytes, cudaStream_t stream) {
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = dynamic_smem_bytes;
+  config.stream = stream;
+  config.attrs = &cooperative;
+  config.numAttrs = 1;
+  return tvmffi_cubin::LaunchHandle(function, tvmffi_cubin::ToDriverConfig(config), args);
 }
 
 #endif  // TVMFFI_CUBIN_RUNTIME_LAUNCH_H_

@@ -10,8 +10,11 @@
 
 #include "device.h"
 #include "error.h"
+#include "kernel.h"
 #include "launch.h"
 #include "memory.h"
+#include "occupancy.h"
 #include "stream.h"
+#include "symbol.h"
 
 #endif  // TVMFFI_CUBIN_RUNTIME_RUNTIME_H_

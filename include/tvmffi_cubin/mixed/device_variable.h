@@ -1,0 +1,47 @@
+/*!
+ * \file tvmffi_cubin/mixed/device_variable.h
+ * \brief Device variables that host code names: a shadow in host memory stands for each.
+ */
+#ifndef TVMFFI_CUBIN_MIXED_DEVICE_VARIABLE_H_
+#define TVMFFI_CUBIN_MIXED_DEVICE_VARIABLE_H_
+
+#include <memory>
+
+#include "../runtime/symbol.h"
+#include "kernel_lookup.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief Finds a variable in the mixed source's image, in the current context. */
+CUresult FindMixedVariable(const char* expression, CUdeviceptr* address, size_t* bytes);
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD CUresult FindMixedVariable(const char* expression, CUdeviceptr* address,
+                                             size_t* bytes) {
+  try {
+    const CUlibrary library = MixedModule().GetHandle();
+    const MixedTable& table = tvmffi_cubin_mixed_table;
+    const char* symbol = FindMixedSymbol(table.variables, table.num_variables, expression);
+    if (symbol == nullptr) return static_cast<CUresult>(cudaErrorInvalidSymbol);
+    return entry::cuLibraryGetGlobal(address, bytes, library, symbol);
+  } catch (const std::exception&) {
+    return OpenDriver() == nullptr ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_INVALID_IMAGE;
+  }
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#define TVMFFI_CUBIN_JOIN_(a, b) a##b
+#define TVMFFI_CUBIN_JOIN(a, b) TVMFFI_CUBIN_JOIN_(a, b)
+
+/*! \brief Has calls that take a symbol know a variable; at namespace scope, behind it. */
+#define TVMFFI_CUBIN_DEVICE_VARIABLE(expression)                                                 \
+  static ::tvmffi_cubin::VariableAddress TVMFFI_CUBIN_JOIN(tvmffi_cubin_variable_, __COUNTER__)( \
+      std::addressof(expression), #expression, &::tvmffi_cubin::FindMixedVariable);
+
+#endif  // TVMFFI_CUBIN_MIXED_DEVICE_VARIABLE_H_

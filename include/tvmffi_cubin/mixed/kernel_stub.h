@@ -1,0 +1,56 @@
+/*!
+ * \file tvmffi_cubin/mixed/kernel_stub.h
+ * \brief What a kernel is in host code: a function that launches, found by type or by address.
+ */
+#ifndef TVMFFI_CUBIN_MIXED_KERNEL_STUB_H_
+#define TVMFFI_CUBIN_MIXED_KERNEL_STUB_H_
+
+#include <memory>
+#include <typeinfo>
+
+#include "kernel_calls.h"
+#include "kernel_launch.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*!
+ * \brief One kernel, by the function that stands for it. The build finds in the object's symbols
+ * which there are: `tvmffi_cubin::v0_1::KernelStub<&(k<float>(float*))>::slot`.
+ */
+template <auto kSelf>
+struct KernelStub {
+  static const char* Name() { return typeid(KernelStub).name(); }
+  static KernelSlot slot;
+  static const KernelAddress address;
+};
+
+template <auto kSelf>
+KernelSlot KernelStub<kSelf>::slot{&KernelStub<kSelf>::Name};
+
+template <auto kSelf>
+const KernelAddress KernelStub<kSelf>::address(reinterpret_cast<const void*>(kSelf),
+                                               &KernelStub<kSelf>::slot, &mixed_kernel_calls);
+
+/*! \brief The body of a stub. */
+template <auto kSelf, typename... Args>
+inline __attribute__((always_inline)) void RunStub(Args&... args) {
+  static_cast<void>(&KernelStub<kSelf>::address);  // which enters it
+  void* pointers[] = {const_cast<void*>(static_cast<const volatile void*>(std::addressof(args)))...,
+                      nullptr};
+  LaunchPending(&KernelStub<kSelf>::slot, pointers);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+/*!
+ * \brief Stands for a kernel's body: `TVMFFI_CUBIN_STUB((&k<T>), x, n)`.
+ * \param self The kernel's own address, in parentheses; the parameters follow.
+ */
+#define TVMFFI_CUBIN_STUB(self, ...)            \
+  {                                             \
+    ::tvmffi_cubin::RunStub<self>(__VA_ARGS__); \
+  }
+
+#endif  // TVMFFI_CUBIN_MIXED_KERNEL_STUB_H_

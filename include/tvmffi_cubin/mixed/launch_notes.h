@@ -1,0 +1,103 @@
+/*!
+ * \file tvmffi_cubin/mixed/launch_notes.h
+ * \brief What is kept of launches that failed; included by kernel_launch.h.
+ */
+#ifndef TVMFFI_CUBIN_MIXED_LAUNCH_NOTES_H_
+#define TVMFFI_CUBIN_MIXED_LAUNCH_NOTES_H_
+
+#include <cxxabi.h>
+
+#include <exception>
+
+#include "kernel_launch.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+/*! \brief A symbol as people write it. */
+TVMFFI_CUBIN_COLD std::string Demangled(const char* symbol) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  std::string result = text != nullptr ? text : symbol;
+  free(text);
+  return result;
+}
+
+TVMFFI_CUBIN_COLD void NoteLaunchFailure(cudaError_t error, bool is_limit, const LaunchSite* site,
+                                         const std::string& what) {
+  last_runtime_error = error;
+  LaunchFailure* failure = &launch_failure;
+  if (failure->is_pending) return;  // the first is what went wrong
+  failure->is_pending = true;
+  failure->is_limit = is_limit;
+  const std::string where =
+      site == nullptr ? "" : std::string(site->file) + ":" + std::to_string(site->line) + ": ";
+  snprintf(failure->text, sizeof(failure->text), "%s%s", where.c_str(), what.c_str());
+}
+
+TVMFFI_CUBIN_COLD cudaError_t LaunchErrorCode(CUresult result, const CUlaunchConfig& config) {
+  if (result != CUDA_ERROR_INVALID_VALUE) return ToRuntime(result);
+  // What the runtime says of shapes that no device takes; of the rest it says "invalid argument".
+  const uint64_t threads = Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
+  const uint64_t blocks = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
+  const bool is_shape = blocks == 0 || threads == 0 || threads > 1024 || config.blockDimZ > 64 ||
+                        config.gridDimX > INT32_MAX || config.gridDimY > 65535 ||
+                        config.gridDimZ > 65535;
+  return is_shape ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue;
+}
+
+TVMFFI_CUBIN_COLD void NoteRefusedLaunch(const Status& status, const KernelLaunch& launch,
+                                         CubinKernel* kernel) {
+  const char* symbol = KernelName(kernel->GetHandle());
+  std::string text = StatusText(status);
+  const size_t at = text.find(symbol);
+  if (at != std::string::npos) {
+    text.replace(at, strlen(symbol), Demangled(symbol));
+  } else {
+    text = "launch of " + Demangled(symbol) + ": " + text;
+  }
+  const cudaError_t error = LaunchErrorCode(status.result, launch.config());
+  // So that checks of the runtime's code tell the limit as well.
+  if (status.limit != 0) launch_problem.result = static_cast<CUresult>(error);
+  NoteLaunchFailure(error, status.limit != 0 && launch_problem.is_limit, &launch.site(), text);
+}
+
+TVMFFI_CUBIN_COLD CubinKernel* FindToLaunch(KernelSlot* slot, const LaunchSite* site) {
+  try {
+    return FindMixedKernel(slot);
+  } catch (const std::exception& error) {
+    const tvm::ffi::Error* ours = dynamic_cast<const tvm::ffi::Error*>(&error);
+    const std::string what = ours != nullptr ? std::string(ours->message()) : error.what();
+    const bool no_driver = OpenDriver() == nullptr;
+    NoteLaunchFailure(no_driver ? cudaErrorNoDevice : cudaErrorInvalidDeviceFunction, false, site,
+                      what);
+    return nullptr;
+  }
+}
+
+TVMFFI_CUBIN_COLD void NoteUnconfigured(KernelSlot* slot) {
+  NoteLaunchFailure(cudaErrorMissingConfiguration, false, nullptr,
+                    std::string("the kernel of ") + slot->name() +
+                        " was called as a function: launch it with <<<grid, block>>>");
+}
+
+TVMFFI_CUBIN_COLD void KernelLaunch::Drop() {
+  // Not always the innermost: one that an exception ends may lie below others that go with it.
+  for (KernelLaunch** at = &pending_launch; *at != nullptr; at = &(*at)->previous_) {
+    if (*at != this) continue;
+    *at = previous_;
+    break;
+  }
+  if (std::uncaught_exceptions() != 0) return;
+  NoteLaunchFailure(cudaErrorInvalidDeviceFunction, false, &site_,
+                    "what is called behind <<<...>>> is no kernel of this source");
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_MIXED_LAUNCH_NOTES_H_

@@ -1,0 +1,24 @@
+/*!
+ * \file tvmffi_cubin/mixed/mixed.h
+ * \brief What the host text of a mixed source is compiled against; qualifiers.h comes after it.
+ */
+#ifndef TVMFFI_CUBIN_MIXED_MIXED_H_
+#define TVMFFI_CUBIN_MIXED_MIXED_H_
+
+#ifdef TVMFFI_CUBIN_WITH_CUDART
+#error "TVMFFI_CUBIN_WITH_CUDART: libcudart knows no kernel of a mixed source; leave it out"
+#endif
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#error "per-thread default streams in a mixed source need compiler=\"nvcc\""
+#endif
+
+#include <cuda_runtime.h>
+
+#include "checked_export.h"
+#include "device_variable.h"
+#include "host_math.h"
+#include "kernel_launch.h"
+#include "kernel_stub.h"
+#include "runtime_templates.h"
+
+#endif  // TVMFFI_CUBIN_MIXED_MIXED_H_

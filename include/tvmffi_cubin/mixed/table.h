@@ -1,0 +1,37 @@
+/*!
+ * \file tvmffi_cubin/mixed/table.h
+ * \brief What a build knows of a mixed source's kernels and device variables: symbols by name.
+ */
+#ifndef TVMFFI_CUBIN_MIXED_TABLE_H_
+#define TVMFFI_CUBIN_MIXED_TABLE_H_
+
+#include <stdint.h>
+
+#include "../namespace.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief A name of the host's text and what it is in the image. */
+struct MixedRow {
+  const char* name;  // of a kernel the name of its KernelStub's type, of a variable the expression
+  const char* symbol;  // in the image
+};
+
+/*! \brief Written by the build as an assembly unit. */
+struct MixedTable {
+  const MixedRow* kernels;
+  uint64_t num_kernels;
+  const MixedRow* variables;
+  uint64_t num_variables;
+  const void* const* image;  // as EMBED_CUBIN declares it
+};
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+// Weak: the functions that read it are in objects of other builds, too.
+extern "C" __attribute__((visibility("hidden"), weak))
+const tvmffi_cubin::MixedTable tvmffi_cubin_mixed_table;
+
+#endif  // TVMFFI_CUBIN_MIXED_TABLE_H_
