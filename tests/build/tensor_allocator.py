@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -89,14 +90,14 @@ def tensor_allocator(stub: DriverStub) -> Iterator[TensorAllocator]:
             set_error(error_context, b"MemoryError", known.problem.encode())
             return -1
         wanted = prototype.contents
-        size = wanted.shape[0]
-        assert (wanted.code, wanted.bits, wanted.lanes) == (1, 8, 1)
+        ndim, dtype = wanted.ndim, (wanted.code, wanted.bits, wanted.lanes)
+        size = math.prod(wanted.shape[:ndim]) * wanted.bits * wanted.lanes // 8
         data = ctypes.c_uint64()
         stub.call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(size))
-        shape = (ctypes.c_int64 * 1)(size)
+        shape = (ctypes.c_int64 * ndim)(*wanted.shape[:ndim])
         made = _Managed(1, 3, None, deleter, 0)
         made.tensor = _DLTensor(
-            data.value, wanted.device_type, wanted.device_id, 1, 1, 8, 1, shape, None, 0
+            data.value, wanted.device_type, wanted.device_id, ndim, *dtype, shape, None, 0
         )
         kept.extend((shape, made))
         known.sizes.append(size)
