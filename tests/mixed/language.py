@@ -189,3 +189,19 @@ def own_exports(rng: np.random.Generator) -> Iterator[Call]:
     x = normal(rng, 300)
     yield Call("negate", (x,), {0: -x}, (Launched("negate_kernel", 2, 256),))
     yield Call("absolute", (x,), {0: abs(x)}, (Launched("abs_kernel", 3, 128),))
+
+
+BESIDE = """
+void add_one(tvm::ffi::TensorView x, tvm::ffi::TensorView y, int64_t raw_stream);
+
+int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+"""
+
+
+@GROUP.add("add_one", "rounded_up", cpp_sources=BESIDE)
+def beside_cpp(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 300)
+    launch = Launched("add_one_kernel", 3, 128, scalars={2: ("i", 300)})
+    yield Call("add_one", (x, np.zeros_like(x), -1), {1: x + 1}, (launch,))
+    yield Call("rounded_up", (300, 128), returns=384)
+    yield Call("add_one", (x, x, 12345), raises=("InternalError", "raw_stream"))

@@ -130,13 +130,13 @@ def specialisations(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
-@GROUP.add("all")
+@GROUP.add("every_pack")
 def packs(rng: np.random.Generator) -> Iterator[Call]:
     a, b = normal(rng, 64), rng.integers(-9, 9, 64).astype("int32")
     out = (a + 2 * b + 2) * 0.5 + 2
     out[0] += 321
     yield Call(
-        "all",
+        "every_pack",
         (
             *(a, b, np.zeros(64, "float32"), np.zeros(1, "int32")),
             *(np.zeros(1, "float32"), np.zeros(1, "float32")),

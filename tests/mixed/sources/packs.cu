@@ -49,7 +49,7 @@ struct Boxed {
   T value;
 };
 
-void all(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView out,
+void every_pack(tvm::ffi::TensorView a, tvm::ffi::TensorView b, tvm::ffi::TensorView out,
          tvm::ffi::TensorView kind, tvm::ffi::TensorView floating, tvm::ffi::TensorView boxed) {
   auto s = (cudaStream_t)TVMFFIEnvGetStream(a.device().device_type, a.device().device_id);
   const int n = static_cast<int>(a.numel());
