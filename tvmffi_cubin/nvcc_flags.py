@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from .arch import is_ptx
 
 __all__ = [
+    "compile_flags",
     "environment",
-    "gencode",
     "host_compiler",
     "is_separate",
+    "link_flags",
     "names_archs",
-    "own_flags",
     "read",
 ]
 
@@ -26,6 +26,7 @@ _CCBIN = ("-ccbin", "--compiler-bindir")
 _ARCH = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
 _ALIASES = {"-dc": "-rdc=true", "--device-c": "-rdc=true"}
 _SEPARATE = ("-rdc", "--relocatable-device-code")
+_LTO = ("-dlto", "--dlink-time-opt", "-lto", "--lto")
 _FOLDERS = ("-I", "--include-path", "-isystem", "--system-include", "-L", "--library-path")
 _FILES = ("-include", "--pre-include")
 # These take their value behind "=", or as the next word; callers also put both into one item.
@@ -102,25 +103,53 @@ def names_archs(flags: Sequence[str]) -> bool:
 
 def is_separate(flags: Sequence[str]) -> bool:
     """Whether device code is yet to be linked when it is compiled."""
-    return _value(_all(flags), _SEPARATE) == "true"
+    given = _all(flags)
+    return _value(given, _SEPARATE) == "true" or _is_lto(given)
 
 
-def gencode(archs: Iterable[str]) -> tuple[str, ...]:
-    """Return the flags for architectures, such as ``"sm_90a"``, or ``"compute_90"`` for PTX."""
-    numbers = ((arch, arch.partition("_")[2]) for arch in archs)
-    return tuple(f"-gencode=arch=compute_{number},code={arch}" for arch, number in numbers)
+def compile_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
+    """Return all flags of a compilation for architectures: the caller's, and ours before them.
+
+    Parameters
+    ----------
+    flags : sequence of str
+        The caller's, from `read`.
+    archs : sequence of str
+        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; none where the flags name them.
+    """
+    # It takes no -dlto beside -gencode, which says it in its own words.
+    is_lto = bool(archs) and _is_lto(flags)
+    rest = [flag for flag in flags if flag not in _LTO] if is_lto else flags
+    return (*_own_flags(flags), *_gencode(archs, "lto" if is_lto else "sm"), *rest)
 
 
-def own_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
-    """Return this package's flags for a compilation: those that the caller does not set."""
+def link_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
+    """Return all flags of a link of device code, as of `compile_flags`."""
+    return (*_own_flags(flags), *_gencode(archs, "sm"), *flags)
+
+
+def _own_flags(flags: Sequence[str]) -> list[str]:
+    """Return this package's flags: those that the caller does not set."""
     given = _all(flags)
     ours = ["-Xcompiler=-fPIC"]
     if _value(given, ("-std", "--std")) is None:
         ours.append("-std=c++17")
     if not any(re.fullmatch(r"-O\d?|--optimize(=.*)?", flag) for flag in given):
         ours.append("-O2")
-    # Real architectures first, as `check_archs` sorts them: nvcc takes any order.
-    return (*ours, *gencode(sorted(archs, key=is_ptx)))
+    if _is_lto(given) and _value(given, _SEPARATE) is None:
+        ours.append("-rdc=true")
+    return ours
+
+
+def _gencode(archs: Sequence[str], real: str) -> list[str]:
+    numbers = [arch.partition("_")[2] for arch in archs]
+    kinds = ["compute" if is_ptx(arch) else real for arch in archs]
+    made = zip(numbers, kinds, strict=True)
+    return [f"-gencode=arch=compute_{number},code={kind}_{number}" for number, kind in made]
+
+
+def _is_lto(flags: Sequence[str]) -> bool:
+    return any(flag in _LTO for flag in flags)
 
 
 def _all(flags: Sequence[str]) -> list[str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from .arch import resolve_archs
-from .nvcc_flags import host_compiler, is_separate, names_archs, own_flags
+from .nvcc_flags import compile_flags, host_compiler, is_separate, link_flags, names_archs
 from .plan import Cxx, DeviceLink
 from .sources import HostFile
 from .toolset import Toolset
 
-__all__ = ["device_link", "file_unit", "include_flags", "runtime", "text_unit"]
+__all__ = ["device_link", "file_unit", "runtime", "text_unit"]
 
 
 def text_unit(
@@ -41,8 +42,7 @@ def text_unit(
     ToolchainError
         No architecture is known.
     """
-    words = ("-x", "cu", *include_flags(tools), *_flags(tools, archs, flags))
-    return Cxx(name, _command(tools), words, tuple(include_paths))
+    return Cxx(name, _command(tools), _words(tools, archs, flags), tuple(include_paths))
 
 
 def file_unit(
@@ -64,7 +64,7 @@ def file_unit(
     assert file.source.path is not None
     folders = (folder.replace(",", "\\,") for folder in file.source.further_folders)
     further = (f"-Xcompiler=-iquote,{folder}" for folder in folders)
-    words = ("-x", "cu", *include_flags(tools), *_flags(tools, archs, flags), *further)
+    words = (*_words(tools, archs, flags), *further)
     return Cxx(file.source.path, _command(tools), words, tuple(include_paths), name=name)
 
 
@@ -87,13 +87,8 @@ def device_link(
     """
     if not is_separate(flags):
         return None
-    words = _flags(tools, archs, flags)
+    words = (*_host(tools, flags), *link_flags(flags, _named(archs, flags)))
     return DeviceLink("device_link", _command(tools), words, tuple(objects))
-
-
-def include_flags(tools: Toolset) -> tuple[str, ...]:
-    """Return the header folders of host code beside nvcc's own: tvm-ffi's, and this package's."""
-    return ("-I", str(tools.include), "-isystem", str(tools.tvm_ffi.include))
 
 
 def runtime(tools: Toolset, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -104,11 +99,12 @@ def runtime(tools: Toolset, flags: Sequence[str]) -> tuple[tuple[str, ...], tupl
     """
     nvcc = tools.nvcc
     assert nvcc is not None
-    libraries = (nvcc.runtime,) if nvcc.runtime else ()
-    words = ["-ldl", "-lpthread", "-lrt"]
-    if nvcc.libraries:
-        words = [f"-L{nvcc.libraries}", *(["-lcudadevrt"] if is_separate(flags) else []), *words]
-    return libraries, tuple(words)
+    libraries = [nvcc.runtime] if nvcc.runtime else []
+    of_devices = f"{nvcc.libraries}/libcudadevrt.a"
+    if is_separate(flags) and nvcc.libraries and os.path.isfile(of_devices):
+        libraries.insert(0, of_devices)
+    folder = (f"-L{nvcc.libraries}",) if nvcc.libraries else ()
+    return tuple(libraries), (*folder, "-ldl", "-lpthread", "-lrt")
 
 
 def _command(tools: Toolset) -> tuple[str, ...]:
@@ -116,10 +112,16 @@ def _command(tools: Toolset) -> tuple[str, ...]:
     return (tools.nvcc.path,)
 
 
-def _flags(tools: Toolset, archs: Sequence[str], flags: Sequence[str]) -> tuple[str, ...]:
-    if not archs and not names_archs(flags):
-        archs = resolve_archs()
-    return (*_host(tools, flags), *own_flags(flags, archs), *flags)
+def _words(tools: Toolset, archs: Sequence[str], flags: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a compilation; the headers of packages come last."""
+    headers = ("-I", str(tools.include), "-isystem", str(tools.tvm_ffi.include))
+    words = compile_flags(flags, _named(archs, flags))
+    return ("-x", "cu", *_host(tools, flags), *words, *headers)
+
+
+def _named(archs: Sequence[str], flags: Sequence[str]) -> Sequence[str]:
+    """Return the architectures; raises ToolchainError where none is known."""
+    return archs or (() if names_archs(flags) else resolve_archs())
 
 
 def _host(tools: Toolset, flags: Sequence[str]) -> tuple[str, ...]:

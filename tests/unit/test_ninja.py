@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tvmffi_cubin import ninja
-from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, Link
+from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, DeviceLink, Link
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -62,6 +62,15 @@ def test_libraries_and_version_script_are_inputs_of_the_link():
         "build vec.so: link wrapper.cc.o kernels.s.o | /opt/lib/libtvm_ffi.so exports.map\n"
         in ninja.text(wrapper_plan())
     )
+
+
+def test_device_code_is_linked_to_an_object_that_the_link_takes():
+    link = DeviceLink("device_link", ("nvcc",), ("-O2",), ("a.cu.o", "/opt/lib b.a"))
+    plan = BuildPlan("vec", (Cxx("a.cu", ("nvcc",)), link), link=Link(("g++",)))
+    text = ninja.text(plan)
+    assert "build device_link.o: link a.cu.o /opt/lib$ b.a\n" in text
+    assert "nvcc -O2 -dlink -o device_link.o a.cu.o '/opt/lib b.a'\n" in text
+    assert "build vec.so: link a.cu.o device_link.o | exports.map\n" in text
 
 
 def test_a_bare_link_tries_the_linker_and_then_the_compiler():

@@ -160,18 +160,41 @@ def test_flags_are_words_with_absolute_paths(given, words, tmp_path, monkeypatch
 
 
 def test_what_the_caller_sets_is_not_set_twice():
-    ours = nvcc_flags.own_flags(("-std=c++20", "-O3"), ("sm_90",))
-    assert ours == ("-Xcompiler=-fPIC", "-gencode=arch=compute_90,code=sm_90")
-    both = ("-Xcompiler=-fPIC", "-std=c++17", "-O2")
-    assert nvcc_flags.own_flags((), ()) == both
+    made = nvcc_flags.compile_flags(("-std=c++20", "-O3"), ("sm_90",))
+    assert made == ("-Xcompiler=-fPIC", "-gencode=arch=compute_90,code=sm_90", "-std=c++20", "-O3")
+    assert nvcc_flags.compile_flags((), ()) == ("-Xcompiler=-fPIC", "-std=c++17", "-O2")
 
 
 def test_architectures_are_code_and_ptx():
-    assert nvcc_flags.gencode(("sm_90a", "sm_100f", "compute_80")) == (
+    made = nvcc_flags.compile_flags((), ("sm_90a", "sm_100f", "compute_80"))
+    assert made[-3:] == (
         "-gencode=arch=compute_90a,code=sm_90a",
         "-gencode=arch=compute_100f,code=sm_100f",
         "-gencode=arch=compute_80,code=compute_80",
     )
+
+
+def test_what_is_optimised_at_the_link_is_compiled_for_it():
+    flags, archs = ("-dlto", "-lineinfo"), ("sm_90a", "compute_90")
+    made = nvcc_flags.compile_flags(flags, archs)
+    assert made[-4:] == (
+        "-rdc=true",
+        "-gencode=arch=compute_90a,code=lto_90a",
+        "-gencode=arch=compute_90,code=compute_90",
+        "-lineinfo",
+    )
+    linked = nvcc_flags.link_flags(flags, archs)
+    assert linked[-4] == "-gencode=arch=compute_90a,code=sm_90a"
+    assert linked[-2:] == flags
+    assert nvcc_flags.is_separate(flags)
+
+
+@pytest.mark.parametrize("given", [["-dc"], ["--device-c"], ["-rdc=true"], ["-rdc true"]])
+def test_device_code_that_is_yet_to_be_linked_is_seen(given, monkeypatch):
+    assert nvcc_flags.is_separate(nvcc_flags.read(given))
+    assert not nvcc_flags.is_separate(("-rdc=false",))
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-rdc=true")
+    assert nvcc_flags.is_separate(())
 
 
 def test_flags_that_name_architectures_stand_for_themselves(monkeypatch):

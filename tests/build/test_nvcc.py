@@ -1,0 +1,299 @@
+"""compiler="nvcc": with a stand-in, what is compiled, linked and kept; with nvcc, that it works."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from file_kit import EXPORT, write
+from nvcc_kit import FakeNvcc
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import identity, nvcc
+
+SOURCES = (
+    "int two() { return 2; }",
+    "int four() { return two() + two(); }" + EXPORT.format("four"),
+)
+ARCH = "sm_90"
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch):
+    for name in ("NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CXX"):
+        monkeypatch.delenv(name, raising=False)
+
+
+# With a stand-in
+
+
+@pytest.fixture(scope="module")
+def toolkit(tmp_path_factory, _own_environment) -> FakeNvcc:
+    return FakeNvcc(tmp_path_factory.mktemp("toolkit") / "cuda")
+
+
+@pytest.fixture
+def fake(toolkit, monkeypatch, here) -> FakeNvcc:
+    """The stand-in, as the nvcc to use; the current folder is empty."""
+    monkeypatch.setenv("TVMFFI_CUBIN_NVCC", str(toolkit.path))
+    toolkit.commands()
+    return toolkit
+
+
+def built(**options) -> str:
+    """Build a file that exports one(): that is compiled in a moment."""
+    path = Path("one.cu")
+    if not path.exists():
+        write(path, "int one() { return __NVCC__; }\n" + EXPORT.format("one"))
+    given = {"sources": path, "compiler": "nvcc", "arch": ARCH} | options
+    return tc.build("one", **given)
+
+
+def test_texts_are_one_unit_in_order_and_a_hit_asks_nobody(fake, monkeypatch):
+    functions = {"four": "Twice two.", "runtime": ""}
+    sources = [SOURCES[0], "int four() { return two() + two(); }", "int runtime() { return f(); }"]
+    sources.insert(2, "int f() { return cudaOfTheFake(); }")
+    options = {"functions": functions, "compiler": "nvcc", "arch": [ARCH, "compute_90"]}
+    flags = {"extra_cuda_cflags": ["-DMINE=1"], "extra_include_paths": ["inc"]}
+    mod = tc.load_inline("texts", sources, **options, **flags)
+    assert (mod.four(), mod.runtime()) == (4, 7)
+    assert mod.four.__doc__ == "Twice two."
+    (command,) = fake.commands()
+    words = command.split()
+    assert words[:2] == ["-x", "cu"]
+    assert words[words.index("-ccbin") + 1] == shutil.which("c++")
+    assert [x for x in words if x.startswith("-gencode")] == [
+        "-gencode=arch=compute_90,code=sm_90",
+        "-gencode=arch=compute_90,code=compute_90",
+    ]
+    assert {"-Xcompiler=-fPIC", "-std=c++17", "-O2", "-DMINE=1", os.path.abspath("inc")} <= {*words}
+
+    def refuse(*args, **kwargs):
+        raise AssertionError(f"a process is spawned: {args}")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    again = tc.load_inline("texts", sources, **options, **flags)
+    assert again.path == mod.path
+
+
+def test_the_runtime_is_in_the_shared_object_and_nobody_elses(fake):
+    path = built()
+    write("call.cu", "int call() { return cudaOfTheFake(); }\n" + EXPORT.format("call"))
+    mod = tc.load("call", sources="call.cu", compiler="nvcc", arch=ARCH)
+    assert mod.call() == 7
+    content = Path(mod.path).read_bytes()
+    assert str(fake.folder).encode() not in content
+    exported = subprocess.run(["nm", "-D", mod.path], capture_output=True, text=True, check=True)
+    assert "cudaOfTheFake" not in exported.stdout
+    assert path != mod.path
+
+
+def test_without_nvcc_what_was_built_is_found_and_nothing_is_built(fake, monkeypatch):
+    path = built()
+    monkeypatch.setenv("TVMFFI_CUBIN_NVCC", "/no/nvcc")
+    assert built() == path
+    with pytest.raises(tc.ToolchainError, match="TVMFFI_CUBIN_NVCC='/no/nvcc'"):
+        built(extra_cuda_cflags=["-DNEW"])
+
+
+def test_another_nvcc_builds_anew_and_the_same_in_another_place_does_not(
+    fake, tmp_path, monkeypatch
+):
+    path = built()
+    monkeypatch.setenv("TVMFFI_CUBIN_NVCC", str(FakeNvcc(tmp_path / "newer", build="2").path))
+    assert built() != path
+    # The folder of the stand-in is in its script, and so in what it is.
+    monkeypatch.setenv("TVMFFI_CUBIN_NVCC", os.path.relpath(fake.path))
+    assert built() == path
+
+
+def test_its_host_compiler_and_variables_count(fake, monkeypatch, tmp_path):
+    path = built()
+    other = write(tmp_path / "bin" / "g++-0", '#!/bin/sh\n# another\nexec g++ "$@"\n')
+    other.chmod(0o755)
+    fake.commands()
+    by_flag = built(extra_cuda_cflags=["-ccbin", str(other)])
+    (command,) = fake.commands()
+    assert command.count("-ccbin") == 1
+    monkeypatch.setenv("NVCC_CCBIN", str(other))
+    by_variable = built()
+    (command,) = fake.commands()
+    assert "-ccbin" not in command
+    monkeypatch.delenv("NVCC_CCBIN")
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DMINE")
+    assert len({path, by_flag, by_variable, built()}) == 4
+    # Which compiler it is counts, and not only what it is called.
+    monkeypatch.delenv("NVCC_APPEND_FLAGS")
+    other.write_text('#!/bin/sh\n# changed\nexec g++ "$@"\n')
+    identity.forget()
+    assert built(extra_cuda_cflags=["-ccbin", str(other)]) != by_flag
+
+
+def test_a_header_that_changes_is_read_again(fake):
+    write("value.h", "#define VALUE 1\n")
+    write("one.cu", '#include "value.h"\nint one() { return VALUE; }\n' + EXPORT.format("one"))
+    first = built()
+    write("value.h", "#define VALUE 2\n")
+    second = built()
+    assert (tc.load_module(first).one(), tc.load_module(second).one()) == (1, 2)
+
+
+def test_cpp_sources_go_to_the_host_compiler_and_export(fake):
+    cpp = "int two();\n#ifdef __NVCC__\n#error nvcc\n#endif\nint four() { return 2 * two(); }"
+    mod = tc.load_inline(
+        "cpp", SOURCES[0], cpp_sources=cpp, functions="four", compiler="nvcc", arch=ARCH
+    )
+    assert mod.four() == 4
+    (command,) = fake.commands()
+    assert command.endswith("cuda_host.cu")
+
+
+def test_separate_device_code_is_linked_before_host_code(fake):
+    write("two.cc", SOURCES[0])
+    subprocess.run(["c++", "-fPIC", "-c", "-o", "two.o", "two.cc"], check=True)
+    write("four.cu", "int two();\n" + SOURCES[1])
+    options = {"sources": ["four.cu", "two.o"], "compiler": "nvcc", "arch": ARCH}
+    mod = tc.load("four", extra_cuda_cflags=["-dc"], **options)
+    assert mod.four() == 4
+    compiled, linked = fake.commands()
+    assert "-rdc=true" in compiled
+    assert "-dc" not in compiled.split()
+    assert linked.endswith(f"-dlink -o device_link.o file_0.o {os.path.abspath('two.o')}")
+    tc.load("four", **options)
+    assert len(fake.commands()) == 1
+
+
+def test_an_object_can_be_made(fake):
+    path = built(output="one.o")
+    assert Path(path).read_bytes()[:4] == b"\x7fELF"
+
+
+def test_a_mistake_is_a_build_error_at_the_users_own_line(fake):
+    with pytest.raises(tc.BuildError, match=r"cuda_sources_0\.cu:3:") as failed:
+        tc.load_inline(
+            "bad", "\n\nint f() { return nothing; }", functions="f", compiler="nvcc", arch=ARCH
+        )
+    assert failed.value.command.startswith(str(fake.path))
+
+
+def test_no_architecture_and_no_gpu_is_an_error_that_says_so(fake, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", "/no/driver")
+    with pytest.raises(tc.ToolchainError, match=r'no GPU to compile for: .* arch="sm_90a"'):
+        built(arch=None, extra_cuda_cflags=["-DGPU"])
+    built(arch=None, extra_cuda_cflags=["-gencode=arch=compute_80,code=sm_80"])
+
+
+# With nvcc itself
+
+
+@pytest.fixture(scope="module")
+def genuine(_own_environment) -> nvcc.Nvcc:
+    try:
+        return nvcc.find_nvcc()
+    except tc.ToolchainError as error:
+        pytest.skip(str(error))
+
+
+KERNELS = 'extern "C" __global__ void one(float* x) { x[0] = 1; }'
+MIXED = r"""
+#include <cuda_fp16.h>
+#include <tvmffi_cubin/tvmffi_cubin.h>
+EMBED_CUBIN(image);
+
+__device__ float table[4];
+template <typename T, int n> __global__ void add(const T* x, T* y) {
+  __shared__ T tile[n];
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = tile[n - 1 - threadIdx.x] + T(table[0]);
+}
+
+int run() {
+  add<__half, 32><<<1, 32>>>(nullptr, nullptr);
+  return cudaGetLastError() != cudaSuccess;
+}
+int runtime() {
+  int version = 0;
+  cudaRuntimeGetVersion(&version);
+  return version;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed(genuine) -> tc.Module:
+    image = tc.nvrtc.compile(KERNELS, arch=ARCH)
+    return tc.load_inline(
+        "mixed",
+        MIXED,
+        functions={"run": "Runs.", "runtime": "", "one": tc.Launch(grid=1, block=1)},
+        embed_cubin={"image": image},
+        arch=[ARCH, "compute_80"],
+        compiler="nvcc",
+        extra_cuda_cflags=["-Xcompiler -Wall", "-use_fast_math"],
+    )
+
+
+def test_kernels_and_host_functions_in_one_text_are_a_module(mixed, genuine):
+    assert mixed.runtime() // 1000 == genuine.major
+    assert mixed.run.__doc__ == "Runs."
+    assert mixed.functions == ("one",)
+    mixed.unload()
+
+
+def test_functions_of_embedded_images_are_launched_beside(mixed, driver_stub):
+    mixed.one(cuda_array(driver_stub, 4))
+    assert driver_stub.launches()[-1].kernel == "one"
+
+
+def test_the_module_names_no_folder_of_nvcc_and_needs_no_runtime(mixed, genuine):
+    content = Path(mixed.path).read_bytes()
+    for folder in (genuine.root, genuine.libraries, os.path.dirname(genuine.path)):
+        assert not folder or folder.encode() not in content
+    needed = subprocess.run(["readelf", "-d", mixed.path], capture_output=True, text=True)
+    assert "libcudart" not in needed.stdout
+    assert "RUNPATH" not in needed.stdout
+
+
+def test_nvccs_own_messages_have_the_users_lines(genuine):
+    source = "\n__global__ void k(float* x) {\n  x[0] = nothing;\n}\nvoid f() {}"
+    with pytest.raises(tc.BuildError, match=r"cuda_sources_0\.cu\(3\): error") as failed:
+        tc.load_inline("bad", source, functions="f", compiler="nvcc", arch=ARCH)
+    assert "nothing" in failed.value.output
+
+
+def test_what_nvcc_asks_for_is_put_as_a_flag(genuine):
+    source = """template <class F> __global__ void k(F f) { f(); }
+    void f() { k<<<1, 1>>>([=] __device__() {}); }"""
+    with pytest.raises(tc.BuildError, match=r"Hint: .*extra_cuda_cflags=\['--extended-lambda'\]"):
+        tc.load_inline("lambda", source, functions="f", compiler="nvcc", arch=ARCH)
+
+
+def test_device_code_of_several_files_and_objects_is_linked(genuine, here):
+    write("twice.cu", "__device__ float twice(float x) { return 2 * x; }\n")
+    flags = ["-rdc=true", "-Xcompiler", "-fPIC", f"-arch={ARCH}", "-c", "-o", "twice.o"]
+    subprocess.run([genuine.path, *flags, "twice.cu"], check=True)
+    write("child.cu", "__global__ void child(float* x) { x[1] = 2; }\n")
+    write(
+        "run.cu",
+        """extern __device__ float twice(float);
+        __global__ void child(float* x);
+        __global__ void k(float* x) { x[0] = twice(x[0]); child<<<1, 1>>>(x); }
+        int run() { k<<<1, 1>>>(nullptr); return cudaGetLastError() != cudaSuccess; }
+        """
+        + EXPORT.format("run"),
+    )
+    mod = tc.load(
+        "separate",
+        sources=["run.cu", "child.cu", "twice.o"],
+        extra_cuda_cflags=["-rdc=true"],
+        compiler="nvcc",
+        arch=ARCH,
+    )
+    assert re.search(rb"_Z5childPf", Path(mod.path).read_bytes())
+    assert mod.run() in (0, 1)

@@ -1,0 +1,119 @@
+"""compiler="nvcc" on a real device: what only nvcc compiles runs, and errors are CUDA's own."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import nvcc
+
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+MIXED = r"""
+#include <cuda_fp16.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+__managed__ int launches = 0;
+
+template <typename T, int n> __global__ void reverse(const T* x, T* y) {
+  __shared__ T tile[n];
+  tile[threadIdx.x] = x[blockIdx.x * n + threadIdx.x];
+  __syncthreads();
+  y[blockIdx.x * n + threadIdx.x] = tile[n - 1 - threadIdx.x];
+  if (blockIdx.x == 0 && threadIdx.x == 0) launches += 1;
+}
+
+template <class F> __global__ void apply(float* x, int n, F f) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = f(x[i]);
+}
+
+cudaStream_t stream_of(tvm::ffi::TensorView x) {
+  DLDevice device = x.device();
+  return static_cast<cudaStream_t>(TVMFFIEnvGetStream(device.device_type, device.device_id));
+}
+
+void run(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  const int blocks = x.numel() / 64;
+  if (x.dtype().bits == 16) {
+    reverse<__half, 64><<<blocks, 64, 0, stream_of(x)>>>(
+        static_cast<const __half*>(x.data_ptr()), static_cast<__half*>(y.data_ptr()));
+  } else {
+    reverse<float, 64><<<blocks, 64, 0, stream_of(x)>>>(
+        static_cast<const float*>(x.data_ptr()), static_cast<float*>(y.data_ptr()));
+  }
+  TVM_FFI_ICHECK_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+void scale(tvm::ffi::TensorView x, double by) {
+  const int n = x.numel();
+  const float factor = by;
+  apply<<<(n + 255) / 256, 256, 0, stream_of(x)>>>(
+      static_cast<float*>(x.data_ptr()), n, [=] __device__(float v) { return factor * v; });
+  TVM_FFI_ICHECK_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+int launched() {
+  cudaDeviceSynchronize();
+  return launches;
+}
+
+int refused() {
+  reverse<float, 64><<<1, 4096>>>(nullptr, nullptr);
+  return cudaGetLastError() == cudaErrorInvalidConfiguration;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def mod() -> tc.Module:
+    try:
+        nvcc.locate()
+    except tc.ToolchainError as error:
+        pytest.skip(str(error))
+    return tc.load_inline(
+        "gpu_nvcc",
+        MIXED,
+        functions=["run", "scale", "launched", "refused"],
+        extra_cuda_cflags=["--extended-lambda"],
+        compiler="nvcc",
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_templates_and_shared_memory_give_what_torch_gives(mod, dtype):
+    x = torch.randn(1024, device="cuda").to(dtype)
+    y = torch.empty_like(x)
+    before = mod.launched()
+    mod.run(x, y)
+    torch.testing.assert_close(y, x.reshape(-1, 64).flip(1).reshape(-1))
+    assert mod.launched() == before + 1
+
+
+def test_extended_lambdas_run_on_the_current_stream(mod):
+    x = torch.arange(1000, dtype=torch.float32, device="cuda")
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        mod.scale(x, 3.0)
+    stream.synchronize()
+    torch.testing.assert_close(x, 3 * torch.arange(1000, dtype=torch.float32, device="cuda"))
+
+
+def test_a_refused_launch_is_the_runtimes_error(mod):
+    assert mod.refused() == 1
+
+
+def test_thrust_sorts_from_the_host(mod):
+    source = r"""
+    #include <thrust/device_ptr.h>
+    #include <thrust/sort.h>
+    void sort(tvm::ffi::TensorView x) {
+      thrust::device_ptr<float> first(static_cast<float*>(x.data_ptr()));
+      thrust::sort(first, first + x.numel());
+    }"""
+    x = torch.randn(10_000, device="cuda")
+    wanted = torch.sort(x).values
+    torch.cuda.synchronize()
+    tc.load_inline("gpu_sort", source, functions="sort", compiler="nvcc").sort(x)
+    torch.testing.assert_close(x, wanted)
