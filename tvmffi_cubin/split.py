@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from .cut_edits import FileCut, path_edits
+from .device_headers import is_named, library_of
+from .device_text import device_edits
+from .follower_sides import with_followers
+from .host_text import host_edits, launches, shadows
+from .item_words import is_kernel
+from .mixed_headers import MixedFile, read_files
 from .mixed_program import Program
+from .needs_nvcc import check
 from .nvrtc_unit import line_directive
-from .text_edits import EditedText
+from .side_members import Side
+from .sides import Dropped, Sides, decide
+from .text_edits import Edit, EditedText
+from .undecided import droppable
 
 __all__ = ["CutFile", "Dropped", "MixedKernel", "Side", "SideTexts", "Split", "split"]
-
-Side = Literal["device", "host"]
-
-
-class Dropped(NamedTuple):
-    """An item that one side goes without: the file it is in, and where it begins there."""
-
-    side: Side
-    file: str
-    start: int
 
 
 class MixedKernel(NamedTuple):
@@ -91,6 +94,10 @@ class Split(NamedTuple):
 
     Attributes
     ----------
+    files : tuple of MixedFile
+        What was cut.
+    decided : Sides
+        Which items of it went where.
     device, host : SideTexts
         What each compiler is given.
     kernels : tuple of MixedKernel
@@ -104,9 +111,12 @@ class Split(NamedTuple):
         Headers of CUDA's device libraries that the host text does without, since no name in it
         says that it needs them. Where the host compiler does not know a name, `with_left_out` is
         worth a try.
+    dropped : frozenset of Dropped
+        What a side had to go without.
     """
 
-    program: Program
+    files: tuple[MixedFile, ...]
+    decided: Sides
     device: SideTexts
     host: SideTexts
     kernels: tuple[MixedKernel, ...]
@@ -143,11 +153,19 @@ class Split(NamedTuple):
             user's then. Where the text that is returned does not compile either, the first errors
             are the ones to show.
         """
-        raise NotImplementedError
+        where: dict[str, set[int]] = defaultdict(set)
+        for file, line in places:
+            where[file].add(line)
+        found = set(self.dropped)
+        for cut in FileCut.each(self.files, self.decided, side, self.dropped):
+            found.update(droppable(cut, side, where.get(cut.file.name, ())))
+        if found == self.dropped:
+            return None
+        return _split(self.files, frozenset(found), is_whole=not self.left_out)
 
     def with_left_out(self) -> Split:
         """Return the same with the headers that the host text was left without."""
-        raise NotImplementedError
+        return _split(self.files, self.dropped, is_whole=True)
 
 
 def split(program: Program) -> Split:
@@ -158,4 +176,65 @@ def split(program: Program) -> Split:
     ValueError
         Something cannot be cut, or needs nvcc; the message names it and its line.
     """
-    raise NotImplementedError
+    files = read_files(program)
+    check(files)
+    return _split(files, frozenset(), is_whole=False)
+
+
+def _split(files: tuple[MixedFile, ...], dropped: frozenset[Dropped], *, is_whole: bool) -> Split:
+    decided = decide(files, dropped)
+    left_out = () if is_whole else _left_out(files, decided)
+    decided = with_followers(files, decided, left_out=left_out, dropped=dropped)
+    device = list(FileCut.each(files, decided, "device", dropped))
+    host = list(FileCut.each(files, decided, "host", dropped))
+    return Split(
+        files=files,
+        decided=decided,
+        device=_texts(files, [device_edits(cut) for cut in device]),
+        host=_texts(files, [host_edits(cut, left_out) for cut in host]),
+        kernels=tuple(_kernels(files, decided)),
+        variables=tuple(dict.fromkeys(name for cut in host for name in shadows(cut))),
+        num_launches=sum(1 for cut in host for _ in launches(cut)),
+        left_out=left_out,
+        dropped=dropped,
+    )
+
+
+def _left_out(files: Sequence[MixedFile], decided: Sides) -> tuple[str, ...]:
+    """Return the headers for device code that the host text names nothing of."""
+    found = []
+    for file in files:
+        for item in file.include_items():
+            is_cuda = file.includes[item.span.start].owner == "device"
+            library = library_of(item.path) if is_cuda else ""
+            if library and not is_named(library, decided.host_words):
+                found.append(item.path)
+    return tuple(dict.fromkeys(found))
+
+
+def _texts(files: Sequence[MixedFile], edits: Sequence[list[Edit]]) -> SideTexts:
+    """Make the texts of one side; headers in which nothing changes are not among them."""
+    written: dict[str, str] = {}
+    found = -1
+    while found != len(written):
+        found = len(written)
+        for number, (file, own) in enumerate(zip(files, edits, strict=True)):
+            paths = (include.path for include in file.includes.values())
+            if not file.is_source and (own or any(path in written for path in paths)):
+                written[file.name] = f"tvmffi_cubin_{number}_{os.path.basename(file.name)}"
+    sources: list[CutFile] = []
+    headers: list[CutFile] = []
+    for file, own in zip(files, edits, strict=True):
+        if not file.is_source and file.name not in written:
+            continue
+        edited = file.expanded.then([*own, *path_edits(file, written)])
+        place = sources if file.is_source else headers
+        place.append(CutFile(file.name, written.get(file.name, ""), edited))
+    return SideTexts(tuple(sources), tuple(headers))
+
+
+def _kernels(files: Sequence[MixedFile], decided: Sides) -> Iterator[MixedKernel]:
+    for number, item, scope in decided.nodes:
+        if is_kernel(item) and item.body:
+            name = "::".join((*scope, *item.names))
+            yield MixedKernel(name, files[number].name, item.line, item.template is not None)

@@ -25,8 +25,8 @@ def stub_edits(text: str, item: Item, scope: Sequence[str]) -> list[Edit]:
     scope : sequence of str
         The namespaces around it, those without a name left out.
     """
-    assert item.body is not None and item.params is not None
-    names, edits = _named(item.params, "p")
+    assert item.body is not None
+    names, edits = _named(item.params or (), "p")
     arguments, more = _named(item.template or (), "t")
     types = ", ".join(f"decltype({name.removesuffix('...')}){_dots(name)}" for name in names)
     kernel = _kernel(text, item, scope, names) + (f"<{', '.join(arguments)}>" if arguments else "")

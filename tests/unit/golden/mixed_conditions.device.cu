@@ -1,0 +1,44 @@
+#include <cuda_runtime.h>
+#ifndef USE_FAST
+#define USE_FAST 1
+#endif
+
+#if USE_FAST
+#include <cuda_fp16.h>
+#else
+
+#endif
+
+#ifdef __CUDACC__
+__device__ int device_only(int x) { return x + 1; }
+#endif
+
+#if USE_FAST
+__global__ void work(int* x) { *x = device_only(*x); }
+#else
+__global__ void work(int* x) {
+  *x = 0;
+}
+#endif
+
+#ifndef __CUDA_ARCH__
+
+#endif
+
+__global__ void choose(int* x) {
+#if __CUDA_ARCH__ >= 900
+  *x = 90;
+#elif defined(__CUDA_ARCH__)
+  *x = 1;
+#endif
+}
+
+
+#if USE_FAST
+
+#else
+
+#endif
+
+
+

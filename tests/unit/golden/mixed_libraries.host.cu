@@ -1,0 +1,37 @@
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+
+
+
+#include <iostream>
+
+
+
+
+__global__ void sum(const half* x, float* out, int n) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(x), decltype(out), decltype(n))>(&sum)), x, out, n)
+
+
+
+
+
+
+
+
+__global__ void tile(const half* a, const half* b, float* c) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(a), decltype(b), decltype(c))>(&tile)), a, b, c)
+
+
+
+
+
+
+
+
+
+
+void run(const half* x, float* out, int n) {
+  (::tvmffi_cubin::KernelLaunch(1, 128), sum(x, out, n));
+  (::tvmffi_cubin::KernelLaunch(1, 32), tile(x, x, out));
+  std::cout << "done\n";
+}

@@ -1,0 +1,64 @@
+"""Constructs of mixed sources that only nvcc compiles are named, with their lines."""
+
+from __future__ import annotations
+
+import pytest
+from mixed_kit import cut
+
+KERNEL = "__global__ void k(int* x) { *x = 1; }\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("__managed__ int total;", "a.cu:2: total is a __managed__ variable"),
+        ("texture<float, 2> tex;", "a.cu:2: tex is a texture reference"),
+        (
+            "void f() {\n  auto g = [=] __device__(int i) { return i; };\n}",
+            "a.cu:3: an extended lambda: __device__ in a function of the host",
+        ),
+        (
+            "void f() {\n  run([=] __host__ __device__(int i) { return i; });\n}",
+            "a.cu:3: an extended lambda: __host__ __device__ in a function of the host",
+        ),
+        (
+            "__global__ void p(int* x) {\n  k<<<1, 1>>>(x);\n}",
+            "a.cu:3: p, device code, launches a kernel",
+        ),
+        (
+            "void f(int* x) {\n  thrust::sort(thrust::device, x, x + 1);\n}",
+            "a.cu:3: thrust::sort is host code that launches kernels of its own",
+        ),
+        (
+            "void f(int* x) {\n  cub::DeviceReduce::Sum(x);\n}",
+            "a.cu:3: cub::DeviceReduce launches kernels of its own",
+        ),
+        ("extern __device__ int other;", "a.cu:2: other is defined in another object"),
+    ],
+)
+def test_what_needs_nvcc_is_named_with_its_line(source, told):
+    with pytest.raises(ValueError, match='compiler="nvcc"') as caught:
+        cut(KERNEL + source)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__global__ void g(int* x) { auto f = [] __device__(int i) { return i; }; *x = f(1); }",
+        "thrust::complex<float> f(thrust::pair<int, int> x);",
+        "extern __shared__ int tile[];",
+        "extern __device__ int own;\n__device__ int own = 3;",
+        '// thrust::sort(x)\nvoid f() { run("cub::DeviceReduce"); }',
+    ],
+)
+def test_what_does_not_need_it_is_cut(source):
+    assert cut(KERNEL + source).kernels
+
+
+@pytest.mark.parametrize("header", ["torch/extension.h", "ATen/ATen.h", "c10/cuda/CUDAStream.h"])
+def test_a_source_for_torch_is_told_what_to_change(header):
+    with pytest.raises(ValueError, match="docs/mixed_sources.md") as caught:
+        cut(f"#include <{header}>\n{KERNEL}void f(torch::Tensor x) {{}}")
+    assert f"a.cu:1: <{header}> is a header of torch's" in str(caught.value)
+    assert "tvm::ffi::TensorView" in str(caught.value)

@@ -1,0 +1,160 @@
+"""What NVRTC is given of mixed sources."""
+
+from __future__ import annotations
+
+from mixed_kit import cut, device, pretended_cuda
+
+
+def test_host_functions_and_what_only_they_name_are_left_out():
+    text = device(
+        "#include <vector>\n"
+        "struct OnHost { std::vector<int> x; };\nstruct Used { int x; };\n"
+        "using Names = std::vector<int>;\n"
+        "static int counter = 0;\n"
+        "__global__ void k(Used u) { u.x; }\n"
+        "int f(OnHost h, Names n) { k<<<1, 1>>>({1}); return counter; }\n"
+        "int declared(OnHost h);"
+    )
+    assert text == "struct Used { int x; };\n__global__ void k(Used u) { u.x; }"
+
+
+def test_constants_aliases_and_enums_stay_where_device_code_names_them():
+    text = device(
+        "constexpr int kBlock = 256;\nconstexpr int kUnused = 1;\n"
+        "const float kTable[2] = {1, 2};\n"
+        "enum { kRows = 4, kCols };\nusing Scalar = float;\n"
+        "__global__ void k(Scalar* x) { x[kBlock] = kTable[0] + kCols; }\nvoid f() {}"
+    )
+    assert text == (
+        "constexpr int kBlock = 256;\nconst float kTable[2] = {1, 2};\n"
+        "enum { kRows = 4, kCols };\nusing Scalar = float;\n"
+        "__global__ void k(Scalar* x) { x[kBlock] = kTable[0] + kCols; }"
+    )
+
+
+def test_what_macros_name_counts_as_named():
+    text = device(
+        "constexpr int kBlock = 256;\n"
+        "#define INNER kBlock\n#define SIZE(x) (INNER * (x))\n"
+        "__global__ void k(int* x) { x[SIZE(2)] = 1; }\nvoid f() {}"
+    )
+    assert text.startswith("constexpr int kBlock = 256;\n#define INNER")
+
+
+def test_constexpr_functions_stay_where_device_code_names_them():
+    text = device(
+        "constexpr int twice(int x) { return 2 * x; }\n"
+        "constexpr int thrice(int x) { return 3 * x; }\n"
+        "__global__ void k(int* x) { *x = twice(3); }\nvoid f() {}"
+    )
+    assert "twice(int x)" in text
+    assert "thrice" not in text
+
+
+def test_functions_of_both_sides_stay_but_where_the_host_alone_names_them():
+    text = device(
+        "__host__ __device__ int a() { return 1; }\n"
+        "__host__ __device__ int b() { return 1; }\n"
+        "__host__ __device__ int operator+(S, S) { return 1; }\n"
+        "__global__ void k(int* x) { *x = a(); }\nint f() { return b(); }"
+    )
+    assert "int a()" in text
+    assert "int b()" not in text
+    assert "operator+" in text
+
+
+def test_host_members_are_left_out():
+    text = device(
+        "struct S {\n"
+        "S() = default;\n"
+        "S(std::string s) : n(s.size()) {}\n"
+        "std::string name() const;\n"
+        "virtual int table() { return f(); }\n"
+        "constexpr int c() const { return 2; }\n"
+        "__host__ __device__ int both() { return 1; }\n"
+        "int n;\n"
+        "};\n__global__ void k(S s) {}\nvoid f() {}"
+    )
+    assert text == (
+        "struct S {\n"
+        "S() = default;\n"
+        "virtual int table();\n"
+        "constexpr int c() const { return 2; }\n"
+        "__host__ __device__ int both() { return 1; }\n"
+        "int n;\n"
+        "};\n__global__ void k(S s) {}"
+    )
+
+
+def test_headers_that_nvrtc_does_not_find_are_left_out(tmp_path):
+    done = cut(
+        "#include <vector>\n#include <cuda_fp16.h>\n#include <tvm/ffi/function.h>\n"
+        "__global__ void k() {}\nvoid f() {}",
+        folder=pretended_cuda(tmp_path),
+    )
+    assert "vector" not in done.device.text
+    assert "tvm" not in done.device.text
+    assert "#include <cuda_fp16.h>" in done.device.text
+    assert done.host.text.count("#include") == 3
+
+
+def test_headers_for_device_code_are_left_out_of_host_code_that_names_nothing_of_them(tmp_path):
+    text = "#include <cub/block/block_reduce.cuh>\n#include <mma.h>\nusing namespace nvcuda;\n"
+    folder = pretended_cuda(tmp_path)
+    done = cut(f"{text}__global__ void k() {{ cub::f(); }}\nvoid f() {{}}", folder=folder)
+    assert done.left_out == ("cub/block/block_reduce.cuh", "mma.h")
+    assert "#include" not in done.host.text
+    assert "nvcuda" not in done.host.text
+    assert "using namespace nvcuda;" in done.device.text
+    assert done.with_left_out().host.text.startswith(f'#line 1 "a.cu"\n{text}')
+    named = cut(f"{text}__global__ void k(cub::T x) {{}}\nvoid f() {{}}", folder=folder)
+    assert named.left_out == ("mma.h",)
+
+
+def test_assertions_go_where_everything_that_they_name_is():
+    source = (
+        "struct A { int x; };\nstruct B { std::string x; };\n"
+        'static_assert(sizeof(A) == 4, "A");\nstatic_assert(sizeof(B) > 4, "B");\n'
+        "__global__ void k() { A a; }\nvoid f(B) {}"
+    )
+    done = cut(source)
+    assert '"A"' in done.device.text
+    assert '"B"' not in done.device.text
+    assert '"A"' not in done.host.text
+    assert '"B"' in done.host.text
+
+
+def test_namespaces_that_are_not_there_are_not_made_visible():
+    text = device(
+        "namespace own { struct S {}; }\nusing namespace own;\nusing namespace tvm::ffi;\n"
+        "using namespace std;\n__global__ void k(S s) {}\nvoid f() {}"
+    )
+    assert "using namespace own;" in text
+    assert "using namespace std;" in text
+    assert "tvm" not in text
+
+
+def test_columns_of_the_device_text_are_the_users():
+    source = "int f(); __global__ void k(int* x) { *x = 1; } int g();"
+    made = cut(source).device.sources[0].edited.text
+    assert made.index("*x = 1") == source.index("*x = 1")
+    assert len(made) == len(source)
+
+
+def test_what_nvrtc_cannot_compile_is_left_out_if_names_alone_put_it_there():
+    done = cut(
+        "struct text { std::string s; };\n"
+        "struct S {\nconstexpr int bad() const { return h(); }\nint x;\n};\n"
+        "__global__ void k(S s) { int text = 1; }\nvoid f(text) {}"
+    )
+    again = done.without("device", [("a.cu", 1)])
+    assert again is not None
+    assert "std::string" not in again.device.text
+    assert "std::string" in again.host.text
+    more = again.without("device", [("a.cu", 3)])
+    assert more is not None
+    assert "bad" not in more.device.text
+    assert "int x;" in more.device.text
+    assert "std::string" not in more.device.text
+    assert more.without("device", [("a.cu", 6), ("b.cu", 1), ("a.cu", 1)]) is None
+    assert more.without("host", [("a.cu", 7)]) is None

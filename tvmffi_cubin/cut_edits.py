@@ -1,0 +1,101 @@
+"""What a side's text has in common with the other's: items and includes that it goes without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .mixed_headers import MixedFile
+from .side_members import Side, member_cuts
+from .sides import Dropped, Node, Sides
+from .text_edits import Edit, blank
+
+__all__ = ["FileCut", "item_edits", "left_out_edits", "path_edits"]
+
+_VISIBLE = re.compile(r"\S+")
+_PATH = re.compile(r"<[^>\n]*>|\"[^\"\n]*\"")
+
+
+class FileCut(NamedTuple):
+    """One file, and what one side goes without in it.
+
+    Attributes
+    ----------
+    file : MixedFile
+        The file.
+    kept, others : tuple of Node
+        Its items at namespace scope that the side has, and those that it has not.
+    dropped : frozenset of int
+        Where members of classes begin that it has to go without.
+    """
+
+    file: MixedFile
+    kept: tuple[Node, ...]
+    others: tuple[Node, ...]
+    dropped: frozenset[int]
+
+    @classmethod
+    def each(
+        cls,
+        files: Sequence[MixedFile],
+        decided: Sides,
+        side: Side,
+        dropped: Collection[Dropped],
+    ) -> Iterator[FileCut]:
+        """Iterate over the files of a program."""
+        has = decided.of(side)
+        for number, file in enumerate(files):
+            own = [(at, node) for at, node in enumerate(decided.nodes) if node.file == number]
+            yield cls(
+                file,
+                tuple(node for at, node in own if at in has),
+                tuple(node for at, node in own if at not in has),
+                frozenset(d.start for d in dropped if (d.side, d.file) == (side, file.name)),
+            )
+
+
+def item_edits(cut: FileCut, side: Side) -> list[Edit]:
+    """Return the edits that blank items and members of classes that a side goes without."""
+    text = cut.file.cuda.text
+    edits = [edit for node in cut.others for edit in blank(text, *node.item.span)]
+    for node in cut.kept:
+        for member in member_cuts(text, node.item, side, cut.dropped):
+            edits += member.edits(text)
+    return edits
+
+
+def left_out_edits(file: MixedFile, side: Side, left_out: Collection[str]) -> list[Edit]:
+    """Return the edits that blank include lines: of what a side does without, or has not."""
+    text = file.cuda.text
+    edits = []
+    for item in file.include_items():
+        is_missing = side == "device" and file.includes[item.span.start].owner == "host"
+        if is_missing or item.path in left_out:
+            start, end = item.span
+            edits.append(Edit(start, end, _VISIBLE.sub(_spaces, text[start:end])))
+    return edits
+
+
+def path_edits(file: MixedFile, written: Mapping[str, str]) -> list[Edit]:
+    """Return the edits of include lines after which a copy of a file elsewhere finds its headers.
+
+    Parameters
+    ----------
+    file : MixedFile
+        The file.
+    written : mapping of str to str
+        Paths of headers that change, and what they are written as.
+    """
+    edits = []
+    for item in file.include_items():
+        found = file.includes[item.span.start]
+        if found.owner == "user" and (found.path in written or found.is_beside):
+            match = _PATH.search(file.cuda.text, item.span.start, item.span.end)
+            assert match is not None
+            edits.append(Edit(*match.span(), f'"{written.get(found.path, found.path)}"'))
+    return edits
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return " " * len(match[0])

@@ -1,0 +1,77 @@
+"""The edits that make the host text of a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from .cuda_item import Item, Launch
+from .cut_edits import FileCut, item_edits, left_out_edits
+from .item_words import is_device_variable, is_kernel
+from .launch_text import launch_edits
+from .side_members import kept
+from .sides import Node
+from .stub_text import stub_edits
+from .text_edits import Edit, blank
+
+__all__ = ["host_edits", "launches", "shadows"]
+
+# Of what has no value of its own, the host has to be told what the device knows.
+_NEEDS_VALUE = re.compile(r"\b(?:const|constexpr|auto)\b|\[\s*\]|&")
+_VALUE = re.compile(r"=|\{")
+
+
+def host_edits(cut: FileCut, left_out: Collection[str]) -> list[Edit]:
+    """Return the edits of all but paths: what is left is what the host compiler compiles.
+
+    Parameters
+    ----------
+    cut : FileCut
+        The file.
+    left_out : collection of str
+        Headers that the host text does without.
+    """
+    text = cut.file.cuda.text
+    edits = [*item_edits(cut, "host"), *left_out_edits(cut.file, "host", left_out)]
+    for _, item, scope in cut.kept:
+        if is_kernel(item) and item.body:
+            edits += stub_edits(text, item, scope)
+        elif is_device_variable(item):
+            edits += _shadow_edits(text, item)
+    for launch in launches(cut):
+        edits += launch_edits(text, launch)
+    return edits
+
+
+def launches(cut: FileCut) -> Iterator[Launch]:
+    """Iterate over the launches in a file's host text, those in macros' bodies included."""
+    text = cut.file.cuda.text
+    for _, item, _ in cut.kept:
+        stretches = list(kept(text, item, "host", cut.dropped))
+        for launch in item.launches:
+            if any(start <= launch.callee.start < end for start, end in stretches):
+                yield launch
+    for macro in cut.file.cuda.macros:
+        yield from macro.launches
+
+
+def shadows(cut: FileCut) -> Iterator[str]:
+    """Iterate over the names of the device variables that a file's host text has shadows of."""
+    for node in cut.kept:
+        if is_device_variable(node.item) and node.item.template is None:
+            yield from _qualified(node)
+
+
+def _qualified(node: Node) -> Iterator[str]:
+    for name in node.item.names:
+        yield "::".join((*node.scope, name))
+
+
+def _shadow_edits(text: str, item: Item) -> list[Edit]:
+    """Return the edits that leave a variable without the value that only the device has."""
+    match = _VALUE.search(text, item.declarator_end, item.span.end)
+    if match is None or len(item.names) > 1:
+        return []
+    if _NEEDS_VALUE.search(text, item.span.start, match.start()):
+        return []
+    return blank(text, match.start(), text.rindex(";", match.start(), item.span.end))

@@ -1,0 +1,121 @@
+"""What mixed sources may not have here: constructs that only nvcc compiles, and torch's sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .cuda_item import Item
+from .item_words import code_alone, is_device_function, is_kernel
+from .mixed_headers import MixedFile
+
+__all__ = ["check"]
+
+_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
+_TEXTURE = re.compile(r"(?:static\s+|extern\s+)*(texture|surface)\s*<")
+_DEVICE_WIDE = re.compile(r"\bcub\s*::\s*(Device\w+)")
+# Types and functions that are as good on either side: all else of it launches kernels of its own.
+_THRUST = re.compile(
+    r"\bthrust\s*::\s*(?!complex\b|pair\b|tuple\b|make_pair\b|make_tuple\b|get\b|tie\b|swap\b"
+    r"|(?:plus|minus|multiplies|divides|maximum|minimum|less|greater|equal_to|identity)\b"
+    r"|raw_pointer_cast\b|numeric_limits\b)(\w+(?:\s*::\s*\w+)*)"
+)
+_REMEDY = 'pass compiler="nvcc"'
+
+
+class _Fault(NamedTuple):
+    file: str
+    line: int
+    text: str
+
+
+def check(files: Sequence[MixedFile]) -> None:
+    """Refuse what would not compile, or not mean what it says.
+
+    Raises
+    ------
+    ValueError
+        There is such a construct, or something that cannot be cut; the message names all of them,
+        with their files and lines.
+    """
+    torch = [fault for file in files for fault in _torch_includes(file)]
+    if torch:
+        raise ValueError(
+            f"{_listed(torch)}\nSources written for torch are not taken: take "
+            "tvm::ffi::TensorView arguments instead of torch::Tensor, include "
+            "<tvm/ffi/container/tensor.h>, and leave out PYBIND11_MODULE or TORCH_LIBRARY; "
+            "docs/mixed_sources.md shows both side by side"
+        )
+    faults = [_Fault(file.name, line, text) for file in files for line, text in file.cuda.problems]
+    if faults:
+        raise ValueError(f"{_listed(faults)}\nThe source cannot be cut: mend that, or {_REMEDY}")
+    faults = [fault for file in files for fault in _faults(file)] + list(_undefined(files))
+    if faults:
+        raise ValueError(f"{_listed(faults)}\nOnly nvcc compiles that: {_REMEDY}")
+
+
+def _listed(faults: Sequence[_Fault]) -> str:
+    unique = dict.fromkeys(faults)
+    return "\n".join(f"{fault.file}:{fault.line}: {fault.text}" for fault in unique)
+
+
+def _torch_includes(file: MixedFile) -> Iterator[_Fault]:
+    for item in file.include_items():
+        if _TORCH.match(item.path):
+            yield _Fault(file.name, item.line, f"<{item.path}> is a header of torch's")
+
+
+def _faults(file: MixedFile) -> Iterator[_Fault]:
+    code = code_alone(file.cuda.text)
+    for item in _leaves(file.cuda.items):
+        for line, text in _in_item(code, item):
+            yield _Fault(file.name, line, text)
+
+
+def _leaves(items: Sequence[Item]) -> Iterator[Item]:
+    """Iterate over items that have no others in them."""
+    for item in items:
+        if item.children:
+            yield from _leaves(item.children)
+        else:
+            yield item
+
+
+def _in_item(code: str, item: Item) -> Iterator[tuple[int, str]]:
+    name = "::".join(item.names)
+    if "__managed__" in item.words:
+        yield item.line, f"{name} is a __managed__ variable"
+    if item.kind == "variable" and (match := _TEXTURE.match(code, item.span.start)):
+        yield item.line, f"{name} is a {match[1]} reference"
+    if is_kernel(item) or is_device_function(item):
+        for launch in item.launches:
+            yield launch.line, f"{name}, device code, launches a kernel"
+        return
+    for line, words in item.lambdas:
+        if "__device__" in words:
+            shown = " ".join(sorted(words, reverse=True))
+            yield line, f"an extended lambda: {shown} in a function of the host"
+    if item.kind != "function":
+        return
+    for match in _DEVICE_WIDE.finditer(code, *item.span):
+        yield _line(code, match), f"cub::{match[1]} launches kernels of its own"
+    for match in _THRUST.finditer(code, *item.span):
+        found = "".join(match[1].split())
+        yield _line(code, match), f"thrust::{found} is host code that launches kernels of its own"
+
+
+def _line(code: str, match: re.Match[str]) -> int:
+    return code.count("\n", 0, match.start()) + 1
+
+
+def _undefined(files: Sequence[MixedFile]) -> Iterator[_Fault]:
+    """Iterate over device variables that another relocatable object would have to define."""
+    found = [(file, item) for file in files for item in _leaves(file.cuda.items)]
+    variables = [(file, item) for file, item in found if item.kind == "variable"]
+    defined = {name for _, item in variables if "extern" not in item.words for name in item.names}
+    for file, item in variables:
+        is_extern = {"__device__", "__constant__"} & item.words and "extern" in item.words
+        if is_extern and not defined.issuperset(item.names):
+            name = ", ".join(item.names)
+            yield _Fault(file.name, item.line, f"{name} is defined in another object")

@@ -1,0 +1,97 @@
+"""Members of classes that one side goes without, and stretches of items that it keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Literal, NamedTuple
+
+from .cuda_item import Item
+from .item_words import is_device_function, is_host_function, is_kernel
+from .text_edits import Edit, blank
+
+__all__ = ["MemberCut", "Side", "kept", "member_cuts"]
+
+Side = Literal["device", "host"]
+
+_DEFAULTED = re.compile(r"=\s*(?:default|delete)\s*;?\s*\Z")
+_VIRTUAL = re.compile(r"\b(?:virtual|override|final)\b")
+_TRAP = " { __builtin_trap(); }"
+
+
+class MemberCut(NamedTuple):
+    """A stretch of a class that is left out, and what stands there instead."""
+
+    start: int
+    end: int
+    text: str = ""
+
+    def edits(self, text: str) -> list[Edit]:
+        """Return the edits that do so."""
+        put = [Edit(self.start, self.start, self.text)] if self.text else []
+        return [*put, *blank(text, self.start, self.end)]
+
+
+def member_cuts(
+    text: str, item: Item, side: Side, dropped: Collection[int] = ()
+) -> Iterator[MemberCut]:
+    """Iterate over the members of a class that a side goes without, or whose bodies it does.
+
+    Parameters
+    ----------
+    text : str
+        The text that it is in.
+    item : Item
+        A class; of anything else there are none.
+    side : "device" or "host"
+        The side.
+    dropped : collection of int
+        Where members begin that this side has to go without.
+    """
+    if item.kind != "type":
+        return
+    for child in item.children:
+        if child.kind == "type":
+            yield from member_cuts(text, child, side, dropped)
+        elif child.kind == "function" and (cut := _cut(text, child, side, dropped)):
+            yield cut
+
+
+def _cut(text: str, member: Item, side: Side, dropped: Collection[int]) -> MemberCut | None:
+    if member.span.start in dropped:
+        return _without_body(text, member, side) if side == "host" else MemberCut(*member.span)
+    if _DEFAULTED.search(text, member.declarator_end, member.span.end):
+        return None
+    if side == "host":
+        # What is constexpr may be asked for while host code is compiled.
+        is_other = is_device_function(member) and "constexpr" not in member.words
+        return _without_body(text, member, side) if is_other and member.body else None
+    if not is_host_function(member):
+        return None
+    # Virtual functions are part of the layout.
+    if _VIRTUAL.search(text, member.span.start, member.declarator_end):
+        return _without_body(text, member, side) if member.body else None
+    return MemberCut(*member.span)
+
+
+def _without_body(text: str, member: Item, side: Side) -> MemberCut:
+    if member.body is None:
+        return MemberCut(*member.span)
+    # The table of virtual functions needs something to point to.
+    is_virtual = _VIRTUAL.search(text, member.span.start, member.declarator_end)
+    stands = _TRAP if is_virtual and side == "host" else ";"
+    return MemberCut(member.declarator_end, member.body.end, stands)
+
+
+def kept(
+    text: str, item: Item, side: Side, dropped: Collection[int] = ()
+) -> Iterator[tuple[int, int]]:
+    """Iterate over the stretches of an item that a side has, if it has the item at all."""
+    if side == "host" and is_kernel(item) and item.body:
+        yield item.span.start, item.declarator_end
+        return
+    start = item.span.start
+    for cut in member_cuts(text, item, side, dropped):
+        yield start, cut.start
+        start = cut.end
+    yield start, item.span.end
