@@ -14,6 +14,7 @@ from attribute_kernels import ATTRIBUTE_FUNCTIONS, ATTRIBUTE_KERNELS
 from dispatch_kernels import DISPATCH, DISPATCH_FUNCTIONS
 from header_stock import HeaderStock
 from launch_kernels import OPS, OPS_FUNCTIONS, SCALARS
+from mixed_workshop import MixedWorkshop
 from stub.driver_stub import DriverStub
 from wrapper_workshop import Workshop, load_anew
 
@@ -124,6 +125,19 @@ def raw_so(workshop: Workshop) -> Path:
 @pytest.fixture(scope="session")
 def launching_so(workshop: Workshop) -> Path:
     return workshop.build("launching.cc")
+
+
+@pytest.fixture(scope="session")
+def mixed_so(run_folder: Path) -> Path:
+    """What mixed_launches.cc and mixed_kernels.cu are, built as a mixed source's two texts are."""
+    return MixedWorkshop(run_folder / "wrappers").build_mixed(
+        "mixed_launches.cc", "mixed_kernels.cu", ["weights", "shapes::counter"]
+    )
+
+
+@pytest.fixture
+def mixed(mixed_so: Path, driver_stub: DriverStub, tmp_path: Path) -> tvm_ffi.Module:
+    return load_anew(mixed_so, tmp_path)
 
 
 @pytest.fixture

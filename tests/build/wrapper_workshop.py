@@ -90,14 +90,20 @@ class Workshop:
         )  # fmt: skip
         return made
 
-    def link(self, name: str, objects: Sequence[str], extra: Sequence[str] = ()) -> Path:
+    def link(
+        self,
+        name: str,
+        objects: Sequence[str],
+        extra: Sequence[str] = (),
+        image: str = "kernels.s.o",
+    ) -> Path:
         paths = tvm_ffi_paths()
         cudart = find_cuda().cudart if extra else None
         libraries = forwarders.link_flags(extra)
         if cudart is not None:
             libraries += forwarders.cudart_flags(cudart)
         run(
-            *self.compiler, "-shared", "-o", f"{name}.so", *objects, "kernels.s.o",
+            *self.compiler, "-shared", "-o", f"{name}.so", *objects, image,
             "forwarders.cc.o", "-Wl,-z,now", "-Wl,-z,defs", "-Wl,--version-script=exports.map",
             paths.library, *libraries, cwd=self.folder,
         )  # fmt: skip

@@ -144,6 +144,14 @@ static void AddKernel(const Elf* elf, StubImage* image, uint32_t symbol, const c
   }
 }
 
+static void AddVariable(const Elf* elf, StubImage* image, const Elf64_Sym* symbol,
+                        const char* name) {
+  if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= elf->header->e_shnum) return;
+  const Elf64_Shdr* section = &elf->sections[symbol->st_shndx];
+  const uint8_t* bytes = elf->data + section->sh_offset + symbol->st_value;
+  StubAddVariable(image, name, symbol->st_size, section->sh_type == SHT_NOBITS ? NULL : bytes);
+}
+
 bool StubReadElf(const uint8_t* data, StubImage* image) {
   memset(image, 0, sizeof(*image));
   Elf elf = {.data = data, .header = (const Elf64_Ehdr*)data};
@@ -160,6 +168,9 @@ bool StubReadElf(const uint8_t* data, StubImage* image) {
     bool kernel = ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
                   (symbols[i].st_other & kEntryPoint) != 0 && symbols[i].st_shndx != SHN_UNDEF;
     if (kernel) AddKernel(&elf, image, i, names + symbols[i].st_name);
+    if (ELF64_ST_TYPE(symbols[i].st_info) == STT_OBJECT) {
+      AddVariable(&elf, image, &symbols[i], names + symbols[i].st_name);
+    }
   }
   ForEachRecord(&elf, FindSection(&elf, ".nv.info", ""), image, NULL, VisitImageRecord);
   ForEachRecord(&elf, FindSection(&elf, ".nv.compat", ""), image, NULL, VisitCompatRecord);
@@ -172,6 +183,7 @@ void StubFreeImage(StubImage* image) {
     free(image->kernels[i].params);
   }
   free(image->kernels);
+  StubFreeVariables(image);
 }
 
 bool StubImageFits(const StubImage* image, int device) {

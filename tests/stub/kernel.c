@@ -78,6 +78,15 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value,
       StubSetFunctionAttribute(attribute, value, kernel, &kernel->settings[device], device));
 }
 
+CUresult CUDAAPI cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device) {
+  STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu,'config':%d,'device':%d", (size_t)kernel, (int)config,
+             device);
+  STUB_REQUIRE(StubFindKernel(kernel, NULL) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_REQUIRE(StubDeviceExists(device), CUDA_ERROR_INVALID_DEVICE);
+  STUB_REQUIRE(config <= CU_FUNC_CACHE_PREFER_EQUAL, CUDA_ERROR_INVALID_VALUE);
+  return StubLeave(CUDA_SUCCESS);
+}
+
 CUresult CUDAAPI cuKernelGetName(const char** name, CUkernel kernel) {
   STUB_ENTER(STUB_INITIALIZED, "'kernel':%zu", (size_t)kernel);
   STUB_REQUIRE(name != NULL, CUDA_ERROR_INVALID_VALUE);

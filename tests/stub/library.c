@@ -11,7 +11,7 @@
 
 #include "stub.h"
 
-static StubLibrary* FindLibrary(CUlibrary handle) {
+StubLibrary* StubFindLibrary(CUlibrary handle) {
   StubLibrary* library = stub.libraries;
   while (library != NULL && library != handle) library = library->next;
   return library;
@@ -39,8 +39,7 @@ static const StubKernelInfo* FindInfo(const StubImage* image, const char* name) 
   return NULL;
 }
 
-/* The image that the driver would take there. */
-static const StubImage* ImageFor(const StubLibrary* library, int device) {
+const StubImage* StubImageFor(const StubLibrary* library, int device) {
   const StubImage* best = NULL;
   for (int i = 0; i < library->image_count; ++i) {
     const StubImage* image = &library->images[i];
@@ -51,7 +50,7 @@ static const StubImage* ImageFor(const StubLibrary* library, int device) {
 
 CUresult StubKernelOn(const StubKernel* kernel, int device, const StubKernelInfo** info,
                       const StubImage** image) {
-  const StubImage* found = ImageFor(kernel->library, device);
+  const StubImage* found = StubImageFor(kernel->library, device);
   if (found == NULL) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (!StubDriverCompiles(found)) return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   *info = FindInfo(found, kernel->name);
@@ -85,6 +84,7 @@ CUresult CUDAAPI cuLibraryUnload(CUlibrary library) {
   STUB_REQUIRE(*at != NULL, CUDA_ERROR_INVALID_HANDLE);
   STUB_REQUIRE(!StubCaptureForbids(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   *at = library->next;
+  StubFreeGlobals(library);
   for (int i = 0; i < library->image_count; ++i) StubFreeImage(&library->images[i]);
   while (library->kernels != NULL) {
     StubKernel* kernel = library->kernels;
@@ -112,7 +112,7 @@ static StubKernel* MakeKernel(StubLibrary* library, const char* name) {
 /* The image that answers for a library: one that some device can run. */
 static CUresult AnyImage(const StubLibrary* library, const StubImage** image) {
   for (int device = 0; device < stub.device_count; ++device) {
-    *image = ImageFor(library, device);
+    *image = StubImageFor(library, device);
     if (*image == NULL) continue;
     return StubDriverCompiles(*image) ? CUDA_SUCCESS : CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   }
@@ -122,7 +122,7 @@ static CUresult AnyImage(const StubLibrary* library, const StubImage** image) {
 CUresult CUDAAPI cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
   STUB_ENTER(STUB_INITIALIZED, "'library':%zu,'name':'%s'", (size_t)library, StubQuote(name));
   STUB_REQUIRE(kernel != NULL && name != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(FindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_REQUIRE(StubFindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
   const StubImage* image = NULL;
   STUB_TRY(AnyImage(library, &image));
   STUB_REQUIRE(FindInfo(image, name) != NULL, CUDA_ERROR_NOT_FOUND);
@@ -133,7 +133,7 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const c
 CUresult CUDAAPI cuLibraryGetKernelCount(unsigned int* count, CUlibrary library) {
   STUB_ENTER(STUB_INITIALIZED, "'library':%zu", (size_t)library);
   STUB_REQUIRE(count != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(FindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_REQUIRE(StubFindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
   const StubImage* image = NULL;
   STUB_TRY(AnyImage(library, &image));
   *count = (unsigned int)image->kernel_count;
@@ -144,7 +144,7 @@ CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count
                                            CUlibrary library) {
   STUB_ENTER(STUB_INITIALIZED, "'library':%zu,'count':%u", (size_t)library, count);
   STUB_REQUIRE(kernels != NULL, CUDA_ERROR_INVALID_VALUE);
-  STUB_REQUIRE(FindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  STUB_REQUIRE(StubFindLibrary(library) != NULL, CUDA_ERROR_INVALID_HANDLE);
   const StubImage* image = NULL;
   STUB_TRY(AnyImage(library, &image));
   for (unsigned int i = 0; i < count && i < (unsigned int)image->kernel_count; ++i) {

@@ -33,6 +33,15 @@ static CUresult RemoveRange(uintptr_t start) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+void* StubAllocateMemory(size_t size, int device) {
+  void* memory = aligned_alloc(256, (size + 255) / 256 * 256);
+  if (memory == NULL) abort();
+  AddRange((uintptr_t)memory, size, CU_MEMORYTYPE_DEVICE, device, true);
+  return memory;
+}
+
+void StubFreeMemory(void* memory) { RemoveRange((uintptr_t)memory); }
+
 static CUresult Allocate(void** memory, size_t size, int type) {
   StubContext* context = NULL;
   CUresult result = StubActiveContext(&context);

@@ -24,9 +24,12 @@
   V(cuLibraryLoadData, 12000) V(cuLibraryUnload, 12000) V(cuLibraryGetKernel, 12000)           \
   V(cuLibraryGetKernelCount, 12040) V(cuLibraryEnumerateKernels, 12040)                        \
   V(cuKernelGetFunction, 12000) V(cuKernelGetAttribute, 12000) V(cuKernelSetAttribute, 12000)  \
+  V(cuLibraryGetGlobal, 12000) V(cuKernelSetCacheConfig, 12000)                             \
   V(cuKernelGetName, 12030) V(cuKernelGetParamInfo, 12040)                                     \
   V(cuFuncGetAttribute, 2020) V(cuFuncSetAttribute, 9000) V(cuFuncLoad, 12040)                 \
   V(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                         \
+  V(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000)                                \
+  V(cuOccupancyAvailableDynamicSMemPerBlock, 10020)                                            \
   V(cuOccupancyMaxPotentialClusterSize, 11070) V(cuOccupancyMaxActiveClusters, 11070)          \
   V(cuLaunchKernel, 4000) V(cuLaunchKernelEx, 11060) V(cuLaunchCooperativeKernel, 9000)        \
   V(cuTensorMapEncodeTiled, 12000) V(cuTensorMapEncodeIm2col, 12000)                           \

@@ -71,12 +71,20 @@ typedef struct {
 } StubKernelInfo;
 
 typedef struct {
+  char* name;
+  size_t size;
+  uint8_t* initial;
+} StubVariable;
+
+typedef struct {
   int arch;        /* 90 for sm_90 */
   bool specific;   /* sm_90a: runs on 9.0 alone */
   bool family;     /* sm_100f: runs on 10.0 and 10.3 */
   int ptx_version; /* 88 for 8.8; 0 where it is a cubin */
   StubKernelInfo* kernels;
   int kernel_count;
+  StubVariable* variables;
+  int variable_count;
 } StubImage;
 
 /*! \brief Reads an ELF image; false where it is none of CUDA's. */
@@ -86,6 +94,9 @@ bool StubReadPtx(const char* text, StubImage* image);
 /*! \brief Reads an ELF image, PTX, or each of them in a fatbin that is stored uncompressed. */
 int StubReadImages(const void* code, StubImage images[kMaxImages]);
 void StubFreeImage(StubImage* image);
+/*! \brief Adds a device variable; `initial` is null where it is zeroed. */
+void StubAddVariable(StubImage* image, const char* name, size_t size, const void* initial);
+void StubFreeVariables(StubImage* image);
 bool StubImageFits(const StubImage* image, int device);
 /*! \brief Whether the driver takes an image rather than another one that fits, too. */
 bool StubImageIsBetter(const StubImage* image, const StubImage* other);
@@ -97,6 +108,7 @@ bool StubDriverCompiles(const StubImage* image);
 /* ---- Libraries and kernels (library.c) ---- */
 
 typedef struct CUlib_st StubLibrary;
+typedef struct StubGlobal StubGlobal;
 typedef struct CUkern_st StubKernel;
 
 /*! \brief What cuKernelSetAttribute and cuFuncSetAttribute set; -1 where they have not. */
@@ -123,9 +135,15 @@ struct CUlib_st {
   StubImage images[kMaxImages];
   int image_count;
   StubKernel* kernels; /* those that were asked for, and all once enumerated */
+  StubGlobal* globals; /* device variables that were asked for, on each device */
   StubLibrary* next;
 };
 
+/*! \brief A live library; null where a handle is none. */
+StubLibrary* StubFindLibrary(CUlibrary handle);
+/*! \brief The image that the driver would take on a device; null where none fits. */
+const StubImage* StubImageFor(const StubLibrary* library, int device);
+void StubFreeGlobals(StubLibrary* library);
 /*! \brief Finds which live kernel a handle is; `function` is null for a CUkernel. */
 StubKernel* StubFindKernel(const void* handle, StubFunction** function);
 /*! \brief The kernel as a device would run it, or the driver's answer where it cannot. */
@@ -192,6 +210,10 @@ typedef struct StubRange {
 } StubRange;
 
 enum { kManaged = 16 };
+
+/*! \brief Memory of a device, outside the mutex's own calls. */
+void* StubAllocateMemory(size_t size, int device);
+void StubFreeMemory(void* memory);
 
 /* ---- The one state (state.c) ---- */
 

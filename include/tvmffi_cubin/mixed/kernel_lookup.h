@@ -61,7 +61,7 @@ TVMFFI_CUBIN_COLD CubinKernel* FindMixedKernel(KernelSlot* slot) {
   const char* name = slot->name();
   const char* symbol = FindMixedSymbol(table.kernels, table.num_kernels, name);
   if (symbol == nullptr) {
-    TVM_FFI_THROW(LaunchError) << "the image has no kernel for '" << name << "'";
+    TVM_FFI_THROW(LaunchError) << "the image was built without it ('" << name << "')";
   }
   auto* made = new CubinKernel(module.GetKernel(symbol));
   CubinKernel* first = nullptr;

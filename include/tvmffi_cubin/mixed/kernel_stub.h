@@ -22,20 +22,25 @@ template <auto kSelf>
 struct KernelStub {
   static const char* Name() { return typeid(KernelStub).name(); }
   static KernelSlot slot;
-  static const KernelAddress address;
 };
 
 template <auto kSelf>
 KernelSlot KernelStub<kSelf>::slot{&KernelStub<kSelf>::Name};
 
+/*! \brief The same function's address, entered as the library is loaded. */
 template <auto kSelf>
-const KernelAddress KernelStub<kSelf>::address(reinterpret_cast<const void*>(kSelf),
-                                               &KernelStub<kSelf>::slot, &mixed_kernel_calls);
+struct StubAddress {
+  static const KernelAddress entered;
+};
+
+template <auto kSelf>
+const KernelAddress StubAddress<kSelf>::entered(reinterpret_cast<const void*>(kSelf),
+                                                &KernelStub<kSelf>::slot, &mixed_kernel_calls);
 
 /*! \brief The body of a stub. */
 template <auto kSelf, typename... Args>
 inline __attribute__((always_inline)) void RunStub(Args&... args) {
-  static_cast<void>(&KernelStub<kSelf>::address);  // which enters it
+  static_cast<void>(&StubAddress<kSelf>::entered);  // which enters it
   void* pointers[] = {const_cast<void*>(static_cast<const volatile void*>(std::addressof(args)))...,
                       nullptr};
   LaunchPending(&KernelStub<kSelf>::slot, pointers);

@@ -25,6 +25,15 @@ TVMFFI_CUBIN_COLD std::string Demangled(const char* symbol) {
   return result;
 }
 
+/*! \brief A slot's kernel as people write it. */
+TVMFFI_CUBIN_COLD std::string KernelOfSlot(const KernelSlot* slot) {
+  const std::string type = Demangled(slot->name());
+  const size_t begin = type.find("<&"), end = type.rfind('>');
+  if (begin == std::string::npos || end == std::string::npos) return type;
+  const std::string kernel = type.substr(begin + 2, end - begin - 2);
+  return kernel[0] == '(' ? kernel.substr(1, kernel.size() - 2) : kernel;
+}
+
 TVMFFI_CUBIN_COLD void NoteLaunchFailure(cudaError_t error, bool is_limit, const LaunchSite* site,
                                          const std::string& what) {
   last_runtime_error = error;
@@ -72,15 +81,16 @@ TVMFFI_CUBIN_COLD CubinKernel* FindToLaunch(KernelSlot* slot, const LaunchSite* 
     const std::string what = ours != nullptr ? std::string(ours->message()) : error.what();
     const bool no_driver = OpenDriver() == nullptr;
     NoteLaunchFailure(no_driver ? cudaErrorNoDevice : cudaErrorInvalidDeviceFunction, false, site,
-                      what);
+                      "launch of " + KernelOfSlot(slot) + ": " + what);
     return nullptr;
   }
 }
 
 TVMFFI_CUBIN_COLD void NoteUnconfigured(KernelSlot* slot) {
   NoteLaunchFailure(cudaErrorMissingConfiguration, false, nullptr,
-                    std::string("the kernel of ") + slot->name() +
-                        " was called as a function: launch it with <<<grid, block>>>");
+                    KernelOfSlot(slot) +
+                        " is a kernel and was called as a function: launch it "
+                        "with <<<grid, block>>>");
 }
 
 TVMFFI_CUBIN_COLD void KernelLaunch::Drop() {

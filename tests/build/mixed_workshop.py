@@ -1,0 +1,48 @@
+"""Builds the host text of a mixed source that is written by hand, as a build of one does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from wrapper_workshop import CPP, WARNINGS, Workshop
+
+from tvmffi_cubin import codegen, host_instances, nvrtc
+from tvmffi_cubin.mixed_table import mixed_table_unit
+
+
+class MixedWorkshop(Workshop):
+    """Builds host texts, each with an image of the kernels that it uses."""
+
+    def build_mixed(self, host: str, device: str, variables: Sequence[str] = ()) -> Path:
+        """Return the library of tests/cpp's files `host` and `device`, made once."""
+        name = Path(host).stem
+        library = self.folder / f"{name}.so"
+        with self._alone(name):
+            if not library.exists():
+                made = self._compile(CPP / host, *WARNINGS, name=name)
+                image, table = self._image(name, made, (CPP / device).read_text(), variables)
+                self.link(name, [made, table], image=image)
+        return library
+
+    def _image(self, name: str, made: str, device: str, variables: Sequence[str]) -> list[str]:
+        instances = host_instances.find((self.folder / made).read_bytes())
+        names = {instance.stub: instance.cast for instance in instances}
+        wanted = [*names.values(), *(f"&{variable}" for variable in variables)]
+        cubin = nvrtc.compile(device, arch="sm_90", name_expressions=wanted)
+        lowered = cubin.lowered_names
+        (self.folder / f"{name}.cubin").write_bytes(cubin.image)
+        units = {
+            f"{name}_image.s": codegen.image_unit(
+                "kernels", f"{name}.cubin", len(cubin.image), os.uname().machine
+            ),
+            f"{name}_table.s": mixed_table_unit(
+                "kernels",
+                {stub: lowered[cast] for stub, cast in names.items()},
+                {variable: lowered[f"&{variable}"] for variable in variables},
+            ),
+        }
+        for unit, text in units.items():
+            (self.folder / unit).write_text(text)
+        return [self._compile(unit) for unit in units]
