@@ -13,6 +13,7 @@ from .cubin import Cubin, Kernel
 from .host_elf import is_host_elf
 from .image_kind import ELF, FATBIN, LTOIR, describe
 from .inspection import InspectedFunction, InspectedImage, Inspection
+from .nvcc_code import fatbins
 
 __all__ = ["inspect"]
 
@@ -125,7 +126,8 @@ def _member(member: fatbin.Member) -> InspectedImage:
 
 def _artifact(source: str, artifact: Artifact) -> Inspection:
     manifest = artifact.manifest
-    if not (manifest or artifact.embedded or artifact.exports):
+    by_nvcc = [_readable(data, name) for name, data in fatbins(artifact.content)]
+    if not (manifest or artifact.embedded or artifact.exports or by_nvcc):
         raise ValueError(
             "it carries nothing of this package or of tvm-ffi: no image, no manifest, no function"
         )
@@ -139,7 +141,11 @@ def _artifact(source: str, artifact: Artifact) -> Inspection:
         source=source,
         kind="object" if artifact.is_object else "module",
         size=len(artifact.content),
-        images=(*(_embedded(artifact, where) for where in artifact.embedded), *_files(manifest)),
+        images=(
+            *(_embedded(artifact, where) for where in artifact.embedded),
+            *_files(manifest),
+            *by_nvcc,
+        ),
         functions=functions,
         versions=versions,
         bound=bound,
@@ -154,14 +160,15 @@ def _files(manifest: Mapping[str, Any]) -> Iterator[InspectedImage]:
 
 
 def _embedded(artifact: Artifact, where: EmbeddedBytes) -> InspectedImage:
-    data = artifact.image(where)
+    return _readable(artifact.image(where), where.name)
+
+
+def _readable(data: bytes, name: str) -> InspectedImage:
     try:
-        return _image(data, name=where.name)
+        return _image(data, name=name)
     except ValueError as error:
         problem = describe(data) or str(error)
-        return InspectedImage(
-            kind="unknown", arch="", size=where.size, name=where.name, problem=problem
-        )
+        return InspectedImage(kind="unknown", arch="", size=len(data), name=name, problem=problem)
 
 
 def _functions(

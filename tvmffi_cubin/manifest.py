@@ -70,8 +70,10 @@ def _options(request: Request, images: Sequence[Image]) -> dict[str, Any]:
 def _versions(tools: Toolset) -> dict[str, str]:
     """Return what made the module, of the machine nothing but its compiler's version."""
     compiler = tools.host.compiler.splitlines()
+    nvcc = {} if tools.nvcc is None else {"nvcc": tools.nvcc.version}
     return {
         "tvmffi_cubin": __version__,
         "tvm_ffi": tools.tvm_ffi_version,
         "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
+        **nvcc,
     }

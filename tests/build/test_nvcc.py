@@ -260,6 +260,18 @@ def test_the_module_names_no_folder_of_nvcc_and_needs_no_runtime(mixed, genuine)
     assert "RUNPATH" not in needed.stdout
 
 
+def test_the_code_that_nvcc_embeds_is_inspected(mixed, genuine):
+    found = tc.inspect(mixed.path)
+    assert [image.name for image in found.images] == ["image", ".nv_fatbin"]
+    code, ptx = found.images[1].members
+    assert (code.kind, code.arch, ptx.kind, ptx.arch) == ("cubin", ARCH, "ptx", "compute_80")
+    (kernel,) = code.kernels
+    assert kernel.static_smem_bytes == 64
+    assert "add<__half, 32>" in found.text()
+    assert found.versions["nvcc"] == genuine.version
+    assert list(mixed.cubins) == ["image"]
+
+
 def test_nvccs_own_messages_have_the_users_lines(genuine):
     source = "\n__global__ void k(float* x) {\n  x[0] = nothing;\n}\nvoid f() {}"
     with pytest.raises(tc.BuildError, match=r"cuda_sources_0\.cu\(3\): error") as failed:

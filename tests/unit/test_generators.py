@@ -41,7 +41,9 @@ LOADED += " failed_load"
 ARTIFACTS = (
     "artifact embed_file embed_module embed_object host_elf inspect_file inspection kernel_table"
 )
-ARTIFACTS += " compile_files launch_reader object_file schema describe_module described_images"
+ARTIFACTS += (
+    " nvcc_code compile_files launch_reader object_file schema describe_module described_images"
+)
 ARTIFACTS += " description description_fields description_reader document from_description"
 ALL = f"{ARGUMENTS} {TOOLS} {COMPILERS} {READERS} {CACHE} {LOADED} {ARTIFACTS}"
 OTHERS = {f"{name}.py" for name in ALL.split()}
