@@ -30,7 +30,9 @@ class MixedWorkshop(Workshop):
         instances = host_instances.find((self.folder / made).read_bytes())
         names = {instance.stub: instance.cast for instance in instances}
         wanted = [*names.values(), *(f"&{variable}" for variable in variables)]
-        cubin = nvrtc.compile(device, arch="sm_90", name_expressions=wanted)
+        cubin = nvrtc.compile(
+            device, arch="sm_90", name_expressions=wanted, options=["-DTVMFFI_CUBIN_HOST_INTEGERS"]
+        )
         lowered = cubin.lowered_names
         (self.folder / f"{name}.cubin").write_bytes(cubin.image)
         units = {

@@ -87,9 +87,7 @@ class TestRefusedLaunches:
         self, mixed: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:
         driver_stub.set_devices(80)
-        with pytest.raises(
-            LaunchError, match="the image is for another arch"
-        ):
+        with pytest.raises(LaunchError, match="the image is for another arch"):
             mixed.bad(1, 1, 0)
         assert mixed.taken(1) == INVALID_DEVICE_FUNCTION * 1010
 
@@ -110,8 +108,6 @@ class TestCallsThatAreNoLaunches:
     def test_a_kernel_without_a_shape_is_named(
         self, mixed: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:
-        with pytest.raises(
-            LaunchError, match=r"nothing\(\) is a kernel and was called"
-        ):
+        with pytest.raises(LaunchError, match=r"nothing\(\) is a kernel and was called"):
             mixed.unconfigured()
         assert driver_stub.launches() == []

@@ -40,6 +40,11 @@ __global__ void pack(int first, Ts... rest) {}
 template <typename T>
 __global__ void typed(T value) {}
 
+template <>
+__global__ void typed<int64_t>(int64_t value) {}
+__global__ void counted(int64_t first, uint64_t* second) {}
+__global__ void counted(long long first, unsigned long long* second) {}
+
 __global__ void overloaded(int value) {}
 __global__ void overloaded(float value) {}
 

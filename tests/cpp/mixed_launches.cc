@@ -50,6 +50,11 @@ __global__ void pack(int first, Ts... rest) TVMFFI_CUBIN_STUB((static_cast<void 
 template <typename T>
 __global__ void typed(T value) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(value))>(&typed<T>)), value)
 
+template <>
+__global__ void typed<int64_t>(int64_t value) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(value))>(&typed<int64_t>)), value)
+__global__ void counted(int64_t first, uint64_t* second) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(first), decltype(second))>(&counted)), first, second)
+__global__ void counted(long long first, unsigned long long* second) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(first), decltype(second))>(&counted)), first, second)
+
 __global__ void overloaded(int value) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(value))>(&overloaded)), value)
 __global__ void overloaded(float value) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(value))>(&overloaded)), value)
 
@@ -147,6 +152,8 @@ int Integers() {
   (KernelLaunch(1, 1), typed(int64_t{1}));
   (KernelLaunch(1, 1), typed(2LL));
   (KernelLaunch(1, 1), typed(uint64_t{3}));
+  (KernelLaunch(1, 1), counted(4, static_cast<uint64_t*>(nullptr)));
+  (KernelLaunch(1, 1), counted(5, static_cast<unsigned long long*>(nullptr)));
   return 0;
 }
 

@@ -19,10 +19,18 @@
 #define PRIu32 "u"
 #define PRIx32 "x"
 #define PRIX32 "X"
+#ifdef TVMFFI_CUBIN_HOST_INTEGERS
+#define PRId64 "ld"
+#define PRIi64 "li"
+#define PRIu64 "lu"
+#define PRIx64 "lx"
+#define PRIX64 "lX"
+#else
 #define PRId64 "lld"
 #define PRIi64 "lli"
 #define PRIu64 "llu"
 #define PRIx64 "llx"
 #define PRIX64 "llX"
+#endif
 
 #endif  // TVMFFI_CUBIN_NVRTC_INTTYPES_H_

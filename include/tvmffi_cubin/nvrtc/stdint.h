@@ -3,6 +3,7 @@
 #define TVMFFI_CUBIN_NVRTC_STDINT_H_
 
 #include "limits.h"
+#include "tvmffi_cubin_limits_64.h"
 
 typedef int8_t int_least8_t;
 typedef int16_t int_least16_t;
@@ -25,15 +26,12 @@ typedef uint64_t uint_fast64_t;
 #define INT8_MIN SCHAR_MIN
 #define INT16_MIN SHRT_MIN
 #define INT32_MIN INT_MIN
-#define INT64_MIN LLONG_MIN
 #define INT8_MAX SCHAR_MAX
 #define INT16_MAX SHRT_MAX
 #define INT32_MAX INT_MAX
-#define INT64_MAX LLONG_MAX
 #define UINT8_MAX UCHAR_MAX
 #define UINT16_MAX USHRT_MAX
 #define UINT32_MAX UINT_MAX
-#define UINT64_MAX ULLONG_MAX
 #define INTPTR_MIN INT64_MIN
 #define INTPTR_MAX INT64_MAX
 #define UINTPTR_MAX UINT64_MAX

@@ -4,19 +4,25 @@
 
 #include "cmath"
 
-// The same types as CCCL's, where 64 bits are long long: a second typedef must name the same type.
 typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;
-typedef long long int64_t;
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
+#ifdef TVMFFI_CUBIN_HOST_INTEGERS
+// As the host compiler's are: both sides of a mixed source speak of the same types.
+typedef long int64_t;
+typedef unsigned long uint64_t;
+#else
+// The same types as CCCL's: a second typedef must name the same type.
+typedef long long int64_t;
 typedef unsigned long long uint64_t;
-typedef long long intptr_t;
-typedef unsigned long long uintptr_t;
-typedef long long intmax_t;
-typedef unsigned long long uintmax_t;
+#endif
+typedef int64_t intptr_t;
+typedef uint64_t uintptr_t;
+typedef int64_t intmax_t;
+typedef uint64_t uintmax_t;
 
 typedef long ssize_t;
 typedef unsigned short ushort;
