@@ -29,7 +29,9 @@ class Tokens(NamedTuple):
     match: list[int]
     """Of a bracket the index of its counterpart; else, and where it has none, -1."""
     directives: tuple[Directive, ...]
-    """Those that a compiler may see."""
+    """Those that a compiler may see, but for the next."""
+    conditionals: tuple[Directive, ...]
+    """All that begin, divide or end conditionals."""
 
     def end(self, index: int) -> int:
         """Return the offset behind a token."""
@@ -101,6 +103,7 @@ class _Matcher:
         self.dead: list[tuple[int, int]] = []
         self.dead_from = -1
         self.directives: list[Directive] = []
+        self.conditionals: list[Directive] = []
         self.unlike: list[tuple[int, frozenset[int]]] = []
         self.problems: list[tuple[int, str]] = []
 
@@ -146,6 +149,7 @@ class _Matcher:
             if self.dead_from < 0:
                 self.directives.append(directive)
             return
+        self.conditionals.append(directive)
         if name in _BEGIN:
             branches = _Branches(directive, self.stack)
             self.open.append(branches)
@@ -206,7 +210,8 @@ class _Matcher:
     def _tokens(self) -> Tokens:
         lexed = self.lexed
         if not self.dead:
-            return Tokens(lexed, lexed.words, lexed.starts, self.match, tuple(self.directives))
+            found = (tuple(self.directives), tuple(self.conditionals))
+            return Tokens(lexed, lexed.words, lexed.starts, self.match, *found)
         places: list[int] = []
         words: list[str] = []
         starts: list[int] = []
@@ -221,11 +226,14 @@ class _Matcher:
             done = end
         places.append(len(kept))
         match = [places[self.match[index]] if self.match[index] >= 0 else -1 for index in kept]
-        directives = tuple(one._replace(before=places[one.before]) for one in self.directives)
+        directives, conditionals = (
+            tuple(one._replace(before=places[one.before]) for one in some)
+            for some in (self.directives, self.conditionals)
+        )
         self.unlike = [
             (line, frozenset(places[index] for index in odd)) for line, odd in self.unlike
         ]
-        return Tokens(lexed, words, starts, match, directives)
+        return Tokens(lexed, words, starts, match, directives, conditionals)
 
 
 def match_brackets(lexed: Lexed) -> Brackets:

@@ -68,12 +68,24 @@ def is_value(inner: list[str]) -> bool:
     first = inner[0]
     if first in _VALUES or first[0] in "\"'" or first[0].isdigit() or first[-1] in "\"'":
         return True
-    if any(word in inner for word in (".", "->", "+", "/", "%", "==")) and "<" not in inner:
+    outer = _outside_brackets(inner)
+    if any(word in outer for word in (".", "->", "+", "/", "%", "==")) and "<" not in outer:
         return True
     names = inner[::2]
     return all(word == "," for word in inner[1::2]) and all(
         word.isupper() and len(word) > 1 for word in names
     )
+
+
+def _outside_brackets(words: list[str]) -> list[str]:
+    depth = 0
+    outside = []
+    for word in words:
+        depth -= word in (")", "]", "}")
+        if not depth:
+            outside.append(word)
+        depth += word in ("(", "[", "{")
+    return outside
 
 
 def more_names(tokens: Tokens, index: int, limit: int) -> tuple[list[str], int]:

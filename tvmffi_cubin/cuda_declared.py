@@ -27,3 +27,5 @@ class Declaration:
     """Its first and last token."""
     members: int = -1
     """The opening brace of a class."""
+    opener: int = -1
+    """The bracket of a function's parameters."""

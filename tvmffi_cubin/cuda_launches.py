@@ -83,7 +83,12 @@ def _config_end(tokens: Tokens, index: int) -> int:
             if match[index] < index:
                 break
             index = match[index]
-        elif word in ")]};" or word == "<<<":
+        elif word == "<<<":
+            inner = _config_end(tokens, index + 1)
+            if inner < 0:
+                break
+            index = inner + 2
+        elif word in ")]};":
             break
         elif word == "<":
             less += 1

@@ -36,6 +36,10 @@ _ATTRIBUTES_TEXT = """
 """
 _ATTRIBUTES = SPECIFIERS | frozenset(_ATTRIBUTES_TEXT.split())
 
+_TYPE = re.compile(
+    r"\b(?:void|bool|char\w*|short|int|long|float|double|(?:un)?signed|auto|decltype|struct|class"
+    r"|union|enum|template|operator)\b"
+)
 _HEAD = re.compile(r"(?:[ \t]|\\\r?\n|/\*[\s\S]*?\*/)*([^\W\d]\w*)(\(([^()]*)\))?")
 
 
@@ -81,7 +85,8 @@ def facts_of(macros: Iterable[Macro]) -> Mapping[str, MacroFacts]:
     for macro in macros:
         names = macro.uses - frozenset(macro.params or ())
         has_end = any(character in macro.body for character in "{};")
-        one = MacroFacts(macro.words, not has_end, macro.params is not None, has_end)
+        specifies = not has_end and not _TYPE.search(macro.body)
+        one = MacroFacts(macro.words, specifies, macro.params is not None, has_end)
         known = facts.setdefault(macro.name, one)
         facts[macro.name] = MacroFacts(
             known.words | one.words,
@@ -120,7 +125,7 @@ def _read(tokens: Tokens, directive: Directive) -> Macro | None:
     text = tokens.lexed.text
     start = directive.end - len(directive.rest) + head.end()
     body = text[start : directive.end]
-    words = lex(text, start=start, end=directive.end, is_body=True).words
+    words = lex(body, is_body=True).words
     names = frozenset(word for word in words if is_name(word))
     launches: tuple[Launch, ...] = ()
     if "<<<" in body:

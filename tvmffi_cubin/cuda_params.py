@@ -99,7 +99,7 @@ def _function_param(tokens: Tokens, start: int, end: int) -> Param | None:
             index = closer
         elif word == "(" and closer > index:
             if words[index - 1] == "decltype" or words[index - 1] in _CALLS:
-                pass
+                at = closer if words[index - 1] == "decltype" else at
             elif name < 0 and has_type:
                 return _bracketed(tokens, index, span, is_pack)
             else:

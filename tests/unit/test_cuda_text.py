@@ -170,3 +170,38 @@ def test_brackets_that_do_not_match_are_problems():
     )
     text = "void f()\n#if A\n{ if (x) {\n#else\n{\n#endif\n}\n"
     assert (2, "the branches of this #if leave different brackets open") in read(text).problems
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "__global__ void k(int a\n#if A\n, int b\n#endif\n) ",
+        "\n#if A\n__global__ void k(int a)\n#else\n__global__ void k(float a)\n#endif\n",
+        "__global__ void\n#if A\nk(int a)\n#else\nk(float a)\n#endif\n",
+    ],
+)
+def test_a_kernel_whose_parameters_depend_on_a_conditional_is_a_problem(head):
+    text = f"template <class T> {head} {{}}"
+    ((_, words),) = read(text).problems
+    assert words == (
+        "the parameters of the kernel k depend on an #if: put the whole kernel into each of its "
+        "branches"
+    )
+    assert read(text.replace("__global__", "__device__")).problems == ()
+
+
+def test_a_kernel_with_conditionals_elsewhere_is_none():
+    text = (
+        "#if A\n#ifdef __CUDACC__\n__global__\n#endif\n#if B\n__launch_bounds__(128)\n#endif\n"
+        "void k(int a) {\n#if C\n#else\n#endif\n}\n#endif\n"
+    )
+    (item,) = read(text).items
+    assert (item.names, read(text).problems) == (("k",), ())
+
+
+def test_a_launch_with_a_directive_before_its_arguments_is_a_problem():
+    launch = "k<<<1,\n#if A\n 2\n#else\n 3\n#endif\n >>>(x);"
+    text = f"void f() {{\n{launch}\nk<<<1, 2>>>(\n#if A\n#endif\n);\n}}"
+    assert read(text).problems == (
+        (2, "there is a directive within a launch, before its arguments"),
+    )
