@@ -9,7 +9,7 @@ from .cuda_item import Item, Launch
 from .cut_edits import FileCut, item_edits, left_out_edits
 from .item_words import is_device_variable, is_kernel
 from .launch_text import launch_edits
-from .side_members import kept
+from .side_members import is_named_only, kept, without_body
 from .sides import Node
 from .stub_text import stub_edits
 from .text_edits import Edit, blank
@@ -38,6 +38,8 @@ def host_edits(cut: FileCut, left_out: Collection[str]) -> list[Edit]:
             edits += stub_edits(text, item, scope)
         elif is_device_variable(item):
             edits += _shadow_edits(text, item)
+        elif is_named_only(item):
+            edits += without_body(text, item)
     for launch in launches(cut):
         edits += launch_edits(text, launch)
     return edits

@@ -16,6 +16,7 @@ __all__ = [
     "is_host_function",
     "is_kernel",
     "is_usable_anywhere",
+    "value_of",
 ]
 
 _NO_CODE = re.compile(
@@ -28,7 +29,7 @@ _NO_CODE = re.compile(
     re.VERBOSE,
 )
 _VISIBLE = re.compile(r"\S+")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"([A-Za-z_]\w*)(\s*\()?")
 _MEMORY = frozenset(("__device__", "__constant__", "__managed__", "__shared__"))
 _CONSTANT = re.compile(r"\b(?:const|constexpr|constinit|consteval)\b")
 
@@ -43,8 +44,18 @@ def _spaces(match: re.Match[str]) -> str:
 
 
 def identifiers(code: str, spans: Iterable[tuple[int, int]]) -> frozenset[str]:
-    """Return the identifiers in stretches of code, from which `code_alone` took all else."""
-    return frozenset(word for start, end in spans for word in _WORD.findall(code, start, end))
+    """Return the identifiers in stretches of code, from which `code_alone` took all else.
+
+    Those that are not called are among them a second time, as `value_of` has them.
+    """
+    found = [match for start, end in spans for match in _WORD.finditer(code, start, end)]
+    words = {match[1] for match in found}
+    return frozenset(words | {value_of(match[1]) for match in found if not match[2]})
+
+
+def value_of(name: str) -> str:
+    """Return how a name is told that is used as a value, and not called."""
+    return f"&{name}"
 
 
 def is_kernel(item: Item) -> bool:

@@ -10,7 +10,7 @@ from .cuda_item import Item
 from .item_words import is_device_function, is_host_function, is_kernel
 from .text_edits import Edit, blank
 
-__all__ = ["MemberCut", "Side", "kept", "member_cuts"]
+__all__ = ["MemberCut", "Side", "is_named_only", "kept", "member_cuts", "without_body"]
 
 Side = Literal["device", "host"]
 
@@ -30,6 +30,22 @@ class MemberCut(NamedTuple):
         """Return the edits that do so."""
         put = [Edit(self.start, self.start, self.text)] if self.text else []
         return [*put, *blank(text, self.start, self.end)]
+
+
+def is_named_only(item: Item) -> bool:
+    """Whether it is a function that host code may name, but not call.
+
+    What is ``constexpr`` may be asked for while host code is compiled.
+    """
+    return is_device_function(item) and not {"constexpr", "consteval"} & item.words
+
+
+def without_body(text: str, item: Item) -> list[Edit]:
+    """Return the edits that leave a device function with a body of no use, for its address."""
+    if item.body is None:
+        return []
+    start, end = item.body
+    return [Edit(start, start, _TRAP.strip()), *blank(text, start, end)]
 
 
 def member_cuts(
@@ -63,9 +79,7 @@ def _cut(text: str, member: Item, side: Side, dropped: Collection[int]) -> Membe
     if _DEFAULTED.search(text, member.declarator_end, member.span.end):
         return None
     if side == "host":
-        # What is constexpr may be asked for while host code is compiled.
-        is_other = is_device_function(member) and "constexpr" not in member.words
-        return _without_body(text, member, side) if is_other and member.body else None
+        return _without_body(text, member, side) if is_named_only(member) and member.body else None
     if not is_host_function(member):
         return None
     # Virtual functions are part of the layout.
@@ -87,7 +101,7 @@ def kept(
     text: str, item: Item, side: Side, dropped: Collection[int] = ()
 ) -> Iterator[tuple[int, int]]:
     """Iterate over the stretches of an item that a side has, if it has the item at all."""
-    if side == "host" and is_kernel(item) and item.body:
+    if side == "host" and item.body and (is_kernel(item) or is_named_only(item)):
         yield item.span.start, item.declarator_end
         return
     start = item.span.start

@@ -16,10 +16,11 @@ from .item_words import (
     is_device_variable,
     is_host_function,
     is_kernel,
+    value_of,
 )
 from .mixed_headers import MixedFile
 from .side_followers import is_follower
-from .side_members import Side, kept
+from .side_members import Side, is_named_only, kept
 
 __all__ = ["Dropped", "Node", "Sides", "decide"]
 
@@ -150,8 +151,11 @@ class _Reach:
         self._may = {index for index, node in enumerate(nodes) if self._may_have(node)}
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for index in self._may:
-            for name in nodes[index].item.names:
-                self._by_name[name].append(index)
+            item = nodes[index].item
+            for name in item.names:
+                # Host code may name a function of the device, though not call it.
+                is_value = side == "host" and is_named_only(item)
+                self._by_name[value_of(name) if is_value else name].append(index)
 
     def _may_have(self, node: Node) -> bool:
         item = node.item
@@ -159,8 +163,7 @@ class _Reach:
         if item.span.start in self._dropped[node.file] or is_follower(text, item):
             return False
         if self._side == "host":
-            is_other = is_device_function(item) and "constexpr" not in item.words
-            return not is_other and "__shared__" not in item.words
+            return "__shared__" not in item.words
         if item.kind == "variable":
             return is_device_variable(item) or is_constant(text, item)
         return item.kind != "other" and not is_host_function(item)

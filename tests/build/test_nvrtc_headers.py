@@ -44,6 +44,7 @@ CCCL = [
     "cuda/ptx",
     "cub/block/block_reduce.cuh",
     "cub/block/block_scan.cuh",
+    "cub/cub.cuh",
     "cub/warp/warp_reduce.cuh",
 ]
 SMALL_SHIMS = [

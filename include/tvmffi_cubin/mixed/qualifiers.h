@@ -42,6 +42,9 @@
 #define __noinline__
 #define __inline_hint__
 #define __align__(n) __attribute__((aligned(n)))
+// Of no use to a stub; and in the type of an instance of a template g++ does not leave it out.
+#define __restrict__
+#define __restrict
 
 #define __CUDACC__
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)

@@ -1,0 +1,34 @@
+// <cub/cub.cuh> without the algorithms for the whole device, which are host code.
+#ifndef TVMFFI_CUBIN_NVRTC_CUB_CUB_CUH_
+#define TVMFFI_CUBIN_NVRTC_CUB_CUB_CUH_
+
+#if !__has_include(<cub/block/block_reduce.cuh>)
+#error "<cub/cub.cuh> comes from CCCL here, and there is none installed"
+#endif
+#include <cub/block/block_adjacent_difference.cuh>
+#include <cub/block/block_discontinuity.cuh>
+#include <cub/block/block_exchange.cuh>
+#include <cub/block/block_histogram.cuh>
+#include <cub/block/block_load.cuh>
+#include <cub/block/block_merge_sort.cuh>
+#include <cub/block/block_radix_rank.cuh>
+#include <cub/block/block_radix_sort.cuh>
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_run_length_decode.cuh>
+#include <cub/block/block_scan.cuh>
+#include <cub/block/block_shuffle.cuh>
+#include <cub/block/block_store.cuh>
+#include <cub/thread/thread_load.cuh>
+#include <cub/thread/thread_operators.cuh>
+#include <cub/thread/thread_reduce.cuh>
+#include <cub/thread/thread_scan.cuh>
+#include <cub/thread/thread_search.cuh>
+#include <cub/thread/thread_store.cuh>
+#include <cub/warp/warp_exchange.cuh>
+#include <cub/warp/warp_load.cuh>
+#include <cub/warp/warp_merge_sort.cuh>
+#include <cub/warp/warp_reduce.cuh>
+#include <cub/warp/warp_scan.cuh>
+#include <cub/warp/warp_store.cuh>
+
+#endif  // TVMFFI_CUBIN_NVRTC_CUB_CUB_CUH_
