@@ -10,7 +10,7 @@ from typing import NamedTuple
 from . import cuda_text
 from .cuda_item import CudaText, Item, Macro
 from .mixed_program import MixedSource, Program
-from .text_edits import EditedText, apply
+from .text_edits import EditedText
 
 __all__ = ["Found", "MixedFile", "read_files"]
 
@@ -101,7 +101,7 @@ class _Reader:
             found = self._find(path, folder if mark == '"' else "")
             if found.owner == "user" and found.path not in self._seen:
                 self._read_header(found.path)
-        expanded = apply(text, ())
+        expanded = cuda_text.expand(text, macros=tuple(self._macros))
         cuda = cuda_text.read(expanded.text, macros=tuple(self._macros))
         self._macros += cuda.macros
         file = MixedFile(name, is_source, expanded, cuda, {})

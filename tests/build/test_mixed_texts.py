@@ -55,4 +55,4 @@ def test_both_compilers_take_their_text_at_once(name, compile_host):
     tail = "".join(f"TVMFFI_CUBIN_DEVICE_VARIABLE({variable})\n" for variable in done.variables)
     compile_host(done.host.text + tail)
     cubin = nvrtc.compile(done.device.text, name=f"{name}.cu", arch="sm_90")
-    assert cubin.kernels
+    assert cubin.kernels or all(kernel.is_template for kernel in done.kernels)
