@@ -15,7 +15,7 @@ from .later import Later
 from .library_build import replacement
 from .product import Product
 from .request import Request
-from .sources import sort_sources
+from .sources import Sources, sort_sources
 from .toolset import Toolset
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .exports import Exports
     from .image import Image
     from .job import Job
+    from .mixed_build import MixedParts
 
 __all__ = ["make"]
 
@@ -40,7 +41,7 @@ def make(
     """
     sources = sort_sources(request)
     device = None
-    if sources.device:
+    if sources.device and not sources.mixed:
         device = Later(partial(compile_device, request, sources.device, archs))
     # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
     # own object, which does not depend on the kernels, is compiled where that was never done.
@@ -50,17 +51,20 @@ def make(
     generates = generates or bool(request.bound_params)
     launcher = Later(partial(launcher_object.obtain, cache, tools)) if generates else None
     from . import exports
-    from .image import all_images
+    from .image import given_images, with_own
     from .job import Job
 
-    images = all_images(request, archs, None if device is None else device.result())
+    given = given_images(request, archs)
+    mixed = _mixed(request, sources, archs, tools, cache, given) if sources.mixed else None
+    compiled = mixed.device if mixed else device.result() if device else None
+    images = with_own(given, request, compiled)
     resolved = exports.resolve(
         request.functions,
         images,
         host_functions=sources.host_functions,
         has_host=sources.has_host,
         exported_by_files=sources.exported_by_files,
-        device_sources=[source.text for source in sources.device],
+        device_sources=mixed.device_texts if mixed else [x.text for x in sources.device],
         bound_params=request.bound_params,
         image_files=request.image_files,
     )
@@ -73,7 +77,22 @@ def make(
         objects.append(launcher.result() if launcher else launcher_object.obtain(cache, tools))
     if request.image_files:
         objects.append(launcher_object.obtain(cache, tools, part="image_file"))
-    return _build(Job(request, tools, sources, images, resolved, archs), objects, cache, folder)
+    job = Job(request, tools, sources, images, resolved, archs, mixed)
+    return _build(job, objects, cache, folder)
+
+
+def _mixed(
+    request: Request,
+    sources: Sources,
+    archs: tuple[str, ...],
+    tools: Toolset,
+    cache: Cache,
+    given: Sequence[Image],
+) -> MixedParts:
+    from .mixed_build import MixedBuild
+
+    names = {name for image in given for x in image.signatures for name in (x.name, x.symbol)}
+    return MixedBuild(request, sources, archs, tools, cache, frozenset(names)).run()
 
 
 def _check_images(images: Sequence[Image], resolved: Exports, archs: tuple[str, ...]) -> None:
@@ -96,7 +115,8 @@ def _refuse_compiled(request: Request) -> None:
 
 def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
-    from . import host_build
+    from . import flag_files, host_build
+    from .header_search import HeaderSearch
     from .manifest import manifest
     from .plan import BuildPlan, is_expressible
 
@@ -111,48 +131,42 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
     request, tools = job.request, job.tools
     facts = manifest(request, tools=tools, images=job.images, exports=job.exports)
     files, units = job.files_and_units(facts)
-    link = job.link([linkable(os.fspath(entry.so)) for entry in objects])
+    host = () if job.mixed is None else (job.mixed.host,)
+    link = job.link([linkable(os.fspath(entry.so)) for entry in (*objects, *host)])
     plan = BuildPlan(request.name, units, link=link, output=request.output)
     precompiled = host_build.run(
         plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
     )
     headers = job.scanned_headers()
-    named, missed = _named_by_flags(request, tools)
+    search = HeaderSearch(request, tools)
+    named = flag_files.find_for(tools.compiler, (*tools.options, *request.host_flags))
     embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
-    host = (*precompiled, *job.host_headers(folder))
+    read_by_host = (*precompiled, *search.read(folder))
     read = [path for entry in objects for path in entry.facts["dependencies"]]
+    parts = () if job.mixed is None else job.mixed.files
     return Product(
         so=request.output,
         keep=tuple(files),
         dependencies=tools.unknown(
             (
                 *read,
-                *host,
+                *read_by_host,
                 *headers.files,
-                *named,
+                *named.files,
                 *embedded,
                 *(binary.path for binary in request.files.binaries),
+                *(path for part in parts for path in part.read),
             )
         ),
-        absent=(*headers.absent, *job.hiding_headers(host), *missed, *not_embedded),
-        unknown=headers.unknown,
+        absent=(
+            *(path for part in parts for path in part.absent),
+            *headers.absent,
+            *search.hiding(read_by_host),
+            *named.absent,
+            *not_embedded,
+        ),
+        unknown=(*headers.unknown, *(name for part in parts for name in part.unknown)),
         outdated=replacement() or tools.outdated,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},
     )
-
-
-def _named_by_flags(request: Request, tools: Toolset) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what no depfile has: files that flags name, and those that might come before them."""
-    flags = (*tools.options, *request.host_flags)
-    if not flags:
-        return (), ()
-    from . import flag_files
-    from .host_tools import library_folders
-
-    found = flag_files.find(
-        flags,
-        folders=os.environ.get("LIBRARY_PATH", "").split(":"),
-        system_folders=partial(library_folders, tools.compiler),
-    )
-    return found.files, found.absent

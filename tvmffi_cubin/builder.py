@@ -14,7 +14,7 @@ from .environment import build_environment
 from .errors import BuildError, ToolchainError
 from .plan import BuildPlan
 
-__all__ = ["jobs", "run"]
+__all__ = ["jobs", "run", "write_files"]
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
@@ -61,8 +61,7 @@ def run(
         If the files cannot be written.
     """
     command = [os.fspath(ninja_path or _find_ninja()), "-C", os.fspath(directory), *jobs()]
-    for name, content in {**files, **ninja.files(plan)}.items():
-        _write(directory, name, content)
+    write_files(directory, {**files, **ninja.files(plan)})
     status, output = _run_ninja(command)
     if status != 0:
         raise _failure(plan, status, command, output, directory)
@@ -87,6 +86,20 @@ def jobs() -> list[str]:
     if not (wanted.isascii() and wanted.isdigit() and int(wanted) > 0):
         raise ValueError(f"MAX_JOBS must be a positive whole number, got {wanted!r}; unset it")
     return ["-j", str(int(wanted))]
+
+
+def write_files(directory: Path, files: Mapping[str, bytes | str]) -> None:
+    """Write files, named relative to a folder, and the folders that they lie in.
+
+    Raises
+    ------
+    ValueError
+        A name leads out of the folder.
+    OSError
+        One cannot be written.
+    """
+    for name, content in files.items():
+        _write(directory, name, content)
 
 
 def _write(directory: Path, name: str, content: bytes | str) -> None:

@@ -6,11 +6,16 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from .flag_paths import FILE, LIBRARY, LIBRARY_FOLDER, Word, parse
 from .linker_members import members
 
-__all__ = ["FlagFiles", "expanded", "find"]
+if TYPE_CHECKING:
+    from .toolchain import HostCompiler
+
+__all__ = ["FlagFiles", "expanded", "find", "find_for"]
 
 # Options of gcc's and clang's whose value is a file that they read.
 _READING = {
@@ -43,6 +48,19 @@ class FlagFiles:
 
     files: tuple[str, ...]
     absent: tuple[str, ...]
+
+
+def find_for(compiler: HostCompiler, flags: Sequence[str]) -> FlagFiles:
+    """Find what flags of a compiler name, as `find` does, with its own library folders."""
+    if not flags:
+        return FlagFiles((), ())
+    from .host_tools import library_folders
+
+    return find(
+        flags,
+        folders=os.environ.get("LIBRARY_PATH", "").split(":"),
+        system_folders=partial(library_folders, compiler),
+    )
 
 
 def find(

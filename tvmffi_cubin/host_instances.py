@@ -14,10 +14,11 @@ from typing import NamedTuple
 from .demangle import FunctionName, demangle, split_list, take_apart
 from .host_elf import HostElf
 
-__all__ = ["Instance", "find"]
+__all__ = ["Instance", "find", "named_outside"]
 
 # A static member of KernelStub<&kernel>, or the name of that type: whichever an optimiser left.
-_STUB = re.compile(r"_Z(?:TS)?(N12tvmffi_cubin[0-9]\w*?10KernelStubI\w+?E)(?:4slotE)?\Z")
+_CLASS = r"N12tvmffi_cubin[0-9]\w*?10KernelStubI\w+E"
+_STUB = re.compile(rf"_Z(?P<member>{_CLASS})4slotE\Z|_ZTS(?P<type>{_CLASS}E)\Z")
 _SELF = re.compile(r"tvmffi_cubin::(?:\w+::)?KernelStub<(.*)>\Z", re.DOTALL)
 _UNNAMED = "(anonymous namespace)::"
 _ABI_TAG = re.compile(r"\[abi:\w+\]")
@@ -80,18 +81,10 @@ def find(data: bytes) -> tuple[Instance, ...]:
     ToolchainError
         There is no C++ runtime that reads mangled names.
     """
-    stubs = {
-        match[1]: None
-        for symbol in HostElf(data).symbols()
-        if (match := _STUB.match(_closed(symbol.name)))
-    }
+    matches = filter(None, (_STUB.match(symbol.name) for symbol in HostElf(data).symbols()))
+    stubs = dict.fromkeys(x["type"] or f"{x['member']}E" for x in matches)
     found = (_instance(stub) for stub in stubs)
     return tuple(sorted(found, key=lambda instance: (instance.expression, instance.stub)))
-
-
-def _closed(symbol: str) -> str:
-    """Return a symbol of a member as one of its class, so that both end alike."""
-    return f"{symbol.removesuffix('4slotE')}E" if symbol.endswith("4slotE") else symbol
 
 
 def _instance(stub: str) -> Instance:
@@ -110,8 +103,8 @@ def _instance(stub: str) -> Instance:
         kernel = kernel[1:-1]
     name = take_apart(kernel)
     _refuse_local(name)
-    params = None if name.params is None else tuple(map(_written, name.params))
-    return Instance(stub, _written(name.display), params)
+    params = None if name.params is None else tuple(map(named_outside, name.params))
+    return Instance(stub, named_outside(name.display), params)
 
 
 def _refuse_local(name: FunctionName) -> None:
@@ -132,9 +125,9 @@ def _refuse_local(name: FunctionName) -> None:
         )
 
 
-def _written(text: str) -> str:
-    """Return a demangled type or name as code can write it."""
-    return _functions(_FLOAT.sub(_float, _ABI_TAG.sub("", text)))
+def named_outside(text: str) -> str:
+    """Return a demangled type or name as code at global scope can write it."""
+    return _functions(_FLOAT.sub(_float, _ABI_TAG.sub("", text.replace(_UNNAMED, ""))))
 
 
 def _float(match: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from .leading_includes import leading_includes
 from .sources import HostSource
 from .toolset import Toolset
 
-__all__ = ["host_flags", "host_unit", "prefix"]
+__all__ = ["host_flags", "host_unit", "mixed_prefix", "mixed_unit", "prefix"]
 
 # What tvm-ffi's load_inline puts before every source, and code written for it relies on.
 _HEADERS = (
@@ -53,9 +53,20 @@ def prefix(
     wrappers build on, for those are slow to compile and may be included any number of times. A
     header of anybody else ends them: what follows it may depend on its macros.
     """
-    names = takewhile(_changes_nothing, leading_includes(sources[0].source.text))
+    own = _own_includes(exports, is_cuda=is_cuda)
+    return "\n".join((own, *_first_includes(sources[0].source.text)))
+
+
+def mixed_prefix(text: str, exports: Sequence[tuple[str, str]]) -> str:
+    """Return the same for a unit of `mixed_unit`; `text` is what its first source begins with."""
+    own = (_own_includes(exports, is_cuda=True), "#include <tvmffi_cubin/mixed/mixed.h>")
+    return "\n".join((*own, *_first_includes(text)))
+
+
+def _first_includes(text: str) -> list[str]:
+    names = takewhile(_changes_nothing, leading_includes(text))
     more = [name for name in dict.fromkeys(names) if _PACKAGES.match(name)]
-    return "\n".join((_own_includes(exports, is_cuda=is_cuda), *map("#include <{}>".format, more)))
+    return [f"#include <{name}>" for name in more]
 
 
 def _changes_nothing(name: str) -> bool:
@@ -83,16 +94,45 @@ def host_unit(
     is_cuda : bool
         Whether they were given as CUDA sources, where nvcc would include ``cuda_runtime.h``.
     """
+    return _template().substitute(
+        includes=_own_includes(exports, is_cuda=is_cuda),
+        sources="\n".join(f'#include "{source.file}"' for source in sources),
+        exports="\n".join(_export_lines(exports)),
+    )
+
+
+def mixed_unit(
+    prefix: str, file: str, *, variables: Sequence[str], exports: Sequence[tuple[str, str]]
+) -> str:
+    """Return the text of the unit that includes the host part of mixed sources.
+
+    Parameters
+    ----------
+    prefix : str
+        What `mixed_prefix` returned. It comes before CUDA's words are macros, which the headers in
+        it look at.
+    file : str
+        The file with the sources.
+    variables : sequence of str
+        Device variables that the host part names.
+    exports : sequence of (str, str)
+        As in `host_unit`.
+    """
+    shadows = [f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in variables]
+    return _template().substitute(
+        includes=f"{prefix}\n#include <tvmffi_cubin/mixed/qualifiers.h>",
+        sources=f'#include "{file}"',
+        exports="\n".join((*shadows, *_export_lines(exports))),
+    )
+
+
+def _export_lines(exports: Sequence[tuple[str, str]]) -> list[str]:
     lines = []
     for name, doc in exports:
         lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({name}, {name});")
         if doc:
             lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({name}, {c_string(doc)});")
-    return _template().substitute(
-        includes=_own_includes(exports, is_cuda=is_cuda),
-        sources="\n".join(f'#include "{source.file}"' for source in sources),
-        exports="\n".join(lines),
-    )
+    return lines
 
 
 def host_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:

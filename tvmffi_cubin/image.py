@@ -16,7 +16,7 @@ from .opaque import opaque_signatures
 from .request import Request
 from .source import DEVICE_IMAGE
 
-__all__ = ["Image", "all_images", "image_facts", "read_image"]
+__all__ = ["Image", "given_images", "image_facts", "read_image", "with_own"]
 
 _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 
@@ -59,10 +59,8 @@ class Image:
         return tuple(have) if not self.problem and len(have) < len(members) else ()
 
 
-def all_images(
-    request: Request, archs: tuple[str, ...], compiled: DeviceImage | None
-) -> tuple[Image, ...]:
-    """Return the image of the device sources, where there are any, and those that were given.
+def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
+    """Return the images that were given.
 
     Raises
     ------
@@ -80,15 +78,27 @@ def all_images(
                 f"images called {name!r} and '{name}_end' share a symbol, where {name!r} ends: "
                 "rename one"
             )
+    return tuple(images)
+
+
+def with_own(
+    images: tuple[Image, ...], request: Request, compiled: DeviceImage | None
+) -> tuple[Image, ...]:
+    """Return the image of the device sources, where there are any, and those that were given.
+
+    Raises
+    ------
+    ValueError
+        One of those has its name.
+    """
     if compiled is None:
-        return tuple(images)
+        return images
     if DEVICE_IMAGE in request.images:
         raise ValueError(
             f"{request.images[DEVICE_IMAGE].name} is an image called {DEVICE_IMAGE!r}, the name "
             "that the device sources' own image has: rename it"
         )
-    own = Image(DEVICE_IMAGE, compiled.cubin, compiled.signatures)
-    return (own, *images)
+    return (Image(DEVICE_IMAGE, compiled.cubin, compiled.signatures), *images)
 
 
 def _ready(given: GivenImage, request: Request, archs: tuple[str, ...]) -> GivenImage:

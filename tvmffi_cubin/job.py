@@ -5,45 +5,34 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import (
-    codegen,
-    flag_files,
-    forwarders,
-    host_unit,
-    include_scan,
-    launcher_object,
-    nvcc_unit,
-    nvrtc,
-    nvrtc_options,
-    pch_maker,
-    preprocessor_flags,
-    toolchain,
-)
-from .dependencies import parse_depfile
-from .environment import header_folder_flags
+from . import codegen, forwarders, host_unit, include_scan, launcher_object, nvcc_unit, toolchain
 from .errors import ToolchainError
 from .exports import Exports
 from .file_units import file_units, library_flags
+from .header_search import LAUNCHER, HeaderSearch, joined
 from .image import Image
 from .manifest import image_paths
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
-from .source import Source
+from .source import DEVICE_IMAGE
 from .sources import HostSource, Sources
 from .toolset import Toolset
 
+if TYPE_CHECKING:
+    from .mixed_build import MixedParts
+
 __all__ = ["Job"]
 
-LAUNCHER = "launcher.cc"
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
 _FORWARDERS = "forwarders.cc"
+_TABLE = "tvmffi_cubin.table.s"
 _MAY_BE_UNDEFINED = re.compile(r"undefs|unresolved-symbols")
 # Launches append what is bound: see tvmffi_cubin/bound_launch.h.
 _BOUND_PARAMS = "-DTVMFFI_CUBIN_BOUND_PARAMS"
@@ -54,7 +43,7 @@ _VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 class Job:
     """A request, its tools, and what the device part turned out to hold.
 
-    `archs` is what nvcc compiles for, where it does.
+    `archs` is what nvcc compiles for, where it does; `mixed` what mixed sources were compiled to.
     """
 
     request: Request
@@ -63,6 +52,7 @@ class Job:
     images: tuple[Image, ...]
     exports: Exports
     archs: tuple[str, ...] = ()
+    mixed: MixedParts | None = None
 
     def files_and_units(
         self, manifest: Mapping[str, Any]
@@ -84,6 +74,11 @@ class Job:
                 cuda_version=image.cubin.cuda_version,
             )
             units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
+        if self.mixed is not None:
+            from .mixed_table import mixed_table_unit
+
+            files[_TABLE] = mixed_table_unit(DEVICE_IMAGE, self.mixed.kernels, self.mixed.variables)
+            units.append(Assembly(_TABLE, assembler))
         if self.images or is_called:
             text = json.dumps(manifest)
             files[_MANIFEST] = text
@@ -112,7 +107,7 @@ class Job:
         for name, (group, own) in groups.items():
             files.update((host.file, host.source.text) for host in group)
             # As in tvm-ffi: where there are C++ sources, they declare what is exported.
-            exported = self.exports.host if name == [*groups][-1] else ()
+            exported = self._exported if name == [*groups][-1] else ()
             is_cuda = name == "cuda_host"
             text = host_unit.host_unit(group, exported, is_cuda=is_cuda)
             if is_cuda and self.tools.nvcc is not None:
@@ -128,7 +123,7 @@ class Job:
             self.sources.files,
             self.tools,
             cflags=(*self._own_flags(), *self.request.cflags),
-            cuda_flags=(*self._own_flags(), *self._cuda_flags()),
+            cuda_flags=(*self._own_flags(), *self._search.cuda_flags),
             include_paths=self.request.include_paths,
             by_nvcc=partial(nvcc_unit.file_unit, tools=self.tools, **self._nvcc_options())
             if self.tools.nvcc is not None
@@ -136,12 +131,18 @@ class Job:
         )
         if self.tools.nvcc is not None:
             units += self._device_link(units)
-        # Who links an object links what it calls, too.
-        if self.tools.cuda_include_dirs and not self.request.is_object:
+        # Who links an object links what it calls, too. The object of mixed sources has them.
+        if self.mixed is None and self.tools.cuda_include_dirs and not self.request.is_object:
             header = Path(self.tools.cuda_include_dirs[0], "cuda.h")
             files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
             flags = host_unit.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
+
+    @property
+    def _exported(self) -> tuple[tuple[str, str], ...]:
+        """The C++ functions that are yet to be exported."""
+        done = () if self.mixed is None else self.mixed.exported
+        return tuple(export for export in self.exports.host if export[0] not in done)
 
     def _nvcc_options(self) -> dict[str, Any]:
         return {
@@ -161,20 +162,18 @@ class Job:
     def _host_groups(self) -> dict[str, tuple[tuple[HostSource, ...], tuple[str, ...]]]:
         """Return the sources of each unit of host code, and the user's flags for it."""
         groups = {
-            "cuda_host": (self.sources.cuda_host, self._cuda_flags()),
+            "cuda_host": (self.sources.cuda_host, self._search.cuda_flags),
             "cpp": (self.sources.cpp, self.request.cflags),
         }
         return {name: group for name, group in groups.items() if group[0]}
 
+    @property
+    def _search(self) -> HeaderSearch:
+        return HeaderSearch(self.request, self.tools)
+
     def _own_flags(self) -> tuple[str, ...]:
         """Return what all host code is compiled with."""
         return (_BOUND_PARAMS,) if self.exports.slots else ()
-
-    def _cuda_flags(self) -> tuple[str, ...]:
-        # nvcc would have compiled CUDA sources, with its own flags.
-        given = self.request.cuda_cflags
-        standard = tuple(f"-std={name}" for name in nvrtc_options.standards(given))
-        return (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
 
     def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""
@@ -233,55 +232,14 @@ class Job:
     def scanned_headers(self) -> include_scan.Scan:
         """Return the headers that the sources may include, and those that would come before them.
 
-        NVRTC lists neither; of the host compiler, `host_headers` has the former.
+        NVRTC lists neither; of the host compiler, `HeaderSearch.read` has the former.
         """
-        cuda = (os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs)
-        groups = [(self.sources.device, self.request.cuda_cflags, cuda)]
-        before, after = self.tools.options, header_folder_flags()
-        for group, flags in self._host_groups().values():
-            groups.append((tuple(x.source for x in group), (*before, *flags, *after), ()))
+        search = self._search
+        host = [
+            search.host(tuple(x.source for x in group), flags)
+            for group, flags in self._host_groups().values()
+        ]
         for file in self.sources.files:
-            flags = self._cuda_flags() if file.language == "cuda" else self.request.cflags
-            groups.append(((file.source,), (*before, *flags, *after), ()))
-        device, *host = ([*self._scan(*group)] for group in groups)
-        scans = [*device, *(scan for group in host for scan in group)]
-        return include_scan.Scan(
-            tuple(path for scan in scans for path in scan.files),
-            tuple(path for scan in scans for path in scan.absent),
-            tuple(name for scan in device for name in scan.unknown),
-        )
-
-    def _scan(
-        self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
-    ) -> Iterator[include_scan.Scan]:
-        flags = preprocessor_flags.parse(flag_files.expanded(options))
-        first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
-        texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
-        for source in sources:
-            texts.setdefault((source.folder, source.further_folders), [first]).append(source.text)
-        for (folder, further), group in texts.items():
-            yield include_scan.scan(
-                group,
-                (*flags.folders, *self.request.include_paths, *further),
-                system_dirs=system,
-                directory=folder,
-                defines=flags.macros,
-            )
-
-    def hiding_headers(self, read: Iterable[str]) -> tuple[str, ...]:
-        """Return what would hide one of the headers that host code read, should it appear."""
-        flags = (*self.tools.options, *self._cuda_flags(), *header_folder_flags())
-        folders = preprocessor_flags.parse(flag_files.expanded(flags)).folders
-        folders = (*folders, *self.request.include_paths)
-        others = dict.fromkeys(filter(os.path.isabs, folders))
-        return include_scan.hidden_by([*others], read)
-
-    def host_headers(self, folder: Path) -> list[str]:
-        """Return the files that the host compiler says it read."""
-        found = []
-        for path in folder.glob("*.d"):
-            if path.name == f"{LAUNCHER}.d":
-                found += launcher_object.own_headers(path, self.tools)
-            else:
-                found += parse_depfile(path.read_text(errors="surrogateescape"))
-        return [path for path in found if os.path.basename(path) != pch_maker.HEADER]
+            flags = self._search.cuda_flags if file.language == "cuda" else self.request.cflags
+            host.append(search.host((file.source,), flags))
+        return joined(search.device(self.sources.device), host)

@@ -33,6 +33,7 @@ _TRIAL = "trial.cc"
 
 # Headers with functions of this package that are as well compiled once: see cold.h.
 _HAS_COLD = re.compile(r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|tvmffi_cubin/)")
+_MIXED = "#include <tvmffi_cubin/mixed/mixed.h>"
 _ONLY_DECLARED = "#define TVMFFI_CUBIN_COLD_COMPILED\n"
 
 
@@ -95,7 +96,8 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
         raise _refusal(command, "the compiler does not use what it made", output, folder)
     read = parse_depfile((folder / _DEPFILE).read_text(errors="surrogateescape"))
     if has_cold:
-        source = os.path.join(tools.include, "tvmffi_cubin", "cold.cc")
+        part = "mixed/cold.cc" if _MIXED in unit.prefix else "cold.cc"
+        source = os.path.join(tools.include, "tvmffi_cubin", part)
         _run([*command, "-MD", "-MF", _COLD_DEPFILE, "-c", "-o", _COLD, source], folder)
         read += parse_depfile((folder / _COLD_DEPFILE).read_text(errors="surrogateescape"))
     dependencies = tuple(dict.fromkeys(path for path in read if path != HEADER))

@@ -76,7 +76,9 @@ class Sides(NamedTuple):
         return self.device if side == "device" else self.host
 
 
-def decide(files: Sequence[MixedFile], dropped: Collection[Dropped] = ()) -> Sides:
+def decide(
+    files: Sequence[MixedFile], dropped: Collection[Dropped] = (), needed: Collection[str] = ()
+) -> Sides:
     """Decide by qualifiers, and by what names what.
 
     Parameters
@@ -85,12 +87,14 @@ def decide(files: Sequence[MixedFile], dropped: Collection[Dropped] = ()) -> Sid
         The files of the program.
     dropped : collection of Dropped
         What a side has to go without, whatever names it.
+    needed : collection of str
+        What instances of kernels name, which only the host compiler finds: NVRTC is asked for them.
     """
     nodes = tuple(node for index, file in enumerate(files) for node in _nodes(index, file))
     macros = _macros(files)
     device = _Reach(files, nodes, macros, "device", dropped)
     host = _Reach(files, nodes, macros, "host", dropped)
-    device.reach(device.roots())
+    device.reach([*device.roots(), *device.called(needed)])
     host.reach(host.roots())
     for index, node in enumerate(nodes):
         if index in device.reached or index in host.reached:
@@ -181,6 +185,10 @@ class _Reach:
         if item.kind == "variable" and not is_device_variable(item):
             return not is_constant(self._files[node.file].cuda.text, item)
         return is_host_function(item) or item.kind == "other"
+
+    def called(self, names: Iterable[str]) -> list[int]:
+        """Return what has one of some names."""
+        return [index for name in names for index in self._by_name.get(name, ())]
 
     def reach(self, indices: Iterable[int]) -> None:
         """Add items to this side, and all that they name."""

@@ -99,7 +99,7 @@ def instance_failure(
     wanted: Sequence[str], facts: SourceFacts, error: CompileError
 ) -> CompileError | ValueError:
     """Return the error for instances of which one does not compile, or is of no kernel there."""
-    if "detected during" in error.log:
+    if "detected during" in error.log or "nv_mangled_name" not in error.log:
         return error  # NVRTC found the template, and something wrong in its body
     declared = ", ".join(dict.fromkeys(kernel.qualified for kernel in facts.kernels)) or "none"
     # NVRTC quotes what it cannot read, and not what it can.

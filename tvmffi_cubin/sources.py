@@ -64,6 +64,8 @@ class Sources:
         Wrappers: those of the CUDA sources that are for the host compiler.
     cpp : tuple of HostSource
         The C++ sources.
+    mixed : tuple of Source
+        The CUDA sources, where one of them has kernels and host functions.
     files : tuple of HostFile
         Files for a host compiler.
     has_binaries : bool
@@ -75,6 +77,7 @@ class Sources:
     device: tuple[Source, ...]
     cuda_host: tuple[HostSource, ...]
     cpp: tuple[HostSource, ...]
+    mixed: tuple[Source, ...]
     files: tuple[HostFile, ...]
     has_binaries: bool
     host_functions: tuple[str, ...]
@@ -82,7 +85,7 @@ class Sources:
     @property
     def has_host(self) -> bool:
         """Whether there is host code at all."""
-        return bool(self.cuda_host or self.cpp or self.files or self.has_binaries)
+        return bool(self.mixed or self.cuda_host or self.cpp or self.files or self.has_binaries)
 
     @property
     def exported_by_files(self) -> tuple[str, ...] | None:
@@ -98,33 +101,26 @@ def sort_sources(request: Request) -> Sources:
     Raises
     ------
     ValueError
-        One mixes kernels and host code; the message says how to split it.
+        A file mixes kernels and host code; the message says how to split it.
     """
     if request.is_by_nvcc:
         return _for_nvcc(request)
     wanted = {export.name for export in request.functions or () if export.launches is None}
     found = [scan(source.text) for source in request.cuda_sources]
-    for index, facts in enumerate(found):
-        _refuse_mixed(f"cuda_sources[{index}]", facts, wanted, _SPLIT_TEXT)
-    has_device = bool(request.kernel_sources) or any(f.kind == "device" for f in found)
-    device = list(request.kernel_sources)
-    host: list[HostSource] = []
-    functions: list[str] = []
-    for index, (source, facts) in enumerate(zip(request.cuda_sources, found, strict=True)):
-        preamble = has_device and _is_preamble(facts)
-        if facts.kind == "device" or preamble:
-            device.append(source)
-        if facts.kind == "host":
-            host.append(HostSource(f"cuda_sources_{index}.cu", source, preamble))
-            functions += [f.qualified for f in facts.functions]
-    if all(source.is_preamble for source in host):
-        host = []
+    is_mixed = any(_mixed_uses(facts, wanted) for facts in found)
+    device, host = ([], []) if is_mixed else _sort_cuda(request, found)
+    functions = [
+        function.qualified
+        for facts in found
+        if is_mixed or facts.kind == "host"
+        for function in facts.functions
+    ]
     cpp = _numbered("cpp_sources_{}.cpp", request.cpp_sources)
     for source in request.cpp_sources:
         functions += [f.qualified for f in scan(source.text).functions]
     device_files, host_files = _sort_files(request, wanted)
-    device += device_files
-    if request.device_libraries and not device:
+    device = [*request.kernel_sources, *device, *device_files]
+    if request.device_libraries and not (device or is_mixed):
         raise ValueError(
             "device_libraries are linked with the device sources, and there are none: link them "
             "with nvjitlink.link and give the image as embed_cubin"
@@ -133,6 +129,7 @@ def sort_sources(request: Request) -> Sources:
         device=tuple(device),
         cuda_host=tuple(host),
         cpp=cpp,
+        mixed=request.cuda_sources if is_mixed else (),
         files=host_files,
         has_binaries=bool(request.files.binaries),
         host_functions=tuple(functions),
@@ -147,6 +144,7 @@ def _for_nvcc(request: Request) -> Sources:
         device=(),
         cuda_host=_numbered("cuda_sources_{}.cu", request.cuda_sources),
         cpp=_numbered("cpp_sources_{}.cpp", request.cpp_sources),
+        mixed=(),
         files=tuple(HostFile(source, kind) for kind, group in groups.items() for source in group),
         has_binaries=bool(files.binaries),
         host_functions=(),
@@ -157,13 +155,31 @@ def _numbered(file: str, sources: Sequence[Source]) -> tuple[HostSource, ...]:
     return tuple(HostSource(file.format(i), source) for i, source in enumerate(sources))
 
 
+def _sort_cuda(
+    request: Request, found: Sequence[SourceFacts]
+) -> tuple[list[Source], list[HostSource]]:
+    """Return which CUDA sources, of which none is mixed, are for NVRTC, and which wrappers."""
+    device: list[Source] = []
+    host: list[HostSource] = []
+    has_device = bool(request.kernel_sources) or any(f.kind == "device" for f in found)
+    for index, (source, facts) in enumerate(zip(request.cuda_sources, found, strict=True)):
+        preamble = has_device and _is_preamble(facts)
+        if facts.kind == "device" or preamble:
+            device.append(source)
+        if facts.kind == "host":
+            host.append(HostSource(f"cuda_sources_{index}.cu", source, preamble))
+    if all(source.is_preamble for source in host):
+        host = []
+    return device, host
+
+
 def _sort_files(
     request: Request, wanted: set[str]
 ) -> tuple[tuple[Source, ...], tuple[HostFile, ...]]:
     device, wrappers, empty = [], [], []
     for source in request.files.cuda:
         facts = scan(source.text)
-        _refuse_mixed(str(source.path), facts, wanted, _SPLIT_FILE)
+        _refuse_mixed(str(source.path), facts, wanted)
         if facts.kind == "device" or (_is_preamble(facts) and includes_kernels(source, request)):
             device.append(source)
         elif _is_preamble(facts):
@@ -201,14 +217,8 @@ def _is_preamble(facts: SourceFacts) -> bool:
     return not (facts.kernels or facts.functions or facts.host_uses)
 
 
-_SPLIT_TEXT = (
-    "the kernels as one source (kernel_sources=...), the host functions as another "
-    "(cuda_sources=...)"
-)
-_SPLIT_FILE = "the kernels into one .cu file, the host functions into another, or into a .cc file,"
-
-
-def _refuse_mixed(title: str, facts: SourceFacts, wanted: set[str], split: str) -> None:
+def _mixed_uses(facts: SourceFacts, wanted: set[str]) -> tuple[Use, ...]:
+    """Return what shows that a source has kernels and host code; nothing where it has not."""
     exported = [f for f in facts.functions if f.defined and f.qualified in wanted]
     uses = [Use(f"{f.qualified}, which is to be exported", f.line) for f in exported]
     is_mixed = facts.kind == "mixed" or (facts.kind == "device" and exported)
@@ -216,11 +226,17 @@ def _refuse_mixed(title: str, facts: SourceFacts, wanted: set[str], split: str) 
         # Its kernels are in a header, or nowhere; a host compiler knows no such launch.
         uses = [Use(f"{x.text} in host code", x.line) for x in facts.launches if x.in_host]
         is_mixed = bool(uses)
-    if is_mixed:
-        evidence = "\n".join(f"  {use}" for use in (*facts.evidence, *uses)[:6])
+    return (*facts.evidence, *uses) if is_mixed else ()
+
+
+def _refuse_mixed(title: str, facts: SourceFacts, wanted: set[str]) -> None:
+    if uses := _mixed_uses(facts, wanted):
+        evidence = "\n".join(f"  {use}" for use in uses[:6])
         raise ValueError(
             f"{title} mixes kernels and host code, which are compiled by different compilers:\n"
-            f"{evidence}\nsplit it: {split} that reaches the kernels through "
-            f"TVM_FFI_EMBED_CUBIN({DEVICE_IMAGE}) and launches them with CubinKernel::Launch; or "
-            "drop the host functions and let functions={name: Launch(...)} generate them"
+            f"{evidence}\ngive its text to load_inline, which cuts it; or split it: the kernels "
+            "into one .cu file, the host functions into another, or into a .cc file, that reaches "
+            f"the kernels through TVM_FFI_EMBED_CUBIN({DEVICE_IMAGE}) and launches them with "
+            "CubinKernel::Launch; or drop the host functions and let functions={name: Launch(...)} "
+            "generate them"
         )

@@ -113,6 +113,8 @@ class Split(NamedTuple):
         worth a try.
     dropped : frozenset of Dropped
         What a side had to go without.
+    needed : frozenset of str
+        What instances of kernels were found to name.
     """
 
     files: tuple[MixedFile, ...]
@@ -124,6 +126,7 @@ class Split(NamedTuple):
     num_launches: int
     left_out: tuple[str, ...]
     dropped: frozenset[Dropped]
+    needed: frozenset[str] = frozenset()
 
     def place(self, side: Side, file: str, line: int, column: int) -> tuple[int, int]:
         """Return the line and column of the user's text where a compiler saw one of its own.
@@ -161,11 +164,43 @@ class Split(NamedTuple):
             found.update(droppable(cut, side, where.get(cut.file.name, ())))
         if found == self.dropped:
             return None
-        return _split(self.files, frozenset(found), is_whole=not self.left_out)
+        return self._again(dropped=frozenset(found))
 
     def with_left_out(self) -> Split:
         """Return the same with the headers that the host text was left without."""
-        return _split(self.files, self.dropped, is_whole=True)
+        return self._again(is_whole=True)
+
+    def with_needed(self, names: Iterable[str]) -> Split | None:
+        """Return the same with what instances of kernels name in the device text as well.
+
+        Only the host compiler finds which instances there are, and NVRTC is asked for them by name.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Identifiers in the instances' names.
+
+        Returns
+        -------
+        Split or None
+            None where the device text has all of it.
+        """
+        again = self._again(needed=self.needed.union(names))
+        return None if again.decided == self.decided else again
+
+    def _again(
+        self,
+        *,
+        dropped: frozenset[Dropped] | None = None,
+        needed: frozenset[str] | None = None,
+        is_whole: bool | None = None,
+    ) -> Split:
+        return _split(
+            self.files,
+            self.dropped if dropped is None else dropped,
+            self.needed if needed is None else needed,
+            is_whole=not self.left_out if is_whole is None else is_whole,
+        )
 
 
 def split(program: Program) -> Split:
@@ -178,11 +213,17 @@ def split(program: Program) -> Split:
     """
     files = read_files(program)
     check(files)
-    return _split(files, frozenset(), is_whole=False)
+    return _split(files, frozenset(), frozenset(), is_whole=False)
 
 
-def _split(files: tuple[MixedFile, ...], dropped: frozenset[Dropped], *, is_whole: bool) -> Split:
-    decided = decide(files, dropped)
+def _split(
+    files: tuple[MixedFile, ...],
+    dropped: frozenset[Dropped],
+    needed: frozenset[str],
+    *,
+    is_whole: bool,
+) -> Split:
+    decided = decide(files, dropped, needed)
     left_out = () if is_whole else _left_out(files, decided)
     decided = with_followers(files, decided, left_out=left_out, dropped=dropped)
     device = list(FileCut.each(files, decided, "device", dropped))
@@ -197,6 +238,7 @@ def _split(files: tuple[MixedFile, ...], dropped: frozenset[Dropped], *, is_whol
         num_launches=sum(1 for cut in host for _ in launches(cut)),
         left_out=left_out,
         dropped=dropped,
+        needed=needed,
     )
 
 

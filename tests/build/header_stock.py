@@ -22,7 +22,8 @@ _WORTH = 4
 
 # What every wrapper's unit begins with. Of what follows few tests have the same.
 _COMMON = re.compile(
-    r"(?s).*?#include <tvm/ffi/function\.h>(\n#include <cuda_runtime\.h>)?(?=\n|\Z)"
+    r"(?s).*?#include <tvm/ffi/function\.h>"
+    r"(\n#include <cuda_runtime\.h>(\n#include <tvmffi_cubin/mixed/mixed\.h>)?)?(?=\n|\Z)"
 )
 
 

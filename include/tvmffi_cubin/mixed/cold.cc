@@ -1,0 +1,4 @@
+// What cold.h speaks of, for units of mixed sources: see tvmffi_cubin/cold.cc.
+#define TVMFFI_CUBIN_COLD_KEPT
+#include "../tvmffi_cubin.h"
+#include "mixed.h"

@@ -1,0 +1,231 @@
+"""Kernels and host functions in one source: built, launched, cached by sides, and refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from cache_crowd import counting_compiler
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import device_object
+
+ADD = r"""
+constexpr int kThreads = 128;
+
+__global__ void add(const float* x, const float* y, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = x[i] + y[i];
+}
+
+void vec_add(tvm::ffi::TensorView x, tvm::ffi::TensorView y, tvm::ffi::TensorView out) {
+  int n = static_cast<int>(x.numel());
+  auto* stream = static_cast<cudaStream_t>(
+      TVMFFIEnvGetStream(x.device().device_type, x.device().device_id));
+  add<<<(n + kThreads - 1) / kThreads, kThreads, 0, stream>>>(
+      static_cast<const float*>(x.data_ptr()), static_cast<const float*>(y.data_ptr()),
+      static_cast<float*>(out.data_ptr()), n);
+}
+"""
+SCALE = r"""
+struct Twice { static constexpr int kFactor = 2; };
+struct Thrice { static constexpr int kFactor = 3; };
+template <typename T, typename By, int N>
+__global__ void scale(T* x, int n) {
+  int i = (blockIdx.x * blockDim.x + threadIdx.x) * N;
+  for (int k = 0; k < N && i + k < n; ++k) x[i + k] *= By::kFactor;
+}
+template <typename T, typename By>
+void launch(tvm::ffi::TensorView x) {
+  int n = static_cast<int>(x.numel());
+  auto* data = static_cast<T*>(x.data_ptr());
+  if (n % 4 == 0) scale<T, By, 4><<<1, n / 4>>>(data, n);
+  else scale<T, By, 1><<<1, n>>>(data, n);
+}
+void twice(tvm::ffi::TensorView x) {
+  if (x.dtype().bits == 64) launch<double, Twice>(x);
+  else launch<float, Twice>(x);
+}
+void thrice(tvm::ffi::TensorView x) { launch<float, Thrice>(x); }
+"""
+
+
+def load(source, functions, *, name="mixed", **options):
+    return tc.load_inline(name, source, functions=functions, arch="sm_90", **options)
+
+
+# What is built
+
+
+def test_a_host_function_launches_a_kernel_of_its_own_source(driver_stub):
+    mod = load(ADD, ["vec_add"])
+    arrays = [cuda_array(driver_stub, 1000) for _ in range(3)]
+    mod.vec_add(*arrays)
+    (launch,) = driver_stub.launches()
+    assert (launch.kernel, launch.grid, launch.block) == (
+        "_Z3addPKfS0_Pfi",
+        (8, 1, 1),
+        (128, 1, 1),
+    )
+    assert launch.values("PPPi") == (*(array.data_ptr for array in arrays), 1000)
+
+
+def test_the_instances_that_host_code_comes_to_are_compiled(driver_stub):
+    mod = load(SCALE, ["twice", "thrice"])
+    names = {symbol: name for name, symbol in mod.cubins["kernels"].lowered_names.items()}
+    assert {*names.values()} == {
+        f"scale<{kind}, {n}>" for kind in ("float, Twice", "double, Twice", "float, Thrice")
+        for n in (1, 4)
+    }  # fmt: skip
+    for call, count in ((mod.twice, 8), (mod.twice, 7), (mod.thrice, 8)):
+        call(cuda_array(driver_stub, count))
+    launched = [(names[x.kernel], x.block[0]) for x in driver_stub.launches()]
+    assert launched == [
+        ("scale<float, Twice, 4>", 2),
+        ("scale<float, Twice, 1>", 7),
+        ("scale<float, Thrice, 4>", 2),
+    ]
+
+
+def test_overloads_and_what_has_no_linkage_are_told_apart(driver_stub):
+    source = r"""
+    __global__ void k(float* x) {}
+    __global__ void k(int* x) {}
+    namespace { __global__ void k(double* x) {} }
+    static __global__ void own(int n) {}
+    template <typename T> __global__ void t(T x) {}
+    template <typename T> __global__ void t(T x, int n) {}
+    void f() {
+      k<<<1, 1>>>(static_cast<float*>(nullptr)); k<<<1, 1>>>(static_cast<int*>(nullptr));
+      k<<<1, 1>>>(static_cast<double*>(nullptr)); own<<<1, 1>>>(3);
+      t<<<1, 1>>>(1.5f); t<<<1, 1>>>(1.5f, 2);
+    }"""
+    load(source, ["f"]).f()
+    launched = [x.kernel for x in driver_stub.launches()]
+    assert [launched[n] for n in (0, 1, 4, 5)] == ["_Z1kPf", "_Z1kPi", "_Z1tIfEvT_", "_Z1tIfEvT_i"]
+    assert re.fullmatch(r"_ZN\d+_GLOBAL__N_\w+1kEPd", launched[2])
+    assert launched[3].endswith("3owni")
+
+
+def test_device_variables_are_known_by_name(driver_stub):
+    source = r"""
+    __constant__ float coefficients[4];
+    __global__ void k(float* x) { x[0] = coefficients[0]; }
+    int set(float value) {
+      return cudaMemcpyToSymbol(coefficients, &value, sizeof(value), 4);
+    }"""
+    mod = load(source, ["set"])
+    assert mod.set(1.5) == 0
+    assert mod.cubins["kernels"].lowered_names == {"&coefficients": "coefficients"}
+
+
+def test_kernels_are_exported_beside_host_functions_and_share_their_image(driver_stub):
+    launch = tc.Launch(kernel="add", grid="ceil_div(n, 64)", block=64, args={"n": "x.numel"})
+    mod = load(ADD, {"vec_add": "Adds.", "add_64": launch})
+    arrays = [cuda_array(driver_stub, 128) for _ in range(3)]
+    mod.vec_add(*arrays)
+    mod.add_64(*arrays)
+    assert [x.block[0] for x in driver_stub.launches()] == [128, 64]
+    assert {x.kernel for x in driver_stub.launches()} == {"_Z3addPKfS0_Pfi"}
+    assert [*mod.cubins] == ["kernels"]
+
+
+def test_several_sources_are_one_unit_beside_cpp_and_kernel_sources(driver_stub):
+    kernel = "__global__ void k(int* x, int n = 7) { *x = n; }"
+    host = "void f() { k<<<2, 1>>>(nullptr); }"
+    cpp = "void f(); int one() { return 1; }"
+    other = 'extern "C" __global__ void other(int n) {}'
+    mod = load([kernel, host], ["f", "one", "other"], cpp_sources=cpp, kernel_sources=other)
+    mod.f()
+    mod.other[3, 1](5)
+    assert [(x.kernel, x.grid[0]) for x in driver_stub.launches()] == [("_Z1kPii", 2), ("other", 3)]
+    assert driver_stub.launches()[0].values("Pi") == (0, 7)
+    assert mod.one() == 1
+
+
+def test_nothing_is_exported_but_what_the_source_exports_where_no_function_is_named():
+    source = "__global__ void k() {}\nint one() { k<<<1, 1>>>(); return 1; }\n"
+    mod = load(f"{source}TVM_FFI_DLL_EXPORT_TYPED_FUNC(uno, one);", None)
+    assert mod.functions == ()
+    assert mod["uno"] is not None
+    with pytest.raises(AttributeError):
+        mod.k  # noqa: B018
+
+
+# The cache
+
+
+def test_a_change_of_one_side_compiles_that_side_alone(tmp_path, monkeypatch, driver_stub):
+    compiled = []
+    compile_device = device_object.compile_device
+
+    def counted(*args):
+        compiled.append(args)
+        return compile_device(*args)
+
+    monkeypatch.setattr(device_object, "compile_device", counted)
+    with counting_compiler(tmp_path / "bin", monkeypatch) as compiler:
+
+        def built(source):
+            """Return how often each side was compiled for a source."""
+            before = (compiler.runs("mixed_host.cc"), len(compiled))
+            path = tc.build_inline(
+                "sides", source, functions=["vec_add"], arch="sm_90", use_pch=False
+            )
+            after = (compiler.runs("mixed_host.cc"), len(compiled))
+            return path, tuple(new - old for new, old in zip(after, before, strict=True))
+
+        first, counts = built(ADD)
+        assert counts == (1, 1)
+        device, counts = built(ADD.replace("x[i] + y[i]", "x[i] + 2 * y[i]"))
+        assert counts == (0, 1)
+        # Lines that only the host's code has move the kernel, and change nothing of it.
+        text = ADD.replace("(n + kThreads - 1) / kThreads", "(n + 127) / 128 + 1")
+        host, counts = built(f"int before() {{\n  return 1;\n}}\n{text}")
+        assert counts == (1, 0)
+        assert len({first, device, host}) == 3
+        calls = len(compiler.log.read_text().splitlines())
+        assert built(ADD) == (first, (0, 0))
+        assert len(compiler.log.read_text().splitlines()) == calls
+
+
+def test_a_header_that_both_sides_read_is_cut_and_its_change_is_seen(tmp_path, driver_stub):
+    header = tmp_path / "shape.h"
+    text = "struct Shape { int n; __host__ __device__ int size() const { return n * 2; } };\n"
+    header.write_text(text)
+    source = """#include "shape.h"
+    __global__ void k(Shape shape, int* x) { *x = shape.size(); }
+    int f(int n) { Shape shape{n}; k<<<shape.size(), 1>>>(shape, nullptr); return shape.size(); }"""
+
+    def result():
+        return load(source, ["f"], extra_include_paths=[str(tmp_path)]).f(3)
+
+    assert result() == 6
+    header.write_text(text.replace("n * 2", "n * 5"))
+    assert result() == 15
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "where"),
+    [
+        ("x[i] + y[i]", "x[i] + z[i]", tc.CompileError, r"mixed\.cu\(6\): .*\"z\" is undefined"),
+        ("x.numel()", "x.nummel()", tc.BuildError, r"mixed\.cu:10:30: error: .*nummel"),
+        (", n);\n}", ", &n);\n}", tc.BuildError, r"mixed\.cu:15:44: error: .*int\*"),
+        (", n);\n}", ");\n}", tc.BuildError, r"mixed\.cu:13:\d+: error: too few arguments"),
+    ],
+)
+def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
+    assert old in ADD
+    with pytest.raises(kind, match=where):
+        load(ADD.replace(old, new), ["vec_add"])
+
+
+def test_an_instance_of_a_local_type_says_how_to_name_it():
+    source = """template <typename T> __global__ void k(T x) {}
+    void f() { struct Local {}; k<<<1, 1>>>(Local{}); }"""
+    with pytest.raises(ValueError, match="'k' is launched for f.*::Local, a type of that function"):
+        load(source, ["f"])

@@ -1,0 +1,125 @@
+"""The device image of a mixed module: an entry of the cache that only that side changes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import preprocessor_flags
+from .builder import write_files
+from .cache import Cache
+from .device import DeviceImage, compile_device
+from .device_record import read_device, record_device
+from .header_search import HeaderSearch
+from .instances import wanted_instances
+from .key import Key
+from .part_files import PartFiles
+from .product import Product
+from .request import Request
+from .side_text import without_lines
+from .source import Source
+from .toolset import Toolset
+
+__all__ = ["DeviceCode", "DeviceCompiler"]
+
+_IMAGE = "tvmffi_cubin.device"
+_HEADERS = "mixed_headers"
+# Options with which an image says which line its code is of.
+_LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """Device code to compile.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        What NVRTC is given, in order.
+    headers : mapping of str to str
+        The user's headers, cut: names and texts.
+    scanned : tuple of Source
+        What looks for headers, where it is not `sources`: parts of them, and of `headers`.
+    """
+
+    sources: tuple[Source, ...]
+    headers: Mapping[str, str]
+    scanned: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class DeviceCompiler:
+    """What a request's device code is compiled with, for which architectures and which cache."""
+
+    request: Request
+    archs: tuple[str, ...]
+    tools: Toolset
+    cache: Cache
+
+    def obtain(self, code: DeviceCode, instances: tuple[str, ...]) -> tuple[DeviceImage, PartFiles]:
+        """Return the image, compiling it where there is none.
+
+        Parameters
+        ----------
+        code : DeviceCode
+            What to compile.
+        instances : tuple of str
+            Instances of templates that are wanted beside those of the request.
+
+        Raises
+        ------
+        CompileError, ToolchainError, TypeError, ValueError
+            See `tvmffi_cubin.load_inline`.
+        """
+        names = tuple(dict.fromkeys((*self.request.name_expressions, *instances)))
+        request = self.request._replace(name_expressions=names)
+        entry = self.cache.obtain(
+            self._key(request, code),
+            lambda folder: self._compile(request, code, folder),
+            # Who builds the module has waited for the clock.
+            asked_ns=0,
+            name=f"{request.name} (device code)",
+        )
+        device = read_device(entry.so.read_bytes(), entry.facts["device"])
+        return device, PartFiles.of(entry, self.tools)
+
+    def _key(self, request: Request, code: DeviceCode) -> str:
+        tools = {**self.tools.versions, **self.tools.library_versions}
+        key = Key("device image").add("tools", tools).add("parser", self.tools.parser_identity)
+        text = (lambda x: x) if _LINES.search(" ".join(request.cuda_cflags)) else without_lines
+        # With what __FILE__ says of them.
+        key.add("sources", [[text(x.text), x.path, x.label] for x in code.sources])
+        key.add("headers", code.headers).add("name", request.name).add("archs", self.archs)
+        key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
+        # Relative paths in them are other paths in another current folder.
+        key.add("preprocessor", preprocessor_flags.parse(request.cuda_cflags).words)
+        key.add("folders", request.include_paths).add("lto", request.lto)
+        key.add("libraries", [[x.data, x.arch] for x in request.device_libraries])
+        return key.add("use_pch", request.use_pch).hexdigest()
+
+    def _compile(self, request: Request, code: DeviceCode, folder: Path) -> Product:
+        search = HeaderSearch(request, self.tools)
+        if code.headers:
+            write_files(folder, {f"{_HEADERS}/{name}": x for name, x in code.headers.items()})
+            headers = os.fspath(folder / _HEADERS)
+            request = request._replace(include_paths=(headers, *request.include_paths))
+        device = compile_device(request, code.sources, self.archs)
+        (folder / _IMAGE).write_bytes(device.cubin.image)
+        scan = search.device(code.scanned)
+        found = PartFiles(self.tools.unknown(scan.files), scan.absent, scan.unknown)
+        return Product(
+            so=_IMAGE,
+            dependencies=found.read,
+            absent=found.absent,
+            unknown=found.unknown,
+            outdated=self.tools.outdated,
+            facts={
+                "name": request.name,
+                "files": found.facts(self.tools),
+                "device": record_device(device),
+            },
+            versions={**self.tools.versions, **self.tools.library_versions},
+        )

@@ -1,0 +1,49 @@
+"""`DeviceImage` as JSON values beside its image, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from .cubin import Cubin
+from .cxx_type import CxxType, Param, Pointee
+from .device import DeviceImage
+from .kernel_signature import KernelSignature
+
+__all__ = ["read_device", "record_device"]
+
+_OF_CUBIN = ("arch", "log", "kind", "cuda_version")
+
+
+def record_device(device: DeviceImage) -> dict[str, Any]:
+    """Return all that is known of an image but its bytes, as JSON values."""
+    cubin = device.cubin
+    said: dict[str, Any] = {name: getattr(cubin, name) for name in _OF_CUBIN}
+    said["lowered_names"] = dict(cubin.lowered_names)
+    rows = []
+    for signature in device.signatures:
+        # The image itself tells what it uses.
+        rows.append({k: v for k, v in vars(signature).items() if k not in ("kernel", "params")})
+        rows[-1]["params"] = [asdict(param) for param in signature.params]
+    return {"cubin": said, "signatures": rows}
+
+
+def read_device(image: bytes, said: Mapping[str, Any]) -> DeviceImage:
+    """Return what `record_device` was given, of the image's bytes and of what it said."""
+    cubin = Cubin(image, **said["cubin"])
+    kernels = {kernel.name: kernel for kernel in cubin.kernels}
+    signatures = []
+    for row in said["signatures"]:
+        params = tuple(map(_param, row["params"]))
+        more = {**row, "params": params, "kernel": kernels[row["symbol"]]}
+        signatures.append(KernelSignature(**more))
+    return DeviceImage(cubin, tuple(signatures))
+
+
+def _param(row: Mapping[str, Any]) -> Param:
+    made = dict(row["type"])
+    if made["pointee"] is not None:
+        dtypes = tuple((code, bits) for code, bits in made["pointee"]["dtypes"])
+        made["pointee"] = Pointee(**{**made["pointee"], "dtypes": dtypes})
+    return Param(**{**row, "type": CxxType(**made)})

@@ -1,0 +1,116 @@
+"""`HeaderSearch`: which headers the sources of a request read, or would read if they appeared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import (
+    flag_files,
+    include_scan,
+    launcher_object,
+    nvrtc,
+    nvrtc_options,
+    pch_maker,
+    preprocessor_flags,
+)
+from .dependencies import parse_depfile
+from .environment import header_folder_flags
+from .include_scan import Scan
+from .request import Request
+from .source import Source
+from .toolset import Toolset
+
+__all__ = ["LAUNCHER", "HeaderSearch", "joined"]
+
+LAUNCHER = "launcher.cc"
+"""The unit of generated launchers, of whose headers only those of packages count."""
+
+
+@dataclass(frozen=True)
+class HeaderSearch:
+    """The folders and flags of a request, with which its sources find their headers."""
+
+    request: Request
+    tools: Toolset
+
+    @property
+    def cuda_flags(self) -> tuple[str, ...]:
+        """What CUDA sources are compiled with by the host compiler.
+
+        nvcc would have compiled them, with its own flags.
+        """
+        given = self.request.cuda_cflags
+        standard = tuple(f"-std={name}" for name in nvrtc_options.standards(given))
+        return (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
+
+    @property
+    def device_folders(self) -> tuple[str, ...]:
+        """Where NVRTC finds headers after the user's folders."""
+        return (os.fspath(nvrtc.shim_dir()), *self.tools.cuda_include_dirs)
+
+    def device(self, sources: Sequence[Source]) -> Scan:
+        """Return the headers that device sources may include, and those that would come first."""
+        flags = self.request.cuda_cflags
+        return _joined(self._scan(sources, flags, self.device_folders))
+
+    def host(self, sources: Sequence[Source], flags: Sequence[str]) -> Scan:
+        """Return the same for sources of the host compiler, which tells more after the fact."""
+        options = (*self.tools.options, *flags, *header_folder_flags())
+        return _joined(self._scan(sources, options, ()))
+
+    def _scan(
+        self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
+    ) -> Iterator[Scan]:
+        flags = preprocessor_flags.parse(flag_files.expanded(options))
+        first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
+        texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
+        for source in sources:
+            texts.setdefault((source.folder, source.further_folders), [first]).append(source.text)
+        for (folder, further), group in texts.items():
+            yield include_scan.scan(
+                group,
+                (*flags.folders, *self.request.include_paths, *further),
+                system_dirs=system,
+                directory=folder,
+                defines=flags.macros,
+            )
+
+    def hiding(self, read: Iterable[str]) -> tuple[str, ...]:
+        """Return what would hide one of the headers that host code read, should it appear."""
+        flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
+        folders = preprocessor_flags.parse(flag_files.expanded(flags)).folders
+        folders = (*folders, *self.request.include_paths)
+        others = dict.fromkeys(filter(os.path.isabs, folders))
+        return include_scan.hidden_by([*others], read)
+
+    def read(self, folder: Path) -> list[str]:
+        """Return the files that the host compiler says it read, from a folder with its depfiles."""
+        found = []
+        for path in folder.glob("*.d"):
+            if path.name == f"{LAUNCHER}.d":
+                found += launcher_object.own_headers(path, self.tools)
+            else:
+                found += parse_depfile(path.read_text(errors="surrogateescape"))
+        return [path for path in found if os.path.basename(path) != pch_maker.HEADER]
+
+
+def joined(device: Scan, host: Iterable[Scan]) -> Scan:
+    """Return several scans as one; what host sources include by macros, their compiler lists."""
+    scans = [device, *host]
+    return Scan(
+        tuple(path for scan in scans for path in scan.files),
+        tuple(path for scan in scans for path in scan.absent),
+        device.unknown,
+    )
+
+
+def _joined(scans: Iterable[Scan]) -> Scan:
+    scans = [*scans]
+    return Scan(
+        tuple(path for scan in scans for path in scan.files),
+        tuple(path for scan in scans for path in scan.absent),
+        tuple(name for scan in scans for name in scan.unknown),
+    )

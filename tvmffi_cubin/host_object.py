@@ -1,0 +1,150 @@
+"""The object of a mixed module's host code: an entry of the cache that only that side changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import flag_files, forwarders, host_build, host_unit, toolchain
+from .cache import Cache
+from .entry import Entry
+from .header_search import HeaderSearch
+from .host_tools import native_cpu
+from .incbin import incbin_files
+from .key import Key
+from .part_files import PartFiles
+from .plan import BuildPlan, Cxx, Merge
+from .private_folder import outside
+from .product import Product
+from .request import Request
+from .source import Source
+from .toolset import Toolset
+
+__all__ = ["OBJECT", "HostCode", "HostCompiler"]
+
+OBJECT = "tvmffi_cubin.host.o"
+"""The object's name in an entry; the dots keep it from being a module's own."""
+
+TEXT = "mixed_host.cu"
+"""The file with the user's code, which the unit includes."""
+
+_UNIT = "mixed_host.cc"
+_HEADERS = "mixed_headers"
+_FORWARDERS = "forwarders.cc"
+
+
+@dataclass(frozen=True)
+class HostCode:
+    """Host code to compile.
+
+    Attributes
+    ----------
+    unit : str
+        Text of the unit; it includes `TEXT`.
+    prefix : str
+        What the unit begins with that stays the same from build to build.
+    text : str
+        The user's code, cut.
+    headers : mapping of str to str
+        The user's headers, cut: names and texts.
+    sources : tuple of Source
+        The parts of both, which say where they look for headers.
+    """
+
+    unit: str
+    prefix: str
+    text: str
+    headers: Mapping[str, str]
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class HostCompiler:
+    """What a request's host code is compiled with, and the cache for it."""
+
+    request: Request
+    tools: Toolset
+    cache: Cache
+
+    def find(self, code: HostCode) -> Entry | None:
+        """Return the entry of what was compiled before, None where there is none."""
+        found = self.cache.find(self._key(code))
+        return found if isinstance(found, Entry) else None
+
+    def obtain(self, code: HostCode) -> Entry:
+        """Return the entry of the object, compiling it where there is none.
+
+        Raises
+        ------
+        BuildError
+            It does not compile.
+        ToolchainError
+            A tool is missing.
+        """
+        return self.cache.obtain(
+            self._key(code),
+            lambda folder: self._compile(code, folder),
+            # Who builds the module has waited for the clock.
+            asked_ns=0,
+            name=f"{self.request.name} (host code)",
+        )
+
+    @property
+    def _flags(self) -> tuple[str, ...]:
+        cflags = HeaderSearch(self.request, self.tools).cuda_flags
+        if any(flag.startswith("-flto") for flag in (*self.tools.options, *cflags)):
+            # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
+            cflags = (*cflags, "-fno-lto")
+        return host_unit.host_flags(self.tools, cflags)
+
+    def _key(self, code: HostCode) -> str:
+        request, tools, flags = self.request, self.tools, self._flags
+        key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
+        key.add("unit", code.unit).add("text", code.text).add("headers", code.headers)
+        key.add("command", tools.compiler.command).add("flags", flags)
+        key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
+        key.add("use_pch", request.use_pch).add("is_object", request.is_object)
+        return key.hexdigest()
+
+    def _compile(self, code: HostCode, folder: Path) -> Product:
+        tools, command = self.tools, self.tools.compiler.command
+        files = {_UNIT: code.unit, TEXT: code.text}
+        files.update((f"{_HEADERS}/{name}", text) for name, text in code.headers.items())
+        include_dirs = ((_HEADERS,) if code.headers else ()) + self.request.include_paths
+        units = [Cxx(_UNIT, command, self._flags, include_dirs, code.prefix)]
+        # Who links an object links what it calls, too.
+        if tools.cuda is not None and not self.request.is_object:
+            header = (tools.cuda.include / "cuda.h").read_text(errors="replace")
+            files[_FORWARDERS] = forwarders.forwarder_unit(header)
+            flags = host_unit.host_flags(tools, ("-O1",))
+            units.append(Cxx(_FORWARDERS, command, flags))
+        link = Merge(os.fspath(toolchain.find_linker()))
+        plan = BuildPlan(self.request.name, tuple(units), link=link, output=OBJECT)
+        precompiled = host_build.run(
+            plan, folder, files, cache=self.cache, tools=tools, use_pch=self.request.use_pch
+        )
+        found = self._read(code, folder, precompiled)
+        return Product(
+            so=OBJECT,
+            keep=(_UNIT, TEXT),
+            dependencies=found.read,
+            absent=found.absent,
+            outdated=tools.outdated,
+            facts={"name": self.request.name, "files": found.facts(tools)},
+            versions=tools.versions,
+        )
+
+    def _read(self, code: HostCode, folder: Path, precompiled: Sequence[str]) -> PartFiles:
+        """Return what the compiler read outside its folder, and what it would have."""
+        search = HeaderSearch(self.request, self.tools)
+        told = outside((*precompiled, *search.read(folder)), os.fspath(folder))
+        scan = search.host(code.sources, search.cuda_flags)
+        flags = (*self.tools.options, *self.request.cflags)
+        named = flag_files.find_for(self.tools.compiler, flags)
+        embedded, not_embedded = incbin_files((code.text, *code.headers.values()))
+        return PartFiles(
+            self.tools.unknown((*told, *scan.files, *named.files, *embedded)),
+            (*scan.absent, *search.hiding(told), *named.absent, *not_embedded),
+        )

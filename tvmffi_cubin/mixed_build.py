@@ -1,0 +1,245 @@
+"""`MixedBuild`: mixed sources cut, and each side compiled, beside the other where that can be."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from . import host_instances, host_unit, nvrtc, preprocessor_flags
+from .cache import Cache
+from .demangle import function_name
+from .device import DeviceImage
+from .device_object import DeviceCode, DeviceCompiler
+from .entry import Entry
+from .errors import BuildError, CompileError
+from .header_search import HeaderSearch
+from .host_instances import Instance, named_outside
+from .host_object import TEXT, HostCode, HostCompiler
+from .later import Later
+from .mixed_errors import Tried
+from .mixed_program import MixedSource, Program
+from .nvrtc_unit import line_directive
+from .part_files import PartFiles
+from .request import Request
+from .scan import scan
+from .side_text import trimmed
+from .source import Source
+from .sources import Sources
+from .split import SideTexts, Split, split
+from .toolset import Toolset
+
+__all__ = ["MixedBuild", "MixedParts"]
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class MixedParts(NamedTuple):
+    """What mixed sources were compiled to.
+
+    Attributes
+    ----------
+    device : DeviceImage
+        The image, of other device sources as well.
+    host : Entry
+        The object of the host side.
+    exported : tuple of str
+        The functions that it exports.
+    kernels, variables : dict of str to str
+        See `mixed_table_unit`.
+    files : tuple of PartFiles
+        What either side read.
+    device_texts : tuple of str
+        The texts of the image.
+    """
+
+    device: DeviceImage
+    host: Entry
+    exported: tuple[str, ...]
+    kernels: dict[str, str]
+    variables: dict[str, str]
+    files: tuple[PartFiles, ...]
+    device_texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MixedBuild:
+    """Compiles the mixed sources of a request.
+
+    Attributes
+    ----------
+    request, archs, tools, cache
+        What is built, for which architectures, with which tools, and where it is kept.
+    sources : Sources
+        The request's, sorted.
+    known_kernels : frozenset of str
+        Names of kernels in other sources and images.
+    """
+
+    request: Request
+    sources: Sources
+    archs: tuple[str, ...]
+    tools: Toolset
+    cache: Cache
+    known_kernels: frozenset[str]
+
+    def run(self) -> MixedParts:
+        """Cut the sources and compile both sides.
+
+        What the compilers refuse is compiled again without the items that one side may go without,
+        if the errors are in such items.
+
+        Raises
+        ------
+        BuildError, CompileError
+            A side does not compile.
+        ToolchainError, TypeError, ValueError
+            See `tvmffi_cubin.load_inline`.
+        """
+        cut = split(self._program())
+        tried = Tried(self.request.name)
+        while True:
+            try:
+                parts = self._compile(cut)
+            except (BuildError, CompileError) as error:
+                cut = tried.again(cut, error)
+                continue
+            if isinstance(parts, MixedParts):
+                tried.done()
+                return parts
+            cut = parts
+
+    def _program(self) -> Program:
+        search = HeaderSearch(self.request, self.tools)
+        flags = preprocessor_flags.parse(self.request.cuda_cflags)
+        own = (self.tools.include, self.tools.tvm_ffi.include)
+        return Program(
+            sources=tuple(
+                MixedSource(self._name(source), source.text.removeprefix("\ufeff"))
+                for source in self.sources.mixed
+            ),
+            include_dirs=(*flags.folders, *self.request.include_paths),
+            device_dirs=search.device_folders,
+            host_dirs=tuple(map(os.fspath, own)),
+            defines=tuple(flags.macros.items()),
+        )
+
+    def _name(self, source: Source) -> str:
+        # As a source that is alone is called.
+        alone = len((*self.sources.mixed, *self.sources.device)) == 1
+        return f"{self.request.name}.cu" if alone else source.name
+
+    def _compile(self, cut: Split) -> MixedParts | Split:
+        """Compile both sides; or cut anew, since the device text lacks what instances name."""
+        device = _Device(self._device_compiler, self._device_code(cut), cut.variables)
+        exports = self._exports(cut)
+        host, code = HostCompiler(self.request, self.tools, self.cache), _host_code(cut, exports)
+        # Which instances of templates there are only the object tells.
+        is_sure = host.find(code) is None and not any(x.is_template for x in cut.kernels)
+        early = Later(partial(device.compile, ())) if is_sure else None
+        try:
+            entry = host.obtain(code)
+        except BuildError:
+            if early is not None:
+                early.result()  # of what is wrong for both, NVRTC says less
+            raise
+        overloaded = Counter(kernel.name for kernel in cut.kernels)
+        asked = {
+            instance: instance.cast if overloaded[instance.qualified] > 1 else instance.expression
+            for instance in host_instances.find(entry.so.read_bytes())
+        }
+        wanted = tuple(name for instance, name in asked.items() if instance.is_template)
+        if more := cut.with_needed(_WORD.findall(" ".join(wanted))):
+            return more
+        image, files = early.result() if early else device.compile(wanted)
+        kernels = _symbols(image, asked)
+        if missing := [name for x, name in asked.items() if x.stub not in kernels]:
+            # NVRTC leaves out what nothing outside can name, unless it is asked for.
+            image, files = device.compile((*wanted, *missing))
+            kernels = _symbols(image, asked)
+        return MixedParts(
+            image,
+            entry,
+            tuple(name for name, _ in exports),
+            kernels,
+            {name: image.cubin.lowered_names[f"&{name}"] for name in cut.variables},
+            (files, PartFiles.of(entry, self.tools)),
+            tuple(source.text for source in device.code.sources),
+        )
+
+    @property
+    def _device_compiler(self) -> DeviceCompiler:
+        archs = self.archs or nvrtc.resolve_archs(options=self.request.cuda_cflags)
+        return DeviceCompiler(self.request, archs, self.tools, self.cache)
+
+    def _device_code(self, cut: Split) -> DeviceCode:
+        first, *others = cut.device.sources
+        # What is precompiled must not begin with a #line.
+        texts = [trimmed(first), *(line_directive(x.file) + trimmed(x) for x in others)]
+        own = Source("\n".join(texts), label=first.file)
+        scanned = (*self.sources.device, *_parts(cut.device))
+        return DeviceCode((*self.sources.device, own), _headers(cut.device), scanned)
+
+    def _exports(self, cut: Split) -> tuple[tuple[str, str], ...]:
+        """Return the functions that mixed sources export, with docstrings."""
+        facts = [scan(source.text) for source in self.sources.device]
+        kernels = {kernel.name for found in facts for kernel in found.kernels}
+        kernels |= {kernel.name.rpartition("::")[2] for kernel in cut.kernels}
+        cpp = [scan(source.text).functions for source in self.request.cpp_sources]
+        others = {found.qualified for functions in cpp for found in functions if found.defined}
+        none = kernels | others | self.known_kernels
+        return tuple(
+            (export.name, export.doc)
+            for export in self.request.functions or ()
+            if export.launches is None and export.name not in none
+        )
+
+
+class _Device(NamedTuple):
+    """Device code, what compiles it, and the variables that host code names."""
+
+    compiler: DeviceCompiler
+    code: DeviceCode
+    variables: tuple[str, ...]
+
+    def compile(self, instances: tuple[str, ...]) -> tuple[DeviceImage, PartFiles]:
+        names = (*instances, *(f"&{name}" for name in self.variables))
+        return self.compiler.obtain(self.code, names)
+
+
+def _host_code(cut: Split, exports: Sequence[tuple[str, str]]) -> HostCode:
+    prefix = host_unit.mixed_prefix(cut.host.sources[0].edited.text, exports)
+    unit = host_unit.mixed_unit(prefix, TEXT, variables=cut.variables, exports=exports)
+    text = "\n".join(line_directive(x.file) + trimmed(x) for x in cut.host.sources)
+    return HostCode(unit, prefix, f"{text}\n", _headers(cut.host), _parts(cut.host))
+
+
+def _headers(texts: SideTexts) -> dict[str, str]:
+    """Return the headers to write: names and texts."""
+    return {x.written: line_directive(x.file) + trimmed(x) for x in texts.headers}
+
+
+def _parts(texts: SideTexts) -> tuple[Source, ...]:
+    """Return the files of one side, which say where they look for headers."""
+    sources = [Source(x.edited.text, label=x.file) for x in texts.sources]
+    headers = [Source(x.edited.text, x.file) for x in texts.headers]
+    return (*sources, *headers)
+
+
+def _symbols(device: DeviceImage, asked: Mapping[Instance, str]) -> dict[str, str]:
+    """Return the symbols of the kernels that stubs stand for, as far as the image has them."""
+    named = {}
+    for kernel in device.cubin.kernels:
+        name = function_name(kernel.name)
+        params = None if name.params is None else tuple(map(named_outside, name.params))
+        named[name.display, params] = kernel.name
+    lowered = device.cubin.lowered_names
+    found = {
+        instance.stub: lowered.get(name) or named.get((instance.expression, instance.params))
+        for instance, name in asked.items()
+    }
+    return {stub: symbol for stub, symbol in found.items() if symbol}

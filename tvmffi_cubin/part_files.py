@@ -1,0 +1,51 @@
+"""What a part of a module was made of, as its entry in the cache keeps it for the module's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from .entry import Entry
+from .observer import Observer
+from .toolset import Toolset
+
+__all__ = ["PartFiles"]
+
+
+class PartFiles(NamedTuple):
+    """The files that a part of a module read, and those that it would have read instead.
+
+    Attributes
+    ----------
+    read, absent : tuple of str
+        Paths.
+    unknown : tuple of str
+        See `Product`.
+    """
+
+    read: tuple[str, ...]
+    absent: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+
+    def facts(self, tools: Toolset) -> dict[str, Any]:
+        """Return them as JSON values that hold wherever the tools lie."""
+        observer = Observer(tools.roots)
+
+        def portable(paths: Iterable[str]) -> list[str]:
+            return [observer.portable(path) for path in dict.fromkeys(paths)]
+
+        return {
+            "read": portable(self.read),
+            "absent": portable(self.absent),
+            "unknown": [*self.unknown],
+        }
+
+    @classmethod
+    def of(cls, entry: Entry, tools: Toolset) -> PartFiles:
+        """Return those of an entry whose facts have them."""
+        observer = Observer(tools.roots)
+        facts: Mapping[str, Any] = entry.facts["files"]
+        read, absent = (
+            tuple(observer.path(name) for name in facts[what]) for what in ("read", "absent")
+        )
+        return cls(read, absent, tuple(facts["unknown"]))
