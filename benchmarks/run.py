@@ -27,7 +27,9 @@ import table
 from row import SCHEMA, Row, with_ratios
 from section import Job, Sample, Section, Settings, Task
 
-SECTIONS = ("launch", "carried", "triton_launch", "cold", "embedding", "modules", "headers")
+SECTIONS = (
+    *("launch", "carried", "triton_launch", "cold", "mixed", "embedding", "modules", "headers"),
+)
 OURS = "tvmffi_cubin"
 
 

@@ -13,6 +13,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 import launch  # noqa: E402
 import machine  # noqa: E402
+import mixed_sources  # noqa: E402
 import process  # noqa: E402
 import run  # noqa: E402
 import table  # noqa: E402
@@ -327,3 +328,12 @@ def test_rounds_of_a_job_become_one_row_and_a_skip_ends_them(monkeypatch, tmp_pa
         (OURS, "rare", (3.0,), ""),
     ]
     assert rows[0].what == "w without"
+
+
+@pytest.mark.parametrize("name", mixed_sources.SOURCES)
+def test_a_mixed_source_is_new_on_the_side_that_is_edited(name: str):
+    first, device, host = (mixed_sources.text(name, *salts) for salts in ((1, 1), (2, 1), (2, 2)))
+    assert len({first, device, host}) == 3
+    assert "SALT" not in first
+    assert f"void {mixed_sources.function(name)}(tvm::ffi::TensorView" in first
+    assert "<<<" in first

@@ -1,0 +1,123 @@
+"""Kernels and host functions in one source: built, edited on either side, and built again.
+
+Each peer builds to a shared object in a process of its own with empty caches, and launches nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import mixed_sources
+import tools
+from section import Job, Peer, Sample, Section, Settings, Skip, Task
+
+FIRST, DEVICE, HOST, AGAIN = "first", "device part edited", "host part edited", "again"
+CASES = (FIRST, DEVICE, HOST, AGAIN)
+OURS = "tvmffi_cubin"
+
+PEERS = (
+    Peer(OURS, "tvmffi_cubin", "build_inline(cuda_sources=source) to the .so"),
+    Peer(
+        "tvmffi_cubin_nvcc",
+        'tvmffi_cubin, compiler="nvcc"',
+        'the same with compiler="nvcc"',
+    ),
+    Peer("tvm_ffi", "tvm_ffi, by nvcc", "cpp.build_inline(cuda_sources=source) to the .so"),
+)
+
+
+def jobs(settings: Settings) -> list[Job]:
+    found = []
+    for name in mixed_sources.SOURCES:
+        for peer in PEERS:
+            if settings.quick and (peer.name != OURS or name != mixed_sources.VECTOR):
+                continue
+            cells = tuple((peer.name, name, case) for case in CASES)
+            found.append(Job(peer.name, name, cells, few=peer.name != OURS))
+    return found
+
+
+def measure(task: Task) -> list[Sample]:
+    """Build a source, two changes of it, and the last once more, with caches of its own."""
+    name = task.argument
+    device, host = 2 * task.salt, 2 * task.salt
+    texts = {
+        FIRST: mixed_sources.text(name, device, host),
+        DEVICE: mixed_sources.text(name, device + 1, host),
+        HOST: mixed_sources.text(name, device + 1, host + 1),
+        AGAIN: mixed_sources.text(name, device + 1, host + 1),
+    }
+    function = mixed_sources.function(name)
+    # Something may still be written in the background when the figures are there.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.environ["TVMFFI_CUBIN_CACHE_DIR"] = os.environ["TVM_FFI_CACHE_DIR"] = folder
+        run: Callable[[str, str], Any] = globals()[task.job]()
+        samples = []
+        for case in CASES:
+            start = time.perf_counter()
+            made = run(texts[case], function)
+            seconds = time.perf_counter() - start
+            check(made, function)
+            samples.append(Sample(task.job, name, case, (seconds * 1e3,)))
+            if task.job.startswith(OURS):
+                # Who edits a source takes longer than a precompiled header, made beside, does.
+                tools.need("tvmffi_cubin.host_pch").settle()
+    return samples
+
+
+def check(made: str, function: str) -> None:
+    with open(made, "rb") as file:
+        exported = f"__tvm_ffi_{function}\0".encode()
+        assert exported in file.read(), f"{made} does not export {function}"
+
+
+def tvmffi_cubin() -> Callable[[str, str], Any]:
+    tc = tools.need("tvmffi_cubin")
+
+    def run(text: str, function: str) -> Any:
+        try:
+            return tc.build_inline("mixed", text, functions=[function], arch=tools.DEFAULT_ARCH)
+        except ValueError as error:
+            if "mixes kernels and host code" not in str(error):
+                raise
+            raise Skip("this version does not split sources: it names what is mixed") from None
+
+    return run
+
+
+def tvmffi_cubin_nvcc() -> Callable[[str, str], Any]:
+    tc = tools.need("tvmffi_cubin")
+    tools.toolkit()
+    options = {"compiler": "nvcc", "arch": tools.DEFAULT_ARCH}
+    return lambda text, function: tc.build_inline("mixed", text, functions=[function], **options)
+
+
+def tvm_ffi() -> Callable[[str, str], Any]:
+    cpp = tools.need("tvm_ffi.cpp")
+    tools.toolkit()
+    # As DEFAULT_ARCH.
+    os.environ["TVM_FFI_CUDA_ARCH_LIST"] = "9.0a"
+    return lambda text, function: cpp.build_inline(
+        "mixed", cuda_sources=text, functions=[function], backend="cuda"
+    )
+
+
+SECTION = Section(
+    name="mixed",
+    title="Kernels and host functions in one source",
+    about=(
+        "Built to a shared object in a fresh process with empty caches; then with a change of the "
+        "device part alone, with one of the host part alone, and once more as it is. Nothing is "
+        "launched. A precompiled header of the host part is made in the background; it is there "
+        "when the source is edited."
+    ),
+    peers=PEERS,
+    units=dict.fromkeys(mixed_sources.SOURCES, "ms"),
+    references=dict.fromkeys(mixed_sources.SOURCES, OURS),
+    jobs=jobs,
+    measure=measure,
+)
