@@ -28,7 +28,16 @@ from row import SCHEMA, Row, with_ratios
 from section import Job, Sample, Section, Settings, Task
 
 SECTIONS = (
-    *("launch", "carried", "triton_launch", "cold", "mixed", "embedding", "modules", "headers"),
+    *(
+        "launch",
+        "carried",
+        "triton_launch",
+        "cold",
+        "mixed_build",
+        "embedding",
+        "modules",
+        "headers",
+    ),
 )
 OURS = "tvmffi_cubin"
 

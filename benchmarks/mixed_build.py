@@ -107,7 +107,7 @@ def tvm_ffi() -> Callable[[str, str], Any]:
 
 
 SECTION = Section(
-    name="mixed",
+    name="mixed_build",
     title="Kernels and host functions in one source",
     about=(
         "Built to a shared object in a fresh process with empty caches; then with a change of the "
