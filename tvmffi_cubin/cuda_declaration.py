@@ -123,7 +123,7 @@ class _Reading(Head):
             found.kind = "alias" if is_guide else "function"
         found.names += self.declared_names()
         found.params, found.opener = function_params(self.tokens, index), index
-        found.declarator, found.body = tail.declarator, tail.body
+        found.declarator, found.body, found.members = tail.declarator, tail.body, -1
         self.finish(tail.end)
         return True
 
@@ -139,7 +139,7 @@ class _Reading(Head):
             found.names.append(words[name])
             found.params = function_params(self.tokens, name + 1)
             tail = function_end(self.tokens, closer + 1, self.limit)
-            found.declarator, found.body = tail.declarator, tail.body
+            found.declarator, found.body, found.members = tail.declarator, tail.body, -1
             self.finish(tail.end)
             return True
         self.last = name if name >= 0 else self.last

@@ -39,6 +39,7 @@ class ItemReader:
         self.names = [word if is_name(word) else "" for word in tokens.words]
         self.includes = [one for one in tokens.directives if one.name == "include"]
         self.next_include = 0
+        self.depth = -1  # of blocks and classes that are being read
         self.scopes: set[int] = set()  # braces of namespaces, linkage blocks and classes
         self.bodies: list[tuple[int, int]] = []  # those of functions
         self.launches = find_launches(tokens)
@@ -50,7 +51,10 @@ class ItemReader:
 
     def items(self, first: int, limit: int, scope: str) -> tuple[Item, ...]:
         """Return the items between two indices, in a class of that name, or in none."""
-        return tuple(self._items(first, limit, scope))
+        self.depth += 1
+        found = tuple(self._items(first, limit, scope))
+        self.depth -= 1
+        return found
 
     def _items(self, index: int, limit: int, scope: str) -> Iterator[Item]:
         while index < limit:
@@ -62,6 +66,8 @@ class ItemReader:
             yield item
             index = max(end, index + 1)
             self._skip_includes(index)
+        if limit == len(self.words) and self.depth:
+            return  # of what is never closed: what follows is not in it
         yield from self._included(limit)
 
     def _included(self, index: int) -> Iterator[Item]:
@@ -111,7 +117,7 @@ class ItemReader:
             kind = "assert" if word == "static_assert" else "other"
             return self._made(Declaration(kind, index, statement_end(self.tokens, index, limit)))
         at = index + (word == "extern")
-        if words[at : at + 1] == ["template"] and words[at + 1 : at + 2] != ["<"]:
+        if at + 1 < limit and words[at] == "template" and words[at + 1] != "<":
             found = read_declaration(self.tokens, at + 1, limit, scope=scope, macros=self.macros)
             found.kind, found.first = "instantiation", index
             return self._made(found)
@@ -196,6 +202,7 @@ class ItemReader:
         low, high = bisect_left(self.launches.at, first), bisect_left(self.launches.at, end)
         one, two = bisect_left(self.lambdas_at, first), bisect_left(self.lambdas_at, end)
         body = found.body
+        span = Span(tokens.starts[first], tokens.end(end - 1))
         problem = head_problem(found, self.conditionals)
         if problem:
             self.problems.append((tokens.line(first), problem))
@@ -203,7 +210,7 @@ class ItemReader:
             self.bodies.append(body)
         return end, Item(
             found.kind,
-            Span(tokens.starts[first], tokens.end(end - 1)),
+            span,
             tokens.line(first),
             tuple(found.names),
             frozenset(found.words),
@@ -212,7 +219,11 @@ class ItemReader:
             found.params,
             declarator_end,
             None if body is None else Span(tokens.starts[body[0]], tokens.end(body[1])),
-            self.launches.launches[low:high],
+            tuple(
+                one
+                for one in self.launches.launches[low:high]
+                if span.start <= one.callee.start and one.args.end <= span.end
+            ),
             tuple((line, words) for _, line, words in self.lambdas[one:two]),
             children,
         )
