@@ -17,7 +17,7 @@ from stub.driver_stub import DriverStub
 from stub.record import Launch
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, nvjitlink, parsers, toolchain
+from tvmffi_cubin import cuda_wheels, nvcc, nvjitlink, parsers, toolchain
 from tvmffi_cubin.__main__ import main
 
 SOURCE = r"""
@@ -339,6 +339,17 @@ def test_doctor_names_the_wheels_of_libraries_that_only_some_builds_need(monkeyp
     output = capsys.readouterr().out
     for part in ("nvfatbin", "nvjitlink"):
         assert f"pip install {cuda.wheels[part]} brings it" in output
+
+
+def test_doctor_names_nvcc_and_a_driver_that_is_too_old_for_it(driver_stub, monkeypatch, capsys):
+    made = nvcc.Nvcc("/opt/nvcc", "", "99.1", "", (), "", ())
+    monkeypatch.setattr(nvcc, "find_nvcc", lambda: made)
+    main(["doctor"])
+    assert "note     nvcc           99.1, /opt/nvcc; " in (output := capsys.readouterr().out)
+    assert "launches nothing that it builds" in output
+    monkeypatch.setattr(nvcc, "find_nvcc", lambda: made._replace(version="12.0"))
+    main(["doctor"])
+    assert 'ok       nvcc           12.0, /opt/nvcc; for compiler="nvcc"' in capsys.readouterr().out
 
 
 def test_doctor_lists_devices(driver_stub: DriverStub, capsys):

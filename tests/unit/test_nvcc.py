@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin import identity, nvcc, nvcc_flags, nvcc_hints
+from tvmffi_cubin import identity, nvcc, nvcc_flags, nvcc_hints, nvcc_unit
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.launch import Launch
 from tvmffi_cubin.nvcc_archs import resolve
 from tvmffi_cubin.request import Request, make_request
 from tvmffi_cubin.sources import sort_sources
+from tvmffi_cubin.toolchain import HostCompiler
 
 FAKE = """#!/bin/sh
 echo "$1" >> {folder}/asked
@@ -215,6 +217,30 @@ def test_a_host_compiler_is_named_by_flags_or_variables(monkeypatch):
     assert nvcc_flags.host_compiler(()) == "g++-12"
     assert nvcc_flags.host_compiler(("-ccbin", "g++-11")) == "g++-11"
     assert nvcc_flags.host_compiler(("--compiler-bindir=/opt/gcc",)) == "/opt/gcc"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), ("-ccbin", "/usr/bin/c++")),
+        (("-m64", "-B,x"), ("-ccbin", "/usr/bin/c++", "-Xcompiler=-m64", r"-Xcompiler=-B\,x")),
+        (("g++-12",), ("-ccbin", "g++-12")),
+    ],
+)
+def test_the_host_compiler_is_the_builds_own_with_its_options(arguments, words):
+    tools = SimpleNamespace(
+        compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
+        nvcc=SimpleNamespace(path="/opt/nvcc"),
+        include="/own",
+        tvm_ffi=SimpleNamespace(include="/ffi"),
+    )
+    options = {"archs": ("sm_90",), "include_paths": ["/mine"]}
+    unit = nvcc_unit.text_unit("a.cu", tools, flags=(), **options)
+    assert unit.command == ("/opt/nvcc",)
+    assert unit.flags[2 : 2 + len(words)] == words
+    assert unit.flags[-4:] == ("-I", "/own", "-isystem", "/ffi")
+    named = nvcc_unit.text_unit("a.cu", tools, flags=("-ccbin", "clang++"), **options)
+    assert named.flags.count("-ccbin") == 1
 
 
 # Requests

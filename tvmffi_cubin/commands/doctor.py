@@ -152,7 +152,13 @@ def _nvcc() -> Iterator[Finding]:
         is_named = config.get("TVMFFI_CUBIN_NVCC") is not None
         yield Finding("nvcc", str(error), "problem" if is_named else "note")
         return
-    yield Finding("nvcc", f'{found.version}, {found.path}; for compiler="nvcc" alone')
+    text = f'{found.version}, {found.path}; for compiler="nvcc" alone'
+    version = driver.version()
+    if version is not None and version < found.major * 1000:
+        text += f"; the driver, of CUDA {version // 1000}, launches nothing that it builds"
+        yield Finding("nvcc", text, "note")
+        return
+    yield Finding("nvcc", text)
 
 
 def _library(cuda: Cuda, part: str, use: str) -> Iterator[Finding]:
