@@ -14,6 +14,8 @@ from .verification import Damaged
 __all__ = ["Listed", "listed"]
 
 _GENERATED = "generated.json"
+# What entries are whose first file is called so.
+_KINDS = {_GENERATED: "images", "tvmffi_cubin.host.o": "side", "tvmffi_cubin.device": "side"}
 # In seconds since the epoch: no time that a clock shows.
 _LAST = 1 << 40
 
@@ -27,8 +29,9 @@ class Listed:
     key : str
         Its key.
     kind : str
-        ``"module"``, ``"images"`` (of a lazy module), ``"headers"`` (precompiled ones); or
-        ``"damaged"``, of which nothing else is known.
+        ``"module"``, ``"images"`` (of a lazy module), ``"side"`` (the object or the image of a
+        mixed module), ``"headers"`` (precompiled ones); or ``"damaged"``, of which nothing else is
+        known.
     name : str
         The module's name.
     archs : tuple of str
@@ -90,7 +93,7 @@ def _kind(item: Item, manifest: Mapping[str, Any]) -> str:
         return "damaged"
     if item.kind == "header":
         return "headers"
-    return "images" if manifest["so"] == _GENERATED else "module"
+    return _KINDS.get(manifest["so"], "module")
 
 
 def _name(manifest: Mapping[str, Any]) -> str:

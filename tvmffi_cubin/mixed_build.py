@@ -100,6 +100,12 @@ class MixedBuild:
         ToolchainError, TypeError, ValueError
             See `tvmffi_cubin.load_inline`.
         """
+        if self.request.bound_params:
+            raise ValueError(
+                "bound_params are for kernels that CubinKernel launches, and mixed sources launch by "
+                "<<<...>>>: give the kernels as kernel_sources, and host functions that launch "
+                "them with CubinKernel as cuda_sources"
+            )
         cut = split(self._program())
         tried = Tried(self.request.name)
         while True:
@@ -137,39 +143,41 @@ class MixedBuild:
         """Compile both sides; or cut anew, since the device text lacks what instances name."""
         device = _Device(self._device_compiler, self._device_code(cut), cut.variables)
         exports = self._exports(cut)
-        host, code = HostCompiler(self.request, self.tools, self.cache), _host_code(cut, exports)
-        # Which instances of templates there are only the object tells.
-        is_sure = host.find(code) is None and not any(x.is_template for x in cut.kernels)
-        early = Later(partial(device.compile, ())) if is_sure else None
-        try:
-            entry = host.obtain(code)
-        except BuildError:
-            if early is not None:
-                early.result()  # of what is wrong for both, NVRTC says less
-            raise
-        overloaded = Counter(kernel.name for kernel in cut.kernels)
-        asked = {
-            instance: instance.cast if overloaded[instance.qualified] > 1 else instance.expression
-            for instance in host_instances.find(entry.so.read_bytes())
-        }
+        host, early = self._compile_host(_host_code(cut, exports), cut, device)
+        asked = _asked(host, cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):
             return more
         image, files = early.result() if early else device.compile(wanted)
         kernels = _symbols(image, asked)
-        if missing := [name for x, name in asked.items() if x.stub not in kernels]:
+        if missing := [name for instance, name in asked.items() if instance.stub not in kernels]:
             # NVRTC leaves out what nothing outside can name, unless it is asked for.
             image, files = device.compile((*wanted, *missing))
             kernels = _symbols(image, asked)
         return MixedParts(
             image,
-            entry,
+            host,
             tuple(name for name, _ in exports),
             kernels,
             {name: image.cubin.lowered_names[f"&{name}"] for name in cut.variables},
-            (files, PartFiles.of(entry, self.tools)),
+            (files, PartFiles.of(host, self.tools)),
             tuple(source.text for source in device.code.sources),
         )
+
+    def _compile_host(
+        self, code: HostCode, cut: Split, device: _Device
+    ) -> tuple[Entry, Later[_Compiled] | None]:
+        """Return the host's object, and what NVRTC does meanwhile, if it need not wait for that."""
+        host = HostCompiler(self.request, self.tools, self.cache)
+        # Which instances of templates there are only the object tells.
+        is_sure = host.find(code) is None and not any(x.is_template for x in cut.kernels)
+        early = Later(partial(device.compile, ())) if is_sure else None
+        try:
+            return host.obtain(code), early
+        except BuildError:
+            if early is not None:
+                early.result()  # of what is wrong for both, NVRTC says less
+            raise
 
     @property
     def _device_compiler(self) -> DeviceCompiler:
@@ -199,6 +207,9 @@ class MixedBuild:
         )
 
 
+_Compiled = tuple[DeviceImage, PartFiles]
+
+
 class _Device(NamedTuple):
     """Device code, what compiles it, and the variables that host code names."""
 
@@ -206,7 +217,7 @@ class _Device(NamedTuple):
     code: DeviceCode
     variables: tuple[str, ...]
 
-    def compile(self, instances: tuple[str, ...]) -> tuple[DeviceImage, PartFiles]:
+    def compile(self, instances: tuple[str, ...]) -> _Compiled:
         names = (*instances, *(f"&{name}" for name in self.variables))
         return self.compiler.obtain(self.code, names)
 
@@ -228,6 +239,15 @@ def _parts(texts: SideTexts) -> tuple[Source, ...]:
     sources = [Source(x.edited.text, label=x.file) for x in texts.sources]
     headers = [Source(x.edited.text, x.file) for x in texts.headers]
     return (*sources, *headers)
+
+
+def _asked(host: Entry, cut: Split) -> dict[Instance, str]:
+    """Return the kernels that host code uses, and how NVRTC is asked for each."""
+    overloaded = Counter(kernel.name for kernel in cut.kernels)
+    return {
+        instance: instance.cast if overloaded[instance.qualified] > 1 else instance.expression
+        for instance in host_instances.find(host.so.read_bytes())
+    }
 
 
 def _symbols(device: DeviceImage, asked: Mapping[Instance, str]) -> dict[str, str]:

@@ -229,3 +229,29 @@ def test_an_instance_of_a_local_type_says_how_to_name_it():
     void f() { struct Local {}; k<<<1, 1>>>(Local{}); }"""
     with pytest.raises(ValueError, match="'k' is launched for f.*::Local, a type of that function"):
         load(source, ["f"])
+
+
+def test_bound_parameters_are_refused():
+    with pytest.raises(ValueError, match="bound_params .* kernel_sources"):
+        load(ADD, ["vec_add"], bound_params=[tc.Bound("counters")])
+
+
+# Options
+
+
+def test_flags_go_to_the_side_that_knows_them_and_macros_to_both(driver_stub):
+    source = "__global__ void k(int* x) { *x = BY; }\nint f() { k<<<BY, 1>>>(nullptr); return BY; }"
+    flags = ["-DBY=3", "--use_fast_math", "-lineinfo", "-Xcompiler", "-Wall"]
+    archs = ["sm_80", "sm_90", "compute_90"]
+    mod = tc.load_inline(
+        "flags",
+        source,
+        functions=["f"],
+        arch=archs,
+        extra_cuda_cflags=flags,
+        extra_cflags=["-O1", "-flto"],
+    )
+    assert mod.f() == 3
+    (launch,) = driver_stub.launches()
+    assert launch.grid == (3, 1, 1)
+    assert mod.cubins["kernels"].archs == tuple(archs)
