@@ -27,7 +27,7 @@ class FileCut(NamedTuple):
     kept, others : tuple of Node
         Its items at namespace scope that the side has, and those that it has not.
     dropped : frozenset of int
-        Where members of classes begin that it has to go without.
+        Where items begin that it has to go without: members of classes and includes, too.
     """
 
     file: MixedFile
@@ -65,13 +65,13 @@ def item_edits(cut: FileCut, side: Side) -> list[Edit]:
     return edits
 
 
-def left_out_edits(file: MixedFile, side: Side, left_out: Collection[str]) -> list[Edit]:
+def left_out_edits(cut: FileCut, side: Side, left_out: Collection[str]) -> list[Edit]:
     """Return the edits that blank include lines: of what a side does without, or has not."""
-    text = file.cuda.text
+    text = cut.file.cuda.text
     edits = []
-    for item in file.include_items():
-        is_missing = side == "device" and file.includes[item.span.start].owner == "host"
-        if is_missing or item.path in left_out:
+    for item in cut.file.include_items():
+        is_missing = side == "device" and cut.file.includes[item.span.start].owner == "host"
+        if is_missing or item.path in left_out or item.span.start in cut.dropped:
             start, end = item.span
             edits.append(Edit(start, end, _VISIBLE.sub(_spaces, text[start:end])))
     return edits

@@ -137,6 +137,7 @@ GENERATORS = (
     "scratch_binding.py",
     "scratch_text.py",
     "side_followers.py",
+    "side_hints.py",
     "side_members.py",
     "side_text.py",
     "sides.py",

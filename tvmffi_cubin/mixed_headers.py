@@ -135,7 +135,8 @@ class _Reader:
             return Found("host", path)
         if real.startswith(self._device):
             return Found("device", path)
-        return Found("user", os.path.normpath(path) if "./" not in path else real, is_beside)
+        # Copies of what includes it are elsewhere.
+        return Found("user", real if "./" in path else os.path.abspath(path), is_beside)
 
 
 def _slashed(folder: str) -> str:

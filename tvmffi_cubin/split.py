@@ -17,10 +17,11 @@ from .mixed_headers import MixedFile, read_files
 from .mixed_program import Program
 from .needs_nvcc import check
 from .nvrtc_unit import line_directive
+from .side_hints import side_hints
 from .side_members import Side
 from .sides import Dropped, Sides, decide
 from .text_edits import Edit, EditedText
-from .undecided import droppable
+from .undecided import droppable, droppable_includes
 
 __all__ = ["CutFile", "Dropped", "MixedKernel", "Side", "SideTexts", "Split", "split"]
 
@@ -94,7 +95,7 @@ class Split(NamedTuple):
 
     Attributes
     ----------
-    files : tuple of MixedFile
+    program, files : Program, tuple of MixedFile
         What was cut.
     decided : Sides
         Which items of it went where.
@@ -117,6 +118,7 @@ class Split(NamedTuple):
         What instances of kernels were found to name.
     """
 
+    program: Program
     files: tuple[MixedFile, ...]
     decided: Sides
     device: SideTexts
@@ -160,11 +162,18 @@ class Split(NamedTuple):
         for file, line in places:
             where[file].add(line)
         found = set(self.dropped)
+        others = where.keys() - {file.name for file in self.files} if side == "device" else ()
         for cut in FileCut.each(self.files, self.decided, side, self.dropped):
             found.update(droppable(cut, side, where.get(cut.file.name, ())))
+            if others:
+                found.update(droppable_includes(cut, others, self.program.device_dirs))
         if found == self.dropped:
             return None
         return self._again(dropped=frozenset(found))
+
+    def hints(self, side: Side, log: str) -> tuple[str, ...]:
+        """Return what may help where errors of a side are about functions of the other."""
+        return side_hints(self.files, self.decided, side, log)
 
     def with_left_out(self) -> Split:
         """Return the same with the headers that the host text was left without."""
@@ -196,6 +205,7 @@ class Split(NamedTuple):
         is_whole: bool | None = None,
     ) -> Split:
         return _split(
+            self.program,
             self.files,
             self.dropped if dropped is None else dropped,
             self.needed if needed is None else needed,
@@ -213,10 +223,11 @@ def split(program: Program) -> Split:
     """
     files = read_files(program)
     check(files)
-    return _split(files, frozenset(), frozenset(), is_whole=False)
+    return _split(program, files, frozenset(), frozenset(), is_whole=False)
 
 
 def _split(
+    program: Program,
     files: tuple[MixedFile, ...],
     dropped: frozenset[Dropped],
     needed: frozenset[str],
@@ -229,6 +240,7 @@ def _split(
     device = list(FileCut.each(files, decided, "device", dropped))
     host = list(FileCut.each(files, decided, "host", dropped))
     return Split(
+        program=program,
         files=files,
         decided=decided,
         device=_texts(files, [device_edits(cut) for cut in device]),

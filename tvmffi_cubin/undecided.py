@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from .cuda_item import Item
 from .cut_edits import FileCut
+from .include_scan import scan
 from .item_words import is_device_function, is_device_variable, is_host_function, is_kernel
 from .side_members import Side, member_cuts
 from .sides import Dropped
 
-__all__ = ["droppable"]
+__all__ = ["droppable", "droppable_includes"]
 
 
 def droppable(cut: FileCut, side: Side, lines: Collection[int]) -> Iterator[Dropped]:
@@ -33,6 +34,28 @@ def droppable(cut: FileCut, side: Side, lines: Collection[int]) -> Iterator[Drop
         for item in members or [node.item]:
             if not _is_told(item, side):
                 yield Dropped(side, cut.file.name, item.span.start)
+
+
+def droppable_includes(
+    cut: FileCut, headers: Collection[str], folders: Sequence[str]
+) -> Iterator[Dropped]:
+    """Iterate over the include lines of CUDA's headers by which NVRTC was given some others.
+
+    Parameters
+    ----------
+    cut : FileCut
+        The file, as the device has it.
+    headers : collection of str
+        Headers that there are errors in.
+    folders : sequence of str
+        Where NVRTC finds headers.
+    """
+    for item in cut.file.include_items():
+        found = cut.file.includes[item.span.start]
+        if found.owner != "device" or item.span.start in cut.dropped:
+            continue
+        if not set(headers).isdisjoint(scan([f"#include <{item.path}>"], folders).files):
+            yield Dropped("device", cut.file.name, item.span.start)
 
 
 def _is_in(text: str, item: Item, lines: Collection[int]) -> bool:

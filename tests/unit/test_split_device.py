@@ -158,3 +158,41 @@ def test_what_nvrtc_cannot_compile_is_left_out_if_names_alone_put_it_there():
     assert "std::string" not in more.device.text
     assert more.without("device", [("a.cu", 6), ("b.cu", 1), ("a.cu", 1)]) is None
     assert more.without("host", [("a.cu", 7)]) is None
+
+
+def test_errors_in_headers_of_cuda_are_put_down_to_the_lines_that_include_them(tmp_path):
+    inner = pretended_cuda(tmp_path) / "cub" / "block" / "inner.cuh"
+    inner.touch()
+    (tmp_path / "cub" / "block" / "block_reduce.cuh").write_text('#include "inner.cuh"\n')
+    done = cut(
+        "#include <mma.h>\n#include <cub/block/block_reduce.cuh>\n__global__ void k() {}\nint f();",
+        folder=tmp_path,
+    )
+    again = done.without("device", [(str(inner), 3)])
+    assert again is not None
+    assert "block_reduce" not in again.device.text
+    assert "#include <mma.h>" in again.device.text
+    assert again.without("device", [(str(inner), 3)]) is None
+
+
+def test_a_name_of_the_other_side_is_told_with_its_place():
+    done = cut(
+        "struct S {\nint size() const { return 1; }\n};\nint helper(int x) { return x; }\n"
+        "__device__ int on_device(int x) { return x; }\n"
+        "__global__ void k(S s, int* x) { *x = helper(s.size()); }\n"
+        "int f() { return on_device(1); }"
+    )
+    log = (
+        'a.cu(6): error: identifier "helper" is undefined\n'
+        'a.cu(6): error: class "S" has no member "size"\n'
+        'a.cu(6): error: identifier "y" is undefined'
+    )
+    assert done.hints("device", log) == (
+        "size (a.cu:2) is a function of the host: put __host__ __device__ before it",
+        "helper (a.cu:4) is a function of the host: put __host__ __device__ before it",
+    )
+    log = "a.cu:7:20: error: 'on_device' was not declared in this scope"
+    assert done.hints("host", log) == (
+        "on_device (a.cu:5) is a __device__ function: put __host__ before that, too",
+    )
+    assert done.hints("host", "a.cu:7:20: error: expected ';' before 'on_device'") == ()
