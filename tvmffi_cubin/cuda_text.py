@@ -13,7 +13,7 @@ from .cuda_macros import facts_of, read_macros
 from .cuda_reader import ItemReader
 from .text_edits import Edit, EditedText, apply
 
-__all__ = ["expand", "read"]
+__all__ = ["expand", "read", "read_expanded"]
 
 
 class _Text(NamedTuple):
@@ -36,7 +36,26 @@ def read(text: str, *, macros: Iterable[Macro] = ()) -> CudaText:
     macros : iterable of Macro
         Those of the headers before it.
     """
-    found = _read(text, tuple(macros))
+    return _cuda_text(text, _read(text, tuple(macros)))
+
+
+def read_expanded(text: str, *, macros: Iterable[Macro] = ()) -> tuple[EditedText, CudaText]:
+    """Expand a text and read what comes out: once, where there is nothing to expand.
+
+    Parameters
+    ----------
+    text, macros
+        As in `expand`.
+    """
+    macros = tuple(macros)
+    found = _read(text, macros)
+    expanded = _expanded(text, found)
+    if expanded.edits:
+        return expanded, read(expanded.text, macros=macros)
+    return expanded, _cuda_text(text, found)
+
+
+def _cuda_text(text: str, found: _Text) -> CudaText:
     problems = [*found.brackets.problems, *found.reader.problems]
     if found.brackets.problems:
         problems += [
@@ -60,7 +79,10 @@ def expand(text: str, *, macros: Iterable[Macro] = ()) -> EditedText:
     macros : iterable of Macro
         Those of the headers before it.
     """
-    found = _read(text, tuple(macros))
+    return _expanded(text, _read(text, tuple(macros)))
+
+
+def _expanded(text: str, found: _Text) -> EditedText:
     edits = [
         Edit(one.start, one.end, one.expansion + "\n" * text.count("\n", one.start, one.end))
         for one in found.hidden

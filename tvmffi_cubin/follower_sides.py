@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from .cuda_item import Item
 from .device_headers import library_of
-from .item_words import code_alone, identifiers
+from .item_words import identifiers
 from .mixed_headers import MixedFile
 from .side_followers import is_follower, opened_namespace
 from .sides import Dropped, Node, Sides
@@ -58,7 +58,6 @@ class _Places:
         self, files: Sequence[MixedFile], decided: Sides, left_out: Collection[str]
     ) -> None:
         self._files = files
-        self._code = [code_alone(file.cuda.text) for file in files]
         self._decided = decided
         self._by_name: dict[str, list[int]] = defaultdict(list)
         for index, node in enumerate(decided.nodes):
@@ -73,7 +72,7 @@ class _Places:
         text = self._files[node.file].cuda.text
         if opened := opened_namespace(text, node.item):
             return opened in self._on_device, opened not in self._not_on_host
-        words = identifiers(self._code[node.file], [node.item.span])
+        words = identifiers(self._files[node.file].code, [node.item.span])
         named = [self._by_name[word] for word in words if word in self._by_name]
         on_host = all(any(at in self._decided.host for at in some) for some in named)
         on_device = all(any(at in self._decided.device for at in some) for some in named)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from . import cuda_text
 from .cuda_item import CudaText, Item, Macro
+from .item_words import code_alone
 from .mixed_program import MixedSource, Program
 from .text_edits import EditedText
 
@@ -49,6 +50,8 @@ class MixedFile(NamedTuple):
         Its text, after macros that hide declarations were expanded.
     cuda : CudaText
         What that consists of.
+    code : str
+        The text with comments and literals blanked.
     includes : dict of int to Found
         By the offsets where include items begin.
     """
@@ -57,6 +60,7 @@ class MixedFile(NamedTuple):
     is_source: bool
     expanded: EditedText
     cuda: CudaText
+    code: str
     includes: dict[int, Found]
 
     def include_items(self) -> Iterator[Item]:
@@ -101,10 +105,9 @@ class _Reader:
             found = self._find(path, folder if mark == '"' else "")
             if found.owner == "user" and found.path not in self._seen:
                 self._read_header(found.path)
-        expanded = cuda_text.expand(text, macros=tuple(self._macros))
-        cuda = cuda_text.read(expanded.text, macros=tuple(self._macros))
+        expanded, cuda = cuda_text.read_expanded(text, macros=self._macros)
         self._macros += cuda.macros
-        file = MixedFile(name, is_source, expanded, cuda, {})
+        file = MixedFile(name, is_source, expanded, cuda, code_alone(cuda.text), {})
         for item in file.include_items():
             beside = folder if item.is_quoted else ""
             file.includes[item.span.start] = self._find(item.path, beside)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from .cuda_item import Item
-from .item_words import code_alone, is_device_function, is_kernel
+from .item_words import is_device_function, is_kernel
 from .mixed_headers import MixedFile
 
 __all__ = ["check"]
@@ -67,9 +67,8 @@ def _torch_includes(file: MixedFile) -> Iterator[_Fault]:
 
 
 def _faults(file: MixedFile) -> Iterator[_Fault]:
-    code = code_alone(file.cuda.text)
     for item in _leaves(file.cuda.items):
-        for line, text in _in_item(code, item):
+        for line, text in _in_item(file.code, item):
             yield _Fault(file.name, line, text)
 
 

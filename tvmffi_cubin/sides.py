@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from .cuda_item import Item
 from .item_words import (
-    code_alone,
     identifiers,
     is_constant,
     is_device_function,
@@ -143,7 +142,6 @@ class _Reach:
     ) -> None:
         self.reached: set[int] = set()
         self._files = files
-        self._code = [code_alone(file.cuda.text) for file in files]
         self._nodes = nodes
         self._macros = macros
         self._side = side
@@ -210,7 +208,7 @@ class _Reach:
         file, item, _ = self._nodes[index]
         text = self._files[file].cuda.text
         stretches = kept(text, item, self._side, self._dropped[file])
-        return identifiers(self._code[file], stretches)
+        return identifiers(self._files[file].code, stretches)
 
     def is_about_what_is_reached(self, index: int) -> bool:
         """Whether it is what a template is for something that this side has, or an operator."""
