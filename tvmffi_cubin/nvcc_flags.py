@@ -29,9 +29,10 @@ _SEPARATE = ("-rdc", "--relocatable-device-code")
 _LTO = ("-dlto", "--dlink-time-opt", "-lto", "--lto")
 _FOLDERS = ("-I", "--include-path", "-isystem", "--system-include", "-L", "--library-path")
 _FILES = ("-include", "--pre-include")
+_OPTION_FILES = ("-optf", "--options-file")
 # These take their value behind "=", or as the next word; callers also put both into one item.
 _VALUED = {
-    *(*_CCBIN, *_ARCH, *_SEPARATE, *_FOLDERS, *_FILES),
+    *(*_CCBIN, *_ARCH, *_SEPARATE, *_FOLDERS, *_FILES, *_OPTION_FILES),
     *("-D", "--define-macro", "-U", "--undefine-macro", "-std", "--std", "-O", "--optimize"),
     *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xnvlink"),
     *("--nvlink-options", "-Xcudafe", "-Xfatbin", "--fatbin-options", "-Xlinker"),
@@ -41,7 +42,7 @@ _VALUED = {
     *("--machine", "-cudart", "--cudart", "-cudadevrt", "--cudadevrt", "-ftz", "--ftz"),
     *("-fmad", "--fmad", "-prec-div", "--prec-div", "-prec-sqrt", "--prec-sqrt", "-Werror"),
     *("--Werror", "-default-stream", "--default-stream", "-idp", "--input-drive-prefix"),
-    *("-restrict", "-l", "--library", "-x", "--x", "-opt-info", "--opt-info"),
+    *("-l", "--library", "-x", "--x", "-opt-info", "--opt-info"),
 }
 _TWO_WORDS = re.compile(r"(--?[A-Za-z][\w-]*)\s+(\S.*)", re.DOTALL)
 
@@ -50,40 +51,51 @@ def read(flags: Iterable[str]) -> tuple[str, ...]:
     """Return a caller's flags as nvcc takes them wherever it runs.
 
     An option and its value in one item are two words; relative paths of folders, and of headers
-    that exist, are absolute; ``-dc`` is what it means for a compilation.
+    that exist, are absolute; files of options are read; ``-dc`` is what it means for a compilation.
+    ``-arch=native`` is left out: it is the architecture by default.
+
+    Raises
+    ------
+    OSError
+        A file of options cannot be read.
     """
     words: list[str] = []
     for flag in flags:
         match = _TWO_WORDS.fullmatch(flag)
         words += [match[1], match[2]] if match and match[1] in _VALUED else [flag]
-    before = ""
-    found = []
-    for word in words:
-        found.append(_absolute(_ALIASES.get(word, word), before))
-        before = word
+    found: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if option in _VALUED and not equals:
+            value = next(rest, "")
+        if option in _OPTION_FILES:
+            for path in value.split(","):
+                with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                    found += read(shlex.split(file.read(), comments=True))
+        elif option not in _ARCH or value != "native":
+            found += _absolute(word, None if equals or option not in _VALUED else value)
     return tuple(found)
 
 
-def _absolute(word: str, before: str) -> str:
-    if before in (*_FOLDERS, *_FILES):
-        return _path(word, is_file=before in _FILES)
-    for option in (*_FOLDERS, *_FILES):
-        if not word.startswith(option):
-            continue
-        value = word[len(option) :]
-        if value.startswith("="):
-            return f"{option}={_path(value[1:], is_file=option in _FILES)}"
-        # Others are longer options that begin alike.
-        if value and option in ("-I", "-L"):
-            return f"{option}{_path(value)}"
-    return word
+def _absolute(word: str, value: str | None) -> tuple[str, ...]:
+    """Return a word, and the next where that is its value, with absolute paths."""
+    if value is not None:
+        return word, _path(word, value)
+    option, equals, rest = word.partition("=")
+    if equals and option in (*_FOLDERS, *_FILES, *_CCBIN):
+        return (f"{option}={_path(option, rest)}",)
+    if len(word) > 2 and word.startswith(("-I", "-L")):
+        return (f"{word[:2]}{_path(word[:2], word[2:])}",)
+    return (_ALIASES.get(word, word),)
 
 
-def _path(value: str, *, is_file: bool = False) -> str:
-    # A header that is not here is looked for where headers are.
-    if not value or (is_file and not os.path.isfile(value)):
-        return value
-    return os.path.abspath(value)
+def _path(option: str, value: str) -> str:
+    is_path = option in _FOLDERS
+    # A header that is not here is looked for where headers are, a compiler on PATH.
+    is_path |= option in _FILES and os.path.isfile(value)
+    is_path |= option in _CCBIN and os.sep in value
+    return os.path.abspath(value) if value and is_path else value
 
 
 def environment() -> dict[str, str]:

@@ -152,12 +152,18 @@ def test_what_is_no_nvcc_is_refused(tmp_path):
             ["-include", "{}/here.h", "-include", "not.h"],
         ),
         (["-dc"], ["-rdc=true"]),
+        (["-arch=native", "-arch native", "-G"], ["-G"]),
+        (["-ccbin", "bin/g++", "-ccbin=g++"], ["-ccbin", "{}/bin/g++", "-ccbin=g++"]),
+        (["-optf", "options", "-G"], ["-DY=1", "-I{}/from file", "-rdc=true", "-G"]),
+        (["--options-file=options"], ["-DY=1", "-I{}/from file", "-rdc=true"]),
+        (["-Xcompiler", "-Iinc", "-DX"], ["-Xcompiler", "-Iinc", "-DX"]),
         (["-DX=a b", "-I/some dir"], ["-DX=a b", "-I/some dir"]),
     ],
 )
 def test_flags_are_words_with_absolute_paths(given, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here.h").touch()
+    (tmp_path / "options").write_text("-DY=1 '-Ifrom file'\n-dc # separate\n")
     assert nvcc_flags.read(given) == tuple(word.format(tmp_path) for word in words)
 
 
