@@ -9,89 +9,35 @@ from hypothesis import strategies as st
 from tvmffi_cubin.cuda_item import CudaText, Item, Span
 from tvmffi_cubin.cuda_text import expand, read
 
-WORDS = [
-    "template",
-    "<",
-    ">",
-    "typename",
-    "class",
-    "T",
-    "...",
-    "=",
-    ",",
-    ";",
-    "(",
-    ")",
-    "{",
-    "}",
-    "[",
-    "]",
-    ":",
-    "::",
-    "*",
-    "&",
-    "&&",
-    "->",
-    "~",
-    "#",
-    "##",
-    "<<<",
-    ">>>",
-    "<<",
-    "1",
-    "'a'",
-    '"s"',
-    "//",
-    "/*",
-    "*/",
-    "\\",
-    'R"(',
-    ')"',
-    "operator",
-    "()",
-    "requires",
-    "noexcept",
-    "try",
-    "catch",
-    "struct",
-    "enum",
-    "union",
-    "namespace",
-    "using",
-    "typedef",
-    "friend",
-    "public",
-    "extern",
-    '"C"',
-    "static_assert",
-    "asm",
-    "__global__",
-    "__device__",
-    "__host__",
-    "constexpr",
-    "void",
-    "int",
-    "k",
-    "x",
-    "M",
-    "N",
-    "alignas",
-    "__attribute__",
-    "decltype",
-    "auto",
-    "new",
-    "@",
-    "$",
-    "é",
-]
-LINES = """#if A|#ifdef __CUDACC__|#if 0|#else|#elif B|#endif|#define M __device__|#define N(x) M x {
-#define M <<<1, 2>>>|#define N(x, ...) __global__ void x##k(__VA_ARGS__) { #x }|#include <a>|#undef M
-#define M(x) M(x) M(N)|#|#define|#include|#define N() namespace a {|#define M }""".replace(
-    "\n", "|"
-)
+TEXT = """
+template < > typename class T ... = , ; ( ) { } [ ] : :: * & && -> ~ # ## <<< >>> << 1 'a' "s" //
+/* */ \\ R"( )" operator () requires noexcept try catch struct enum union namespace using typedef
+friend public extern "C" static_assert asm __global__ __device__ __host__ constexpr void int k x M
+N alignas __attribute__ decltype auto new @ $ é
+"""
+LINES = """
+#if A
+#ifdef __CUDACC__
+#if 0
+#else
+#elif B
+#endif
+#define M __device__
+#define M <<<1, 2>>>
+#define M(x) M(x) M(N)
+#define M }
+#undef M
+#define N(x) M x {
+#define N() namespace a {
+#define N(x, ...) __global__ void x##k(__VA_ARGS__) { #x }
+#include <a>
+#
+#define
+#include
+"""
 PIECES = st.one_of(
-    st.sampled_from(WORDS),
-    st.sampled_from([f"\n{line}\n" for line in LINES.split("|")]),
+    st.sampled_from(TEXT.split()),
+    st.sampled_from([f"\n{line}\n" for line in LINES.strip().split("\n")]),
     st.sampled_from(["\n", "\r\n", "\t", "N(x)", "N(M, x)", "k<<<1, 2>>>(x);", "void k(int) {"]),
 )
 SOURCES = st.lists(PIECES, max_size=40).map(" ".join)
