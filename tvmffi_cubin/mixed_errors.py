@@ -6,6 +6,7 @@ import re
 
 from . import private_folder
 from .errors import BuildError, CompileError
+from .host_log import translate
 from .split import Side, Split
 
 __all__ = ["Tried"]
@@ -14,7 +15,6 @@ __all__ = ["Tried"]
 _MOST = 4
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 _HOST_ERROR = re.compile(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error:", re.MULTILINE)
-_HOST_PLACE = re.compile(r"^((?:In file included from |\s+from )?)(.+?):(\d+):(\d+)(?=[:,])", re.M)
 # Of names that a header would declare.
 _UNKNOWN_NAME = re.compile(
     r"not declared|does not name|is not a member of|undeclared|unknown type|no member named"
@@ -72,11 +72,8 @@ class Tried:
         """Return an error of the host compiler's with the user's own lines and columns."""
         assert isinstance(error, BuildError)
 
-        def placed(match: re.Match[str]) -> str:
-            line, column = cut.place("host", match[2], int(match[3]), int(match[4]))
-            return f"{match[1]}{match[2]}:{line}:{column}"
-
-        output = _HOST_PLACE.sub(placed, error.output)
+        texts = {one.file: one.edited for one in (*cut.host.sources, *cut.host.headers)}
+        output = translate(error.output, texts)
         lines = (
             f"{self._name}: the host code does not compile:",
             output.replace("ninja: build stopped: subcommand failed.\n", "").rstrip("\n"),
