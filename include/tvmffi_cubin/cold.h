@@ -12,8 +12,11 @@
 #ifdef TVMFFI_CUBIN_COLD_KEPT
 // Not "used" and inline: of a constructor clang would then make one of the two that callers need.
 #define TVMFFI_CUBIN_COLD __attribute__((noinline, cold, weak))
+#define TVMFFI_CUBIN_SHARED __attribute__((noinline, weak))
 #else
 #define TVMFFI_CUBIN_COLD __attribute__((noinline, cold)) inline
+/*! \brief The same of a function that is not rare, and long. */
+#define TVMFFI_CUBIN_SHARED __attribute__((noinline)) inline
 #endif
 
 #endif  // TVMFFI_CUBIN_COLD_H_

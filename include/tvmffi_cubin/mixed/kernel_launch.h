@@ -92,7 +92,11 @@ cudaError_t LaunchErrorCode(CUresult result, const CUlaunchConfig& config);
 void NoteUnconfigured(KernelSlot* slot);
 
 /*! \brief A stub's work: launches its kernel as the thread's pending launch says. */
-inline void LaunchPending(KernelSlot* slot, void** args) {
+void LaunchPending(KernelSlot* slot, void** args);
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_SHARED void LaunchPending(KernelSlot* slot, void** args) {
   const KernelLaunch* launch = KernelLaunch::Take();
   if (__builtin_expect(launch == nullptr, 0)) return NoteUnconfigured(slot);
   CubinKernel* kernel = __atomic_load_n(&slot->kernel, __ATOMIC_ACQUIRE);
@@ -103,6 +107,8 @@ inline void LaunchPending(KernelSlot* slot, void** args) {
   const Status status = kernel->Launch(args, launch->config());
   if (__builtin_expect(!status.ok(), 0)) NoteRefusedLaunch(status, *launch, kernel);
 }
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
