@@ -7,7 +7,7 @@ import tvm_ffi
 from stub.cuda_array import CudaArray, cuda_array
 from stub.driver_stub import DriverStub
 
-INVALID_VALUE, INVALID_SYMBOL, INVALID_DIRECTION, NO_KERNEL = 1, 13, 21, 98
+INVALID_VALUE, INVALID_PITCH, INVALID_SYMBOL, INVALID_DIRECTION, NO_KERNEL = 1, 12, 13, 21, 98
 COOPERATIVE = 2
 
 
@@ -111,3 +111,39 @@ class TestSymbols:
         self, step: int, error: int, mixed: tvm_ffi.Module, host: CudaArray
     ) -> None:
         assert mixed.symbols(step, host) == error
+
+
+class TestCallsBesideKernels:
+    @pytest.mark.parametrize("step", [0, 1])
+    def test_rows_are_copied(self, step: int, mixed: tvm_ffi.Module, x: CudaArray) -> None:
+        x.numpy[:3] = 1, 2, 3
+        assert mixed.beside(step, x, 0) == 0
+        assert list(x.numpy) == [1, 2, 3, 0, 1, 0, 2, 0]
+
+    def test_rows_beyond_their_pitch_are_an_error(self, mixed: tvm_ffi.Module, x) -> None:
+        assert mixed.beside(2, x, 0) == INVALID_PITCH
+
+    def test_devices_copy_to_each_other(
+        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x = cuda_array(driver_stub, 12)
+        x.numpy[:4] = 1, 2, 3, 4
+        assert mixed.beside(3, x, 0) == 0
+        assert list(x.numpy) == [1, 2, 3, 4] * 3
+
+    def test_a_device_tells_its_properties(self, mixed: tvm_ffi.Module, x: CudaArray) -> None:
+        assert mixed.beside(4, x, 0) == 132_000 + 90
+
+    def test_a_pointer_tells_what_it_is(self, mixed: tvm_ffi.Module, x: CudaArray) -> None:
+        assert mixed.beside(5, x, 0) == 20
+        assert mixed.beside(6, x, 0) == 1
+
+    def test_streams_and_events_tell_of_themselves(
+        self, mixed: tvm_ffi.Module, x: CudaArray, driver_stub: DriverStub
+    ) -> None:
+        with driver_stub.stream(device=1) as stream, driver_stub.current_device(1):
+            assert mixed.beside(7, x, stream) == 0
+            assert mixed.beside(8, x, stream) == 5
+            assert mixed.beside(9, x, stream) == 1
+            assert mixed.beside(10, x, stream) == 9
+            assert mixed.beside(11, x, stream) == 1

@@ -299,6 +299,57 @@ int64_t Symbols(int step, TensorView x) {
   }
 }
 
+// What such code calls beside; each step's answer by its number.
+int64_t Beside(int step, TensorView x, int64_t stream) {
+  char* data = static_cast<char*>(x.data_ptr());
+  const auto number = reinterpret_cast<cudaStream_t>(stream);
+  int value = 0, other = 0;
+  float elapsed = 0;
+  cudaDeviceProp properties{};
+  cudaPointerAttributes pointer{};
+  cudaStreamCaptureStatus status{};
+  cudaEvent_t start, end;
+  switch (step) {
+    case 0:
+      return cudaMemcpy2D(data + 16, 8, data, 4, 4, 3, cudaMemcpyDeviceToDevice);
+    case 1:
+      return cudaMemcpy2DAsync(data + 16, 8, data, 4, 4, 3, cudaMemcpyDefault, number);
+    case 2:  // a row that is longer than what it is in
+      return cudaMemcpy2D(data, 4, data, 8, 6, 1, cudaMemcpyDefault);
+    case 3:
+      return cudaMemcpyPeerAsync(data + 16, 1, data, 0, 16, number) * 10 +
+             cudaMemcpyPeer(data + 32, 0, data, 1, 16);
+    case 4:
+      return cudaGetDeviceProperties(&properties, 0) * 1000000 + properties.multiProcessorCount * 1000 +
+             properties.major * 10 + properties.minor;
+    case 5:
+      return cudaPointerGetAttributes(&pointer, data) * 100 + pointer.type * 10 + pointer.device;
+    case 6:
+      return cudaPointerGetAttributes(&pointer, &value) * 100 + pointer.type * 10 +
+             (pointer.device == cudaInvalidDeviceId && pointer.hostPointer == &value);
+    case 7:
+      return cudaStreamIsCapturing(number, &status) * 10 + status;
+    case 8:
+      return cudaDeviceGetStreamPriorityRange(&value, &other) * 100 + value - other;
+    case 9:
+      if (cudaEventCreate(&start) || cudaEventCreate(&end)) return -1;
+      if (cudaEventRecord(start, number) || cudaEventRecordWithFlags(end, number, 0)) return -2;
+      if (cudaEventSynchronize(end) || cudaEventElapsedTime(&elapsed, start, end)) return -3;
+      return cudaEventDestroy(start) + cudaEventDestroy(end) + (elapsed > 0);
+    case 10:
+      if (cudaLaunchHostFunc(number, [](void* told) { *static_cast<int*>(told) = 9; }, &value)) {
+        return -1;
+      }
+      return value;
+#if CUDART_VERSION >= 12080
+    case 11:
+      return cudaStreamGetDevice(number, &value) * 10 + value;
+#endif
+    default:
+      return -1;
+  }
+}
+
 }  // namespace
 
 namespace exported {
@@ -332,6 +383,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(last_error, LastError);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(leave_error, LeaveError);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(addresses, Addresses);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(symbols, Symbols);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(beside, Beside);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(lambda, kLambda);
 
 TVMFFI_CUBIN_DEVICE_VARIABLE(weights)

@@ -38,7 +38,12 @@
   V(cuMemFreeHost, 2000) V(cuMemAllocAsync, 11020) V(cuMemFreeAsync, 11020)                    \
   V(cuMemcpyHtoD, 3020) V(cuMemcpyDtoH, 3020) V(cuMemcpyDtoD, 3020) V(cuMemcpyAsync, 4000)     \
   V(cuMemcpyHtoDAsync, 3020) V(cuMemcpyDtoHAsync, 3020) V(cuMemsetD8Async, 3020)               \
-  V(cuMemcpy, 4000)
+  V(cuMemcpy, 4000) V(cuMemcpy2DUnaligned, 3020) V(cuMemcpy2DAsync, 3020)                      \
+  V(cuStreamCreateWithPriority, 5050) V(cuStreamQuery, 2000) V(cuStreamWaitEvent, 3020)        \
+  V(cuEventQuery, 2000) V(cuEventElapsedTime, 2000) V(cuMemGetInfo, 3020)                      \
+  V(cuMemcpyPeer, 4000) V(cuMemcpyPeerAsync, 4000) V(cuMemsetD8, 3020)                         \
+  V(cuEventRecordWithFlags, 11010) V(cuStreamGetPriority, 5050) V(cuLaunchHostFunc, 10000)     \
+  V(cuCtxGetStreamPriorityRange, 5050) V(cuDeviceTotalMem, 3020)
 
 typedef struct {
   const char* name;

@@ -142,47 +142,54 @@ CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return StubLeave(CUDA_SUCCESS);
 }
 
-const StubEvent* StubFindEvent(CUevent handle) {
-  const StubEvent* event = stub.events;
-  while (event != NULL && event != handle) event = event->next;
-  return event;
-}
-
-CUresult CUDAAPI cuEventCreate(CUevent* event, unsigned int flags) {
-  STUB_ENTER(STUB_INITIALIZED, "'flags':%u", flags);
-  STUB_REQUIRE(event != NULL, CUDA_ERROR_INVALID_VALUE);
-  StubContext* context = NULL;
-  STUB_TRY(StubActiveContext(&context));
-  *event = calloc(1, sizeof(**event));
-  STUB_REQUIRE(*event != NULL, CUDA_ERROR_OUT_OF_MEMORY);
-  **event = (StubEvent){
-      .context = context, .timed = !(flags & CU_EVENT_DISABLE_TIMING), .next = stub.events};
-  stub.events = *event;
-  return StubLeave(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuEventRecord(CUevent event, CUstream handle) {
-  STUB_ENTER(STUB_INITIALIZED, "'event':%zu,'stream':%zu", (size_t)event, (size_t)handle);
-  STUB_REQUIRE(event != NULL, CUDA_ERROR_INVALID_HANDLE);
+CUresult CUDAAPI cuStreamGetPriority(CUstream handle, int* priority) {
+  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu", (size_t)handle);
   StubContext* context = NULL;
   StubStream* stream = NULL;
+  STUB_REQUIRE(priority != NULL, CUDA_ERROR_INVALID_VALUE);
   STUB_TRY(StubStreamContext(handle, &context, &stream));
-  STUB_REQUIRE(context == event->context, CUDA_ERROR_INVALID_HANDLE);
-  event->recorded = true;
+  *priority = 0;
   return StubLeave(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuEventSynchronize(CUevent event) {
-  STUB_ENTER(STUB_INITIALIZED, "'event':%zu", (size_t)event);
-  return StubLeave(event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
+CUresult CUDAAPI cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  STUB_ENTER(STUB_INITIALIZED);
+  StubContext* context = NULL;
+  STUB_TRY(StubActiveContext(&context));
+  if (least != NULL) *least = 0;
+  if (greatest != NULL) *greatest = -5;
+  return StubLeave(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuEventDestroy(CUevent event) {
-  STUB_ENTER(STUB_INITIALIZED, "'event':%zu", (size_t)event);
-  StubEvent** at = &stub.events;
-  while (*at != NULL && *at != event) at = &(*at)->next;
-  STUB_REQUIRE(*at != NULL, CUDA_ERROR_INVALID_HANDLE);
-  *at = event->next;
-  free(event);
-  return StubLeave(CUDA_SUCCESS);
+CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu", (size_t)handle);
+  StubContext* context = NULL;
+  StubStream* stream = NULL;
+  STUB_REQUIRE(function != NULL, CUDA_ERROR_INVALID_VALUE);
+  STUB_TRY(StubStreamContext(handle, &context, &stream));
+  bool now = stream == NULL || !stream->capturing;
+  StubLeave(CUDA_SUCCESS);
+  if (now) function(data);
+  return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority) {
+  (void)priority;
+  return cuStreamCreate(stream, flags);
+}
+
+CUresult CUDAAPI cuStreamQuery(CUstream handle) {
+  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu", (size_t)handle);
+  StubContext* context = NULL;
+  StubStream* stream = NULL;
+  return StubLeave(StubStreamContext(handle, &context, &stream));
+}
+
+CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) {
+  STUB_ENTER(STUB_INITIALIZED, "'stream':%zu,'event':%zu,'flags':%u", (size_t)handle,
+             (size_t)event, flags);
+  StubContext* context = NULL;
+  StubStream* stream = NULL;
+  STUB_REQUIRE(StubFindEvent(event) != NULL, CUDA_ERROR_INVALID_HANDLE);
+  return StubLeave(StubStreamContext(handle, &context, &stream));
 }

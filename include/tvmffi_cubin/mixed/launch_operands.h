@@ -30,6 +30,8 @@ constexpr uint32_t Saturated(T value) {
   } else if constexpr (std::is_signed_v<T>) {
     return value >= 0 && static_cast<uint64_t>(value) < UINT32_MAX ? static_cast<uint32_t>(value)
                                                                    : UINT32_MAX;
+  } else if constexpr (sizeof(T) < sizeof(uint32_t)) {
+    return value;
   } else {
     return value < UINT32_MAX ? static_cast<uint32_t>(value) : UINT32_MAX;
   }

@@ -28,6 +28,32 @@ TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaFuncSetCacheConfig(T* function, enum cudaFuncC
   return ::cudaFuncSetCacheConfig(reinterpret_cast<const void*>(function), config);
 }
 
+#if CUDART_VERSION < 13000
+TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaFuncSetSharedMemConfig(T* function,
+                                                         enum cudaSharedMemConfig config) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return ::cudaFuncSetSharedMemConfig(reinterpret_cast<const void*>(function), config);
+#pragma GCC diagnostic pop
+}
+#endif
+
+#if CUDART_VERSION >= 12030
+TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaFuncGetName(const char** name, T* function) {
+  return ::cudaFuncGetName(name, reinterpret_cast<const void*>(function));
+}
+#endif
+
+#if CUDART_VERSION >= 12010
+TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaGetKernel(cudaKernel_t* found, T* function) {
+  return ::cudaGetKernel(found, reinterpret_cast<const void*>(function));
+}
+#endif
+
+TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaGetFuncBySymbol(cudaFunction_t* found, T* function) {
+  return ::cudaGetFuncBySymbol(found, reinterpret_cast<const void*>(function));
+}
+
 TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaGetSymbolAddress(void** pointer, const T& symbol) {
   return ::cudaGetSymbolAddress(pointer, static_cast<const void*>(std::addressof(symbol)));
 }

@@ -178,6 +178,14 @@ cudaFuncSetCacheConfig(const void* function, enum cudaFuncCache config) {
   });
 }
 
+#if CUDART_VERSION < 13000
+// The same; and the driver has it for a CUfunction alone.
+TVMFFI_CUBIN_RUNTIME(cudaError_t)
+cudaFuncSetSharedMemConfig(const void* function, enum cudaSharedMemConfig) {
+  return tvmffi_cubin::CallWithKernel(function, [](CUkernel) { return CUDA_SUCCESS; });
+}
+#endif
+
 #if CUDART_VERSION >= 12030
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaFuncGetName(const char** name, const void* function) {
   return tvmffi_cubin::CallWithKernel(function, [name](CUkernel kernel) {

@@ -8,12 +8,14 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_RUNTIME_H_
 #define TVMFFI_CUBIN_RUNTIME_RUNTIME_H_
 
+#include "copies.h"
 #include "device.h"
 #include "error.h"
 #include "kernel.h"
 #include "launch.h"
 #include "memory.h"
 #include "occupancy.h"
+#include "properties.h"
 #include "stream.h"
 #include "symbol.h"
 

@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_STREAM_H_
 #define TVMFFI_CUBIN_RUNTIME_STREAM_H_
 
+#include "../dispatch.h"
 #include "device.h"
 
 namespace tvmffi_cubin {
@@ -22,6 +23,13 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuEventRecord, 2000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuEventSynchronize, 2000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuEventQuery, 2000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuEventElapsedTime, 2000)
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamIsCapturing, 10000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetPriority, 5050)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetFlags, 5050)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuEventRecordWithFlags, 11010)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLaunchHostFunc, 10000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxGetStreamPriorityRange, 5050)
 
 /*! \brief CallInContext, where "not ready" is an answer and no error to remember. */
 template <typename Entry, typename Handle>
@@ -66,6 +74,42 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) 
   return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuStreamWaitEvent, stream, event, flags);
 }
 
+TVMFFI_CUBIN_RUNTIME(cudaError_t)
+cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus* status) {
+  CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
+  const cudaError_t error =
+      tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuStreamIsCapturing, stream, &found);
+  if (error == cudaSuccess) *status = static_cast<enum cudaStreamCaptureStatus>(found);
+  return error;
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuStreamGetPriority, stream, priority);
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
+  return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuStreamGetFlags, stream, flags);
+}
+
+#if CUDART_VERSION >= 12080
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaStreamGetDevice(cudaStream_t stream, int* device) {
+  CUresult result = tvmffi_cubin::EnsureContext();
+  if (result == CUDA_SUCCESS)
+    *device = tvmffi_cubin::LaunchDevice(tvmffi_cubin::OpenDriver(), stream);
+  return tvmffi_cubin::NoteRuntimeError(result);
+}
+#endif
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuCtxGetStreamPriorityRange, least,
+                                     greatest);
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t)
+cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuLaunchHostFunc, stream, function, data);
+}
+
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaEventCreate(cudaEvent_t* event) {
   return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuEventCreate, event, 0u);
 }
@@ -81,6 +125,12 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaEventDestroy(cudaEvent_t event) {
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuEventRecord, event, stream);
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t)
+cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
+  return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuEventRecordWithFlags, event, stream,
+                                     flags);
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaEventSynchronize(cudaEvent_t event) {

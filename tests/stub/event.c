@@ -1,0 +1,74 @@
+/*!
+ * \file event.c
+ * \brief Events; all work is done at once, so none of them is ever waited for.
+ */
+#include <stdlib.h>
+
+#include "stub.h"
+
+const StubEvent* StubFindEvent(CUevent handle) {
+  const StubEvent* event = stub.events;
+  while (event != NULL && event != handle) event = event->next;
+  return event;
+}
+
+CUresult CUDAAPI cuEventCreate(CUevent* event, unsigned int flags) {
+  STUB_ENTER(STUB_INITIALIZED, "'flags':%u", flags);
+  STUB_REQUIRE(event != NULL, CUDA_ERROR_INVALID_VALUE);
+  StubContext* context = NULL;
+  STUB_TRY(StubActiveContext(&context));
+  *event = calloc(1, sizeof(**event));
+  STUB_REQUIRE(*event != NULL, CUDA_ERROR_OUT_OF_MEMORY);
+  **event = (StubEvent){
+      .context = context, .timed = !(flags & CU_EVENT_DISABLE_TIMING), .next = stub.events};
+  stub.events = *event;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventRecord(CUevent event, CUstream handle) {
+  STUB_ENTER(STUB_INITIALIZED, "'event':%zu,'stream':%zu", (size_t)event, (size_t)handle);
+  STUB_REQUIRE(event != NULL, CUDA_ERROR_INVALID_HANDLE);
+  StubContext* context = NULL;
+  StubStream* stream = NULL;
+  STUB_TRY(StubStreamContext(handle, &context, &stream));
+  STUB_REQUIRE(context == event->context, CUDA_ERROR_INVALID_HANDLE);
+  event->recorded = true;
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned int flags) {
+  if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+  return cuEventRecord(event, handle);
+}
+
+CUresult CUDAAPI cuEventSynchronize(CUevent event) {
+  STUB_ENTER(STUB_INITIALIZED, "'event':%zu", (size_t)event);
+  return StubLeave(event != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
+}
+
+CUresult CUDAAPI cuEventDestroy(CUevent event) {
+  STUB_ENTER(STUB_INITIALIZED, "'event':%zu", (size_t)event);
+  StubEvent** at = &stub.events;
+  while (*at != NULL && *at != event) at = &(*at)->next;
+  STUB_REQUIRE(*at != NULL, CUDA_ERROR_INVALID_HANDLE);
+  *at = event->next;
+  free(event);
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventQuery(CUevent event) {
+  STUB_ENTER(STUB_INITIALIZED, "'event':%zu", (size_t)event);
+  return StubLeave(StubFindEvent(event) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
+}
+
+CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  STUB_ENTER(STUB_INITIALIZED, "'start':%zu,'end':%zu", (size_t)start, (size_t)end);
+  STUB_REQUIRE(milliseconds != NULL, CUDA_ERROR_INVALID_VALUE);
+  const StubEvent* events[] = {StubFindEvent(start), StubFindEvent(end)};
+  for (int i = 0; i < 2; ++i) {
+    STUB_REQUIRE(events[i] != NULL && events[i]->timed && events[i]->recorded,
+                 CUDA_ERROR_INVALID_HANDLE);
+  }
+  *milliseconds = 0.5f;
+  return StubLeave(CUDA_SUCCESS);
+}
