@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from .plan import BuildPlan, Cxx, Merge
 from .private_folder import outside
 from .product import Product
 from .request import Request
+from .side_text import without_lines
 from .source import Source
 from .toolset import Toolset
 
@@ -33,6 +35,8 @@ TEXT = "mixed_host.cu"
 _UNIT = "mixed_host.cc"
 _HEADERS = "mixed_headers"
 _FORWARDERS = "forwarders.cc"
+# Flags with which an object says which line its code is of.
+_LINES = re.compile(r"(?:^| )(?:-g(?!0|\S*line-tables)|--coverage|-fprofile|-ftest-coverage)")
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,9 @@ class HostCompiler:
     def _key(self, code: HostCode) -> str:
         request, tools, flags = self.request, self.tools, self._flags
         key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
-        key.add("unit", code.unit).add("text", code.text).add("headers", code.headers)
+        # What moves it is no other text.
+        text = code.text if _LINES.search(" ".join(flags)) else without_lines(code.text)
+        key.add("unit", code.unit).add("text", text).add("headers", code.headers)
         key.add("command", tools.compiler.command).add("flags", flags)
         key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
         key.add("use_pch", request.use_pch).add("is_object", request.is_object)
@@ -129,6 +135,7 @@ class HostCompiler:
         return Product(
             so=OBJECT,
             keep=(_UNIT, TEXT),
+            used=(TEXT,),
             dependencies=found.read,
             absent=found.absent,
             outdated=tools.outdated,

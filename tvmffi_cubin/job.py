@@ -77,7 +77,9 @@ class Job:
         if self.mixed is not None:
             from .mixed_table import mixed_table_unit
 
-            files[_TABLE] = mixed_table_unit(DEVICE_IMAGE, self.mixed.kernels, self.mixed.variables)
+            files[_TABLE] = mixed_table_unit(
+                DEVICE_IMAGE, self.mixed.kernels, self.mixed.variables, self.mixed.lines
+            )
             units.append(Assembly(_TABLE, assembler))
         if self.images or is_called:
             text = json.dumps(manifest)

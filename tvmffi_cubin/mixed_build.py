@@ -27,7 +27,7 @@ from .nvrtc_unit import line_directive
 from .part_files import PartFiles
 from .request import Request
 from .scan import scan
-from .side_text import trimmed
+from .side_text import moved_lines, trimmed
 from .source import Source
 from .sources import Sources
 from .split import SideTexts, Split, split
@@ -51,6 +51,8 @@ class MixedParts(NamedTuple):
         The functions that it exports.
     kernels, variables : dict of str to str
         See `mixed_table_unit`.
+    lines : tuple of (str, int, int)
+        See there.
     files : tuple of PartFiles
         What either side read.
     device_texts : tuple of str
@@ -62,6 +64,7 @@ class MixedParts(NamedTuple):
     exported: tuple[str, ...]
     kernels: dict[str, str]
     variables: dict[str, str]
+    lines: tuple[tuple[str, int, int], ...]
     files: tuple[PartFiles, ...]
     device_texts: tuple[str, ...]
 
@@ -102,8 +105,8 @@ class MixedBuild:
         """
         if self.request.bound_params:
             raise ValueError(
-                "bound_params are for kernels that CubinKernel launches, and mixed sources launch by "
-                "<<<...>>>: give the kernels as kernel_sources, and host functions that launch "
+                "bound_params are for kernels that CubinKernel launches, and mixed sources launch "
+                "by <<<...>>>: give the kernels as kernel_sources, and host functions that launch "
                 "them with CubinKernel as cuda_sources"
             )
         cut = split(self._program())
@@ -143,7 +146,8 @@ class MixedBuild:
         """Compile both sides; or cut anew, since the device text lacks what instances name."""
         device = _Device(self._device_compiler, self._device_code(cut), cut.variables)
         exports = self._exports(cut)
-        host, early = self._compile_host(_host_code(cut, exports), cut, device)
+        code = _host_code(cut, exports)
+        host, early = self._compile_host(code, cut, device)
         asked = _asked(host, cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):
@@ -160,6 +164,7 @@ class MixedBuild:
             tuple(name for name, _ in exports),
             kernels,
             {name: image.cubin.lowered_names[f"&{name}"] for name in cut.variables},
+            moved_lines((host.path / TEXT).read_text(encoding="utf-8"), code.text),
             (files, PartFiles.of(host, self.tools)),
             tuple(source.text for source in device.code.sources),
         )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .c_text import c_string, template
 
 __all__ = ["mixed_table_unit"]
 
 
-def mixed_table_unit(image: str, kernels: Mapping[str, str], variables: Mapping[str, str]) -> str:
+def mixed_table_unit(
+    image: str,
+    kernels: Mapping[str, str],
+    variables: Mapping[str, str],
+    lines: Sequence[tuple[str, int, int]] = (),
+) -> str:
     """Return the assembly text of the table that stubs look into, see ``mixed/table.h``.
 
     Parameters
@@ -20,9 +25,12 @@ def mixed_table_unit(image: str, kernels: Mapping[str, str], variables: Mapping[
         What stubs register themselves by, and the kernels' symbols in the image.
     variables : mapping of str to str
         Device variables as host code names them, and their symbols.
+    lines : sequence of (str, int, int)
+        Files, in order; from which line on of what was compiled their lines are others now, and by
+        how much.
     """
     rows = [*kernels.items(), *variables.items()]
-    cells = [text for row in rows for text in row]
+    cells = [*(text for row in rows for text in row), *(file for file, _, _ in lines)]
     labels = {text: f".Ltext_{number}" for number, text in enumerate(dict.fromkeys(cells))}
     return template("mixed_table.s.in").substitute(
         image=image,
@@ -31,6 +39,10 @@ def mixed_table_unit(image: str, kernels: Mapping[str, str], variables: Mapping[
         variables=_rows(variables, labels),
         num_kernels=len(kernels),
         num_variables=len(variables),
+        lines="\n".join(
+            f"    .quad {labels[file]}\n    .long {first}, {shift}" for file, first, shift in lines
+        ),
+        num_lines=len(lines),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 
 import pytest
 from cache_crowd import counting_compiler
@@ -10,6 +11,7 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import device_object
+from tvmffi_cubin.host_object import HostCompiler
 
 ADD = r"""
 constexpr int kThreads = 128;
@@ -178,7 +180,8 @@ def test_a_change_of_one_side_compiles_that_side_alone(tmp_path, monkeypatch, dr
 
         first, counts = built(ADD)
         assert counts == (1, 1)
-        device, counts = built(ADD.replace("x[i] + y[i]", "x[i] + 2 * y[i]"))
+        # Lines of the kernel move the host's code, and change nothing of it.
+        device, counts = built(ADD.replace("x[i] + y[i]", "\n      x[i] +\n      2 * y[i]"))
         assert counts == (0, 1)
         # Lines that only the host's code has move the kernel, and change nothing of it.
         text = ADD.replace("(n + kThreads - 1) / kThreads", "(n + 127) / 128 + 1")
@@ -188,6 +191,42 @@ def test_a_change_of_one_side_compiles_that_side_alone(tmp_path, monkeypatch, dr
         calls = len(compiler.log.read_text().splitlines())
         assert built(ADD) == (first, (0, 0))
         assert len(compiler.log.read_text().splitlines()) == calls
+
+
+def test_what_was_compiled_in_another_line_says_the_line_that_it_is_in_now(
+    monkeypatch, driver_stub
+):
+    source = """__global__ void k(int* x) {
+      *x = 1;
+    }
+    void launch(int threads) { k<<<1, threads>>>(nullptr); }
+    int positive(int n) {
+      TVM_FFI_ICHECK(n > 0) << n;
+      return n;
+    }"""
+    compiled = []
+    compile_host = HostCompiler._compile
+
+    def counted(*args):
+        compiled.append(args)
+        return compile_host(*args)
+
+    monkeypatch.setattr(HostCompiler, "_compile", counted)
+
+    def lines(text):
+        mod = load(text, ["launch", "positive"], name="lines")
+        with pytest.raises(ValueError, match="launch of k") as refused:
+            mod.launch(5000)
+        with pytest.raises(RuntimeError, match="Check failed") as thrown:
+            mod.positive(-1)
+        told = "".join(traceback.format_exception(thrown.value))
+        found = (re.search(r"lines\.cu:(\d+)", str(refused.value)),)
+        found += (re.search(r'lines\.cu", line (\d+), in int positive', told),)
+        return tuple(int(match[1]) for match in found)
+
+    assert lines(source) == (4, 6)
+    assert lines(source.replace("*x = 1;", "\n\n *x = 2;")) == (6, 8)
+    assert len(compiled) == 1
 
 
 def test_a_header_that_both_sides_read_is_cut_and_its_change_is_seen(tmp_path, driver_stub):

@@ -146,7 +146,9 @@ def test_bound_parameters_of_functions_and_of_the_module():
 
 def test_stubs_and_device_variables_have_a_table():
     kernels = {"N1KIXadL_Z1kIfEvPT_EEE": "_Z1kIfEvPT_", "N1KIXadL_Z2inEEE": "in"}
-    text = mixed_table_unit("kernels", kernels, {"ns::limit": "_ZN2ns5limitE", "in": "in"})
+    variables = {"ns::limit": "_ZN2ns5limitE", "in": "in"}
+    lines = [("vec.cu", 7, 2), ("vec.cu", 30, -1)]
+    text = mixed_table_unit("kernels", kernels, variables, lines)
     golden_file.check("mixed_table.s", text)
 
 

@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "kernel_launch.h"
+#include "source_lines.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -41,8 +42,11 @@ TVMFFI_CUBIN_COLD void NoteLaunchFailure(cudaError_t error, bool is_limit, const
   if (failure->is_pending) return;  // the first is what went wrong
   failure->is_pending = true;
   failure->is_limit = is_limit;
-  const std::string where =
-      site == nullptr ? "" : std::string(site->file) + ":" + std::to_string(site->line) + ": ";
+  std::string where;
+  if (site != nullptr) {
+    const int line = CurrentLine(site->file, site->line);
+    where = std::string(site->file) + ":" + std::to_string(line) + ": ";
+  }
   snprintf(failure->text, sizeof(failure->text), "%s%s", where.c_str(), what.c_str());
 }
 

@@ -20,5 +20,6 @@
 #include "kernel_launch.h"
 #include "kernel_stub.h"
 #include "runtime_templates.h"
+#include "source_lines.h"
 
 #endif  // TVMFFI_CUBIN_MIXED_MIXED_H_

@@ -46,6 +46,10 @@
 #define __restrict__
 #define __restrict
 
+// Errors of tvm-ffi's tell where they were thrown.
+#define TVMFFIBacktrace(file, line, ...) \
+  TVMFFIBacktrace(file, ::tvmffi_cubin::CurrentLine(file, line), __VA_ARGS__)
+
 #define __CUDACC__
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)
 #define __CUDACC_VER_MINOR__ (CUDART_VERSION % 1000 / 10)

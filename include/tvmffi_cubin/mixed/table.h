@@ -18,6 +18,13 @@ struct MixedRow {
   const char* symbol;  // in the image
 };
 
+/*! \brief From which line on a file of the host's text stands elsewhere than it was compiled. */
+struct MixedLines {
+  const char* file;
+  int32_t first;
+  int32_t shift;
+};
+
 /*! \brief Written by the build as an assembly unit. */
 struct MixedTable {
   const MixedRow* kernels;
@@ -25,6 +32,8 @@ struct MixedTable {
   const MixedRow* variables;
   uint64_t num_variables;
   const void* const* image;  // as EMBED_CUBIN declares it
+  const MixedLines* lines;   // of each file in order
+  uint64_t num_lines;
 };
 
 TVMFFI_CUBIN_END_NAMESPACE

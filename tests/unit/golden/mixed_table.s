@@ -18,6 +18,9 @@
 .Ltext_5:
     .ascii "_ZN2ns5limitE"
     .byte 0
+.Ltext_6:
+    .ascii "vec.cu"
+    .byte 0
     .section .data.rel.ro,"aw"
     .balign 16
 .Lkernels:
@@ -26,6 +29,11 @@
 .Lvariables:
     .quad .Ltext_4, .Ltext_5
     .quad .Ltext_3, .Ltext_3
+.Llines:
+    .quad .Ltext_6
+    .long 7, 2
+    .quad .Ltext_6
+    .long 30, -1
     .balign 16
     .globl tvmffi_cubin_mixed_table
     .hidden tvmffi_cubin_mixed_table
@@ -36,4 +44,6 @@ tvmffi_cubin_mixed_table:
     .quad .Lvariables
     .quad 2
     .quad __tvmffi_cubin_image_kernels
+    .quad .Llines
+    .quad 2
     .section .note.GNU-stack,"",%progbits
