@@ -28,6 +28,8 @@ __all__ = ["DeviceCode", "DeviceCompiler"]
 _IMAGE = "tvmffi_cubin.device"
 _HEADERS = "mixed_headers"
 # Options with which an image says which line its code is of.
+# Both sides mean the same types by int64_t and its like; NVRTC's own are others than the host's.
+_INTEGERS = "-DTVMFFI_CUBIN_HOST_INTEGERS"
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
 
 
@@ -102,6 +104,7 @@ class DeviceCompiler:
 
     def _compile(self, request: Request, code: DeviceCode, folder: Path) -> Product:
         search = HeaderSearch(request, self.tools)
+        request = request._replace(cuda_cflags=(_INTEGERS, *request.cuda_cflags))
         if code.headers:
             write_files(folder, {f"{_HEADERS}/{name}": x for name, x in code.headers.items()})
             headers = os.fspath(folder / _HEADERS)

@@ -57,6 +57,24 @@ def load(source, functions, *, name="mixed", **options):
     return tc.load_inline(name, source, functions=functions, arch="sm_90", **options)
 
 
+INTEGERS = r"""
+#include <cstdint>
+template <typename T> __global__ void fill(T* x, T value) { *x = value; }
+template <> __global__ void fill<int64_t>(int64_t* x, int64_t value) { *x = value + 1; }
+__global__ void count(int64_t* n, uint64_t by) { *n += by; }
+__global__ void count(long long* n, unsigned long long by) { *n -= by; }
+template <typename T>
+void run(void* data, T value) { fill<<<1, 1>>>(static_cast<T*>(data), value); }
+void integers(tvm::ffi::TensorView x) {
+  run<int64_t>(x.data_ptr(), 1);
+  run<long long>(x.data_ptr(), 2);
+  run(x.data_ptr(), x.size(0));
+  count<<<1, 1>>>(static_cast<int64_t*>(x.data_ptr()), 3);
+  count<<<1, 1>>>(static_cast<long long*>(x.data_ptr()), 4);
+}
+"""
+
+
 # What is built
 
 
@@ -71,6 +89,14 @@ def test_a_host_function_launches_a_kernel_of_its_own_source(driver_stub):
         (128, 1, 1),
     )
     assert launch.values("PPPi") == (*(array.data_ptr for array in arrays), 1000)
+
+
+def test_integers_of_64_bits_are_the_same_types_on_both_sides(driver_stub):
+    mod = load(INTEGERS, ["integers"])
+    mod.integers(cuda_array(driver_stub, 8, "int64"))
+    assert [launch.kernel for launch in driver_stub.launches()] == [
+        "_Z4fillIlEvPT_S0_", "_Z4fillIxEvPT_S0_", "_Z4fillIlEvPT_S0_", "_Z5countPlm", "_Z5countPxy",
+    ]  # fmt: skip
 
 
 def test_the_instances_that_host_code_comes_to_are_compiled(driver_stub):
