@@ -11,11 +11,13 @@ from . import cuda_text
 from .cuda_item import CudaText, Item, Macro
 from .item_words import code_alone
 from .mixed_program import MixedSource, Program
-from .text_edits import EditedText
+from .text_edits import EditedText, apply
 
 __all__ = ["Found", "MixedFile", "read_files"]
 
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
+# What only one side's compiler can be given.
+_TO_CUT = re.compile(r"<<<|\b__global__\b")
 
 
 class Found(NamedTuple):
@@ -45,7 +47,9 @@ class MixedFile(NamedTuple):
     name : str
         What messages call it: a header's path.
     is_source : bool
-        Whether it is one.
+        Whether it is a source.
+    is_whole : bool
+        Whether it is a header that cannot be cut, and need not be: it goes to both sides.
     expanded : EditedText
         Its text, after macros that hide declarations were expanded.
     cuda : CudaText
@@ -58,6 +62,7 @@ class MixedFile(NamedTuple):
 
     name: str
     is_source: bool
+    is_whole: bool
     expanded: EditedText
     cuda: CudaText
     code: str
@@ -107,7 +112,15 @@ class _Reader:
                 self._read_header(found.path)
         expanded, cuda = cuda_text.read_expanded(text, macros=self._macros)
         self._macros += cuda.macros
-        file = MixedFile(name, is_source, expanded, cuda, code_alone(cuda.text), {})
+        code = code_alone(text)
+        is_whole = bool(cuda.problems) and not is_source and not _TO_CUT.search(code)
+        if is_whole:
+            expanded = apply(text, ())
+            items = tuple(_includes_in(cuda_text.read(text).items))
+            cuda = CudaText(text, items, cuda.macros, ())
+        elif expanded.edits:
+            code = code_alone(cuda.text)
+        file = MixedFile(name, is_source, is_whole, expanded, cuda, code, {})
         for item in file.include_items():
             beside = folder if item.is_quoted else ""
             file.includes[item.span.start] = self._find(item.path, beside)

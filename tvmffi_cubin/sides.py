@@ -95,6 +95,11 @@ def decide(
     host = _Reach(files, nodes, macros, "host", dropped)
     device.reach([*device.roots(), *device.called(needed)])
     host.reach(host.roots())
+    for file in files:
+        if file.is_whole:
+            words = identifiers(file.code, [(0, len(file.code))])
+            device.reach(device.name(words))
+            host.reach(host.name(words))
     for index, node in enumerate(nodes):
         if index in device.reached or index in host.reached:
             continue
@@ -193,16 +198,20 @@ class _Reach:
         work = [index for index in indices if index in self._may]
         self.reached.update(work)
         while work:
-            names = [*self._words(work.pop())]
-            while names:
-                name = names.pop()
-                if name in self.named:
-                    continue
+            work += self.name(self._words(work.pop()))
+
+    def name(self, words: Iterable[str]) -> list[int]:
+        """Add items of some names to this side; return those that it had not."""
+        names = [*words]
+        added: list[int] = []
+        while names:
+            name = names.pop()
+            if name not in self.named:
                 self.named.add(name)
                 names += self._macros.get(name, ())
-                found = [index for index in self._by_name[name] if index not in self.reached]
-                self.reached.update(found)
-                work += found
+                added += [index for index in self._by_name[name] if index not in self.reached]
+                self.reached.update(added)
+        return added
 
     def _words(self, index: int) -> frozenset[str]:
         file, item, _ = self._nodes[index]

@@ -83,3 +83,23 @@ def test_errors_in_headers_are_told_at_the_users_place_and_may_be_gone_without(t
     again = done.without("device", [(path, 1)])
     assert again is not None
     assert "string" not in "".join(again.device.files.values())
+
+
+def test_a_header_that_cannot_be_cut_goes_to_both_sides_with_all_that_it_names(tmp_path):
+    (tmp_path / "table.h").write_text(
+        "#ifdef A\n#define BEGIN(n) __device__ const T n[] = {\n#define END };\n#else\n"
+        "#define BEGIN(n) const T n[] = {\n#define END };\n#endif\n#include <vector>\n"
+        "BEGIN(table) 1, 2 END\n"
+    )
+    done = cut(
+        '#include "table.h"\nusing T = int;\nusing Unnamed = int;\nvoid f();\n'
+        "__global__ void k(int* x) { *x = table[0]; }",
+        include_dirs=(tmp_path,),
+    )
+    (text,) = done.device.files.values()
+    assert "BEGIN(table) 1, 2 END" in text
+    assert "#include" not in text
+    assert done.host.files == {}
+    assert "using T = int;" in done.device.text
+    assert "using T = int;" in done.host.text
+    assert "Unnamed" not in done.device.text
