@@ -23,7 +23,7 @@ _UNKNOWN_NAME = re.compile(
 
 
 class Tried:
-    """The errors of one build so far; the first of each side are the ones to show.
+    """The errors of one build so far, of each side those that are to be shown.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ class Tried:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._first: dict[Side, BuildError | CompileError] = {}
+        self._shown: dict[Side, BuildError | CompileError] = {}
+        self._places: dict[Side, set[tuple[str, int]]] = {}
         self._rounds: dict[Side, int] = {"device": 0, "host": 0}
 
     def again(self, cut: Split, error: BuildError | CompileError) -> Split:
@@ -42,36 +43,44 @@ class Tried:
         Raises
         ------
         BuildError, CompileError
-            There is nothing to go without: the side's first error.
+            There is nothing to go without. These are the side's first errors, or what is left of
+            them: those that come of going without something are not the user's.
         """
         side: Side = "device" if isinstance(error, CompileError) else "host"
-        self._rounds[side] += 1
-        found = self._without(cut, error) if self._rounds[side] <= _MOST else None
-        if side not in self._first:
-            self._first[side] = error if side == "device" else self._told(cut, error)
+        log = error.log if isinstance(error, CompileError) else error.output
+        places = {*_places(_NVRTC_ERROR if side == "device" else _HOST_ERROR, log)}
+        if places <= self._places.get(side, places):
+            self._show(side, cut, error)
+            self._places[side] = places
         elif isinstance(error, BuildError):
             private_folder.remove(error.directory)
+        self._rounds[side] += 1
+        found = self._without(cut, side, log, places) if self._rounds[side] <= _MOST else None
         if found is None:
-            raise self._first[side]
+            raise self._shown[side]
         return found
 
     def done(self) -> None:
         """Remove what errors have left that were none of the user's."""
-        for error in self._first.values():
+        for error in self._shown.values():
             if isinstance(error, BuildError):
                 private_folder.remove(error.directory)
 
-    def _without(self, cut: Split, error: BuildError | CompileError) -> Split | None:
-        if isinstance(error, CompileError):
-            return cut.without("device", _places(_NVRTC_ERROR, error.log))
-        if cut.left_out and _UNKNOWN_NAME.search(error.output):
+    def _show(self, side: Side, cut: Split, error: BuildError | CompileError) -> None:
+        before = self._shown.get(side)
+        if isinstance(before, BuildError):
+            private_folder.remove(before.directory)
+        self._shown[side] = self._told(cut, error) if isinstance(error, BuildError) else error
+
+    def _without(
+        self, cut: Split, side: Side, log: str, places: set[tuple[str, int]]
+    ) -> Split | None:
+        if side == "host" and cut.left_out and _UNKNOWN_NAME.search(log):
             return cut.with_left_out()
-        return cut.without("host", _places(_HOST_ERROR, error.output))
+        return cut.without(side, places)
 
-    def _told(self, cut: Split, error: BuildError | CompileError) -> BuildError:
+    def _told(self, cut: Split, error: BuildError) -> BuildError:
         """Return an error of the host compiler's with the user's own lines and columns."""
-        assert isinstance(error, BuildError)
-
         texts = {one.file: one.edited for one in (*cut.host.sources, *cut.host.headers)}
         output = translate(error.output, texts)
         lines = (

@@ -289,6 +289,22 @@ def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
         load(ADD.replace(old, new), ["vec_add"])
 
 
+BY_ACCIDENT = """#include <string>
+struct text { std::string words; };
+__global__ void k(int* x) { int text = 1; *x = text; }
+int f() { text hello{"hello"}; k<<<1, 1>>>(nullptr); return hello.words.size(); }"""
+
+
+def test_what_device_code_names_by_accident_is_left_out_of_it(driver_stub):
+    assert load(BY_ACCIDENT, ["f"], name="accident").f() == 5
+
+
+def test_of_several_errors_those_are_shown_that_are_the_user_s():
+    with pytest.raises(tc.CompileError, match=r'"z" is undefined') as caught:
+        load(BY_ACCIDENT.replace("*x = text", "*x = z"), ["f"], name="accident")
+    assert "std" not in str(caught.value)
+
+
 def test_an_instance_of_a_local_type_says_how_to_name_it():
     source = """template <typename T> __global__ void k(T x) {}
     void f() { struct Local {}; k<<<1, 1>>>(Local{}); }"""
