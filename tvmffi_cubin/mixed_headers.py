@@ -147,10 +147,13 @@ class _Reader:
 
     def _owned(self, path: str, *, is_beside: bool) -> Found:
         real = os.path.realpath(path)
-        if real.startswith(self._host):
-            return Found("host", path)
-        if real.startswith(self._device):
-            return Found("device", path)
+        # The deepest folder decides: that of the shims lies in that of this package's host headers.
+        host, device = (
+            max((len(folder) for folder in folders if real.startswith(folder)), default=0)
+            for folders in (self._host, self._device)
+        )
+        if host or device:
+            return Found("host" if host > device else "device", path)
         # Copies of what includes it are elsewhere.
         return Found("user", real if "./" in path else os.path.abspath(path), is_beside)
 

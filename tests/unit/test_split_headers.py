@@ -75,6 +75,16 @@ def test_headers_of_the_hosts_alone_stay_out_of_the_device_text(tmp_path):
     assert "#include <tvm/x.h>" in done.host.text
 
 
+def test_the_deepest_folder_says_whose_a_header_is(tmp_path):
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    (shims / "cfloat").touch()
+    source = MixedSource("a.cu", "#include <cfloat>\n__global__ void k();\nint g();")
+    done = split(Program((source,), (), (str(shims),), host_dirs=(str(tmp_path),)))
+    assert "#include <cfloat>" in done.device.text
+    assert "#include <cfloat>" in done.host.text
+
+
 def test_errors_in_headers_are_told_at_the_users_place_and_may_be_gone_without(tmp_path):
     (tmp_path / "a.h").write_text("struct T { std::string s; };\nint f();\n")
     path = str(tmp_path / "a.h")

@@ -91,6 +91,18 @@ cudaGetErrorName(cudaError_t error) {
 }
 
 TVMFFI_CUBIN_RUNTIME(const char*) cudaGetErrorString(cudaError_t error) {
+  switch (error) {  // the driver says less of these
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    case cudaErrorInvalidDeviceFunction:
+      return "invalid device function";
+    case cudaErrorInvalidSymbol:
+      return "invalid device symbol";
+    case cudaErrorMissingConfiguration:
+      return "__global__ function call is not configured";
+    default:
+      break;
+  }
   return tvmffi_cubin::ErrorMeaning(tvmffi_cubin::ToDriver(error));
 }
 
