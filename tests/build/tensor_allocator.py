@@ -93,7 +93,8 @@ def tensor_allocator(stub: DriverStub) -> Iterator[TensorAllocator]:
         ndim, dtype = wanted.ndim, (wanted.code, wanted.bits, wanted.lanes)
         size = math.prod(wanted.shape[:ndim]) * wanted.bits * wanted.lanes // 8
         data = ctypes.c_uint64()
-        stub.call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(size))
+        with stub.current_device(wanted.device_id):  # as libraries of arrays do
+            stub.call("cuMemAlloc_v2", ctypes.byref(data), ctypes.c_size_t(size))
         shape = (ctypes.c_int64 * ndim)(*wanted.shape[:ndim])
         made = _Managed(1, 3, None, deleter, 0)
         made.tensor = _DLTensor(

@@ -1,0 +1,81 @@
+"""Each mixed source is built without nvcc, and its host functions launch what they say."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from mixed.case import BFloat16, Call, Case, Launched
+from mixed.cases import CASES
+from stub.cuda_array import cuda_array, cuda_copy
+from stub.driver_stub import DriverStub, Launch
+from tensor_allocator import tensor_allocator
+
+import tvmffi_cubin as tc
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_mixed_source_launches_what_it_says(case: Case, driver_stub: DriverStub) -> None:
+    mod = tc.load_inline(
+        case.name, case.sources(), functions=case.functions, arch="sm_90a", **case.options
+    )
+    with driver_stub.stream() as stream, tensor_allocator(driver_stub):
+        for call in case.calls():
+            before = len(driver_stub.launches())
+            with tc.use_stream(stream):
+                check_result(mod, call, [on_device(driver_stub, arg) for arg in call.args])
+            launches = driver_stub.launches()[before:]
+            if call.launches is None:
+                assert launches, call.function
+                continue
+            done = [shown(launch, stream) for launch in launches]
+            assert done == [shown(launch, stream) for launch in call.launches], call.function
+            for actual, wanted in zip(launches, call.launches, strict=True):
+                assert wanted.kernel in (actual.kernel or "")
+                for at, (form, value) in wanted.scalars.items():
+                    assert scalar(actual.params[at], form) == pytest.approx(value), (call, at)
+
+
+def check_result(mod: tc.Module, call: Call, args: list[Any]) -> None:
+    if call.raises is not None:
+        kind, message = call.raises
+        with pytest.raises(Exception, match=re.escape(message)) as caught:
+            mod[call.function](*args)
+        assert kind in [each.__name__ for each in caught.type.__mro__]
+        return
+    result = mod[call.function](*args)
+    if callable(call.returns):
+        assert call.returns(result)
+    elif isinstance(call.returns, list):
+        assert list(result) == call.returns
+    elif call.returns is not None:
+        assert result == call.returns
+
+
+def on_device(stub: DriverStub, arg: Any) -> Any:
+    if isinstance(arg, BFloat16):
+        made = cuda_array(stub, arg.values.shape, "bfloat16")
+        made.numpy[...] = np.ascontiguousarray(arg.values).view("uint32") >> 16
+        return made
+    return cuda_copy(stub, arg) if isinstance(arg, np.ndarray) else arg
+
+
+def shown(launch: Launch | Launched, stream: int) -> tuple[object, ...]:
+    if isinstance(launch, Launch):
+        shape = (launch.grid, launch.block, launch.dynamic_smem_bytes)
+        return (*shape, launch.stream == stream, launch.stream == 0)
+    shape = (whole(launch.grid), whole(launch.block), launch.smem)
+    return (*shape, not launch.on_stream_0, launch.on_stream_0)
+
+
+def whole(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    given = shape if isinstance(shape, tuple) else (shape,)
+    return (*given, 1, 1)[:3]
+
+
+def scalar(data: bytes, form: str) -> object:
+    values = struct.unpack(f"<{form}", data)
+    return values if len(values) > 1 else values[0]
