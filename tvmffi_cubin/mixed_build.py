@@ -128,7 +128,9 @@ class MixedBuild:
         own = (self.tools.include, self.tools.tvm_ffi.include)
         return Program(
             sources=tuple(
-                MixedSource(self._name(source), source.text.removeprefix("\ufeff"))
+                MixedSource(
+                    self._name(source), source.text.removeprefix("\ufeff"), source.folder or ""
+                )
                 for source in self.sources.mixed
             ),
             include_dirs=(*flags.folders, *self.request.include_paths),
@@ -138,6 +140,8 @@ class MixedBuild:
         )
 
     def _name(self, source: Source) -> str:
+        if source.path is not None:
+            return source.path
         # As a source that is alone is called.
         alone = len((*self.sources.mixed, *self.sources.device)) == 1
         return f"{self.request.name}.cu" if alone else source.name
@@ -193,12 +197,15 @@ class MixedBuild:
         first, *others = cut.device.sources
         # What is precompiled must not begin with a #line.
         texts = [trimmed(first), *(line_directive(x.file) + trimmed(x) for x in others)]
-        own = Source("\n".join(texts), label=first.file)
+        own = self.sources.mixed[0]._replace(text="\n".join(texts))
+        own = own if own.path else own._replace(label=first.file)
         scanned = (*self.sources.device, *_parts(cut.device))
         return DeviceCode((*self.sources.device, own), _headers(cut.device), scanned)
 
     def _exports(self, cut: Split) -> tuple[tuple[str, str], ...]:
         """Return the functions that mixed sources export, with docstrings."""
+        if self.sources.mixed[0].path is not None:
+            return ()  # a file does so itself
         facts = [scan(source.text) for source in self.sources.device]
         kernels = {kernel.name for found in facts for kernel in found.kernels}
         kernels |= {kernel.name.rpartition("::")[2] for kernel in cut.kernels}

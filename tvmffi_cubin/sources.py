@@ -45,11 +45,11 @@ class HostFile:
     source: Source
     language: str
 
-    @property
-    def exports(self) -> tuple[str, ...]:
-        """Names of the functions that it is seen to export; a macro's body may hide more."""
-        found = _EXPORT.findall(prepare(self.source.text).text)
-        return tuple(by_macro or by_symbol for by_macro, by_symbol in found)
+
+def _exports(text: str) -> tuple[str, ...]:
+    """Return the functions that a text is seen to export; a macro's body may hide more."""
+    found = _EXPORT.findall(prepare(text).text)
+    return tuple(by_macro or by_symbol for by_macro, by_symbol in found)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Sources:
     cpp : tuple of HostSource
         The C++ sources.
     mixed : tuple of Source
-        The CUDA sources, where one of them has kernels and host functions.
+        The CUDA sources, where one of them has kernels and host functions; or the file that has.
     files : tuple of HostFile
         Files for a host compiler.
     has_binaries : bool
@@ -90,9 +90,11 @@ class Sources:
     @property
     def exported_by_files(self) -> tuple[str, ...] | None:
         """What host files are seen to export; None where nothing exports by itself."""
-        if not (self.files or self.has_binaries):
+        mixed = tuple(source for source in self.mixed if source.path is not None)
+        if not (self.files or self.has_binaries or mixed):
             return None
-        return tuple(name for file in self.files for name in file.exports)
+        sources = (*(file.source for file in self.files), *mixed)
+        return tuple(name for source in sources for name in _exports(source.text))
 
 
 def sort_sources(request: Request) -> Sources:
@@ -101,7 +103,7 @@ def sort_sources(request: Request) -> Sources:
     Raises
     ------
     ValueError
-        A file mixes kernels and host code; the message says how to split it.
+        Several files mix kernels and host code; the message says how to split one.
     """
     if request.is_by_nvcc:
         return _for_nvcc(request)
@@ -118,9 +120,9 @@ def sort_sources(request: Request) -> Sources:
     cpp = _numbered("cpp_sources_{}.cpp", request.cpp_sources)
     for source in request.cpp_sources:
         functions += [f.qualified for f in scan(source.text).functions]
-    device_files, host_files = _sort_files(request, wanted)
+    mixed_file, device_files, host_files = _sort_files(request, wanted, is_mixed=is_mixed)
     device = [*request.kernel_sources, *device, *device_files]
-    if request.device_libraries and not (device or is_mixed):
+    if request.device_libraries and not (device or is_mixed or mixed_file):
         raise ValueError(
             "device_libraries are linked with the device sources, and there are none: link them "
             "with nvjitlink.link and give the image as embed_cubin"
@@ -129,7 +131,7 @@ def sort_sources(request: Request) -> Sources:
         device=tuple(device),
         cuda_host=tuple(host),
         cpp=cpp,
-        mixed=request.cuda_sources if is_mixed else (),
+        mixed=request.cuda_sources if is_mixed else mixed_file,
         files=host_files,
         has_binaries=bool(request.files.binaries),
         host_functions=tuple(functions),
@@ -174,13 +176,18 @@ def _sort_cuda(
 
 
 def _sort_files(
-    request: Request, wanted: set[str]
-) -> tuple[tuple[Source, ...], tuple[HostFile, ...]]:
+    request: Request, wanted: set[str], *, is_mixed: bool
+) -> tuple[tuple[Source, ...], tuple[Source, ...], tuple[HostFile, ...]]:
+    """Return the file that is mixed, if there is one, those for NVRTC, and the others."""
+    mixed: list[Source] = []
     device, wrappers, empty = [], [], []
     for source in request.files.cuda:
         facts = scan(source.text)
-        _refuse_mixed(str(source.path), facts, wanted)
-        if facts.kind == "device" or (_is_preamble(facts) and includes_kernels(source, request)):
+        if uses := _mixed_uses(facts, wanted):
+            if is_mixed or mixed:
+                _refuse_mixed(str(source.path), uses)
+            mixed.append(source)
+        elif facts.kind == "device" or (_is_preamble(facts) and includes_kernels(source, request)):
             device.append(source)
         elif _is_preamble(facts):
             empty.append(source)
@@ -189,10 +196,10 @@ def _sort_files(
     host = [HostFile(source, "c") for source in request.files.c]
     host += [HostFile(source, "c++") for source in request.files.cxx]
     # A file of types and macros alone is nothing to compile, unless it is all that there is.
-    if wrappers or host or not device:
+    if wrappers or host or not (device or mixed):
         wrappers += empty
     host += [HostFile(source, "cuda") for source in wrappers]
-    return tuple(device), tuple(host)
+    return tuple(mixed), tuple(device), tuple(host)
 
 
 def includes_kernels(source: Source, request: Request) -> bool:
@@ -229,14 +236,11 @@ def _mixed_uses(facts: SourceFacts, wanted: set[str]) -> tuple[Use, ...]:
     return (*facts.evidence, *uses) if is_mixed else ()
 
 
-def _refuse_mixed(title: str, facts: SourceFacts, wanted: set[str]) -> None:
-    if uses := _mixed_uses(facts, wanted):
-        evidence = "\n".join(f"  {use}" for use in uses[:6])
-        raise ValueError(
-            f"{title} mixes kernels and host code, which are compiled by different compilers:\n"
-            f"{evidence}\ngive its text to load_inline, which cuts it; or split it: the kernels "
-            "into one .cu file, the host functions into another, or into a .cc file, that reaches "
-            f"the kernels through TVM_FFI_EMBED_CUBIN({DEVICE_IMAGE}) and launches them with "
-            "CubinKernel::Launch; or drop the host functions and let functions={name: Launch(...)} "
-            "generate them"
-        )
+def _refuse_mixed(title: str, uses: Sequence[Use]) -> None:
+    evidence = "\n".join(f"  {use}" for use in uses[:6])
+    raise ValueError(
+        f"{title} mixes kernels and host code, and so does another source:\n{evidence}\n"
+        "there may be one such file: include the other from it, or split it, the kernels into one "
+        ".cu file, the host functions into another, or into a .cc file, that reaches the kernels "
+        f"through TVM_FFI_EMBED_CUBIN({DEVICE_IMAGE}) and launches them with CubinKernel::Launch"
+    )
