@@ -166,6 +166,8 @@ class __attribute__((visibility("default"))) CubinKernel {
   CUkernel GetHandle() const { return handle_; }
 
  private:
+  friend void CheckSameParameters(const struct KernelSlot* slot, CubinKernel* kernel);
+
   /*! \brief A refused launch's status, with the limit that it goes over. */
   Status Explain(Status status, const CUlaunchConfig& config, int device) const;
 

@@ -99,6 +99,13 @@ class TestRefusedLaunches:
             mixed.bad(1, 1, 0)
         assert mixed.bad(1, 1, 0) == 17
 
+    def test_a_parameter_that_is_another_on_each_side_is_named(
+        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        with pytest.raises(LaunchError, match="parameter 2 has 8 bytes in host .* 4 in device"):
+            mixed.torn_apart()
+        assert driver_stub.launches() == []
+
 
 class TestCallsThatAreNoLaunches:
     def test_what_is_no_kernel_is_named(self, mixed: tvm_ffi.Module) -> None:

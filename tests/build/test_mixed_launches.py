@@ -124,3 +124,12 @@ class TestKernelsAsFunctions:
     ) -> None:
         assert (mixed.twice(4), mixed["lambda"](4)) == (8, 5)
         assert [x.kernel for x in driver_stub.launches()] == ["_Z5typedIlEvT_"]
+
+    def test_may_be_launched_first_while_a_graph_is_captured(
+        self, mixed: tvm_ffi.Module, driver_stub: DriverStub
+    ) -> None:
+        x = cuda_array(driver_stub, 8)
+        with driver_stub.stream() as stream, driver_stub.capture(stream):
+            assert mixed.addresses(3, x, stream) == 0
+            mixed.on_stream(stream)
+        assert [launch.stream for launch in driver_stub.launches()] == [stream, stream]

@@ -54,4 +54,13 @@ __global__ void __launch_bounds__(128) shared(float* out) {
 }
 __global__ void halves(__half value) {}
 
+struct Torn {
+#ifdef __CUDA_ARCH__
+  int shorter;
+#else
+  long longer;
+#endif
+};
+__global__ void torn(int first, Torn second) {}
+
 __constant__ float weights[4] = {1, 2, 3, 4};

@@ -61,6 +61,15 @@ __global__ void overloaded(float value) TVMFFI_CUBIN_STUB((static_cast<void (*)(
 __global__ void __launch_bounds__(128) shared(float* out) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(out))>(&shared)), out)
 __global__ void halves(__half value) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(value))>(&halves)), value)
 
+struct Torn {
+#ifdef __CUDA_ARCH__
+  int shorter;
+#else
+  long longer;
+#endif
+};
+__global__ void torn(int first, Torn second) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(first), decltype(second))>(&torn)), first, second)
+
 __constant__ float weights[4] = {1, 2, 3, 4};
 // clang-format on
 
@@ -111,6 +120,10 @@ void Operands(int64_t number, int64_t n) {
   (KernelLaunch(uint3{1, 2, 3}, tvmffi_cubin::Dim3(5), 0, 0), nothing());
   (KernelLaunch(n, 1, n, reinterpret_cast<CUstream>(number)), nothing());
   (KernelLaunch(max(n, int64_t{1}), min(n, int64_t{100}), 0, NULL), nothing());
+}
+
+void OnStream(int64_t number) {
+  (KernelLaunch(1, 1, 100 * 1024, OwnStream(number)), shared(nullptr));
 }
 
 int64_t Nested(int64_t depth) {
@@ -189,6 +202,7 @@ tvm::ffi::Array<int64_t> MakesArray(int64_t grid) {
 }
 
 void NoKernel() { (KernelLaunch(1, 1), Integers()); }
+void LaunchTorn() { (KernelLaunch(1, 1), torn(1, Torn{})); }
 void Unconfigured() { nothing(); }
 
 int64_t LastError() { return cudaPeekAtLastError(); }
@@ -365,6 +379,7 @@ const auto kLambda = [](int64_t value) { return value + 1; };
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(conversions, Conversions);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(operands, Operands);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(on_stream, OnStream);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(nested, Nested);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(nested_in_one, NestedInOne);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(by_pointer, ByPointer);
@@ -378,6 +393,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(checked_both, CheckedBoth);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(returned, Returned);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(makes_array, MakesArray);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(no_kernel, NoKernel);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(torn_apart, LaunchTorn);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(unconfigured, Unconfigured);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(last_error, LastError);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(leave_error, LeaveError);

@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_MIXED_KERNEL_LOOKUP_H_
 #define TVMFFI_CUBIN_MIXED_KERNEL_LOOKUP_H_
 
+#include <memory>
 #include <string>
 
 #include "../module.h"
@@ -55,6 +56,24 @@ TVMFFI_CUBIN_COLD const char* FindMixedSymbol(const MixedRow* rows, uint64_t num
   return nullptr;
 }
 
+/*! \brief Throws a LaunchError where the two compilers see other parameters. */
+TVMFFI_CUBIN_COLD void CheckSameParameters(const KernelSlot* slot, CubinKernel* kernel) {
+  const ParameterSizes* device = nullptr;
+  kernel->parameters_.Find(OpenDriver(), kernel->GetHandle(), nullptr, -1, &device);
+  if (device == nullptr || !device->known) return;  // the driver does not tell, or not now
+  const size_t count = device->sizes.size();
+  for (size_t i = 0; i < count && i < slot->num_params; ++i) {
+    if (device->sizes[i] == slot->sizes[i]) continue;
+    TVM_FFI_THROW(LaunchError) << "parameter " << i + 1 << " has " << slot->sizes[i]
+                               << " bytes in host code and " << device->sizes[i]
+                               << " in device code: its type must be the same in both (is it "
+                                  "declared by __CUDA_ARCH__, or with a long double?)";
+  }
+  if (count == slot->num_params) return;
+  TVM_FFI_THROW(LaunchError) << "the kernel has " << slot->num_params
+                             << " parameters in host code and " << count << " in device code";
+}
+
 TVMFFI_CUBIN_COLD CubinKernel* FindMixedKernel(KernelSlot* slot) {
   CubinModule& module = MixedModule();
   const MixedTable& table = tvmffi_cubin_mixed_table;
@@ -63,14 +82,12 @@ TVMFFI_CUBIN_COLD CubinKernel* FindMixedKernel(KernelSlot* slot) {
   if (symbol == nullptr) {
     TVM_FFI_THROW(LaunchError) << "the image was built without it ('" << name << "')";
   }
-  auto* made = new CubinKernel(module.GetKernel(symbol));
+  auto made = std::make_unique<CubinKernel>(module.GetKernel(symbol));
+  CheckSameParameters(slot, made.get());
   CubinKernel* first = nullptr;
-  if (__atomic_compare_exchange_n(&slot->kernel, &first, made, false, __ATOMIC_ACQ_REL,
-                                  __ATOMIC_ACQUIRE)) {
-    return made;
-  }
-  delete made;
-  return first;
+  const bool is_first = __atomic_compare_exchange_n(&slot->kernel, &first, made.get(), false,
+                                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return is_first ? made.release() : first;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

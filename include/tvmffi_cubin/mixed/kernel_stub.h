@@ -24,8 +24,18 @@ struct KernelStub {
   static KernelSlot slot;
 };
 
+/*! \brief The sizes of a function's parameters. */
+template <typename Function>
+struct ParametersOf;
+template <typename... Params>
+struct ParametersOf<void (*)(Params...)> {
+  static constexpr size_t kCount = sizeof...(Params);
+  static constexpr size_t kSizes[kCount + 1] = {sizeof(Params)..., 0};
+};
+
 template <auto kSelf>
-KernelSlot KernelStub<kSelf>::slot{&KernelStub<kSelf>::Name};
+KernelSlot KernelStub<kSelf>::slot{&KernelStub<kSelf>::Name, ParametersOf<decltype(kSelf)>::kSizes,
+                                   ParametersOf<decltype(kSelf)>::kCount};
 
 /*! \brief The same function's address, entered as the library is loaded. */
 template <auto kSelf>

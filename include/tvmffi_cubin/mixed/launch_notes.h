@@ -23,7 +23,8 @@ TVMFFI_CUBIN_COLD std::string Demangled(const char* symbol) {
   char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
   std::string result = text != nullptr ? text : symbol;
   free(text);
-  return result;
+  // Of an instance of a template it tells the return type, which all kernels have.
+  return result.compare(0, 5, "void ") == 0 ? result.substr(5) : result;
 }
 
 /*! \brief A slot's kernel as people write it. */
@@ -31,8 +32,9 @@ TVMFFI_CUBIN_COLD std::string KernelOfSlot(const KernelSlot* slot) {
   const std::string type = Demangled(slot->name());
   const size_t begin = type.find("<&"), end = type.rfind('>');
   if (begin == std::string::npos || end == std::string::npos) return type;
-  const std::string kernel = type.substr(begin + 2, end - begin - 2);
-  return kernel[0] == '(' ? kernel.substr(1, kernel.size() - 2) : kernel;
+  std::string kernel = type.substr(begin + 2, end - begin - 2);
+  if (kernel[0] == '(') kernel = kernel.substr(1, kernel.size() - 2);
+  return kernel.compare(0, 5, "void ") == 0 ? kernel.substr(5) : kernel;
 }
 
 TVMFFI_CUBIN_COLD void NoteLaunchFailure(cudaError_t error, bool is_limit, const LaunchSite* site,

@@ -6,6 +6,7 @@
 #define TVMFFI_CUBIN_RUNTIME_KERNEL_ADDRESS_H_
 
 #include <cuda.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../namespace.h"
@@ -17,7 +18,9 @@ class CubinKernel;
 
 /*! \brief One kernel of a mixed source; constant-initialised, filled at the kernel's first use. */
 struct KernelSlot {
-  const char* (*name)();          // by which the generated table knows it
+  const char* (*name)();  // by which the generated table knows it
+  const size_t* sizes;    // of its parameters in host code
+  size_t num_params;
   CubinKernel* kernel = nullptr;  // never destroyed, so it may be read without a lock
 };
 
