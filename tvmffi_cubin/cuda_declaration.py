@@ -20,6 +20,9 @@ from .cuda_tail import constraint_end, function_end, statement_end
 
 __all__ = ["read_declaration"]
 
+# Words that begin a declaration.
+_BEGINNINGS = frozenset(("namespace", "using", "template", "static_assert"))
+
 
 def read_declaration(
     tokens: Tokens, first: int, limit: int, *, scope: str, macros: Mapping[str, MacroFacts]
@@ -80,6 +83,8 @@ class _Reading(Head):
                 index = match[index]
             elif word == "<":
                 self.closed = index = max(self.tokens.angle(index, limit), index)
+            elif word in _BEGINNINGS and self._is_between(index):
+                return self._cut_off(index)
             elif word == "operator":
                 index = self.read_operator(index) - 1
             elif word in CLASS_KEYS:
@@ -90,6 +95,20 @@ class _Reading(Head):
                 index = self.read_name(index)
             index += 1
         return self.finish(limit)
+
+    def _is_between(self, index: int) -> bool:
+        """Whether what is before a word that begins a declaration is none of it, but macros."""
+        before = self.words[index - 1]
+        return (
+            index > self.found.first
+            and self.found.template is None
+            and (before not in ("::", ".", "->", "friend", "extern", "inline"))
+        )
+
+    def _cut_off(self, index: int) -> Declaration:
+        """End where another declaration begins."""
+        self.found.kind, self.found.names = "other", []
+        return self.finish(index)
 
     def _bracket(self, index: int) -> bool:
         """Read brackets; return whether that was the end of the declaration."""
@@ -122,10 +141,19 @@ class _Reading(Head):
         if found.kind != "alias":
             found.kind = "alias" if is_guide else "function"
         found.names += self.declared_names()
-        found.params, found.opener = function_params(self.tokens, index), index
+        found.opener = self._last_opener(index, closer)
+        found.params = function_params(self.tokens, found.opener)
         found.declarator, found.body, found.members = tail.declarator, tail.body, -1
         self.finish(tail.end)
         return True
+
+    def _last_opener(self, index: int, closer: int) -> int:
+        """Return the last of the brackets, one in each branch of an #if, that one closes."""
+        if not self.tokens.conditionals:
+            return index
+        words, match = self.words, self.match
+        found = [at for at in range(index, closer) if match[at] == closer and words[at] == "("]
+        return found[-1]
 
     def _follows(self, closer: int, word: str) -> bool:
         return closer + 1 < self.limit and self.words[closer + 1] == word

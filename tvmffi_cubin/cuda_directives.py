@@ -32,8 +32,9 @@ def head_problem(found: Declaration, groups: Sequence[_Group]) -> str:
     """Return why a kernel cannot be cut whose parameters depend on a conditional; else nothing."""
     if "__global__" not in found.words or found.body is None or found.opener < 0:
         return ""
-    opener, body = found.opener, found.body[0]
-    if not any(opener < one <= body for group in groups for one in group):
+    first, body = found.opener + 1, found.body[0]
+    # One may end right behind the bracket: of alternatives before it.
+    if not any(first <= start <= body or first < end <= body for start, end in groups):
         return ""
     return (
         f"the parameters of the kernel {found.names[-1]} depend on an #if: put the whole kernel "

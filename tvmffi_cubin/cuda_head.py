@@ -55,6 +55,8 @@ class Head:
 
     def finish(self, end: int) -> Declaration:
         """Return what is read, with an end."""
+        if self.found.kind == "variable" and not self.found.names:
+            self.found.kind = "other"
         self.found.end = max(min(end, self.limit), self.found.first + 1)
         if self.found.declarator < 0:
             self.found.declarator = self.found.end - 1
@@ -73,7 +75,10 @@ class Head:
             return max(self.match[index + 1], index)
         if facts is not None and facts.specifies and facts.is_function:
             closer = self._closer(index + 1)
-            self.found.words |= WORDS.intersection(self.words[index + 1 : closer])
+            given = self.words[index + 2 : closer]
+            self.found.words |= WORDS.intersection(given)
+            # One may be the type: `INLINE(float) f()`.
+            self.types += any(is_name(one) and one not in SPECIFIERS for one in given)
             return closer
         if word == "typedef":
             self.found.kind = "alias"
@@ -151,6 +156,8 @@ class Head:
             return False
         if facts is not None:
             return facts.specifies
+        if self.found.template is not None:
+            return True
         same_line = self.tokens.line(closer) == self.tokens.line(closer + 1)
         return same_line or any(part in name.lower() for part in ("bound", "attr", "align", "decl"))
 

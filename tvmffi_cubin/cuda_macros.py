@@ -83,7 +83,7 @@ def facts_of(macros: Iterable[Macro]) -> Mapping[str, MacroFacts]:
     facts: dict[str, MacroFacts] = {}
     uses: dict[str, frozenset[str]] = {}
     for macro in macros:
-        names = macro.uses - frozenset(macro.params or ())
+        names = macro.uses - {"__VA_ARGS__", "__VA_OPT__", *(macro.params or ())}
         has_end = any(character in macro.body for character in "{};")
         specifies = not has_end and not _TYPE.search(macro.body)
         one = MacroFacts(macro.words, specifies, macro.params is not None, has_end)
@@ -100,7 +100,7 @@ def facts_of(macros: Iterable[Macro]) -> Mapping[str, MacroFacts]:
         changed = False
         for name, used in uses.items():
             inner = [facts[one] for one in used if one in facts]
-            specifies = all(one in _ATTRIBUTES or one in facts for one in used)
+            specifies = name not in used and all(one in _ATTRIBUTES or one in facts for one in used)
             known = facts[name]
             more = MacroFacts(
                 known.words.union(*(one.words for one in inner)),

@@ -24,7 +24,7 @@ _TYPES = frozenset(_TYPES_TEXT.split())
 
 
 def function_params(tokens: Tokens, opener: int) -> tuple[Param, ...]:
-    """Return the parameters in the brackets that open at an index."""
+    """Return the parameters behind the bracket that opens at an index."""
     closer = tokens.match[opener]
     parts = _parts(tokens, opener + 1, closer)
     if len(parts) == 1 and tokens.words[parts[0][0] : parts[0][1]] in ([], ["void"]):

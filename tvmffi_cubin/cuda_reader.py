@@ -123,7 +123,7 @@ class ItemReader:
             return self._made(found)
         if self._is_lone(index, limit):
             return self._made(Declaration("other", index, index + 1))
-        found = read_declaration(self.tokens, index, limit, scope=scope, macros=self.macros)
+        found = self._declaration(index, limit, scope)
         children: tuple[Item, ...] = ()
         if found.members >= 0:
             self._skip_includes(found.members)
@@ -131,6 +131,17 @@ class ItemReader:
             self.scopes.add(found.members)
             children = self.items(found.members + 1, self.match[found.members], name)
         return self._made(found, children)
+
+    def _declaration(self, index: int, limit: int, scope: str) -> Declaration:
+        """Read a declaration, which no include divides."""
+        found = read_declaration(self.tokens, index, limit, scope=scope, macros=self.macros)
+        for include in self.includes[self.next_include :]:
+            at = include.before
+            if at >= found.end:
+                break
+            if at > index and not any(self.match[one] >= at for one in range(index, at)):
+                return read_declaration(self.tokens, index, at, scope=scope, macros=self.macros)
+        return found
 
     def _namespace(self, index: int, limit: int) -> tuple[int, Item]:
         words = self.words

@@ -199,9 +199,40 @@ def test_a_kernel_with_conditionals_elsewhere_is_none():
     assert (item.names, read(text).problems) == (("k",), ())
 
 
+def test_a_kernel_whose_head_depends_on_a_conditional_up_to_its_parameters_is_none():
+    text = """template <class T> __global__ void
+#if __CUDA_ARCH__ >= 1000
+__launch_bounds__(512, 4) k(
+#else
+k(
+#endif
+T* x, int n) {}
+"""
+    (item,) = read(text).items
+    assert [param.name for param in item.params or ()] == ["x", "n"]
+    assert (item.names, read(text).problems) == (("k",), ())
+
+
 def test_a_launch_with_a_directive_before_its_arguments_is_a_problem():
     launch = "k<<<1,\n#if A\n 2\n#else\n 3\n#endif\n >>>(x);"
     text = f"void f() {{\n{launch}\nk<<<1, 2>>>(\n#if A\n#endif\n);\n}}"
     assert read(text).problems == (
         (2, "there is a directive within a launch, before its arguments"),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("PUSH\nN_BEGIN\nnamespace a { }\nN_END\n", "other, namespace a, other"),
+        ("PUSH\nPUSH\ntemplate <class T> struct A {};", "other, type A"),
+        ("PUSH(1)\n#include <a>\nPOP\n#include <b>\nint f();",
+         "other, include, other, include, function f"),
+        ("template <class T>\nDEPRECATED(1)\nint f() { return 1; }", "function f"),
+        ("#define NO(...) __VA_ARGS__ __attribute__((noinline))\nstruct A { NO(int) f() {} };",
+         "type A, function f"),
+        ("#define f f\nint f(int);", "function f"),
+    ],
+)  # fmt: skip
+def test_macros_beside_declarations(text, shapes):
+    assert ", ".join(" ".join(one).strip() for one in shape(text)) == shapes
