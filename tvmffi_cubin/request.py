@@ -26,8 +26,8 @@ __all__ = ["OBJECTS", "Export", "Request", "make_request"]
 OBJECTS = (".o", ".obj")
 """How the names of outputs end that are yet to be linked."""
 
-# Without one of these a CUDA source is host code.
-_DEVICE_WORDS = ("__global__", "__device__", "__constant__")
+# Without one of these a CUDA source is host code. What launches may include its kernels.
+_DEVICE_WORDS = ("__global__", "__device__", "__constant__", "<<<")
 # What a wrapper of CUDA includes, or links. Compiled where they are used, which most hits do not.
 _CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
 _PTX = ("assemble", "keep")

@@ -336,3 +336,17 @@ def test_flags_go_to_the_side_that_knows_them_and_macros_to_both(driver_stub):
     (launch,) = driver_stub.launches()
     assert launch.grid == (3, 1, 1)
     assert mod.cubins["kernels"].archs == tuple(archs)
+
+
+def test_the_architecture_counts_where_the_kernels_are_in_a_header(tmp_path):
+    (tmp_path / "kernel.cuh").write_text("__global__ void k(int* x) { *x = 1; }\n")
+    source = '#include "kernel.cuh"\nvoid f() { k<<<1, 1>>>(nullptr); }'
+
+    def image(arch):
+        folders = [str(tmp_path)]
+        mod = tc.load_inline(
+            "in_header", source, functions=["f"], arch=arch, extra_include_paths=folders
+        )
+        return mod.cubins["kernels"].arch
+
+    assert [image(arch) for arch in ("sm_80", "sm_90")] == ["sm_80", "sm_90"]

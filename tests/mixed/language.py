@@ -96,7 +96,10 @@ def constexpr_helpers(rng: np.random.Generator) -> Iterator[Call]:
     )
     b = rng.integers(-100, 100, 5000).astype("int8")
     yield Call(
-        "sum_bytes", (b, np.zeros(2, "float32")), {1: 2 * sums(b, 4096)}, (Launched("sum_tilesIa", 2, 128),)
+        "sum_bytes",
+        (b, np.zeros(2, "float32")),
+        {1: 2 * sums(b, 4096)},
+        (Launched("sum_tilesIa", 2, 128),),
     )
     for size, tile in ((1, 4096), (4, 1024), (100, 6)):
         yield Call("tile_of", (size,), returns=tile)
