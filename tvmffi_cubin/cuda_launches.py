@@ -41,10 +41,14 @@ def find_launches(tokens: Tokens) -> Launches:
     halves: list[tuple[int, str]] = []
     if "<<<" not in words:
         return Launches((), (), ())
-    for index, word in enumerate(words):
-        if word != "<<<" or (index and words[index - 1] == "operator"):
+    opened = [index for index, word in enumerate(words) if word == "<<<"]
+    closers: dict[int, int] = {}
+    for index in reversed(opened):
+        closers[index] = _config_end(tokens, index + 1, closers)
+    for index in opened:
+        if index and words[index - 1] == "operator":
             continue
-        launch = _launch(tokens, index)
+        launch = _launch(tokens, index, closers[index])
         if isinstance(launch, str):
             halves.append((index, launch))
         else:
@@ -53,11 +57,10 @@ def find_launches(tokens: Tokens) -> Launches:
     return Launches(tuple(found), tuple(at), tuple(halves))
 
 
-def _launch(tokens: Tokens, index: int) -> Launch | str:
+def _launch(tokens: Tokens, index: int, closer: int) -> Launch | str:
     first = _callee(tokens, index)
     if first == index:
         return "a launch without a kernel before its <<<"
-    closer = _config_end(tokens, index + 1)
     if closer < 0:
         return "a launch without >>>"
     words, starts = tokens.words, tokens.starts
@@ -72,8 +75,11 @@ def _launch(tokens: Tokens, index: int) -> Launch | str:
     )
 
 
-def _config_end(tokens: Tokens, index: int) -> int:
-    """Return the index of the first of the three ``>`` that end a configuration, or -1."""
+def _config_end(tokens: Tokens, index: int, closers: Mapping[int, int]) -> int:
+    """Return the index of the first of the three ``>`` that end a configuration, or -1.
+
+    `closers` are those of the launches behind it, by the indices of their ``<<<``.
+    """
     words, match, starts = tokens.words, tokens.match, tokens.starts
     less = 0  # what may be the brackets of template arguments, or comparisons
     doubtful = -1
@@ -84,10 +90,9 @@ def _config_end(tokens: Tokens, index: int) -> int:
                 break
             index = match[index]
         elif word == "<<<":
-            inner = _config_end(tokens, index + 1)
-            if inner < 0:
+            if closers[index] < 0:
                 break
-            index = inner + 2
+            index = closers[index] + 2
         elif word in ")]};":
             break
         elif word == "<":

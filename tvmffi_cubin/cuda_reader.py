@@ -19,6 +19,8 @@ from .cuda_tail import statement_end
 __all__ = ["ItemReader"]
 
 _INCLUDE = re.compile(r'(?:\s|/\*[\s\S]*?\*/)*(?:<([^>\n]*)>|"([^"\n]*)")')
+# Of namespaces and classes in each other: nobody's code has more, and Python's stack has an end.
+_DEEPEST = 60
 _ACCESS = ("public", "private", "protected")
 
 
@@ -51,6 +53,8 @@ class ItemReader:
 
     def items(self, first: int, limit: int, scope: str) -> tuple[Item, ...]:
         """Return the items between two indices, in a class of that name, or in none."""
+        if self.depth == _DEEPEST:
+            return ()
         self.depth += 1
         found = tuple(self._items(first, limit, scope))
         self.depth -= 1

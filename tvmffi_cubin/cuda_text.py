@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .cuda_brackets import Brackets, match_brackets
@@ -91,7 +91,7 @@ def _expanded(text: str, found: _Text) -> EditedText:
     return apply(text, edits)
 
 
-def _read(text: str, macros: Sequence[Macro]) -> _Text:
+def _read(text: str, macros: tuple[Macro, ...]) -> _Text:
     brackets = match_brackets(lex(text))
     own = read_macros(brackets.tokens, macros)
     facts = facts_of([*macros, *own])

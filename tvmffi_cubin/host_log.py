@@ -192,7 +192,7 @@ class _Reader:
             quoted = edited.source.split("\n")
             if place.line <= len(quoted):
                 column = _in_bytes(quoted[place.line - 1], column)
-        raw = lines[place.line - 1].encode()
+        raw = lines[place.line - 1].encode(errors="surrogateescape")
         behind = max(0, column - 1 - len(raw))
         return len(raw[: column - 1].decode(errors="ignore")) + behind + 1
 
@@ -204,7 +204,7 @@ def _in_bytes(line: str, column: int) -> int:
         if shown >= column - 1:
             break
         shown += _TAB - shown % _TAB if character == "\t" else 1
-        done += len(character.encode())
+        done += len(character.encode(errors="surrogateescape"))
     return done + max(0, column - 1 - shown) + 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from cuda_items import everything
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,3 +86,11 @@ def test_any_sequence_of_tokens(text):
 @given(st.text())
 def test_any_text(text):
     check(read(text))
+
+
+@pytest.mark.parametrize(
+    "piece", ["namespace a {", "struct A {", "(", "a<", "k<<<", "#if A\n", "[", "f("]
+)
+def test_text_nested_as_deeply_as_can_be(piece):
+    check(read(piece * 600))
+    assert expand(piece * 600).text == piece * 600

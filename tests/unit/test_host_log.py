@@ -156,3 +156,8 @@ def test_a_kernel_that_returns_something_is_told_so():
 def test_all_else_stays_as_it_is():
     log = "FAILED: [code=1] host.o\ng++ -c a.cu:3\n\ncompilation terminated.\n"
     assert told(log) == log
+
+
+def test_a_text_that_is_no_utf8_is_shown_too():
+    source = "\udce9 n\n"
+    assert told("a.cu:1:3: error: x", source) == f"a.cu:1:3: error: x\n    1 | {source}      |   ^"
