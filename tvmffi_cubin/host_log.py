@@ -194,7 +194,7 @@ class _Reader:
                 column = _in_bytes(quoted[place.line - 1], column)
         raw = lines[place.line - 1].encode(errors="surrogateescape")
         behind = max(0, column - 1 - len(raw))
-        return len(raw[: column - 1].decode(errors="ignore")) + behind + 1
+        return len(raw[: column - 1].decode(errors="surrogateescape")) + behind + 1
 
 
 def _in_bytes(line: str, column: int) -> int:
