@@ -21,7 +21,7 @@ from .header_search import HeaderSearch
 from .host_instances import Instance, named_outside
 from .host_object import TEXT, HostCode, HostCompiler
 from .later import Later
-from .mixed_errors import Tried
+from .mixed_errors import Tried, unnamed
 from .mixed_program import MixedSource, Program
 from .nvrtc_unit import line_directive
 from .part_files import PartFiles
@@ -117,6 +117,9 @@ class MixedBuild:
             except (BuildError, CompileError) as error:
                 cut = tried.again(cut, error)
                 continue
+            except ValueError as error:
+                # Instances may name what the device text had to go without, because of errors.
+                raise tried.device_error or unnamed(error) from None
             if isinstance(parts, MixedParts):
                 tried.done()
                 return parts

@@ -9,7 +9,7 @@ from .errors import BuildError, CompileError
 from .host_log import translate
 from .split import Side, Split
 
-__all__ = ["Tried"]
+__all__ = ["Tried", "unnamed"]
 
 # How often a side is compiled anew because of items that it may go without.
 _MOST = 4
@@ -36,6 +36,11 @@ class Tried:
         self._shown: dict[Side, BuildError | CompileError] = {}
         self._places: dict[Side, set[tuple[str, int]]] = {}
         self._rounds: dict[Side, int] = {"device": 0, "host": 0}
+
+    @property
+    def device_error(self) -> BuildError | CompileError | None:
+        """NVRTC's, if there was any."""
+        return self._shown.get("device")
 
     def again(self, cut: Split, error: BuildError | CompileError) -> Split:
         """Return what to compile after an error.
@@ -92,6 +97,18 @@ class Tried:
         return BuildError(
             "\n".join(lines), command=error.command, output=output, directory=error.directory
         )
+
+
+def unnamed(error: ValueError) -> ValueError:
+    """Return an error about instances that NVRTC cannot be asked for, as one about host code."""
+    names, found, rest = str(error).partition(": no instance of the source's kernels")
+    if not found:
+        return error
+    log = rest.partition("NVRTC says:\n")[2]
+    return ValueError(
+        f"host code launches {names}, and device code has no such types: give it types that both "
+        f'sides know, or compile with compiler="nvcc". NVRTC says:\n{log}'
+    )
 
 
 def _places(pattern: re.Pattern[str], text: str) -> list[tuple[str, int]]:

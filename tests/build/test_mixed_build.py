@@ -312,6 +312,14 @@ def test_an_instance_of_a_local_type_says_how_to_name_it():
         load(source, ["f"])
 
 
+def test_an_instance_of_a_type_that_device_code_cannot_have_is_named():
+    source = """#include <vector>
+    template <typename T> __global__ void k(T* x) {}
+    void f() { std::vector<int>* none = nullptr; k<<<1, 1>>>(none); }"""
+    with pytest.raises(ValueError, match=r"host code launches 'k<std::vector<int.*\"nvcc\""):
+        load(source, ["f"])
+
+
 def test_bound_parameters_are_refused():
     with pytest.raises(ValueError, match="bound_params .* kernel_sources"):
         load(ADD, ["vec_add"], bound_params=[tc.Bound("counters")])
