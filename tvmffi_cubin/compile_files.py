@@ -94,7 +94,13 @@ def _linked(
         extra_cuda_cflags=options,
         extra_include_paths=include_paths,
     )
-    sources = sort_sources(request).device
+    sorted_ = sort_sources(request)
+    if sorted_.mixed:
+        raise ValueError(
+            f"{sorted_.mixed[0].path} has host functions beside its kernels: load and build take "
+            "it, and what is compiled to an image alone has to be device code"
+        )
+    sources = sorted_.device
     if len(sources) != len(files):
         device = {source.path for source in sources}
         other = next(file for file in files if os.path.abspath(file) not in device)

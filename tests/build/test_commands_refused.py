@@ -20,6 +20,7 @@ def _files(here: Path) -> None:
     Path("nul.cu").write_text("\n\0")
     Path("empty.cu").write_text("\n")
     Path("mark.cu").write_bytes(b"\xef\xbb\xbf")
+    Path("mixed.cu").write_text("__global__ void m() {}\nvoid f() { m<<<1, 1>>>(); }\n")
     Path("folder").mkdir()
     Path("short.cubin").write_bytes(b"\x7fELF")
 
@@ -33,6 +34,7 @@ def _files(here: Path) -> None:
         ("nul.cu", "nul.cu holds a NUL character in line 2"),
         ("empty.cu", "empty.cu is empty; write CUDA C++ in it"),
         ("mark.cu", "mark.cu is empty; write CUDA C++ in it"),
+        ("k.cu mixed.cu", "mixed.cu has host functions beside its kernels: load and build take it"),
         ("k.cu --arch sm_77", "arch='sm_77': NVRTC 1"),
         ("k.cu --arch nonsense", 'wanted is "sm_" with a number, such as'),
         ("k.cu --arch compute_90a", 'pass "compute_90" for PTX'),
