@@ -165,6 +165,10 @@ def test_what_nvcc_offers_without_an_include_is_there():
     assert compile_it(source).log == ""
 
 
+def test_the_host_compilers_word_for_extensions_means_nothing():
+    compile_it("struct S { __extension__ union { int a; float b; }; };\n" + KERNEL)
+
+
 def test_the_prelude_leaves_nothing_in_the_image():
     with_prelude = compile_it(KERNEL).image
     assert b"INFINITY" not in with_prelude

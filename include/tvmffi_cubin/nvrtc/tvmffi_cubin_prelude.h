@@ -29,6 +29,9 @@ typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 
+// The host compiler's word for what it would warn about, which NVRTC does not know.
+#define __extension__
+
 namespace std {
 using ::ptrdiff_t;
 using ::size_t;
