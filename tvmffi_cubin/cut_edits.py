@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from .cuda_item import Item
 from .mixed_headers import MixedFile
 from .side_members import Side, member_cuts
 from .sides import Dropped, Node, Sides
@@ -65,11 +66,25 @@ def item_edits(cut: FileCut, side: Side) -> list[Edit]:
     return edits
 
 
-def left_out_edits(cut: FileCut, side: Side, left_out: Collection[str]) -> list[Edit]:
-    """Return the edits that blank include lines: of what a side does without, or has not."""
+def left_out_edits(
+    cut: FileCut, side: Side, left_out: Collection[str], edits: Sequence[Edit]
+) -> list[Edit]:
+    """Return some edits and those that blank include lines which a side goes without.
+
+    Parameters
+    ----------
+    cut : FileCut
+        The file.
+    side : "device" or "host"
+        The side.
+    left_out : collection of str
+        Headers that it does without; the device has not all of the host's either.
+    edits : sequence of Edit
+        Those of all else.
+    """
     text = cut.file.cuda.text
-    edits = []
-    for item in cut.file.include_items():
+    edits = list(edits)
+    for item in _outside(edits, cut.file):
         is_missing = side == "device" and cut.file.includes[item.span.start].owner == "host"
         if is_missing or item.path in left_out or item.span.start in cut.dropped:
             start, end = item.span
@@ -77,8 +92,8 @@ def left_out_edits(cut: FileCut, side: Side, left_out: Collection[str]) -> list[
     return edits
 
 
-def path_edits(file: MixedFile, written: Mapping[str, str]) -> list[Edit]:
-    """Return the edits of include lines after which a copy of a file elsewhere finds its headers.
+def path_edits(file: MixedFile, written: Mapping[str, str], edits: Sequence[Edit]) -> list[Edit]:
+    """Return some edits and those of include lines by which a copy elsewhere finds its headers.
 
     Parameters
     ----------
@@ -86,15 +101,27 @@ def path_edits(file: MixedFile, written: Mapping[str, str]) -> list[Edit]:
         The file.
     written : mapping of str to str
         Paths of headers that change, and what they are written as.
+    edits : sequence of Edit
+        Those of all else.
     """
-    edits = []
-    for item in file.include_items():
+    edits = list(edits)
+    for item in _outside(edits, file):
         found = file.includes[item.span.start]
         if found.owner == "user" and (found.path in written or found.is_beside):
             match = _PATH.search(file.cuda.text, item.span.start, item.span.end)
             assert match is not None
             edits.append(Edit(*match.span(), f'"{written.get(found.path, found.path)}"'))
     return edits
+
+
+def _outside(edits: Sequence[Edit], file: MixedFile) -> list[Item]:
+    """Return the include lines of a file that are left after some edits."""
+    gone = [edit for edit in edits if edit.start < edit.end]
+    return [
+        item
+        for item in file.include_items()
+        if not any(edit.start <= item.span.start < edit.end for edit in gone)
+    ]
 
 
 def _spaces(match: re.Match[str]) -> str:

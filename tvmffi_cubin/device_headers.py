@@ -2,31 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
-__all__ = ["is_named", "library_of"]
+from .mixed_headers import MixedFile
 
-# How a header's name begins, and the word by which code names what is in it.
+__all__ = ["Library", "is_for_host", "left_out_headers", "library_of"]
+
+
+class Library(NamedTuple):
+    """Headers of device code.
+
+    Attributes
+    ----------
+    start : str
+        How their names begin.
+    word : str
+        The word by which code names what is in them.
+    is_for_host : bool
+        Whether a host compiler takes them at all.
+    is_prefix : bool
+        Whether the names of all that is in them begin with that word, instead.
+    """
+
+    start: str
+    word: str
+    is_for_host: bool = True
+    is_prefix: bool = False
+
+    def is_named(self, words: Collection[str]) -> bool:
+        """Whether some words name something of it."""
+        if self.is_prefix:
+            return any(word.startswith(self.word) for word in words)
+        return self.word in words
+
+
 _LIBRARIES = (
-    ("cub/", "cub"),
-    ("thrust/", "thrust"),
-    ("cuda/", "cuda"),
-    ("cooperative_groups", "cooperative_groups"),
-    ("mma.h", "nvcuda"),
-    ("cuda_pipeline", "nvcuda"),
-    ("curand", "curand"),
+    Library("cub/", "cub", is_for_host=False),
+    Library("thrust/", "thrust"),
+    Library("cuda/", "cuda"),
+    Library("cooperative_groups/", "cooperative_groups", is_for_host=False),
+    Library("cooperative_groups", "cooperative_groups"),
+    Library("mma.h", "nvcuda", is_for_host=False),
+    Library("cuda_pipeline", "nvcuda", is_for_host=False),
+    Library("curand", "curand", is_prefix=True),
 )
-# Of which the names of all that is in it begin with that word.
-_PREFIXES = frozenset(("curand",))
 
 
-def library_of(header: str) -> str:
-    """Return the word by which code names what is in a header; empty for any other header."""
-    return next((word for start, word in _LIBRARIES if header.startswith(start)), "")
+def library_of(header: str) -> Library | None:
+    """Return which of them a header is of, if it is."""
+    return next((library for library in _LIBRARIES if header.startswith(library.start)), None)
 
 
-def is_named(library: str, words: Collection[str]) -> bool:
-    """Whether some words name something of a library."""
-    if library in _PREFIXES:
-        return any(word.startswith(library) for word in words)
-    return library in words
+def is_for_host(header: str) -> bool:
+    """Whether a header is of one of them that a host compiler takes."""
+    library = library_of(header)
+    return library is not None and library.is_for_host
+
+
+def left_out_headers(
+    files: Iterable[MixedFile], words: Collection[str], *, is_whole: bool
+) -> tuple[str, ...]:
+    """Return those that the host text of a program is not given.
+
+    Parameters
+    ----------
+    files : iterable of MixedFile
+        The program's files.
+    words : collection of str
+        The words of the host text.
+    is_whole : bool
+        Whether it is given what it names nothing of, too.
+    """
+    found: dict[str, None] = {}
+    for file in files:
+        for item in file.include_items():
+            is_cuda = file.includes[item.span.start].owner == "device"
+            library = library_of(item.path) if is_cuda else None
+            if library is not None:
+                is_wanted = is_whole or library.is_named(words)
+                if not (is_wanted and library.is_for_host):
+                    found[item.path] = None
+    return tuple(found)

@@ -14,4 +14,4 @@ def device_edits(cut: FileCut) -> list[Edit]:
     Functions without an execution space are device functions to NVRTC as it is run here, so what
     is ``constexpr`` needs no more.
     """
-    return [*item_edits(cut, "device"), *left_out_edits(cut, "device", ())]
+    return left_out_edits(cut, "device", (), item_edits(cut, "device"))

@@ -64,7 +64,7 @@ class _Places:
             if index in decided.device or index in decided.host:
                 for name in node.item.names:
                     self._by_name[name].append(index)
-        self._not_on_host = {library_of(header) for header in left_out}
+        self._not_on_host = _words(left_out)
         self._on_device = _ALWAYS.union(*map(_namespaces, files), *map(_libraries, files))
 
     def of(self, node: Node) -> tuple[bool, bool]:
@@ -92,5 +92,8 @@ def _namespaces_in(items: Iterable[Item]) -> Iterator[str]:
 
 def _libraries(file: MixedFile) -> frozenset[str]:
     items = file.include_items()
-    found = (item.path for item in items if file.includes[item.span.start].owner == "device")
-    return frozenset(filter(None, map(library_of, found)))
+    return _words(item.path for item in items if file.includes[item.span.start].owner == "device")
+
+
+def _words(headers: Iterable[str]) -> frozenset[str]:
+    return frozenset(library.word for library in map(library_of, headers) if library)

@@ -32,7 +32,7 @@ def host_edits(cut: FileCut, left_out: Collection[str]) -> list[Edit]:
         Headers that the host text does without.
     """
     text = cut.file.cuda.text
-    edits = [*item_edits(cut, "host"), *left_out_edits(cut, "host", left_out)]
+    edits = item_edits(cut, "host")
     for _, item, scope in cut.kept:
         if is_kernel(item) and item.body:
             edits += stub_edits(text, item, scope)
@@ -42,7 +42,7 @@ def host_edits(cut: FileCut, left_out: Collection[str]) -> list[Edit]:
             edits += without_body(text, item)
     for launch in launches(cut):
         edits += launch_edits(text, launch)
-    return edits
+    return left_out_edits(cut, "host", left_out, edits)
 
 
 def launches(cut: FileCut) -> Iterator[Launch]:

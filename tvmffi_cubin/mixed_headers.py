@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from . import cuda_text
-from .cuda_item import CudaText, Item, Macro
+from .cuda_item import CudaText, Item, Macro, Span
 from .item_words import code_alone
 from .mixed_program import MixedSource, Program
 from .text_edits import EditedText, apply
 
 __all__ = ["Found", "MixedFile", "read_files"]
 
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
+_INCLUDE = re.compile(
+    r"^[ \t]*(?P<mark>#)[ \t]*include[ \t]*(?P<open>[<\"])(?P<path>[^>\"\n]+)[>\"]", re.MULTILINE
+)
 # What only one side's compiler can be given.
 _TO_CUT = re.compile(r"<<<|\b__global__\b")
 
@@ -69,8 +71,15 @@ class MixedFile(NamedTuple):
     includes: dict[int, Found]
 
     def include_items(self) -> Iterator[Item]:
-        """Iterate over the include lines, those within namespaces and blocks too."""
+        """Iterate over the include lines, those within namespaces, blocks and functions too."""
+        found = {item.span.start for item in _includes_in(self.cuda.items)}
         yield from _includes_in(self.cuda.items)
+        for match in _INCLUDE.finditer(self.cuda.text):
+            start = match.start("mark")
+            if start not in found and self.code[start] == "#":
+                span, line = Span(start, match.end()), self.cuda.text.count("\n", 0, start) + 1
+                is_quoted = match["open"] == '"'
+                yield Item("include", span, line, path=match["path"], is_quoted=is_quoted)
 
 
 def _includes_in(items: tuple[Item, ...]) -> Iterator[Item]:
@@ -90,7 +99,7 @@ def read_files(program: Program) -> tuple[MixedFile, ...]:
     reader = _Reader(program, list(cuda_text.read(defines).macros))
     for source in program.sources:
         reader.read_source(source)
-    return tuple(reader.files)
+    return reader.finished()
 
 
 class _Reader:
@@ -99,6 +108,7 @@ class _Reader:
         self._program = program
         self._macros = macros
         self._seen: set[str] = set()
+        self._in_functions: set[str] = set()
         self._device = tuple(map(_slashed, program.device_dirs))
         self._host = tuple(map(_slashed, program.host_dirs))
 
@@ -106,25 +116,49 @@ class _Reader:
         self._read(source.name, source.text, source.folder, is_source=True)
 
     def _read(self, name: str, text: str, folder: str, *, is_source: bool) -> None:
-        for mark, path in _INCLUDE.findall(text):
-            found = self._find(path, folder if mark == '"' else "")
+        for match in _INCLUDE.finditer(text):
+            found = self._find(match["path"], folder if match["open"] == '"' else "")
             if found.owner == "user" and found.path not in self._seen:
                 self._read_header(found.path)
         expanded, cuda = cuda_text.read_expanded(text, macros=self._macros)
         self._macros += cuda.macros
-        code = code_alone(text)
-        is_whole = bool(cuda.problems) and not is_source and not _TO_CUT.search(code)
-        if is_whole:
-            expanded = apply(text, ())
-            items = tuple(_includes_in(cuda_text.read(text).items))
-            cuda = CudaText(text, items, cuda.macros, ())
-        elif expanded.edits:
-            code = code_alone(cuda.text)
-        file = MixedFile(name, is_source, is_whole, expanded, cuda, code, {})
+        file = self._file(name, folder, expanded, cuda, is_source=is_source)
+        if cuda.problems and not is_source and not _TO_CUT.search(code_alone(text)):
+            file = self._whole(file)
+        at_namespace_scope = {item.span.start for item in _includes_in(cuda.items)}
+        for start, found in file.includes.items():
+            if start not in at_namespace_scope:
+                self._in_functions.add(found.path)
+        self.files.append(file)
+
+    def _file(
+        self,
+        name: str,
+        folder: str,
+        expanded: EditedText,
+        cuda: CudaText,
+        *,
+        is_source: bool = False,
+        is_whole: bool = False,
+    ) -> MixedFile:
+        file = MixedFile(name, is_source, is_whole, expanded, cuda, code_alone(cuda.text), {})
         for item in file.include_items():
             beside = folder if item.is_quoted else ""
             file.includes[item.span.start] = self._find(item.path, beside)
-        self.files.append(file)
+        return file
+
+    def _whole(self, file: MixedFile) -> MixedFile:
+        """Return a header as one that is not cut."""
+        text = file.expanded.original
+        cuda = CudaText(text, (), file.cuda.macros, ())
+        folder = os.path.dirname(file.name)
+        return self._file(file.name, folder, apply(text, ()), cuda, is_whole=True)
+
+    def finished(self) -> tuple[MixedFile, ...]:
+        """Return all files; what is a part of a function is not cut."""
+        return tuple(
+            self._whole(file) if file.name in self._in_functions else file for file in self.files
+        )
 
     def _read_header(self, path: str) -> None:
         self._seen.add(path)

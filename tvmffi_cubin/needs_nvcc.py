@@ -15,6 +15,9 @@ __all__ = ["check"]
 _TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
 _TEXTURE = re.compile(r"(?:static\s+|extern\s+)*(texture|surface)\s*<")
 _DEVICE_WIDE = re.compile(r"\bcub\s*::\s*(Device\w+)")
+# The same where code is spared the namespace.
+_SPARED = re.compile(r"\busing\s+namespace\s+cub\b")
+_SPARED_WIDE = re.compile(r"(?<!::)\b(Device\w+)\s*::\s*\w+\s*\(")
 # Types and functions that are as good on either side: all else of it launches kernels of its own.
 _THRUST = re.compile(
     r"\bthrust\s*::\s*(?!complex\b|pair\b|tuple\b|make_pair\b|make_tuple\b|get\b|tie\b|swap\b"
@@ -50,7 +53,10 @@ def check(files: Sequence[MixedFile]) -> None:
     faults = [_Fault(file.name, line, text) for file in files for line, text in file.cuda.problems]
     if faults:
         raise ValueError(f"{_listed(faults)}\nThe source cannot be cut: mend that, or {_REMEDY}")
-    faults = [fault for file in files for fault in _faults(file)] + list(_undefined(files))
+    wide = [_DEVICE_WIDE]
+    if any(_SPARED.search(file.code) for file in files):
+        wide.append(_SPARED_WIDE)
+    faults = [fault for file in files for fault in _faults(file, wide)] + list(_undefined(files))
     if faults:
         raise ValueError(f"{_listed(faults)}\nOnly nvcc compiles that: {_REMEDY}")
 
@@ -66,9 +72,9 @@ def _torch_includes(file: MixedFile) -> Iterator[_Fault]:
             yield _Fault(file.name, item.line, f"<{item.path}> is a header of torch's")
 
 
-def _faults(file: MixedFile) -> Iterator[_Fault]:
+def _faults(file: MixedFile, wide: Sequence[re.Pattern[str]]) -> Iterator[_Fault]:
     for item in _leaves(file.cuda.items):
-        for line, text in _in_item(file.code, item):
+        for line, text in (*_in_item(file.code, item), *_algorithms(file.code, item, wide)):
             yield _Fault(file.name, line, text)
 
 
@@ -95,9 +101,15 @@ def _in_item(code: str, item: Item) -> Iterator[tuple[int, str]]:
         if "__device__" in words:
             shown = " ".join(sorted(words, reverse=True))
             yield line, f"an extended lambda: {shown} in a function of the host"
-    if item.kind != "function":
+
+
+def _algorithms(
+    code: str, item: Item, wide: Sequence[re.Pattern[str]]
+) -> Iterator[tuple[int, str]]:
+    """Iterate over the uses of algorithms that are host code of CUDA's libraries."""
+    if item.kind != "function" or is_kernel(item) or is_device_function(item):
         return
-    for match in _DEVICE_WIDE.finditer(code, *item.span):
+    for match in (match for pattern in wide for match in pattern.finditer(code, *item.span)):
         yield _line(code, match), f"cub::{match[1]} launches kernels of its own"
     for match in _THRUST.finditer(code, *item.span):
         found = "".join(match[1].split())

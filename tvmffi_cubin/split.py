@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .cut_edits import FileCut, path_edits
-from .device_headers import is_named, library_of
+from .device_headers import is_for_host, left_out_headers
 from .device_text import device_edits
 from .follower_sides import with_followers
 from .host_text import host_edits, launches, shadows
@@ -235,7 +235,7 @@ def _split(
     is_whole: bool,
 ) -> Split:
     decided = decide(files, dropped, needed)
-    left_out = () if is_whole else _left_out(files, decided)
+    left_out = left_out_headers(files, decided.host_words, is_whole=is_whole)
     decided = with_followers(files, decided, left_out=left_out, dropped=dropped)
     device = list(FileCut.each(files, decided, "device", dropped))
     host = list(FileCut.each(files, decided, "host", dropped))
@@ -248,22 +248,10 @@ def _split(
         kernels=tuple(_kernels(files, decided)),
         variables=tuple(dict.fromkeys(name for cut in host for name in shadows(cut))),
         num_launches=sum(1 for cut in host for _ in launches(cut)),
-        left_out=left_out,
+        left_out=tuple(filter(is_for_host, left_out)),
         dropped=dropped,
         needed=needed,
     )
-
-
-def _left_out(files: Sequence[MixedFile], decided: Sides) -> tuple[str, ...]:
-    """Return the headers for device code that the host text names nothing of."""
-    found = []
-    for file in files:
-        for item in file.include_items():
-            is_cuda = file.includes[item.span.start].owner == "device"
-            library = library_of(item.path) if is_cuda else ""
-            if library and not is_named(library, decided.host_words):
-                found.append(item.path)
-    return tuple(dict.fromkeys(found))
 
 
 def _texts(files: Sequence[MixedFile], edits: Sequence[list[Edit]]) -> SideTexts:
@@ -281,7 +269,7 @@ def _texts(files: Sequence[MixedFile], edits: Sequence[list[Edit]]) -> SideTexts
     for file, own in zip(files, edits, strict=True):
         if not file.is_source and file.name not in written:
             continue
-        edited = file.expanded.then([*own, *path_edits(file, written)])
+        edited = file.expanded.then(path_edits(file, written, own))
         place = sources if file.is_source else headers
         place.append(CutFile(file.name, written.get(file.name, ""), edited))
     return SideTexts(tuple(sources), tuple(headers))

@@ -21,6 +21,7 @@ _KEPT = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+_INCLUDE = re.compile(r"[ \t]*\#(?:[ \t]|/\*[\s\S]*?\*/)*include\b")
 _VISIBLE = re.compile(r"\S+")
 
 
@@ -112,6 +113,8 @@ def apply(text: str, edits: Iterable[Edit]) -> EditedText:
 def blank(text: str, start: int, end: int) -> list[Edit]:
     """Return edits that leave nothing of a stretch but its white space and its directives.
 
+    Includes go, too: there may be a part of a function in what they bring.
+
     Parameters
     ----------
     text : str
@@ -152,7 +155,8 @@ def _same_width(match: re.Match[str]) -> str:
 
 def _directives(text: str, start: int, end: int) -> list[tuple[int, int]]:
     found = _KEPT.finditer(text, start, end)
-    return [match.span() for match in found if match["directive"] is not None]
+    directives = [match for match in found if match["directive"] is not None]
+    return [match.span() for match in directives if not _INCLUDE.match(match[0])]
 
 
 def _spaces(text: str, start: int, end: int) -> list[Edit]:

@@ -11,6 +11,7 @@ HEADERS = (
     "cooperative_groups.h",
     "cub/block/block_reduce.cuh",
     "cub/warp/warp_reduce.cuh",
+    "cuda/std/array",
     "cuda_fp16.h",
     "cuda_runtime.h",
     "cstdint",

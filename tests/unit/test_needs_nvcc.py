@@ -33,6 +33,10 @@ KERNEL = "__global__ void k(int* x) { *x = 1; }\n"
             "void f(int* x) {\n  cub::DeviceReduce::Sum(x);\n}",
             "a.cu:3: cub::DeviceReduce launches kernels of its own",
         ),
+        (
+            "using namespace cub;\nvoid f(int* x) {\n  DeviceReduce::Sum(x);\n}",
+            "a.cu:4: cub::DeviceReduce launches kernels of its own",
+        ),
         ("extern __device__ int other;", "a.cu:2: other is defined in another object"),
     ],
 )
@@ -46,6 +50,7 @@ def test_what_needs_nvcc_is_named_with_its_line(source, told):
     "source",
     [
         "__global__ void g(int* x) { auto f = [] __device__(int i) { return i; }; *x = f(1); }",
+        "void f(int* x) {\n  DeviceReduce::Sum(x);\n}",
         "thrust::complex<float> f(thrust::pair<int, int> x);",
         "extern __shared__ int tile[];",
         "extern __device__ int own;\n__device__ int own = 3;",

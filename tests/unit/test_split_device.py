@@ -99,16 +99,26 @@ def test_headers_that_nvrtc_does_not_find_are_left_out(tmp_path):
 
 
 def test_headers_for_device_code_are_left_out_of_host_code_that_names_nothing_of_them(tmp_path):
-    text = "#include <cub/block/block_reduce.cuh>\n#include <mma.h>\nusing namespace nvcuda;\n"
+    text = "#include <cooperative_groups.h>\n#include <cuda/std/array>\n"
+    text += "using namespace cooperative_groups;\n"
     folder = pretended_cuda(tmp_path)
-    done = cut(f"{text}__global__ void k() {{ cub::f(); }}\nvoid f() {{}}", folder=folder)
-    assert done.left_out == ("cub/block/block_reduce.cuh", "mma.h")
+    done = cut(f"{text}__global__ void k() {{ this_grid(); }}\nvoid f() {{}}", folder=folder)
+    assert done.left_out == ("cooperative_groups.h", "cuda/std/array")
+    assert "#include" not in done.host.text
+    assert "using" not in done.host.text
+    assert "using namespace cooperative_groups;" in done.device.text
+    assert done.with_left_out().host.text.startswith(f'#line 1 "a.cu"\n{text}')
+    named = cut(f"{text}__global__ void k(cuda::T x) {{}}\nvoid f() {{}}", folder=folder)
+    assert named.left_out == ("cooperative_groups.h",)
+
+
+def test_headers_that_only_device_code_can_have_are_never_the_hosts(tmp_path):
+    text = "#include <cub/block/block_reduce.cuh>\n#include <mma.h>\nusing namespace nvcuda;\n"
+    text += "__global__ void k(cub::T x) {}\nvoid f() {}"
+    done = cut(text, folder=pretended_cuda(tmp_path)).with_left_out()
+    assert done.left_out == ()
     assert "#include" not in done.host.text
     assert "nvcuda" not in done.host.text
-    assert "using namespace nvcuda;" in done.device.text
-    assert done.with_left_out().host.text.startswith(f'#line 1 "a.cu"\n{text}')
-    named = cut(f"{text}__global__ void k(cub::T x) {{}}\nvoid f() {{}}", folder=folder)
-    assert named.left_out == ("mma.h",)
 
 
 def test_assertions_go_where_everything_that_they_name_is():

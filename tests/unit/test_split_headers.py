@@ -113,3 +113,18 @@ def test_a_header_that_cannot_be_cut_goes_to_both_sides_with_all_that_it_names(t
     assert "using T = int;" in done.device.text
     assert "using T = int;" in done.host.text
     assert "Unnamed" not in done.device.text
+
+
+def test_includes_within_functions_go_with_them_and_are_found_from_copies(tmp_path):
+    (tmp_path / "body.inc").write_text("*x = 1;\n")
+    (tmp_path / "calls.inc").write_text("call();\n")
+    text = (
+        '__global__ void k(int* x) {\n#include "body.inc"\n}\n'
+        'void f() {\n#include "calls.inc"\n/*\n#include "none.inc"\n*/\n}\n'
+    )
+    done = split(Program((MixedSource("a.cu", text, str(tmp_path)),)))
+    assert f'#include "{tmp_path}/body.inc"' in done.device.text
+    assert "calls" not in done.device.text
+    assert f'#include "{tmp_path}/calls.inc"' in done.host.text
+    assert "body" not in done.host.text
+    assert '#include "none.inc"' in done.host.text
