@@ -196,8 +196,11 @@ def error_checks(rng: np.random.Generator) -> Iterator[Call]:
     fine = (Launched("touch", 1, 64),)
     refused = "cudaErrorInvalidConfiguration"
     yield Call("taken", (x, 64), {0: x + 1}, fine, returns=none)
-    yield Call("taken", (x, 2000), {0: x}, returns=[refused, refused, "cudaSuccess"])
-    yield Call("thrown", (x, 2000), raises=("ValueError", "touch: invalid configuration argument"))
+    # Which error it is depends on the release of the runtime that nvcc links.
+    returns = [refused, refused, "cudaSuccess"]
+    yield Call("taken", (x, 2000), {0: x}, returns=returns, as_nvcc=False)
+    message = "touch: invalid configuration argument"
+    yield Call("thrown", (x, 2000), raises=("ValueError", message), as_nvcc=False)
     yield Call("thrown", (x, 64), {0: x + 1}, fine)
     yield Call("unasked", (x, 2000), raises=("LaunchError", "touch"), as_nvcc=False)
     yield Call("unasked", (x, 64), {0: x + 1}, fine)

@@ -12,8 +12,15 @@
 #include "stdint.h"
 #include "tvmffi_cubin_limits_64.h"
 
+// In CCCL's own inline namespace, where its headers look, by its macro of the release at hand.
+#if defined(_CCCL_BEGIN_NAMESPACE_CUDA_STD)
+_CCCL_BEGIN_NAMESPACE_CUDA_STD
+#elif defined(_LIBCUDACXX_BEGIN_NAMESPACE_STD)
+_LIBCUDACXX_BEGIN_NAMESPACE_STD
+#else
 namespace cuda {
 namespace std {
+#endif
 using ::int64_t;
 using ::uint64_t;
 using ::int_least64_t;
@@ -24,5 +31,11 @@ using ::intptr_t;
 using ::uintptr_t;
 using ::intmax_t;
 using ::uintmax_t;
+#if defined(_CCCL_BEGIN_NAMESPACE_CUDA_STD)
+_CCCL_END_NAMESPACE_CUDA_STD
+#elif defined(_LIBCUDACXX_BEGIN_NAMESPACE_STD)
+_LIBCUDACXX_END_NAMESPACE_STD
+#else
 }  // namespace std
 }  // namespace cuda
+#endif
