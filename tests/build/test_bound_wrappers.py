@@ -407,23 +407,16 @@ class TestABuild:
         int f(int64_t k) {
           return cuLaunchKernel(reinterpret_cast<CUfunction>(k), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0);
         }
-        int g(int64_t k) {
-          return cudaLaunchCooperativeKernel(reinterpret_cast<void*>(k), 1, 1, nullptr, 0, 0);
-        }
         int h(int64_t k) {
           return cudaGraphKernelNodeSetParams(reinterpret_cast<cudaGraphNode_t>(k), nullptr);
         }
         """
         with pytest.raises(tc.BuildError) as error:
             tc.build_inline(
-                "raw", [KERNELS, wrapper], functions=["f", "g", "h"], bound_params=NAMES,
+                "raw", [KERNELS, wrapper], functions=["f", "h"], bound_params=NAMES,
                 arch="sm_90",
             )  # fmt: skip
-        for name in (
-            "cuLaunchKernel",
-            "cudaLaunchCooperativeKernel",
-            "cudaGraphKernelNodeSetParams",
-        ):
+        for name in ("cuLaunchKernel", "cudaGraphKernelNodeSetParams"):
             assert (
                 f"__wrap_{name}: {name} would pass kernels less than they take, since the module "
                 "has bound_params: launch by CubinKernel, or by cudaLaunchKernelExC in C++"

@@ -33,7 +33,15 @@ class TestLaunches:
         assert launch.dynamic_smem_bytes == (100 if step == 0 else 0)
         assert (COOPERATIVE in launch.attributes) == (step == 2)
 
-    @pytest.mark.parametrize("step", [18, 19, 20])
+    def test_may_be_nodes_of_graphs(self, mixed, x, driver_stub: DriverStub) -> None:
+        assert mixed.addresses(21, x, 0) == 0
+        assert mixed.addresses(22, x, 0) == 0
+        calls = [call for call in driver_stub.log() if "KernelNode" in call.function]
+        kernels = [call.args["kernel"] for call in calls]
+        assert kernels == ["_Z5scaleIfLi3EEvPT_fi", "_Z6sharedPf", "_Z6sharedPf"]
+        assert calls[0].args["grid"] == [2, 1, 1]
+
+    @pytest.mark.parametrize("step", [18, 19, 20, 23])
     def test_of_what_is_no_kernel_are_errors(self, step, mixed, x) -> None:
         assert mixed.addresses(step, x, 0) == NO_KERNEL
 

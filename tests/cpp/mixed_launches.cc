@@ -228,6 +228,10 @@ int64_t Addresses(int step, TensorView x, int64_t stream) {
   const char* name = nullptr;
   cudaKernel_t kernel = nullptr;
   cudaFunction_t function = nullptr;
+  cudaGraphNode_t added = nullptr;
+  cudaKernelNodeParams node{};
+  node.gridDim = node.blockDim = 2;
+  node.kernelParams = args;
   constexpr auto kSmem = cudaFuncAttributeMaxDynamicSharedMemorySize;
   switch (step) {
     case 0:
@@ -276,6 +280,17 @@ int64_t Addresses(int step, TensorView x, int64_t stream) {
       return cudaFuncSetAttribute((const void*)&weights, kSmem, 1);
     case 20:
       return cudaFuncGetAttributes(&attributes, (const void*)nullptr);
+    case 21:
+      node.func = (void*)scale<float, 3>;
+      return cudaGraphAddKernelNode(&added, reinterpret_cast<cudaGraph_t>(8), nullptr, 0, &node);
+    case 22:
+      node.func = (void*)shared;
+      return cudaGraphKernelNodeSetParams(reinterpret_cast<cudaGraphNode_t>(8), &node) +
+             cudaGraphExecKernelNodeSetParams(reinterpret_cast<cudaGraphExec_t>(8),
+                                              reinterpret_cast<cudaGraphNode_t>(8), &node);
+    case 23:
+      node.func = (void*)&LastError;
+      return cudaGraphAddKernelNode(&added, reinterpret_cast<cudaGraph_t>(8), nullptr, 0, &node);
     default:
       return -1;
   }

@@ -41,6 +41,8 @@
   V(cuMemcpy, 4000) V(cuMemcpy2DUnaligned, 3020) V(cuMemcpy2DAsync, 3020)                      \
   V(cuStreamCreateWithPriority, 5050) V(cuStreamQuery, 2000) V(cuStreamWaitEvent, 3020)        \
   V(cuEventQuery, 2000) V(cuEventElapsedTime, 2000) V(cuMemGetInfo, 3020)                      \
+  V(cuGraphAddKernelNode, 12000) V(cuGraphKernelNodeSetParams, 12000)                          \
+  V(cuGraphExecKernelNodeSetParams, 12000)                                                     \
   V(cuMemcpyPeer, 4000) V(cuMemcpyPeerAsync, 4000) V(cuMemsetD8, 3020)                         \
   V(cuEventRecordWithFlags, 11010) V(cuStreamGetPriority, 5050) V(cuLaunchHostFunc, 10000)     \
   V(cuCtxGetStreamPriorityRange, 5050) V(cuDeviceTotalMem, 3020)

@@ -11,6 +11,7 @@
 #include "copies.h"
 #include "device.h"
 #include "error.h"
+#include "graph.h"
 #include "kernel.h"
 #include "launch.h"
 #include "memory.h"
