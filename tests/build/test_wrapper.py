@@ -165,12 +165,6 @@ def test_an_image_that_nobody_embedded_says_how_to():
         tc.load_inline("w_no_image", wrapper_sources.DRIVER)
 
 
-def test_a_source_that_mixes_kernels_and_host_code_says_how_to_split_it():
-    mixed = wrapper_sources.KERNELS + "void run(float* x) { add_one<<<1, 1>>>(x, x, 1); }"
-    with pytest.raises(ValueError, match=r"(?s)add_one<<<.*split it.*kernel_sources"):
-        tc.load_inline("w_mixed", mixed, functions="run", arch="sm_90")
-
-
 def test_a_name_on_both_sides_is_an_error():
     sources = [wrapper_sources.KERNELS, "int add_one() { return 1; }"]
     with pytest.raises(ValueError, match="both a kernel and a C\\+\\+ function"):
