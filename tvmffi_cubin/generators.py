@@ -77,6 +77,7 @@ GENERATORS = (
     "forwarders.py",
     "function.py",
     "function_text.py",
+    "header_kernels.py",
     "header_search.py",
     "host_build.py",
     "host_instances.py",

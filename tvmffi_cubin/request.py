@@ -28,6 +28,7 @@ OBJECTS = (".o", ".obj")
 
 # Without one of these a CUDA source is host code. What launches may include its kernels.
 _DEVICE_WORDS = ("__global__", "__device__", "__constant__", "<<<")
+_DEVICE_HEADERS = ('.cuh"', ".cuh>", '.cu"', ".cu>")
 # What a wrapper of CUDA includes, or links. Compiled where they are used, which most hits do not.
 _CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
 _PTX = ("assemble", "keep")
@@ -184,7 +185,7 @@ class Request(NamedTuple):
 
 
 def _may_be_device(source: Source) -> bool:
-    return any(word in source.text for word in _DEVICE_WORDS)
+    return any(word in source.text for word in (*_DEVICE_WORDS, *_DEVICE_HEADERS))
 
 
 def make_request(

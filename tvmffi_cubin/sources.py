@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .header_kernels import in_headers
 from .request import Request
 from .scan import scan
 from .source import DEVICE_IMAGE, Source
@@ -109,7 +110,9 @@ def sort_sources(request: Request) -> Sources:
         return _for_nvcc(request)
     wanted = {export.name for export in request.functions or () if export.launches is None}
     found = [scan(source.text) for source in request.cuda_sources]
-    is_mixed = any(_mixed_uses(facts, wanted) for facts in found)
+    is_mixed = any(_mixed_uses(facts, wanted) for facts in found) or (
+        all(facts.kind == "host" for facts in found) and in_headers(request)
+    )
     device, host = ([], []) if is_mixed else _sort_cuda(request, found)
     functions = [
         function.qualified

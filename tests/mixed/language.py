@@ -174,6 +174,13 @@ def user_headers(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
+@GROUP.add(extra_include_paths=[str(HEADERS)])
+def header_only(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 300)
+    launch = Launched("scaleIfLi3E", 3, 128, scalars={2: ("I", 300)})
+    yield Call("tripled", (x, np.zeros_like(x)), {1: 3 * x}, (launch,))
+
+
 @GROUP.add("blended", files=("parts_types", "parts_kernels", "parts_host"))
 def parts(rng: np.random.Generator) -> Iterator[Call]:
     x = normal(rng, 200, dtype="float16")
