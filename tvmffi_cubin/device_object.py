@@ -27,9 +27,9 @@ __all__ = ["DeviceCode", "DeviceCompiler"]
 
 _IMAGE = "tvmffi_cubin.device"
 _HEADERS = "mixed_headers"
-# Options with which an image says which line its code is of.
 # Both sides mean the same types by int64_t and its like; NVRTC's own are others than the host's.
 _INTEGERS = "-DTVMFFI_CUBIN_HOST_INTEGERS"
+# Options with which an image says which line its code is of.
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
 
 

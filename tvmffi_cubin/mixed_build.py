@@ -54,7 +54,7 @@ class MixedParts(NamedTuple):
     lines : tuple of (str, int, int)
         See there.
     files : tuple of PartFiles
-        What either side read.
+        What either side read, and what was read to cut them.
     device_texts : tuple of str
         The texts of the image.
     """
@@ -142,6 +142,12 @@ class MixedBuild:
             defines=tuple(flags.macros.items()),
         )
 
+    def _read_to_cut(self) -> PartFiles:
+        """Return the user's headers: the compilers are given copies of those that are cut."""
+        search = HeaderSearch(self.request, self.tools)
+        scan = search.host(self.sources.mixed, search.cuda_flags)
+        return PartFiles(self.tools.unknown(scan.files), scan.absent)
+
     def _name(self, source: Source) -> str:
         if source.path is not None:
             return source.path
@@ -172,7 +178,7 @@ class MixedBuild:
             kernels,
             {name: image.cubin.lowered_names[f"&{name}"] for name in cut.variables},
             moved_lines((host.path / TEXT).read_text(encoding="utf-8"), code.text),
-            (files, PartFiles.of(host, self.tools)),
+            (files, PartFiles.of(host, self.tools), self._read_to_cut()),
             tuple(source.text for source in device.code.sources),
         )
 

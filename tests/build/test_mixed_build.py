@@ -264,11 +264,21 @@ def test_a_header_that_both_sides_read_is_cut_and_its_change_is_seen(tmp_path, d
     int f(int n) { Shape shape{n}; k<<<shape.size(), 1>>>(shape, nullptr); return shape.size(); }"""
 
     def result():
-        return load(source, ["f"], extra_include_paths=[str(tmp_path)]).f(3)
+        return load(source, ["f"], extra_include_paths=[f"{tmp_path}/nearer", str(tmp_path)]).f(3)
 
     assert result() == 6
     header.write_text(text.replace("n * 2", "n * 5"))
     assert result() == 15
+    # A text that the compilers are given a copy of, and what would be read in its place.
+    header.write_text(f"{text}__device__ int one() {{ return 1; }}\nconstexpr int kMore = 4;\n")
+    source = source.replace("return shape.size()", "return shape.size() + kMore")
+    assert result() == 10
+    header.write_text(header.read_text().replace("kMore = 4", "kMore = 7"))
+    assert result() == 13
+    nearer = tmp_path / "nearer"
+    nearer.mkdir()
+    (nearer / "shape.h").write_text(header.read_text().replace("kMore = 7", "kMore = 8"))
+    assert result() == 14
 
 
 # Errors
