@@ -90,6 +90,14 @@ def _includes_in(items: tuple[Item, ...]) -> Iterator[Item]:
             yield from _includes_in(item.children)
 
 
+def _is_in_function(items: tuple[Item, ...], at: int) -> bool:
+    """Return whether an include line is a part of something; branches that are skipped are not."""
+    around = next((x for x in items if x.span.start <= at < x.span.end), None)
+    if around is None or around.kind == "include":
+        return False
+    return around.kind not in ("namespace", "linkage") or _is_in_function(around.children, at)
+
+
 def read_files(program: Program) -> tuple[MixedFile, ...]:
     """Read the sources and, each before the first that includes it, the headers.
 
@@ -125,9 +133,8 @@ class _Reader:
         file = self._file(name, folder, expanded, cuda, is_source=is_source)
         if cuda.problems and not is_source and not _TO_CUT.search(code_alone(text)):
             file = self._whole(file)
-        at_namespace_scope = {item.span.start for item in _includes_in(cuda.items)}
         for start, found in file.includes.items():
-            if start not in at_namespace_scope:
+            if _is_in_function(cuda.items, start):
                 self._in_functions.add(found.path)
         self.files.append(file)
 

@@ -75,6 +75,17 @@ def test_headers_of_the_hosts_alone_stay_out_of_the_device_text(tmp_path):
     assert "#include <tvm/x.h>" in done.host.text
 
 
+def test_a_header_that_a_skipped_branch_includes_too_is_cut(tmp_path):
+    (tmp_path / "both.h").write_text("#define DEVICE __device__\nDEVICE int f();\nint host();\n")
+    done = cut(
+        "#ifdef __CUDACC__\n#include <both.h>\n#else\n#include <both.h>\n#endif\n"
+        "__global__ void k() { f(); }\nint g() { return host(); }",
+        include_dirs=(tmp_path,),
+    )
+    (text,) = done.device.files.values()
+    assert "host" not in text
+
+
 def test_the_deepest_folder_says_whose_a_header_is(tmp_path):
     shims = tmp_path / "shims"
     shims.mkdir()
