@@ -26,6 +26,11 @@ _RETURNS = re.compile(
     rf"invalid {_QUOTE}?static_cast{_QUOTE}? from type {_QUOTE}(?P<type>.+?) ?\(\*\)\(.*{_QUOTE}"
     r" to type .*"
 )
+# As of g++, with what its optimiser calls the function, and of clang++.
+_DEVICE_ONLY = re.compile(
+    rf"call to {_QUOTE}(?P<name>.+?)(?:\.\w+)*{_QUOTE} declared with "
+    rf"(?:attribute error|{_QUOTE}error{_QUOTE} attribute): (?P<what>a __device__ function.*)"
+)
 _TAB = 8
 
 
@@ -162,6 +167,9 @@ class _Reader:
                 f"no <<<...>>> can be had{given}: it takes grid and block, each a number or a "
                 "dim3, then, if wanted, bytes of dynamic shared memory and a stream"
             )
+        match = _DEVICE_ONLY.fullmatch(words)
+        if match is not None:
+            return f"'{match['name']}' is {match['what']}"
         match = _RETURNS.fullmatch(words)
         if match is not None and match["type"] != "void":
             return f"a kernel returns void, not '{match['type']}'"

@@ -8,6 +8,7 @@ from . import private_folder
 from .errors import BuildError, CompileError
 from .host_log import translate
 from .split import Side, Split
+from .unit_hints import with_hints
 
 __all__ = ["Tried", "unnamed"]
 
@@ -75,7 +76,11 @@ class Tried:
         before = self._shown.get(side)
         if isinstance(before, BuildError):
             private_folder.remove(before.directory)
-        self._shown[side] = self._told(cut, error) if isinstance(error, BuildError) else error
+        self._shown[side] = (
+            self._told(cut, error)
+            if isinstance(error, BuildError)
+            else with_hints(error, cut.hints(side, error.log))
+        )
 
     def _without(
         self, cut: Split, side: Side, log: str, places: set[tuple[str, int]]
@@ -91,6 +96,7 @@ class Tried:
         lines = (
             f"{self._name}: the host code does not compile:",
             output.replace("ninja: build stopped: subcommand failed.\n", "").rstrip("\n"),
+            *(f"Hint: {hint}" for hint in cut.hints("host", error.output)),
             f"command: {error.command}",
             f"folder (kept): {error.directory}",
         )

@@ -20,6 +20,7 @@ _UNKNOWN = re.compile(
     rf"|\berror\b[^\n]*?{_OPEN}(?:\w+::)*(\w+){_CLOSE} "
     "(?:was not declared|is not a member|has not been)"
     rf"|\berror\b[^\n]*?(?:no member named|undeclared identifier) {_OPEN}(\w+){_CLOSE}"
+    rf"|\berror\b[^\n]*?\bcall to {_OPEN}(?:\w+::)*(\w+)[^\n]*? declared with [^\n]*__device__"
     rf"|\bundefined reference to {_OPEN}(?:\w+::)*(\w+)\("
 )
 

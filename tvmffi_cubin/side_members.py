@@ -16,7 +16,10 @@ Side = Literal["device", "host"]
 
 _DEFAULTED = re.compile(r"=\s*(?:default|delete)\s*;?\s*\Z")
 _VIRTUAL = re.compile(r"\b(?:virtual|override|final)\b")
-_TRAP = " { __builtin_trap(); }"
+_DEVICE = re.compile(r"\b__device__\b(?!\s*\[\[)")
+# See tvmffi_cubin/mixed/device_only.h.
+_DEVICE_ONLY = "TVMFFI_CUBIN_DEVICE_ONLY"
+_THROWS = "{ ::tvmffi_cubin::ThrowDeviceOnly(__func__); }"
 
 
 class MemberCut(NamedTuple):
@@ -45,7 +48,10 @@ def without_body(text: str, item: Item) -> list[Edit]:
     if item.body is None:
         return []
     start, end = item.body
-    return [Edit(start, start, _TRAP.strip()), *blank(text, start, end)]
+    edits = [Edit(start, start, _THROWS), *blank(text, start, end)]
+    if match := _DEVICE.search(text, item.span.start, item.declarator_end):
+        edits.append(Edit(*match.span(), _DEVICE_ONLY))
+    return edits
 
 
 def member_cuts(
@@ -91,9 +97,11 @@ def _cut(text: str, member: Item, side: Side, dropped: Collection[int]) -> Membe
 def _without_body(text: str, member: Item, side: Side) -> MemberCut:
     if member.body is None:
         return MemberCut(*member.span)
-    # The table of virtual functions needs something to point to.
-    is_virtual = _VIRTUAL.search(text, member.span.start, member.declarator_end)
-    stands = _TRAP if is_virtual and side == "host" else ";"
+    stands = ";"
+    if side == "host":
+        # The table of virtual functions needs something to point to.
+        is_virtual = _VIRTUAL.search(text, member.span.start, member.declarator_end)
+        stands = f" {_THROWS}" if is_virtual else f" {_DEVICE_ONLY};"
     return MemberCut(member.declarator_end, member.body.end, stands)
 
 

@@ -17,7 +17,7 @@ from .probe import Probe, Target, plan, plan_targets, squeeze
 from .request import Request
 from .signature import instance_failure, try_probe
 from .source_facts import SourceFacts
-from .unit_hints import other_units_hints
+from .unit_hints import other_units_hints, with_hints
 from .units import DeviceUnit
 
 __all__ = ["CompiledUnit", "UnitCompiler"]
@@ -131,9 +131,7 @@ class UnitCompiler:
             raise self._with_hints(unit, error) from None
 
     def _with_hints(self, unit: DeviceUnit, error: CompileError) -> CompileError:
-        hints = other_units_hints(error.log, unit, self.units)
-        text = "\n".join((str(error), *(f"Hint: {hint}" for hint in hints)))
-        return CompileError(text, log=error.log, source=error.source, options=error.options)
+        return with_hints(error, other_units_hints(error.log, unit, self.units))
 
     def _homes(self, wanted: Sequence[str]) -> dict[str, list[str]]:
         """Return the instances that each unit is to make, by the unit's name."""

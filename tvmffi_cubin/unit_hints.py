@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from .demangle import demangle, take_apart
+from .errors import CompileError
 from .link_faults import LinkFault
 from .units import DeviceUnit
 
-__all__ = ["other_units_hints", "own_copy_hints"]
+__all__ = ["other_units_hints", "own_copy_hints", "with_hints"]
 
 _UNKNOWN = re.compile(
     r'(?:identifier|name) "(\w+)" is undefined'
@@ -81,3 +82,9 @@ def own_copy_hints(fault: LinkFault, units: Iterable[DeviceUnit]) -> tuple[str, 
 
 def _last(qualified: str) -> str:
     return qualified.rpartition("::")[2]
+
+
+def with_hints(error: CompileError, hints: Iterable[str]) -> CompileError:
+    """Return an error that also says what to do about it."""
+    text = "\n".join((str(error), *(f"Hint: {hint}" for hint in hints)))
+    return CompileError(text, log=error.log, source=error.source, options=error.options)

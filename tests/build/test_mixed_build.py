@@ -299,6 +299,36 @@ def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
         load(ADD.replace(old, new), ["vec_add"])
 
 
+OF_OTHER_SIDES = """struct S { int n; __device__ int half() { return n / 2; } };
+__device__ int on_device(int x) { return x; }
+__device__ __forceinline__ int named(int x) { return 2 * x; }
+int on_host(int x) { return x; }
+template <int (*F)(int)> __global__ void k(int* x) { *x = on_device(F(*x)); }
+int (*volatile named_one)(int) = named;
+int f(int n) { S s{n}; k<named><<<1, 1>>>(nullptr); return named_one(n); }"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "told"),
+    [
+        ("= on_device(", "= on_host(", tc.CompileError, r"\"on_host\" is undefined"),
+        ("named_one(n)", "on_device(n)", tc.BuildError, r"'on_device' was not declared"),
+        ("named_one(n)", "named(n)", tc.BuildError, r":7:\d+: error: 'named' is a __device__"),
+        ("named_one(n)", "s.half()", tc.BuildError, r":7:\d+: error: 'S::half' is a __device__"),
+    ],
+)  # fmt: skip
+def test_a_call_of_the_other_side_s_function_is_told(old, new, kind, told):
+    assert OF_OTHER_SIDES.count(old) == 1
+    with pytest.raises(kind, match=rf"(?s){told}.*\nHint: .*: put __host__ "):
+        load(OF_OTHER_SIDES.replace(old, new), ["f"], name="others")
+
+
+def test_a_device_function_that_host_code_calls_by_its_address_says_so(driver_stub):
+    mod = load(OF_OTHER_SIDES, ["f"], name="others")
+    with pytest.raises(RuntimeError, match="named is a __device__ function, and host code called"):
+        mod.f(1)
+
+
 BY_ACCIDENT = """#include <string>
 struct text { std::string words; };
 __global__ void k(int* x) { int text = 1; *x = text; }

@@ -153,6 +153,17 @@ def test_a_kernel_that_returns_something_is_told_so():
     assert log.startswith("a.cu:1:34: error: a kernel returns void, not 'int'\n")
 
 
+def test_a_call_of_a_device_function_is_told_in_either_compiler_s_words():
+    what = "a __device__ function, which host code cannot call"
+    for words in (
+        f"call to 'n::f.constprop.isra' declared with attribute error: {what}",
+        f"call to 'n::f' declared with 'error' attribute: {what}",
+    ):
+        assert told(f"a.cu:1:34: error: {words}").startswith(
+            f"a.cu:1:34: error: 'n::f' is {what}\n"
+        )
+
+
 def test_all_else_stays_as_it_is():
     log = "FAILED: [code=1] host.o\ng++ -c a.cu:3\n\ncompilation terminated.\n"
     assert told(log) == log

@@ -97,12 +97,12 @@ def test_device_members_become_declarations():
     )
     assert text == (
         "struct S {\n"
-        "__device__ S(int x);\n"
-        "__device__ ~S();\n"
+        "__device__ S(int x) TVMFFI_CUBIN_DEVICE_ONLY;\n"
+        "__device__ ~S() TVMFFI_CUBIN_DEVICE_ONLY;\n"
         "__device__ S() = default;\n"
-        "__device__ int operator()(int a) const;\n"
+        "__device__ int operator()(int a) const TVMFFI_CUBIN_DEVICE_ONLY;\n"
         "__host__ __device__ int both() { return 1; }\n"
-        "virtual __device__ int table() { __builtin_trap(); }\n"
+        "virtual __device__ int table() { ::tvmffi_cubin::ThrowDeviceOnly(__func__); }\n"
         "int x_, y;\n"
         "};\nS* f();"
     )

@@ -15,6 +15,7 @@
 #include <cuda_runtime.h>
 
 #include "checked_export.h"
+#include "device_only.h"
 #include "device_variable.h"
 #include "host_math.h"
 #include "kernel_launch.h"

@@ -20,10 +20,10 @@ struct Params {
   Params() = default;
   Params(const Options& options, Index size) : n(size), title_size(options.name.size()) {}
   __host__ __device__ Index rows() const { return n / kCols; }
-  __device__ Index at(Index row) const;
+  __device__ Index at(Index row) const TVMFFI_CUBIN_DEVICE_ONLY;
   std::vector<Index> shape() const { return {rows(), kCols}; }
   constexpr Index cols() const { return kCols; }
-  friend __device__ Index operator+(const Params& params, Index more);
+  friend __device__ Index operator+(const Params& params, Index more) TVMFFI_CUBIN_DEVICE_ONLY;
 
   Index n = 0;
   size_t title_size = 0;
