@@ -36,7 +36,7 @@ _UNIT = "mixed_host.cc"
 _HEADERS = "mixed_headers"
 _FORWARDERS = "forwarders.cc"
 # Flags with which an object says which line its code is of.
-_LINES = re.compile(r"(?:^| )(?:-g(?!0|\S*line-tables)|--coverage|-fprofile|-ftest-coverage)")
+_LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fsanitize)")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,8 @@ class HostCompiler:
         request, tools, flags = self.request, self.tools, self._flags
         key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
         # What moves it is no other text.
-        text = code.text if _LINES.search(" ".join(flags)) else without_lines(code.text)
+        tells_lines = _LINES.search(" ".join((*tools.options, *flags)))
+        text = code.text if tells_lines else without_lines(code.text)
         key.add("unit", code.unit).add("text", text).add("headers", code.headers)
         key.add("command", tools.compiler.command).add("flags", flags)
         key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from . import host_instances, host_unit, nvrtc, preprocessor_flags
+from . import host_instances, host_unit, nvrtc, preprocessor_flags, private_folder
 from .cache import Cache
 from .demangle import function_name
 from .device import DeviceImage
@@ -36,6 +36,11 @@ from .toolset import Toolset
 __all__ = ["MixedBuild", "MixedParts"]
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_NO_KERNEL = (
+    "there are launches, and none of the sources and of the headers beside them and in "
+    "extra_include_paths has a kernel: headers that only the host compiler finds (CPATH, "
+    "extra_cflags) are no device code; name their folder in extra_include_paths"
+)
 
 
 class MixedParts(NamedTuple):
@@ -118,6 +123,7 @@ class MixedBuild:
                 cut = tried.again(cut, error)
                 continue
             except ValueError as error:
+                tried.done()
                 # Instances may name what the device text had to go without, because of errors.
                 raise tried.device_error or unnamed(error) from None
             if isinstance(parts, MixedParts):
@@ -161,6 +167,8 @@ class MixedBuild:
         exports = self._exports(cut)
         code = _host_code(cut, exports)
         host, early = self._compile_host(code, cut, device)
+        if cut.num_launches and not cut.kernels:
+            raise ValueError(_NO_KERNEL)
         asked = _asked(host, cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):
@@ -188,13 +196,18 @@ class MixedBuild:
         """Return the host's object, and what NVRTC does meanwhile, if it need not wait for that."""
         host = HostCompiler(self.request, self.tools, self.cache)
         # Which instances of templates there are only the object tells.
-        is_sure = host.find(code) is None and not any(x.is_template for x in cut.kernels)
+        is_sure = bool(cut.kernels) and not any(x.is_template for x in cut.kernels)
+        is_sure = is_sure and host.find(code) is None
         early = Later(partial(device.compile, ())) if is_sure else None
         try:
             return host.obtain(code), early
-        except BuildError:
+        except BuildError as error:
             if early is not None:
-                early.result()  # of what is wrong for both, NVRTC says less
+                try:
+                    early.result()  # of what is wrong for both, NVRTC says less
+                except CompileError:
+                    private_folder.remove(error.directory)
+                    raise
             raise
 
     @property

@@ -63,7 +63,9 @@ class Tried:
         self._rounds[side] += 1
         found = self._without(cut, side, log, places) if self._rounds[side] <= _MOST else None
         if found is None:
-            raise self._shown[side]
+            shown = self._shown.pop(side)
+            self.done()
+            raise shown
         return found
 
     def done(self) -> None:

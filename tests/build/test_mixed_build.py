@@ -299,6 +299,32 @@ def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
         load(ADD.replace(old, new), ["vec_add"])
 
 
+def test_of_mistakes_on_both_sides_nvrtc_s_are_shown_and_no_folder_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
+    source = ADD.replace("x[i] + y[i]", "x[i] + z[i]").replace("x.numel()", "x.nummel()")
+    with pytest.raises(tc.CompileError, match='"z" is undefined'):
+        load(source, ["vec_add"], use_pch=False)
+    assert [*(tmp_path / "tmp").iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("before", "kind", "told"),
+    [
+        ("", tc.BuildError, r"none\.cu:1:\d+: error: 'k' was not declared"),
+        (
+            '#include "k.cuh"\n',
+            ValueError,
+            "none of the sources and of the headers .* has a kernel",
+        ),
+    ],
+)
+def test_launches_without_a_kernel_are_told(before, kind, told, tmp_path, monkeypatch):
+    (tmp_path / "k.cuh").write_text("__global__ void k() {}")
+    monkeypatch.setenv("CPATH", str(tmp_path))
+    with pytest.raises(kind, match=told):
+        load(f"{before}void f() {{ k<<<1, 1>>>(); }}", ["f"], name="none")
+
+
 OF_OTHER_SIDES = """struct S { int n; __device__ int half() { return n / 2; } };
 __device__ int on_device(int x) { return x; }
 __device__ __forceinline__ int named(int x) { return 2 * x; }
