@@ -45,11 +45,14 @@ class DeviceCode:
         The user's headers, cut: names and texts.
     scanned : tuple of Source
         What looks for headers, where it is not `sources`: parts of them, and of `headers`.
+    tells_lines : bool
+        Whether macros of headers may tell in which line of `sources` they stand.
     """
 
     sources: tuple[Source, ...]
     headers: Mapping[str, str]
     scanned: tuple[Source, ...]
+    tells_lines: bool
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,11 @@ class DeviceCompiler:
     def _key(self, request: Request, code: DeviceCode) -> str:
         tools = {**self.tools.versions, **self.tools.library_versions}
         key = Key("device image").add("tools", tools).add("parser", self.tools.parser_identity)
-        text = (lambda x: x) if _LINES.search(" ".join(request.cuda_cflags)) else without_lines
+        has_lines = code.tells_lines or _LINES.search(" ".join(request.cuda_cflags))
+        texts = [x.text if has_lines else without_lines(x.text) for x in code.sources]
         # With what __FILE__ says of them.
-        key.add("sources", [[text(x.text), x.path, x.label] for x in code.sources])
+        places = [[x.path, x.label] for x in code.sources]
+        key.add("sources", [[text, *place] for text, place in zip(texts, places, strict=True)])
         key.add("headers", code.headers).add("name", request.name).add("archs", self.archs)
         key.add("instances", wanted_instances(request)).add("flags", request.cuda_cflags)
         # Relative paths in them are other paths in another current folder.

@@ -55,6 +55,8 @@ class HostCode:
         The user's headers, cut: names and texts.
     sources : tuple of Source
         The parts of both, which say where they look for headers.
+    tells_lines : bool
+        Whether macros of headers may tell in which line of `text` they stand.
     """
 
     unit: str
@@ -62,6 +64,7 @@ class HostCode:
     text: str
     headers: Mapping[str, str]
     sources: tuple[Source, ...]
+    tells_lines: bool
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,8 @@ class HostCompiler:
         request, tools, flags = self.request, self.tools, self._flags
         key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
         # What moves it is no other text.
-        tells_lines = _LINES.search(" ".join((*tools.options, *flags)))
-        text = code.text if tells_lines else without_lines(code.text)
+        has_lines = code.tells_lines or _LINES.search(" ".join((*tools.options, *flags)))
+        text = code.text if has_lines else without_lines(code.text)
         key.add("unit", code.unit).add("text", text).add("headers", code.headers)
         key.add("command", tools.compiler.command).add("flags", flags)
         key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))

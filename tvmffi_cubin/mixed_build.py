@@ -27,10 +27,10 @@ from .nvrtc_unit import line_directive
 from .part_files import PartFiles
 from .request import Request
 from .scan import scan
-from .side_text import moved_lines, trimmed
+from .side_text import headers_tell_lines, moved_lines, parts, trimmed, written_headers
 from .source import Source
 from .sources import Sources
-from .split import SideTexts, Split, split
+from .split import Split, split
 from .toolset import Toolset
 
 __all__ = ["MixedBuild", "MixedParts"]
@@ -221,8 +221,13 @@ class MixedBuild:
         texts = [trimmed(first), *(line_directive(x.file) + trimmed(x) for x in others)]
         own = self.sources.mixed[0]._replace(text="\n".join(texts))
         own = own if own.path else own._replace(label=first.file)
-        scanned = (*self.sources.device, *_parts(cut.device))
-        return DeviceCode((*self.sources.device, own), _headers(cut.device), scanned)
+        scanned = (*self.sources.device, *parts(cut.device))
+        return DeviceCode(
+            (*self.sources.device, own),
+            written_headers(cut.device),
+            scanned,
+            headers_tell_lines(cut.files),
+        )
 
     def _exports(self, cut: Split) -> tuple[tuple[str, str], ...]:
         """Return the functions that mixed sources export, with docstrings."""
@@ -260,19 +265,14 @@ def _host_code(cut: Split, exports: Sequence[tuple[str, str]]) -> HostCode:
     prefix = host_unit.mixed_prefix(cut.host.sources[0].edited.text, exports)
     unit = host_unit.mixed_unit(prefix, TEXT, variables=cut.variables, exports=exports)
     text = "\n".join(line_directive(x.file) + trimmed(x) for x in cut.host.sources)
-    return HostCode(unit, prefix, f"{text}\n", _headers(cut.host), _parts(cut.host))
-
-
-def _headers(texts: SideTexts) -> dict[str, str]:
-    """Return the headers to write: names and texts."""
-    return {x.written: line_directive(x.file) + trimmed(x) for x in texts.headers}
-
-
-def _parts(texts: SideTexts) -> tuple[Source, ...]:
-    """Return the files of one side, which say where they look for headers."""
-    sources = [Source(x.edited.text, label=x.file) for x in texts.sources]
-    headers = [Source(x.edited.text, x.file) for x in texts.headers]
-    return (*sources, *headers)
+    return HostCode(
+        unit,
+        prefix,
+        f"{text}\n",
+        written_headers(cut.host),
+        parts(cut.host),
+        headers_tell_lines(cut.files),
+    )
 
 
 def _asked(host: Entry, cut: Split) -> dict[Instance, str]:

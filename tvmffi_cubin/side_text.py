@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from .split import CutFile
+from .mixed_headers import MixedFile
+from .nvrtc_unit import line_directive
+from .source import Source
+from .split import CutFile, SideTexts
 
-__all__ = ["moved_lines", "trimmed", "without_lines"]
+__all__ = [
+    "headers_tell_lines",
+    "moved_lines",
+    "parts",
+    "trimmed",
+    "without_lines",
+    "written_headers",
+]
 
 _OWN_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 # Macros are mostly written so; what one of a header makes of the line it is in is not known.
@@ -29,6 +39,23 @@ def trimmed(cut: CutFile) -> str:
     # Of a line that is as it was, they may be part of a string.
     pairs = zip(lines, original, strict=True)
     return "\n".join(line if line == old else line.rstrip() for line, old in pairs)
+
+
+def written_headers(texts: SideTexts) -> dict[str, str]:
+    """Return the headers to write: names and texts."""
+    return {x.written: line_directive(x.file) + trimmed(x) for x in texts.headers}
+
+
+def parts(texts: SideTexts) -> tuple[Source, ...]:
+    """Return the files of one side, which say where they look for headers."""
+    sources = [Source(x.edited.text, label=x.file) for x in texts.sources]
+    headers = [Source(x.edited.text, x.file) for x in texts.headers]
+    return (*sources, *headers)
+
+
+def headers_tell_lines(files: Iterable[MixedFile]) -> bool:
+    """Whether macros of the user's headers may tell in which line of a source they stand."""
+    return any(_TELLS_LINE.search(file.code) for file in files if not file.is_source)
 
 
 def without_lines(text: str) -> str:

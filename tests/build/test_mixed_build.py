@@ -255,6 +255,20 @@ def test_what_was_compiled_in_another_line_says_the_line_that_it_is_in_now(
     assert len(compiled) == 1
 
 
+def test_a_macro_of_a_header_tells_the_line_that_it_is_in_now(tmp_path, driver_stub):
+    (tmp_path / "line.h").write_text("#define hereabouts(x) ((x) + __LINE__)\n")
+    source = """#include "line.h"
+    __global__ void k(int* x) {
+      *x = 1;
+    }
+    int f(int n) { k<<<1, 1>>>(nullptr); return hereabouts(n); }"""
+
+    def line(text):
+        return load(text, ["f"], name="there", extra_include_paths=[str(tmp_path)]).f(0)
+
+    assert (line(source), line(source.replace("*x = 1", "\n*x = 2"))) == (5, 6)
+
+
 def test_a_header_that_both_sides_read_is_cut_and_its_change_is_seen(tmp_path, driver_stub):
     header = tmp_path / "shape.h"
     text = "struct Shape { int n; __host__ __device__ int size() const { return n * 2; } };\n"
