@@ -165,6 +165,7 @@ def _failure(
         left_out = len(shown) - 2 * half
         shown = f"{shown[:half]}\n... ({left_out} characters left out) ...\n{shown[-half:]}"
     from .forwarders import explain_undefined, remedies
+    from .torch_sources import torch_hint
 
     lines = [f"building {plan.product} failed (ninja's exit status {status})"]
     if names := explain_undefined(printed):
@@ -174,6 +175,7 @@ def _failure(
         from .nvcc_hints import hints
 
         lines += [f"Hint: {hint}" for hint in hints(printed)]
+    lines += [f"Hint: {hint}" for hint in torch_hint(printed)]
     lines.append(f"folder (kept): {directory}")
     return BuildError(
         "\n".join(lines), command=failed, output=printed, directory=os.fspath(directory)

@@ -80,8 +80,12 @@ def _context(source: list[str], number: int, caret: int | None) -> Iterator[str]
     line = source[number - 1].rstrip()
     yield f"> {number:>{width}} | {line}"
     if caret is not None:
-        indent = line[: len(line) - len(line.lstrip())]
-        yield f"  {'':>{width}} | {indent}{' ' * caret}^"
+        words = line.lstrip()
+        indent = line[: len(line) - len(words)]
+        # NVRTC counts bytes, and puts a tab under a tab.
+        before = words.encode(errors="surrogateescape")[:caret].decode(errors="ignore")
+        spaces = "".join(x if x == "\t" else " " for x in before)
+        yield f"  {'':>{width}} | {indent}{spaces}^"
 
 
 def hints(log: str, *, arch: str) -> tuple[str, ...]:

@@ -116,6 +116,7 @@ GENERATORS = (
     "mixed_table.py",
     "module_slots.py",
     "needs_nvcc.py",
+    "torch_sources.py",
     "ninja.py",
     "nvcc_flags.py",
     "nvcc_unit.py",

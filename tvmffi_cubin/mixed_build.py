@@ -146,6 +146,10 @@ class MixedBuild:
             device_dirs=search.device_folders,
             host_dirs=tuple(map(os.fspath, own)),
             defines=tuple(flags.macros.items()),
+            launches_on_device=any(
+                "cudadevrt" in os.path.basename(given.name)
+                for given in self.request.device_libraries
+            ),
         )
 
     def _read_to_cut(self) -> PartFiles:

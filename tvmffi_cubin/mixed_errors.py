@@ -6,6 +6,7 @@ import re
 
 from . import private_folder
 from .errors import BuildError, CompileError
+from .host_hints import host_hints
 from .host_log import translate
 from .split import Side, Split
 from .unit_hints import with_hints
@@ -16,6 +17,8 @@ __all__ = ["Tried", "unnamed"]
 _MOST = 4
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 _HOST_ERROR = re.compile(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error:", re.MULTILINE)
+# What ninja prints of its own, of other commands as well.
+_NINJA = re.compile(r"^(?:ninja: build stopped: .*|\[\d+/\d+\] .*)\n", re.MULTILINE)
 # Of names that a header would declare.
 _UNKNOWN_NAME = re.compile(
     r"not declared|does not name|is not a member of|undeclared|unknown type|no member named"
@@ -97,8 +100,9 @@ class Tried:
         output = translate(error.output, texts)
         lines = (
             f"{self._name}: the host code does not compile:",
-            output.replace("ninja: build stopped: subcommand failed.\n", "").rstrip("\n"),
+            _NINJA.sub("", output).rstrip("\n"),
             *(f"Hint: {hint}" for hint in cut.hints("host", error.output)),
+            *(f"Hint: {hint}" for hint in host_hints(cut, output)),
             f"command: {error.command}",
             f"folder (kept): {error.directory}",
         )

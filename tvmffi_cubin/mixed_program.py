@@ -40,6 +40,8 @@ class Program(NamedTuple):
         Folders whose headers are host code alone, such as tvm-ffi's, wherever else they are named.
     defines : tuple of (str, str)
         Macros of the command line, names and texts.
+    launches_on_device : bool
+        Whether kernels may launch kernels: CUDA's device runtime is linked.
     """
 
     sources: tuple[MixedSource, ...]
@@ -47,3 +49,4 @@ class Program(NamedTuple):
     device_dirs: tuple[str, ...] = ()
     host_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
+    launches_on_device: bool = False

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from .cuda_item import Item
 from .item_words import is_device_function, is_kernel
 from .mixed_headers import MixedFile
+from .torch_sources import TORCH_HEADER, TORCH_REMEDY, TORCH_USE
 
 __all__ = ["check"]
 
-_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
 _TEXTURE = re.compile(r"(?:static\s+|extern\s+)*(texture|surface)\s*<")
 _DEVICE_WIDE = re.compile(r"\bcub\s*::\s*(Device\w+)")
 # The same where code is spared the namespace.
@@ -33,8 +33,15 @@ class _Fault(NamedTuple):
     text: str
 
 
-def check(files: Sequence[MixedFile]) -> None:
+def check(files: Sequence[MixedFile], *, launches_on_device: bool = False) -> None:
     """Refuse what would not compile, or not mean what it says.
+
+    Parameters
+    ----------
+    files : sequence of MixedFile
+        The files of the program.
+    launches_on_device : bool
+        Whether device code may launch.
 
     Raises
     ------
@@ -43,13 +50,9 @@ def check(files: Sequence[MixedFile]) -> None:
         with their files and lines.
     """
     torch = [fault for file in files for fault in _torch_includes(file)]
+    torch = torch or list(_torch_uses(files))
     if torch:
-        raise ValueError(
-            f"{_listed(torch)}\nSources written for torch are not taken: take "
-            "tvm::ffi::TensorView arguments instead of torch::Tensor, include "
-            "<tvm/ffi/container/tensor.h>, and leave out PYBIND11_MODULE or TORCH_LIBRARY; "
-            "docs/mixed_sources.md shows both side by side"
-        )
+        raise ValueError(f"{_listed(torch)}\n{TORCH_REMEDY}")
     faults = [_Fault(file.name, line, text) for file in files for line, text in file.cuda.problems]
     if faults:
         raise ValueError(f"{_listed(faults)}\nThe source cannot be cut: mend that, or {_REMEDY}")
@@ -59,6 +62,12 @@ def check(files: Sequence[MixedFile]) -> None:
     faults = [fault for file in files for fault in _faults(file, wide)] + list(_undefined(files))
     if faults:
         raise ValueError(f"{_listed(faults)}\nOnly nvcc compiles that: {_REMEDY}")
+    faults = [] if launches_on_device else [x for file in files for x in _device_launches(file)]
+    if faults:
+        raise ValueError(
+            f"{_listed(faults)}\nThat takes CUDA's device runtime: pass "
+            f'device_libraries=["cudadevrt"], or {_REMEDY}, extra_cuda_cflags=["-rdc=true"]'
+        )
 
 
 def _listed(faults: Sequence[_Fault]) -> str:
@@ -68,8 +77,29 @@ def _listed(faults: Sequence[_Fault]) -> str:
 
 def _torch_includes(file: MixedFile) -> Iterator[_Fault]:
     for item in file.include_items():
-        if _TORCH.match(item.path):
-            yield _Fault(file.name, item.line, f"<{item.path}> is a header of torch's")
+        if match := TORCH_HEADER.match(item.path):
+            owner = "pybind11" if match[1] == "pybind11" else "torch"
+            yield _Fault(file.name, item.line, f"<{item.path}> is a header of {owner}'s")
+
+
+def _torch_uses(files: Sequence[MixedFile]) -> Iterator[_Fault]:
+    """Iterate over the first use of torch's names in each file, if they are not the user's own."""
+    own = {name for file in files for name in _declared(file.cuda.items)}
+    own.update(macro.name for file in files for macro in file.cuda.macros)
+    for file in files:
+        for match in TORCH_USE.finditer(file.code):
+            if own.isdisjoint(name for name in match.groups() if name):
+                name = "".join(match[1].split())
+                yield _Fault(file.name, _line(file.code, match), f"{name} is a name of torch's")
+                break
+
+
+def _declared(items: Sequence[Item]) -> Iterator[str]:
+    """Iterate over the names of namespaces, and of what may stand for one."""
+    for item in items:
+        yield from item.names
+        if item.kind in ("namespace", "linkage"):
+            yield from _declared(item.children)
 
 
 def _faults(file: MixedFile, wide: Sequence[re.Pattern[str]]) -> Iterator[_Fault]:
@@ -94,13 +124,19 @@ def _in_item(code: str, item: Item) -> Iterator[tuple[int, str]]:
     if item.kind == "variable" and (match := _TEXTURE.match(code, item.span.start)):
         yield item.line, f"{name} is a {match[1]} reference"
     if is_kernel(item) or is_device_function(item):
-        for launch in item.launches:
-            yield launch.line, f"{name}, device code, launches a kernel"
         return
     for line, words in item.lambdas:
         if "__device__" in words:
             shown = " ".join(sorted(words, reverse=True))
             yield line, f"an extended lambda: {shown} in a function of the host"
+
+
+def _device_launches(file: MixedFile) -> Iterator[_Fault]:
+    for item in _leaves(file.cuda.items):
+        if is_kernel(item) or is_device_function(item):
+            name = "::".join(item.names)
+            for launch in item.launches:
+                yield _Fault(file.name, launch.line, f"{name}, device code, launches a kernel")
 
 
 def _algorithms(

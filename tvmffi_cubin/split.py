@@ -222,7 +222,7 @@ def split(program: Program) -> Split:
         Something cannot be cut, or needs nvcc; the message names it and its line.
     """
     files = read_files(program)
-    check(files)
+    check(files, launches_on_device=program.launches_on_device)
     return _split(program, files, frozenset(), frozenset(), is_whole=False)
 
 

@@ -369,6 +369,39 @@ def test_a_device_function_that_host_code_calls_by_its_address_says_so(driver_st
         mod.f(1)
 
 
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        (
+            "__global__ void k(int* x) {}\nvoid g() { k<<<1, 1>>>(nullptr); }",
+            "functions names 'f', and the source has no function f",
+        ),
+        (
+            "#include <thrust/sort.h>\nusing namespace thrust;\n__global__ void k(int* x) {}\n"
+            "void f() { int* x = nullptr; sort(device, x, x); k<<<1, 1>>>(x); }",
+            r"what is in <thrust/sort.h>, only nvcc compiles that: compiler=\"nvcc\"",
+        ),
+    ],
+)
+def test_what_host_code_lacks_is_told_with_what_to_do(source, hint):
+    with pytest.raises(tc.BuildError, match=f"Hint: .*{hint}"):
+        load(source, ["f"])
+
+
+def test_torch_s_declarations_beside_a_mixed_source_are_told_what_to_change():
+    source = "__global__ void k() {}\nvoid f() { k<<<1, 1>>>(); }"
+    with pytest.raises(tc.BuildError, match=r"(?s)'torch' .*docs/mixed_sources\.md"):
+        load(source, ["f"], cpp_sources="torch::Tensor f(torch::Tensor x);")
+
+
+def test_kernels_that_launch_kernels_take_the_device_runtime(driver_stub):
+    source = """__global__ void child(int* x) { *x = 1; }
+    __global__ void parent(int* x) { child<<<1, 1>>>(x); }
+    void f() { parent<<<1, 1>>>(nullptr); }"""
+    load(source, ["f"], device_libraries=["cudadevrt"]).f()
+    assert [launch.kernel for launch in driver_stub.launches()] == ["_Z6parentPi"]
+
+
 BY_ACCIDENT = """#include <string>
 struct text { std::string words; };
 __global__ void k(int* x) { int text = 1; *x = text; }

@@ -25,6 +25,20 @@ def test_a_diagnostic_shows_its_line_and_the_one_before_with_numbers():
     ]
 
 
+def test_the_caret_is_under_its_place_behind_tabs_and_letters_of_several_bytes():
+    source = "__global__ void k() {\n  /* \u00fc\u20ac */\tx = foo;\n}\n"
+    caret = " " * len("    /* \u00fc\u20ac */".encode())
+    log = (
+        'k.cu(2): error: identifier "foo" is undefined\n'
+        f"    /* \u00fc\u20ac */\tx = foo;\n{caret}\t    ^\n"
+    )
+    assert compile_log.annotate(log, name="k.cu", source=source).split("\n")[-3:] == [
+        "> 2 |   /* \u00fc\u20ac */\tx = foo;",
+        "    |           \t    ^",
+        "",
+    ]
+
+
 def test_a_line_that_nvrtc_does_not_echo_is_shown_without_a_caret():
     text = compile_log.annotate("k.cu(3): error: no", name="k.cu", source=SOURCE)
     assert text.split("\n")[-2:] == ["  2 | \tx[0] = foo;", "> 3 | }"]

@@ -61,9 +61,57 @@ def test_what_does_not_need_it_is_cut(source):
     assert cut(KERNEL + source).kernels
 
 
+@pytest.mark.parametrize(
+    ("declarations", "told"),
+    [
+        ("", "a.cu:3: torch::Tensor is a name of torch's"),
+        ("namespace other { struct torch_at {}; }", "a.cu:3: torch::Tensor is a name of torch's"),
+        ("namespace torch { struct Tensor {}; }", None),
+        ("namespace own { struct Tensor {}; }  namespace torch = own;", None),
+    ],
+)
+def test_a_source_for_torch_s_load_inline_is_known_by_its_names(declarations, told):
+    source = f"{KERNEL}{declarations}\nvoid f(torch::Tensor x) {{}}"
+    if told is None:
+        assert cut(source).kernels
+        return
+    with pytest.raises(ValueError, match="docs/mixed_sources.md") as caught:
+        cut(source)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("use", "name"),
+    [
+        ("auto s = at::cuda::getCurrentCUDAStream();", "at::cuda"),
+        ("c10::optional<int> n;", "c10::optional"),
+        ("PYBIND11_MODULE(a, b) {}", "PYBIND11_MODULE"),
+        ("own::torch::Tensor x; y.at(3); at::own z; /* torch::Tensor */", None),
+    ],
+)
+def test_names_of_torch_are_its_namespaces_and_macros(use, name):
+    source = f"{KERNEL}void f() {{ {use} }}"
+    if name is None:
+        assert cut(source).kernels
+        return
+    with pytest.raises(ValueError, match=f"a.cu:2: {name} is a name of torch's"):
+        cut(source)
+
+
 @pytest.mark.parametrize("header", ["torch/extension.h", "ATen/ATen.h", "c10/cuda/CUDAStream.h"])
 def test_a_source_for_torch_is_told_what_to_change(header):
     with pytest.raises(ValueError, match="docs/mixed_sources.md") as caught:
         cut(f"#include <{header}>\n{KERNEL}void f(torch::Tensor x) {{}}")
     assert f"a.cu:1: <{header}> is a header of torch's" in str(caught.value)
     assert "tvm::ffi::TensorView" in str(caught.value)
+
+
+def test_pybind11_is_not_called_torch_s():
+    with pytest.raises(ValueError, match="<pybind11/pybind11.h> is a header of pybind11's"):
+        cut(f"#include <pybind11/pybind11.h>\n{KERNEL}")
+
+
+def test_device_code_that_launches_is_told_of_both_ways():
+    with pytest.raises(ValueError, match="p, device code, launches a kernel") as caught:
+        cut(f"{KERNEL}__global__ void p(int* x) {{ k<<<1, 1>>>(x); }}")
+    assert 'device_libraries=["cudadevrt"], or pass compiler="nvcc"' in str(caught.value)

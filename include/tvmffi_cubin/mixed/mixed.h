@@ -12,6 +12,10 @@
 #error "per-thread default streams in a mixed source need compiler=\"nvcc\""
 #endif
 
+#ifndef __GXX_RTTI
+#error "-fno-rtti: the kernels of a mixed source are known by their types' names; leave it out"
+#endif
+
 #include <cuda_runtime.h>
 
 #include "checked_export.h"

@@ -1,0 +1,41 @@
+"""What may help where the host compiler refuses what is nvcc's, or exports of what there is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .split import Split
+
+__all__ = ["host_hints"]
+
+# Lines of a unit of ours that are no part of the source are its exports.
+_NO_FUNCTION = re.compile(
+    r"^mixed_host\.cc:[\d:]+ error: (?:['\u2018](?:::)?(\w+)['\u2019] was not declared"
+    r"|use of undeclared identifier '(\w+)')",
+    re.MULTILINE,
+)
+_UNKNOWN = re.compile(
+    r"error: [^\n]*(?:was not declared|has not been declared|does not name|is not a member"
+    r"|undeclared identifier|unknown type name|no member named)"
+)
+_DEVICE_WIDE = re.compile(r"(?:thrust|cub)/")
+
+
+def host_hints(cut: Split, output: str) -> Iterator[str]:
+    """Iterate over what to do about a log of the host compiler's.
+
+    Parameters
+    ----------
+    cut : Split
+        What was compiled.
+    output : str
+        The log, with the user's lines.
+    """
+    missing = dict.fromkeys(name for found in _NO_FUNCTION.findall(output) for name in found)
+    for name in filter(None, missing):
+        yield f"functions names {name!r}, and the source has no function {name}"
+    includes = (item.path for file in cut.files for item in file.include_items())
+    headers = ", ".join(dict.fromkeys(f"<{path}>" for path in includes if _DEVICE_WIDE.match(path)))
+    if headers and not missing and _UNKNOWN.search(output):
+        yield f'if host code calls what is in {headers}, only nvcc compiles that: compiler="nvcc"'
