@@ -20,6 +20,8 @@
  */
 #ifndef TVMFFI_CUBIN_TVMFFI_CUBIN_H_
 #define TVMFFI_CUBIN_TVMFFI_CUBIN_H_
+// The user's flags ask for warnings about the user's own text.
+#pragma GCC system_header
 
 #include <tvm/ffi/extra/c_env_api.h>
 

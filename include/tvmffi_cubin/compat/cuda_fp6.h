@@ -4,6 +4,7 @@
  */
 #ifndef TVMFFI_CUBIN_COMPAT_CUDA_FP6_H_
 #define TVMFFI_CUBIN_COMPAT_CUDA_FP6_H_
+#pragma GCC system_header
 
 // Not in CUDA before 12.8.
 #if __has_include_next(<cuda_fp6.h>)

@@ -4,6 +4,7 @@
  */
 #ifndef TVMFFI_CUBIN_COMPAT_CUDA_FP8_H_
 #define TVMFFI_CUBIN_COMPAT_CUDA_FP8_H_
+#pragma GCC system_header
 
 #pragma push_macro("__CUDACC__")
 #undef __CUDACC__

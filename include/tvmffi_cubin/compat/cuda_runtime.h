@@ -4,6 +4,7 @@
  */
 #ifndef TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_H_
 #define TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_H_
+#pragma GCC system_header
 
 #include_next <cuda_runtime.h>
 #include <cuda_runtime_api.h>

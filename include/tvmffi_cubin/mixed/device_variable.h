@@ -40,8 +40,9 @@ TVMFFI_CUBIN_END_NAMESPACE
 #define TVMFFI_CUBIN_JOIN(a, b) TVMFFI_CUBIN_JOIN_(a, b)
 
 /*! \brief Has calls that take a symbol know a variable; at namespace scope, behind it. */
-#define TVMFFI_CUBIN_DEVICE_VARIABLE(expression)                                                 \
-  static ::tvmffi_cubin::VariableAddress TVMFFI_CUBIN_JOIN(tvmffi_cubin_variable_, __COUNTER__)( \
-      std::addressof(expression), #expression, &::tvmffi_cubin::FindMixedVariable);
+#define TVMFFI_CUBIN_DEVICE_VARIABLE(expression)                                       \
+  TVMFFI_CUBIN_ENTERED_FIRST static ::tvmffi_cubin::VariableAddress TVMFFI_CUBIN_JOIN( \
+      tvmffi_cubin_variable_, __COUNTER__)(std::addressof(expression), #expression,    \
+                                           &::tvmffi_cubin::FindMixedVariable);
 
 #endif  // TVMFFI_CUBIN_MIXED_DEVICE_VARIABLE_H_

@@ -6,6 +6,7 @@
 #define TVMFFI_CUBIN_MIXED_KERNEL_CALLS_H_
 
 #include "../runtime/error.h"
+#include "kernel_launch.h"
 #include "kernel_lookup.h"
 
 namespace tvmffi_cubin {
@@ -42,7 +43,9 @@ TVMFFI_CUBIN_COLD CUresult LaunchMixed(KernelSlot* slot, const CUlaunchConfig& c
                                        void** args) {
   CUresult result = CUDA_SUCCESS;
   CubinKernel* kernel = TryMixedKernel(slot, &result);
-  return kernel != nullptr ? kernel->Launch(args, config).result : result;
+  if (kernel == nullptr) return result;
+  const Status status = kernel->Launch(args, config);
+  return status.ok() ? CUDA_SUCCESS : static_cast<CUresult>(RefusalCode(status, config));
 }
 
 TVMFFI_CUBIN_COLD CUresult RaiseMixedSmem(KernelSlot* slot, int device, int bytes) {

@@ -85,8 +85,11 @@ void NoteRefusedLaunch(const Status& status, const KernelLaunch& launch, CubinKe
 /*! \brief Finds a slot's kernel for a launch, or notes why that cannot be. */
 CubinKernel* FindToLaunch(KernelSlot* slot, const LaunchSite* site);
 
-/*! \brief The runtime's code for a launch that the driver refused. */
+/*! \brief The runtime's code for the driver's, of a launch. */
 cudaError_t LaunchErrorCode(CUresult result, const CUlaunchConfig& config);
+
+/*! \brief The runtime's code for a launch that was refused; its limit is told with that. */
+cudaError_t RefusalCode(const Status& status, const CUlaunchConfig& config);
 
 /*! \brief Notes a call of a kernel that is no launch. */
 void NoteUnconfigured(KernelSlot* slot);

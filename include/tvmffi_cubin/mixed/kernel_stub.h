@@ -37,15 +37,15 @@ template <auto kSelf>
 KernelSlot KernelStub<kSelf>::slot{&KernelStub<kSelf>::Name, ParametersOf<decltype(kSelf)>::kSizes,
                                    ParametersOf<decltype(kSelf)>::kCount};
 
-/*! \brief The same function's address, entered as the library is loaded. */
+/*! \brief The same function's address, entered before the user's own initialisers run. */
 template <auto kSelf>
 struct StubAddress {
   static const KernelAddress entered;
 };
 
 template <auto kSelf>
-const KernelAddress StubAddress<kSelf>::entered(reinterpret_cast<const void*>(kSelf),
-                                                &KernelStub<kSelf>::slot, &mixed_kernel_calls);
+TVMFFI_CUBIN_ENTERED_FIRST const KernelAddress StubAddress<kSelf>::entered(
+    reinterpret_cast<const void*>(kSelf), &KernelStub<kSelf>::slot, &mixed_kernel_calls);
 
 /*! \brief The body of a stub. */
 template <auto kSelf, typename... Args>

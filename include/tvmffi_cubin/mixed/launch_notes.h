@@ -63,6 +63,13 @@ TVMFFI_CUBIN_COLD cudaError_t LaunchErrorCode(CUresult result, const CUlaunchCon
   return is_shape ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue;
 }
 
+TVMFFI_CUBIN_COLD cudaError_t RefusalCode(const Status& status, const CUlaunchConfig& config) {
+  const cudaError_t error = LaunchErrorCode(status.result, config);
+  // So that checks of the runtime's code tell the limit as well.
+  if (status.limit != 0) launch_problem.result = static_cast<CUresult>(error);
+  return error;
+}
+
 TVMFFI_CUBIN_COLD void NoteRefusedLaunch(const Status& status, const KernelLaunch& launch,
                                          CubinKernel* kernel) {
   const char* symbol = KernelName(kernel->GetHandle());
@@ -73,9 +80,7 @@ TVMFFI_CUBIN_COLD void NoteRefusedLaunch(const Status& status, const KernelLaunc
   } else {
     text = "launch of " + Demangled(symbol) + ": " + text;
   }
-  const cudaError_t error = LaunchErrorCode(status.result, launch.config());
-  // So that checks of the runtime's code tell the limit as well.
-  if (status.limit != 0) launch_problem.result = static_cast<CUresult>(error);
+  const cudaError_t error = RefusalCode(status, launch.config());
   NoteLaunchFailure(error, status.limit != 0 && launch_problem.is_limit, &launch.site(), text);
 }
 

@@ -4,6 +4,8 @@
  */
 #ifndef TVMFFI_CUBIN_MIXED_MIXED_H_
 #define TVMFFI_CUBIN_MIXED_MIXED_H_
+// The user's flags ask for warnings about the user's own text.
+#pragma GCC system_header
 
 #ifdef TVMFFI_CUBIN_WITH_CUDART
 #error "TVMFFI_CUBIN_WITH_CUDART: libcudart knows no kernel of a mixed source; leave it out"

@@ -24,6 +24,9 @@ struct KernelSlot {
   CubinKernel* kernel = nullptr;  // never destroyed, so it may be read without a lock
 };
 
+/*! \brief Of what is entered as a library is loaded: before objects of the user's, who may ask. */
+#define TVMFFI_CUBIN_ENTERED_FIRST __attribute__((init_priority(101)))
+
 /*! \brief A function that stands for a kernel; static, and entered as its library is loaded. */
 struct KernelAddress {
   const void* function;

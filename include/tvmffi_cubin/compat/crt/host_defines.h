@@ -4,6 +4,7 @@
  */
 #ifndef TVMFFI_CUBIN_COMPAT_CRT_HOST_DEFINES_H_
 #define TVMFFI_CUBIN_COMPAT_CRT_HOST_DEFINES_H_
+#pragma GCC system_header
 
 #if __has_include_next(<crt/host_defines.h>)
 #include_next <crt/host_defines.h>
