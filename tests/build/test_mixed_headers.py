@@ -25,6 +25,17 @@ void f(cudaStream_t stream, float* x, Text text) {
   (::tvmffi_cubin::KernelLaunch(1, 1), k(1.5, x));
 }
 """
+CCCL = """
+#include <tvmffi_cubin/mixed/qualifiers.h>
+#include <cuda/std/array>
+#include <cuda/std/complex>
+#ifndef __CUDACC__
+#error "the text is not told that it is CUDA's"
+#endif
+int f(cuda::std::array<int, 3> numbers, cuda::std::complex<float> number) {
+  return numbers[0] + static_cast<int>(number.real());
+}
+"""
 
 
 def refused(text: str, folder: Path, *flags: str) -> str:
@@ -64,3 +75,9 @@ def test_builds_that_leave_the_runtime_s_calls_to_libcudart_are_refused(
 ) -> None:
     told = refused("#include <tvmffi_cubin/mixed/mixed.h>\n", tmp_path, flag)
     assert message in told
+
+
+def test_cccl_s_headers_are_taken_as_by_a_host_compiler(tmp_path: Path) -> None:
+    unit = tmp_path / "cccl.cc"
+    unit.write_text(CCCL)
+    run(*find_host_compiler().command, *SYNTAX, *include_flags(), unit)
