@@ -43,7 +43,10 @@ __global__ void plain(double* x) STUB(SELF((double*), plain), x)
 __global__ void plain(int* x) STUB(SELF((int*), plain), x)
 }
 struct half { unsigned short bits; };
-struct Holder { template <typename T> struct Inner {}; };
+struct Holder {
+  template <typename T> struct Inner {};
+  __device__ float get() const { return 1; }
+};
 template <typename T, int N> __global__ void scale(T* x, int n)
     STUB(SELF((T*, int), scale<T, N>), x, n)
 template <typename T> __global__ void both(T* x) STUB(SELF((T*), both<T>), x)
@@ -58,6 +61,8 @@ static __global__ void own(float* x) STUB(SELF((float*), own), x)
 __device__ float twice(float x) { return 2 * x; }
 namespace math { template <int N> __device__ float times(float x) { return N * x; } }
 template <float (*F)(float)> __global__ void apply(float* x) STUB(SELF((float*), apply<F>), x)
+template <float (Holder::*F)() const> __global__ void ask(float* x)
+    STUB(SELF((float*), ask<F>), x)
 template <typename F> __global__ void call(F f) STUB(SELF((F), call<F>), f)
 template <bool, typename T> struct If {};
 template <typename T> struct If<true, T> { using type = T; };
@@ -76,7 +81,7 @@ void use() {
   scale<void (*)(int, float), 2>(0, 0); scale<int[3], 1>(0, 0);
   both<float>(0); both<float>(0, 1);
   in_c(0); unnamed(0); unnamed_for<Hidden>(0); own(0);
-  apply<twice>(0); apply<math::times<3>>(0);
+  ask<&Holder::get>(0); apply<twice>(0); apply<math::times<3>>(0);
   call(Holder::Inner<long>{}); call(twice); only_4<int>(0); any<true>(1); any<Mode::kMax>(1);
 }
 """
@@ -87,6 +92,7 @@ FOUND = {
     "math::packs<>": (),
     "math::packs<math::Pack<int, math::Pack<> > >": ("math::Pack<int, math::Pack<> >",),
     "math::outer<math::Pack, float>": ("math::Pack<float>*",),
+    "ask<&Holder::get>": ("float*",),
     "scale<half, -2>": ("half*", "int"),
     "scale<float const, 8>": ("float const*", "int"),
     "scale<unsigned long, 1>": ("unsigned long*", "int"),
