@@ -146,10 +146,7 @@ class MixedBuild:
             device_dirs=search.device_folders,
             host_dirs=tuple(map(os.fspath, own)),
             defines=tuple(flags.macros.items()),
-            launches_on_device=any(
-                "cudadevrt" in os.path.basename(given.name)
-                for given in self.request.device_libraries
-            ),
+            launches_on_device=any("cudadevrt" in x.name for x in self.request.device_libraries),
         )
 
     def _read_to_cut(self) -> PartFiles:
