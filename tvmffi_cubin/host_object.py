@@ -47,8 +47,8 @@ class HostCode:
     ----------
     unit : str
         Text of the unit; it includes `TEXT`.
-    prefix : str
-        What the unit begins with that stays the same from build to build.
+    prefix, common_prefix : str
+        What the unit begins with that stays the same from build to build, and what all units do.
     text : str
         The user's code, cut.
     headers : mapping of str to str
@@ -61,6 +61,7 @@ class HostCode:
 
     unit: str
     prefix: str
+    common_prefix: str
     text: str
     headers: Mapping[str, str]
     sources: tuple[Source, ...]
@@ -123,7 +124,8 @@ class HostCompiler:
         files = {_UNIT: code.unit, TEXT: code.text}
         files.update((f"{_HEADERS}/{name}", text) for name, text in code.headers.items())
         include_dirs = ((_HEADERS,) if code.headers else ()) + self.request.include_paths
-        units = [Cxx(_UNIT, command, self._flags, include_dirs, code.prefix)]
+        prefixes = (code.prefix, code.common_prefix)
+        units = [Cxx(_UNIT, command, self._flags, include_dirs, *prefixes)]
         # Who links an object links what it calls, too.
         if tools.cuda is not None and not self.request.is_object:
             header = (tools.cuda.include / "cuda.h").read_text(errors="replace")

@@ -82,7 +82,8 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     tools : Toolset
         The tools of the build.
     unit : Cxx
-        A unit that begins with its `prefix`.
+        A unit that begins with its `prefix`; of one with a `common_prefix` that is precompiled
+        first, and used until the whole is.
     """
     words = (*unit.command[1:], *unit.flags)
     if not unit.prefix or not pch_maker.knows(tools):
@@ -91,7 +92,24 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
         return None
     if not is_expressible(os.fspath(cache.root)):
         return None
+    # What is in the folder of the build hides no header: its names are made for it.
+    folders = tuple(filter(os.path.isabs, unit.include_dirs))
     kept = Cache(cache.root / HEADERS, roots=tools.roots, mode=cache.mode)
+    found = None
+    # The common part first: the units that come next can use it, and this one meanwhile.
+    for prefix in dict.fromkeys((unit.common_prefix or unit.prefix, unit.prefix)):
+        part = replace(unit, prefix=prefix, include_dirs=folders)
+        longer = _look_up(kept, tools, part)
+        if longer is None:
+            break
+        if found is not None:
+            found.hold.release()
+        found = longer
+    return found
+
+
+def _look_up(kept: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
+    """Return what the whole prefix of a unit was precompiled to, or begin to."""
     key = Key("precompiled headers").add("tools", tools.versions).add("text", unit.prefix)
     key.add("command", unit.command).add("flags", unit.flags).add("folders", unit.include_dirs)
     key.add("cpu", native_cpu(unit.flags))

@@ -14,7 +14,14 @@ from .leading_includes import leading_includes
 from .sources import HostSource
 from .toolset import Toolset
 
-__all__ = ["host_flags", "host_unit", "mixed_prefix", "mixed_unit", "prefix"]
+__all__ = [
+    "common_mixed_prefix",
+    "host_flags",
+    "host_unit",
+    "mixed_prefix",
+    "mixed_unit",
+    "prefix",
+]
 
 # What tvm-ffi's load_inline puts before every source, and code written for it relies on.
 _HEADERS = (
@@ -59,8 +66,15 @@ def prefix(
 
 def mixed_prefix(text: str, exports: Sequence[tuple[str, str]]) -> str:
     """Return the same for a unit of `mixed_unit`; `text` is what its first source begins with."""
-    own = (_own_includes(exports, is_cuda=True), "#include <tvmffi_cubin/mixed/mixed.h>")
-    return "\n".join((*own, *_first_includes(text)))
+    common = common_mixed_prefix(exports)
+    more = (line for line in _first_includes(text) if line not in common.split("\n"))
+    return "\n".join((common, *more))
+
+
+def common_mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
+    """Return what all units of `mixed_unit` begin with."""
+    own = _own_includes(exports, is_cuda=True)
+    return f"{own}\n#include <tvmffi_cubin/mixed/mixed.h>"
 
 
 def _first_includes(text: str) -> list[str]:

@@ -269,6 +269,7 @@ def _host_code(cut: Split, exports: Sequence[tuple[str, str]]) -> HostCode:
     return HostCode(
         unit,
         prefix,
+        host_unit.common_mixed_prefix(exports),
         f"{text}\n",
         written_headers(cut.host),
         parts(cut.host),

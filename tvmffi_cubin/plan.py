@@ -50,6 +50,8 @@ class Cxx:
     prefix : str
         Text that the source begins with and that stays the same from build to build: includes.
         May be empty.
+    common_prefix : str
+        The part of `prefix` that most units have, where others go on differently; may be empty.
     name : str
         What the object is called, without its suffix; where empty, as the source is.
     """
@@ -59,6 +61,7 @@ class Cxx:
     flags: tuple[str, ...] = ()
     include_dirs: tuple[str, ...] = ()
     prefix: str = ""
+    common_prefix: str = ""
     name: str = ""
 
     def __post_init__(self) -> None:

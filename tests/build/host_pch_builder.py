@@ -32,12 +32,28 @@ class Builder:
         self.folder = folder
         self.read: list[str] = []
 
-    def __call__(self, source=ANSWER, *, flags=(), include_dirs=(), use_pch=True, prefix=PREFIX):
+    def __call__(
+        self,
+        source=ANSWER,
+        *,
+        flags=(),
+        include_dirs=(),
+        use_pch=True,
+        prefix=PREFIX,
+        common_prefix="",
+    ):
         tools = toolset.find(needs_cuda=False)
         folder = self.folder / f"build{next(numbers)}"
         folder.mkdir()
         command = tools.compiler.command
-        unit = Cxx("unit.cc", command, ("-fPIC", *flags), tuple(map(str, include_dirs)), prefix)
+        unit = Cxx(
+            "unit.cc",
+            command,
+            ("-fPIC", *flags),
+            tuple(map(str, include_dirs)),
+            prefix,
+            common_prefix,
+        )
         self.read = host_build.run(
             BuildPlan("unit", (unit,), link=Link(command)),
             folder,

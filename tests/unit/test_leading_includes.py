@@ -45,3 +45,10 @@ def test_headers_behind_a_macro_of_the_users_are_not():
 def test_headers_behind_a_header_of_somebody_else_are_not():
     text = "#include <config.h>\n#include <tvm/ffi/extra/cuda/cubin_launcher.h>\n"
     assert prefix(text) == prefix("")
+
+
+def test_units_of_mixed_sources_have_their_common_headers_first_and_once():
+    common = host_unit.common_mixed_prefix(())
+    text = "#include <tvm/ffi/function.h>\n#include <cuda_fp16.h>\n#include <cuda_runtime.h>\n"
+    assert host_unit.mixed_prefix("", ()) == common
+    assert host_unit.mixed_prefix(text, ()) == f"{common}\n#include <cuda_fp16.h>"
