@@ -15,8 +15,9 @@ import mixed_sources
 import tools
 from section import Job, Peer, Sample, Section, Settings, Skip, Task
 
-FIRST, DEVICE, HOST, AGAIN = "first", "device part edited", "host part edited", "again"
-CASES = (FIRST, DEVICE, HOST, AGAIN)
+FIRST, NEW = "first in a new cache", "another source"
+DEVICE, HOST, AGAIN = "device part edited", "host part edited", "again"
+CASES = (FIRST, NEW, DEVICE, HOST, AGAIN)
 OURS = "tvmffi_cubin"
 
 PEERS = (
@@ -42,15 +43,17 @@ def jobs(settings: Settings) -> list[Job]:
 
 
 def measure(task: Task) -> list[Sample]:
-    """Build a source, two changes of it, and the last once more, with caches of its own."""
+    """Build a source, one that is new on both sides, two changes, and the last once more."""
     name = task.argument
-    device, host = 2 * task.salt, 2 * task.salt
-    texts = {
-        FIRST: mixed_sources.text(name, device, host),
-        DEVICE: mixed_sources.text(name, device + 1, host),
-        HOST: mixed_sources.text(name, device + 1, host + 1),
-        AGAIN: mixed_sources.text(name, device + 1, host + 1),
+    salt = 3 * task.salt
+    salts = {
+        FIRST: (salt, salt),
+        NEW: (salt + 1, salt + 1),
+        DEVICE: (salt + 2, salt + 1),
+        HOST: (salt + 2, salt + 2),
+        AGAIN: (salt + 2, salt + 2),
     }
+    texts = {case: mixed_sources.text(name, *pair) for case, pair in salts.items()}
     function = mixed_sources.function(name)
     # Something may still be written in the background when the figures are there.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -110,10 +113,11 @@ SECTION = Section(
     name="mixed_build",
     title="Kernels and host functions in one source",
     about=(
-        "Built to a shared object in a fresh process with empty caches; then with a change of the "
-        "device part alone, with one of the host part alone, and once more as it is. Nothing is "
-        "launched. A precompiled header of the host part is made in the background; it is there "
-        "when the source is edited."
+        "Built to a shared object in a fresh process with an empty cache folder; then one that is "
+        "new on both sides, one with a change of its device part alone, of its host part alone, "
+        "and the last once more. Nothing is launched. The first build has precompiled headers for "
+        "host code made in the background: once for a cache folder, a compiler and its flags. "
+        "They are there for the builds after it."
     ),
     peers=PEERS,
     units=dict.fromkeys(mixed_sources.SOURCES, "ms"),
