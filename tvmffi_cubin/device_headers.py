@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from .mixed_headers import MixedFile
 
-__all__ = ["Library", "is_for_host", "left_out_headers", "library_of"]
+__all__ = [
+    "Library",
+    "is_for_host",
+    "is_stood_in",
+    "left_out_headers",
+    "library_of",
+    "stand_ins",
+]
 
 
 class Library(NamedTuple):
@@ -23,12 +30,15 @@ class Library(NamedTuple):
         Whether a host compiler takes them at all.
     is_prefix : bool
         Whether the names of all that is in them begin with that word, instead.
+    stand_in : str
+        A header of ours by which a host compiler takes as much of it as host code may use.
     """
 
     start: str
     word: str
     is_for_host: bool = True
     is_prefix: bool = False
+    stand_in: str = ""
 
     def is_named(self, words: Collection[str]) -> bool:
         """Whether some words name something of it."""
@@ -38,7 +48,7 @@ class Library(NamedTuple):
 
 
 _LIBRARIES = (
-    Library("cub/", "cub", is_for_host=False),
+    Library("cub/", "cub", is_for_host=False, stand_in="tvmffi_cubin/mixed/cub.h"),
     Library("thrust/", "thrust"),
     Library("cuda/", "cuda"),
     Library("cooperative_groups/", "cooperative_groups", is_for_host=False),
@@ -55,9 +65,15 @@ def library_of(header: str) -> Library | None:
 
 
 def is_for_host(header: str) -> bool:
-    """Whether a header is of one of them that a host compiler takes."""
+    """Whether a header is of one of them that a host compiler takes, if not as it is."""
     library = library_of(header)
-    return library is not None and library.is_for_host
+    return library is not None and (library.is_for_host or bool(library.stand_in))
+
+
+def is_stood_in(header: str, by: Collection[str]) -> bool:
+    """Whether a header is of one of them that some headers of ours stand for."""
+    library = library_of(header)
+    return library is not None and library.stand_in in by
 
 
 def left_out_headers(
@@ -83,4 +99,21 @@ def left_out_headers(
                 is_wanted = is_whole or library.is_named(words)
                 if not (is_wanted and library.is_for_host):
                     found[item.path] = None
+    return tuple(found)
+
+
+def stand_ins(
+    files: Iterable[MixedFile], words: Collection[str], *, is_whole: bool
+) -> tuple[str, ...]:
+    """Return the headers of ours that the host text is given in the place of some that it lacks.
+
+    The parameters are those of `left_out_headers`.
+    """
+    found: dict[str, None] = {}
+    for file in files:
+        for item in file.include_items():
+            is_cuda = file.includes[item.span.start].owner == "device"
+            library = library_of(item.path) if is_cuda else None
+            if library and library.stand_in and (is_whole or library.is_named(words)):
+                found[library.stand_in] = None
     return tuple(found)

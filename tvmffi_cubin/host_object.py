@@ -37,6 +37,8 @@ _HEADERS = "mixed_headers"
 _FORWARDERS = "forwarders.cc"
 # Flags with which an object says which line its code is of.
 _LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fsanitize)")
+# They give members of classes the names of what these are; of that g++ 13 can be silenced alone.
+_NEEDS_LEAVE = re.compile(r"^gcc version (?:[1-9]|1[0-2])\.", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class HostCode:
         The parts of both, which say where they look for headers.
     tells_lines : bool
         Whether macros of headers may tell in which line of `text` they stand.
+    has_stand_ins : bool
+        Whether headers of CUDA's that were written for nvcc are in the prefix.
     """
 
     unit: str
@@ -66,6 +70,7 @@ class HostCode:
     headers: Mapping[str, str]
     sources: tuple[Source, ...]
     tells_lines: bool
+    has_stand_ins: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,16 +104,17 @@ class HostCompiler:
             name=f"{self.request.name} (host code)",
         )
 
-    @property
-    def _flags(self) -> tuple[str, ...]:
+    def _flags(self, code: HostCode) -> tuple[str, ...]:
         cflags = HeaderSearch(self.request, self.tools).cuda_flags
         if any(flag.startswith("-flto") for flag in (*self.tools.options, *cflags)):
             # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
             cflags = (*cflags, "-fno-lto")
+        if code.has_stand_ins and _NEEDS_LEAVE.search(self.tools.host.compiler):
+            cflags = ("-fpermissive", *cflags)
         return host_unit.host_flags(self.tools, cflags)
 
     def _key(self, code: HostCode) -> str:
-        request, tools, flags = self.request, self.tools, self._flags
+        request, tools, flags = self.request, self.tools, self._flags(code)
         key = Key("host object").add("tools", tools.versions).add("machine", os.uname().machine)
         # What moves it is no other text.
         has_lines = code.tells_lines or _LINES.search(" ".join((*tools.options, *flags)))
@@ -125,7 +131,7 @@ class HostCompiler:
         files.update((f"{_HEADERS}/{name}", text) for name, text in code.headers.items())
         include_dirs = ((_HEADERS,) if code.headers else ()) + self.request.include_paths
         prefixes = (code.prefix, code.common_prefix)
-        units = [Cxx(_UNIT, command, self._flags, include_dirs, *prefixes)]
+        units = [Cxx(_UNIT, command, self._flags(code), include_dirs, *prefixes)]
         # Who links an object links what it calls, too.
         if tools.cuda is not None and not self.request.is_object:
             header = (tools.cuda.include / "cuda.h").read_text(errors="replace")

@@ -64,11 +64,22 @@ def prefix(
     return "\n".join((own, *_first_includes(sources[0].source.text)))
 
 
-def mixed_prefix(text: str, exports: Sequence[tuple[str, str]]) -> str:
-    """Return the same for a unit of `mixed_unit`; `text` is what its first source begins with."""
+def mixed_prefix(text: str, exports: Sequence[tuple[str, str]], headers: Sequence[str] = ()) -> str:
+    """Return the same for a unit of `mixed_unit`.
+
+    Parameters
+    ----------
+    text : str
+        What its first source begins with.
+    exports : sequence of (str, str)
+        As in `host_unit`.
+    headers : sequence of str
+        Further headers of ours.
+    """
     common = common_mixed_prefix(exports)
+    own = [f"#include <{header}>" for header in headers]
     more = (line for line in _first_includes(text) if line not in common.split("\n"))
-    return "\n".join((common, *more))
+    return "\n".join((common, *own, *more))
 
 
 def common_mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:

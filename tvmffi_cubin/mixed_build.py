@@ -263,7 +263,8 @@ class _Device(NamedTuple):
 
 
 def _host_code(cut: Split, exports: Sequence[tuple[str, str]]) -> HostCode:
-    prefix = host_unit.mixed_prefix(cut.host.sources[0].edited.text, exports)
+    first = cut.host.sources[0].edited.text
+    prefix = host_unit.mixed_prefix(first, exports, cut.stand_ins)
     unit = host_unit.mixed_unit(prefix, TEXT, variables=cut.variables, exports=exports)
     text = "\n".join(line_directive(x.file) + trimmed(x) for x in cut.host.sources)
     return HostCode(
@@ -274,6 +275,7 @@ def _host_code(cut: Split, exports: Sequence[tuple[str, str]]) -> HostCode:
         written_headers(cut.host),
         parts(cut.host),
         headers_tell_lines(cut.files),
+        has_stand_ins=bool(cut.stand_ins),
     )
 
 

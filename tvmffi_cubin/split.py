@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .cut_edits import FileCut, path_edits
-from .device_headers import is_for_host, left_out_headers
+from .device_headers import is_for_host, is_stood_in, left_out_headers, stand_ins
 from .device_text import device_edits
 from .follower_sides import with_followers
 from .host_text import host_edits, launches, shadows
@@ -112,6 +112,8 @@ class Split(NamedTuple):
         Headers of CUDA's device libraries that the host text does without, since no name in it
         says that it needs them. Where the host compiler does not know a name, `with_left_out` is
         worth a try.
+    stand_ins : tuple of str
+        Headers of ours that the host text needs before it, in the place of such.
     dropped : frozenset of Dropped
         What a side had to go without.
     needed : frozenset of str
@@ -127,6 +129,7 @@ class Split(NamedTuple):
     variables: tuple[str, ...]
     num_launches: int
     left_out: tuple[str, ...]
+    stand_ins: tuple[str, ...]
     dropped: frozenset[Dropped]
     needed: frozenset[str] = frozenset()
 
@@ -236,7 +239,9 @@ def _split(
 ) -> Split:
     decided = decide(files, dropped, needed)
     left_out = left_out_headers(files, decided.host_words, is_whole=is_whole)
-    decided = with_followers(files, decided, left_out=left_out, dropped=dropped)
+    stood_in = stand_ins(files, decided.host_words, is_whole=is_whole)
+    missing = [header for header in left_out if not is_stood_in(header, stood_in)]
+    decided = with_followers(files, decided, left_out=missing, dropped=dropped)
     device = list(FileCut.each(files, decided, "device", dropped))
     host = list(FileCut.each(files, decided, "host", dropped))
     return Split(
@@ -248,7 +253,8 @@ def _split(
         kernels=tuple(_kernels(files, decided)),
         variables=tuple(dict.fromkeys(name for cut in host for name in shadows(cut))),
         num_launches=sum(1 for cut in host for _ in launches(cut)),
-        left_out=tuple(filter(is_for_host, left_out)),
+        left_out=tuple(filter(is_for_host, missing)),
+        stand_ins=stood_in,
         dropped=dropped,
         needed=needed,
     )

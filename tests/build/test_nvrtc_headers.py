@@ -49,6 +49,7 @@ CCCL = [
 ]
 SMALL_SHIMS = [
     "tvmffi_cubin_prelude.h",
+    "tvmffi_cubin_builtins.h",
     "cuda.h",
     "stdint.h",
     "cstdint",
@@ -167,6 +168,21 @@ def test_what_nvcc_offers_without_an_include_is_there():
 
 def test_the_host_compilers_word_for_extensions_means_nothing():
     compile_it("struct S { __extension__ union { int a; float b; }; };\n" + KERNEL)
+
+
+@pytest.mark.parametrize("standard", ["c++14", "c++17"])
+def test_the_host_compiler_s_functions_of_bits_are_there_as_with_nvcc(standard):
+    source = """
+        static_assert(__builtin_ctz(64u) == 6 && __builtin_ctzll(1ull << 63) == 63, "");
+        static_assert(__builtin_clz(1) == 31 && __builtin_clzl(1) == 63, "");
+        static_assert(__builtin_popcount(255) == 8 && __builtin_popcountll(~0ull) == 64, "");
+        static_assert(__builtin_ffs(0) == 0 && __builtin_ffs(8) == 4, "");
+        extern "C" __global__ void k(int* x) {
+          x[0] = __builtin_clz(x[1]) + __builtin_popcountll(x[2]) + __builtin_ffs(x[3]);
+        }
+    """
+    made = compile_it(source, options=[f"-std={standard}"])
+    assert [kernel.name for kernel in made.kernels] == ["k"]
 
 
 def test_the_prelude_leaves_nothing_in_the_image():

@@ -56,6 +56,18 @@ def cub_block(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
+@GROUP.add("running_max")
+def cub_sizes(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 128)
+    yield Call(
+        "running_max",
+        (x,),
+        {0: np.maximum.accumulate(x)},
+        (Launched("scan_block", 1, 128, 1024),),
+        returns=lambda size: 16 <= size <= 1024,
+    )
+
+
 @GROUP.add("layer_norm")
 def layer_norm(rng: np.random.Generator) -> Iterator[Call]:
     for dtype, part, mean_type in (

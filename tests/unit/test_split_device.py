@@ -121,6 +121,22 @@ def test_headers_that_only_device_code_can_have_are_never_the_hosts(tmp_path):
     assert "nvcuda" not in done.host.text
 
 
+def test_host_code_that_names_something_of_cub_has_a_header_of_ours_instead(tmp_path):
+    text = "#include <cub/cub.cuh>\nusing namespace cub;\n__global__ void k() {}\n"
+    folder = pretended_cuda(tmp_path)
+    (folder / "cub" / "cub.cuh").touch()
+    done = cut(f"{text}int f() {{ return sizeof(cub::T); }}", folder=folder)
+    assert done.stand_ins == ("tvmffi_cubin/mixed/cub.h",)
+    assert done.left_out == ()
+    assert "using namespace cub;" in done.host.text
+    assert "#include" not in done.host.text
+    unnamed = cut(f"{text}int f() {{ return sizeof(T); }}", folder=folder)
+    assert unnamed.stand_ins == ()
+    assert unnamed.left_out == ("cub/cub.cuh",)
+    assert "using" not in unnamed.host.text
+    assert unnamed.with_left_out().stand_ins == done.stand_ins
+
+
 def test_assertions_go_where_everything_that_they_name_is():
     source = (
         "struct A { int x; };\nstruct B { std::string x; };\n"

@@ -3,6 +3,7 @@
 #define TVMFFI_CUBIN_NVRTC_PRELUDE_H_
 
 #include "cmath"
+#include "tvmffi_cubin_builtins.h"
 
 typedef signed char int8_t;
 typedef short int16_t;

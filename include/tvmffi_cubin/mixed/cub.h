@@ -1,0 +1,40 @@
+/*!
+ * \file tvmffi_cubin/mixed/cub.h
+ * \brief CUB for host code, which asks for the sizes of its types; included before qualifiers.h.
+ */
+#ifndef TVMFFI_CUBIN_MIXED_CUB_H_
+#define TVMFFI_CUBIN_MIXED_CUB_H_
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#include <cuda/std/version>
+
+#include "device_words.h"
+
+// Names of types are NVRTC's as well, whose CUB has its architecture in them.
+#define CUB_DISABLE_NAMESPACE_MAGIC
+#define CUB_IGNORE_NAMESPACE_MAGIC_ERROR
+
+// CCCL 12 has these for compilers of CUDA alone.
+#if !defined(__cccl_ptx_isa) || __cccl_ptx_isa == 0
+namespace cuda {
+namespace ptx {
+uint32_t get_sreg_laneid();
+uint32_t get_sreg_lanemask_le();
+uint32_t get_sreg_lanemask_lt();
+uint32_t get_sreg_lanemask_gt();
+uint32_t get_sreg_lanemask_ge();
+}  // namespace ptx
+}  // namespace cuda
+#endif
+
+#pragma GCC diagnostic push
+#if defined(__GNUC__) && __GNUC__ >= 13
+#pragma GCC diagnostic ignored "-Wchanges-meaning"
+#endif
+#include "../nvrtc/cub/cub.cuh"
+#pragma GCC diagnostic pop
+
+#endif  // TVMFFI_CUBIN_MIXED_CUB_H_
