@@ -21,7 +21,7 @@ from .header_search import HeaderSearch
 from .host_instances import Instance, named_outside
 from .host_object import TEXT, HostCode, HostCompiler
 from .later import Later
-from .mixed_errors import Tried, unnamed
+from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program
 from .nvrtc_unit import line_directive
 from .part_files import PartFiles
@@ -36,11 +36,6 @@ from .toolset import Toolset
 __all__ = ["MixedBuild", "MixedParts"]
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_NO_KERNEL = (
-    "there are launches, and none of the sources and of the headers beside them and in "
-    "extra_include_paths has a kernel: headers that only the host compiler finds (CPATH, "
-    "extra_cflags) are no device code; name their folder in extra_include_paths"
-)
 
 
 class MixedParts(NamedTuple):
@@ -147,6 +142,7 @@ class MixedBuild:
             host_dirs=tuple(map(os.fspath, own)),
             defines=tuple(flags.macros.items()),
             launches_on_device=any("cudadevrt" in x.name for x in self.request.device_libraries),
+            linked_dirs=tuple(x for source in self.sources.mixed for x in source.further_folders),
         )
 
     def _read_to_cut(self) -> PartFiles:
@@ -169,7 +165,7 @@ class MixedBuild:
         code = _host_code(cut, exports)
         host, early = self._compile_host(code, cut, device)
         if cut.num_launches and not cut.kernels:
-            raise ValueError(_NO_KERNEL)
+            raise ValueError(NO_KERNEL)
         asked = _asked(host, cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):

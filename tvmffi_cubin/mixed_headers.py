@@ -179,11 +179,12 @@ class _Reader:
     def _find(self, path: str, beside: str) -> Found:
         if os.path.isabs(path):
             return self._owned(path, is_beside=False) if os.path.isfile(path) else Found("host")
-        folders = [beside] if beside else []
-        for folder in (*folders, *self._program.include_dirs, *self._program.device_dirs):
+        first, last = ((beside,), self._program.linked_dirs) if beside else ((), ())
+        folders = (*first, *self._program.include_dirs, *last, *self._program.device_dirs)
+        for folder in folders:
             whole = os.path.join(folder, path)
             if os.path.isfile(whole):
-                return self._owned(whole, is_beside=folder is beside)
+                return self._owned(whole, is_beside=folder in (*first, *last))
         return Found("host")
 
     def _owned(self, path: str, *, is_beside: bool) -> Found:

@@ -36,6 +36,8 @@ class Program(NamedTuple):
         The user's include folders, in order, absolute. Headers in them are cut, too.
     device_dirs : tuple of str
         Folders that NVRTC searches after those: the shims', CUDA's. Headers in them are not cut.
+    linked_dirs : tuple of str
+        Where a quoted include is searched after the user's folders: beside what links lead to.
     host_dirs : tuple of str
         Folders whose headers are host code alone, such as tvm-ffi's, wherever else they are named.
     defines : tuple of (str, str)
@@ -49,4 +51,5 @@ class Program(NamedTuple):
     device_dirs: tuple[str, ...] = ()
     host_dirs: tuple[str, ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
+    linked_dirs: tuple[str, ...] = ()
     launches_on_device: bool = False

@@ -295,6 +295,21 @@ def test_a_header_that_both_sides_read_is_cut_and_its_change_is_seen(tmp_path, d
     assert result() == 14
 
 
+def test_a_linked_file_finds_the_headers_beside_what_it_links_to(tmp_path, driver_stub):
+    real, links = tmp_path / "real", tmp_path / "links"
+    real.mkdir()
+    links.mkdir()
+    (real / "one.cuh").write_text("__device__ void one() {}\ninline int two() { return 2; }\n")
+    (real / "plain.h").write_text("constexpr int kThree = 3;\n")
+    (real / "ops.cu").write_text("""#include "one.cuh"
+    #include "plain.h"
+    __global__ void k(int* x) { one(); *x = kThree; }
+    int five() { k<<<1, 1>>>(nullptr); return two() + kThree; }
+    TVM_FFI_DLL_EXPORT_TYPED_FUNC(five, five);""")
+    (links / "ops.cu").symlink_to("../real/ops.cu")
+    assert tc.load(name="ops", sources=[links / "ops.cu"], arch="sm_90").five() == 5
+
+
 # Errors
 
 
