@@ -320,12 +320,19 @@ def test_a_linked_file_finds_the_headers_beside_what_it_links_to(tmp_path, drive
         ("x.numel()", "x.nummel()", tc.BuildError, r"mixed\.cu:10:30: error: .*nummel"),
         (", n);\n}", ", &n);\n}", tc.BuildError, r"mixed\.cu:15:44: error: .*int\*"),
         (", n);\n}", ");\n}", tc.BuildError, r"mixed\.cu:13:\d+: error: too few arguments"),
+        (", 0, stream", ", stream", tc.BuildError, r"mixed\.cu:13:6: error: the third operand"),
     ],
 )
 def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
     assert old in ADD
     with pytest.raises(kind, match=where):
         load(ADD.replace(old, new), ["vec_add"])
+
+
+def test_a_mistake_that_only_an_instance_has_is_shown_in_the_kernel_with_its_types():
+    source = SCALE.replace("int i = (b", 'static_assert(sizeof(T) == 8, "wide"); int i = (b')
+    with pytest.raises(tc.CompileError, match=r'mixed\.cu\(6\): .*"wide"(?s:.*)with T=float'):
+        load(source, ["thrice"])
 
 
 def test_of_mistakes_on_both_sides_nvrtc_s_are_shown_and_no_folder_is_kept(tmp_path, monkeypatch):
