@@ -166,7 +166,4 @@ def host_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
     # The headers of others are not the user's to mend: no warnings about them.
     others = (str(tools.tvm_ffi.include), *tools.cuda_include_dirs)
     system = [word for folder in others for word in ("-isystem", folder)]
-    # Else g++ has the process share static variables of templates and inline functions by name,
-    # with the build of the same source before a change, too. clang++ knows no such thing.
-    unshared = ("-fno-gnu-unique",) if "gcc version " in tools.host.compiler else ()
-    return ("-std=c++17", "-fPIC", "-O2", *unshared, *own, f"-I{tools.include}", *system, *cflags)
+    return ("-std=c++17", "-fPIC", "-O2", *own, f"-I{tools.include}", *system, *cflags)
