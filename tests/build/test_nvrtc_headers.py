@@ -302,6 +302,7 @@ CLAIMS = {
         """,
     "algorithm": """
         static_assert(std::min(1, 2) == 1 && std::max(1, 2) == 2 && std::clamp(5, 1, 3) == 3);
+        static_assert(std::min({3, 1, 2}) == 1 && std::max({sizeof(int), sizeof(char)}) == 4);
         """,
     "cstdint": """
         static_assert(INT32_MAX == 2147483647 && UINT8_MAX == 255 && INT64_MIN < 0);
