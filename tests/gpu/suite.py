@@ -34,13 +34,16 @@ def main() -> int:
     parser.add_argument(
         "--benchmarks", nargs="?", const="benchmark.json", metavar="FILE", help="measure, too"
     )
+    parser.add_argument("--only", choices=("tests", "examples"), help="one part of it alone")
     options = parser.parse_args()
-    results = [
-        run("tests/gpu", "-m", "pytest", "tests/gpu", "-q", "-rs", "-p", "no:cacheprovider"),
-        run("demo", "-m", "tvmffi_cubin", "demo"),
-    ]
-    examples = sorted((ROOT / "examples").glob("*.py"))
-    results += [run(f"examples/{path.name}", path) for path in examples if path.name != "gpu.py"]
+    results = []
+    if options.only != "examples":
+        command = ("-m", "pytest", "tests/gpu", "-q", "-rs", "-p", "no:cacheprovider")
+        results.append(run("tests/gpu", *command))
+    if options.only != "tests":
+        results.append(run("demo", "-m", "tvmffi_cubin", "demo"))
+        paths = sorted((ROOT / "examples").glob("*.py"))
+        results += [run(f"examples/{path.name}", path) for path in paths if path.name != "gpu.py"]
     if options.benchmarks:
         command = ("benchmarks/run.py", "--json", options.benchmarks)
         results.append(run("benchmarks", *command, lines=80))
