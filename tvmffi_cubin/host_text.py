@@ -57,6 +57,14 @@ def launches(cut: FileCut) -> Iterator[Launch]:
         yield from macro.launches
 
 
+def launch_texts(cut: FileCut) -> Iterator[str]:
+    """Iterate over the same as messages name them."""
+    text = cut.file.cuda.text
+    for launch in launches(cut):
+        callee = text[launch.callee.start : launch.callee.end]
+        yield f"{cut.file.name}:{launch.line}: {callee}<<<...>>>"
+
+
 def shadows(cut: FileCut) -> Iterator[str]:
     """Iterate over the names of the device variables that a file's host text has shadows of."""
     for node in cut.kept:

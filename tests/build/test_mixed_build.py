@@ -350,7 +350,7 @@ def test_of_mistakes_on_both_sides_nvrtc_s_are_shown_and_no_folder_is_kept(tmp_p
         (
             '#include "k.cuh"\n',
             ValueError,
-            "none of the sources and of the headers .* has a kernel",
+            "none of the sources and of the headers .* defines one",
         ),
     ],
 )
