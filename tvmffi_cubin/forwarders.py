@@ -165,6 +165,11 @@ def _remedy(name: str) -> str:
             f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({function}, {function}); after its definition, or "
             "leave it out of functions"
         )
+    if name.startswith("__cudaRegisterLinkedBinary"):
+        return (
+            "an object has nvcc's relocatable device code, which nvcc alone links: pass "
+            "compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true'], or give its source"
+        )
     if re.match(r"cuda[A-Z]", name):
         return "the CUDA runtime has no such function, or its wheel's libcudart is missing"
     if re.match(r"cu[A-Z]\w*$", name):

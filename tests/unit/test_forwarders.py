@@ -107,6 +107,7 @@ class TestUndefinedSymbols:
         [
             ("__tvm_ffi__cubin_k_end", "no image is embedded under 'k'"),
             ("__tvmffi_cubin_image_k", "embed_cubin={'k': ...}"),
+            ("__cudaRegisterLinkedBinary_1f_4_a_cu_2", 'compiler="nvcc"'),
             ("cudaFrobnicate", "libcudart is missing"),
             ("cuFrobnicate", "cuda.h declares no such function"),
             ("PyObject_GetAttrString", "extra_ldflags=['-Wl,-z,undefs']"),
