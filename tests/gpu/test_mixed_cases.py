@@ -1,4 +1,4 @@
-"""Mixed sources on a real device: NumPy's numbers, and the same through nvcc where there is one."""
+"""Mixed sources on a real device: torch's results and NumPy's, and the same through nvcc."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mixed.case import BFloat16, Call, Case
+from mixed.case import Call, Case
 from mixed.cases import CASES
 
 import tvmffi_cubin as tc
 
-torch = pytest.importorskip(
-    "torch", reason="the GPU tests make tensors with torch, which is missing"
-)
+torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
+
+from mixed.torch_references import REFERENCES, as_torch  # noqa: E402
 
 Builds = dict[str, Future[str]]
 
@@ -46,10 +46,10 @@ def nvcc_builds(request: pytest.FixtureRequest) -> Iterator[Builds]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_mixed_source_computes_what_numpy_does(case: Case) -> None:
+def test_a_mixed_source_computes_what_torch_and_numpy_do(case: Case) -> None:
     mod = tc.load_module(build(case))
     for call in case.calls():
-        check(mod, call)
+        check(mod, case, call)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -60,11 +60,11 @@ def test_nvcc_makes_the_same_of_it(case: Case, nvcc_builds: Builds) -> None:
         pytest.skip(f"no nvcc: {error}")
     for call in case.calls():
         if call.as_nvcc:
-            check(mod, call)
+            check(mod, case, call)
 
 
-def check(mod: tc.Module, call: Call) -> None:
-    args = [on_device(arg) for arg in call.args]
+def check(mod: tc.Module, case: Case, call: Call) -> None:
+    args = as_torch(call, "cuda")
     if call.raises is not None:
         kind, message = call.raises
         with pytest.raises(Exception, match=re.escape(message)) as caught:
@@ -72,9 +72,13 @@ def check(mod: tc.Module, call: Call) -> None:
         assert kind in [each.__name__ for each in caught.type.__mro__]
         return
     result = mod[call.function](*args)
+    actual = {
+        at: torch.from_dlpack(result) if at == -1 else args[at] for at in sorted(call.expected)
+    }
+    check_torch(case, call, actual)
     for at, expected in call.expected.items():
-        actual = torch.from_dlpack(result if at == -1 else args[at]).to(torch.float64).cpu().numpy()
-        np.testing.assert_allclose(actual, expected, call.rtol, call.atol, err_msg=call.function)
+        values = actual[at].to(torch.float64).cpu().numpy()
+        np.testing.assert_allclose(values, expected, call.rtol, call.atol, err_msg=call.function)
     returns = call.returns if call.computed is None else call.computed
     if callable(returns):
         assert returns(result)
@@ -84,7 +88,14 @@ def check(mod: tc.Module, call: Call) -> None:
         assert result == pytest.approx(returns) if isinstance(returns, float) else result == returns
 
 
-def on_device(arg: Any) -> Any:
-    if isinstance(arg, BFloat16):
-        return torch.tensor(arg.values).to("cuda", torch.bfloat16)
-    return torch.tensor(arg).cuda() if isinstance(arg, np.ndarray) else arg
+def check_torch(case: Case, call: Call, actual: dict[int, torch.Tensor]) -> None:
+    """Compare with what torch computes on the device, exactly where a reference says no why."""
+    if not actual:
+        return
+    reference = REFERENCES[case.name, call.function]
+    wanted = reference.compute(*as_torch(call, "cuda"))
+    rtol, atol = (call.rtol, call.atol) if reference.why else (0, 0)
+    for at, tensor in actual.items():
+        torch.testing.assert_close(
+            tensor.double(), wanted[at].double(), rtol=rtol, atol=atol, check_stride=False
+        )
