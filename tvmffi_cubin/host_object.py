@@ -13,6 +13,7 @@ from .cache import Cache
 from .entry import Entry
 from .header_search import HeaderSearch
 from .host_tools import native_cpu
+from .host_unit import BOUND_PARAMS
 from .incbin import incbin_files
 from .key import Key
 from .part_files import PartFiles
@@ -109,6 +110,8 @@ class HostCompiler:
         if any(flag.startswith("-flto") for flag in (*self.tools.options, *cflags)):
             # Of an object for the linker's optimiser no symbol would tell which kernels it uses.
             cflags = (*cflags, "-fno-lto")
+        if self.request.bound_params:
+            cflags = (BOUND_PARAMS, *cflags)
         if code.has_stand_ins and _NEEDS_LEAVE.search(self.tools.host.compiler):
             cflags = ("-fpermissive", *cflags)
         return host_unit.host_flags(self.tools, cflags)
@@ -132,8 +135,9 @@ class HostCompiler:
         include_dirs = ((_HEADERS,) if code.headers else ()) + self.request.include_paths
         prefixes = (code.prefix, code.common_prefix)
         units = [Cxx(_UNIT, command, self._flags(code), include_dirs, *prefixes)]
-        # Who links an object links what it calls, too.
-        if tools.cuda is not None and not self.request.is_object:
+        # Who links an object links what it calls, too. With bound_params it is the module's link
+        # that tells functions which would pass too little.
+        if tools.cuda is not None and not (self.request.is_object or self.request.bound_params):
             header = (tools.cuda.include / "cuda.h").read_text(errors="replace")
             files[_FORWARDERS] = forwarders.forwarder_unit(header)
             flags = host_unit.host_flags(tools, ("-O1",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from .cuda_item import Item, Launch
 from .cut_edits import FileCut, item_edits, left_out_edits
@@ -11,6 +11,7 @@ from .item_words import is_device_variable, is_kernel
 from .launch_text import launch_edits
 from .side_members import is_named_only, kept, without_body
 from .sides import Node
+from .stub_params import bound_edits
 from .stub_text import stub_edits
 from .text_edits import Edit, blank
 
@@ -21,7 +22,7 @@ _NEEDS_VALUE = re.compile(r"\b(?:const|constexpr|auto)\b|\[\s*\]|&")
 _VALUE = re.compile(r"=|\{")
 
 
-def host_edits(cut: FileCut, left_out: Collection[str]) -> list[Edit]:
+def host_edits(cut: FileCut, left_out: Collection[str], bound: Sequence[str] = ()) -> list[Edit]:
     """Return the edits of all but paths: what is left is what the host compiler compiles.
 
     Parameters
@@ -30,12 +31,20 @@ def host_edits(cut: FileCut, left_out: Collection[str]) -> list[Edit]:
         The file.
     left_out : collection of str
         Headers that the host text does without.
+    bound : sequence of str
+        Names of the last parameters of all kernels, which the module binds.
+
+    Raises
+    ------
+    ValueError
+        A kernel does not have them.
     """
     text = cut.file.cuda.text
     edits = item_edits(cut, "host")
     for _, item, scope in cut.kept:
+        edits += bound_edits(text, cut.file.name, item, bound)
         if is_kernel(item) and item.body:
-            edits += stub_edits(text, item, scope)
+            edits += stub_edits(text, item, scope, bound)
         elif is_device_variable(item):
             edits += _shadow_edits(text, item)
         elif is_named_only(item):

@@ -15,6 +15,7 @@ from .sources import HostSource
 from .toolset import Toolset
 
 __all__ = [
+    "BOUND_PARAMS",
     "common_mixed_prefix",
     "host_flags",
     "host_unit",
@@ -38,6 +39,9 @@ _STANDARD = re.compile(
     "|stdexcept|string|string_view|tuple|type_traits|unordered_map|unordered_set|utility|variant"
     r"|vector|c(assert|math|stddef|stdint|stdio|stdlib|string))\Z"
 )
+BOUND_PARAMS = "-DTVMFFI_CUBIN_BOUND_PARAMS"
+"""Launches append what is bound: see tvmffi_cubin/bound_launch.h."""
+
 _METADATA = """\
 #ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1

@@ -34,8 +34,6 @@ _MANIFEST = "tvmffi_cubin.manifest.json"
 _FORWARDERS = "forwarders.cc"
 _TABLE = "tvmffi_cubin.table.s"
 _MAY_BE_UNDEFINED = re.compile(r"undefs|unresolved-symbols")
-# Launches append what is bound: see tvmffi_cubin/bound_launch.h.
-_BOUND_PARAMS = "-DTVMFFI_CUBIN_BOUND_PARAMS"
 _VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 
 
@@ -133,8 +131,10 @@ class Job:
         )
         if self.tools.nvcc is not None:
             units += self._device_link(units)
-        # Who links an object links what it calls, too. The object of mixed sources has them.
-        if self.mixed is None and self.tools.cuda_include_dirs and not self.request.is_object:
+        # Who links an object links what it calls, too. The object of mixed sources has them, but
+        # for one with bound_params.
+        has_own = self.mixed is not None and not self.request.bound_params
+        if self.tools.cuda_include_dirs and not (has_own or self.request.is_object):
             header = Path(self.tools.cuda_include_dirs[0], "cuda.h")
             files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
             flags = host_unit.host_flags(self.tools, ("-O1",))
@@ -175,7 +175,7 @@ class Job:
 
     def _own_flags(self) -> tuple[str, ...]:
         """Return what all host code is compiled with."""
-        return (_BOUND_PARAMS,) if self.exports.slots else ()
+        return (host_unit.BOUND_PARAMS,) if self.exports.slots else ()
 
     def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""

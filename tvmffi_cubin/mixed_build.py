@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from . import host_instances, host_unit, nvrtc, preprocessor_flags, private_folder
+from . import host_unit, nvrtc, preprocessor_flags, private_folder
 from .cache import Cache
-from .demangle import function_name
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry
 from .errors import BuildError, CompileError
 from .header_search import HeaderSearch
-from .host_instances import Instance, named_outside
 from .host_object import TEXT, HostCode, HostCompiler
 from .later import Later
 from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program
+from .mixed_symbols import asked_names, kernel_symbols
 from .nvrtc_unit import line_directive
 from .part_files import PartFiles
 from .request import Request
@@ -103,12 +101,6 @@ class MixedBuild:
         ToolchainError, TypeError, ValueError
             See `tvmffi_cubin.load_inline`.
         """
-        if self.request.bound_params:
-            raise ValueError(
-                "bound_params are for kernels that CubinKernel launches, and mixed sources launch "
-                "by <<<...>>>: give the kernels as kernel_sources, and host functions that launch "
-                "them with CubinKernel as cuda_sources"
-            )
         cut = split(self._program())
         tried = Tried(self.request.name)
         while True:
@@ -143,6 +135,7 @@ class MixedBuild:
             defines=tuple(flags.macros.items()),
             launches_on_device=any("cudadevrt" in x.name for x in self.request.device_libraries),
             linked_dirs=tuple(x for source in self.sources.mixed for x in source.further_folders),
+            bound=tuple(param.name for param in self.request.bound_params),
         )
 
     def _read_to_cut(self) -> PartFiles:
@@ -166,16 +159,16 @@ class MixedBuild:
         host, early = self._compile_host(code, cut, device)
         if cut.launches and not cut.kernels:
             raise ValueError(NO_KERNEL.format(launch=cut.launches[0]))
-        asked = _asked(host, cut)
+        asked = asked_names(host.so.read_bytes(), cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):
             return more
         image, files = early.result() if early else device.compile(wanted)
-        kernels = _symbols(image, asked)
+        kernels = kernel_symbols(image, asked, cut.program.bound)
         if missing := [name for instance, name in asked.items() if instance.stub not in kernels]:
             # NVRTC leaves out what nothing outside can name, unless it is asked for.
             image, files = device.compile((*wanted, *missing))
-            kernels = _symbols(image, asked)
+            kernels = kernel_symbols(image, asked, cut.program.bound)
         return MixedParts(
             image,
             host,
@@ -273,27 +266,3 @@ def _host_code(cut: Split, exports: Sequence[tuple[str, str]]) -> HostCode:
         headers_tell_lines(cut.files),
         has_stand_ins=bool(cut.stand_ins),
     )
-
-
-def _asked(host: Entry, cut: Split) -> dict[Instance, str]:
-    """Return the kernels that host code uses, and how NVRTC is asked for each."""
-    overloaded = Counter(kernel.name for kernel in cut.kernels)
-    return {
-        instance: instance.cast if overloaded[instance.qualified] > 1 else instance.expression
-        for instance in host_instances.find(host.so.read_bytes())
-    }
-
-
-def _symbols(device: DeviceImage, asked: Mapping[Instance, str]) -> dict[str, str]:
-    """Return the symbols of the kernels that stubs stand for, as far as the image has them."""
-    named = {}
-    for kernel in device.cubin.kernels:
-        name = function_name(kernel.name)
-        params = None if name.params is None else tuple(map(named_outside, name.params))
-        named[name.display, params] = kernel.name
-    lowered = device.cubin.lowered_names
-    found = {
-        instance.stub: lowered.get(name) or named.get((instance.expression, instance.params))
-        for instance, name in asked.items()
-    }
-    return {stub: symbol for stub, symbol in found.items() if symbol}

@@ -44,6 +44,8 @@ class Program(NamedTuple):
         Macros of the command line, names and texts.
     launches_on_device : bool
         Whether kernels may launch kernels: CUDA's device runtime is linked.
+    bound : tuple of str
+        Names of the last parameters of all kernels, which the module binds and no launch passes.
     """
 
     sources: tuple[MixedSource, ...]
@@ -53,3 +55,4 @@ class Program(NamedTuple):
     defines: tuple[tuple[str, str], ...] = ()
     linked_dirs: tuple[str, ...] = ()
     launches_on_device: bool = False
+    bound: tuple[str, ...] = ()

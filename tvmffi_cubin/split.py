@@ -20,6 +20,7 @@ from .nvrtc_unit import line_directive
 from .side_hints import side_hints
 from .side_members import Side
 from .sides import Dropped, Sides, decide
+from .stub_params import bound_types
 from .text_edits import Edit, EditedText
 from .undecided import droppable, droppable_includes
 
@@ -37,12 +38,15 @@ class MixedKernel(NamedTuple):
         Where it is.
     is_template : bool
         Whether it is one: what is launched are instances, which only the host compiler finds.
+    bound : tuple of str
+        The types of the parameters that the module binds.
     """
 
     name: str
     file: str
     line: int
     is_template: bool
+    bound: tuple[str, ...] = ()
 
 
 class CutFile(NamedTuple):
@@ -249,8 +253,8 @@ def _split(
         files=files,
         decided=decided,
         device=_texts(files, [device_edits(cut) for cut in device]),
-        host=_texts(files, [host_edits(cut, left_out) for cut in host]),
-        kernels=tuple(_kernels(files, decided)),
+        host=_texts(files, [host_edits(cut, left_out, program.bound) for cut in host]),
+        kernels=tuple(_kernels(files, decided, program.bound)),
         variables=tuple(dict.fromkeys(name for cut in host for name in shadows(cut))),
         launches=tuple(text for cut in host for text in launch_texts(cut)),
         left_out=tuple(filter(is_for_host, missing)),
@@ -281,8 +285,11 @@ def _texts(files: Sequence[MixedFile], edits: Sequence[list[Edit]]) -> SideTexts
     return SideTexts(tuple(sources), tuple(headers))
 
 
-def _kernels(files: Sequence[MixedFile], decided: Sides) -> Iterator[MixedKernel]:
+def _kernels(
+    files: Sequence[MixedFile], decided: Sides, bound: Sequence[str]
+) -> Iterator[MixedKernel]:
     for number, item, scope in decided.nodes:
         if is_kernel(item) and item.body:
-            name = "::".join((*scope, *item.names))
-            yield MixedKernel(name, files[number].name, item.line, item.template is not None)
+            name, file = "::".join((*scope, *item.names)), files[number]
+            types = bound_types(file.cuda.text, item, bound)
+            yield MixedKernel(name, file.name, item.line, item.template is not None, types)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from .cuda_item import Item, Param
+from .stub_params import own_params
 from .text_edits import Edit, blank
 
 __all__ = ["stub_edits"]
@@ -13,7 +14,9 @@ __all__ = ["stub_edits"]
 _ARGUMENTS = re.compile(r"\s*<")
 
 
-def stub_edits(text: str, item: Item, scope: Sequence[str]) -> list[Edit]:
+def stub_edits(
+    text: str, item: Item, scope: Sequence[str], bound: Sequence[str] = ()
+) -> list[Edit]:
     """Return the edits that turn a kernel's definition into that of its stub.
 
     Parameters
@@ -24,9 +27,11 @@ def stub_edits(text: str, item: Item, scope: Sequence[str]) -> list[Edit]:
         The kernel; it has a body.
     scope : sequence of str
         The namespaces around it, those without a name left out.
+    bound : sequence of str
+        Names of its last parameters, which a stub has not.
     """
     assert item.body is not None
-    names, edits = _named(item.params or (), "p")
+    names, edits = _named(own_params(item, bound), "p")
     arguments, more = _named(item.template or (), "t")
     types = ", ".join(f"decltype({name.removesuffix('...')}){_dots(name)}" for name in names)
     kernel = _kernel(text, item, scope, names) + (f"<{', '.join(arguments)}>" if arguments else "")

@@ -455,11 +455,6 @@ def test_an_instance_of_a_type_that_device_code_cannot_have_is_named():
         load(source, ["f"])
 
 
-def test_bound_parameters_are_refused():
-    with pytest.raises(ValueError, match="bound_params .* kernel_sources"):
-        load(ADD, ["vec_add"], bound_params=[tc.Bound("counters")])
-
-
 # Options
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from mixed_kit import cut, host, shown
+
+from tvmffi_cubin.mixed_program import MixedSource, Program
+from tvmffi_cubin.split import split
 
 
 def test_a_kernel_keeps_its_signature_and_its_body_becomes_a_stub():
@@ -169,3 +174,23 @@ def test_sources_share_what_they_name():
     assert shown(done.host.text) == (
         '#line 1 "a.cu"\nstruct Late { int x; };\n#line 1 "b.cu"\n#include <vector>\nvoid g(Late);'
     )
+
+
+def test_parameters_that_are_bound_are_none_of_a_stub():
+    source = MixedSource(
+        "a.cu",
+        "template <typename T> __global__ void k(T*, int n = 1, float by = 2);\n"
+        "template <typename T> __global__ void k(T*, int n, float by) {}\n"
+        "template __global__ void k<int>(int*, int, float);\n"
+        "__global__ void all(int n, float by) {}\n",
+    )
+    found = split(Program((source,), bound=("n", "by")))
+    assert re.sub(" +\\)", ")", shown(found.host.sources[0].edited.text)) == (
+        "template <typename T> __global__ void k(T*);\n"
+        "template <typename T> __global__ void k(T* tvmffi_cubin_p0) TVMFFI_CUBIN_STUB("
+        "(static_cast<void (*)(decltype(tvmffi_cubin_p0))>(&k<T>)), tvmffi_cubin_p0)\n"
+        "template __global__ void k<int>(int*);\n"
+        "__global__ void all() TVMFFI_CUBIN_STUB((static_cast<void (*)()>(&all)))"
+    )
+    assert [kernel.bound for kernel in found.kernels] == [("int", "float")] * 2
+    assert "k(T*, int n, float by)" in found.device.text

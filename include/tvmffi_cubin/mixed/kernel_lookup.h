@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_MIXED_KERNEL_LOOKUP_H_
 #define TVMFFI_CUBIN_MIXED_KERNEL_LOOKUP_H_
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -61,7 +62,9 @@ TVMFFI_CUBIN_COLD void CheckSameParameters(const KernelSlot* slot, CubinKernel* 
   const ParameterSizes* device = nullptr;
   kernel->parameters_.Find(OpenDriver(), kernel->GetHandle(), nullptr, -1, &device);
   if (device == nullptr || !device->known) return;  // the driver does not tell, or not now
-  const size_t count = device->sizes.size();
+  // What is bound is the device's alone. The launch itself refuses a kernel that has too few.
+  const size_t bound = NumBoundParams();
+  const size_t count = device->sizes.size() - std::min(device->sizes.size(), bound);
   for (size_t i = 0; i < count && i < slot->num_params; ++i) {
     if (device->sizes[i] == slot->sizes[i]) continue;
     TVM_FFI_THROW(LaunchError) << "parameter " << i + 1 << " has " << slot->sizes[i]

@@ -1,0 +1,118 @@
+"""Bound parameters of mixed sources: launches pass what they passed, and all is appended."""
+
+import pytest
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+
+SOURCE = """
+#include <cuda_fp16.h>
+namespace ops {
+template <typename T>
+__global__ void scale(T* x, T by = T(3), unsigned long long* counters = nullptr,
+                      unsigned limit = 0);
+template <typename T>
+__global__ void scale(T* x, T by, unsigned long long* counters, unsigned limit) { *x *= by; }
+template __global__ void scale<double>(double* x, double, unsigned long long*, unsigned);
+template <> __global__ void scale<int>(int* x, int by, unsigned long long* counters, unsigned l) {}
+__global__ void over(float* x, unsigned long long* counters, unsigned limit) { *x = 1; }
+__global__ void over(int* x, int, unsigned long long* counters, unsigned limit) { *x = 1; }
+}
+__global__ void nothing(
+    unsigned long long* counters,
+    unsigned limit) {}
+extern "C" __global__ void plain(int n, const unsigned long long* counters, unsigned limit) {}
+struct Friendly { friend __global__ void nothing(unsigned long long* counters, unsigned limit); };
+
+void Launch(int way) {
+  int three = 3;
+  void* args[] = {&three};
+  cudaLaunchConfig_t config{};
+  config.gridDim = config.blockDim = dim3(1);
+  switch (way) {
+    case 0: ops::scale<float><<<1, 1>>>(nullptr, 2.0); break;
+    case 1: ops::scale<double><<<1, 1>>>(nullptr); break;
+    case 2: ops::scale<int><<<1, 1>>>(nullptr, 5); break;
+    case 3: ops::over<<<1, 1>>>((float*)nullptr); break;
+    case 4: ops::over<<<1, 1>>>((int*)nullptr, 4); break;
+    case 5: nothing<<<1, 1>>>(); break;
+    case 6: plain<<<1, 1>>>(three); break;
+    case 7: cudaLaunchKernel((const void*)plain, dim3(1), dim3(1), args, 0, nullptr); break;
+    case 8: cudaLaunchKernelEx(&config, plain, three); break;
+    case 9: { void (*fn)(int) = plain; fn<<<1, 1>>>(three); break; }
+  }
+}
+"""
+NAMES = ["counters", "limit"]
+OWN = [("Pf", 0, 2.0), ("Pd", 0, 3.0), ("Pi", 0, 5), ("P", 0), ("Pi", 0, 4), ("",)]
+OWN += [("i", 3)] * 4
+
+
+def build(source=SOURCE, *, functions=("Launch",), bound_params=NAMES, **options):
+    return tc.load_inline(
+        "mixed_bound", source, functions=functions, bound_params=bound_params, arch="sm_90",
+        **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def built(_own_environment):
+    return build()
+
+
+@pytest.fixture
+def mod(built, driver_stub):
+    """The module, with nothing bound."""
+    built.bind(**dict.fromkeys(NAMES))
+    return built
+
+
+@pytest.mark.parametrize("way", range(len(OWN)))
+def test_what_is_bound_is_passed_behind_the_arguments_of_a_launch(mod, way, driver_stub):
+    mod.Launch(way)
+    counters = cuda_array(driver_stub, 8, "uint64")
+    mod.bind(counters=counters, limit=7)
+    mod.Launch(way)
+    formats, *own = OWN[way]
+    passed = [launch.values(f"{formats}PI") for launch in driver_stub.launches()]
+    assert passed == [(*own, 0, 0), (*own, counters.data_ptr, 7)]
+
+
+def test_kernels_that_are_functions_of_the_module_have_it_too(driver_stub):
+    functions = {"Launch": None, "plain": tc.Launch(grid=1, block=1)}
+    mod = build(functions=functions, bound_params=["counters", tc.Bound("limit", required=True)])
+    with pytest.raises(tc.LaunchError, match="mixed_bound.cu:32: .*limit .unsigned int. is not"):
+        mod.Launch(6)
+    mod.bind(limit=9)
+    mod.plain(1)
+    mod.Launch(6)
+    assert [x.values("iPI") for x in driver_stub.launches()] == [(1, 0, 9), (3, 0, 9)]
+
+
+@pytest.mark.parametrize(
+    ("bound_params", "message"),
+    [
+        (["limit", "counters"], r"mixed_bound.cu:4: .*'limit' where kernel scale has 'counters'"),
+        (["a", "b", "counters", "limit"], r"mixed_bound.cu:11: .*last .* over has 3 parameters"),
+        (["double counters", "limit"], r"declares 'double counters'"),
+    ],
+)
+def test_kernels_that_lack_them_are_named(bound_params, message):
+    with pytest.raises(ValueError, match=message):
+        build(bound_params=bound_params)
+
+
+def test_a_launch_that_passes_them_itself_is_an_error_at_its_place():
+    source = SOURCE.replace("plain<<<1, 1>>>(three)", "plain<<<1, 1>>>(three, nullptr, 3u)")
+    with pytest.raises(tc.BuildError, match=r"mixed_bound.cu:32:\d+: error: too many arguments"):
+        build(source)
+
+
+def test_calls_that_would_pass_too_little_do_not_link():
+    call = """
+    #include <cuda.h>
+    void driver(CUfunction f) { cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr); }
+    void Other() { driver(nullptr); }
+    """
+    with pytest.raises(tc.BuildError, match="cuLaunchKernel would pass kernels less"):
+        build(SOURCE + call, functions=["Launch", "Other"])
