@@ -1,39 +1,93 @@
-"""`in_headers`: whether kernels are in headers of the user's, where the sources have none."""
+"""`HeaderCode`: whether the user's headers have kernels and launches, where sources may not."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from . import include_scan, preprocessor_flags
 from .request import Request
+from .scan import scan
+from .source import Source
 from .source_text import code_alone
 
-__all__ = ["in_headers"]
+__all__ = ["HeaderCode", "header_code", "in_headers"]
 
-_KERNEL = re.compile(r"\b__global__\b")
+_KERNEL = "__global__"
+_LAUNCH = "<<<"
+# A macro that stands for the word, or for a whole kernel; lines may be continued.
+_MACRO = re.compile(
+    rf"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?\b{_KERNEL}\b", re.MULTILINE
+)
 
 
-def in_headers(request: Request) -> bool:
-    """Return whether headers that a request's CUDA sources include have kernels.
+class HeaderCode(NamedTuple):
+    """What the user's headers that sources include have.
 
-    Only where nothing else brings kernels: a header that a wrapper shares with the kernels that it
-    launches may have them for NVRTC alone.
+    Attributes
+    ----------
+    kernels : bool
+        Whether one has a kernel. Macros that only give the word a meaning, as headers for other
+        compilers have them, are none.
+    launches : bool
+        Whether one has a launch in a host function.
     """
-    if not request.may_be_compiled or request.images or request.kernel_sources:
-        return False
+
+    kernels: bool = False
+    launches: bool = False
+
+
+def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
+    """Return what is in the headers that sources include, directly or not, in any branch."""
     flags = preprocessor_flags.parse(request.cuda_cflags)
-    found = include_scan.scan(
-        [source.text for source in request.cuda_sources],
-        (*flags.folders, *request.include_paths),
-        defines=flags.macros,
+    texts: dict[str, str] = {}
+    for source in sources:
+        found = include_scan.scan(
+            [*(f'#include "{header}"\n' for header in flags.first_headers), source.text],
+            (*flags.folders, *request.include_paths, *source.further_folders),
+            directory=source.folder,
+            defines=flags.macros,
+        )
+        texts.update((path, _text(path)) for path in found.files if path not in texts)
+    macros = [name for text in texts.values() if _KERNEL in text for name in _MACRO.findall(text)]
+    names = (re.escape(name) for name in dict.fromkeys((_KERNEL, *macros)))
+    kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
+    return HeaderCode(
+        any(kernel.search(text) and kernel.search(code_alone(text)) for text in texts.values()),
+        any(_LAUNCH in text and _launches(text) for text in texts.values()),
     )
-    return any(map(_has_kernel, found.files))
 
 
-def _has_kernel(path: str) -> bool:
+def in_headers(request: Request, sources: Sequence[Source], *, is_all: bool) -> bool:
+    """Return whether CUDA sources without kernels and launches are mixed by their headers.
+
+    Parameters
+    ----------
+    request : Request
+        Theirs.
+    sources : sequence of Source
+        Those that would be host code.
+    is_all : bool
+        Whether that is all of them. Where something else brings kernels, launches tell: a wrapper
+        may share a header with the kernels that it launches as `CubinKernel`, for NVRTC's sake.
+    """
+    if not (sources and request.may_be_compiled) or request.images:
+        return False
+    code = header_code(sources, request)
+    return code.launches or (code.kernels and is_all and not request.kernel_sources)
+
+
+def _text(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read()
+            return file.read()
     except OSError:
-        return False  # the compilers say what is wrong with it
-    return "__global__" in text and _KERNEL.search(code_alone(text)) is not None
+        return ""  # the compilers say what is wrong with it
+
+
+def _launches(text: str) -> bool:
+    if _LAUNCH not in code_alone(text):
+        return False
+    facts = scan(text.encode("utf-8", "replace").decode())
+    return not facts.readable or any(launch.in_host for launch in facts.launches)

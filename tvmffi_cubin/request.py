@@ -26,9 +26,6 @@ __all__ = ["OBJECTS", "Export", "Request", "make_request"]
 OBJECTS = (".o", ".obj")
 """How the names of outputs end that are yet to be linked."""
 
-# Without one of these a CUDA source is host code. What launches may include its kernels.
-_DEVICE_WORDS = ("__global__", "__device__", "__constant__", "<<<")
-_DEVICE_HEADERS = ('.cuh"', ".cuh>", '.cu"', ".cu>")
 # What a wrapper of CUDA includes, or links. Compiled where they are used, which most hits do not.
 _CUDA_INCLUDE = r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"][^>\"\n]*cu(?:da|bin)"
 _PTX = ("assemble", "keep")
@@ -94,7 +91,12 @@ class Request(NamedTuple):
         # The kernels of a file may all be in the headers beside it.
         if self.kernel_sources or self.files.cuda:
             return True
-        return any(map(_may_be_device, self.cuda_sources))
+        if any(source.may_be_device for source in self.cuda_sources):
+            return True
+        # Whether a header has kernels only a build looks. Given images are launched by wrappers.
+        if self.images or not (self.include_paths or self.cuda_cflags):
+            return False
+        return any(source.may_include_kernels for source in self.cuda_sources)
 
     @property
     def has_sources(self) -> bool:
@@ -118,7 +120,7 @@ class Request(NamedTuple):
             return True
         if self.is_by_nvcc:
             return False
-        unsure = filter(_may_be_device, self.cuda_sources)
+        unsure = [source for source in self.cuda_sources if source.may_be_device]
         return len((*self.kernel_sources, *self.files.cuda, *unsure)) > 1
 
     @property
@@ -182,10 +184,6 @@ class Request(NamedTuple):
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])
         key.add("carried", self.carried)
-
-
-def _may_be_device(source: Source) -> bool:
-    return any(word in source.text for word in (*_DEVICE_WORDS, *_DEVICE_HEADERS))
 
 
 def make_request(

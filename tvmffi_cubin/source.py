@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 __all__ = ["DEVICE_IMAGE", "Source"]
 
 DEVICE_IMAGE = "kernels"
 """The name under which the image of the device sources is embedded."""
+
+# Without one of these a CUDA source is host code. What launches may include its kernels.
+_DEVICE_WORDS = ("__global__", "__device__", "__constant__", "<<<")
+_DEVICE_HEADERS = ('.cuh"', ".cuh>", '.cu"', ".cu>")
+# Of a header that may be the user's. Compiled where it is used, which most hits do not.
+_OTHER_INCLUDE = (
+    r"(?m)^[ \t]*#[ \t]*include[ \t]*"
+    r"(?:[A-Za-z_]|[<\"](?!tvm/|dlpack/|tvmffi_cubin/|cuda_|cuda\.h|std\w+\.h)[^>\"\n]*\.)"
+)
 
 
 class Source(NamedTuple):
@@ -47,3 +57,13 @@ class Source(NamedTuple):
         if self.real_folder is None or self.real_folder == self.folder:
             return ()
         return (self.real_folder,)
+
+    @property
+    def may_be_device(self) -> bool:
+        """Whether it may be for NVRTC, going by its own text alone."""
+        return any(word in self.text for word in (*_DEVICE_WORDS, *_DEVICE_HEADERS))
+
+    @property
+    def may_include_kernels(self) -> bool:
+        """Whether it includes what may be a header of the user's, of any name."""
+        return re.search(_OTHER_INCLUDE, self.text) is not None

@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .header_kernels import in_headers
+from .header_kernels import HeaderCode, header_code, in_headers
 from .request import Request
 from .scan import scan
 from .source import DEVICE_IMAGE, Source
 from .source_facts import SourceFacts, Use
 from .source_text import prepare
 
-__all__ = ["HostFile", "HostSource", "Sources", "includes_kernels", "sort_sources"]
+__all__ = ["HostFile", "HostSource", "Sources", "sort_sources"]
 
 # What exports a function; the macro's first argument is its name.
 _EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(\w+)")
@@ -110,8 +110,8 @@ def sort_sources(request: Request) -> Sources:
         return _for_nvcc(request)
     wanted = {export.name for export in request.functions or () if export.launches is None}
     found = [scan(source.text) for source in request.cuda_sources]
-    is_mixed = any(_mixed_uses(facts, wanted) for facts in found) or (
-        all(facts.kind == "host" for facts in found) and in_headers(request)
+    is_mixed = any(_mixed_uses(facts, wanted) for facts in found) or _is_mixed_by_headers(
+        request, found
     )
     device, host = ([], []) if is_mixed else _sort_cuda(request, found)
     functions = [
@@ -178,19 +178,33 @@ def _sort_cuda(
     return device, host
 
 
+def _is_mixed_by_headers(request: Request, found: Sequence[SourceFacts]) -> bool:
+    is_all = all(facts.kind == "host" for facts in found)
+    pairs = zip(request.cuda_sources, found, strict=True)
+    host = [x for x, facts in pairs if facts.kind == "host" and (is_all or not _is_preamble(facts))]
+    return in_headers(request, host, is_all=is_all)
+
+
 def _sort_files(
     request: Request, wanted: set[str], *, is_mixed: bool
 ) -> tuple[tuple[Source, ...], tuple[Source, ...], tuple[HostFile, ...]]:
     """Return the file that is mixed, if there is one, those for NVRTC, and the others."""
     mixed: list[Source] = []
     device, wrappers, empty = [], [], []
-    for source in request.files.cuda:
-        facts = scan(source.text)
-        if uses := _mixed_uses(facts, wanted):
+    found = [scan(source.text) for source in request.files.cuda]
+    is_all = not (request.kernel_sources or request.images or is_mixed)
+    is_all = is_all and all(facts.kind == "host" for facts in found)
+    for source, facts in zip(request.files.cuda, found, strict=True):
+        is_host = facts.kind == "host"
+        headers = header_code((source,), request) if is_host else HeaderCode()
+        uses = _mixed_uses(facts, wanted)
+        if headers.launches or (headers.kernels and is_all and not _is_preamble(facts)):
+            uses = uses or (Use("kernels and launches in headers that it includes", 1),)
+        if uses:
             if is_mixed or mixed:
                 _refuse_mixed(str(source.path), uses)
             mixed.append(source)
-        elif facts.kind == "device" or (_is_preamble(facts) and includes_kernels(source, request)):
+        elif not is_host or (headers.kernels and _is_preamble(facts)):
             device.append(source)
         elif _is_preamble(facts):
             empty.append(source)
@@ -203,23 +217,6 @@ def _sort_files(
         wrappers += empty
     host += [HostFile(source, "cuda") for source in wrappers]
     return tuple(mixed), tuple(device), tuple(host)
-
-
-def includes_kernels(source: Source, request: Request) -> bool:
-    """Whether a source includes the user's headers with kernels."""
-    from . import include_scan
-
-    headers = include_scan.scan(
-        (source.text,),
-        (*request.include_paths, *source.further_folders),
-        directory=source.folder,
-    )
-    for path in headers.files:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-        if "__global__" in text and scan(text).kernels:
-            return True
-    return False
 
 
 def _is_preamble(facts: SourceFacts) -> bool:

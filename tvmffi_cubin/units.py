@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from .header_kernels import header_code
 from .nvrtc_unit import line_directive
 from .request import Request
 from .scan import scan
 from .source import Source
 from .source_facts import SourceFacts
-from .sources import includes_kernels
 
 __all__ = ["DeviceUnit", "make_units"]
 
@@ -90,7 +90,7 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[DeviceUnit,
     pending = 0
     for source in sources:
         facts = scan(source.text)
-        if source.path is None and is_header(facts) and not includes_kernels(source, request):
+        if source.path is None and is_header(facts) and not header_code((source,), request).kernels:
             before.append(source)
             pending += 1
         else:

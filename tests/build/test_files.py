@@ -195,6 +195,15 @@ def test_a_file_may_have_kernels_and_host_functions(here, driver_stub):
         tc.load("mixed", sources=sources, functions=["count", "add"], arch="sm_90")
 
 
+def test_a_file_may_have_all_its_kernels_and_launches_in_headers(here, driver_stub):
+    launch = "inline void run(float* x) { scale<<<5, 1>>>(x, 1.0f, 1); }\n"
+    write("scale.h", SCALE + launch)
+    text = '#include "scale.h"\nint count() { run(nullptr); return 5; }\n'
+    write("count.cu", text + "TVM_FFI_DLL_EXPORT_TYPED_FUNC(count, count);\n")
+    assert tc.load("in_headers", sources="count.cu", arch="sm_90").count() == 5
+    assert [launch.grid for launch in driver_stub.launches()] == [(5, 1, 1)]
+
+
 def test_a_second_mixed_file_is_named(here):
     text = "void run(float* x) { scale<<<1, 1>>>(x, 1.0f, 1); }\n"
     write("one.cu", f"{SCALE}{text}")

@@ -477,19 +477,22 @@ def test_flags_go_to_the_side_that_knows_them_and_macros_to_both(driver_stub):
 
 
 def test_a_source_whose_header_has_the_kernels_and_their_launches_is_mixed(tmp_path, driver_stub):
-    (tmp_path / "twice.cuh").write_text(
+    (tmp_path / "twice.h").write_text('#include "twice_impl.hpp"\n')
+    (tmp_path / "twice_impl.hpp").write_text(
         "template <typename T> __global__ void twice(T* x) { x[threadIdx.x] *= 2; }\n"
         "template <typename T> int run(T* x) { twice<<<1, 32>>>(x); return 7; }\n"
     )
-    source = '#include "twice.cuh"\nint f() { return run<float>(nullptr); }\n'
+    source = '#include "twice.h"\nint f() { return run<float>(nullptr); }\n'
     mod = load(source, ["f"], extra_include_paths=[str(tmp_path)])
     assert mod.f() == 7
     assert [launch.kernel for launch in driver_stub.launches()] == ["_Z5twiceIfEvPT_"]
 
 
 def test_the_architecture_counts_where_the_kernels_are_in_a_header(tmp_path):
-    (tmp_path / "kernel.cuh").write_text("__global__ void k(int* x) { *x = 1; }\n")
-    source = '#include "kernel.cuh"\nvoid f() { k<<<1, 1>>>(nullptr); }'
+    (tmp_path / "kernel.h").write_text(
+        "__global__ void k(int* x) { *x = 1; }\ninline void run() { k<<<1, 1>>>(nullptr); }\n"
+    )
+    source = '#include "kernel.h"\nvoid f() { run(); }'
 
     def image(arch):
         folders = [str(tmp_path)]

@@ -1,0 +1,88 @@
+"""Sources without kernels: what the user's headers that they include make of them."""
+
+import pytest
+
+from tvmffi_cubin.header_kernels import HeaderCode, header_code
+from tvmffi_cubin.request import make_request
+from tvmffi_cubin.source import Source
+from tvmffi_cubin.source_files import read_files
+from tvmffi_cubin.sources import sort_sources
+
+KERNEL = "template <typename T> __global__ void k(T* x) { *x = 1; }\n"
+LAUNCHER = "template <typename T> void run(T* x) { k<<<1, 1>>>(x); }\n"
+COMPATIBILITY = """#ifndef __CUDACC__
+#define __global__
+#endif
+#define KERNEL __global__ void
+// __global__ void k() {}  k<<<1, 1>>>();
+"""
+HOST = '#include "k.h"\nvoid f() { run(static_cast<float*>(nullptr)); }\n'
+BY_ADDRESS = '#include "k.h"\nvoid f() { cudaLaunchKernel((void*)k<int>, 1, 1, nullptr, 0, 0); }\n'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def inline(here, *sources, **options):
+    made = make_request("m", cuda_sources=sources, extra_include_paths=[str(here)], **options)
+    return made, sort_sources(made)
+
+
+def of_files(here, **texts):
+    for name, text in texts.items():
+        (here / f"{name}.cu").write_text(text)
+    files = read_files(sources=[here / f"{name}.cu" for name in texts])
+    return sort_sources(make_request("m", files=files))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (KERNEL, HeaderCode(True, False)),
+        (KERNEL + LAUNCHER, HeaderCode(True, True)),
+        (COMPATIBILITY, HeaderCode(False, False)),
+        (COMPATIBILITY + "KERNEL k() {}", HeaderCode(True, False)),
+        ("#define MAKE(name) \\\n  __global__ void name() {}\nMAKE(a)", HeaderCode(True, False)),
+        ("__global__ void a(int* x) { b<<<1, 1>>>(x); }", HeaderCode(True, False)),
+        ('const char* text = "__global__ <<<";', HeaderCode(False, False)),
+    ],
+)
+def test_what_headers_have_is_found_whoever_includes_them(here, text, found):
+    (here / "deep.hpp").write_text(text)
+    (here / "k.h").write_text('#include "deep.hpp"\n')
+    made, _ = inline(here, "int f();")
+    assert header_code([Source('#include "k.h"\n')], made) == found
+
+
+@pytest.mark.parametrize("source", [HOST, BY_ADDRESS])
+def test_a_source_whose_kernels_are_in_a_header_of_any_name_is_mixed(here, source):
+    (here / "k.h").write_text(KERNEL + LAUNCHER)
+    made, found = inline(here, source)
+    assert (made.may_have_kernels, len(found.mixed)) == (True, 1)
+    assert of_files(here, a=source).mixed
+
+
+def test_host_code_that_shares_a_header_with_kernels_stays_host_code(here):
+    (here / "k.h").write_text(KERNEL)
+    _, found = inline(here, BY_ADDRESS, kernel_sources='#include "k.h"\n')
+    assert not found.mixed
+    found = of_files(here, a=BY_ADDRESS, b='#include "k.h"\ntemplate __global__ void k(int*);\n')
+    assert (len(found.mixed), len(found.device), len(found.files)) == (0, 1, 1)
+
+
+def test_a_file_that_only_includes_is_device_code_where_its_headers_launch_nothing(here):
+    (here / "k.h").write_text(KERNEL)
+    assert [len(of_files(here, a='#include "k.h"\n').device)] == [1]
+    (here / "k.h").write_text(KERNEL + LAUNCHER)
+    assert len(of_files(here, a='#include "k.h"\n').mixed) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["int f();", "#include <vector>\n", "#include <tvm/ffi/error.h>\n#include <cuda.h>\n"]
+)
+def test_host_code_without_headers_of_the_user_s_needs_no_architecture(here, text):
+    made, found = inline(here, text)
+    assert (made.may_have_kernels, found.mixed) == (False, ())
