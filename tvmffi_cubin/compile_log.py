@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 
 from .arch import is_ptx, number_of
 from .demangle import demangle
 
-__all__ = ["LAUNCHES_ON_DEVICE", "annotate", "hints", "warns"]
+__all__ = ["LAUNCHES_ON_DEVICE", "annotate", "hints", "warns", "without_deprecations"]
 
 LAUNCHES_ON_DEVICE = (
     "kernels that launch kernels are linked with CUDA's device runtime: pass "
@@ -19,6 +20,12 @@ LAUNCHES_ON_DEVICE = (
 _NO_DEVICE_RUNTIME = "device-side kernel launch could not be processed"
 
 _LOCATED = re.compile(r"(?P<name>.+?)\((?P<line>\d+)\): ")
+# What begins a diagnostic; notes belong to the one before, and a blank line ends all.
+_BEGINS = re.compile(
+    r"(?P<file>.+?)\(\d+\): (?:catastrophic )?(?:error|warning|remark)\b(?P<words>.*)"
+)
+_DEPRECATED = re.compile(r" #(?:1215|1444)-D:")
+_SUPPRESSION = re.compile(r"^Remark: The warnings can be suppressed .*\n?", re.MULTILINE)
 _WRONG_TARGET = re.compile(r"(?:not supported on|requires) \.target '?(sm_\d+[af]?)")
 # <cuda/barrier> declares it, too, and leaves it incomplete.
 _NO_TENSOR_MAP = re.compile(
@@ -54,10 +61,11 @@ def _annotated(log: list[str], name: str, source: list[str]) -> Iterator[str]:
         index += 1
         yield line
         match = _LOCATED.match(line)
-        if match is None or match["name"] != name:
-            continue
-        number = int(match["line"])
+        number = int(match["line"]) if match is not None and match["name"] == name else 0
         if not 0 < number <= len(source):
+            if match is not None and _is_caret(log[index + 1 : index + 2]):
+                yield from (log[index], f"{_under(log[index], len(log[index + 1]) - 1)}^")
+                index += 2
             continue
         caret = None
         if _is_echo(log[index : index + 2], source[number - 1]):
@@ -68,9 +76,17 @@ def _annotated(log: list[str], name: str, source: list[str]) -> Iterator[str]:
 
 
 def _is_echo(following: list[str], line: str) -> bool:
-    if len(following) < 2 or following[1].strip() != "^":
-        return False
-    return following[0].split() == line.split()
+    return _is_caret(following[1:]) and following[0].split() == line.split()
+
+
+def _is_caret(lines: list[str]) -> bool:
+    return bool(lines) and lines[0].strip() == "^" and lines[0].endswith("^")
+
+
+def _under(words: str, caret: int) -> str:
+    """Return the blanks up to a caret: NVRTC counts bytes, and puts a tab under a tab."""
+    before = words.encode(errors="surrogateescape")[:caret].decode(errors="ignore")
+    return "".join(x if x == "\t" else " " for x in before)
 
 
 def _context(source: list[str], number: int, caret: int | None) -> Iterator[str]:
@@ -82,10 +98,37 @@ def _context(source: list[str], number: int, caret: int | None) -> Iterator[str]
     if caret is not None:
         words = line.lstrip()
         indent = line[: len(line) - len(words)]
-        # NVRTC counts bytes, and puts a tab under a tab.
-        before = words.encode(errors="surrogateescape")[:caret].decode(errors="ignore")
-        spaces = "".join(x if x == "\t" else " " for x in before)
-        yield f"  {'':>{width}} | {indent}{spaces}^"
+        yield f"  {'':>{width}} | {indent}{_under(words, caret)}^"
+
+
+def without_deprecations(log: str, *, headers: Iterable[str]) -> str:
+    """Return a log without what NVIDIA's own headers use that they have deprecated themselves.
+
+    nvcc is silent about headers of the system. Such uses in the caller's files stay.
+
+    Parameters
+    ----------
+    log : str
+        NVRTC's log.
+    headers : iterable of str
+        The folders of those headers.
+    """
+    known = tuple(f"{folder}{os.sep}" for folder in headers)
+    kept: list[str] = []
+    is_kept = True
+    lines = log.split("\n")
+    for line in lines:
+        begins = _BEGINS.match(line)
+        if begins is not None:
+            is_theirs = begins["file"].startswith(known)
+            is_kept = not (is_theirs and _DEPRECATED.match(begins["words"]))
+        if is_kept:
+            kept.append(line)
+        is_kept = is_kept or not line
+    if len(kept) == len(lines):
+        return log
+    text = "\n".join(kept)
+    return (text if "): warning #" in text else _SUPPRESSION.sub("", text)).strip("\n")
 
 
 def hints(log: str, *, arch: str) -> tuple[str, ...]:

@@ -39,6 +39,9 @@ _FORWARDERS = "forwarders.cc"
 # Flags with which an object says which line its code is of.
 _LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fsanitize)")
 # They give members of classes the names of what these are; of that g++ 13 can be silenced alone.
+# Older ones take that with this flag, which allows next to nothing else; -fpermissive would make
+# warnings of the user's mistakes.
+_LEAVE = "-fms-extensions"
 _NEEDS_LEAVE = re.compile(r"^gcc version (?:[1-9]|1[0-2])\.", re.MULTILINE)
 
 
@@ -113,7 +116,7 @@ class HostCompiler:
         if self.request.bound_params:
             cflags = (BOUND_PARAMS, *cflags)
         if code.has_stand_ins and _NEEDS_LEAVE.search(self.tools.host.compiler):
-            cflags = ("-fpermissive", *cflags)
+            cflags = (_LEAVE, *cflags)
         return host_unit.host_flags(self.tools, cflags)
 
     def _key(self, code: HostCode) -> str:

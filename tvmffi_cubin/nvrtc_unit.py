@@ -89,6 +89,11 @@ class Unit:
         )
         done = self._compile_with_headers(library, cuda, command, target_type)
         log = done.log.replace(_NOWHERE, self.name)
+        own = [str(folder) for folder in cuda.include_dirs]
+        if "deprecated" in log:
+            from . import compile_log
+
+            log = compile_log.without_deprecations(log, headers=own)
         if done.result != SUCCESS:
             raise self._failure(library, cuda, done.result, log, arch, command)
         if not done.image:
@@ -99,7 +104,6 @@ class Unit:
         if log:
             from . import compile_log
 
-            own = [str(folder) for folder in cuda.include_dirs]
             level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO
             _logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
         image = done.image.rstrip(b"\0") if target_type == "ptx" else done.image

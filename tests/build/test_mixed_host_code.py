@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from stub.driver_stub import DriverStub
 from wrapper_workshop import load_anew
 
@@ -62,3 +63,14 @@ def test_calls_that_launch_return_the_runtime_s_errors(driver_stub: DriverStub) 
     assert mod.refused(1, 5000) == INVALID_CONFIGURATION * 1001
     assert mod.refused(0, 1) == INVALID_CONFIGURATION * 1001
     assert mod.refused(1, 1) == 0
+
+
+def test_beside_cub_a_mistake_in_host_code_is_an_error() -> None:
+    source = """
+    #include <cub/cub.cuh>
+    __global__ void k(int* x) { *x = sizeof(cub::BlockScan<int, 64>::TempStorage); }
+    int bytes() { return sizeof(cub::BlockScan<int, 64>::TempStorage); }
+    int mistaken(int n) { int* p = n; return *p; }
+    """
+    with pytest.raises(tc.BuildError, match=r"cub_host\.cu:5:.*invalid conversion"):
+        tc.build_inline("cub_host", source, functions=["bytes"], arch="sm_90")

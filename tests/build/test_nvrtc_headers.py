@@ -271,8 +271,8 @@ CLAIMS = {
         static_assert(std::is_same_v<std::remove_cvref_t<const int&>, int>);
         static_assert(std::is_same_v<std::decay_t<int[3]>, int*>);
         static_assert(std::is_same_v<std::conditional_t<true, A, B>, A>);
-        static_assert(std::is_same_v<std::make_unsigned_t<long>, unsigned long>
-                      || sizeof(std::make_unsigned_t<long>) == 8);
+        static_assert(std::is_same_v<std::make_unsigned_t<long>, unsigned long>);
+        static_assert(std::is_same_v<std::make_signed_t<unsigned long long>, long long>);
         static_assert(std::is_same_v<std::underlying_type_t<E>, short>);
         static_assert(std::is_same_v<std::remove_pointer_t<int* const>, int>);
         static_assert(std::is_integral_v<const long> && !std::is_integral_v<float>);
@@ -284,6 +284,8 @@ CLAIMS = {
         static_assert(std::is_enum_v<E> && std::is_class_v<A> && std::is_empty_v<A>);
         static_assert(std::is_trivially_copyable_v<B> && std::is_constructible_v<B, int>);
         static_assert(std::conjunction_v<std::true_type, std::negation<std::false_type>>);
+        static_assert(!std::conjunction_v<std::false_type, A> && std::conjunction_v<>);
+        static_assert(std::disjunction_v<std::true_type, A> && !std::disjunction_v<>);
         template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0> T f(T x) { return x; }
         static_assert(std::integral_constant<int, 3>::value == 3 && std::true_type{});
         """,
@@ -321,6 +323,25 @@ CLAIMS = {
 def test_what_the_shims_say_is_true(header):
     source = includes(["climits", "cfloat", header]) + CLAIMS[header]
     assert compile_it(source + KERNEL).image
+
+
+@pytest.mark.parametrize("standard", ["c++11", "c++14"])
+def test_older_standards_have_what_is_in_them(standard):
+    source = """
+        template <class T, typename std::enable_if<std::is_integral<T>::value, int>::type = 0>
+        __global__ void k(T* x, T y) {
+          std::swap(x[0], x[1]);
+          x[2] = std::max(std::min(x[0], y), std::exchange(x[1], std::numeric_limits<T>::min()));
+          static_assert(!std::is_same<typename std::make_signed<T>::type, T>::value, "");
+          x[3] = std::make_pair(1, 2.5f).first;
+        }"""
+    shims = ["algorithm", "limits", "type_traits", "utility", "cstdint", "cmath"]
+    made = compile_it(
+        includes(shims) + source,
+        options=[f"-std={standard}"],
+        name_expressions=["k<unsigned>"],
+    )
+    assert made.log == ""
 
 
 @pytest.mark.parametrize("header", ["limits", "type_traits", "utility", "algorithm", "cstdint"])

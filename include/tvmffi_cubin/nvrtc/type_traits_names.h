@@ -39,6 +39,7 @@ using make_signed_t = typename make_signed<T>::type;
 template <class T>
 using make_unsigned_t = typename make_unsigned<T>::type;
 
+#if __cplusplus >= 201703L
 template <class T>
 inline constexpr bool is_void_v = is_void<T>::value;
 template <class T>
@@ -91,6 +92,7 @@ template <class... B>
 inline constexpr bool conjunction_v = conjunction<B...>::value;
 template <class... B>
 inline constexpr bool disjunction_v = disjunction<B...>::value;
+#endif
 
 }  // namespace std
 
