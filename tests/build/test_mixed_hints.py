@@ -1,0 +1,96 @@
+"""What a mixed source cannot have or lacks is told, with what to do about it."""
+
+from __future__ import annotations
+
+import pytest
+from mixed_loader import load
+
+import tvmffi_cubin as tc
+
+
+@pytest.mark.parametrize(
+    ("before", "kind", "told"),
+    [
+        ("", tc.BuildError, r"none\.cu:1:\d+: error: 'k' was not declared"),
+        (
+            '#include "k.cuh"\n',
+            ValueError,
+            "none of the sources and of the headers .* defines one",
+        ),
+    ],
+)
+def test_launches_without_a_kernel_are_told(before, kind, told, tmp_path, monkeypatch):
+    (tmp_path / "k.cuh").write_text("__global__ void k() {}")
+    monkeypatch.setenv("CPATH", str(tmp_path))
+    with pytest.raises(kind, match=told):
+        load(f"{before}void f() {{ k<<<1, 1>>>(); }}", ["f"], name="none")
+
+
+OF_OTHER_SIDES = """struct S { int n; __device__ int half() { return n / 2; } };
+__device__ int on_device(int x) { return x; }
+__device__ __forceinline__ int named(int x) { return 2 * x; }
+int on_host(int x) { return x; }
+template <int (*F)(int)> __global__ void k(int* x) { *x = on_device(F(*x)); }
+int (*volatile named_one)(int) = named;
+int f(int n) { S s{n}; k<named><<<1, 1>>>(nullptr); return named_one(n); }"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "told"),
+    [
+        ("= on_device(", "= on_host(", tc.CompileError, r"\"on_host\" is undefined"),
+        ("named_one(n)", "on_device(n)", tc.BuildError, r"'on_device' was not declared"),
+        ("named_one(n)", "named(n)", tc.BuildError, r":7:\d+: error: 'named' is a __device__"),
+        ("named_one(n)", "s.half()", tc.BuildError, r":7:\d+: error: 'S::half' is a __device__"),
+    ],
+)  # fmt: skip
+def test_a_call_of_the_other_side_s_function_is_told(old, new, kind, told):
+    assert OF_OTHER_SIDES.count(old) == 1
+    with pytest.raises(kind, match=rf"(?s){told}.*\nHint: .*: put __host__ "):
+        load(OF_OTHER_SIDES.replace(old, new), ["f"], name="others")
+
+
+def test_a_device_function_that_host_code_calls_by_its_address_says_so(driver_stub):
+    mod = load(OF_OTHER_SIDES, ["f"], name="others")
+    with pytest.raises(RuntimeError, match="named is a __device__ function, and host code called"):
+        mod.f(1)
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        (
+            "__global__ void k(int* x) {}\nvoid g() { k<<<1, 1>>>(nullptr); }",
+            "functions names 'f', and the source has no function f",
+        ),
+        (
+            "#include <thrust/sort.h>\nusing namespace thrust;\n__global__ void k(int* x) {}\n"
+            "void f() { int* x = nullptr; sort(device, x, x); k<<<1, 1>>>(x); }",
+            r"what is in <thrust/sort.h>, only nvcc compiles that: compiler=\"nvcc\"",
+        ),
+    ],
+)
+def test_what_host_code_lacks_is_told_with_what_to_do(source, hint):
+    with pytest.raises(tc.BuildError, match=f"Hint: .*{hint}"):
+        load(source, ["f"])
+
+
+def test_torch_s_declarations_beside_a_mixed_source_are_told_what_to_change():
+    source = "__global__ void k() {}\nvoid f() { k<<<1, 1>>>(); }"
+    with pytest.raises(tc.BuildError, match=r"(?s)'torch' .*docs/mixed_sources\.md"):
+        load(source, ["f"], cpp_sources="torch::Tensor f(torch::Tensor x);")
+
+
+def test_an_instance_of_a_local_type_says_how_to_name_it():
+    source = """template <typename T> __global__ void k(T x) {}
+    void f() { struct Local {}; k<<<1, 1>>>(Local{}); }"""
+    with pytest.raises(ValueError, match="'k' is launched for f.*::Local, a type of that function"):
+        load(source, ["f"])
+
+
+def test_an_instance_of_a_type_that_device_code_cannot_have_is_named():
+    source = """#include <vector>
+    template <typename T> __global__ void k(T* x) {}
+    void f() { std::vector<int>* none = nullptr; k<<<1, 1>>>(none); }"""
+    with pytest.raises(ValueError, match=r"host code launches 'k<std::vector<int.*\"nvcc\""):
+        load(source, ["f"])

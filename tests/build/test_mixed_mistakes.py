@@ -1,0 +1,54 @@
+"""Mistakes in mixed sources are shown where the user made them."""
+
+from __future__ import annotations
+
+import pytest
+from mixed_loader import ADD, SCALE, load
+
+import tvmffi_cubin as tc
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "where"),
+    [
+        ("x[i] + y[i]", "x[i] + z[i]", tc.CompileError, r"mixed\.cu\(6\): .*\"z\" is undefined"),
+        ("x.numel()", "x.nummel()", tc.BuildError, r"mixed\.cu:10:30: error: .*nummel"),
+        (", n);\n}", ", &n);\n}", tc.BuildError, r"mixed\.cu:15:44: error: .*int\*"),
+        (", n);\n}", ");\n}", tc.BuildError, r"mixed\.cu:13:\d+: error: too few arguments"),
+        (", 0, stream", ", stream", tc.BuildError, r"mixed\.cu:13:6: error: the third operand"),
+    ],
+)
+def test_a_mistake_is_shown_where_the_user_made_it(old, new, kind, where):
+    assert old in ADD
+    with pytest.raises(kind, match=where):
+        load(ADD.replace(old, new), ["vec_add"])
+
+
+def test_a_mistake_that_only_an_instance_has_is_shown_in_the_kernel_with_its_types():
+    source = SCALE.replace("int i = (b", 'static_assert(sizeof(T) == 8, "wide"); int i = (b')
+    with pytest.raises(tc.CompileError, match=r'mixed\.cu\(6\): .*"wide"(?s:.*)with T=float'):
+        load(source, ["thrice"])
+
+
+def test_of_mistakes_on_both_sides_nvrtc_s_are_shown_and_no_folder_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
+    source = ADD.replace("x[i] + y[i]", "x[i] + z[i]").replace("x.numel()", "x.nummel()")
+    with pytest.raises(tc.CompileError, match='"z" is undefined'):
+        load(source, ["vec_add"], use_pch=False)
+    assert [*(tmp_path / "tmp").iterdir()] == []
+
+
+BY_ACCIDENT = """#include <string>
+struct text { std::string words; };
+__global__ void k(int* x) { int text = 1; *x = text; }
+int f() { text hello{"hello"}; k<<<1, 1>>>(nullptr); return hello.words.size(); }"""
+
+
+def test_what_device_code_names_by_accident_is_left_out_of_it(driver_stub):
+    assert load(BY_ACCIDENT, ["f"], name="accident").f() == 5
+
+
+def test_of_several_errors_those_are_shown_that_are_the_user_s():
+    with pytest.raises(tc.CompileError, match=r'"z" is undefined') as caught:
+        load(BY_ACCIDENT.replace("*x = text", "*x = z"), ["f"], name="accident")
+    assert "std" not in str(caught.value)
