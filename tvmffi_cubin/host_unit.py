@@ -21,6 +21,7 @@ __all__ = [
     "host_unit",
     "mixed_prefix",
     "mixed_unit",
+    "own_statics",
     "prefix",
 ]
 
@@ -170,4 +171,20 @@ def host_flags(tools: Toolset, cflags: Sequence[str]) -> tuple[str, ...]:
     # The headers of others are not the user's to mend: no warnings about them.
     others = (str(tools.tvm_ffi.include), *tools.cuda_include_dirs)
     system = [word for folder in others for word in ("-isystem", folder)]
-    return ("-std=c++17", "-fPIC", "-O2", *own, f"-I{tools.include}", *system, *cflags)
+    statics = own_statics(tools.host.compiler)
+    return ("-std=c++17", "-fPIC", "-O2", *statics, *own, f"-I{tools.include}", *system, *cflags)
+
+
+def own_statics(compiler: str) -> tuple[str, ...]:
+    """Return flags with which a module has its own static variables of templates and inline code.
+
+    gcc makes them one for the process (STB_GNU_UNIQUE), however libraries are loaded: an edited
+    source that is loaded again would go on with those of its former build. What defines such a
+    symbol is never unmapped; links of modules see to that without it.
+
+    Parameters
+    ----------
+    compiler : str
+        What `HostTools` tells of it.
+    """
+    return ("-fno-gnu-unique",) if "gcc version " in compiler else ()

@@ -34,6 +34,8 @@ _MANIFEST = "tvmffi_cubin.manifest.json"
 _FORWARDERS = "forwarders.cc"
 _TABLE = "tvmffi_cubin.table.s"
 _MAY_BE_UNDEFINED = re.compile(r"undefs|unresolved-symbols")
+# Errors and objects that host code has made, and Python holds, may outlive the module.
+_MAPPED = "-Wl,-z,nodelete"
 _VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 
 
@@ -202,6 +204,7 @@ class Job:
                 if any(map(_MAY_BE_UNDEFINED.search, flags)):
                     # Then no failure tells that the library is needed.
                     flags, further = (*flags, *further), ()
+            flags = (_MAPPED, *flags)
             if self.exports.slots:
                 flags = (*forwarders.refusing_flags(), *flags)
             flags = (*library_flags([x.path for x in given if x.is_shared]), *flags)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from .arch import resolve_archs
+from .host_unit import own_statics
 from .nvcc_flags import compile_flags, host_compiler, is_separate, link_flags, names_archs
 from .plan import Cxx, DeviceLink
 from .sources import HostFile
@@ -126,9 +127,11 @@ def _named(archs: Sequence[str], flags: Sequence[str]) -> Sequence[str]:
 
 def _host(tools: Toolset, flags: Sequence[str]) -> tuple[str, ...]:
     """Return the flags for nvcc's host compiler: the one of the build, where no other is named."""
+    assert tools.nvcc is not None
     if host_compiler(flags) is not None:
-        return ()
+        return tuple(f"-Xcompiler={flag}" for flag in own_statics(tools.nvcc.host))
     compiler = tools.compiler
     # A launcher such as ccache cannot be named with what it starts.
-    options = (option.replace(",", "\\,") for option in compiler.options)
+    own = own_statics(tools.host.compiler)
+    options = (*own, *(option.replace(",", "\\,") for option in compiler.options))
     return ("-ccbin", compiler.programs[-1], *(f"-Xcompiler={option}" for option in options))

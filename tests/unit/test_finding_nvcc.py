@@ -225,18 +225,25 @@ def test_a_host_compiler_is_named_by_flags_or_variables(monkeypatch):
     assert nvcc_flags.host_compiler(("--compiler-bindir=/opt/gcc",)) == "/opt/gcc"
 
 
+_STATICS = "-Xcompiler=-fno-gnu-unique"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), ("-ccbin", "/usr/bin/c++")),
-        (("-m64", "-B,x"), ("-ccbin", "/usr/bin/c++", "-Xcompiler=-m64", r"-Xcompiler=-B\,x")),
-        (("g++-12",), ("-ccbin", "g++-12")),
+        ((), ("-ccbin", "/usr/bin/c++", _STATICS)),
+        (
+            ("-m64", "-B,x"),
+            ("-ccbin", "/usr/bin/c++", _STATICS, "-Xcompiler=-m64", r"-Xcompiler=-B\,x"),
+        ),
+        (("g++-12",), ("-ccbin", "g++-12", _STATICS)),
     ],
 )
 def test_the_host_compiler_is_the_builds_own_with_its_options(arguments, words):
     tools = SimpleNamespace(
         compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
-        nvcc=SimpleNamespace(path="/opt/nvcc"),
+        host=SimpleNamespace(compiler="gcc version 12.2.0"),
+        nvcc=SimpleNamespace(path="/opt/nvcc", host="clang version 17.0.6"),
         include="/own",
         tvm_ffi=SimpleNamespace(include="/ffi"),
     )
@@ -247,6 +254,7 @@ def test_the_host_compiler_is_the_builds_own_with_its_options(arguments, words):
     assert unit.flags[-4:] == ("-I", "/own", "-isystem", "/ffi")
     named = nvcc_unit.text_unit("a.cu", tools, flags=("-ccbin", "clang++"), **options)
     assert named.flags.count("-ccbin") == 1
+    assert _STATICS not in named.flags
 
 
 # Requests
