@@ -11,12 +11,14 @@ the link 54 ms in place of 45, the shared object as large as without (84 KB more
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
 
+from . import identity
 from .demangle import demangle
 
 __all__ = [
@@ -75,17 +77,30 @@ def driver_functions(cuda_h: str) -> list[str]:
     return sorted(names)
 
 
-def forwarder_unit(cuda_h: str) -> str:
+def forwarder_unit(cuda_h: str | os.PathLike[str]) -> str:
     """Return the text of the C++ unit that forwards every driver function of a ``cuda.h``.
+
+    Parameters
+    ----------
+    cuda_h : path-like
+        The header.
 
     Raises
     ------
+    OSError
+        It cannot be read.
     ValueError
-        The text declares no driver function.
+        It declares no driver function.
     """
-    names = driver_functions(cuda_h)
+    path = Path(cuda_h)
+    names = identity.remember(
+        path,
+        lambda: " ".join(driver_functions(path.read_text(errors="replace"))),
+        # Who reads it otherwise asks something else.
+        what=f"driver functions {_DECLARED.pattern} {_RENAMED.pattern}",
+    ).split()
     if not names:
-        raise ValueError("cuda_h declares no driver function: wanted the text of CUDA's cuda.h")
+        raise ValueError(f"{path} declares no driver function: wanted CUDA's cuda.h")
     lines = "\n".join(f'"tvmffi_cubin_forward {name}\\n"' for name in names)
     return _template().substitute(lines=lines)
 

@@ -167,12 +167,18 @@ class HostElf:
                     return place
         raise ValueError("corrupt ELF file: an image lies outside of it: it is truncated")
 
-    def symbols(self, kind: int = SYMTAB) -> Iterator[Symbol]:
-        """Yield the symbols that the file defines; none where the table was stripped."""
+    def symbols(self, kind: int = SYMTAB, *, having: bytes = b"") -> Iterator[Symbol]:
+        """Yield the symbols that the file defines; none where the table was stripped.
+
+        With `having` those alone whose names have these bytes in them: of thousands a few.
+        """
         file = self.sections
         if file is None or not any(row.type == kind for row in file.rows):
             return
         rows, strings = file.symbols(kind)
+        if having:
+            wanted = _offsets_before(strings, having)
+            rows = (row for row in rows if row.name in wanted)
         for row in rows:
             if _UNDEFINED < row.section < min(len(file.rows), _FIRST_SPECIAL):
                 yield Symbol(file.string(strings, row.name), row)
@@ -195,3 +201,13 @@ class HostElf:
         if end.value > section.size or section.offset + end.value > len(self.data):
             raise ValueError("corrupt ELF file: an image lies outside of it: it is truncated")
         return section.offset + first.value, size
+
+
+def _offsets_before(strings: bytes, part: bytes) -> set[int]:
+    """Return where a name begins that has these bytes in it; names may be ends of longer ones."""
+    offsets: set[int] = set()
+    at = strings.find(part)
+    while at >= 0:
+        offsets.update(range(strings.rfind(b"\0", 0, at) + 1, at + 1))
+        at = strings.find(part, at + 1)
+    return offsets

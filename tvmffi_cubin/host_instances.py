@@ -19,6 +19,7 @@ __all__ = ["Instance", "find", "named_outside"]
 # A static member of KernelStub<&kernel>, or the name of that type: whichever an optimiser left.
 _CLASS = r"N12tvmffi_cubin[0-9]\w*?10KernelStubI\w+E"
 _STUB = re.compile(rf"_Z(?P<member>{_CLASS})4slotE\Z|_ZTS(?P<type>{_CLASS}E)\Z")
+_IN_STUBS = b"10KernelStubI"
 _SELF = re.compile(r"tvmffi_cubin::(?:\w+::)?KernelStub<(.*)>\Z", re.DOTALL)
 _UNNAMED = "(anonymous namespace)::"
 _ABI_TAG = re.compile(r"\[abi:\w+\]")
@@ -84,7 +85,8 @@ def find(data: bytes) -> tuple[Instance, ...]:
     ToolchainError
         There is no C++ runtime that reads mangled names.
     """
-    matches = filter(None, (_STUB.match(symbol.name) for symbol in HostElf(data).symbols()))
+    symbols = HostElf(data).symbols(having=_IN_STUBS)
+    matches = filter(None, (_STUB.match(symbol.name) for symbol in symbols))
     stubs = dict.fromkeys(x["type"] or f"{x['member']}E" for x in matches)
     found = (_instance(stub) for stub in stubs)
     return tuple(sorted(found, key=lambda instance: (instance.expression, instance.stub)))

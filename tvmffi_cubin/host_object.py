@@ -141,8 +141,7 @@ class HostCompiler:
         # Who links an object links what it calls, too. With bound_params it is the module's link
         # that tells functions which would pass too little.
         if tools.cuda is not None and not (self.request.is_object or self.request.bound_params):
-            header = (tools.cuda.include / "cuda.h").read_text(errors="replace")
-            files[_FORWARDERS] = forwarders.forwarder_unit(header)
+            files[_FORWARDERS] = forwarders.forwarder_unit(tools.cuda.include / "cuda.h")
             flags = host_unit.host_flags(tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, command, flags))
         link = Merge(os.fspath(toolchain.find_linker()))

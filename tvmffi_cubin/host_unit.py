@@ -90,7 +90,9 @@ def mixed_prefix(text: str, exports: Sequence[tuple[str, str]], headers: Sequenc
 def common_mixed_prefix(exports: Sequence[tuple[str, str]]) -> str:
     """Return what all units of `mixed_unit` begin with."""
     own = _own_includes(exports, is_cuda=True)
-    return f"{own}\n#include <tvmffi_cubin/mixed/mixed.h>"
+    # What functions of tvm-ffi's headers throw goes through the first, too.
+    throw, mixed = (f"#include <tvmffi_cubin/mixed/{name}.h>" for name in ("throw", "mixed"))
+    return f"{throw}\n{own}\n{mixed}"
 
 
 def _first_includes(text: str) -> list[str]:

@@ -138,7 +138,7 @@ class Job:
         has_own = self.mixed is not None and not self.request.bound_params
         if self.tools.cuda_include_dirs and not (has_own or self.request.is_object):
             header = Path(self.tools.cuda_include_dirs[0], "cuda.h")
-            files[_FORWARDERS] = forwarders.forwarder_unit(header.read_text(errors="replace"))
+            files[_FORWARDERS] = forwarders.forwarder_unit(header)
             flags = host_unit.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
 

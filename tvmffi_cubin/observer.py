@@ -9,7 +9,7 @@ from types import TracebackType
 
 from . import identity
 from .key import file_digest
-from .stamp import ABSENT, stamp_of
+from .stamp import ABSENT, UNSETTLED, stamp_of, trusted
 
 __all__ = ["Observer"]
 
@@ -20,6 +20,11 @@ _FEW = 16
 
 # To hash a library of a GiB takes a second: from this many bytes on, digests are remembered.
 _LARGE = 64 << 20
+
+# The digests of files by path, with the stamps that they had: what a build publishes has mostly
+# been read for the last one. Forgotten when there are so many.
+_known: dict[str, tuple[str, str]] = {}
+_MOST_KNOWN = 20_000
 
 
 class Observer:
@@ -127,7 +132,7 @@ class Observer:
             if not stat.S_ISREG(info.st_mode):
                 return _NOT_A_FILE
             if info.st_size < _LARGE:
-                return file_digest(path)
+                return _digest_now(path, stamp_of(info))
             return identity.remember(path, lambda: file_digest(path), what="digest")
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT
@@ -145,3 +150,15 @@ class Observer:
         if descriptor < 0:
             raise FileNotFoundError(token)
         return descriptor
+
+
+def _digest_now(path: str, stamp: str) -> str:
+    known = _known.get(path)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    digest = file_digest(path)
+    if trusted(stamp) != UNSETTLED:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[path] = stamp, digest
+    return digest

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
+import numpy as np
 import pytest
 from stub.driver_stub import DriverStub
 from wrapper_workshop import load_anew
@@ -34,6 +36,26 @@ int refused(int grid, int block) {
   return error * 1000 + cudaGetLastError();
 }
 """
+THROWS = r"""
+void throws(int how) {
+  TVM_FFI_ICHECK_NE(how, 1) << "one";
+  TVM_FFI_CHECK(how != 2, ValueError) << "two " << 2.5 << ' ' << std::string("strings");
+  if (how == 3) TVM_FFI_THROW(IndexError) << "three";
+  if (how == 4) TVM_FFI_LOG_AND_THROW(RuntimeError) << "four";
+  if (how == 5) throw tvm::ffi::Error("KeyError", "five", "");
+  if (how == 6) throw std::runtime_error("six");
+}
+tvm::ffi::String caught(int how) {
+  try {
+    throws(how);
+  } catch (const tvm::ffi::Error& error) {
+    return error.kind() + ": " + error.message();
+  }
+  return "nothing";
+}
+int64_t size(tvm::ffi::TensorView x, int at) { return x.size(at); }
+"""
+KERNEL = "__global__ void nothing() {}\nvoid launch() { nothing<<<1, 1>>>(); }\n"
 FUNCTIONS = ["early", "refused"]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wsign-conversion"]
 INVALID_CONFIGURATION = 9
@@ -74,3 +96,55 @@ def test_beside_cub_a_mistake_in_host_code_is_an_error() -> None:
     """
     with pytest.raises(tc.BuildError, match=r"cub_host\.cu:5:.*invalid conversion"):
         tc.build_inline("cub_host", source, functions=["bytes"], arch="sm_90")
+
+
+@pytest.fixture(scope="module")
+def throwing() -> tc.Module:
+    """Return host code that throws as tvm-ffi's users do."""
+    functions = ["throws", "caught", "size"]
+    return tc.load_inline("throws", THROWS + KERNEL, functions=functions, arch="sm_90")
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("how", "error", "message"),
+        [
+            (1, RuntimeError, "Check failed: how != 1 (1 vs. 1) : one"),
+            (2, ValueError, "Check failed: (how != 2) is false: two 2.5 strings"),
+            (3, IndexError, "three"),
+            (4, RuntimeError, "four"),
+            (5, KeyError, "five"),
+            (6, RuntimeError, "six"),
+        ],
+    )
+    def test_have_tvm_ffi_s_kinds_and_texts(self, throwing, how, error, message) -> None:
+        with pytest.raises(error) as caught:
+            throwing.throws(how)
+        assert message in str(caught.value)
+
+    def test_have_the_user_s_lines_in_their_traceback(self, throwing) -> None:
+        with pytest.raises(IndexError) as caught:
+            throwing.throws(3)
+        line = (
+            THROWS.split("\n").index(next(x for x in THROWS.split("\n") if "IndexError" in x)) + 1
+        )
+        frames = traceback.extract_tb(caught.value.__traceback__)
+        assert ("throws.cu", line) in [(frame.filename, frame.lineno) for frame in frames]
+
+    def test_are_caught_by_host_code(self, throwing) -> None:
+        assert throwing.caught(2).startswith("ValueError: Check failed: (how != 2)")
+        assert throwing.caught(0) == "nothing"
+
+    def test_are_logged_where_that_was_asked_for(self, throwing, capfd) -> None:
+        for how in (3, 4):
+            with pytest.raises((IndexError, RuntimeError)):
+                throwing.throws(how)
+        logged = capfd.readouterr().err
+        assert "RuntimeError: four" in logged
+        assert "three" not in logged
+
+    def test_of_tvm_ffi_s_own_functions_are_the_same(self, throwing) -> None:
+        x = np.zeros((2, 3), np.float32)
+        assert throwing.size(x, 1) == 3
+        with pytest.raises(IndexError, match="Index 2 out of bounds"):
+            throwing.size(x, 2)

@@ -67,7 +67,7 @@ class Workshop:
         (folder / "kernel_bytes.inc").write_text(",".join(map(str, image)))
         unit = codegen.image_unit("kernels", "kernels.cubin", len(image), os.uname().machine)
         (folder / "kernels.s").write_text(unit)
-        cuda_h = (find_cuda().include / "cuda.h").read_text()
+        cuda_h = find_cuda().include / "cuda.h"
         (folder / "forwarders.cc").write_text(forwarders.forwarder_unit(cuda_h))
         (folder / "exports.map").write_text(
             "{ local: cu[A-Z]*; cuda[A-Z]*; __tvm_ffi__cubin_*; __tvmffi_cubin_*; "

@@ -65,14 +65,24 @@ class TestDriverFunctions:
         assert len(names) > 500
         assert {"cuLaunchKernelEx", "cuMemAlloc_v2", "cuLaunchKernelEx_ptsz"} <= set(names)
 
-    def test_each_is_forwarded_once(self) -> None:
-        unit = forwarders.forwarder_unit(CUDA_H)
+    def test_each_is_forwarded_once(self, tmp_path: Path) -> None:
+        header = tmp_path / "cuda.h"
+        header.write_text(CUDA_H)
+        unit = forwarders.forwarder_unit(header)
         assert unit.count("tvmffi_cubin_forward cuMemAlloc_v2\\n") == 1
         assert unit.count("tvmffi_cubin_forward ") == 7
 
-    def test_a_text_without_any_is_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"wanted the text of CUDA's cuda\.h"):
-            forwarders.forwarder_unit("int main() {}")
+    def test_of_a_header_that_changed_are_those_that_it_declares_now(self, tmp_path: Path) -> None:
+        header = tmp_path / "cuda.h"
+        for name in ("cuFirst", "cuSecond"):
+            header.write_text(f"CUresult CUDAAPI {name}(void);\n")
+            assert f"tvmffi_cubin_forward {name}\\n" in forwarders.forwarder_unit(header)
+
+    def test_a_text_without_any_is_refused(self, tmp_path: Path) -> None:
+        header = tmp_path / "cuda.h"
+        header.write_text("int main() {}")
+        with pytest.raises(ValueError, match=r"wanted CUDA's cuda\.h"):
+            forwarders.forwarder_unit(header)
 
 
 class TestLinkFlags:

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "../launch_problem.h"
 #include "kernel_launch.h"
 
 namespace tvmffi_cubin {

@@ -79,6 +79,11 @@ class KernelLaunch {
 void NoteLaunchFailure(cudaError_t error, bool is_limit, const LaunchSite* site,
                        const std::string& what);
 
+/*! \brief A stub's work: launches its kernel as the thread's pending launch says. */
+void LaunchPending(KernelSlot* slot, void** args);
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
 /*! \brief The same of a launch that the driver refused. */
 void NoteRefusedLaunch(const Status& status, const KernelLaunch& launch, CubinKernel* kernel);
 
@@ -93,11 +98,6 @@ cudaError_t RefusalCode(const Status& status, const CUlaunchConfig& config);
 
 /*! \brief Notes a call of a kernel that is no launch. */
 void NoteUnconfigured(KernelSlot* slot);
-
-/*! \brief A stub's work: launches its kernel as the thread's pending launch says. */
-void LaunchPending(KernelSlot* slot, void** args);
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_SHARED void LaunchPending(KernelSlot* slot, void** args) {
   const KernelLaunch* launch = KernelLaunch::Take();

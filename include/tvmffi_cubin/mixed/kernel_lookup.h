@@ -5,16 +5,23 @@
 #ifndef TVMFFI_CUBIN_MIXED_KERNEL_LOOKUP_H_
 #define TVMFFI_CUBIN_MIXED_KERNEL_LOOKUP_H_
 
-#include <algorithm>
-#include <memory>
-#include <string>
+#include <stdint.h>
 
-#include "../module.h"
+#include "../cold.h"
 #include "../runtime/kernel_address.h"
 #include "table.h"
 
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+#include <algorithm>
+#include <memory>
+
+#include "../module.h"
+#endif
+
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 /*!
  * \brief The module of the mixed source's image, never destroyed.
@@ -36,8 +43,6 @@ inline CubinKernel* MixedKernel(KernelSlot* slot) {
   CubinKernel* kernel = __atomic_load_n(&slot->kernel, __ATOMIC_ACQUIRE);
   return __builtin_expect(kernel != nullptr, 1) ? kernel : FindMixedKernel(slot);
 }
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_COLD CubinModule& MixedModule() {
   if (&tvmffi_cubin_mixed_table == nullptr) {

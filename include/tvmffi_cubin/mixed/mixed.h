@@ -28,5 +28,6 @@
 #include "kernel_stub.h"
 #include "runtime_templates.h"
 #include "source_lines.h"
+#include "throw.h"
 
 #endif  // TVMFFI_CUBIN_MIXED_MIXED_H_
