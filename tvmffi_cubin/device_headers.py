@@ -55,6 +55,7 @@ _LIBRARIES = (
     Library("cooperative_groups", "cooperative_groups"),
     Library("mma.h", "nvcuda", is_for_host=False),
     Library("cuda_pipeline", "nvcuda", is_for_host=False),
+    Library("cuda_awbarrier", "nvcuda", is_for_host=False),
     Library("curand", "curand", is_prefix=True),
 )
 

@@ -121,6 +121,24 @@ def test_cudas_own_headers_compile(header):
     assert compile_it(includes([header]) + KERNEL).image
 
 
+@pytest.mark.usefixtures("none_precompiled")
+@pytest.mark.parametrize(
+    "header",
+    ["cuda_awbarrier_primitives.h", "cuda_pipeline.h", "cooperative_groups/memcpy_async.h"],
+)
+def test_those_with_integers_of_their_own_take_the_host_compiler_s(header):
+    source = """
+        extern "C" __global__ void k(uint64_t* x, unsigned long* y) {
+          __shared__ __mbarrier_t barrier;
+          __mbarrier_init(&barrier, 32);
+          x = &barrier;
+          y = x;
+        }
+        static_assert(__CUDACC_RTC__ == 1);"""
+    options = ["-DTVMFFI_CUBIN_HOST_INTEGERS"]
+    assert compile_it(includes([header, "cstdint"]) + source, options=options).image
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("step", [1, -1])
 def test_all_of_them_together_compile_in_either_order_without_a_warning(arch, step, caplog):

@@ -174,3 +174,18 @@ def streams_and_copies(rng: np.random.Generator) -> Iterator[Call]:
         (Launched("square", 4, 32, on_stream_0=True),),
         computed=float(x[0] * x[0]),
     )
+
+
+@GROUP.add("turn")
+def async_copies(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 256)
+    turned = x.reshape(4, 64)[:, ::-1].ravel()
+    for way, kernel in enumerate(("by_pipeline", "by_group", "by_barrier")):
+        most = np.zeros(1, "int64")
+        counted = most + (2**14 - 1 if way == 2 else 0)
+        yield Call(
+            "turn",
+            (x, np.zeros_like(x), most, way),
+            {1: turned, 2: counted},
+            (Launched(f"turned_{kernel}", 4, 64),),
+        )
