@@ -129,7 +129,7 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
         return name
 
     request, tools = job.request, job.tools
-    facts = manifest(request, tools=tools, images=job.images, exports=job.exports)
+    facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
     files, units = job.files_and_units(facts)
     host = () if job.mixed is None else (job.mixed.host,)
     link = job.link([linkable(os.fspath(entry.so)) for entry in (*objects, *host)])

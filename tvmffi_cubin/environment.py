@@ -33,6 +33,9 @@ _HEADER_FOLDERS = ("CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH")
 # Left behind by a `make -j` around this process: its job server is not open to ninja.
 _REMOVED = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "NINJA_STATUS")
 
+# nvcc is given these words by the build, which reads them where the caller is.
+_OF_NVCC = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+
 
 def compiler_environment() -> dict[str, str]:
     """Return the variables set now that change what a compiler makes; they belong in the key."""
@@ -57,7 +60,8 @@ def _set(names: tuple[str, ...]) -> dict[str, str]:
 
 def build_environment() -> dict[str, str]:
     """Return the environment for ninja: this process's, with messages in English."""
-    environment = {name: value for name, value in os.environ.items() if name not in _REMOVED}
+    removed = (*_REMOVED, *_OF_NVCC)
+    environment = {name: value for name, value in os.environ.items() if name not in removed}
     # Where it is unset, programs are started from these folders; gcc finds no linker there itself.
     environment.setdefault("PATH", os.defpath)
     environment["LC_ALL"] = "C"

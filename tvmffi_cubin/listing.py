@@ -107,10 +107,13 @@ def _name(manifest: Mapping[str, Any]) -> str:
 
 
 def _archs(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    images = manifest["facts"].get("images") if manifest else None
-    facts = images.values() if isinstance(images, dict) else ()
-    texts = [_printable(str(x.get("arch", ""))) for x in facts if isinstance(x, dict)]
-    return tuple(sorted({arch for text in texts for arch in text.split(", ") if arch}))
+    facts = manifest["facts"] if manifest else {}
+    images, own = facts.get("images"), facts.get("archs")
+    of_images = images.values() if isinstance(images, dict) else ()
+    texts = [str(x.get("arch", "")) for x in of_images if isinstance(x, dict)]
+    # What nvcc compiles is no image of its own.
+    texts += map(str, own) if isinstance(own, list) else ()
+    return tuple(sorted({arch for text in texts for arch in _printable(text).split(", ") if arch}))
 
 
 # What was imported may have any text, and any time: no terminal obeys it, and it can be printed.

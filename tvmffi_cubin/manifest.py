@@ -18,7 +18,12 @@ __all__ = ["image_paths", "manifest"]
 
 
 def manifest(
-    request: Request, *, tools: Toolset, images: Sequence[Image], exports: Exports
+    request: Request,
+    *,
+    tools: Toolset,
+    images: Sequence[Image],
+    exports: Exports,
+    archs: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what the shared object says of itself, as JSON values.
 
@@ -32,6 +37,8 @@ def manifest(
         What is embedded.
     exports : Exports
         What is exported.
+    archs : sequence of str
+        What the request is compiled for; none where its flags name it.
     """
     said = {
         "schema": SCHEMA,
@@ -48,6 +55,10 @@ def manifest(
         "versions": _versions(tools),
         **_options(request, images),
     }
+    if request.is_by_nvcc:
+        from .nvcc_archs import told
+
+        said["archs"] = list(told(request.cuda_cflags, archs))
     carry(said, request.carried)
     return said
 

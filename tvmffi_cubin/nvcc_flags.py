@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .arch import is_ptx
 
 __all__ = [
+    "CODE",
+    "arch_values",
     "compile_flags",
     "environment",
     "host_compiler",
@@ -17,13 +19,20 @@ __all__ = [
     "link_flags",
     "names_archs",
     "read",
+    "with_variables",
 ]
 
-# What changes what nvcc makes, beside its arguments.
-_VARIABLES = ("NVCC_APPEND_FLAGS", "NVCC_CCBIN", "NVCC_PREPEND_FLAGS")
+_BEFORE, _BEHIND, _HOST = "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"
+# What nvcc takes for one word of a variable: quotes in a word belong to it, around one they do not.
+_WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|[^\s"]|")+')
+_QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 _CCBIN = ("-ccbin", "--compiler-bindir")
-_ARCH = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
+CODE = ("-code", "--gpu-code")
+"""The options that say for which architectures of ``-arch`` there is code."""
+
+_CODES = (*CODE, "-gencode", "--generate-code")
+_ARCH = ("-arch", "--gpu-architecture", *_CODES)
 _ALIASES = {"-dc": "-rdc=true", "--device-c": "-rdc=true"}
 _SEPARATE = ("-rdc", "--relocatable-device-code")
 _LTO = ("-dlto", "--dlink-time-opt", "-lto", "--lto")
@@ -45,6 +54,24 @@ _VALUED = {
     *("-l", "--library", "-x", "--x", "-opt-info", "--opt-info"),
 }
 _TWO_WORDS = re.compile(r"(--?[A-Za-z][\w-]*)\s+(\S.*)", re.DOTALL)
+
+
+def with_variables(flags: Iterable[str]) -> tuple[str, ...]:
+    """Return a caller's flags with those of nvcc's own variables around them, as nvcc puts them.
+
+    nvcc runs in a folder of the build, without these variables: relative paths in them would be
+    others there, and a GPU that is there is nobody's architecture.
+    """
+    before, behind = (_words(os.environ.get(name, "")) for name in (_BEFORE, _BEHIND))
+    host = os.environ.get(_HOST, "")
+    # Only a path is another in another folder; a name is found on PATH by nvcc itself.
+    named = ("-ccbin", host) if os.sep in host and not os.path.isabs(host) else ()
+    return (*named, *before, *flags, *behind)
+
+
+def _words(text: str) -> list[str]:
+    quoted = ((word, _QUOTED.fullmatch(word)) for word in _WORD.findall(text))
+    return [word if match is None else match[1] for word, match in quoted]
 
 
 def read(flags: Iterable[str]) -> tuple[str, ...]:
@@ -100,23 +127,27 @@ def _path(option: str, value: str) -> str:
 
 def environment() -> dict[str, str]:
     """Return the variables set now that change what nvcc makes; they belong in the key."""
-    return {name: value for name in _VARIABLES if (value := os.environ.get(name))}
+    return {name: value for name in (_HOST,) if (value := os.environ.get(name))}
 
 
 def host_compiler(flags: Sequence[str]) -> str | None:
-    """Return the host compiler that flags or nvcc's own variables name; None where none does."""
-    return _value(_all(flags), _CCBIN) or os.environ.get("NVCC_CCBIN") or None
+    """Return the host compiler that flags or nvcc's own variable name; None where none does."""
+    return _value(flags, _CCBIN) or os.environ.get(_HOST) or None
 
 
 def names_archs(flags: Sequence[str]) -> bool:
-    """Whether flags or nvcc's own variables name architectures."""
-    return _value(_all(flags), _ARCH) is not None
+    """Whether flags name architectures."""
+    return bool(arch_values(flags))
+
+
+def arch_values(flags: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the options of flags that name architectures, with their values."""
+    return list(_values(flags, _ARCH))
 
 
 def is_separate(flags: Sequence[str]) -> bool:
     """Whether device code is yet to be linked when it is compiled."""
-    given = _all(flags)
-    return _value(given, _SEPARATE) == "true" or _is_lto(given)
+    return _value(flags, _SEPARATE) == "true" or _is_lto(flags)
 
 
 def compile_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
@@ -129,26 +160,43 @@ def compile_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]
     archs : sequence of str
         Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; none where the flags name them.
     """
-    # It takes no -dlto beside -gencode, which says it in its own words.
-    is_lto = bool(archs) and _is_lto(flags)
-    rest = [flag for flag in flags if flag not in _LTO] if is_lto else flags
-    return (*_own_flags(flags), *_gencode(archs, "lto" if is_lto else "sm"), *rest)
+    is_lto = _is_lto(flags)
+    # It takes no -dlto beside -gencode and -code, which say it in their own words.
+    if is_lto and (archs or _value(flags, _CODES) is not None):
+        flags = _with_code([flag for flag in flags if flag not in _LTO], "sm_", "lto_")
+    return (*_own_flags(flags, is_lto), *_gencode(archs, "lto" if is_lto else "sm"), *flags)
 
 
 def link_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
     """Return all flags of a link of device code, as of `compile_flags`."""
-    return (*_own_flags(flags), *_gencode(archs, "sm"), *flags)
+    is_lto = _is_lto(flags)
+    if is_lto:
+        given = [flag for flag in flags if flag not in _LTO]
+        flags = [*_with_code(given, "lto_", "sm_"), "-dlto"]
+    return (*_own_flags(flags, is_lto), *_gencode(archs, "sm"), *flags)
 
 
-def _own_flags(flags: Sequence[str]) -> list[str]:
+def _with_code(flags: Sequence[str], old: str, new: str) -> list[str]:
+    """Return flags that name architectures for which there is code, of another kind of code."""
+    found = []
+    rest = iter(flags)
+    for flag in rest:
+        option, equals, value = flag.partition("=")
+        if option in _CODES:
+            value = (value if equals else next(rest, "")).replace(old, new)
+            flag = f"{option}={value}"
+        found.append(flag)
+    return found
+
+
+def _own_flags(flags: Sequence[str], is_lto: bool) -> list[str]:
     """Return this package's flags: those that the caller does not set."""
-    given = _all(flags)
     ours = ["-Xcompiler=-fPIC"]
-    if _value(given, ("-std", "--std")) is None:
+    if _value(flags, ("-std", "--std")) is None:
         ours.append("-std=c++17")
-    if not any(re.fullmatch(r"-O\d?|--optimize(=.*)?", flag) for flag in given):
+    if not any(re.fullmatch(r"-O\d?|--optimize(=.*)?", flag) for flag in flags):
         ours.append("-O2")
-    if _is_lto(given) and _value(given, _SEPARATE) is None:
+    if is_lto and _value(flags, _SEPARATE) is None:
         ours.append("-rdc=true")
     return ours
 
@@ -161,28 +209,17 @@ def _gencode(archs: Sequence[str], real: str) -> list[str]:
 
 
 def _is_lto(flags: Sequence[str]) -> bool:
-    return any(flag in _LTO for flag in flags)
-
-
-def _all(flags: Sequence[str]) -> list[str]:
-    """Return flags in the order in which they count: of some, nvcc takes the last."""
-    before, after = (_words(name) for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"))
-    return [*before, *flags, *after]
-
-
-def _words(variable: str) -> list[str]:
-    try:
-        return shlex.split(os.environ.get(variable, ""))
-    except ValueError:
-        return []  # nvcc says what is wrong with it
+    return any(flag in _LTO for flag in flags) or any("lto_" in x for _, x in arch_values(flags))
 
 
 def _value(flags: Sequence[str], options: Sequence[str]) -> str | None:
     """Return the value that options were given last."""
-    found = None
+    return next((value for _, value in reversed([*_values(flags, options)])), None)
+
+
+def _values(flags: Sequence[str], options: Sequence[str]) -> Iterator[tuple[str, str]]:
     rest = iter(flags)
     for flag in rest:
         option, equals, value = flag.partition("=")
         if option in options:
-            found = value if equals else next(rest, "")
-    return found
+            yield option, value if equals else next(rest, "")

@@ -49,6 +49,12 @@ _HINTS = (
         "give nvcc the flag, extra_cuda_cflags=['--expt-relaxed-constexpr']",
     ),
     (
+        re.compile(r"nvlink fatal\s*: elfLink linker library load error"),
+        "-dlto needs libnvvm.so in the folder nvvm/lib64 beside nvcc's bin, and NVIDIA's wheels "
+        "have it in lib: link the one to the other (ln -s ../lib nvvm/lib64), take a toolkit's "
+        "nvcc, or leave out -dlto",
+    ),
+    (
         re.compile(r"requires? separate compilation|separate compilation mode"),
         "give nvcc the flag, extra_cuda_cflags=['-rdc=true']",
     ),

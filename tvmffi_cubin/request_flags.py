@@ -30,10 +30,10 @@ def cuda_flags(value: Any, lto: Any, compiler: str) -> tuple[tuple[str, ...], bo
         One is no flag, or `lto` no bool.
     """
     given = flags("extra_cuda_cflags", value)
-    if given and compiler == "nvcc":
-        from .nvcc_flags import read
+    if compiler == "nvcc":
+        from .nvcc_flags import read, with_variables
 
-        given = read(given)
+        given = read(with_variables(given))
     elif given:
         from .link_options import take_out
 

@@ -28,6 +28,10 @@ _UNKNOWN = re.compile(
     r"error: (?:['\"\u2018](?:torch|at|c10)['\"\u2019] (?:was not|has not|does not)"
     r"|use of undeclared identifier '(?:torch|at|c10)'|(?:torch|ATen|c10|pybind11)/\S+: No such"
     r"|'(?:torch|ATen|c10|pybind11)/\S+' file not found)"
+    # nvcc does not say what it does not know, and shows the line.
+    r"|error: (?:name followed by \"::\"|this declaration has no storage class"
+    r"|explicit type is missing)[^\n]*\n[^\n]*(?:\b(?:torch|c10)\s*::"
+    r"|\bat\s*::\s*(?:Tensor|cuda)\b|\b(?:PYBIND11_MODULE|TORCH_LIBRARY)\b)"
 )
 
 

@@ -125,8 +125,11 @@ def test_its_host_compiler_and_variables_count(fake, monkeypatch, tmp_path):
     (command,) = fake.commands()
     assert "-ccbin" not in command
     monkeypatch.delenv("NVCC_CCBIN")
-    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DMINE")
+    # nvcc runs in a folder of the build.
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DMINE -Iinc")
     assert len({path, by_flag, by_variable, built()}) == 4
+    (command,) = fake.commands()
+    assert f" -DMINE -I{os.path.abspath('inc')} " in command
     # Which compiler it is counts, and not only what it is called.
     monkeypatch.delenv("NVCC_APPEND_FLAGS")
     other.write_text('#!/bin/sh\n# changed\nexec g++ "$@"\n')

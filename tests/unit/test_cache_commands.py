@@ -154,6 +154,13 @@ def test_a_name_that_a_terminal_obeys_is_escaped(cache, capsys):
     assert run(capsys, "list").splitlines()[1].startswith(r"'\x1b[2J\udcff'  module")
 
 
+def test_what_nvcc_compiled_is_listed_with_its_architectures(cache, capsys):
+    facts = {"name": "m", "images": {"k": {"arch": "sm_90"}}, "archs": ["sm_90", "compute_90"]}
+    in_fork(lambda: cache.obtain(base(1), Builder(facts=facts)).level)
+    (row,) = values(capsys, "list")["entries"]
+    assert row["archs"] == ["compute_90", "sm_90"]
+
+
 def test_an_architecture_that_a_terminal_obeys_is_escaped(cache, capsys):
     facts = {"name": "m", "images": {"k": {"arch": "\x1b[2J"}}}
     in_fork(lambda: cache.obtain(base(1), Builder(facts=facts)).level)

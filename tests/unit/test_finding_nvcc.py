@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin import identity, nvcc, nvcc_flags, nvcc_hints, nvcc_unit
+from tvmffi_cubin import identity, nvcc, nvcc_hints
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.launch import Launch
-from tvmffi_cubin.nvcc_archs import resolve
 from tvmffi_cubin.request import Request, make_request
 from tvmffi_cubin.sources import sort_sources
-from tvmffi_cubin.toolchain import HostCompiler
 
 FAKE = """#!/bin/sh
 echo "$1" >> {folder}/asked
@@ -137,126 +134,6 @@ def test_what_is_no_nvcc_is_refused(tmp_path):
         nvcc.describe(path)
 
 
-# Flags
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["-Xcompiler -O3", "-lineinfo"], ["-Xcompiler", "-O3", "-lineinfo"]),
-        (["-gencode arch=compute_80,code=sm_80"], ["-gencode", "arch=compute_80,code=sm_80"]),
-        (["-I", "inc", "-Isub", "-I=sub"], ["-I", "{}/inc", "-I{}/sub", "-I={}/sub"]),
-        (["-isystem", "inc", "--include-path=a"], ["-isystem", "{}/inc", "--include-path={}/a"]),
-        (
-            ["-include", "here.h", "-include", "not.h"],
-            ["-include", "{}/here.h", "-include", "not.h"],
-        ),
-        (["-dc"], ["-rdc=true"]),
-        (["-arch=native", "-arch native", "-G"], ["-G"]),
-        (["-ccbin", "bin/g++", "-ccbin=g++"], ["-ccbin", "{}/bin/g++", "-ccbin=g++"]),
-        (["-optf", "options", "-G"], ["-DY=1", "-I{}/from file", "-rdc=true", "-G"]),
-        (["--options-file=options"], ["-DY=1", "-I{}/from file", "-rdc=true"]),
-        (["-Xcompiler", "-Iinc", "-DX"], ["-Xcompiler", "-Iinc", "-DX"]),
-        (["-DX=a b", "-I/some dir"], ["-DX=a b", "-I/some dir"]),
-    ],
-)
-def test_flags_are_words_with_absolute_paths(given, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "here.h").touch()
-    (tmp_path / "options").write_text("-DY=1 '-Ifrom file'\n-dc # separate\n")
-    assert nvcc_flags.read(given) == tuple(word.format(tmp_path) for word in words)
-
-
-def test_what_the_caller_sets_is_not_set_twice():
-    made = nvcc_flags.compile_flags(("-std=c++20", "-O3"), ("sm_90",))
-    assert made == ("-Xcompiler=-fPIC", "-gencode=arch=compute_90,code=sm_90", "-std=c++20", "-O3")
-    assert nvcc_flags.compile_flags((), ()) == ("-Xcompiler=-fPIC", "-std=c++17", "-O2")
-
-
-def test_architectures_are_code_and_ptx():
-    made = nvcc_flags.compile_flags((), ("sm_90a", "sm_100f", "compute_80"))
-    assert made[-3:] == (
-        "-gencode=arch=compute_90a,code=sm_90a",
-        "-gencode=arch=compute_100f,code=sm_100f",
-        "-gencode=arch=compute_80,code=compute_80",
-    )
-
-
-def test_what_is_optimised_at_the_link_is_compiled_for_it():
-    flags, archs = ("-dlto", "-lineinfo"), ("sm_90a", "compute_90")
-    made = nvcc_flags.compile_flags(flags, archs)
-    assert made[-4:] == (
-        "-rdc=true",
-        "-gencode=arch=compute_90a,code=lto_90a",
-        "-gencode=arch=compute_90,code=compute_90",
-        "-lineinfo",
-    )
-    linked = nvcc_flags.link_flags(flags, archs)
-    assert linked[-4] == "-gencode=arch=compute_90a,code=sm_90a"
-    assert linked[-2:] == flags
-    assert nvcc_flags.is_separate(flags)
-
-
-@pytest.mark.parametrize("given", [["-dc"], ["--device-c"], ["-rdc=true"], ["-rdc true"]])
-def test_device_code_that_is_yet_to_be_linked_is_seen(given, monkeypatch):
-    assert nvcc_flags.is_separate(nvcc_flags.read(given))
-    assert not nvcc_flags.is_separate(("-rdc=false",))
-    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-rdc=true")
-    assert nvcc_flags.is_separate(())
-
-
-def test_flags_that_name_architectures_stand_for_themselves(monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_80")
-    flags = ("-arch=sm_90",)
-    assert resolve(flags, None, None) == ()
-    assert resolve((), None, None) == ("sm_80",)
-    assert resolve((), "sm_75", None) == ("sm_75",)
-    with pytest.raises(ValueError, match="the architecture is given twice: arch='sm_75'"):
-        resolve(flags, "sm_75", None)
-    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-gencode arch=compute_90,code=sm_90")
-    assert resolve((), None, None) == ()
-
-
-def test_a_host_compiler_is_named_by_flags_or_variables(monkeypatch):
-    assert nvcc_flags.host_compiler(()) is None
-    monkeypatch.setenv("NVCC_CCBIN", "g++-12")
-    assert nvcc_flags.host_compiler(()) == "g++-12"
-    assert nvcc_flags.host_compiler(("-ccbin", "g++-11")) == "g++-11"
-    assert nvcc_flags.host_compiler(("--compiler-bindir=/opt/gcc",)) == "/opt/gcc"
-
-
-_STATICS = "-Xcompiler=-fno-gnu-unique"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), ("-ccbin", "/usr/bin/c++", _STATICS)),
-        (
-            ("-m64", "-B,x"),
-            ("-ccbin", "/usr/bin/c++", _STATICS, "-Xcompiler=-m64", r"-Xcompiler=-B\,x"),
-        ),
-        (("g++-12",), ("-ccbin", "g++-12", _STATICS)),
-    ],
-)
-def test_the_host_compiler_is_the_builds_own_with_its_options(arguments, words):
-    tools = SimpleNamespace(
-        compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
-        host=SimpleNamespace(compiler="gcc version 12.2.0"),
-        nvcc=SimpleNamespace(path="/opt/nvcc", host="clang version 17.0.6"),
-        include="/own",
-        tvm_ffi=SimpleNamespace(include="/ffi"),
-    )
-    options = {"archs": ("sm_90",), "include_paths": ["/mine"]}
-    unit = nvcc_unit.text_unit("a.cu", tools, flags=(), **options)
-    assert unit.command == ("/opt/nvcc",)
-    assert unit.flags[2 : 2 + len(words)] == words
-    assert unit.flags[-4:] == ("-I", "/own", "-isystem", "/ffi")
-    named = nvcc_unit.text_unit("a.cu", tools, flags=("-ccbin", "clang++"), **options)
-    assert named.flags.count("-ccbin") == 1
-    assert _STATICS not in named.flags
-
-
 # Requests
 
 
@@ -345,6 +222,7 @@ def test_the_wheels_of_nvrtc_are_needed_only_to_assemble():
         ("nvcc fatal   : Unsupported gpu architecture 'compute_50'", "nvcc --list-gpu-code"),
         ("sh: 1: cicc: not found", "pip install nvidia-nvvm"),
         ("a.cu:1:10: fatal error: cub/cub.cuh: No such file or directory", "nvidia-cuda-cccl"),
+        ("nvlink fatal   : elfLink linker library load error (target: sm_80)", "nvvm/lib64"),
         ("error: kernel launch from __device__ requires separate compilation mode", "-rdc=true"),
     ],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from mixed_kit import cut
 
+from tvmffi_cubin.torch_sources import torch_hint
+
 KERNEL = "__global__ void k(int* x) { *x = 1; }\n"
 
 
@@ -115,3 +117,18 @@ def test_device_code_that_launches_is_told_of_both_ways():
     with pytest.raises(ValueError, match="p, device code, launches a kernel") as caught:
         cut(f"{KERNEL}__global__ void p(int* x) {{ k<<<1, 1>>>(x); }}")
     assert 'device_libraries=["cudadevrt"], or pass compiler="nvcc"' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'a.cu(1): error: name followed by "::" must be a class or namespace name\n'
+        "  void g(torch::Tensor x) {}\n",
+        'a.cu(1): error: explicit type is missing ("int" assumed)\n  void g(const at::Tensor& x);',
+        "a.cu(9): error: this declaration has no storage class or type specifier\n"
+        "  PYBIND11_MODULE(a, m) {}",
+    ],
+)
+def test_nvccs_words_for_torch_s_names_are_known(said):
+    assert torch_hint(said)
+    assert not torch_hint(said.replace("torch", "own").replace("at::", "b::").replace("PYB", "X"))
