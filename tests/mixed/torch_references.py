@@ -140,6 +140,12 @@ REFERENCES: dict[tuple[str, str], TorchReference] = {
         lambda x, y, host: {1: x.square() + x.new_tensor(host)}
     ),
     ("streams_and_copies", "first_square"): exact(lambda x, y: {1: x.square()}),
+    ("async_copies", "turn"): exact(
+        lambda x, y, most, way: {
+            1: x.reshape(4, 64).flip(1).reshape(-1),
+            2: torch.full_like(most, 2**14 - 1 if way == 2 else 0),
+        }
+    ),
     ("cooperative_tiles", "sums"): TorchReference(lambda x, y, tile: {1: x.sum(1)}, ORDER),
     ("cooperative_tiles", "maxima"): exact(lambda x, y: {1: x.amax(1)}),
     ("cub_block", "sums"): TorchReference(
