@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from .cuda_item import Item
 from .cut_edits import FileCut, item_edits, left_out_edits
+from .mixed_headers import MixedFile
 from .text_edits import Edit
 
-__all__ = ["device_edits"]
+__all__ = ["device_edits", "qualifiers"]
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def device_edits(cut: FileCut) -> list[Edit]:
+def device_edits(cut: FileCut, macros: Mapping[str, frozenset[str]]) -> list[Edit]:
     """Return the edits of all but paths: what is left is what NVRTC compiles.
 
     Functions without an execution space are device functions to NVRTC as it is run here, so what
     is ``constexpr`` needs no more.
+
+    Parameters
+    ----------
+    cut : FileCut
+        The file.
+    macros : mapping of str to frozenset of str
+        The qualifiers that macros of the program stand for.
     """
-    return left_out_edits(cut, "device", (), item_edits(cut, "device"))
+    edits = item_edits(cut, "device")
+    for node in cut.kept:
+        if node.item.kind == "variable" and "__host__" in node.item.words:
+            edits += _memory_edits(cut.file.code, node.item, macros)
+    return left_out_edits(cut, "device", (), edits)
+
+
+def qualifiers(files: Iterable[MixedFile]) -> dict[str, frozenset[str]]:
+    """Return the qualifiers that macros stand for, whichever definition of them is in force."""
+    words: dict[str, frozenset[str]] = {}
+    for macro in (macro for file in files for macro in file.cuda.macros):
+        words[macro.name] = words.get(macro.name, frozenset()) | macro.words
+    return words
+
+
+def _memory_edits(code: str, item: Item, macros: Mapping[str, frozenset[str]]) -> Iterator[Edit]:
+    """Iterate over the edits that take ``__host__`` from a variable.
+
+    nvcc warns of it there, to NVRTC it is an error.
+    """
+    for match in _WORD.finditer(code, item.span.start, item.declarator_end):
+        words = macros.get(match[0], frozenset((match[0],)))
+        if "__host__" in words:
+            left = " ".join(sorted(words - {"__host__"}))
+            yield Edit(*match.span(), left or " " * len(match[0]))

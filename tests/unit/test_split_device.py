@@ -63,6 +63,23 @@ def test_functions_of_both_sides_stay_but_where_the_host_alone_names_them():
     assert "operator+" in text
 
 
+def test_variables_lose_the_word_that_only_functions_may_have_here():
+    text = device(
+        "#define BOTH __host__ __device__\n#define ALL BOTH static constexpr\n"
+        "template <typename T> BOTH constexpr T kMost = T(7);\n"
+        "ALL int kTwo = 2;\n__host__ __device__ const int kOne = 1;\n"
+        "BOTH int f() { return 1; }\n"
+        "__global__ void k(int* x) { *x = kOne + kTwo + kMost<int> + f(); }\nvoid g() {}"
+    )
+    assert text == (
+        "#define BOTH __host__ __device__\n#define ALL BOTH static constexpr\n"
+        "template <typename T> __device__ constexpr T kMost = T(7);\n"
+        "__device__ constexpr static int kTwo = 2;\n__device__ const int kOne = 1;\n"
+        "BOTH int f() { return 1; }\n"
+        "__global__ void k(int* x) { *x = kOne + kTwo + kMost<int> + f(); }"
+    )
+
+
 def test_host_members_are_left_out():
     text = device(
         "struct S {\n"
