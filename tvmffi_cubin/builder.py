@@ -14,7 +14,7 @@ from .environment import build_environment
 from .errors import BuildError, ToolchainError
 from .plan import BuildPlan
 
-__all__ = ["jobs", "run", "write_files"]
+__all__ = ["jobs", "run", "shortened", "write_files"]
 
 # How much of a compiler's output an error's text shows; the attribute has all of it.
 _SHOWN = 16_000
@@ -159,18 +159,13 @@ def _failure(
 ) -> BuildError:
     failed, printed = _first_failure(output)
     failed = failed or " ".join(command)
-    shown = printed
-    if len(shown) > _SHOWN:
-        half = _SHOWN // 2
-        left_out = len(shown) - 2 * half
-        shown = f"{shown[:half]}\n... ({left_out} characters left out) ...\n{shown[-half:]}"
     from .forwarders import explain_undefined, remedies
     from .torch_sources import torch_hint
 
     lines = [f"building {plan.product} failed (ninja's exit status {status})"]
     if names := explain_undefined(printed):
         lines += ["undefined symbols:", *(f"  {line}" for line in remedies(names[:_NAMED]))]
-    lines += [f"command: {failed}", "output:", shown.rstrip("\n")]
+    lines += [f"command: {failed}", "output:", shortened(printed).rstrip("\n")]
     if "nvcc" in failed:
         from .nvcc_hints import hints
 
@@ -192,6 +187,15 @@ def _nothing_made(made: str, command: str, output: str, directory: Path) -> Buil
         output=output,
         directory=os.fspath(directory),
     )
+
+
+def shortened(output: str) -> str:
+    """Return a tool's output as an error's text shows it: of a very long one, both ends."""
+    half = _SHOWN // 2
+    left_out = len(output) - 2 * half
+    if left_out <= 0:
+        return output
+    return f"{output[:half]}\n... ({left_out} characters left out) ...\n{output[-half:]}"
 
 
 def _first_failure(output: str) -> tuple[str, str]:

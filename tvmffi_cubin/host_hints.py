@@ -17,9 +17,11 @@ _NO_FUNCTION = re.compile(
 )
 _UNKNOWN = re.compile(
     r"error: [^\n]*(?:was not declared|has not been declared|does not name|is not a member"
-    r"|undeclared identifier|unknown type name|no member named)"
+    r"|undeclared identifier|unknown type name|no member named)[^\n]*"
 )
 _DEVICE_WIDE = re.compile(r"(?:thrust|cub)/")
+_OF_THEIRS = re.compile(r"\b(?:thrust|cub)\b")
+_SPARED = re.compile(r"\busing\s+namespace\s+(?:thrust|cub)\b")
 
 
 def host_hints(cut: Split, output: str) -> Iterator[str]:
@@ -37,5 +39,9 @@ def host_hints(cut: Split, output: str) -> Iterator[str]:
         yield f"functions names {name!r}, and the source has no function {name}"
     includes = (item.path for file in cut.files for item in file.include_items())
     headers = ", ".join(dict.fromkeys(f"<{path}>" for path in includes if _DEVICE_WIDE.match(path)))
-    if headers and not missing and _UNKNOWN.search(output):
+    unknown = [match[0] for match in _UNKNOWN.finditer(output)]
+    is_theirs = any(map(_OF_THEIRS.search, unknown)) or any(
+        _SPARED.search(file.code) for file in cut.files
+    )
+    if headers and not missing and unknown and is_theirs:
         yield f'if host code calls what is in {headers}, only nvcc compiles that: compiler="nvcc"'

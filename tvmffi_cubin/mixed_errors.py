@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from . import private_folder
+from .builder import shortened
 from .errors import BuildError, CompileError
 from .host_hints import host_hints
 from .host_log import translate
@@ -107,7 +108,7 @@ class Tried:
         output = translate(error.output, texts)
         lines = (
             f"{self._name}: the host code does not compile:",
-            _NINJA.sub("", output).rstrip("\n"),
+            shortened(_NINJA.sub("", output).rstrip("\n")),
             *(f"Hint: {hint}" for hint in cut.hints("host", error.output)),
             *(f"Hint: {hint}" for hint in host_hints(cut, output)),
             f"command: {error.command}",

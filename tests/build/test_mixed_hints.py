@@ -75,6 +75,16 @@ def test_what_host_code_lacks_is_told_with_what_to_do(source, hint):
         load(source, ["f"])
 
 
+def test_headers_of_algorithms_are_not_blamed_for_names_of_others():
+    source = (
+        "#include <cub/block/block_reduce.cuh>\n__global__ void k() {}\n"
+        "void f() { k<<<1, 1>>>(); int n = none; }"
+    )
+    with pytest.raises(tc.BuildError, match="'none' was not declared") as caught:
+        load(source, ["f"])
+    assert "Hint" not in str(caught.value)
+
+
 def test_torch_s_declarations_beside_a_mixed_source_are_told_what_to_change():
     source = "__global__ void k() {}\nvoid f() { k<<<1, 1>>>(); }"
     with pytest.raises(tc.BuildError, match=r"(?s)'torch' .*docs/mixed_sources\.md"):

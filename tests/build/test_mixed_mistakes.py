@@ -52,3 +52,12 @@ def test_of_several_errors_those_are_shown_that_are_the_user_s():
     with pytest.raises(tc.CompileError, match=r'"z" is undefined') as caught:
         load(BY_ACCIDENT.replace("*x = text", "*x = z"), ["f"], name="accident")
     assert "std" not in str(caught.value)
+
+
+def test_very_many_mistakes_are_shown_in_part_and_kept_whole():
+    lines = "".join(f"int x{number} = unknown_{number};\n" for number in range(500))
+    source = f"__global__ void k() {{}}\n{lines}void f() {{ k<<<1, 1>>>(); }}"
+    with pytest.raises(tc.BuildError, match=":2:.* 'unknown_0' was not declared") as caught:
+        load(source, ["f"])
+    assert "unknown_250" in caught.value.output
+    assert len(str(caught.value)) < 20_000
