@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from .cuda_item import Item
-from .item_words import is_device_function, is_host_function, is_kernel
+from .cuda_item import Item, Param
+from .cuda_lex import KEYWORDS
+from .item_words import (
+    code_alone,
+    identifiers,
+    is_device_function,
+    is_host_function,
+    is_kernel,
+    value_of,
+)
 from .text_edits import Edit, blank
 
 __all__ = ["MemberCut", "Side", "is_named_only", "kept", "member_cuts", "without_body"]
@@ -70,13 +78,41 @@ def member_cuts(
     dropped : collection of int
         Where members begin that this side has to go without.
     """
-    if item.kind != "type":
-        return
+    if item.kind == "type":
+        yield from _cuts(text, item, side, dropped, frozenset())
+
+
+def _cuts(
+    text: str, item: Item, side: Side, dropped: Collection[int], around: frozenset[str]
+) -> Iterator[MemberCut]:
+    """Iterate over those of a class in others, which are templates of some parameters."""
+    parameters = around | _named(item.template)
+    known = parameters.union(item.names, *(child.names for child in item.children))
     for child in item.children:
         if child.kind == "type":
-            yield from member_cuts(text, child, side, dropped)
+            yield from _cuts(text, child, side, dropped, parameters)
         elif child.kind == "function" and (cut := _cut(text, child, side, dropped)):
-            yield cut
+            is_whole = (cut.start, cut.end) == child.span and child.span.start not in dropped
+            if side == "host" or not (is_whole and parameters and _is_plain(text, child, known)):
+                yield cut
+
+
+def _named(parameters: Iterable[Param] | None) -> frozenset[str]:
+    return frozenset(parameter.name for parameter in parameters or ())
+
+
+def _is_plain(text: str, member: Item, known: frozenset[str]) -> bool:
+    """Whether it is all of what it gets, and of calls: device code may call such a one.
+
+    As a template's, it is compiled where it is called alone. nvcc only warns of such calls in
+    functions for both sides.
+    """
+    code = code_alone(text[slice(*member.span)])
+    if member.body is None or "::" in code:
+        return False
+    known |= _named(member.template) | _named(member.params) | KEYWORDS
+    values = {word for word in identifiers(code, [(0, len(code))]) if word.startswith("&")}
+    return values <= {value_of(name) for name in known}
 
 
 def _cut(text: str, member: Item, side: Side, dropped: Collection[int]) -> MemberCut | None:

@@ -103,6 +103,26 @@ def test_host_members_are_left_out():
     )
 
 
+def test_members_of_templates_stay_that_name_only_what_they_get():
+    text = device(
+        "template <typename T> struct Most {\n"
+        "T operator()(const T& a, T b) { return max(a, b * scale); }  // std::max\n"
+        "struct In { T twice(T x) { return x + x; } };\n"
+        "T named() { return std::max(scale, T()); }\n"
+        "T of(string x) { return x.size(); }\n"
+        "T declared();\n"
+        "T scale;\n"
+        "};\n__global__ void k(Most<int> m) {}\nvoid f() {}"
+    )
+    assert text == (
+        "template <typename T> struct Most {\n"
+        "T operator()(const T& a, T b) { return max(a, b * scale); }  // std::max\n"
+        "struct In { T twice(T x) { return x + x; } };\n"
+        "T scale;\n"
+        "};\n__global__ void k(Most<int> m) {}"
+    )
+
+
 def test_headers_that_nvrtc_does_not_find_are_left_out(tmp_path):
     done = cut(
         "#include <vector>\n#include <cuda_fp16.h>\n#include <tvm/ffi/function.h>\n"
