@@ -15,7 +15,8 @@ from .later import Later
 from .library_build import replacement
 from .product import Product
 from .request import Request
-from .sources import Sources, sort_sources
+from .source import DEVICE_IMAGE
+from .sources import sort_sources
 from .toolset import Toolset
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from .exports import Exports
     from .image import Image
     from .job import Job
-    from .mixed_build import MixedParts
 
 __all__ = ["make"]
 
@@ -55,9 +55,13 @@ def make(
     from .job import Job
 
     given = given_images(request, archs)
-    mixed = _mixed(request, sources, archs, tools, cache, given) if sources.mixed else None
-    compiled = mixed.device if mixed else device.result() if device else None
-    images = with_own(given, request, compiled)
+    mixed = None
+    if sources.mixed:
+        from .mixed_module import compile_mixed
+
+        mixed = compile_mixed(request, sources, archs, tools, cache, given)
+    own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
+    images = with_own(given, request, own)
     resolved = exports.resolve(
         request.functions,
         images,
@@ -79,20 +83,6 @@ def make(
         objects.append(launcher_object.obtain(cache, tools, part="image_file"))
     job = Job(request, tools, sources, images, resolved, archs, mixed)
     return _build(job, objects, cache, folder)
-
-
-def _mixed(
-    request: Request,
-    sources: Sources,
-    archs: tuple[str, ...],
-    tools: Toolset,
-    cache: Cache,
-    given: Sequence[Image],
-) -> MixedParts:
-    from .mixed_build import MixedBuild
-
-    names = {name for image in given for x in image.signatures for name in (x.name, x.symbol)}
-    return MixedBuild(request, sources, archs, tools, cache, frozenset(names)).run()
 
 
 def _check_images(images: Sequence[Image], resolved: Exports, archs: tuple[str, ...]) -> None:
@@ -131,7 +121,7 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
     request, tools = job.request, job.tools
     facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
     files, units = job.files_and_units(facts)
-    host = () if job.mixed is None else (job.mixed.host,)
+    host = () if job.mixed is None else job.mixed.hosts
     link = job.link([linkable(os.fspath(entry.so)) for entry in (*objects, *host)])
     plan = BuildPlan(request.name, units, link=link, output=request.output)
     precompiled = host_build.run(

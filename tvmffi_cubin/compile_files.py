@@ -96,8 +96,9 @@ def _linked(
     )
     sorted_ = sort_sources(request)
     if sorted_.mixed:
+        ((mixed, *_), *_) = sorted_.mixed
         raise ValueError(
-            f"{sorted_.mixed[0].path} has host functions beside its kernels: load and build take "
+            f"{mixed.path} has host functions beside its kernels: load and build take "
             "it, and what is compiled to an image alone has to be device code"
         )
     sources = sorted_.device

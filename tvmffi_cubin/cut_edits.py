@@ -29,12 +29,15 @@ class FileCut(NamedTuple):
         Its items at namespace scope that the side has, and those that it has not.
     dropped : frozenset of int
         Where items begin that it has to go without: members of classes and includes, too.
+    outside : frozenset of str
+        What the program's files declare as extern.
     """
 
     file: MixedFile
     kept: tuple[Node, ...]
     others: tuple[Node, ...]
     dropped: frozenset[int]
+    outside: frozenset[str] = frozenset()
 
     @classmethod
     def each(
@@ -46,6 +49,8 @@ class FileCut(NamedTuple):
     ) -> Iterator[FileCut]:
         """Iterate over the files of a program."""
         has = decided.of(side)
+        extern = (node.item.names for node in decided.nodes if "extern" in node.item.words)
+        outside = frozenset(name for names in extern for name in names)
         for number, file in enumerate(files):
             own = [(at, node) for at, node in enumerate(decided.nodes) if node.file == number]
             yield cls(
@@ -53,6 +58,7 @@ class FileCut(NamedTuple):
                 tuple(node for at, node in own if at in has),
                 tuple(node for at, node in own if at not in has),
                 frozenset(d.start for d in dropped if (d.side, d.file) == (side, file.name)),
+                outside,
             )
 
 

@@ -63,6 +63,8 @@ class HostCode:
         The parts of both, which say where they look for headers.
     tells_lines : bool
         Whether macros of headers may tell in which line of `text` they stand.
+    tag : str
+        What the unit is called where its table is looked for.
     has_stand_ins : bool
         Whether headers of CUDA's that were written for nvcc are in the prefix.
     """
@@ -74,16 +76,29 @@ class HostCode:
     headers: Mapping[str, str]
     sources: tuple[Source, ...]
     tells_lines: bool
+    tag: str
     has_stand_ins: bool = False
 
 
 @dataclass(frozen=True)
 class HostCompiler:
-    """What a request's host code is compiled with, and the cache for it."""
+    """What a request's host code is compiled with, and the cache for it.
+
+    Of several units in a module none is alone (`is_alone`), and none brings what is for all.
+    """
 
     request: Request
     tools: Toolset
     cache: Cache
+    is_alone: bool = True
+
+    @property
+    def has_forwarders(self) -> bool:
+        """Whether the object has what calls raw driver functions; else it is the module's."""
+        # Who links an object links what it calls, too. With bound_params it is the module's link
+        # that tells functions which would pass too little.
+        linked = self.request.is_object or self.request.bound_params
+        return self.is_alone and self.tools.cuda is not None and not linked
 
     def find(self, code: HostCode) -> Entry | None:
         """Return the entry of what was compiled before, None where there is none."""
@@ -128,7 +143,7 @@ class HostCompiler:
         key.add("unit", code.unit).add("text", text).add("headers", code.headers)
         key.add("command", tools.compiler.command).add("flags", flags)
         key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
-        key.add("use_pch", request.use_pch).add("is_object", request.is_object)
+        key.add("use_pch", request.use_pch).add("forwards", self.has_forwarders)
         return key.hexdigest()
 
     def _compile(self, code: HostCode, folder: Path) -> Product:
@@ -138,9 +153,7 @@ class HostCompiler:
         include_dirs = ((_HEADERS,) if code.headers else ()) + self.request.include_paths
         prefixes = (code.prefix, code.common_prefix)
         units = [Cxx(_UNIT, command, self._flags(code), include_dirs, *prefixes)]
-        # Who links an object links what it calls, too. With bound_params it is the module's link
-        # that tells functions which would pass too little.
-        if tools.cuda is not None and not (self.request.is_object or self.request.bound_params):
+        if self.has_forwarders and tools.cuda is not None:
             files[_FORWARDERS] = forwarders.forwarder_unit(tools.cuda.include / "cuda.h")
             flags = host_unit.host_flags(tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, command, flags))

@@ -20,6 +20,9 @@ __all__ = ["host_edits", "launches", "shadows"]
 # Of what has no value of its own, the host has to be told what the device knows.
 _NEEDS_VALUE = re.compile(r"\b(?:const|constexpr|auto)\b|\[\s*\]|&")
 _VALUE = re.compile(r"=|\{")
+# Of a variable's declaration: where its linkage may be said, and a member's name.
+_MEMORY = re.compile(r"\b__(?:device|constant)__\b")
+_MEMBER = re.compile(r"\b\w+\s*(?:<[^;=]*>\s*)?::\s*$")
 
 
 def host_edits(cut: FileCut, left_out: Collection[str], bound: Sequence[str] = ()) -> list[Edit]:
@@ -46,7 +49,7 @@ def host_edits(cut: FileCut, left_out: Collection[str], bound: Sequence[str] = (
         if is_kernel(item) and item.body:
             edits += stub_edits(text, item, scope, bound)
         elif is_device_variable(item):
-            edits += _shadow_edits(text, item)
+            edits += [*_shadow_edits(text, item), *_own_edits(cut, item)]
         elif is_named_only(item):
             edits += without_body(text, item)
     for launch in launches(cut):
@@ -94,3 +97,17 @@ def _shadow_edits(text: str, item: Item) -> list[Edit]:
     if _NEEDS_VALUE.search(text, item.span.start, match.start()):
         return []
     return blank(text, match.start(), text.rindex(";", match.start(), item.span.end))
+
+
+def _own_edits(cut: FileCut, item: Item) -> list[Edit]:
+    """Return the edits that make a shadow the unit's own, as the variable is its image's own."""
+    text = cut.file.cuda.text
+    match = _MEMORY.search(text, item.span.start, item.declarator_end)
+    if match is None or item.template is not None or "static" in item.words:
+        return []
+    if cut.outside.intersection(item.names):
+        return []
+    first = re.compile(rf"\b{re.escape(item.names[-1])}\b").search(text, match.end())
+    if first and _MEMBER.search(text, match.end(), first.start()):
+        return []
+    return [Edit(match.end(), match.end(), " static")]

@@ -134,7 +134,12 @@ def host_unit(
 
 
 def mixed_unit(
-    prefix: str, file: str, *, variables: Sequence[str], exports: Sequence[tuple[str, str]]
+    prefix: str,
+    file: str,
+    *,
+    tag: str,
+    variables: Sequence[str],
+    exports: Sequence[tuple[str, str]],
 ) -> str:
     """Return the text of the unit that includes the host part of mixed sources.
 
@@ -145,6 +150,8 @@ def mixed_unit(
         it look at.
     file : str
         The file with the sources.
+    tag : str
+        The end of its table's symbol, see `mixed_table_unit`.
     variables : sequence of str
         Device variables that the host part names.
     exports : sequence of (str, str)
@@ -152,7 +159,8 @@ def mixed_unit(
     """
     shadows = [f"TVMFFI_CUBIN_DEVICE_VARIABLE({name})" for name in variables]
     return _template().substitute(
-        includes=f"{prefix}\n#include <tvmffi_cubin/mixed/qualifiers.h>",
+        includes=f"{prefix}\n#include <tvmffi_cubin/mixed/qualifiers.h>\n"
+        f"TVMFFI_CUBIN_MIXED_UNIT({tag})",
         sources=f'#include "{file}"',
         exports="\n".join((*shadows, *_export_lines(exports))),
     )

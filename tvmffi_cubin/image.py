@@ -14,7 +14,6 @@ from .image_kind import FATBIN, describe
 from .kernel_signature import KernelSignature, known_signatures
 from .opaque import opaque_signatures
 from .request import Request
-from .source import DEVICE_IMAGE
 
 __all__ = ["Image", "given_images", "image_facts", "read_image", "with_own"]
 
@@ -82,23 +81,23 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
 
 
 def with_own(
-    images: tuple[Image, ...], request: Request, compiled: DeviceImage | None
+    images: tuple[Image, ...], request: Request, compiled: Mapping[str, DeviceImage]
 ) -> tuple[Image, ...]:
-    """Return the image of the device sources, where there are any, and those that were given.
+    """Return the images of the device sources, by their names, and those that were given.
 
     Raises
     ------
     ValueError
-        One of those has its name.
+        One of those has such a name.
     """
-    if compiled is None:
-        return images
-    if DEVICE_IMAGE in request.images:
-        raise ValueError(
-            f"{request.images[DEVICE_IMAGE].name} is an image called {DEVICE_IMAGE!r}, the name "
-            "that the device sources' own image has: rename it"
-        )
-    return (Image(DEVICE_IMAGE, compiled.cubin, compiled.signatures), *images)
+    for name in compiled:
+        if name in request.images:
+            raise ValueError(
+                f"{request.images[name].name} is an image called {name!r}, the name that the "
+                "device sources' own image has: rename it"
+            )
+    own = (Image(name, image.cubin, image.signatures) for name, image in compiled.items())
+    return (*own, *images)
 
 
 def _ready(given: GivenImage, request: Request, archs: tuple[str, ...]) -> GivenImage:

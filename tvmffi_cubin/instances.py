@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+
 from .request import Request
 from .source import DEVICE_IMAGE
 
-__all__ = ["wanted_instances"]
+__all__ = ["base_name", "of_names", "wanted_instances"]
+
+# Of a name expression: what may be before the name, such as a cast, and its namespaces.
+_NAME = re.compile(r"(?:\s|&|\((?:[^()]|\([^()]*\))*\))*(?:::)?(?:\w+\s*::\s*)*(\w+)")
 
 
 def wanted_instances(request: Request) -> tuple[str, ...]:
@@ -15,3 +21,15 @@ def wanted_instances(request: Request) -> tuple[str, ...]:
     own = [launch for launch in launches if launch.image in (None, DEVICE_IMAGE)]
     kernels = [launch.kernel for launch in own if launch.kernel is not None]
     return (*request.name_expressions, *(kernel for kernel in kernels if "<" in kernel))
+
+
+def base_name(expression: str) -> str:
+    """Return the name in a name expression, without namespaces and template arguments."""
+    match = _NAME.match(expression)
+    return match[1] if match else expression
+
+
+def of_names(request: Request, names: Collection[str]) -> Request:
+    """Return a request that asks for the instances of some templates alone, by their names."""
+    wanted = tuple(x for x in wanted_instances(request) if base_name(x) in names)
+    return request._replace(functions=None, name_expressions=wanted)

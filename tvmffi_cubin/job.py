@@ -20,19 +20,18 @@ from .image import Image
 from .manifest import image_paths
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
-from .source import DEVICE_IMAGE
 from .sources import HostSource, Sources
 from .toolset import Toolset
 
 if TYPE_CHECKING:
-    from .mixed_build import MixedParts
+    from .mixed_module import MixedModule
 
 __all__ = ["Job"]
 
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
 _FORWARDERS = "forwarders.cc"
-_TABLE = "tvmffi_cubin.table.s"
+_TABLE = "tvmffi_cubin.{}.table.s"
 _MAY_BE_UNDEFINED = re.compile(r"undefs|unresolved-symbols")
 # Errors and objects that host code has made, and Python holds, may outlive the module.
 _MAPPED = "-Wl,-z,nodelete"
@@ -52,7 +51,7 @@ class Job:
     images: tuple[Image, ...]
     exports: Exports
     archs: tuple[str, ...] = ()
-    mixed: MixedParts | None = None
+    mixed: MixedModule | None = None
 
     def files_and_units(
         self, manifest: Mapping[str, Any]
@@ -61,7 +60,7 @@ class Job:
         files: dict[str, bytes | str] = {}
         units: list[Unit] = []
         is_called = bool(self.exports.functions or self.exports.slots)
-        if self.images or is_called:
+        if self.images or is_called or self.mixed is not None:
             assembler = (os.fspath(toolchain.find_assembler()),)
         for image in self.images:
             files[image.file] = image.data
@@ -77,10 +76,13 @@ class Job:
         if self.mixed is not None:
             from .mixed_table import mixed_table_unit
 
-            files[_TABLE] = mixed_table_unit(
-                DEVICE_IMAGE, self.mixed.kernels, self.mixed.variables, self.mixed.lines
-            )
-            units.append(Assembly(_TABLE, assembler))
+            for parts in self.mixed.units:
+                embedded = None if parts.device is None else parts.unit.image
+                name = _TABLE.format(parts.unit.image)
+                files[name] = mixed_table_unit(
+                    parts.tag, embedded, parts.kernels, parts.variables, parts.lines
+                )
+                units.append(Assembly(name, assembler))
         if self.images or is_called:
             text = json.dumps(manifest)
             files[_MANIFEST] = text
@@ -133,9 +135,10 @@ class Job:
         )
         if self.tools.nvcc is not None:
             units += self._device_link(units)
-        # Who links an object links what it calls, too. The object of mixed sources has them, but
-        # for one with bound_params.
-        has_own = self.mixed is not None and not self.request.bound_params
+        # Who links an object links what it calls, too. The object of a mixed unit that is alone has
+        # them, but for one with bound_params.
+        mixed = () if self.mixed is None else self.mixed.units
+        has_own = len(mixed) == 1 and not self.request.bound_params
         if self.tools.cuda_include_dirs and not (has_own or self.request.is_object):
             header = Path(self.tools.cuda_include_dirs[0], "cuda.h")
             files[_FORWARDERS] = forwarders.forwarder_unit(header)

@@ -1,4 +1,4 @@
-"""`MixedBuild`: mixed sources cut, and each side compiled, beside the other where that can be."""
+"""`MixedBuild`: a mixed unit cut, and each side compiled, beside the other where that can be."""
 
 from __future__ import annotations
 
@@ -17,72 +17,51 @@ from .entry import Entry
 from .errors import BuildError, CompileError
 from .header_search import HeaderSearch
 from .host_object import TEXT, HostCode, HostCompiler
+from .instances import of_names
+from .key import digest_of
 from .later import Later
 from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program
-from .mixed_symbols import asked_names, kernel_symbols
+from .mixed_symbols import asked_names, declared_names, kernel_symbols
+from .mixed_unit import MixedParts, MixedUnit
 from .nvrtc_unit import line_directive
 from .part_files import PartFiles
 from .request import Request
 from .scan import scan
-from .side_text import headers_tell_lines, moved_lines, parts, trimmed, written_headers
+from .side_text import (
+    headers_tell_lines,
+    moved_lines,
+    parts,
+    trimmed,
+    without_lines,
+    written_headers,
+)
 from .source import Source
-from .sources import Sources
 from .split import Split, split
 from .toolset import Toolset
 
-__all__ = ["MixedBuild", "MixedParts"]
+__all__ = ["MixedBuild"]
 
+_TAG = 16
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-
-class MixedParts(NamedTuple):
-    """What mixed sources were compiled to.
-
-    Attributes
-    ----------
-    device : DeviceImage
-        The image, of other device sources as well.
-    host : Entry
-        The object of the host side.
-    exported : tuple of str
-        The functions that it exports.
-    kernels, variables : dict of str to str
-        See `mixed_table_unit`.
-    lines : tuple of (str, int, int)
-        See there.
-    files : tuple of PartFiles
-        What either side read, and what was read to cut them.
-    device_texts : tuple of str
-        The texts of the image.
-    """
-
-    device: DeviceImage
-    host: Entry
-    exported: tuple[str, ...]
-    kernels: dict[str, str]
-    variables: dict[str, str]
-    lines: tuple[tuple[str, int, int], ...]
-    files: tuple[PartFiles, ...]
-    device_texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class MixedBuild:
-    """Compiles the mixed sources of a request.
+    """Compiles a mixed unit of a request.
 
     Attributes
     ----------
     request, archs, tools, cache
         What is built, for which architectures, with which tools, and where it is kept.
-    sources : Sources
-        The request's, sorted.
+    unit : MixedUnit
+        Its sources.
     known_kernels : frozenset of str
         Names of kernels in other sources and images.
     """
 
     request: Request
-    sources: Sources
+    unit: MixedUnit
     archs: tuple[str, ...]
     tools: Toolset
     cache: Cache
@@ -127,64 +106,71 @@ class MixedBuild:
                 MixedSource(
                     self._name(source), source.text.removeprefix("\ufeff"), source.folder or ""
                 )
-                for source in self.sources.mixed
+                for source in self.unit.sources
             ),
             include_dirs=(*flags.folders, *self.request.include_paths),
             device_dirs=search.device_folders,
             host_dirs=tuple(map(os.fspath, own)),
             defines=tuple(flags.macros.items()),
             launches_on_device=any("cudadevrt" in x.name for x in self.request.device_libraries),
-            linked_dirs=tuple(x for source in self.sources.mixed for x in source.further_folders),
+            linked_dirs=tuple(x for source in self.unit.sources for x in source.further_folders),
             bound=tuple(param.name for param in self.request.bound_params),
         )
 
     def _read_to_cut(self) -> PartFiles:
         """Return the user's headers: the compilers are given copies of those that are cut."""
         search = HeaderSearch(self.request, self.tools)
-        scan = search.host(self.sources.mixed, search.cuda_flags)
+        scan = search.host(self.unit.sources, search.cuda_flags)
         return PartFiles(self.tools.unknown(scan.files), scan.absent)
 
     def _name(self, source: Source) -> str:
         if source.path is not None:
             return source.path
         # As a source that is alone is called.
-        alone = len((*self.sources.mixed, *self.sources.device)) == 1
+        alone = len((*self.unit.sources, *self.unit.device)) == 1
         return f"{self.request.name}.cu" if alone else source.name
 
     def _compile(self, cut: Split) -> MixedParts | Split:
         """Compile both sides; or cut anew, since the device text lacks what instances name."""
-        device = _Device(self._device_compiler, self._device_code(cut), cut.variables)
+        device = _Device(self._device_compiler(cut), self._device_code(cut), cut.variables)
         exports = self._exports(cut)
-        code = _host_code(cut, exports)
+        output = self.request.output if self.request.is_object else ""
+        code = _host_code(cut, exports, output)
         host, early = self._compile_host(code, cut, device)
-        if cut.launches and not cut.kernels:
+        if cut.launches and not cut.kernels and self.unit.is_alone:
             raise ValueError(NO_KERNEL.format(launch=cut.launches[0]))
         asked = asked_names(host.so.read_bytes(), cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):
             return more
-        image, files = early.result() if early else device.compile(wanted)
-        kernels = kernel_symbols(image, asked, cut.program.bound)
-        if missing := [name for instance, name in asked.items() if instance.stub not in kernels]:
-            # NVRTC leaves out what nothing outside can name, unless it is asked for.
-            image, files = device.compile((*wanted, *missing))
+        image, files, kernels = None, PartFiles((), ()), {}
+        if asked or cut.kernels or cut.variables or self.unit.is_alone:
+            image, files = early.result() if early else device.compile(wanted)
             kernels = kernel_symbols(image, asked, cut.program.bound)
+            if missing := [name for x, name in asked.items() if x.stub not in kernels]:
+                # NVRTC leaves out what nothing outside can name, unless it is asked for.
+                image, files = device.compile((*wanted, *missing))
+                kernels = kernel_symbols(image, asked, cut.program.bound)
+        lowered = image.cubin.lowered_names if image else {}
         return MixedParts(
-            image,
-            host,
-            tuple(name for name, _ in exports),
-            kernels,
-            {name: image.cubin.lowered_names[f"&{name}"] for name in cut.variables},
-            moved_lines((host.path / TEXT).read_text(encoding="utf-8"), code.text),
-            (files, PartFiles.of(host, self.tools), self._read_to_cut()),
-            tuple(source.text for source in device.code.sources),
+            unit=self.unit,
+            cut=cut,
+            device=image,
+            host=host,
+            exported=tuple(name for name, _ in exports),
+            tag=code.tag,
+            kernels=kernels,
+            variables={name: lowered[f"&{name}"] for name in cut.variables},
+            lines=moved_lines((host.path / TEXT).read_text(encoding="utf-8"), code.text),
+            files=(files, PartFiles.of(host, self.tools), self._read_to_cut()),
+            device_texts=tuple(source.text for source in device.code.sources),
         )
 
     def _compile_host(
         self, code: HostCode, cut: Split, device: _Device
     ) -> tuple[Entry, Later[_Compiled] | None]:
         """Return the host's object, and what NVRTC does meanwhile, if it need not wait for that."""
-        host = HostCompiler(self.request, self.tools, self.cache)
+        host = HostCompiler(self.request, self.tools, self.cache, is_alone=self.unit.is_alone)
         # Which instances of templates there are only the object tells.
         is_sure = bool(cut.kernels) and not any(x.is_template for x in cut.kernels)
         is_sure = is_sure and host.find(code) is None
@@ -200,20 +186,22 @@ class MixedBuild:
                     raise
             raise
 
-    @property
-    def _device_compiler(self) -> DeviceCompiler:
+    def _device_compiler(self, cut: Split) -> DeviceCompiler:
         archs = self.archs or nvrtc.resolve_archs(options=self.request.cuda_cflags)
-        return DeviceCompiler(self.request, archs, self.tools, self.cache)
+        request = self.request
+        if not self.unit.is_alone:
+            request = of_names(request, declared_names(cut))
+        return DeviceCompiler(request, archs, self.tools, self.cache)
 
     def _device_code(self, cut: Split) -> DeviceCode:
         first, *others = cut.device.sources
         # What is precompiled must not begin with a #line.
         texts = [trimmed(first), *(line_directive(x.file) + trimmed(x) for x in others)]
-        own = self.sources.mixed[0]._replace(text="\n".join(texts))
+        own = self.unit.sources[0]._replace(text="\n".join(texts))
         own = own if own.path else own._replace(label=first.file)
-        scanned = (*self.sources.device, *parts(cut.device))
+        scanned = (*self.unit.device, *parts(cut.device))
         return DeviceCode(
-            (*self.sources.device, own),
+            (*self.unit.device, own),
             written_headers(cut.device),
             scanned,
             headers_tell_lines(cut.files),
@@ -221,9 +209,9 @@ class MixedBuild:
 
     def _exports(self, cut: Split) -> tuple[tuple[str, str], ...]:
         """Return the functions that mixed sources export, with docstrings."""
-        if self.sources.mixed[0].path is not None:
+        if self.unit.sources[0].path is not None:
             return ()  # a file does so itself
-        facts = [scan(source.text) for source in self.sources.device]
+        facts = [scan(source.text) for source in self.unit.device]
         kernels = {kernel.name for found in facts for kernel in found.kernels}
         kernels |= {kernel.name.rpartition("::")[2] for kernel in cut.kernels}
         cpp = [scan(source.text).functions for source in self.request.cpp_sources]
@@ -251,18 +239,23 @@ class _Device(NamedTuple):
         return self.compiler.obtain(self.code, names)
 
 
-def _host_code(cut: Split, exports: Sequence[tuple[str, str]]) -> HostCode:
+def _host_code(cut: Split, exports: Sequence[tuple[str, str]], output: str) -> HostCode:
     first = cut.host.sources[0].edited.text
     prefix = host_unit.mixed_prefix(first, exports, cut.stand_ins)
-    unit = host_unit.mixed_unit(prefix, TEXT, variables=cut.variables, exports=exports)
-    text = "\n".join(line_directive(x.file) + trimmed(x) for x in cut.host.sources)
+    text = "\n".join(line_directive(x.file) + trimmed(x) for x in cut.host.sources) + "\n"
+    headers = written_headers(cut.host)
+    # No other unit of the library is of the same text; of objects that are yet to be linked with
+    # others, one may.
+    tag = digest_of([without_lines(text), headers, exports, output])[:_TAG]
+    unit = host_unit.mixed_unit(prefix, TEXT, tag=tag, variables=cut.variables, exports=exports)
     return HostCode(
         unit,
         prefix,
         host_unit.common_mixed_prefix(exports),
-        f"{text}\n",
-        written_headers(cut.host),
+        text,
+        headers,
         parts(cut.host),
         headers_tell_lines(cut.files),
+        tag=tag,
         has_stand_ins=bool(cut.stand_ins),
     )

@@ -11,7 +11,7 @@ from .device import DeviceImage
 from .host_instances import Instance, named_outside
 from .split import Split
 
-__all__ = ["asked_names", "kernel_symbols"]
+__all__ = ["asked_names", "declared_names", "kernel_symbols"]
 
 
 def asked_names(host: bytes, cut: Split) -> dict[Instance, str]:
@@ -30,6 +30,11 @@ def asked_names(host: bytes, cut: Split) -> dict[Instance, str]:
         if overloaded[instance.qualified] > 1:
             names[instance] = _with_bound(instance, bound[instance.qualified]).cast
     return names
+
+
+def declared_names(cut: Split) -> frozenset[str]:
+    """Return what mixed sources and their headers declare, without namespaces."""
+    return frozenset(name for _, item, _ in cut.decided.nodes for name in item.names)
 
 
 def _with_bound(instance: Instance, types: tuple[str, ...]) -> Instance:

@@ -10,7 +10,8 @@ __all__ = ["mixed_table_unit"]
 
 
 def mixed_table_unit(
-    image: str,
+    tag: str,
+    image: str | None,
     kernels: Mapping[str, str],
     variables: Mapping[str, str],
     lines: Sequence[tuple[str, int, int]] = (),
@@ -19,8 +20,10 @@ def mixed_table_unit(
 
     Parameters
     ----------
-    image : str
-        The name of the image that has the kernels.
+    tag : str
+        Of the unit whose table it is, as its ``TVMFFI_CUBIN_MIXED_UNIT`` has it.
+    image : str or None
+        The name of the image that has the kernels, if there is any.
     kernels : mapping of str to str
         What stubs register themselves by, and the kernels' symbols in the image.
     variables : mapping of str to str
@@ -33,7 +36,8 @@ def mixed_table_unit(
     cells = [*(text for row in rows for text in row), *(file for file, _, _ in lines)]
     labels = {text: f".Ltext_{number}" for number, text in enumerate(dict.fromkeys(cells))}
     return template("mixed_table.s.in").substitute(
-        image=image,
+        tag=tag,
+        image="0" if image is None else f"__tvmffi_cubin_image_{image}",
         strings="\n".join(_string(label, text) for text, label in labels.items()),
         kernels=_rows(kernels, labels),
         variables=_rows(variables, labels),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from .header_kernels import HeaderCode, header_code, in_headers
 from .request import Request
 from .scan import scan
-from .source import DEVICE_IMAGE, Source
-from .source_facts import SourceFacts, Use
+from .source import Source
+from .source_facts import SourceFacts
 from .source_text import prepare
 
 __all__ = ["HostFile", "HostSource", "Sources", "sort_sources"]
@@ -47,6 +47,10 @@ class HostFile:
     language: str
 
 
+# Of what is launched.
+_LAST_NAME = re.compile(r"(\w+)\s*<")
+
+
 def _exports(text: str) -> tuple[str, ...]:
     """Return the functions that a text is seen to export; a macro's body may hide more."""
     found = _EXPORT.findall(prepare(text).text)
@@ -65,8 +69,9 @@ class Sources:
         Wrappers: those of the CUDA sources that are for the host compiler.
     cpp : tuple of HostSource
         The C++ sources.
-    mixed : tuple of Source
-        The CUDA sources, where one of them has kernels and host functions; or the file that has.
+    mixed : tuple of tuple of Source
+        Sources with kernels and host functions, by units: the CUDA sources, where one of them is
+        such; each file that is.
     files : tuple of HostFile
         Files for a host compiler.
     has_binaries : bool
@@ -78,7 +83,7 @@ class Sources:
     device: tuple[Source, ...]
     cuda_host: tuple[HostSource, ...]
     cpp: tuple[HostSource, ...]
-    mixed: tuple[Source, ...]
+    mixed: tuple[tuple[Source, ...], ...]
     files: tuple[HostFile, ...]
     has_binaries: bool
     host_functions: tuple[str, ...]
@@ -91,7 +96,7 @@ class Sources:
     @property
     def exported_by_files(self) -> tuple[str, ...] | None:
         """What host files are seen to export; None where nothing exports by itself."""
-        mixed = tuple(source for source in self.mixed if source.path is not None)
+        mixed = [source for unit in self.mixed for source in unit if source.path is not None]
         if not (self.files or self.has_binaries or mixed):
             return None
         sources = (*(file.source for file in self.files), *mixed)
@@ -104,13 +109,13 @@ def sort_sources(request: Request) -> Sources:
     Raises
     ------
     ValueError
-        Several files mix kernels and host code; the message says how to split one.
+        There are device libraries, and nothing to link them with.
     """
     if request.is_by_nvcc:
         return _for_nvcc(request)
     wanted = {export.name for export in request.functions or () if export.launches is None}
     found = [scan(source.text) for source in request.cuda_sources]
-    is_mixed = any(_mixed_uses(facts, wanted) for facts in found) or _is_mixed_by_headers(
+    is_mixed = any(_is_mixed(facts, wanted) for facts in found) or _is_mixed_by_headers(
         request, found
     )
     device, host = ([], []) if is_mixed else _sort_cuda(request, found)
@@ -123,9 +128,9 @@ def sort_sources(request: Request) -> Sources:
     cpp = _numbered("cpp_sources_{}.cpp", request.cpp_sources)
     for source in request.cpp_sources:
         functions += [f.qualified for f in scan(source.text).functions]
-    mixed_file, device_files, host_files = _sort_files(request, wanted, is_mixed=is_mixed)
+    mixed_files, device_files, host_files = _sort_files(request, wanted, is_mixed=is_mixed)
     device = [*request.kernel_sources, *device, *device_files]
-    if request.device_libraries and not (device or is_mixed or mixed_file):
+    if request.device_libraries and not (device or is_mixed or mixed_files):
         raise ValueError(
             "device_libraries are linked with the device sources, and there are none: link them "
             "with nvjitlink.link and give the image as embed_cubin"
@@ -134,7 +139,7 @@ def sort_sources(request: Request) -> Sources:
         device=tuple(device),
         cuda_host=tuple(host),
         cpp=cpp,
-        mixed=request.cuda_sources if is_mixed else mixed_file,
+        mixed=((request.cuda_sources,) if is_mixed else ()) + mixed_files,
         files=host_files,
         has_binaries=bool(request.files.binaries),
         host_functions=tuple(functions),
@@ -187,26 +192,23 @@ def _is_mixed_by_headers(request: Request, found: Sequence[SourceFacts]) -> bool
 
 def _sort_files(
     request: Request, wanted: set[str], *, is_mixed: bool
-) -> tuple[tuple[Source, ...], tuple[Source, ...], tuple[HostFile, ...]]:
-    """Return the file that is mixed, if there is one, those for NVRTC, and the others."""
-    mixed: list[Source] = []
+) -> tuple[tuple[tuple[Source, ...], ...], tuple[Source, ...], tuple[HostFile, ...]]:
+    """Return the files that are mixed, those for NVRTC, and the others."""
+    mixed: list[tuple[Source, ...]] = []
     device, wrappers, empty = [], [], []
     found = [scan(source.text) for source in request.files.cuda]
     is_all = not (request.kernel_sources or request.images or is_mixed)
     is_all = is_all and all(facts.kind == "host" for facts in found)
+    launched = _launched_elsewhere(found)
     for source, facts in zip(request.files.cuda, found, strict=True):
-        is_host = facts.kind == "host"
+        is_host, is_preamble = facts.kind == "host", _is_preamble(facts)
         headers = header_code((source,), request) if is_host else HeaderCode()
-        uses = _mixed_uses(facts, wanted)
-        if headers.launches or (headers.kernels and is_all and not _is_preamble(facts)):
-            uses = uses or (Use("kernels and launches in headers that it includes", 1),)
-        if uses:
-            if is_mixed or mixed:
-                _refuse_mixed(str(source.path), uses)
-            mixed.append(source)
-        elif not is_host or (headers.kernels and _is_preamble(facts)):
+        by_headers = headers.launches or (headers.kernels and is_all and not is_preamble)
+        if by_headers or _is_mixed(facts, wanted) or launched.intersection(_defined(facts)):
+            mixed.append((source,))
+        elif not is_host or (headers.kernels and is_preamble):
             device.append(source)
-        elif _is_preamble(facts):
+        elif is_preamble:
             empty.append(source)
         else:
             wrappers.append(source)
@@ -219,28 +221,28 @@ def _sort_files(
     return tuple(mixed), tuple(device), tuple(host)
 
 
+def _launched_elsewhere(found: Sequence[SourceFacts]) -> set[str]:
+    """Return the kernels that files launch which they do not define: they need stubs elsewhere."""
+    names = set()
+    for facts in found:
+        launched = {_LAST_NAME.search(x.text) for x in facts.launches if x.in_host}
+        names |= {match[1] for match in launched if match} - _defined(facts)
+    return names
+
+
+def _defined(facts: SourceFacts) -> set[str]:
+    return {kernel.name.partition("<")[0] for kernel in facts.kernels if kernel.defined}
+
+
 def _is_preamble(facts: SourceFacts) -> bool:
     """Whether a source holds what either side may need: includes, macros, types; no functions."""
     return not (facts.kernels or facts.functions or facts.host_uses)
 
 
-def _mixed_uses(facts: SourceFacts, wanted: set[str]) -> tuple[Use, ...]:
-    """Return what shows that a source has kernels and host code; nothing where it has not."""
-    exported = [f for f in facts.functions if f.defined and f.qualified in wanted]
-    uses = [Use(f"{f.qualified}, which is to be exported", f.line) for f in exported]
-    is_mixed = facts.kind == "mixed" or (facts.kind == "device" and exported)
+def _is_mixed(facts: SourceFacts, wanted: set[str]) -> bool:
+    """Whether a source has kernels and host code."""
     if facts.kind == "host":
-        # Its kernels are in a header, or nowhere; a host compiler knows no such launch.
-        uses = [Use(f"{x.text} in host code", x.line) for x in facts.launches if x.in_host]
-        is_mixed = bool(uses)
-    return (*facts.evidence, *uses) if is_mixed else ()
-
-
-def _refuse_mixed(title: str, uses: Sequence[Use]) -> None:
-    evidence = "\n".join(f"  {use}" for use in uses[:6])
-    raise ValueError(
-        f"{title} mixes kernels and host code, and so does another source:\n{evidence}\n"
-        "there may be one such file: include the other from it, or split it, the kernels into one "
-        ".cu file, the host functions into another, or into a .cc file, that reaches the kernels "
-        f"through TVM_FFI_EMBED_CUBIN({DEVICE_IMAGE}) and launches them with CubinKernel::Launch"
-    )
+        # Its kernels are elsewhere, or nowhere; a host compiler knows no such launch.
+        return any(launch.in_host for launch in facts.launches)
+    exported = any(f.defined and f.qualified in wanted for f in facts.functions)
+    return facts.kind == "mixed" or exported

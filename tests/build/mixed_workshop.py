@@ -40,6 +40,7 @@ class MixedWorkshop(Workshop):
                 "kernels", f"{name}.cubin", len(cubin.image), os.uname().machine
             ),
             f"{name}_table.s": mixed_table_unit(
+                name,
                 "kernels",
                 {stub: lowered[cast] for stub, cast in names.items()},
                 {variable: lowered[f"&{variable}"] for variable in variables},

@@ -204,17 +204,6 @@ def test_a_file_may_have_all_its_kernels_and_launches_in_headers(here, driver_st
     assert [launch.grid for launch in driver_stub.launches()] == [(5, 1, 1)]
 
 
-def test_a_second_mixed_file_is_named(here):
-    text = "void run(float* x) { scale<<<1, 1>>>(x, 1.0f, 1); }\n"
-    write("one.cu", f"{SCALE}{text}")
-    path = here / write("two.cu", SCALE + text)
-    with pytest.raises(ValueError, match="mixes kernels and host code") as caught:
-        tc.load("mixed", sources=["one.cu", "two.cu"], arch="sm_90")
-    assert str(caught.value).startswith(f"{path} mixes")
-    assert "line 6" in str(caught.value)
-    assert ".cc file" in str(caught.value)
-
-
 def test_a_kernel_that_is_launched_and_nowhere_defined_is_named(here):
     write("run.cu", "__global__ void k(int* x);\nvoid run(int* x) { k<<<1, 1>>>(x); }\n")
     with pytest.raises(

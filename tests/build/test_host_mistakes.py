@@ -33,13 +33,14 @@ void host(float* x, int n, Own& own) {
   owns<<<1, 2>>>(own); int m = wrong;
 }
 """
+UNIT = "#include <tvmffi_cubin/mixed/qualifiers.h>\nTVMFFI_CUBIN_MIXED_UNIT(own)\n"
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory) -> str:
     cut = split(Program((MixedSource("cuda_sources_0.cu", SOURCE),)))
     unit = tmp_path_factory.mktemp("log") / "unit.cc"
-    unit.write_text(f"#include <tvmffi_cubin/mixed/qualifiers.h>\n{cut.host.text}")
+    unit.write_text(f"{UNIT}{cut.host.text}")
     command = ["g++", "-std=c++17", "-fsyntax-only", *include_flags(), unit]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=unit.parent)
     return translate(done.stderr, {file.file: file.edited for file in cut.host.sources})

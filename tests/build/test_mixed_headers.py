@@ -13,6 +13,7 @@ from tvmffi_cubin.toolchain import find_host_compiler
 SYNTAX = ("-fsyntax-only", "-std=c++17", *WARNINGS)
 MISTAKES = """
 #include <tvmffi_cubin/mixed/qualifiers.h>
+TVMFFI_CUBIN_MIXED_UNIT(own)
 __global__ void k(float* x, int n)
     TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(x), decltype(n))>(&k)), x, n)
 struct Text { const char* chars; };

@@ -43,7 +43,8 @@ def compile_host(tmp_path_factory) -> Callable[[str], None]:
 
     def compile_it(text: str) -> None:
         unit = folder / "unit.cc"
-        unit.write_text(f'#include "prefix.h"\n#include <tvmffi_cubin/mixed/qualifiers.h>\n{text}')
+        own = "#include <tvmffi_cubin/mixed/qualifiers.h>\nTVMFFI_CUBIN_MIXED_UNIT(own)\n"
+        unit.write_text(f'#include "prefix.h"\n{own}{text}')
         run("g++", *FLAGS, *include_flags(), "-fsyntax-only", unit)
 
     return compile_it

@@ -7,6 +7,7 @@
 #include <tvmffi_cubin/mixed/mixed.h>
 // Users' texts begin here.
 #include <tvmffi_cubin/mixed/qualifiers.h>
+TVMFFI_CUBIN_MIXED_UNIT(mixed_launches)
 
 #include <cuda_fp16.h>
 

@@ -1,5 +1,6 @@
 // What host texts of mixed sources rely on at compile time; there is nothing to run.
 #include <tvmffi_cubin/mixed/qualifiers.h>
+TVMFFI_CUBIN_MIXED_UNIT(own)
 
 #include <type_traits>
 

@@ -148,7 +148,7 @@ def test_stubs_and_device_variables_have_a_table():
     kernels = {"N1KIXadL_Z1kIfEvPT_EEE": "_Z1kIfEvPT_", "N1KIXadL_Z2inEEE": "in"}
     variables = {"ns::limit": "_ZN2ns5limitE", "in": "in"}
     lines = [("vec.cu", 7, 2), ("vec.cu", 30, -1)]
-    text = mixed_table_unit("kernels", kernels, variables, lines)
+    text = mixed_table_unit("t4g", "kernels", kernels, variables, lines)
     golden_file.check("mixed_table.s", text)
 
 
@@ -164,7 +164,7 @@ def test_an_image_beyond_the_reach_of_relocations_lies_apart():
 
 
 def test_a_table_has_names_of_any_length():
-    text = mixed_table_unit("kernels", {"s" * 2500: "k"}, {})
+    text = mixed_table_unit("t4g", None, {"s" * 2500: "k"}, {})
     pieces = re.findall(r'\.ascii "(s+)"', text)
     assert "".join(pieces) == "s" * 2500
     assert text.count(".byte 0") == 2

@@ -123,8 +123,24 @@ def test_device_variables_stay_where_host_code_names_them_without_their_values()
     text = done.host.sources[0].edited.text
     assert done.variables == ("n::table", "sizes")
     assert "{1, 2}" not in text.split("\n")[0]
-    assert "__constant__ int sizes[] = {1, 2};" in text
+    assert "__constant__ static int sizes[] = {1, 2};" in text
     assert "unnamed" not in text
+
+
+def test_a_shadow_is_its_unit_s_own_as_the_variable_is_its_image_s():
+    text = host(
+        "extern __device__ int declared;\n__device__ int declared;\n"
+        "struct A { static __device__ int member; };\n__device__ int A::member;\n"
+        "alignas(16) __constant__ float a, b; inline __device__ int c; static __device__ int d;\n"
+        "void f() { g(declared, A::member, a, b, c, d); }"
+    )
+    first, second, *_, last, _ = text.split("\n")
+    assert (first, second) == ("extern __device__ int declared;", "__device__ int declared;")
+    assert "__device__ int A::member;" in text
+    assert last == (
+        "alignas(16) __constant__ static float a, b; inline __device__ static int c; "
+        "static __device__ int d;"
+    )
 
 
 def test_shared_memory_has_no_shadow():

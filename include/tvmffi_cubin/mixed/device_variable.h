@@ -14,16 +14,16 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief Finds a variable in the mixed source's image, in the current context. */
-CUresult FindMixedVariable(const char* expression, CUdeviceptr* address, size_t* bytes);
+CUresult FindMixedVariable(const VariableAddress& variable, CUdeviceptr* address, size_t* bytes);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD CUresult FindMixedVariable(const char* expression, CUdeviceptr* address,
+TVMFFI_CUBIN_COLD CUresult FindMixedVariable(const VariableAddress& variable, CUdeviceptr* address,
                                              size_t* bytes) {
   try {
-    const CUlibrary library = MixedModule().GetHandle();
-    const MixedTable& table = tvmffi_cubin_mixed_table;
-    const char* symbol = FindMixedSymbol(table.variables, table.num_variables, expression);
+    const MixedTable& table = *variable.table;
+    const CUlibrary library = MixedModule(table).GetHandle();
+    const char* symbol = FindMixedSymbol(table.variables, table.num_variables, variable.expression);
     if (symbol == nullptr) return static_cast<CUresult>(cudaErrorInvalidSymbol);
     return entry::cuLibraryGetGlobal(address, bytes, library, symbol);
   } catch (const std::exception&) {
@@ -43,6 +43,7 @@ TVMFFI_CUBIN_END_NAMESPACE
 #define TVMFFI_CUBIN_DEVICE_VARIABLE(expression)                                       \
   TVMFFI_CUBIN_ENTERED_FIRST static ::tvmffi_cubin::VariableAddress TVMFFI_CUBIN_JOIN( \
       tvmffi_cubin_variable_, __COUNTER__)(std::addressof(expression), #expression,    \
+                                           ::tvmffi_cubin::UnitTable(),                \
                                            &::tvmffi_cubin::FindMixedVariable);
 
 #endif  // TVMFFI_CUBIN_MIXED_DEVICE_VARIABLE_H_

@@ -16,9 +16,10 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 struct LaunchSite {
   const char* file;
   int line;
-  static constexpr LaunchSite Here(const char* file = __builtin_FILE(),
-                                   int line = __builtin_LINE()) {
-    return {file, line};
+  const MixedTable* (*table)();
+  static constexpr LaunchSite Here(const char* file = __builtin_FILE(), int line = __builtin_LINE(),
+                                   const MixedTable* (*table)() = &UnitTable) {
+    return {file, line, table};
   }
 };
 

@@ -23,11 +23,8 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-/*!
- * \brief The module of the mixed source's image, never destroyed.
- * \throws LaunchError The build has made no table.
- */
-CubinModule& MixedModule();
+/*! \brief The module of a unit's image, never destroyed; of several threads all get the same. */
+CubinModule& MixedModule(const MixedTable& table);
 
 /*! \brief The symbol of a row; null where there is no such row. */
 const char* FindMixedSymbol(const MixedRow* rows, uint64_t num_rows, const char* name);
@@ -44,14 +41,13 @@ inline CubinKernel* MixedKernel(KernelSlot* slot) {
   return __builtin_expect(kernel != nullptr, 1) ? kernel : FindMixedKernel(slot);
 }
 
-TVMFFI_CUBIN_COLD CubinModule& MixedModule() {
-  if (&tvmffi_cubin_mixed_table == nullptr) {
-    TVM_FFI_THROW(LaunchError) << "the library was linked without the table of its kernels, which "
-                                  "builds of mixed sources make";
-  }
-  const void* const* image = tvmffi_cubin_mixed_table.image;
-  static CubinModule* const module = new CubinModule(image[0], image);
-  return *module;
+TVMFFI_CUBIN_COLD CubinModule& MixedModule(const MixedTable& table) {
+  CubinModule* module = __atomic_load_n(table.module, __ATOMIC_ACQUIRE);
+  if (module != nullptr) return *module;
+  auto made = std::make_unique<CubinModule>(table.image[0], table.image);
+  const bool is_first = __atomic_compare_exchange_n(table.module, &module, made.get(), false,
+                                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return is_first ? *made.release() : *module;
 }
 
 TVMFFI_CUBIN_COLD const char* FindMixedSymbol(const MixedRow* rows, uint64_t num_rows,
@@ -83,8 +79,8 @@ TVMFFI_CUBIN_COLD void CheckSameParameters(const KernelSlot* slot, CubinKernel* 
 }
 
 TVMFFI_CUBIN_COLD CubinKernel* FindMixedKernel(KernelSlot* slot) {
-  CubinModule& module = MixedModule();
-  const MixedTable& table = tvmffi_cubin_mixed_table;
+  const MixedTable& table = *slot->table();
+  CubinModule& module = MixedModule(table);
   const char* name = slot->name();
   const char* symbol = FindMixedSymbol(table.kernels, table.num_kernels, name);
   if (symbol == nullptr) {

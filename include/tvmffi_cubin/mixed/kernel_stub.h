@@ -35,7 +35,7 @@ struct ParametersOf<void (*)(Params...)> {
 
 template <auto kSelf>
 KernelSlot KernelStub<kSelf>::slot{&KernelStub<kSelf>::Name, ParametersOf<decltype(kSelf)>::kSizes,
-                                   ParametersOf<decltype(kSelf)>::kCount};
+                                   ParametersOf<decltype(kSelf)>::kCount, &UnitTable};
 
 /*! \brief The same function's address, entered before the user's own initialisers run. */
 template <auto kSelf>

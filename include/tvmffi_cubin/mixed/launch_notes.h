@@ -46,7 +46,7 @@ TVMFFI_CUBIN_COLD void NoteLaunchFailure(cudaError_t error, bool is_limit, const
   failure->is_limit = is_limit;
   std::string where;
   if (site != nullptr) {
-    const int line = CurrentLine(site->file, site->line);
+    const int line = CurrentLine(*site->table(), site->file, site->line);
     where = std::string(site->file) + ":" + std::to_string(line) + ": ";
   }
   snprintf(failure->text, sizeof(failure->text), "%s%s", where.c_str(), what.c_str());

@@ -47,8 +47,9 @@
 #define __restrict
 
 // Errors of tvm-ffi's tell where they were thrown.
-#define TVMFFIBacktrace(file, line, ...) \
-  TVMFFIBacktrace(file, ::tvmffi_cubin::CurrentLine(file, line), __VA_ARGS__)
+#define TVMFFIBacktrace(file, line, ...)                                                       \
+  TVMFFIBacktrace(file, ::tvmffi_cubin::CurrentLine(*::tvmffi_cubin::UnitTable(), file, line), \
+                  __VA_ARGS__)
 
 #define __CUDACC__
 #define __CUDACC_VER_MAJOR__ (CUDART_VERSION / 1000)

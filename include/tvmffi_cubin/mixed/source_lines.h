@@ -16,14 +16,12 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief The line in the user's file now of what was compiled as another. */
-int CurrentLine(const char* file, int line);
+/*! \brief The line in the user's file now of what a unit was compiled with as another. */
+int CurrentLine(const MixedTable& table, const char* file, int line);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD int CurrentLine(const char* file, int line) {
-  if (&tvmffi_cubin_mixed_table == nullptr) return line;
-  const MixedTable& table = tvmffi_cubin_mixed_table;
+TVMFFI_CUBIN_COLD int CurrentLine(const MixedTable& table, const char* file, int line) {
   int shift = 0;
   for (uint64_t i = 0; i < table.num_lines; ++i) {
     const MixedLines& row = table.lines[i];

@@ -25,7 +25,9 @@ struct MixedLines {
   int32_t shift;
 };
 
-/*! \brief Written by the build as an assembly unit. */
+class CubinModule;
+
+/*! \brief Of one unit of mixed sources. Written by the build as an assembly unit. */
 struct MixedTable {
   const MixedRow* kernels;
   uint64_t num_kernels;
@@ -34,13 +36,28 @@ struct MixedTable {
   const void* const* image;  // as EMBED_CUBIN declares it
   const MixedLines* lines;   // of each file in order
   uint64_t num_lines;
+  CubinModule** module;  // of the image, where one has been made; never destroyed
 };
+
+/*!
+ * \brief The unit's own table: defined by TVMFFI_CUBIN_MIXED_UNIT, once the unit has a name. What
+ * is the same in several units, and linked once, has that of one whose image has it.
+ */
+static const MixedTable* UnitTable();
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-// Weak: the functions that read it are in objects of other builds, too.
-extern "C" __attribute__((visibility("hidden"), weak))
-const tvmffi_cubin::MixedTable tvmffi_cubin_mixed_table;
+/*! \brief Begins the text of a unit; no other in the library has its tag. */
+#define TVMFFI_CUBIN_MIXED_UNIT(tag)                               \
+  extern "C" __attribute__((visibility("hidden")))                 \
+  const ::tvmffi_cubin::MixedTable tvmffi_cubin_mixed_table_##tag; \
+  namespace tvmffi_cubin {                                         \
+  TVMFFI_CUBIN_BEGIN_NAMESPACE                                     \
+  __attribute__((unused)) static const MixedTable* UnitTable() {   \
+    return &tvmffi_cubin_mixed_table_##tag;                        \
+  }                                                                \
+  TVMFFI_CUBIN_END_NAMESPACE                                       \
+  }
 
 #endif  // TVMFFI_CUBIN_MIXED_TABLE_H_

@@ -15,12 +15,14 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 class CubinKernel;
+struct MixedTable;
 
 /*! \brief One kernel of a mixed source; constant-initialised, filled at the kernel's first use. */
 struct KernelSlot {
   const char* (*name)();  // by which the generated table knows it
   const size_t* sizes;    // of its parameters in host code
   size_t num_params;
+  const MixedTable* (*table)();
   CubinKernel* kernel = nullptr;  // never destroyed, so it may be read without a lock
 };
 

@@ -16,21 +16,28 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetGlobal, 12000)
 
 /*! \brief A host variable that stands for a device's; static, entered as its library is loaded. */
 struct VariableAddress {
+  using Find = CUresult (*)(const VariableAddress& variable, CUdeviceptr* address, size_t* bytes);
+
   const void* shadow;
   const char* expression;
-  CUresult (*find)(const char* expression, CUdeviceptr* address, size_t* bytes);
+  const struct MixedTable* table;  // of the unit that names it
+  Find find;
   VariableAddress* next;
 
-  VariableAddress(const void* shadow_, const char* expression_,
-                  CUresult (*find_)(const char*, CUdeviceptr*, size_t*));
+  VariableAddress(const void* shadow_, const char* expression_, const MixedTable* table_,
+                  Find find_);
 };
 
 /*! \brief All of them; only changed while the library is loaded. */
 inline VariableAddress* variable_addresses = nullptr;
 
 inline VariableAddress::VariableAddress(const void* shadow_, const char* expression_,
-                                        CUresult (*find_)(const char*, CUdeviceptr*, size_t*))
-    : shadow(shadow_), expression(expression_), find(find_), next(variable_addresses) {
+                                        const MixedTable* table_, Find find_)
+    : shadow(shadow_),
+      expression(expression_),
+      table(table_),
+      find(find_),
+      next(variable_addresses) {
   variable_addresses = this;
 }
 
@@ -40,7 +47,7 @@ inline cudaError_t FindSymbol(const void* symbol, CUdeviceptr* address, size_t* 
   while (found != nullptr && found->shadow != symbol) found = found->next;
   if (found == nullptr) return last_runtime_error = cudaErrorInvalidSymbol;
   CUresult result = EnsureContext();
-  if (result == CUDA_SUCCESS) result = found->find(found->expression, address, bytes);
+  if (result == CUDA_SUCCESS) result = found->find(*found, address, bytes);
   return NoteRuntimeError(result);
 }
 

@@ -35,10 +35,10 @@
     .quad .Ltext_6
     .long 30, -1
     .balign 16
-    .globl tvmffi_cubin_mixed_table
-    .hidden tvmffi_cubin_mixed_table
-    .type tvmffi_cubin_mixed_table, %object
-tvmffi_cubin_mixed_table:
+    .globl tvmffi_cubin_mixed_table_t4g
+    .hidden tvmffi_cubin_mixed_table_t4g
+    .type tvmffi_cubin_mixed_table_t4g, %object
+tvmffi_cubin_mixed_table_t4g:
     .quad .Lkernels
     .quad 2
     .quad .Lvariables
@@ -46,4 +46,9 @@ tvmffi_cubin_mixed_table:
     .quad __tvmffi_cubin_image_kernels
     .quad .Llines
     .quad 2
+    .quad .Lmodule
+    .bss
+    .balign 8
+.Lmodule:
+    .zero 8
     .section .note.GNU-stack,"",%progbits

@@ -1,0 +1,142 @@
+"""Several files with kernels and host functions in one module: units, as nvcc has them."""
+
+import re
+import struct
+
+import pytest
+from file_kit import write
+from stub.cuda_array import cuda_array
+
+import tvmffi_cubin as tc
+from tvmffi_cubin import device_object
+from tvmffi_cubin.host_object import HostCompiler
+
+HEADER = """#pragma once
+template <typename T> __global__ void shared(T* x) { *x = 1; }
+template <typename T> void run_shared(T* x) { shared<<<3, 1>>>(x); }
+__global__ void of_one(int* x, int n);
+__global__ void of_kernels(int n);
+__constant__ float table[4];
+int helper(int n);
+"""
+# What both files have under one name is internal, or the device's.
+BOTH = """#include "common.h"
+#include <tvm/ffi/function.h>
+static __device__ int counter;
+__device__ LEVEL level;
+static __global__ void own(LEVEL x) {{ counter = x; }}
+namespace {{ int hidden() {{ return {1}; }} }}
+int own_{0}(int n) {{ own<<<1, n>>>({1}); return hidden(); }}
+int64_t level_{0}() {{
+  size_t bytes = 0;
+  const float four[4] = {{}};
+  if (cudaMemcpyToSymbol(table, four, sizeof(four)) != cudaSuccess) return -1;
+  return cudaGetSymbolSize(&bytes, level) == cudaSuccess ? static_cast<int64_t>(bytes) : -2;
+}}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(own_{0}, own_{0});
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(level_{0}, level_{0});
+"""
+ONE = """#define LEVEL float
+{0}
+__global__ void of_one(int* x, int n) {{ *x = n; }}
+int helper(int n) {{ run_shared<float>(nullptr); return n + hidden(); }}
+"""
+TWO = """#define LEVEL double
+{0}
+int all(int n) {{
+  of_one<<<4, n>>>(nullptr, 7);
+  of_kernels<<<5, 1>>>(n);
+  run_shared<float>(nullptr);
+  run_shared<int>(nullptr);
+  return helper(n);
+}}
+void refused() {{ own<<<1, 5000>>>(1); }}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(all, all);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(refused, refused);
+"""
+SOURCES = ["one.cu", "two.cu", "kernels.cu", "more.cu"]
+
+
+def write_sources():
+    write("common.h", HEADER)
+    write("one.cu", ONE.format(BOTH.format("one", 1)))
+    write("two.cu", TWO.format(BOTH.format("two", 2)))
+    write("kernels.cu", "__global__ void of_kernels(int n) { __trap(); }\n")
+    write("more.cu", 'extern "C" __global__ void exported(int* x) { *x = 2; }\n')
+    return SOURCES
+
+
+def load():
+    functions = ["all", "own_one", "exported"]
+    return tc.load("units", sources=SOURCES, functions=functions, arch="sm_90")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("units")
+
+
+@pytest.fixture
+def mod(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    write_sources()
+    return tc.load("units", sources=SOURCES, functions=["all", "own_one", "exported"], arch="sm_90")
+
+
+def test_each_has_its_own_statics_kernels_and_functions(mod, driver_stub):
+    assert (mod.own_one(3), mod.own_two(4)) == (1, 2)
+    first, second = driver_stub.launches()
+    assert (first.block, first.params) == ((3, 1, 1), (struct.pack("<f", 1),))
+    assert (second.block, second.params) == ((4, 1, 1), (struct.pack("<d", 2),))
+
+
+def test_each_has_its_own_device_variables(mod, driver_stub):
+    assert (mod.level_one(), mod.level_two()) == (4, 8)
+
+
+def test_functions_and_kernels_of_one_are_there_for_the_others(mod, driver_stub):
+    assert mod.all(6) == 7
+    launches = [(launch.kernel, launch.grid[0]) for launch in driver_stub.launches()]
+    shared = [(f"_Z6sharedI{kind}EvPT_", 3) for kind in "fif"]
+    assert launches == [("_Z6of_onePii", 4), ("_Z10of_kernelsi", 5), *shared]
+    assert driver_stub.launches()[0].values("Pi") == (0, 7)
+
+
+def test_kernels_of_device_files_beside_them_are_exported_where_they_are_named(mod, driver_stub):
+    x = cuda_array(driver_stub, 4, "int32")
+    mod.exported[1, 1](x)
+    assert driver_stub.launches()[0].values("P") == (x.data_ptr,)
+    assert sorted(mod.cubins) == ["kernels", "kernels_2", "kernels_3", "kernels_4"]
+
+
+def test_a_refused_launch_is_told_with_its_file(mod, driver_stub):
+    with pytest.raises(tc.LaunchLimitError, match=r"two\.cu:\d+: launch of own\(double\)"):
+        mod.refused()
+
+
+def test_a_change_compiles_the_side_of_one_file_anew(mod, driver_stub, monkeypatch):
+    made = []
+
+    def counted(what, compile_it):
+        return lambda self, *given: made.append(what) or compile_it(self, *given)
+
+    compiler = device_object.DeviceCompiler
+    monkeypatch.setattr(HostCompiler, "_compile", counted("host", HostCompiler._compile))
+    monkeypatch.setattr(compiler, "_compile", counted("device", compiler._compile))
+    write("one.cu", ONE.format(BOTH.format("one", 1)).replace("*x = n", "\n*x = n + 1"))
+    again = load()
+    assert made == ["device"]
+    assert again.all(6) == 7
+
+
+def test_a_kernel_that_is_declared_and_nowhere_defined_is_named(here):
+    sources = [x for x in write_sources() if x != "kernels.cu"]
+    with pytest.raises(ValueError, match=r"two\.cu:\d+: of_kernels<<<\.\.\.>>> launches a kernel"):
+        tc.load("units", sources=sources, arch="sm_90")
+
+
+def test_mistakes_are_told_of_their_own_file(here):
+    write_sources()
+    path = here / write("two.cu", TWO.format(BOTH.format("two", 2)).replace("(n);", "(n, 1);", 1))
+    with pytest.raises(tc.BuildError, match=rf"{re.escape(str(path))}:\d+:\d+: error"):
+        tc.load("units", sources=SOURCES, arch="sm_90")

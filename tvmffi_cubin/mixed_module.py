@@ -1,0 +1,173 @@
+"""`MixedModule`: the mixed units of a module, compiled side by side, and the images of all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from . import nvrtc
+from .cache import Cache
+from .device import DeviceImage
+from .device_object import DeviceCode, DeviceCompiler
+from .entry import Entry
+from .image import Image
+from .instances import base_name, of_names, wanted_instances
+from .item_words import is_kernel
+from .later import Later
+from .mixed_build import MixedBuild
+from .mixed_symbols import declared_names
+from .mixed_unit import MixedParts, MixedUnit
+from .parallel import in_parallel
+from .part_files import PartFiles
+from .request import Request
+from .scan import scan
+from .source import DEVICE_IMAGE, Source
+from .sources import Sources
+from .split import Split
+from .toolset import Toolset
+
+__all__ = ["MixedModule", "compile_mixed"]
+
+_LAUNCHED = re.compile(r"(\w+)\s*(?:<.*>\s*)?<<<\.\.\.>>>\Z")
+
+
+class MixedModule(NamedTuple):
+    """What the mixed sources of a module were compiled to.
+
+    Attributes
+    ----------
+    units : tuple of MixedParts
+        Of each unit.
+    device : DeviceImage or None
+        Of the device sources that are linked with none of them.
+    device_texts : tuple of str
+        The texts of all images.
+    files : tuple of PartFiles
+        What was read for all.
+    """
+
+    units: tuple[MixedParts, ...]
+    device: DeviceImage | None
+    device_texts: tuple[str, ...]
+    files: tuple[PartFiles, ...]
+
+    @property
+    def images(self) -> dict[str, DeviceImage]:
+        """The images, by name."""
+        own = {DEVICE_IMAGE: self.device, **{x.unit.image: x.device for x in self.units}}
+        return {name: image for name, image in own.items() if image is not None}
+
+    @property
+    def hosts(self) -> tuple[Entry, ...]:
+        """The objects of the host sides."""
+        return tuple(parts.host for parts in self.units)
+
+    @property
+    def exported(self) -> frozenset[str]:
+        """The functions that they export."""
+        return frozenset(name for parts in self.units for name in parts.exported)
+
+
+def compile_mixed(
+    request: Request,
+    sources: Sources,
+    archs: tuple[str, ...],
+    tools: Toolset,
+    cache: Cache,
+    given: Sequence[Image],
+) -> MixedModule:
+    """Compile the mixed sources of a request, each unit beside the others.
+
+    Parameters
+    ----------
+    request, archs, tools, cache
+        What is built, for which architectures, with which tools, and where it is kept.
+    sources : Sources
+        The request's, sorted.
+    given : sequence of Image
+        Images that come with it.
+
+    Raises
+    ------
+    BuildError, CompileError, ToolchainError, TypeError, ValueError
+        See `tvmffi_cubin.load_inline`.
+    """
+    known = frozenset(y for image in given for x in image.signatures for y in (x.name, x.symbol))
+    units = _units(sources)
+    if len(units) == 1:
+        one = MixedBuild(request, units[0], archs, tools, cache, known).run()
+        return MixedModule((one,), None, one.device_texts, one.files)
+    archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
+    rest = _DeviceSources(request, sources.device, archs, tools, cache)
+
+    device = Later(rest.compile) if sources.device else None
+    parts = tuple(
+        in_parallel(lambda unit: MixedBuild(request, unit, archs, tools, cache, known).run(), units)
+    )
+    _check_instances(request, parts, rest)
+    _check_launches([x.cut for x in parts])
+    image, files = device.result() if device else (None, None)
+    return MixedModule(
+        parts,
+        image,
+        (*(x.text for x in sources.device), *(text for x in parts for text in x.device_texts)),
+        (*((files,) if files else ()), *(read for x in parts for read in x.files)),
+    )
+
+
+def _units(sources: Sources) -> tuple[MixedUnit, ...]:
+    if len(sources.mixed) == 1:
+        return (MixedUnit(sources.mixed[0], sources.device, DEVICE_IMAGE, True),)
+    first = 2 if sources.device else 1
+    return tuple(
+        MixedUnit(unit, (), DEVICE_IMAGE if number == 1 else f"{DEVICE_IMAGE}_{number}", False)
+        for number, unit in enumerate(sources.mixed, first)
+    )
+
+
+@dataclass(frozen=True)
+class _DeviceSources:
+    """Device sources beside several mixed units: an image of their own."""
+
+    request: Request
+    sources: tuple[Source, ...]
+    archs: tuple[str, ...]
+    tools: Toolset
+    cache: Cache
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(x.name for one in self.sources for x in scan(one.text).kernels)
+
+    def compile(self) -> tuple[DeviceImage, PartFiles]:
+        request = of_names(self.request, self.names)
+        compiler = DeviceCompiler(request, self.archs, self.tools, self.cache)
+        return compiler.obtain(DeviceCode(self.sources, {}, self.sources, tells_lines=True), ())
+
+
+def _check_instances(request: Request, parts: Sequence[MixedParts], rest: _DeviceSources) -> None:
+    """Refuse instances that were asked for and that no unit has."""
+    names = rest.names.union(*(declared_names(x.cut) for x in parts))
+    for wanted in wanted_instances(request):
+        if base_name(wanted) not in names:
+            raise ValueError(
+                f"{wanted!r} is to be instantiated, and none of the sources declares "
+                f"{base_name(wanted)!r}: check the name in functions and name_expressions"
+            )
+
+
+def _check_launches(cuts: Sequence[Split]) -> None:
+    """Refuse launches of kernels that are declared, and that no unit defines."""
+    defined = {kernel.name.rpartition("::")[2] for cut in cuts for kernel in cut.kernels}
+    for cut in cuts:
+        nodes = (item for _, item, _ in cut.decided.nodes)
+        declared = {item.names[-1] for item in nodes if is_kernel(item) and item.names}
+        for launch in cut.launches:
+            match = _LAUNCHED.search(launch)
+            if match and match[1] in declared - defined:
+                raise ValueError(
+                    f"{launch} launches a kernel that is declared, and none of the files defines "
+                    "it: add the one that does to sources"
+                )
