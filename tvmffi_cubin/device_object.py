@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import preprocessor_flags
+from . import nvrtc, preprocessor_flags, std_headers
 from .builder import write_files
 from .cache import Cache
 from .device import DeviceImage, compile_device
@@ -109,15 +109,16 @@ class DeviceCompiler:
 
     def _compile(self, request: Request, code: DeviceCode, folder: Path) -> Product:
         search = HeaderSearch(request, self.tools)
-        request = request._replace(cuda_cflags=(_INTEGERS, *request.cuda_cflags))
+        scan = search.device(code.scanned)
+        found = PartFiles(self.tools.unknown(scan.files), scan.absent, scan.unknown)
+        first = self._first_headers(code, found.read)
+        request = request._replace(cuda_cflags=(_INTEGERS, *first, *request.cuda_cflags))
         if code.headers:
             write_files(folder, {f"{_HEADERS}/{name}": x for name, x in code.headers.items()})
             headers = os.fspath(folder / _HEADERS)
             request = request._replace(include_paths=(headers, *request.include_paths))
         device = compile_device(request, code.sources, self.archs)
         (folder / _IMAGE).write_bytes(device.cubin.image)
-        scan = search.device(code.scanned)
-        found = PartFiles(self.tools.unknown(scan.files), scan.absent, scan.unknown)
         return Product(
             so=_IMAGE,
             dependencies=found.read,
@@ -131,3 +132,10 @@ class DeviceCompiler:
             },
             versions={**self.tools.versions, **self.tools.library_versions},
         )
+
+    def _first_headers(self, code: DeviceCode, read: Iterable[str]) -> Iterator[str]:
+        """Yield options that include what nvcc has without an include, as far as it is used."""
+        texts = [*(source.text for source in code.sources), *code.headers.values()]
+        texts += [Path(path).read_text("utf-8", "surrogateescape") for path in read]
+        for header in std_headers.headers_for(texts, self.tools.cuda_include_dirs):
+            yield f"--pre-include={nvrtc.shim_dir() / header}"

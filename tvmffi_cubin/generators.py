@@ -151,6 +151,7 @@ GENERATORS = (
     "source_text.py",
     "sources.py",
     "split.py",
+    "std_headers.py",
     "stub_params.py",
     "stub_text.py",
     "target_binding.py",

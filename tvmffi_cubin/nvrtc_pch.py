@@ -123,10 +123,13 @@ def headers(
     """
     search = _Search(preprocessor_flags.parse(command), tuple(packages), folder)
     prefix = find_prefix(source)
-    if prefix is None or not search.is_heavy(source[: prefix.end]):
+    if not search.is_heavy("" if prefix is None else source[: prefix.end]):
         yield None
         return
     unroll = () if _UNROLL in search.flags.macros else (f"-D{_UNROLL}=10",)
+    if prefix is None:
+        yield Headers(unroll)
+        return
     asked = any(re.match(r"--?(?:pch|create-pch|use-pch)\b", option) for option in command)
     key = Key("headers of NVRTC").add("command", command).add("directives", prefix.directives)
     key.add("flags", search.flags.words).add("alias", alias).add("folder", folder)

@@ -212,6 +212,7 @@ class Unit:
         # Only here: every first build waits for the imports of this module.
         from . import compile_log
         from .header_hints import host_header_problem, missing_header_hint
+        from .std_headers import header_hints
 
         if problem := host_header_problem(log, self.source, cuda):
             lines = f"(NVRTC's {log.count(chr(10))} lines about it are in the error's log.)"
@@ -219,7 +220,8 @@ class Unit:
         else:
             text = compile_log.annotate(log, name=self.name, source=self.source)
             text = text or library.error_text(result)
-            advice = (*missing_header_hint(log, cuda), *compile_log.hints(log, arch=arch))
+            advice = (*missing_header_hint(log, cuda), *header_hints(log))
+            advice = (*advice, *compile_log.hints(log, arch=arch))
             text = "\n".join((text, *(f"Hint: {hint}" for hint in advice)))
         return CompileError(
             f"{self.name} does not compile for {arch}:\n{text}",

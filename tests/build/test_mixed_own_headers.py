@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from mixed_loader import load
 
 import tvmffi_cubin as tc
@@ -74,3 +76,19 @@ def test_the_architecture_counts_where_the_kernels_are_in_a_header(tmp_path):
         return mod.cubins["kernels"].arch
 
     assert [image(arch) for arch in ("sm_80", "sm_90")] == ["sm_80", "sm_90"]
+
+
+def test_a_header_may_use_names_of_the_c_library_that_nobody_includes(tmp_path):
+    (tmp_path / "limited.cuh").write_text(
+        "template <typename T, std::enable_if_t<std::is_same_v<T, int>, int> = 0>\n"
+        "__device__ T limited(T x) { return std::min(x, SHRT_MAX); }\n"
+    )
+    source = """
+    #include "limited.cuh"
+    __global__ void k(int* x) { *x = limited(*x); }
+    void run(int64_t x) { k<<<1, 1>>>((int*)x); }
+    """
+    path = tc.build_inline(
+        "limits", source, functions=["run"], arch="sm_90", extra_include_paths=[str(tmp_path)]
+    )
+    assert Path(path).is_file()

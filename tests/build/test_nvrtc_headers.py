@@ -1,6 +1,7 @@
 """What kernels written for nvcc include or take for granted compiles under NVRTC, and agrees."""
 
 import logging
+import re
 import subprocess
 
 import pytest
@@ -75,6 +76,8 @@ SMALL_SHIMS = [
     "type_traits",
     "utility",
     "algorithm",
+    "array",
+    "tuple",
     "new",
     "time.h",
     "ctime",
@@ -302,6 +305,24 @@ CLAIMS = {
         static_assert(std::is_enum_v<E> && std::is_class_v<A> && std::is_empty_v<A>);
         static_assert(std::is_trivially_copyable_v<B> && std::is_constructible_v<B, int>);
         static_assert(std::conjunction_v<std::true_type, std::negation<std::false_type>>);
+        static_assert(std::is_same_v<std::common_type_t<char, int, float>, float>);
+        static_assert(std::is_same_v<std::invoke_result_t<int (*)(float), float>, int>);
+        static_assert(std::is_invocable_v<int (*)(float), int> && !std::is_invocable_v<A, int>);
+        static_assert(std::is_same_v<std::add_lvalue_reference_t<void>, void>);
+        static_assert(std::is_same_v<std::add_rvalue_reference_t<int&>, int&>);
+        static_assert(std::extent_v<int[3][4], 1> == 4 && std::extent_v<int[3][4]> == 3);
+        static_assert(std::extent_v<int[][4]> == 0 && std::rank_v<int[][4]> == 2);
+        static_assert(alignof(std::aligned_storage_t<6, 4>) == 4);
+        static_assert(sizeof(std::aligned_storage_t<32>) == 32);
+        static_assert(std::is_function_v<int(int)> && !std::is_function_v<int (*)(int)>);
+        static_assert(std::is_volatile_v<volatile int> && !std::is_volatile_v<int&>);
+        static_assert(std::is_scalar_v<int*> && std::is_scalar_v<E> && !std::is_scalar_v<A>);
+        static_assert(std::is_object_v<A> && !std::is_object_v<int&> && !std::is_object_v<void>);
+        static_assert(std::is_trivial_v<A> && !std::is_trivial_v<B> && std::is_aggregate_v<A>);
+        static_assert(std::is_default_constructible_v<A> && !std::is_default_constructible_v<B>);
+        static_assert(std::is_copy_constructible_v<B> && std::is_move_assignable_v<B>);
+        static_assert(!std::is_copy_assignable_v<const int> && std::is_assignable_v<int&, short>);
+        static_assert(std::is_trivially_destructible_v<B> && std::is_fundamental_v<void>);
         static_assert(!std::conjunction_v<std::false_type, A> && std::conjunction_v<>);
         static_assert(std::disjunction_v<std::true_type, A> && !std::disjunction_v<>);
         template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0> T f(T x) { return x; }
@@ -318,10 +339,75 @@ CLAIMS = {
         static_assert(exchanged() == 51);
         static_assert(std::make_pair(1, 2.5f).second == 2.5f);
         static_assert(std::is_same_v<decltype(std::declval<int>()), int&&>);
+        constexpr std::pair<int*, float> null(0, 1);
+        static_assert(std::pair<long, double>(std::make_pair(1, 2.5f)).second == 2.5);
+        static_assert(std::make_pair(1, 2) < std::make_pair(1, 3));
+        constexpr int bound() {
+          auto [a, b] = std::make_pair(1, 2);
+          auto one = std::make_pair(3, 4);
+          auto& [c, d] = one;
+          c = 5;
+          return a * 1000 + b * 100 + one.first * 10 + d;
+        }
+        static_assert(bound() == 1254);
+        static_assert(std::make_pair(1, 2) == std::make_pair(1, 2) && null.second == 1);
         static_assert(std::is_same_v<decltype(std::pair(1, 'c')), std::pair<int, char>>);
+        """,
+    "tuple": """
+        struct Empty {};
+        using Three = std::tuple<char, double, short>;
+        constexpr Three three('a', 2.5, 3);
+        static_assert(std::get<0>(three) == 'a' && std::get<double>(three) == 2.5);
+        static_assert(sizeof(Three) == 24 && sizeof(std::tuple<Empty, int>) == 4);
+        static_assert(std::tuple_size_v<const Three> == 3 && std::tuple_size_v<std::tuple<>> == 0);
+        static_assert(std::is_same_v<std::tuple_element_t<1, const Three>, const double>);
+        static_assert(std::make_tuple(1, 2.0f) == std::tuple<int, float>(1, 2.0f));
+        static_assert(std::tuple(1, 'c') < std::tuple(2, 'b') && Three() != three);
+        static_assert(std::is_same_v<decltype(std::tuple(1, 'c')), std::tuple<int, char>>);
+        constexpr int tied() {
+          int a = 0, b = 0;
+          std::tie(a, b) = std::make_tuple(1, 2);
+          auto both = std::make_tuple(a, b);
+          std::get<0>(both) = 5;
+          std::tie(std::ignore, b) = std::make_pair(7, 8);
+          auto [x, y] = both;
+          return a * 1000 + b * 100 + x * 10 + y;
+        }
+        static_assert(tied() == 1852);
+        struct Sum {
+          template <class... T> constexpr double operator()(T... x) const { return (x + ...); }
+        };
+        static_assert(std::apply(Sum(), three) == 'a' + 5.5);
+        constexpr auto joined = std::tuple_cat(std::tuple(1), std::tuple(2, 3), std::tuple<>());
+        static_assert(std::get<2>(joined) == 3 && std::tuple_size_v<decltype(joined)> == 3);
+        static_assert(std::get<1>(std::forward_as_tuple(1, 2)) == 2);
+        static_assert(std::tuple<long, double>(std::tuple(1, 2.5f)) == std::tuple(1L, 2.5));
+        static_assert(std::get<1>(std::make_pair(1, 2)) == 2);
+        static_assert(std::tuple_size_v<std::pair<int, int>> == 2);
+        """,
+    "array": """
+        constexpr std::array<int, 3> three{1, 2, 3};
+        static_assert(three[0] == 1 && three.back() == 3 && three.size() == 3 && !three.empty());
+        static_assert(sizeof(std::array<char, 5>) == 5 && std::array<int, 0>().empty());
+        static_assert(std::get<1>(three) == 2 && std::tuple_size_v<decltype(three)> == 3);
+        static_assert(std::is_same_v<decltype(std::array{1, 2}), std::array<int, 2>>);
+        static_assert(std::is_trivially_copyable_v<std::array<float, 2>>);
+        constexpr int summed() {
+          std::array<int, 4> all = {{4, 3}};
+          all[2] = three.at(1);
+          int sum = 0;
+          for (int x : all) sum += x;
+          auto [a, b, c] = three;
+          return sum * 100 + c * 10 + *(three.end() - 2);
+        }
+        static_assert(summed() == 932);
         """,
     "algorithm": """
         static_assert(std::min(1, 2) == 1 && std::max(1, 2) == 2 && std::clamp(5, 1, 3) == 3);
+        struct Greater { constexpr bool operator()(int a, int b) const { return a > b; } };
+        static_assert(std::min(1, 2, Greater()) == 2 && std::max(1, 2, Greater()) == 1);
+        constexpr int one = 1, two = 2;
+        static_assert(std::minmax(two, one).first == 1);
         static_assert(std::min({3, 1, 2}) == 1 && std::max({sizeof(int), sizeof(char)}) == 4);
         """,
     "cstdint": """
@@ -343,6 +429,45 @@ def test_what_the_shims_say_is_true(header):
     assert compile_it(source + KERNEL).image
 
 
+LAYOUTS = {
+    "std::tuple<int, float>": 2,
+    "std::tuple<char, char, int>": 3,
+    "std::tuple<std::tuple<int, char>, char>": 2,
+    "std::tuple<Empty, int, Empty>": 3,
+    "std::tuple<Empty, Empty, char>": 3,
+    "std::pair<char, double>": 2,
+    "std::array<short, 3>": 3,
+}
+AT = "(long)((const char*)&std::get<I>(x) - (const char*)&x)"
+
+
+def test_what_host_code_passes_lies_where_its_library_puts_it(tmp_path):
+    head = includes(["array", "tuple", "utility"]) + "struct Empty {};\n"
+    at = f"template <int I, class T> long at(const T& x) {{ return {AT}; }}"
+    prints = ""
+    device = (
+        f"template <int I, class T> __global__ void k(T x, long* y) {{ y[1] = {AT} * 1000; }}\n"
+    )
+    names = []
+    for type_name, count in LAYOUTS.items():
+        for i in range(count):
+            prints += f'printf("%zu %ld\\n", sizeof({type_name}), at<{i}>({type_name}()));'
+            names.append(f"k<{i}, {type_name}>")
+    (tmp_path / "at.cc").write_text(f"{head}#include <cstdio>\n{at}\nint main() {{ {prints} }}")
+    command = [*toolchain.find_host_compiler().command, "-std=c++17", "-o", str(tmp_path / "at")]
+    subprocess.run([*command, str(tmp_path / "at.cc")], check=True)
+    there = subprocess.run([str(tmp_path / "at")], check=True, capture_output=True, text=True)
+    made = nvrtc.compile(head + device, arch="sm_90", name_expressions=names, target_type="ptx")
+    text = made.image.decode()
+    here = []
+    for name in names:
+        kernel = re.search(rf"\.entry {made.lowered_names[name]}\((.*?)\n}}", text, re.DOTALL)[1]
+        at = re.search(r"mov\.[bu]64 \s*%rd\d+, (\d+);", kernel)[1]
+        size = re.search(r"_param_0\[(\d+)", kernel)[1]
+        here.append(f"{size} {int(at) // 1000}")
+    assert here == there.stdout.splitlines()
+
+
 @pytest.mark.parametrize("standard", ["c++11", "c++14"])
 def test_older_standards_have_what_is_in_them(standard):
     source = """
@@ -352,8 +477,10 @@ def test_older_standards_have_what_is_in_them(standard):
           x[2] = std::max(std::min(x[0], y), std::exchange(x[1], std::numeric_limits<T>::min()));
           static_assert(!std::is_same<typename std::make_signed<T>::type, T>::value, "");
           x[3] = std::make_pair(1, 2.5f).first;
+          std::array<T, 2> both = {{x[4], x[5]}};
+          std::tie(x[4], x[5]) = std::make_tuple(std::get<1>(both), both[0]);
         }"""
-    shims = ["algorithm", "limits", "type_traits", "utility", "cstdint", "cmath"]
+    shims = ["algorithm", "limits", "type_traits", "utility", "cstdint", "cmath", "array", "tuple"]
     made = compile_it(
         includes(shims) + source,
         options=[f"-std={standard}"],
@@ -362,7 +489,7 @@ def test_older_standards_have_what_is_in_them(standard):
     assert made.log == ""
 
 
-@pytest.mark.parametrize("header", ["limits", "type_traits", "utility", "algorithm", "cstdint"])
+@pytest.mark.parametrize("header", [name for name in CLAIMS if name != "cstddef"])
 def test_the_hosts_library_says_the_same(header, tmp_path):
     file = tmp_path / "claims.cc"
     std = "#include <cstddef>\n#include <cstdint>\n#include <type_traits>\nusing std::size_t;\n"

@@ -103,7 +103,7 @@ def test_where_all_that_is_included_reads_fast_nothing_is_imported_for_it():
     code = f"""
 import sys
 from tvmffi_cubin import nvrtc
-for include in ("#include <cuda_fp16.h>", "#include <cuda_fp16.h>\\n#include <tuple>"):
+for include in ("#include <cuda_fp16.h>", "#include <cuda_fp16.h>\\n#include <optional>"):
     nvrtc.compile(include + "\\n#define VALUE 1\\n" + {KERNEL!r}, arch="sm_90")
     print("tvmffi_cubin.nvrtc_pch" in sys.modules)
 """

@@ -128,6 +128,30 @@ def relaxed_constexpr(rng: np.random.Generator) -> Iterator[Call]:
     )
 
 
+@GROUP.add("shifted", extra_cuda_cflags=["--expt-relaxed-constexpr"])
+def std_names(rng: np.random.Generator) -> Iterator[Call]:
+    x = rng.standard_normal(100, dtype="float32")
+    expected = np.clip(x, -0.5, 1) * 0.5 + (10 * (np.arange(100) % 3 + 1) + 101)
+
+    yield Call(
+        "shifted",
+        (x, np.zeros(100, "float32"), -0.5, 1.0),
+        {1: expected},
+        (
+            Launched(
+                "shift",
+                2,
+                64,
+                scalars={
+                    2: ("q", 100),
+                    3: ("ff", (-0.5, 1.0)),
+                    4: ("3iifb3x", (10, 20, 30, 100, 0.5, 99)),
+                },
+            ),
+        ),
+    )
+
+
 @GROUP.add("numbers")
 def arch_branches(rng: np.random.Generator) -> Iterator[Call]:
     yield Call(

@@ -105,6 +105,11 @@ def hashed(out: torch.Tensor, rounds: int) -> Tensors:
     return {0: torch.where(state > low // 2, state - low - 1, state)}
 
 
+def shifted(x: torch.Tensor, y: torch.Tensor, low: float, high: float) -> Tensors:
+    by = (torch.arange(len(x), device=x.device) % 3 + 1) * 10
+    return {1: x.clamp(low, high) * 0.5 + by + 101}
+
+
 def texts(out: torch.Tensor) -> Tensors:
     wanted = torch.zeros_like(out)
     wanted[:4] = 5 + 4 + 1_000_000 + 1

@@ -108,6 +108,7 @@ REFERENCES: dict[tuple[str, str], TorchReference] = {
         lambda x, y: functions.tile_sums(x, y, 4096, times=2)
     ),
     ("relaxed_constexpr", "mixed"): exact(functions.hashed),
+    ("std_names", "shifted"): TorchReference(functions.shifted, CONTRACTED),
     ("arch_branches", "numbers"): exact(
         lambda out, _: {0: torch.arange(len(out), device=out.device) * 10 + 1}
     ),

@@ -1,0 +1,69 @@
+"""Which headers of the C++ library device code wants that does not include them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tvmffi_cubin.std_headers import header_hints, headers_for
+
+
+@pytest.fixture
+def cccl(tmp_path):
+    for name in ("optional", "functional"):
+        path = tmp_path / "cuda" / "std" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return [str(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    ("text", "headers"),
+    [
+        ("std::enable_if_t<true, int> x;", ["type_traits"]),
+        ("bool b = std::is_final_v<A> && std::is_same<A, B>::value;", ["type_traits"]),
+        ("float f = ::std::numeric_limits<float>::max();", ["limits"]),
+        ("using std::min; int x = std :: max(1, 2);", ["algorithm"]),
+        ("std::pair<int, std::array<int, 3>> p = std::make_pair(1, a);", ["array", "utility"]),
+        ("auto t = std::make_tuple(1); auto i = std::make_index_sequence<3>();",
+         ["tuple", "utility"]),
+        ("std::uint32_t x = UINT32_MAX; int y = INT_MAX; float z = FLT_MAX;",
+         ["cstdint", "float.h", "limits.h", "stdint.h"]),
+        ("using namespace std; enable_if_t<true> f(int min);", ["algorithm", "type_traits"]),
+        ("std::sqrt(x); std::size_t n; int64_t m; std::string s; INFINITY;", []),
+        ("#define FLT_MAX 3.4e38f\nfloat x = FLT_MAX;", []),
+        ("my::enable_if_t<true> x; int pair, tuple, min;", []),
+    ],
+)  # fmt: skip
+def test_headers_are_those_that_declare_what_is_named(text, headers):
+    assert headers_for([text], []) == tuple(headers)
+
+
+def test_cccl_s_are_wanted_where_they_are_and_code_names_them(cccl):
+    assert headers_for(["std::optional<int> x;"], cccl) == ("optional",)
+    assert headers_for(["std::optional<int> x;"], []) == ()
+    assert headers_for(["std::plus<int>(); std::span<int> x;"], cccl) == ("functional",)
+    assert headers_for(["/* std::optional */ std::pair<int, int> x; // std::plus"], cccl) == (
+        "utility",
+    )
+    assert headers_for(["using namespace std; int optional; plus<int>();"], cccl) == ("functional",)
+
+
+def test_a_source_that_includes_cccl_s_header_itself_decides_when(cccl):
+    for header in ("optional", "cuda/std/optional"):
+        text = f"#define _CCCL_X\n#include <{header}>\n"
+        assert headers_for([text, "std::optional<int> x;"], cccl) == ()
+
+
+def test_a_name_that_nvrtc_lacks_is_told_with_its_header():
+    log = (
+        'k.cu(1): error: namespace "std" has no member "is_same_v"\n'
+        'k.cu(1): error: namespace "std" has no member class "true_type"\n'
+        'k.cu(2): error: identifier "DBL_MAX" is undefined\n'
+        'k.cu(3): error: identifier "min" is undefined\n'
+        'k.cu(4): error: namespace "std" has no member "vector"\n'
+    )
+    assert [*header_hints(log)] == [
+        "is_same_v is in <type_traits>: add #include <type_traits>",
+        "true_type is in <type_traits>: add #include <type_traits>",
+        "DBL_MAX is in <float.h>: add #include <float.h>",
+    ]
