@@ -63,9 +63,9 @@ def _annotated(log: list[str], name: str, source: list[str]) -> Iterator[str]:
         match = _LOCATED.match(line)
         number = int(match["line"]) if match is not None and match["name"] == name else 0
         if not 0 < number <= len(source):
-            if match is not None and _is_caret(log[index + 1 : index + 2]):
-                yield from (log[index], f"{_under(log[index], len(log[index + 1]) - 1)}^")
-                index += 2
+            if match is None and _is_caret(log[index : index + 1]):
+                yield f"{_under(line, len(log[index]) - 1)}^"
+                index += 1
             continue
         caret = None
         if _is_echo(log[index : index + 2], source[number - 1]):

@@ -12,7 +12,7 @@ from .host_log import translate
 from .split import Side, Split
 from .unit_hints import with_hints
 
-__all__ = ["NO_KERNEL", "Tried", "unnamed"]
+__all__ = ["NO_KERNEL", "NVCC", "Tried", "unnamed"]
 
 NO_KERNEL = (
     "{launch} launches a kernel, and none of the sources and of the headers beside them and in "
@@ -21,10 +21,19 @@ NO_KERNEL = (
 )
 """What is said of launches in sources that define no kernel."""
 
+NVCC = 'nvcc takes some code that NVRTC refuses: if it takes this, compiler="nvcc" builds it'
+"""What is said where nothing better can be of an error of NVRTC's that nvcc may not have."""
+
 # How often a side is compiled anew because of items that it may go without.
 _MOST = 4
 _NVRTC_ERROR = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error\b", re.MULTILINE)
 _HOST_ERROR = re.compile(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error:", re.MULTILINE)
+# What no compiler takes.
+_ANYWHERE = re.compile(
+    r'identifier "\w+" is undefined|expected |missing |unrecognized token|cannot open source file'
+    r"|static assertion failed"
+)
+_WORDS = re.compile(r"\): (?:catastrophic )?error: (.*)")
 # What ninja prints of its own, of other commands as well.
 _NINJA = re.compile(r"^(?:ninja: build stopped: .*|\[\d+/\d+\] .*)\n", re.MULTILINE)
 # Of names that a header would declare.
@@ -92,7 +101,7 @@ class Tried:
         self._shown[side] = (
             self._told(cut, error)
             if isinstance(error, BuildError)
-            else with_hints(error, cut.hints(side, error.log))
+            else with_hints(error, _device_hints(cut, error))
         )
 
     def _without(
@@ -129,6 +138,14 @@ def unnamed(error: ValueError) -> ValueError:
         f"host code launches {names}, and device code has no such types: give it types that both "
         f'sides know, or compile with compiler="nvcc". NVRTC says:\n{log}'
     )
+
+
+def _device_hints(cut: Split, error: CompileError) -> tuple[str, ...]:
+    hints = cut.hints("device", error.log)
+    if hints or "\nHint: " in str(error):
+        return hints
+    may_be_nvrtc_s = any(not _ANYWHERE.match(words) for words in _WORDS.findall(error.log))
+    return (NVCC,) if may_be_nvrtc_s else ()
 
 
 def _places(pattern: re.Pattern[str], text: str) -> list[tuple[str, int]]:

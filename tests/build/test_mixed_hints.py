@@ -104,3 +104,22 @@ def test_an_instance_of_a_type_that_device_code_cannot_have_is_named():
     void f() { std::vector<int>* none = nullptr; k<<<1, 1>>>(none); }"""
     with pytest.raises(ValueError, match=r"host code launches 'k<std::vector<int.*\"nvcc\""):
         load(source, ["f"])
+
+
+AMBIGUOUS = """struct Divisor { int by; __host__ __device__ operator int() const { return by; } };
+__host__ __device__ inline int operator%(int x, const Divisor& divisor) { return x; }
+__global__ void k(int64_t* x, Divisor d) { *x = *x % d; }
+void f(int64_t x) { k<<<1, 1>>>((int64_t*)x, Divisor{3}); }"""
+
+
+def test_an_error_that_nvcc_may_not_have_offers_it_once():
+    with pytest.raises(tc.CompileError, match='more than one operator "%"') as caught:
+        load(AMBIGUOUS, ["f"], name="ambiguous")
+    assert str(caught.value).count('compiler="nvcc"') == 1
+    assert str(caught.value).splitlines()[-1].startswith("Hint: nvcc takes some code")
+
+
+def test_an_error_that_any_compiler_has_does_not():
+    with pytest.raises(tc.CompileError, match='"n" is undefined') as caught:
+        load("__global__ void k(int* x) { *x = n; }\nvoid f() { k<<<1, 1>>>(nullptr); }", ["f"])
+    assert "nvcc" not in str(caught.value)

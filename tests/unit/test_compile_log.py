@@ -62,6 +62,15 @@ def test_the_caret_in_a_header_is_under_its_place_too():
     ]
 
 
+def test_so_is_that_below_what_else_a_diagnostic_says():
+    log = "k.cu(2): error: more than one\n   candidates\n  /* \u00fc */ x;\n            ^\n"
+    assert compile_log.annotate(log, name="k.cu", source=SOURCE).split("\n")[-3:] == [
+        "  /* \u00fc */ x;",
+        "           ^",
+        "",
+    ]
+
+
 def test_a_source_that_moves_its_line_numbers_is_not_quoted():
     source = '#line 40 "generated"\n' + SOURCE
     assert compile_log.annotate(LOG, name="k.cu", source=source) == LOG
