@@ -43,8 +43,10 @@ _DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
 _IGNORED = re.compile(
     r"-O[123]|--optimize=[123]|-m64|--machine=64"
     r"|--?expt-relaxed-constexpr|--?expt-extended-lambda|--?extended-lambda"
-    r"|-t\d+|--threads=\d+|-Xcompiler=.*|--compiler-options=.*"
+    r"|-t\d+|--threads=\d+|(?:-Xcompiler|--compiler-options)[=\s].*",
+    re.DOTALL,
 )
+_DEFAULT_STREAM = re.compile(r"--?default-stream(?:[=\s]\s*(.*))?")
 # nvcc's, which has no meaning of its own where nothing warns about headers.
 _SYSTEM_INCLUDE = re.compile(r"(?:-isystem|--system-include)=?(.*)", re.DOTALL)
 _PTXAS = ("-Xptxas", "--ptxas-options")
@@ -103,6 +105,8 @@ def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
     for option in options:
         if option in _IGNORED_WITH_VALUE:
             next(options, None)
+        elif match := _DEFAULT_STREAM.fullmatch(option):
+            _check_default_stream(match[1] or next(options, ""))
         elif system := _SYSTEM_INCLUDE.fullmatch(option):
             yield f"-I{system[1] or next(options, '')}"
         elif option in _PTXAS:
@@ -117,6 +121,15 @@ def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
             yield f"{words[1]}={words[2]}"
         elif not _IGNORED.fullmatch(option):
             yield option
+
+
+def _check_default_stream(value: str) -> None:
+    """Refuse another default stream than CUDA's legacy one, which launches without one go to."""
+    if value not in ("legacy", "null"):
+        raise ValueError(
+            f"--default-stream={value}: a launch without a stream goes to CUDA's legacy default "
+            'stream: write cudaStreamPerThread as its stream, or pass compiler="nvcc"'
+        )
 
 
 def split_at_commas(value: str) -> list[str]:

@@ -61,12 +61,23 @@ def test_two_standards_are_an_error():
         ["--extended-lambda"],
         ["-Xcompiler", "-fPIC"],
         ["-Xcompiler=-fPIC,-Wall"],
+        ["-Xcompiler -fPIC"],
+        ["--default-stream=legacy"],
+        ["-default-stream", "null"],
         ["--threads", "4"],
         ["-m64"],
     ],
 )
 def test_options_that_only_nvcc_needs_are_left_out(given):
     assert options(*given, "-lineinfo") == options("-lineinfo")
+
+
+@pytest.mark.parametrize(
+    "given", [["--default-stream=per-thread"], ["-default-stream", "per-thread"]]
+)
+def test_default_streams_of_each_thread_are_refused_with_what_to_write(given):
+    with pytest.raises(ValueError, match=r"per-thread: .* cudaStreamPerThread .*\"nvcc\""):
+        caller_options(given)
 
 
 @pytest.mark.parametrize(

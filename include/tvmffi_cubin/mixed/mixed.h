@@ -11,7 +11,7 @@
 #error "TVMFFI_CUBIN_WITH_CUDART: libcudart knows no kernel of a mixed source; leave it out"
 #endif
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-#error "per-thread default streams in a mixed source need compiler=\"nvcc\""
+#error "per-thread default streams need compiler=\"nvcc\": or write cudaStreamPerThread as a stream"
 #endif
 
 #ifndef __GXX_RTTI
