@@ -26,6 +26,7 @@ GENERATORS = (
     "bound_params.py",
     "bound_text.py",
     "c_text.py",
+    "call_mistakes.py",
     "carried.py",
     "codegen.py",
     "condition.py",
