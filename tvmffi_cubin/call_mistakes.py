@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from .cuda_item import Item, Launch, Param
@@ -28,9 +29,11 @@ _CONDITION = re.compile(r"\b(?:if|for|while)\s*(?:constexpr\s*)?\Z")
 # A name that means something of its own in a function.
 _LOCAL = (
     r"(?<!\breturn)(?<!\belse)(?<!\bdo)(?<=[\w>*&\]])\s+(?:\w+\s*::\s*)?{name}\s*[=({{;,)\[:>]"
-    r"|[*&]\s*{name}\s*[=({{;,)\[:>]|\bauto\s*&*\s*\[[^\]]*\b{name}\b|\busing\b[^;]*\b{name}\b"
+    r"|[\w>]\s*[*&]+\s*{name}\s*[=({{;,)\[:>]|\(\s*[\w:\s]*[*&]\s*(?:const\s+)?{name}\s*\)\s*[(\[]"
+    r"|\bauto\s*&*\s*\[[^\]]*\b{name}\b|\busing\b[^;]*\b{name}\b"
 )
 _CALLEE = re.compile(r"\s*(?:::\s*)?(?:\w+\s*::\s*)*(\w+)\s*(?:<.*>)?\s*\Z", re.DOTALL)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _OPENS, _CLOSES = "([{", ")]}"
 
 
@@ -85,14 +88,12 @@ class Callables(NamedTuple):
         self, file: MixedFile, item: Item, stretches: Sequence[tuple[int, int]]
     ) -> Iterator[Edit]:
         """Iterate over the edits that make calls of kernels in stretches of host code errors."""
-        code, used = file.code, sorted(self.kernels.keys() & item.uses)
+        code, used = _without_directives(file.code), sorted(self.kernels.keys() & item.uses)
         if not used or item.kind not in ("function", "type", "variable"):
             return
         calls = re.compile(_CALL.format(names="|".join(map(re.escape, used))))
         for match in (x for stretch in stretches for x in calls.finditer(code, *stretch)):
             at, name = match.start("scope"), match["name"]
-            if _is_directive(code, at):
-                continue
             if match["before"] == ")" and not _is_condition(code, match.start()):
                 continue
             count = _argument_count(code, match.end())
@@ -106,7 +107,9 @@ class Callables(NamedTuple):
     def launch_mistake(self, file: MixedFile, item: Item, launch: Launch) -> str:
         """Return what stands before a launch in an item, if it launches no kernel; else nothing."""
         match = _CALLEE.match(file.code[launch.callee.start : launch.callee.end])
-        if match is None or match[1] not in self.functions or _is_local(file.code, item, match[1]):
+        if match is None or match[1] not in self.functions:
+            return ""
+        if _is_local(_without_directives(file.code), item, match[1]):
             return ""
         return _mistake(
             f"{match[1]} is a function and no kernel: put __global__ before it, or call it without "
@@ -159,11 +162,9 @@ def _is_condition(code: str, at: int) -> bool:
     return False
 
 
-def _is_directive(code: str, at: int) -> bool:
-    start = code.rfind("\n", 0, at) + 1
-    while start and code[:start].endswith(("\\\n", "\\\r\n")):
-        start = code.rfind("\n", 0, start - 1) + 1
-    return code[start:at].lstrip().startswith("#")
+@lru_cache(maxsize=8)
+def _without_directives(code: str) -> str:
+    return _DIRECTIVE.sub(lambda match: re.sub(r"\S", " ", match[0]), code)
 
 
 def _is_local(code: str, item: Item, name: str) -> bool:
