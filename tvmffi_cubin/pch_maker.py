@@ -34,6 +34,8 @@ _TRIAL = "trial.cc"
 # Headers with functions of this package that are as well compiled once: see cold.h.
 _HAS_COLD = re.compile(r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|tvmffi_cubin/)")
 _MIXED = "#include <tvmffi_cubin/mixed/mixed.h>"
+# Links drop what nothing calls.
+_SECTIONS = ("-ffunction-sections", "-fdata-sections")
 _ONLY_DECLARED = "#define TVMFFI_CUBIN_COLD_COMPILED\n"
 
 
@@ -98,7 +100,8 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
     if has_cold:
         part = "mixed/cold.cc" if _MIXED in unit.prefix else "cold.cc"
         source = os.path.join(tools.include, "tvmffi_cubin", part)
-        _run([*command, "-MD", "-MF", _COLD_DEPFILE, "-c", "-o", _COLD, source], folder)
+        made_of = [*_SECTIONS, "-MD", "-MF", _COLD_DEPFILE, "-c", "-o", _COLD, source]
+        _run([*command, *made_of], folder)
         read += parse_depfile((folder / _COLD_DEPFILE).read_text(errors="surrogateescape"))
     dependencies = tuple(dict.fromkeys(path for path in read if path != HEADER))
     if not all(map(os.path.isabs, dependencies)):

@@ -1,3 +1,5 @@
 // What cold.h speaks of, compiled beside the precompiled headers that only declare it.
 #define TVMFFI_CUBIN_COLD_KEPT
+#include <cuda_runtime_api.h>
+
 #include "tvmffi_cubin.h"

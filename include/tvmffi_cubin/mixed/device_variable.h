@@ -7,8 +7,12 @@
 
 #include <memory>
 
-#include "../runtime/symbol.h"
+#include "../runtime/variable_address.h"
 #include "kernel_lookup.h"
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+#include "../runtime/symbol.h"
+#endif
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -18,7 +18,11 @@
  * \brief Defines a function that CUDA's header declares. Hidden, so that it neither stands in for
  * the libcudart of another library in the process, nor that one's for it.
  */
+#ifdef TVMFFI_CUBIN_COLD_KEPT
+#define TVMFFI_CUBIN_RUNTIME(type) extern "C" __attribute__((visibility("hidden"), weak)) type
+#else
 #define TVMFFI_CUBIN_RUNTIME(type) extern "C" inline __attribute__((visibility("hidden"))) type
+#endif
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../cold.h"
 #include "../namespace.h"
 
 namespace tvmffi_cubin {
@@ -62,12 +63,16 @@ inline KernelAddress** AddressBucket(const void* function) {
   return &kernel_addresses[(number ^ number >> 8 ^ number >> 16) / 4 % kAddressBuckets];
 }
 
-inline KernelAddress::KernelAddress(const void* function_, KernelSlot* slot_,
-                                    const KernelCalls* calls_)
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD KernelAddress::KernelAddress(const void* function_, KernelSlot* slot_,
+                                               const KernelCalls* calls_)
     : function(function_), slot(slot_), calls(calls_), next(*AddressBucket(function_)) {
   *AddressBucket(function_) = this;
   has_kernel_addresses = true;
 }
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 /*! \brief What stands for a kernel at an address; null where nothing does. */
 inline const KernelAddress* FindKernelAddress(const void* function) {

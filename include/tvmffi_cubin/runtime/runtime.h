@@ -8,9 +8,12 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_RUNTIME_H_
 #define TVMFFI_CUBIN_RUNTIME_RUNTIME_H_
 
+#include "error.h"
+
+// Declared they are in any case: by CUDA's headers.
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
 #include "copies.h"
 #include "device.h"
-#include "error.h"
 #include "graph.h"
 #include "kernel.h"
 #include "launch.h"
@@ -19,5 +22,6 @@
 #include "properties.h"
 #include "stream.h"
 #include "symbol.h"
+#endif
 
 #endif  // TVMFFI_CUBIN_RUNTIME_RUNTIME_H_

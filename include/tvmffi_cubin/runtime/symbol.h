@@ -8,38 +8,12 @@
 
 #include "device.h"
 #include "memory.h"
+#include "variable_address.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetGlobal, 12000)
-
-/*! \brief A host variable that stands for a device's; static, entered as its library is loaded. */
-struct VariableAddress {
-  using Find = CUresult (*)(const VariableAddress& variable, CUdeviceptr* address, size_t* bytes);
-
-  const void* shadow;
-  const char* expression;
-  const struct MixedTable* table;  // of the unit that names it
-  Find find;
-  VariableAddress* next;
-
-  VariableAddress(const void* shadow_, const char* expression_, const MixedTable* table_,
-                  Find find_);
-};
-
-/*! \brief All of them; only changed while the library is loaded. */
-inline VariableAddress* variable_addresses = nullptr;
-
-inline VariableAddress::VariableAddress(const void* shadow_, const char* expression_,
-                                        const MixedTable* table_, Find find_)
-    : shadow(shadow_),
-      expression(expression_),
-      table(table_),
-      find(find_),
-      next(variable_addresses) {
-  variable_addresses = this;
-}
 
 /*! \brief Finds a variable on the current device. What is none is an invalid symbol. */
 inline cudaError_t FindSymbol(const void* symbol, CUdeviceptr* address, size_t* bytes) {
