@@ -31,7 +31,14 @@ _INCLUDES = {
 
 
 def image_unit(
-    name: str, file: str, size: int, machine: str, *, arches: str = "", cuda_version: str = ""
+    name: str,
+    file: str,
+    size: int,
+    machine: str,
+    *,
+    arches: str = "",
+    cuda_version: str = "",
+    is_shared: bool = True,
 ) -> str:
     """Return the assembly text that embeds a file as an image.
 
@@ -47,6 +54,8 @@ def image_unit(
         The processor that the text is for, as `platform.machine` names it.
     arches, cuda_version : str
         What messages say of the image, see `Cubin`.
+    is_shared : bool
+        Whether other units know it by its name, so that no other object's may have that.
     """
     large = size > _LARGE and machine == "x86_64"
     return template("image.s.in").substitute(
@@ -55,6 +64,7 @@ def image_unit(
         section='.lrodata,"al",%progbits' if large else '.rodata,"a",%progbits',
         arches=arches,
         cuda_version=cuda_version,
+        binding="globl" if is_shared else "weak",
     )
 
 

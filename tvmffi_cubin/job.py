@@ -62,6 +62,7 @@ class Job:
         is_called = bool(self.exports.functions or self.exports.slots)
         if self.images or is_called or self.mixed is not None:
             assembler = (os.fspath(toolchain.find_assembler()),)
+        tables = {} if self.mixed is None else self.mixed.tables
         for image in self.images:
             files[image.file] = image.data
             files[f"{image.name}.s"] = codegen.image_unit(
@@ -71,18 +72,12 @@ class Job:
                 os.uname().machine,
                 arches=image.cubin.arch,
                 cuda_version=image.cubin.cuda_version,
-            )
+                is_shared=is_called or image.name not in tables or self._embeds,
+            ) + tables.pop(image.name, "")
             units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
-        if self.mixed is not None:
-            from .mixed_table import mixed_table_unit
-
-            for parts in self.mixed.units:
-                embedded = None if parts.device is None else parts.unit.image
-                name = _TABLE.format(parts.unit.image)
-                files[name] = mixed_table_unit(
-                    parts.tag, embedded, parts.kernels, parts.variables, parts.lines
-                )
-                units.append(Assembly(name, assembler))
+        for name, text in tables.items():
+            files[_TABLE.format(name)] = text
+            units.append(Assembly(_TABLE.format(name), assembler))
         if self.images or is_called:
             text = json.dumps(manifest)
             files[_MANIFEST] = text
@@ -103,6 +98,12 @@ class Job:
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
         self._add_host(files, units)
         return files, tuple(units)
+
+    @property
+    def _embeds(self) -> bool:
+        """Whether host code may know images by their names; of a module all may be known."""
+        texts = (source.text for source in self.request.host_sources)
+        return not self.request.is_object or any("EMBED_CUBIN" in text for text in texts)
 
     def _add_host(self, files: dict[str, bytes | str], units: list[Unit]) -> None:
         if not self.sources.has_host:

@@ -137,7 +137,7 @@ class MixedBuild:
         output = self.request.output if self.request.is_object else ""
         code = _host_code(cut, exports, output)
         host, early = self._compile_host(code, cut, device)
-        if cut.launches and not cut.kernels and self.unit.is_alone:
+        if cut.launches and not (cut.kernels or self._may_be_elsewhere):
             raise ValueError(NO_KERNEL.format(launch=cut.launches[0]))
         asked = asked_names(host.so.read_bytes(), cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
@@ -165,6 +165,12 @@ class MixedBuild:
             files=(files, PartFiles.of(host, self.tools), self._read_to_cut()),
             device_texts=tuple(source.text for source in device.code.sources),
         )
+
+    @property
+    def _may_be_elsewhere(self) -> bool:
+        """Whether kernels that are only declared may be another unit's, or another object's."""
+        linked = self.request.is_object or self.request.files.binaries
+        return bool(linked) or not self.unit.is_alone
 
     def _compile_host(
         self, code: HostCode, cut: Split, device: _Device

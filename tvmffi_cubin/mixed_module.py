@@ -18,6 +18,7 @@ from .item_words import is_kernel
 from .later import Later
 from .mixed_build import MixedBuild
 from .mixed_symbols import declared_names
+from .mixed_table import mixed_table_unit
 from .mixed_unit import MixedParts, MixedUnit
 from .parallel import in_parallel
 from .part_files import PartFiles
@@ -58,6 +59,16 @@ class MixedModule(NamedTuple):
         """The images, by name."""
         own = {DEVICE_IMAGE: self.device, **{x.unit.image: x.device for x in self.units}}
         return {name: image for name, image in own.items() if image is not None}
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """The texts of the units' tables, by the names of their images."""
+        return {
+            x.unit.image: mixed_table_unit(
+                x.tag, x.unit.image if x.device else None, x.kernels, x.variables, x.lines
+            )
+            for x in self.units
+        }
 
     @property
     def hosts(self) -> tuple[Entry, ...]:
@@ -107,7 +118,8 @@ def compile_mixed(
         in_parallel(lambda unit: MixedBuild(request, unit, archs, tools, cache, known).run(), units)
     )
     _check_instances(request, parts, rest)
-    _check_launches([x.cut for x in parts])
+    if not (request.is_object or request.files.binaries):
+        _check_launches([x.cut for x in parts])
     image, files = device.result() if device else (None, None)
     return MixedModule(
         parts,

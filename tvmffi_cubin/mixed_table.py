@@ -18,6 +18,8 @@ def mixed_table_unit(
 ) -> str:
     """Return the assembly text of the table that stubs look into, see ``mixed/table.h``.
 
+    It goes behind that of the image, `codegen.image_unit`.
+
     Parameters
     ----------
     tag : str
@@ -37,7 +39,7 @@ def mixed_table_unit(
     labels = {text: f".Ltext_{number}" for number, text in enumerate(dict.fromkeys(cells))}
     return template("mixed_table.s.in").substitute(
         tag=tag,
-        image="0" if image is None else f"__tvmffi_cubin_image_{image}",
+        image="0" if image is None else f".Limage_{image}",
         strings="\n".join(_string(label, text) for text, label in labels.items()),
         kernels=_rows(kernels, labels),
         variables=_rows(variables, labels),

@@ -22,11 +22,11 @@ class MixedWorkshop(Workshop):
         with self._alone(name):
             if not library.exists():
                 made = self._compile(CPP / host, *WARNINGS, name=name)
-                image, table = self._image(name, made, (CPP / device).read_text(), variables)
-                self.link(name, [made, table], image=image)
+                image = self._image(name, made, (CPP / device).read_text(), variables)
+                self.link(name, [made], image=image)
         return library
 
-    def _image(self, name: str, made: str, device: str, variables: Sequence[str]) -> list[str]:
+    def _image(self, name: str, made: str, device: str, variables: Sequence[str]) -> str:
         instances = host_instances.find((self.folder / made).read_bytes())
         names = {instance.stub: instance.cast for instance in instances}
         wanted = [*names.values(), *(f"&{variable}" for variable in variables)]
@@ -35,17 +35,13 @@ class MixedWorkshop(Workshop):
         )
         lowered = cubin.lowered_names
         (self.folder / f"{name}.cubin").write_bytes(cubin.image)
-        units = {
-            f"{name}_image.s": codegen.image_unit(
-                "kernels", f"{name}.cubin", len(cubin.image), os.uname().machine
-            ),
-            f"{name}_table.s": mixed_table_unit(
-                name,
-                "kernels",
-                {stub: lowered[cast] for stub, cast in names.items()},
-                {variable: lowered[f"&{variable}"] for variable in variables},
-            ),
-        }
-        for unit, text in units.items():
-            (self.folder / unit).write_text(text)
-        return [self._compile(unit) for unit in units]
+        machine = os.uname().machine
+        table = mixed_table_unit(
+            name,
+            "kernels",
+            {stub: lowered[cast] for stub, cast in names.items()},
+            {variable: lowered[f"&{variable}"] for variable in variables},
+        )
+        image = codegen.image_unit("kernels", f"{name}.cubin", len(cubin.image), machine)
+        (self.folder / f"{name}_image.s").write_text(image + table)
+        return self._compile(f"{name}_image.s")

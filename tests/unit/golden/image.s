@@ -10,10 +10,12 @@
     .hidden __tvm_ffi__cubin_kernels
     .type __tvm_ffi__cubin_kernels, %object
 __tvm_ffi__cubin_kernels:
+.Lcubin_kernels:
     .incbin "kernels.fatbin"
     .globl __tvm_ffi__cubin_kernels_end
     .hidden __tvm_ffi__cubin_kernels_end
 __tvm_ffi__cubin_kernels_end:
+.Lcubin_end_kernels:
     .byte 0
     .section .data.rel.ro,"aw"
     # As the ABI has it for arrays of 16 bytes and more: clang reads two addresses at once.
@@ -22,8 +24,10 @@ __tvm_ffi__cubin_kernels_end:
     .hidden __tvmffi_cubin_image_kernels
     .type __tvmffi_cubin_image_kernels, %object
 __tvmffi_cubin_image_kernels:
-    .quad __tvm_ffi__cubin_kernels
-    .quad __tvm_ffi__cubin_kernels_end
+.Limage_kernels:
+    # Not by the names above: those may be another object's.
+    .quad .Lcubin_kernels
+    .quad .Lcubin_end_kernels
     .quad .Larches_kernels
     .quad .Lcuda_version_kernels
     # Where the image lies, for those who read the file: its distance from here, its size, its name.
@@ -35,8 +39,8 @@ __tvmffi_cubin_image_kernels:
     .asciz "tvmffi_cubin"
     .balign 4
 1:
-    .quad __tvm_ffi__cubin_kernels - 1b
-    .quad __tvm_ffi__cubin_kernels_end - __tvm_ffi__cubin_kernels
+    .quad .Lcubin_kernels - 1b
+    .quad .Lcubin_end_kernels - .Lcubin_kernels
     .asciz "kernels"
 2:
     .balign 4

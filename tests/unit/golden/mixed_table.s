@@ -43,7 +43,7 @@ tvmffi_cubin_mixed_table_t4g:
     .quad 2
     .quad .Lvariables
     .quad 2
-    .quad __tvmffi_cubin_image_kernels
+    .quad .Limage_kernels
     .quad .Llines
     .quad 2
     .quad .Lmodule
