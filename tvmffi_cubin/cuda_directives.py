@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
+from .conditional_params import MOST, is_uncuttable
 from .cuda_brackets import Tokens
 from .cuda_condition import known
 from .cuda_declared import Declaration
@@ -28,13 +29,19 @@ def conditionals(tokens: Tokens) -> tuple[_Group, ...]:
     return tuple(sorted(found))
 
 
-def head_problem(found: Declaration, groups: Sequence[_Group]) -> str:
+def head_problem(tokens: Tokens, found: Declaration, groups: Sequence[_Group]) -> str:
     """Return why a kernel cannot be cut whose parameters depend on a conditional; else nothing."""
     if "__global__" not in found.words or found.body is None or found.opener < 0:
         return ""
     first, body = found.opener + 1, found.body[0]
     # One may end right behind the bracket: of alternatives before it.
-    if not any(first <= start <= body or first < end <= body for start, end in groups):
+    met = [(x, y) for x, y in groups if first <= x <= body or first < y <= body]
+    last, params = tokens.match[found.opener], found.params or ()
+    # A condition about whole parameters is C++'s affair.
+    if all(first <= start and end <= last for start, end in met) and len(params) <= MOST:
+        if not met or not is_uncuttable(tokens.lexed.text, params):
+            return ""
+    elif not met:
         return ""
     return (
         f"the parameters of the kernel {found.names[-1]} depend on an #if: put the whole kernel "

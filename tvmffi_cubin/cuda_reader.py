@@ -218,7 +218,7 @@ class ItemReader:
         one, two = bisect_left(self.lambdas_at, first), bisect_left(self.lambdas_at, end)
         body = found.body
         span = Span(tokens.starts[first], tokens.end(end - 1))
-        problem = head_problem(found, self.conditionals)
+        problem = head_problem(tokens, found, self.conditionals)
         if problem:
             self.problems.append((tokens.line(first), problem))
         if body is not None and body[0] not in self.scopes:

@@ -30,6 +30,7 @@ GENERATORS = (
     "carried.py",
     "codegen.py",
     "condition.py",
+    "conditional_params.py",
     "constant.py",
     "cuda_brackets.py",
     "cuda_class.py",

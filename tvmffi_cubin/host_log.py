@@ -16,7 +16,7 @@ _OWN_MACRO = re.compile(
     rf"in (?:expansion|definition) of macro {_QUOTE}(?:TVMFFI_CUBIN_\w+|__\w+__){_QUOTE}"
 )
 # Names that parameters without one are given, and the version in ours.
-_OWN_NAME = re.compile(r" ?\btvmffi_cubin_[pt]\d+\b|(?<=\btvmffi_cubin::)v\w+::")
+_OWN_NAME = re.compile(r" ?\btvmffi_cubin_[cpt]\d+\b|(?<=\btvmffi_cubin::)v\w+::")
 _ASSERTION = re.compile(r"static assertion failed(?: due to requirement '[^']*')?: ")
 _CONFIGURATION = re.compile(
     rf"no matching (?:function for call to {_QUOTE}.*KernelLaunch\((?P<given>.*)\){_QUOTE}"

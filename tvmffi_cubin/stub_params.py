@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from .conditional_params import conditional_params
 from .cuda_item import Item, Param
 from .item_words import is_kernel
 from .text_edits import Edit, blank
@@ -46,7 +47,7 @@ def bound_edits(text: str, file: str, item: Item, bound: Sequence[str]) -> list[
     """
     edits: list[Edit] = []
     for kernel in _kernels(item) if bound else ():
-        _check(file, kernel, bound)
+        _check(text, file, kernel, bound)
         params, own = kernel.params or (), own_params(kernel, bound)
         start = own[-1].span.end if own else params[0].span.start
         edits += blank(text, start, params[-1].span.end)
@@ -74,8 +75,13 @@ def _kernels(item: Item) -> Iterator[Item]:
             yield from _kernels(child)
 
 
-def _check(file: str, kernel: Item, bound: Sequence[str]) -> None:
+def _check(text: str, file: str, kernel: Item, bound: Sequence[str]) -> None:
     params, name = kernel.params or (), kernel.names[-1]
+    if conditional_params(text, kernel):
+        raise ValueError(
+            f"{file}:{kernel.line}: the parameters of the kernel {name} depend on an #if, and "
+            "bound_params are the last of them: put the whole kernel into each of its branches"
+        )
     if len(params) < len(bound):
         raise ValueError(
             f"{file}:{kernel.line}: bound_params are the last parameters of every kernel, "

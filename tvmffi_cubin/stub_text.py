@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .conditional_params import conditional_params
 from .cuda_item import Item, Param
 from .stub_params import own_params
 from .text_edits import Edit, blank
@@ -31,22 +32,33 @@ def stub_edits(
         Names of its last parameters, which a stub has not.
     """
     assert item.body is not None
-    names, edits = _named(own_params(item, bound), "p")
+    conditional = conditional_params(text, item)
+    names, edits = _named(own_params(item, bound), "p", conditional)
     arguments, more = _named(item.template or (), "t")
     types = ", ".join(f"decltype({name.removesuffix('...')}){_dots(name)}" for name in names)
+    pointer = f"::tvmffi_cubin::KernelPointer<{types}>" if conditional else f"void (*)({types})"
     kernel = _kernel(text, item, scope, names) + (f"<{', '.join(arguments)}>" if arguments else "")
-    words = (f"(static_cast<void (*)({types})>(&{kernel}))", *names)
+    words = (f"(static_cast<{pointer}>(&{kernel}))", *names)
     start, end = item.body
     stub = Edit(start, start + 1, f"TVMFFI_CUBIN_STUB({', '.join(words)})")
     return [*edits, *more, stub, *blank(text, start + 1, end)]
 
 
-def _named(params: Sequence[Param], letter: str) -> tuple[list[str], list[Edit]]:
-    """Return how parameters are named as arguments, and edits that name those without a name."""
+def _named(
+    params: Sequence[Param], letter: str, conditional: Sequence[int] = ()
+) -> tuple[list[str], list[Edit]]:
+    """Return how parameters are named as arguments, and edits that name those without a name.
+
+    Conditional ones are given names that mean something where they are not there, too.
+    """
     names, edits = [], []
     for index, param in enumerate(params):
         name = param.name
-        if not name:
+        if index in conditional:
+            name = f"tvmffi_cubin_c{conditional.index(index)}"
+            end = param.name_at + len(param.name)
+            edits.append(Edit(param.name_at, end, name if param.name else f" {name}"))
+        elif not name:
             name = f"tvmffi_cubin_{letter}{index}"
             edits.append(Edit(param.name_at, param.name_at, f" {name}"))
         names.append(name + ("..." if param.is_pack else ""))

@@ -155,3 +155,43 @@ def test_flags_go_to_the_side_that_knows_them_and_macros_to_both(driver_stub):
     (launch,) = driver_stub.launches()
     assert launch.grid == (3, 1, 1)
     assert mod.cubins["kernels"].archs == tuple(archs)
+
+
+CONDITIONAL = """
+template <typename T>
+__global__ void k(T* x,
+#if WAY == 1
+                  float scale,  // by
+#else
+                  int shift, long,
+#endif
+                  int n = 3
+#if WAY > 1
+                  , double last = 0.5
+#endif
+) {}
+__global__ void alone(
+#if WAY == 1
+    float* x
+#else
+    double* x
+#endif
+    ) {}
+void f() {
+#if WAY == 1
+  k<float><<<1, 1>>>(nullptr, 2.0f);
+#else
+  k<float><<<1, 1>>>(nullptr, 4, 5, 6);
+#endif
+  alone<<<1, 1>>>(nullptr);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "formats", "values"), [(1, "Pfi", (0, 2.0, 3)), (2, "Piqid", (0, 4, 5, 6, 0.5))]
+)
+def test_parameters_may_depend_on_conditions(way, formats, values, driver_stub):
+    load(CONDITIONAL, ["f"], extra_cuda_cflags=[f"-DWAY={way}"]).f()
+    first, second = driver_stub.launches()
+    assert (first.values(formats), second.values("P")) == (values, (0,))

@@ -175,7 +175,10 @@ def test_brackets_that_do_not_match_are_problems():
 @pytest.mark.parametrize(
     "head",
     [
-        "__global__ void k(int a\n#if A\n, int b\n#endif\n) ",
+        "__global__ void k(int a,\n#if A\nint b,\n#endif\nint\n#if B\n*\n#endif\nd) ",
+        "__global__ void k(\n#if A\nint b\n#else\nfloat c\n#endif\n) ",
+        "__global__ void k(\n#if A\nint b)\n#else\nfloat b)\n#endif\n",
+        "__global__ void k(int a\n#if A\n, int b\n#endif\n" + ", int c" * 16 + ") ",
         "\n#if A\n__global__ void k(int a)\n#else\n__global__ void k(float a)\n#endif\n",
         "__global__ void\n#if A\nk(int a)\n#else\nk(float a)\n#endif\n",
     ],
@@ -188,6 +191,18 @@ def test_a_kernel_whose_parameters_depend_on_a_conditional_is_a_problem(head):
         "branches"
     )
     assert read(text.replace("__global__", "__device__")).problems == ()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        "int a\n#if A\n, int b\n#endif\n",
+        "\n#if A\nint a,\n#elif B\nint b, int c,\n#endif\nint d",
+        "int a,\n#if A\nint b\n#else\nfloat b  // b\n#endif\n",
+    ],
+)
+def test_a_kernel_whose_whole_parameters_depend_on_a_conditional_is_none(params):
+    assert read(f"__global__ void k({params}) {{}}").problems == ()
 
 
 def test_a_kernel_with_conditionals_elsewhere_is_none():

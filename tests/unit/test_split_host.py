@@ -210,3 +210,18 @@ def test_parameters_that_are_bound_are_none_of_a_stub():
     )
     assert [kernel.bound for kernel in found.kernels] == [("int", "float")] * 2
     assert "k(T*, int n, float by)" in found.device.text
+
+
+def test_parameters_under_a_condition_have_names_that_mean_something_without_it():
+    text = host(
+        "__global__ void k(int a,\n#if A\nfloat b,\n#else\ndouble, float c,\n#endif\n"
+        "#if B\nint d\n#else\nlong d\n#endif\n) { }"
+    )
+    assert text == (
+        "__global__ void k(int a,\n#if A\nfloat tvmffi_cubin_c0,\n#else\n"
+        "double tvmffi_cubin_c1, float tvmffi_cubin_c2,\n#endif\n#if B\nint d\n#else\n"
+        "long d\n#endif\n"
+        ") TVMFFI_CUBIN_STUB((static_cast<::tvmffi_cubin::KernelPointer<decltype(a), "
+        "decltype(tvmffi_cubin_c0), decltype(tvmffi_cubin_c1), decltype(tvmffi_cubin_c2), "
+        "decltype(d)>>(&k)), a, tvmffi_cubin_c0, tvmffi_cubin_c1, tvmffi_cubin_c2, d)"
+    )

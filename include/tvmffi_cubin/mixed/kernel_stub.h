@@ -6,8 +6,10 @@
 #define TVMFFI_CUBIN_MIXED_KERNEL_STUB_H_
 
 #include <memory>
+#include <type_traits>
 #include <typeinfo>
 
+#include "absent_params.h"
 #include "kernel_calls.h"
 #include "kernel_launch.h"
 
@@ -53,6 +55,13 @@ inline __attribute__((always_inline)) void RunStub(Args&... args) {
   static_cast<void>(&StubAddress<kSelf>::entered);  // which enters it
   void* pointers[] = {const_cast<void*>(static_cast<const volatile void*>(std::addressof(args)))...,
                       nullptr};
+  if constexpr ((std::is_same_v<Args, const AbsentParam> || ...)) {
+    constexpr bool kAbsent[] = {std::is_same_v<Args, const AbsentParam>...};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof...(Args); ++i) {
+      if (!kAbsent[i]) pointers[count++] = pointers[i];
+    }
+  }
   LaunchPending(&KernelStub<kSelf>::slot, pointers);
 }
 
