@@ -147,7 +147,7 @@ class TestRawCalls:
         source.write_text(
             "#include <cuda_runtime.h>\n"
             'extern "C" __attribute__((visibility("default"))) int least() {\n'
-            "  char id[16]; return cudaDeviceGetPCIBusId(id, 16, 0); }\n"
+            "  return cudaDeviceReset(); }\n"
         )
         library = workshop.link("left", [workshop._compile(source)], ["-lcudart", "-lcuda"])
         dynamic = subprocess.run(

@@ -214,3 +214,18 @@ def grid_sync(rng: np.random.Generator) -> Iterator[Call]:
     yield Call(
         "normalised", (x, partial), {0: x / x.sum()}, (launch,), returns=16, rtol=1e-4, atol=1e-8
     )
+
+
+@GROUP.add("captured", "by_nodes", "by_symbols", "devices")
+def graphs_and_peers(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 50)
+    yield Call("captured", (x, 0.5), {0: x + 1.5}, None)
+    filled = np.full(20, 7, "int32")
+    yield Call(
+        "by_nodes",
+        (x, np.zeros_like(x), np.zeros(20, "int32"), 0.25),
+        {1: x + 0.5, 2: filled},
+        computed=105,
+    )
+    yield Call("by_symbols", (x, 0.75), {0: x + 0.75}, returns=0.75)
+    yield Call("devices", (), returns=15)

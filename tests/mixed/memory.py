@@ -189,3 +189,18 @@ def async_copies(rng: np.random.Generator) -> Iterator[Call]:
             {1: turned, 2: counted},
             (Launched(f"turned_{kernel}", 4, 64),),
         )
+
+
+@GROUP.add("shifted", "normalized", "twice", "box", "pitched")
+def arrays_and_textures(rng: np.random.Generator) -> Iterator[Call]:
+    x = normal(rng, 6, 40)
+    moved = np.concatenate([x[:, :1], x[:, :-1]], axis=1)
+    yield Call("shifted", (x, np.zeros_like(x)), {1: moved}, None, atol=1e-2)
+    levels = rng.integers(0, 256, 50).astype("uint8")
+    yield Call("normalized", (levels, np.zeros(50, "float32")), {1: levels / 255}, None)
+    yield Call("twice", (x, np.zeros_like(x)), {1: 2 * x}, None)
+    volume = normal(rng, 3, 4, 10)
+    inner = volume[1:, 1:, 1:]
+    yield Call("box", (volume, np.zeros(inner.shape, "float32")), {1: inner})
+    values = [float(value) for value in x.ravel()]
+    yield Call("pitched", (values, np.zeros_like(x)), {1: x})

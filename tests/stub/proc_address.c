@@ -45,7 +45,23 @@
   V(cuGraphExecKernelNodeSetParams, 12000)                                                     \
   V(cuMemcpyPeer, 4000) V(cuMemcpyPeerAsync, 4000) V(cuMemsetD8, 3020)                         \
   V(cuEventRecordWithFlags, 11010) V(cuStreamGetPriority, 5050) V(cuLaunchHostFunc, 10000)     \
-  V(cuCtxGetStreamPriorityRange, 5050) V(cuDeviceTotalMem, 3020)
+  V(cuCtxGetStreamPriorityRange, 5050) V(cuDeviceTotalMem, 3020)                    \
+  V(cuArray3DCreate, 3020) V(cuArray3DGetDescriptor, 3020) V(cuArrayDestroy, 2000)             \
+  V(cuMemcpy3D, 3020) V(cuMemcpy3DAsync, 3020)                                                 \
+  V(cuTexObjectCreate, 5000) V(cuTexObjectDestroy, 5000)                                       \
+  V(cuSurfObjectCreate, 5000) V(cuSurfObjectDestroy, 5000)                                     \
+  V(cuMemHostRegister, 6050) V(cuMemHostUnregister, 4000)                                      \
+  V(cuMemHostGetDevicePointer, 3020) V(cuMemAllocPitch, 3020)                                  \
+  V(cuMemsetD2D8, 3020) V(cuMemsetD2D8Async, 3020)                                             \
+  V(cuDeviceCanAccessPeer, 4000) V(cuCtxEnablePeerAccess, 4000)                                \
+  V(cuCtxDisablePeerAccess, 4000) V(cuDeviceGetPCIBusId, 4010)                                 \
+  V(cuDevicePrimaryCtxSetFlags, 11000) V(cuCtxSetLimit, 3010) V(cuCtxGetLimit, 3010)           \
+  V(cuDeviceGetDefaultMemPool, 11020) V(cuMemPoolSetAttribute, 11020)                          \
+  V(cuMemPoolGetAttribute, 11020) V(cuMemAllocFromPoolAsync, 11020)                            \
+  V(cuGraphCreate, 10000) V(cuGraphDestroy, 10000) V(cuGraphAddEmptyNode, 10000)               \
+  V(cuGraphAddHostNode, 10000) V(cuGraphAddMemcpyNode, 10000)                                  \
+  V(cuGraphAddMemsetNode, 10000) V(cuGraphGetNodes, 10000)                                     \
+  V(cuGraphInstantiateWithFlags, 11040) V(cuGraphLaunch, 10000) V(cuGraphExecDestroy, 10000)
 
 typedef struct {
   const char* name;

@@ -26,6 +26,7 @@
 #include "host_math.h"
 #include "kernel_launch.h"
 #include "kernel_stub.h"
+#include "refused_calls.h"
 #include "runtime_templates.h"
 #include "source_lines.h"
 #include "throw.h"

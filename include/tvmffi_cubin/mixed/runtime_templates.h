@@ -90,6 +90,22 @@ TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaMemcpyFromSymbolAsync(
                                      offset, kind, stream);
 }
 
+TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaGraphAddMemcpyNodeToSymbol(
+    cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+    const T& symbol, const void* from, size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+  return ::cudaGraphAddMemcpyNodeToSymbol(node, graph, after, count,
+                                          static_cast<const void*>(std::addressof(symbol)), from,
+                                          bytes, offset, kind);
+}
+
+TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaGraphAddMemcpyNodeFromSymbol(
+    cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count, void* to,
+    const T& symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+  return ::cudaGraphAddMemcpyNodeFromSymbol(node, graph, after, count, to,
+                                            static_cast<const void*>(std::addressof(symbol)),
+                                            bytes, offset, kind);
+}
+
 #undef TVMFFI_CUBIN_RUNTIME_TEMPLATE
 
 #endif  // TVMFFI_CUBIN_MIXED_RUNTIME_TEMPLATES_H_

@@ -194,6 +194,15 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaFuncGetName(const char** name, const void*
 }
 #endif
 
+#if CUDART_VERSION >= 12040
+TVMFFI_CUBIN_RUNTIME(cudaError_t)
+cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* size) {
+  return tvmffi_cubin::CallWithKernel(function, [=](CUkernel kernel) {
+    return tvmffi_cubin::entry::cuKernelGetParamInfo(kernel, index, offset, size);
+  });
+}
+#endif
+
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGetFuncBySymbol(cudaFunction_t* found, const void* function) {
   return tvmffi_cubin::CallWithKernel(function, [found](CUkernel kernel) {

@@ -12,16 +12,24 @@
 
 // Declared they are in any case: by CUDA's headers.
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
+#include "array_copies.h"
+#include "arrays.h"
+#include "capture.h"
 #include "copies.h"
 #include "device.h"
+#include "entry_points.h"
 #include "graph.h"
 #include "kernel.h"
 #include "launch.h"
 #include "memory.h"
+#include "nodes.h"
 #include "occupancy.h"
+#include "peers.h"
+#include "placement.h"
 #include "properties.h"
 #include "stream.h"
 #include "symbol.h"
+#include "textures.h"
 #endif
 
 #endif  // TVMFFI_CUBIN_RUNTIME_RUNTIME_H_

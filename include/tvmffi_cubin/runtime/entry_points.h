@@ -1,0 +1,61 @@
+/*!
+ * \file tvmffi_cubin/runtime/entry_points.h
+ * \brief cudaGetDriverEntryPoint, and the profiler's two calls, over the driver.
+ */
+#ifndef TVMFFI_CUBIN_RUNTIME_ENTRY_POINTS_H_
+#define TVMFFI_CUBIN_RUNTIME_ENTRY_POINTS_H_
+
+#include "device.h"
+
+// cudaProfiler.h and cuda_profiler_api.h declare them, and not every wheel has those.
+extern "C" CUresult CUDAAPI cuProfilerStart(void);
+extern "C" CUresult CUDAAPI cuProfilerStop(void);
+extern "C" cudaError_t CUDARTAPI cudaProfilerStart(void);
+extern "C" cudaError_t CUDARTAPI cudaProfilerStop(void);
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuGetProcAddress, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuProfilerStart, 4000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuProfilerStop, 4000)
+
+inline cudaError_t FindEntryPoint(const char* name, void** function, unsigned int version,
+                                  unsigned long long flags,  // NOLINT
+                                  enum cudaDriverEntryPointQueryResult* status) {
+  CUdriverProcAddressQueryResult found{};
+  const CUresult result = entry::cuGetProcAddress(name, function, static_cast<int>(version),
+                                                  static_cast<cuuint64_t>(flags), &found);
+  if (status != nullptr) {
+    *status = static_cast<enum cudaDriverEntryPointQueryResult>(static_cast<int>(found));
+  }
+  return NoteRuntimeError(result);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t)
+cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,  // NOLINT
+                        enum cudaDriverEntryPointQueryResult* status) {
+  return tvmffi_cubin::FindEntryPoint(name, function, CUDART_VERSION, flags, status);
+}
+
+#if CUDART_VERSION >= 12050
+TVMFFI_CUBIN_RUNTIME(cudaError_t)
+cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned int version,
+                                 unsigned long long flags,  // NOLINT
+                                 enum cudaDriverEntryPointQueryResult* status) {
+  return tvmffi_cubin::FindEntryPoint(name, function, version, flags, status);
+}
+#endif
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaProfilerStart(void) {
+  return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuProfilerStart);
+}
+
+TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaProfilerStop(void) {
+  return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuProfilerStop);
+}
+
+#endif  // TVMFFI_CUBIN_RUNTIME_ENTRY_POINTS_H_
