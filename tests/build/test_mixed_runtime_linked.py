@@ -1,0 +1,36 @@
+"""Which of the runtime's calls need no libcudart, and which a mixed source cannot make."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from mixed.cases import CASES
+
+import tvmffi_cubin as tc
+
+NO_LIBRARY = ["arrays_and_textures", "graphs_and_peers", "streams_and_copies"]
+
+
+@pytest.mark.parametrize("name", NO_LIBRARY)
+def test_the_calls_of_a_source_need_no_libcudart(name: str) -> None:
+    case = CASES[name]
+    path = tc.build_inline(name, case.sources(), functions=case.functions, arch="sm_90a")
+    command = ["readelf", "-dW", "--dyn-syms", path]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "libcudart" not in told
+    assert " cuda" not in told
+
+
+def test_a_call_that_libcudart_would_make_of_a_kernel_is_refused_by_name() -> None:
+    source = """
+__global__ void k(int* x) { *x = 1; }
+int64_t told(int64_t node) {
+  cudaKernelNodeParams params{};
+  return cudaGraphKernelNodeGetParams((cudaGraphNode_t)node, &params);
+}
+void run() { k<<<1, 1>>>(nullptr); }"""
+    with pytest.raises(tc.BuildError, match=r"libcudart's, .*compiler=\"nvcc\"") as caught:
+        tc.build_inline("refused", source, functions=["told", "run"], arch="sm_90a")
+    assert "refused.cu:5:" in str(caught.value)
+    assert "'cudaGraphKernelNodeGetParams'" in str(caught.value)
