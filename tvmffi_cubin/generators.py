@@ -165,6 +165,7 @@ GENERATORS = (
     "trailing.py",
     "undecided.py",
     "unit_compiler.py",
+    "uncut_kernels.py",
     "units.py",
     "templates/bound_export.cc.in",
     "templates/bound_table.cc.in",

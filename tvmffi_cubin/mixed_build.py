@@ -17,6 +17,7 @@ from .entry import Entry
 from .errors import BuildError, CompileError
 from .header_search import HeaderSearch
 from .host_object import TEXT, HostCode, HostCompiler
+from .include_scan import Scan
 from .instances import of_names
 from .key import digest_of
 from .later import Later
@@ -39,6 +40,7 @@ from .side_text import (
 from .source import Source
 from .split import Split, split
 from .toolset import Toolset
+from .uncut_kernels import refuse_uncut
 
 __all__ = ["MixedBuild"]
 
@@ -81,6 +83,7 @@ class MixedBuild:
             See `tvmffi_cubin.load_inline`.
         """
         cut = split(self._program())
+        refuse_uncut(cut, self._scan_headers().files)
         tried = Tried(self.request.name)
         while True:
             try:
@@ -117,10 +120,14 @@ class MixedBuild:
             bound=tuple(param.name for param in self.request.bound_params),
         )
 
-    def _read_to_cut(self) -> PartFiles:
-        """Return the user's headers: the compilers are given copies of those that are cut."""
+    def _scan_headers(self) -> Scan:
+        """Return the user's headers, those that are cut and those that are not."""
         search = HeaderSearch(self.request, self.tools)
-        scan = search.host(self.unit.sources, search.cuda_flags)
+        return search.host(self.unit.sources, search.cuda_flags)
+
+    def _read_to_cut(self) -> PartFiles:
+        """Return the same, since the compilers are given copies of those that are cut."""
+        scan = self._scan_headers()
         return PartFiles(self.tools.unknown(scan.files), scan.absent)
 
     def _name(self, source: Source) -> str:

@@ -15,8 +15,9 @@ import tvmffi_cubin as tc
         (
             '#include "k.cuh"\n',
             ValueError,
-            "none of the sources and of the headers .* defines one",
+            r"k\.cuh:1: kernel k is in a header that only the host compiler finds",
         ),
+        ("__global__ void k();\n", ValueError, "none of the sources and of the headers .* defines"),
     ],
 )
 def test_launches_without_a_kernel_are_told(before, kind, told, tmp_path, monkeypatch):
@@ -24,6 +25,26 @@ def test_launches_without_a_kernel_are_told(before, kind, told, tmp_path, monkey
     monkeypatch.setenv("CPATH", str(tmp_path))
     with pytest.raises(kind, match=told):
         load(f"{before}void f() {{ k<<<1, 1>>>(); }}", ["f"], name="none")
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("k<<<1, 1>>>(x)", "2: kernel k"),
+        ("cudaLaunchKernel((void*)k, 1, 1, 0, 0, 0)", "2: kernel k"),
+        ("run(x)", "3: beside launches, the function run"),
+    ],
+)
+def test_a_kernel_of_a_header_that_nvrtc_does_not_find_is_no_host_function(use, told, tmp_path):
+    (tmp_path / "deep.h").write_text(
+        "\n__global__ void k(int* x) { *x = 1; }\ninline void run(int* x) { k<<<1, 1>>>(x); }\n"
+    )
+    (tmp_path / "k.h").write_text('#include "deep.h"\n')
+    source = (
+        f"#include <k.h>\n__global__ void own() {{}}\nvoid f(int* x) {{ own<<<1, 1>>>(); {use}; }}"
+    )
+    with pytest.raises(ValueError, match=rf"deep\.h:{told} is in a header that only the host"):
+        load(source, ["f"], extra_cflags=[f"-I{tmp_path}"])
 
 
 OF_OTHER_SIDES = """struct S { int n; __device__ int half() { return n / 2; } };
