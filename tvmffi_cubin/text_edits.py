@@ -21,7 +21,13 @@ _KEPT = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-_INCLUDE = re.compile(r"[ \t]*\#(?:[ \t]|/\*[\s\S]*?\*/)*include\b")
+# Those that are part of what stands around them: clang refuses pragmas of loops without a loop.
+_OF_CODE = re.compile(
+    r"""[ \t]*\#(?:[ \t]|/\*[\s\S]*?\*/)*
+    (?:include\b|pragma[ \t]+(?:(?:GCC|clang)[ \t]+)?(?:unroll|nounroll|ivdep|loop|omp|acc)\b)
+    """,
+    re.VERBOSE,
+)
 _VISIBLE = re.compile(r"\S+")
 
 
@@ -113,7 +119,7 @@ def apply(text: str, edits: Iterable[Edit]) -> EditedText:
 def blank(text: str, start: int, end: int) -> list[Edit]:
     """Return edits that leave nothing of a stretch but its white space and its directives.
 
-    Includes go, too: there may be a part of a function in what they bring.
+    Includes go, too: there may be a part of a function in what they bring. So do pragmas of loops.
 
     Parameters
     ----------
@@ -156,7 +162,7 @@ def _same_width(match: re.Match[str]) -> str:
 def _directives(text: str, start: int, end: int) -> list[tuple[int, int]]:
     found = _KEPT.finditer(text, start, end)
     directives = [match for match in found if match["directive"] is not None]
-    return [match.span() for match in directives if not _INCLUDE.match(match[0])]
+    return [match.span() for match in directives if not _OF_CODE.match(match[0])]
 
 
 def _spaces(text: str, start: int, end: int) -> list[Edit]:

@@ -104,6 +104,17 @@ def test_what_only_looks_like_a_directive_is_blanked(text):
     assert apply(text, blank(text, 0, len(text))).text.strip(" \n") == ""
 
 
+@pytest.mark.parametrize(
+    "pragma", ["unroll 4", "nounroll", "GCC ivdep", "clang loop x(1)", "omp for"]
+)
+def test_pragmas_of_loops_are_blanked_and_others_stay(pragma):
+    text = f"{{\n # pragma {pragma}\n#pragma GCC diagnostic push\n#pragma unrolled\nf();}}"
+    lines = apply(text, blank(text, 0, len(text))).text.splitlines()
+    assert [line.strip() for line in lines] == [
+        *("", "", "#pragma GCC diagnostic push", "#pragma unrolled", "")
+    ]
+
+
 PIECES = st.lists(
     st.sampled_from(
         ["\n", "\r\n", "\t", " ", "#if 1", "x", "'", '"', "//", "/*", "*/", 'R"(', ')"', "\\", "é"]
