@@ -43,6 +43,9 @@ _LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fs
 # warnings of the user's mistakes.
 _LEAVE = "-fms-extensions"
 _NEEDS_LEAVE = re.compile(r"^gcc version (?:[1-9]|1[0-2])\.", re.MULTILINE)
+# Kinds of template parameters are in the names since clang 18, and few C++ runtimes read them.
+_PLAIN_NAMES = "-fclang-abi-compat=17"
+_NEEDS_PLAIN_NAMES = re.compile(r"\bclang version (?:1[89]|[2-9]\d)\.")
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,8 @@ class HostCompiler:
             cflags = (BOUND_PARAMS, *cflags)
         if code.has_stand_ins and _NEEDS_LEAVE.search(self.tools.host.compiler):
             cflags = (_LEAVE, *cflags)
+        if _NEEDS_PLAIN_NAMES.search(self.tools.host.compiler):
+            cflags = (_PLAIN_NAMES, *cflags)
         return host_unit.host_flags(self.tools, cflags)
 
     def _key(self, code: HostCode) -> str:

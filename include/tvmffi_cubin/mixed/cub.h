@@ -34,7 +34,19 @@ uint32_t get_sreg_lanemask_ge();
 #if defined(__GNUC__) && __GNUC__ >= 13
 #pragma GCC diagnostic ignored "-Wchanges-meaning"
 #endif
+// clang looks at PTX wherever it stands, gcc only where it is called. What both may read is
+// `asm(...)`, and `asm volatile(...)`, of which only the second word can be a macro.
+#ifdef __clang__
+#pragma push_macro("asm")
+#pragma push_macro("volatile")
+#define asm(...) __asm__("")
+#define volatile(...) ("")
+#endif
 #include "../nvrtc/cub/cub.cuh"
+#ifdef __clang__
+#pragma pop_macro("volatile")
+#pragma pop_macro("asm")
+#endif
 #pragma GCC diagnostic pop
 
 #endif  // TVMFFI_CUBIN_MIXED_CUB_H_
