@@ -7,15 +7,15 @@
 constexpr int kBlock = 128;
 const int kGrid = 2;
 static int counter = 0;
-__constant__ float weights[TABLE_SIZE];
-__constant__ int sizes[] = {1, 2, 3};
+__constant__ static float weights[TABLE_SIZE];
+__constant__ static int sizes[] = {1, 2, 3};
 
 
 static const std::vector<int> kNames = {1, 2, 3};
 
 
 namespace state {
-__device__ unsigned flags        ;
+__device__ static unsigned flags        ;
 }
 
 __global__ void apply(float* x) TVMFFI_CUBIN_STUB((static_cast<void (*)(decltype(x))>(&apply)), x)
