@@ -433,7 +433,7 @@ LAYOUTS = {
     "std::tuple<int, float>": 2,
     "std::tuple<char, char, int>": 3,
     "std::tuple<std::tuple<int, char>, char>": 2,
-    "std::tuple<Empty, int, Empty>": 3,
+    "std::tuple<Empty, int, char>": 3,
     "std::tuple<Empty, Empty, char>": 3,
     "std::pair<char, double>": 2,
     "std::array<short, 3>": 3,
