@@ -13,11 +13,14 @@ COMPILERS = ("nvrtc", "nvcc")
 
 
 def checked_compiler(value: Any) -> str:
-    """Return the compiler of CUDA sources; raises ValueError where it is none."""
+    """Return the compiler of CUDA sources; raises TypeError and ValueError where it is none."""
     if value is None:
         return COMPILERS[0]
+    choices = " or ".join(map(repr, COMPILERS))
+    if not isinstance(value, str):
+        raise TypeError(f"compiler is a str, {choices}, got {type(value).__name__}")
     if value not in COMPILERS:
-        raise ValueError(f"compiler is {' or '.join(map(repr, COMPILERS))}, got {value!r}")
+        raise ValueError(f"compiler is {choices}, got {value!r}")
     return str(value)
 
 

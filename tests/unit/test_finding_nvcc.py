@@ -145,6 +145,9 @@ def request(source: str = SOURCE, **options: object) -> Request:
 def test_other_compilers_are_refused_by_name():
     with pytest.raises(ValueError, match="compiler is 'nvrtc' or 'nvcc', got 'clang'"):
         make_request("m", cuda_sources=SOURCE, compiler="clang")
+    for value in (3, True, b"nvcc", ["nvcc"]):
+        with pytest.raises(TypeError, match="compiler is a str, .*, got (int|bool|b|l)"):
+            make_request("m", cuda_sources=SOURCE, compiler=value)
     assert make_request("m", cuda_sources=SOURCE).compiler == "nvrtc"
     assert make_request("m", cuda_sources=SOURCE, compiler="nvrtc").compiler == "nvrtc"
 
