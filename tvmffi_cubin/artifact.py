@@ -22,6 +22,7 @@ __all__ = [
     "NOTE_OWNER",
     "Artifact",
     "EmbeddedBytes",
+    "exported_names",
     "manifest_of",
     "open_artifact",
     "read_artifact",
@@ -163,6 +164,15 @@ def manifest_of(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     """
     with open_artifact(path) as artifact:
         return artifact.manifest
+
+
+def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
+    """Return the functions that tvm-ffi finds in a file; none where it cannot be read."""
+    try:
+        with open_artifact(path) as artifact:
+            return frozenset(artifact.exports)
+    except (OSError, ValueError):
+        return frozenset()
 
 
 def _read(file: HostElf) -> Artifact:

@@ -40,9 +40,8 @@ class Module(tvm_ffi.Module):
             try:
                 raw = super().get_function(name, query_imports)
             except AttributeError:
-                names = self._named("none that is generated")
                 raise AttributeError(
-                    f"module has no function {name!r}; there are {names}"
+                    f"module has no function {name!r}; there are {self._named()}"
                 ) from None
             function = known[name] = Function.__new__(Function)
             function.__move_handle_from__(raw)
@@ -142,8 +141,8 @@ class Module(tvm_ffi.Module):
         The next launch loads and retains them again. Waits for launch calls of generated functions
         that are under way; a C++ function of your own that launches must not run meanwhile. What is
         still running on a device is the caller's to wait for, and graphs that hold the kernels
-        cannot be replayed after it. Images that C++ functions have loaded
-        are theirs: a module that has no other functions has nothing to unload.
+        cannot be replayed after it. Images that C++ functions have loaded are theirs: a module
+        that has no other functions has nothing to unload.
 
         Raises
         ------
@@ -204,29 +203,36 @@ class Module(tvm_ffi.Module):
         return iter(self.functions)
 
     def __dir__(self) -> list[str]:
-        """List attributes and generated functions."""
-        return sorted({*super().__dir__(), *self.functions})
+        """List attributes and functions."""
+        return sorted({*super().__dir__(), *self._names})
 
     def __repr__(self) -> str:
         """Path and functions."""
-        return f"<tvmffi_cubin.Module {self.path}: {self._named('C++ functions')}>"
+        return f"<tvmffi_cubin.Module {self.path}: {self._named()}>"
 
-    def _named(self, none: str) -> str:
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """Names of all functions: of the generated ones, then of those written in C++."""
+        from .artifact import exported_names
+
+        return (*self.functions, *sorted(exported_names(self.path).difference(self.functions)))
+
+    def _named(self) -> str:
         """Return the functions' names for messages, which are no place for errors of their own."""
         try:
-            return ", ".join(self.functions) or none
+            return ", ".join(self._names) or "none"
         except ValueError:
             return "those of a manifest that this version does not read"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show IPython the functions and their parameters, one a line."""
-        lines = [f"\n  {self.get_function(name).summary}" for name in self.functions]
-        title = f"<tvmffi_cubin.Module {os.path.basename(self.path)}>"
-        printer.text("".join([title, *lines]) if lines else repr(self))
+        functions = map(self.get_function, self._names)
+        lines = [f"\n  {x.summary if x.info else x.name}" for x in functions]
+        printer.text("".join((f"<tvmffi_cubin.Module {os.path.basename(self.path)}>", *lines)))
 
     def _ipython_key_completions_(self) -> list[str]:
         """Complete ``mod["`` in IPython."""
-        return list(self.functions)
+        return list(self._names)
 
 
 def load_module(

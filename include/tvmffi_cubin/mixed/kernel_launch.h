@@ -86,7 +86,7 @@ void LaunchPending(KernelSlot* slot, void** args);
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 /*! \brief The same of a launch that the driver refused. */
-void NoteRefusedLaunch(const Status& status, const KernelLaunch& launch, CubinKernel* kernel);
+void NoteRefusedLaunch(const Status& status, const KernelLaunch& launch, const KernelSlot* slot);
 
 /*! \brief Finds a slot's kernel for a launch, or notes why that cannot be. */
 CubinKernel* FindToLaunch(KernelSlot* slot, const LaunchSite* site);
@@ -109,7 +109,7 @@ TVMFFI_CUBIN_SHARED void LaunchPending(KernelSlot* slot, void** args) {
     if (kernel == nullptr) return;
   }
   const Status status = kernel->Launch(args, launch->config());
-  if (__builtin_expect(!status.ok(), 0)) NoteRefusedLaunch(status, *launch, kernel);
+  if (__builtin_expect(!status.ok(), 0)) NoteRefusedLaunch(status, *launch, slot);
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -71,14 +71,16 @@ TVMFFI_CUBIN_COLD cudaError_t RefusalCode(const Status& status, const CUlaunchCo
 }
 
 TVMFFI_CUBIN_COLD void NoteRefusedLaunch(const Status& status, const KernelLaunch& launch,
-                                         CubinKernel* kernel) {
-  const char* symbol = KernelName(kernel->GetHandle());
+                                         const KernelSlot* slot) {
+  const char* symbol = KernelName(slot->kernel->GetHandle());
+  // Not every driver tells it, and none in a process that was forked.
+  const std::string name = strcmp(symbol, "a kernel") == 0 ? KernelOfSlot(slot) : Demangled(symbol);
   std::string text = StatusText(status);
   const size_t at = text.find(symbol);
   if (at != std::string::npos) {
-    text.replace(at, strlen(symbol), Demangled(symbol));
+    text.replace(at, strlen(symbol), name);
   } else {
-    text = "launch of " + Demangled(symbol) + ": " + text;
+    text = "launch of " + name + ": " + text;
   }
   const cudaError_t error = RefusalCode(status, launch.config());
   NoteLaunchFailure(error, status.limit != 0 && launch_problem.is_limit, &launch.site(), text);
