@@ -9,9 +9,12 @@ from typing import NamedTuple
 
 from . import nvrtc
 from .cache import Cache
+from .demangle import demangle
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry
+from .errors import CompileError
+from .host_elf import HostElf
 from .image import Image
 from .instances import base_name, of_names, wanted_instances
 from .item_words import is_kernel
@@ -28,9 +31,16 @@ from .source import DEVICE_IMAGE, Source
 from .sources import Sources
 from .split import Split
 from .toolset import Toolset
+from .unit_hints import with_hints
 
 __all__ = ["MixedModule", "compile_mixed"]
 
+_GLOBAL = 1  # the binding of symbols that only one object may define
+_UNRESOLVED = "Unresolved extern"
+_OWN_CODE = (
+    "each file with kernels and host functions has device code of its own: define it in a header "
+    "that both include, or compile with compiler=\"nvcc\" and extra_cuda_cflags=['-rdc=true']"
+)
 _LAUNCHED = re.compile(r"(\w+)\s*(?:<.*>\s*)?<<<\.\.\.>>>\Z")
 
 
@@ -113,10 +123,15 @@ def compile_mixed(
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     rest = _DeviceSources(request, sources.device, archs, tools, cache)
 
+    def compile_one(unit: MixedUnit) -> MixedParts:
+        try:
+            return MixedBuild(request, unit, archs, tools, cache, known).run()
+        except CompileError as error:
+            raise with_hints(error, [_OWN_CODE] if _UNRESOLVED in error.log else []) from None
+
     device = Later(rest.compile) if sources.device else None
-    parts = tuple(
-        in_parallel(lambda unit: MixedBuild(request, unit, archs, tools, cache, known).run(), units)
-    )
+    parts = tuple(in_parallel(compile_one, units))
+    _check_defined_once(parts)
     _check_instances(request, parts, rest)
     if not (request.is_object or request.files.binaries):
         _check_launches([x.cut for x in parts])
@@ -168,6 +183,21 @@ def _check_instances(request: Request, parts: Sequence[MixedParts], rest: _Devic
                 f"{wanted!r} is to be instantiated, and none of the sources declares "
                 f"{base_name(wanted)!r}: check the name in functions and name_expressions"
             )
+
+
+def _check_defined_once(parts: Sequence[MixedParts]) -> None:
+    """Refuse what two units define: the linker would name objects of ours, and no file."""
+    homes: dict[str, str] = {}
+    for unit in parts:
+        file = unit.unit.sources[0].name
+        for symbol in HostElf(unit.host.so.read_bytes()).symbols():
+            other = homes.setdefault(symbol.name, file) if symbol.row.binding == _GLOBAL else file
+            if other != file:
+                raise ValueError(
+                    f"{demangle(symbol.name)} is defined in {other} and in {file}: make it static "
+                    "where each file has its own, inline where a header defines it, else declare "
+                    "it in one of them"
+                )
 
 
 def _check_launches(cuts: Sequence[Split]) -> None:

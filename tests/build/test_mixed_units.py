@@ -135,6 +135,32 @@ def test_a_kernel_that_is_declared_and_nowhere_defined_is_named(here):
         tc.load("units", sources=sources, arch="sm_90")
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "told"),
+    [
+        (
+            "extern __device__ int far(int); __global__ void k(int* x) { *x = far(*x); }\n"
+            "int helper(int n) { k<<<1, 1>>>(nullptr); return n; }",
+            tc.CompileError,
+            r"function 'far\(int\)'(?s:.*)define it in a header that both include",
+        ),
+        (
+            "__global__ void k(int* x) {}\nint helper(int n) { k<<<1, 1>>>(nullptr); return n; }\n"
+            "__global__ void of_one(int* x, int n) {}\nint fb(int n) { return n; }",
+            ValueError,
+            r"of_one\(int\*, int\) is defined in \S*one\.cu and in \S*two\.cu: make it static",
+        ),
+    ],
+)
+def test_what_the_files_may_not_share_is_named(text, kind, told, here):
+    write_sources()
+    device = "__device__ int far(int x) { return x; }\n"
+    write("one.cu", device + ONE.format(BOTH.format("one", 1)).replace("helper", "other"))
+    write("two.cu", text)
+    with pytest.raises(kind, match=told):
+        tc.load("shared", sources=["one.cu", "two.cu"], arch="sm_90")
+
+
 def test_mistakes_are_told_of_their_own_file(here):
     write_sources()
     path = here / write("two.cu", TWO.format(BOTH.format("two", 2)).replace("(n);", "(n, 1);", 1))
