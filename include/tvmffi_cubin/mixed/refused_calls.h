@@ -8,12 +8,16 @@
 
 #include <cuda_runtime.h>
 
-#ifdef __has_attribute
-#if __has_attribute(error)
-#define TVMFFI_CUBIN_REFUSED(name)                                                      \
-  extern "C" __attribute__((                                                            \
-      error("libcudart's, which knows no kernels and variables of a mixed source: use " \
-            "compiler=\"nvcc\""))) decltype(name) name;
+// clang takes gcc's attribute for a function's first declaration alone.
+#ifdef __clang__
+#define TVMFFI_CUBIN_REFUSES unavailable
+#else
+#define TVMFFI_CUBIN_REFUSES error
+#endif
+#define TVMFFI_CUBIN_REFUSED(name)                                                         \
+  extern "C" __attribute__((TVMFFI_CUBIN_REFUSES(                                          \
+      "libcudart's, which knows no kernels and variables of a mixed source: use compiler=" \
+      "\"nvcc\""))) decltype(name) name;
 
 TVMFFI_CUBIN_REFUSED(cudaGraphKernelNodeGetParams)
 TVMFFI_CUBIN_REFUSED(cudaGraphMemcpyNodeSetParamsToSymbol)
@@ -21,7 +25,6 @@ TVMFFI_CUBIN_REFUSED(cudaGraphMemcpyNodeSetParamsFromSymbol)
 TVMFFI_CUBIN_REFUSED(cudaGraphExecMemcpyNodeSetParamsToSymbol)
 TVMFFI_CUBIN_REFUSED(cudaGraphExecMemcpyNodeSetParamsFromSymbol)
 #undef TVMFFI_CUBIN_REFUSED
-#endif
-#endif
+#undef TVMFFI_CUBIN_REFUSES
 
 #endif  // TVMFFI_CUBIN_MIXED_REFUSED_CALLS_H_
