@@ -44,6 +44,7 @@ def _as_torch(arg: Any, device: str) -> Any:
 
 CONTRACTED = "the kernel's compiler makes one rounding of a product and a sum"
 ORDER = "sums come in another order"
+FILTER = "the texture unit computes in fixed point"
 FUNCTION = "the kernel has its own formula, or a faster one"
 
 
@@ -146,6 +147,20 @@ REFERENCES: dict[tuple[str, str], TorchReference] = {
             1: x.reshape(4, 64).flip(1).reshape(-1),
             2: torch.full_like(most, 2**14 - 1 if way == 2 else 0),
         }
+    ),
+    ("graphs_and_peers", "captured"): exact(lambda x, by: functions.added_in_order(x, by, by, by)),
+    ("graphs_and_peers", "by_nodes"): exact(
+        lambda x, y, z, by: {1: x + by + by, 2: torch.full_like(z, 7)}
+    ),
+    ("graphs_and_peers", "by_symbols"): exact(lambda x, by: {0: x + by}),
+    ("arrays_and_textures", "shifted"): TorchReference(
+        lambda x, y: {1: torch.cat([x[:, :1], x[:, :-1]], 1)}, FILTER
+    ),
+    ("arrays_and_textures", "normalized"): TorchReference(lambda x, y: {1: x / 255}, FILTER),
+    ("arrays_and_textures", "twice"): exact(lambda x, y: {1: 2 * x}),
+    ("arrays_and_textures", "box"): exact(lambda x, y: {1: x[1:, 1:, 1:]}),
+    ("arrays_and_textures", "pitched"): exact(
+        lambda host, y: {1: y.new_tensor(host).reshape(y.shape)}
     ),
     ("cooperative_tiles", "sums"): TorchReference(lambda x, y, tile: {1: x.sum(1)}, ORDER),
     ("cooperative_tiles", "maxima"): exact(lambda x, y: {1: x.amax(1)}),
