@@ -18,6 +18,10 @@ _WORD = re.compile(r"\b[A-Za-z]\w*")
 _TEMPLATE = re.compile(r"\b(\w+)\s*<(?!<)")
 _USING_STD = re.compile(r"\busing\s+namespace\s+(?:::\s*)?std\b")
 _OWN_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_STD = re.compile(r"\bnamespace\s+std\s*\{")
+_BRACE = re.compile(r"[{}]")
+# Not what is specialised, of which the name goes on with its arguments.
+_DEFINED = re.compile(r"\b(?:struct|class|using|bool)\s+(\w+)\s*[{:=]")
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]", re.MULTILINE)
 # What a header declares begins in the first column.
 _DECLARED = re.compile(
@@ -99,7 +103,21 @@ def _found(texts: Sequence[str], names: _Names) -> set[str]:
         members |= (words - heavy) | templates
     own = {name for text in texts for name in _OWN_MACRO.findall(text)}
     found = {names.plain[word] for word in (words & names.plain.keys()) - own}
-    return found | {names.members[name] for name in members & names.members.keys()}
+    found |= {names.members[name] for name in members & names.members.keys()}
+    # A source may be written for NVRTC, too, with what that lacks.
+    return found - {names.members.get(name) for text in texts for name in _own_members(text)}
+
+
+def _own_members(text: str) -> Iterator[str]:
+    """Yield what a text defines in ``std`` itself."""
+    for begin in _STD.finditer(text):
+        depth, end = 1, len(text)
+        for brace in _BRACE.finditer(text, begin.end()):
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                end = brace.start()
+                break
+        yield from _DEFINED.findall(text[begin.end() : end])
 
 
 @functools.cache

@@ -285,6 +285,8 @@ CLAIMS = {
         static_assert(numeric_limits<double>::quiet_NaN() != numeric_limits<double>::quiet_NaN());
         static_assert(numeric_limits<float>::denorm_min() > 0 && FLT_EPSILON > 0);
         static_assert(1.0f + numeric_limits<float>::epsilon() > 1.0f);
+        static_assert(numeric_limits<float>::max_digits10 == 9 && !numeric_limits<int>::is_modulo);
+        static_assert(numeric_limits<double>::max_digits10 == 17);
         """,
     "type_traits": """
         enum E : short {};

@@ -31,6 +31,10 @@ def cccl(tmp_path):
         ("using namespace std; enable_if_t<true> f(int min);", ["algorithm", "type_traits"]),
         ("std::sqrt(x); std::size_t n; int64_t m; std::string s; INFINITY;", []),
         ("#define FLT_MAX 3.4e38f\nfloat x = FLT_MAX;", []),
+        ("namespace std { template <class T, class U> struct is_same { }; }\n"
+         "std::is_same<int, int> x; std::min(1, 2);", ["algorithm"]),
+        ("namespace std { template <> struct numeric_limits<Mine> : numeric_limits<int> {}; }\n"
+         "std::numeric_limits<Mine>::max();", ["limits"]),
         ("my::enable_if_t<true> x; int pair, tuple, min;", []),
     ],
 )  # fmt: skip
