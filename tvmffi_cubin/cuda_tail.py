@@ -138,7 +138,8 @@ def _initialisers_end(tokens: Tokens, index: int, limit: int) -> int:
         index = match[index] + 1
         if words[index : index + 1] == ["..."]:
             index += 1
-        if words[index : index + 1] != [","]:
+        # Behind a colon is the list of another branch of a condition.
+        if words[index : index + 1] not in ([","], [":"]):
             return index
         index += 1
     return limit

@@ -214,6 +214,17 @@ def test_a_kernel_with_conditionals_elsewhere_is_none():
     assert (item.names, read(text).problems) == (("k",), ())
 
 
+def test_member_initialisers_of_both_branches_of_a_condition_are_one_function_s():
+    text = (
+        "S::S(int n)\n#if A\n: a(n), b{n}\n#else\n: b{n}, a(n)\n#endif\n{ f(); }\n"
+        "int S::g() { return a; }"
+    )
+    assert shape(text) == [("function", "S S"), ("function", "S g")]
+    first = items(text)[0]
+    assert cut(text, first.body) == "{ f(); }"
+    assert text[: first.declarator_end] == "S::S(int n)"
+
+
 def test_a_kernel_whose_head_depends_on_a_conditional_up_to_its_parameters_is_none():
     text = """template <class T> __global__ void
 #if __CUDA_ARCH__ >= 1000
