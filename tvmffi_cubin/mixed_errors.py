@@ -10,6 +10,7 @@ from .errors import BuildError, CompileError
 from .host_hints import host_hints
 from .host_log import translate
 from .split import Side, Split
+from .torch_sources import torch_word_hints
 from .unit_hints import with_hints
 
 __all__ = ["NO_KERNEL", "NVCC", "Tried", "unnamed"]
@@ -120,6 +121,7 @@ class Tried:
             shortened(_NINJA.sub("", output).rstrip("\n")),
             *(f"Hint: {hint}" for hint in cut.hints("host", error.output)),
             *(f"Hint: {hint}" for hint in host_hints(cut, output)),
+            *(f"Hint: {hint}" for hint in torch_word_hints(output)),
             f"command: {error.command}",
             f"folder (kept): {error.directory}",
         )
@@ -141,7 +143,7 @@ def unnamed(error: ValueError) -> ValueError:
 
 
 def _device_hints(cut: Split, error: CompileError) -> tuple[str, ...]:
-    hints = cut.hints("device", error.log)
+    hints = (*cut.hints("device", error.log), *torch_word_hints(error.log))
     if hints or "\nHint: " in str(error):
         return hints
     may_be_nvrtc_s = any(not _ANYWHERE.match(words) for words in _WORDS.findall(error.log))

@@ -112,6 +112,16 @@ def test_torch_s_declarations_beside_a_mixed_source_are_told_what_to_change():
         load(source, ["f"], cpp_sources="torch::Tensor f(torch::Tensor x);")
 
 
+def test_what_is_left_of_torch_s_names_is_told_with_what_stands_for_it():
+    source = (
+        "__global__ void k(float* x) {}\n"
+        "void f(tvm::ffi::TensorView x) { if (x.is_cuda()) k<<<1, 1>>>(x.data_ptr<float>()); }"
+    )
+    with pytest.raises(tc.BuildError, match="Hint: is_cuda is torch's") as caught:
+        load(source, ["f"])
+    assert "Hint: x.data_ptr<T>() is torch's; here it is static_cast<T*>" in str(caught.value)
+
+
 def test_an_instance_of_a_local_type_says_how_to_name_it():
     source = """template <typename T> __global__ void k(T x) {}
     void f() { struct Local {}; k<<<1, 1>>>(Local{}); }"""
