@@ -20,8 +20,10 @@ from string import Template
 
 from . import identity
 from .demangle import demangle
+from .host_elf import HostElf
 
 __all__ = [
+    "calls_driver",
     "cudart_flags",
     "driver_functions",
     "explain_undefined",
@@ -37,6 +39,7 @@ _RENAMED = re.compile(
     r"(?:__CUDA_API_PT(?P<mode>DS|SZ)\((?P<streamed>cu[A-Z]\w*)\)|(?P<plain>cu[A-Z]\w*))[ \t\r]*$",
     re.MULTILINE,
 )
+_OF_DRIVER = re.compile(r"cu[A-Z]\w*\Z")
 _UNDEFINED = re.compile(
     r"(?:undefined (?:reference to|symbol:|hidden symbol:|protected symbol:)|required symbol) *"
     r"(?:[`'\u2018](?P<quoted>.+?)['\u2019](?=\s|$|;)|(?P<bare>[^\s`'\u2018].*?)\s*$)",
@@ -103,6 +106,17 @@ def forwarder_unit(cuda_h: str | os.PathLike[str]) -> str:
         raise ValueError(f"{path} declares no driver function: wanted CUDA's cuda.h")
     lines = "\n".join(f'"tvmffi_cubin_forward {name}\\n"' for name in names)
     return _template().substitute(lines=lines)
+
+
+def calls_driver(data: bytes) -> bool:
+    """Whether an object calls driver functions by name, so that its link needs `forwarder_unit`.
+
+    Raises
+    ------
+    ValueError
+        It is no object.
+    """
+    return any(map(_OF_DRIVER.match, HostElf(data).undefined(having=b"cu")))
 
 
 @cache

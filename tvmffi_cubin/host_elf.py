@@ -167,6 +167,23 @@ class HostElf:
                     return place
         raise ValueError("corrupt ELF file: an image lies outside of it: it is truncated")
 
+    def undefined(self, *, having: bytes) -> Iterator[str]:
+        """Yield the names that an object needs of others, of those that have these bytes in them.
+
+        Raises
+        ------
+        ValueError
+            It is corrupt.
+        """
+        file = self.sections
+        if file is None or not any(row.type == SYMTAB for row in file.rows):
+            return
+        rows, strings = file.symbols()
+        wanted = _offsets_before(strings, having)
+        for row in rows:
+            if row.section == _UNDEFINED and row.name in wanted:
+                yield file.string(strings, row.name)
+
     def symbols(self, kind: int = SYMTAB, *, having: bytes = b"") -> Iterator[Symbol]:
         """Yield the symbols that the file defines; none where the table was stripped.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .demangle import FunctionName, demangle, split_list, take_apart
 from .host_elf import HostElf
 
-__all__ = ["Instance", "find", "named_outside"]
+__all__ = ["Instance", "find", "named", "named_outside", "stubs"]
 
 # A static member of KernelStub<&kernel>, or the name of that type: whichever an optimiser left.
 _CLASS = r"N12tvmffi_cubin[0-9]\w*?10KernelStubI\w+E"
@@ -70,7 +71,12 @@ class Instance(NamedTuple):
 
 
 def find(data: bytes) -> tuple[Instance, ...]:
-    """Return the kernels of which an object has stubs, each once, by name.
+    """Return the kernels of which an object has stubs: `named` of `stubs`."""
+    return named(stubs(data))
+
+
+def stubs(data: bytes) -> list[str]:
+    """Return the stubs that an object has, each once.
 
     Parameters
     ----------
@@ -80,15 +86,25 @@ def find(data: bytes) -> tuple[Instance, ...]:
     Raises
     ------
     ValueError
-        An instance has template arguments that only its own function can name; the message names
-        the kernel and the type. Or it is no object.
-    ToolchainError
-        There is no C++ runtime that reads mangled names.
+        It is neither.
     """
     symbols = HostElf(data).symbols(having=_IN_STUBS)
     matches = filter(None, (_STUB.match(symbol.name) for symbol in symbols))
-    stubs = dict.fromkeys(x["type"] or f"{x['member']}E" for x in matches)
-    found = (_instance(stub) for stub in stubs)
+    return list(dict.fromkeys(x["type"] or f"{x['member']}E" for x in matches))
+
+
+def named(stubs: Iterable[str]) -> tuple[Instance, ...]:
+    """Return the kernels that stubs stand for, by name.
+
+    Raises
+    ------
+    ValueError
+        An instance has template arguments that only its own function can name; the message names
+        the kernel and the type.
+    ToolchainError
+        There is no C++ runtime that reads mangled names.
+    """
+    found = map(_instance, stubs)
     return tuple(sorted(found, key=lambda instance: (instance.expression, instance.stub)))
 
 

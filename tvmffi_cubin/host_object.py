@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import flag_files, forwarders, host_build, host_unit, toolchain
+from . import flag_files, forwarders, host_build, host_instances, host_unit, toolchain
 from .cache import Cache
 from .entry import Entry
 from .header_search import HeaderSearch
@@ -16,6 +16,7 @@ from .host_tools import native_cpu
 from .host_unit import BOUND_PARAMS
 from .incbin import incbin_files
 from .key import Key
+from .ninja import object_name
 from .part_files import PartFiles
 from .plan import BuildPlan, Cxx, Merge
 from .private_folder import outside
@@ -35,7 +36,6 @@ TEXT = "mixed_host.cu"
 
 _UNIT = "mixed_host.cc"
 _HEADERS = "mixed_headers"
-_FORWARDERS = "forwarders.cc"
 # Flags with which an object says which line its code is of.
 _LINES = re.compile(r"(?:^| )(?:-g(?!0)|--coverage|-fprofile|-ftest-coverage|-fsanitize)")
 # They give members of classes the names of what these are; of that g++ 13 can be silenced alone.
@@ -85,23 +85,11 @@ class HostCode:
 
 @dataclass(frozen=True)
 class HostCompiler:
-    """What a request's host code is compiled with, and the cache for it.
-
-    Of several units in a module none is alone (`is_alone`), and none brings what is for all.
-    """
+    """What a request's host code is compiled with, and the cache for it."""
 
     request: Request
     tools: Toolset
     cache: Cache
-    is_alone: bool = True
-
-    @property
-    def has_forwarders(self) -> bool:
-        """Whether the object has what calls raw driver functions; else it is the module's."""
-        # Who links an object links what it calls, too. With bound_params it is the module's link
-        # that tells functions which would pass too little.
-        linked = self.request.is_object or self.request.bound_params
-        return self.is_alone and self.tools.cuda is not None and not linked
 
     def find(self, code: HostCode) -> Entry | None:
         """Return the entry of what was compiled before, None where there is none."""
@@ -148,7 +136,7 @@ class HostCompiler:
         key.add("unit", code.unit).add("text", text).add("headers", code.headers)
         key.add("command", tools.compiler.command).add("flags", flags)
         key.add("folders", request.include_paths).add("cpu", native_cpu((*tools.options, *flags)))
-        key.add("use_pch", request.use_pch).add("forwards", self.has_forwarders)
+        key.add("use_pch", request.use_pch)
         return key.hexdigest()
 
     def _compile(self, code: HostCode, folder: Path) -> Product:
@@ -157,17 +145,15 @@ class HostCompiler:
         files.update((f"{_HEADERS}/{name}", text) for name, text in code.headers.items())
         include_dirs = ((_HEADERS,) if code.headers else ()) + self.request.include_paths
         prefixes = (code.prefix, code.common_prefix)
-        units = [Cxx(_UNIT, command, self._flags(code), include_dirs, *prefixes)]
-        if self.has_forwarders and tools.cuda is not None:
-            files[_FORWARDERS] = forwarders.forwarder_unit(tools.cuda.include / "cuda.h")
-            flags = host_unit.host_flags(tools, ("-O1",))
-            units.append(Cxx(_FORWARDERS, command, flags))
+        unit = Cxx(_UNIT, command, self._flags(code), include_dirs, *prefixes)
         link = Merge(os.fspath(toolchain.find_linker()))
-        plan = BuildPlan(self.request.name, tuple(units), link=link, output=OBJECT)
+        plan = BuildPlan(self.request.name, (unit,), link=link, output=OBJECT)
         precompiled = host_build.run(
             plan, folder, files, cache=self.cache, tools=tools, use_pch=self.request.use_pch
         )
         found = self._read(code, folder, precompiled)
+        # Not of the whole, which has what is in all of them.
+        made = (folder / object_name(unit)).read_bytes()
         return Product(
             so=OBJECT,
             keep=(_UNIT, TEXT),
@@ -175,7 +161,12 @@ class HostCompiler:
             dependencies=found.read,
             absent=found.absent,
             outdated=tools.outdated,
-            facts={"name": self.request.name, "files": found.facts(tools)},
+            facts={
+                "name": self.request.name,
+                "files": found.facts(tools),
+                "stubs": host_instances.stubs(made),
+                "calls_driver": forwarders.calls_driver(made),
+            },
             versions=tools.versions,
         )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -95,11 +96,12 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     # What is in the folder of the build hides no header: its names are made for it.
     folders = tuple(filter(os.path.isabs, unit.include_dirs))
     kept = Cache(cache.root / HEADERS, roots=tools.roots, mode=cache.mode)
-    found = None
     # The common part first: the units that come next can use it, and this one meanwhile.
-    for prefix in dict.fromkeys((unit.common_prefix or unit.prefix, unit.prefix)):
-        part = replace(unit, prefix=prefix, include_dirs=folders)
-        longer = _look_up(kept, tools, part)
+    prefixes = dict.fromkeys((unit.common_prefix or unit.prefix, unit.prefix))
+    parts = [replace(unit, prefix=prefix, include_dirs=folders) for prefix in prefixes]
+    found = None
+    for number, part in enumerate(parts, 1):
+        longer = _look_up(kept, tools, part, then=parts[number:])
         if longer is None:
             break
         if found is not None:
@@ -108,8 +110,10 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     return found
 
 
-def _look_up(kept: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
-    """Return what the whole prefix of a unit was precompiled to, or begin to."""
+def _look_up(
+    kept: Cache, tools: Toolset, unit: Cxx, *, then: Sequence[Cxx] = ()
+) -> Precompiled | None:
+    """Return what the whole prefix of a unit was precompiled to, or begin to; others after it."""
     key = Key("precompiled headers").add("tools", tools.versions).add("text", unit.prefix)
     key.add("command", unit.command).add("flags", unit.flags).add("folders", unit.include_dirs)
     key.add("cpu", native_cpu(unit.flags))
@@ -121,7 +125,8 @@ def _look_up(kept: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     entry = kept.find(name)
     if not isinstance(entry, Entry):
         if worked and kept.mode == "on" and has_room(kept.root):
-            _begin(kept, name, partial(pch_maker.make, tools=tools, unit=unit))
+            make = partial(pch_maker.make, tools=tools, unit=unit)
+            _begin(kept, name, make, partial(_make_ready, kept, tools, then))
         return None
     hold = Hold.take(entry.path)
     if hold is None:
@@ -136,23 +141,40 @@ def _look_up(kept: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
 
 def settle() -> None:
     """Wait for all that this process has begun to make."""
-    for (process, _), begun in list(_begun.items()):
-        if process == os.getpid():
-            begun.result()
+    waited: set[tuple[int, str]] = set()
+    while more := [key for key in list(_begun) if key[0] == os.getpid() and key not in waited]:
+        for key in more:
+            _begun[key].result()
+        waited.update(more)
 
 
-def _begin(kept: Cache, name: str, make: pch_maker.Make) -> None:
+def _make_ready(kept: Cache, tools: Toolset, units: Sequence[Cxx]) -> None:
+    for number, unit in enumerate(units, 1):
+        # A process that ends waits for what it has begun, and begins no more.
+        if not threading.main_thread().is_alive():
+            return
+        try:
+            found = _look_up(kept, tools, unit, then=units[number:])
+        except RuntimeError:  # no thread can be started
+            return
+        if found is None:
+            return
+        found.hold.release()
+
+
+def _begin(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[], None]) -> None:
     with _guard:
         begun = _begun.get((os.getpid(), name))
         if begun is None or begun.is_done:
             # The process ends after it: one that builds and ends at once would never get further.
-            _begun[os.getpid(), name] = Later(partial(_make, kept, name, make), daemon=False)
+            _begun[os.getpid(), name] = Later(partial(_make, kept, name, make, then), daemon=False)
 
 
-def _make(kept: Cache, name: str, make: pch_maker.Make) -> bool:
+def _make(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[], None]) -> bool:
     try:
         entry = kept.obtain(name, make, name="precompiled headers")
         trim(kept.root, keep=_MOST)
+        then()
     except Exception as error:
         if isinstance(error, BuildError):
             private_folder.remove(error.directory)

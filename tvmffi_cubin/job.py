@@ -136,15 +136,22 @@ class Job:
         )
         if self.tools.nvcc is not None:
             units += self._device_link(units)
-        # Who links an object links what it calls, too. The object of a mixed unit that is alone has
-        # them, but for one with bound_params.
-        mixed = () if self.mixed is None else self.mixed.units
-        has_own = len(mixed) == 1 and not self.request.bound_params
-        if self.tools.cuda_include_dirs and not (has_own or self.request.is_object):
+        if self._needs_forwarders:
             header = Path(self.tools.cuda_include_dirs[0], "cuda.h")
             files[_FORWARDERS] = forwarders.forwarder_unit(header)
             flags = host_unit.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
+
+    @property
+    def _needs_forwarders(self) -> bool:
+        """Whether host code may call driver functions by name; of mixed sources it is known."""
+        # Who links an object links what it calls, too.
+        if not self.tools.cuda_include_dirs or self.request.is_object:
+            return False
+        sources, mixed = self.sources, () if self.mixed is None else self.mixed.hosts
+        others = bool(sources.cuda_host or sources.cpp or sources.files or sources.has_binaries)
+        linked = bool(self.request.ldflags or self.request.bound_params)
+        return others or linked or any(host.facts["calls_driver"] for host in mixed)
 
     @property
     def _exported(self) -> tuple[tuple[str, str], ...]:

@@ -146,7 +146,7 @@ class MixedBuild:
         host, early = self._compile_host(code, cut, device)
         if cut.launches and not (cut.kernels or self._may_be_elsewhere):
             raise ValueError(NO_KERNEL.format(launch=cut.launches[0]))
-        asked = asked_names(host.so.read_bytes(), cut)
+        asked = asked_names(host, cut)
         wanted = tuple(name for instance, name in asked.items() if instance.is_template)
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):
             return more
@@ -183,7 +183,7 @@ class MixedBuild:
         self, code: HostCode, cut: Split, device: _Device
     ) -> tuple[Entry, Later[_Compiled] | None]:
         """Return the host's object, and what NVRTC does meanwhile, if it need not wait for that."""
-        host = HostCompiler(self.request, self.tools, self.cache, is_alone=self.unit.is_alone)
+        host = HostCompiler(self.request, self.tools, self.cache)
         # Which instances of templates there are only the object tells.
         is_sure = bool(cut.kernels) and not any(x.is_template for x in cut.kernels)
         is_sure = is_sure and host.find(code) is None

@@ -8,24 +8,25 @@ from collections.abc import Collection, Mapping
 from . import host_instances
 from .demangle import function_name
 from .device import DeviceImage
+from .entry import Entry
 from .host_instances import Instance, named_outside
 from .split import Split
 
 __all__ = ["asked_names", "declared_names", "kernel_symbols"]
 
 
-def asked_names(host: bytes, cut: Split) -> dict[Instance, str]:
-    """Return the kernels that an object of host code uses, and how NVRTC is asked for each.
+def asked_names(host: Entry, cut: Split) -> dict[Instance, str]:
+    """Return the kernels that the object of host code uses, and how NVRTC is asked for each.
 
     Raises
     ------
     ToolchainError, ValueError
-        See `host_instances.find`.
+        See `host_instances.named`.
     """
     overloaded = Counter(kernel.name for kernel in cut.kernels)
     bound = {kernel.name: kernel.bound for kernel in cut.kernels}
     names = {}
-    for instance in host_instances.find(host):
+    for instance in host_instances.named(host.facts["stubs"]):
         names[instance] = instance.expression
         if overloaded[instance.qualified] > 1:
             names[instance] = _with_bound(instance, bound[instance.qualified]).cast

@@ -54,6 +54,10 @@ tvm::ffi::String caught(int how) {
   return "nothing";
 }
 int64_t size(tvm::ffi::TensorView x, int at) { return x.size(at); }
+int devices() {
+  int count = 0;
+  return cuInit(0) == CUDA_SUCCESS && cuDeviceGetCount(&count) == CUDA_SUCCESS ? count : -1;
+}
 """
 KERNEL = "__global__ void nothing() {}\nvoid launch() { nothing<<<1, 1>>>(); }\n"
 FUNCTIONS = ["early", "refused"]
@@ -101,8 +105,12 @@ def test_beside_cub_a_mistake_in_host_code_is_an_error() -> None:
 @pytest.fixture(scope="module")
 def throwing() -> tc.Module:
     """Return host code that throws as tvm-ffi's users do."""
-    functions = ["throws", "caught", "size"]
+    functions = ["throws", "caught", "size", "devices"]
     return tc.load_inline("throws", THROWS + KERNEL, functions=functions, arch="sm_90")
+
+
+def test_driver_functions_are_called_by_name(throwing: tc.Module, driver_stub: DriverStub) -> None:
+    assert throwing.devices() == 3
 
 
 class TestErrors:
