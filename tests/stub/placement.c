@@ -125,3 +125,13 @@ CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t size, CUme
   if ((void*)pool != pool_attributes) return CUDA_ERROR_INVALID_VALUE;
   return cuMemAllocAsync(pointer, size, stream);
 }
+
+CUresult CUDAAPI cuProfilerStart(void) {
+  STUB_ENTER(STUB_INITIALIZED);
+  return StubLeave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuProfilerStop(void) {
+  STUB_ENTER(STUB_INITIALIZED);
+  return StubLeave(CUDA_SUCCESS);
+}

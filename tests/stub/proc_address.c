@@ -61,7 +61,8 @@
   V(cuGraphCreate, 10000) V(cuGraphDestroy, 10000) V(cuGraphAddEmptyNode, 10000)               \
   V(cuGraphAddHostNode, 10000) V(cuGraphAddMemcpyNode, 10000)                                  \
   V(cuGraphAddMemsetNode, 10000) V(cuGraphGetNodes, 10000)                                     \
-  V(cuGraphInstantiateWithFlags, 11040) V(cuGraphLaunch, 10000) V(cuGraphExecDestroy, 10000)
+  V(cuGraphInstantiateWithFlags, 11040) V(cuGraphLaunch, 10000) V(cuGraphExecDestroy, 10000) \
+  V(cuProfilerStart, 4000) V(cuProfilerStop, 4000)
 
 typedef struct {
   const char* name;

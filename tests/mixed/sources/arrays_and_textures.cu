@@ -35,6 +35,7 @@ cudaResourceDesc of_array(cudaArray_t array) {
 
 // y is x, one place to the right; the ends are repeated.
 void shifted(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  CUDA_OK(cudaDeviceSynchronize());
   const int height = x.size(0), width = x.size(1);
   const size_t row = width * sizeof(float);
   cudaChannelFormatDesc channels = cudaCreateChannelDesc<float>();
@@ -59,6 +60,7 @@ void shifted(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 
 // y is x / 255.
 void normalized(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  CUDA_OK(cudaDeviceSynchronize());
   cudaResourceDesc resource{};
   resource.resType = cudaResourceTypeLinear;
   resource.res.linear.devPtr = x.data_ptr();
@@ -75,6 +77,7 @@ void normalized(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 
 // y is 2 * x, by way of a surface.
 void twice(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  CUDA_OK(cudaDeviceSynchronize());
   const int height = x.size(0), width = x.size(1);
   const size_t row = width * sizeof(float);
   const cudaChannelFormatDesc channels = cudaCreateChannelDesc<float>();
@@ -89,12 +92,14 @@ void twice(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   CUDA_OK(cudaDeviceSynchronize());
   CUDA_OK(cudaMemcpy2DFromArray(y.data_ptr(), row, array, 0, 0, row, height,
                                 cudaMemcpyDeviceToDevice));
+  CUDA_OK(cudaDeviceSynchronize());
   CUDA_OK(cudaDestroySurfaceObject(image));
   CUDA_OK(cudaFreeArray(array));
 }
 
 // y is x from its second layer, row and column on, through an array; copies count its elements.
 void box(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
+  CUDA_OK(cudaDeviceSynchronize());
   const size_t depth = x.size(0), height = x.size(1), width = x.size(2);
   const cudaChannelFormatDesc channels = cudaCreateChannelDesc<float>();
   cudaArray_t array;
@@ -119,6 +124,7 @@ void box(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 
 // y is host, whose pages are the driver's for a while, by way of rows that are padded.
 void pitched(tvm::ffi::Array<double> host, tvm::ffi::TensorView y) {
+  CUDA_OK(cudaDeviceSynchronize());
   const size_t height = y.size(0), width = y.size(1), row = width * sizeof(float);
   std::vector<float> values(host.begin(), host.end());
   CUDA_OK(cudaHostRegister(values.data(), height * row, cudaHostRegisterDefault));
@@ -129,6 +135,7 @@ void pitched(tvm::ffi::Array<double> host, tvm::ffi::TensorView y) {
   CUDA_OK(cudaMemset2D(padded, pitch, 0, row, height));
   CUDA_OK(cudaMemcpy2D(padded, pitch, values.data(), row, row, height, cudaMemcpyHostToDevice));
   CUDA_OK(cudaMemcpy2D(y.data_ptr(), row, padded, pitch, row, height, cudaMemcpyDeviceToDevice));
+  CUDA_OK(cudaDeviceSynchronize());
   CUDA_OK(cudaHostUnregister(values.data()));
   CUDA_OK(cudaFree(padded));
 }

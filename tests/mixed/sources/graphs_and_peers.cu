@@ -51,34 +51,34 @@ int64_t by_nodes(tvm::ffi::TensorView x, tvm::ffi::TensorView y, tvm::ffi::Tenso
   float step = by;
   auto* to = static_cast<float*>(y.data_ptr());
   cudaGraph_t graph;
-  cudaGraphNode_t copy, node;
+  cudaGraphNode_t nodes[5];
   CUDA_OK(cudaDeviceSynchronize());
   CUDA_OK(cudaGraphCreate(&graph, 0));
-  CUDA_OK(cudaGraphAddMemcpyNode1D(&copy, graph, nullptr, 0, to, x.data_ptr(), n * sizeof(float),
-                                   cudaMemcpyDeviceToDevice));
+  CUDA_OK(cudaGraphAddMemcpyNode1D(&nodes[0], graph, nullptr, 0, to, x.data_ptr(),
+                                   n * sizeof(float), cudaMemcpyDeviceToDevice));
   void* arguments[] = {&to, &step, &n};
   cudaKernelNodeParams launch{};
   launch.func = (void*)add;
   launch.gridDim = 2;
   launch.blockDim = 32;
   launch.kernelParams = arguments;
-  CUDA_OK(cudaGraphAddKernelNode(&node, graph, &copy, 1, &launch));
-  CUDA_OK(cudaGraphAddKernelNode(&node, graph, &node, 1, &launch));
+  CUDA_OK(cudaGraphAddKernelNode(&nodes[1], graph, &nodes[0], 1, &launch));
+  CUDA_OK(cudaGraphAddKernelNode(&nodes[2], graph, &nodes[1], 1, &launch));
   cudaMemsetParams fill{};
   fill.dst = z.data_ptr();
   fill.value = 7;
   fill.elementSize = 4;
   fill.width = z.numel();
   fill.height = 1;
-  CUDA_OK(cudaGraphAddMemsetNode(&node, graph, &node, 1, &fill));
+  CUDA_OK(cudaGraphAddMemsetNode(&nodes[3], graph, &nodes[2], 1, &fill));
   cudaHostNodeParams host{};
   host.fn = [](void* data) { ++*static_cast<int*>(data); };
   host.userData = &told;
-  CUDA_OK(cudaGraphAddHostNode(&node, graph, &node, 1, &host));
-  size_t nodes = 0;
-  CUDA_OK(cudaGraphGetNodes(graph, nullptr, &nodes));
+  CUDA_OK(cudaGraphAddHostNode(&nodes[4], graph, &nodes[3], 1, &host));
+  size_t count = 0;
+  CUDA_OK(cudaGraphGetNodes(graph, nullptr, &count));
   launched(graph, nullptr, 1);
-  return static_cast<int64_t>(nodes) + 100 * told;
+  return static_cast<int64_t>(count) + 100 * told;
 }
 
 // x becomes x + by; tells what the kernel left in a variable, where it ran.
@@ -88,7 +88,7 @@ double by_symbols(tvm::ffi::TensorView x, double by) {
   float left = static_cast<float>(by);
   auto* data = static_cast<float*>(x.data_ptr());
   cudaGraph_t graph;
-  cudaGraphNode_t in, node;
+  cudaGraphNode_t in, kernel, out;
   CUDA_OK(cudaDeviceSynchronize());
   CUDA_OK(cudaGraphCreate(&graph, 0));
   CUDA_OK(cudaGraphAddMemcpyNodeToSymbol(&in, graph, nullptr, 0, steps, values, sizeof(values),
@@ -99,29 +99,33 @@ double by_symbols(tvm::ffi::TensorView x, double by) {
   launch.gridDim = 2;
   launch.blockDim = 32;
   launch.kernelParams = arguments;
-  CUDA_OK(cudaGraphAddKernelNode(&node, graph, &in, 1, &launch));
-  CUDA_OK(cudaGraphAddMemcpyNodeFromSymbol(&node, graph, &node, 1, &left, last, sizeof(left), 0,
-                                           cudaMemcpyDeviceToHost));
+  CUDA_OK(cudaGraphAddKernelNode(&kernel, graph, &in, 1, &launch));
+  CUDA_OK(cudaGraphAddMemcpyNodeFromSymbol(&out, graph, &kernel, 1, &left, last, sizeof(left),
+                                           0, cudaMemcpyDeviceToHost));
   launched(graph, nullptr, 1);
   return left;
 }
 
 int64_t devices() {
-  int count = 0, device = 0, can = 1;
-  size_t heap = 0;
+  int count = 0, device = 0, can = 0;
+  size_t stack = 0, again = 1;
   uint64_t kept = 0, keep = 1 << 20;
   char bus[32] = "";
   cudaMemPool_t pool;
+  CUDA_OK(cudaProfilerStart());
+  CUDA_OK(cudaProfilerStop());
   CUDA_OK(cudaGetDeviceCount(&count));
   CUDA_OK(cudaGetDevice(&device));
-  CUDA_OK(cudaDeviceCanAccessPeer(&can, device, device));
+  if (count > 1) CUDA_OK(cudaDeviceCanAccessPeer(&can, device, device == 0 ? 1 : 0));
   CUDA_OK(cudaDeviceGetPCIBusId(bus, sizeof(bus), device));
-  CUDA_OK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 16 << 20));
-  CUDA_OK(cudaDeviceGetLimit(&heap, cudaLimitMallocHeapSize));
+  CUDA_OK(cudaDeviceGetLimit(&stack, cudaLimitStackSize));
+  CUDA_OK(cudaDeviceSetLimit(cudaLimitStackSize, stack));
+  CUDA_OK(cudaDeviceGetLimit(&again, cudaLimitStackSize));
   CUDA_OK(cudaDeviceGetDefaultMemPool(&pool, device));
   CUDA_OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
   CUDA_OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
   CUDA_OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
   CUDA_OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
-  return (can == 0) + 2 * (heap >= (16 << 20)) + 4 * (keep == 1 << 20) + 8 * (bus[0] != '\0');
+  return (can == 0 || can == 1) + 2 * (stack == again) + 4 * (keep == 1 << 20) +
+         8 * (bus[0] != '\0');
 }
