@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .cuda_brackets import Tokens
 from .cuda_expansion import ExpansionError, Piece, as_text, expand_pieces
-from .cuda_item import Macro
+from .cuda_item import Item, Macro, Param
 from .cuda_launches import find_launches
 from .cuda_macros import MacroFacts, body_tokens
 
-__all__ = ["HiddenMacros", "Occurrence", "find_occurrences"]
+__all__ = ["HiddenMacros", "Occurrence", "find_in_params", "find_occurrences"]
 
 _DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__"))
 
@@ -115,6 +116,46 @@ def find_occurrences(
             yield found._replace(is_needed=not hidden.needed.isdisjoint(words[index : end + 1]))
             index = end
         index += 1
+
+
+def find_in_params(
+    tokens: Tokens, given: Sequence[Macro], own: Sequence[Macro], items: Iterable[Item]
+) -> Iterator[Occurrence]:
+    """Find the uses of macros that may stand for several parameters of a kernel, or hide its name.
+
+    Those are macros that take arguments, and one that a parameter ends with.
+
+    Parameters
+    ----------
+    tokens, given, own
+        As in `find_occurrences`.
+    items : iterable of Item
+        The text's declarations.
+    """
+    macros = {macro.name: macro for macro in (*given, *own) if macro.body.strip()}
+    wanted = frozenset(name for name, macro in macros.items() if "," in macro.body)
+    defined = None
+    for param in _kernel_params(items) if macros else ():
+        index = bisect_left(tokens.starts, param.span.start)
+        last = bisect_left(tokens.starts, param.span.end) - 1
+        while index <= last and tokens.words[index] != "=":
+            macro, end = macros.get(tokens.words[index]), index
+            if macro is not None and macro.params is not None:
+                is_call = index < last and tokens.words[index + 1] == "("
+                end = tokens.match[index + 1] if is_call else -1
+            if macro is not None and index <= end <= last and (end > index or end == last):
+                defined = defined or _Defined(tokens, given, own)
+                found = _occurrence(tokens, index, end, defined, wanted | {macro.name})
+                if end == last or not found.why_not:
+                    yield found
+            index = max(index, end) + 1
+
+
+def _kernel_params(items: Iterable[Item]) -> Iterator[Param]:
+    for item in items:
+        if item.kind == "function" and "__global__" in item.words:
+            yield from item.params or ()
+        yield from _kernel_params(item.children)
 
 
 def _occurrence(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from .cuda_brackets import Brackets, match_brackets
-from .cuda_hidden import HiddenMacros, Occurrence, find_occurrences
+from .cuda_hidden import HiddenMacros, Occurrence, find_in_params, find_occurrences
 from .cuda_item import CudaText, Item, Macro
 from .cuda_lex import lex
 from .cuda_macros import facts_of, read_macros
@@ -98,7 +98,10 @@ def _read(text: str, macros: tuple[Macro, ...]) -> _Text:
     reader = ItemReader(brackets.tokens, facts)
     items = reader.items(0, len(brackets.tokens.words), "")
     hidden = HiddenMacros.of([*macros, *own], facts)
-    found = find_occurrences(brackets.tokens, macros, own, hidden, sorted(reader.bodies))
+    found = [*find_occurrences(brackets.tokens, macros, own, hidden, sorted(reader.bodies))]
+    for one in find_in_params(brackets.tokens, macros, own, items):
+        if not any(other.start < one.end and one.start < other.end for other in found):
+            found.append(one)
     return _Text(brackets, reader, items, own, tuple(found))
 
 

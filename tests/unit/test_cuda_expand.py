@@ -108,3 +108,36 @@ def test_what_cannot_be_expanded_is_a_problem(text, line, why):
     assert expand(text).text == text
     words = "the macro UNARY stands for what has to be cut, and cannot be expanded: "
     assert read(text).problems == ((line, words + why),)
+
+
+@pytest.mark.parametrize(
+    ("params", "expanded"),
+    [
+        ("float* x, COUNTED", "float* x, long* counters, int limit"),
+        ("ARGS(float)", "float* x, int n, long* counters, int limit"),
+        ("const T a, ARGS(T)\n", "const T a, T* x, int n, long* counters, int limit\n"),
+        ("PTR(int) x, PTR(int)", "int* x, int*"),
+        ("float* RESTRICT x, TYPE y = TYPE(3), int n = SUM(1, 2)", None),
+        ("EITHER(int) x", None),
+    ],
+)
+def test_macros_that_stand_for_parameters_of_kernels_are_expanded(params, expanded):
+    macros = (
+        "#define COUNTED long* counters, int limit\n#define ARGS(T) T* x, int n, COUNTED\n"
+        "#define PTR(T) T*\n#define RESTRICT __restrict__\n#define TYPE float\n"
+        "#define SUM(a, b) a + b\n"
+        "#ifdef A\n#define EITHER(T) T\n#else\n#define EITHER(T) T*\n#endif\n"
+    )
+    text = f"{macros}template <class T> __global__ void k({params}) {{}}\n"
+    assert expand(text).text == text.replace(f"({params})", f"({expanded or params})")
+    assert expand(text.replace("__global__", "__device__")).edits == ()
+
+
+def test_parameters_that_a_macro_has_in_several_ways_are_a_problem():
+    text = "#if A\n#define P int a, int b\n#else\n#define P int a\n#endif\n"
+    ((line, words),) = read(expand(f"{text}__global__ void k(P) {{}}").text).problems
+    assert (line, words) == (
+        6,
+        "the macro P stands for what has to be cut, and cannot be expanded: P is defined in "
+        "several ways",
+    )
