@@ -57,9 +57,14 @@ def make(
     given = given_images(request, archs)
     mixed = None
     if sources.mixed:
+        from .host_beside import HostBeside
         from .mixed_module import compile_mixed
 
-        mixed = compile_mixed(request, sources, archs, tools, cache, given)
+        beside = HostBeside(request, sources, tools, cache, folder)
+        try:
+            mixed = compile_mixed(request, sources, archs, tools, cache, given)
+        finally:
+            beside.wait()
     own = mixed.images if mixed else {DEVICE_IMAGE: device.result()} if device else {}
     images = with_own(given, request, own)
     resolved = exports.resolve(

@@ -110,6 +110,9 @@ def _write(directory: Path, name: str, content: bytes | str) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     # Names that are no valid UTF-8 reach Python as lone surrogates; they go back as they came.
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    # What is newer than what was made of it would be made again.
+    if os.path.exists(path) and Path(path).read_bytes() == data:
+        return
     with open(path, "wb", buffering=0) as file:
         view = memoryview(data)
         while view:

@@ -81,6 +81,7 @@ GENERATORS = (
     "function_text.py",
     "header_kernels.py",
     "header_search.py",
+    "host_beside.py",
     "host_build.py",
     "host_instances.py",
     "host_object.py",

@@ -96,8 +96,8 @@ class Job:
             )
             flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
-        self._add_host(files, units)
-        return files, tuple(units)
+        more_files, more_units = self.host_units()
+        return {**files, **more_files}, (*units, *more_units)
 
     @property
     def _embeds(self) -> bool:
@@ -105,9 +105,12 @@ class Job:
         texts = (source.text for source in self.request.host_sources)
         return not self.request.is_object or any("EMBED_CUBIN" in text for text in texts)
 
-    def _add_host(self, files: dict[str, bytes | str], units: list[Unit]) -> None:
+    def host_units(self) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:
+        """Return the same of host code that comes with the module alone."""
+        files: dict[str, bytes | str] = {}
+        units: list[Unit] = []
         if not self.sources.has_host:
-            return
+            return files, ()
         groups = self._host_groups()
         for name, (group, own) in groups.items():
             files.update((host.file, host.source.text) for host in group)
@@ -141,6 +144,7 @@ class Job:
             files[_FORWARDERS] = forwarders.forwarder_unit(header)
             flags = host_unit.host_flags(self.tools, ("-O1",))
             units.append(Cxx(_FORWARDERS, self.tools.compiler.command, flags))
+        return files, tuple(units)
 
     @property
     def _needs_forwarders(self) -> bool:

@@ -35,6 +35,8 @@ void scale_one(float* x, int n, float value) {
 }
 """
 TWO = """#include "common.h"
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
 static __global__ void scale(float* x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) x[i] *= 10 * by;
