@@ -27,6 +27,8 @@ HEADERS = sorted(
         *INCLUDE.glob("tvmffi_cubin/compat/**/*.h"),
     ]
 )
+# A unit of mixed sources has a name.
+NAMED = "#ifdef TVMFFI_CUBIN_MIXED_UNIT\nTVMFFI_CUBIN_MIXED_UNIT(alone)\n#endif\n"
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 
 
@@ -37,7 +39,7 @@ class TestHeaders:
     def test_compiles_alone_and_twice(self, header: str, compiler: str, tmp_path: Path) -> None:
         name = header.removeprefix("tvmffi_cubin/compat/")
         unit = tmp_path / "alone.cc"
-        unit.write_text(f"#include <{name}>\n#include <{name}>\n")
+        unit.write_text(f"#include <{name}>\n#include <{name}>\n{NAMED}")
         run(compiler, "-fsyntax-only", "-std=c++17", *WARNINGS, *include_flags(), unit)
 
     @pytest.mark.parametrize("compiler", COMPILERS)
