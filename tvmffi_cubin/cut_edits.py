@@ -73,7 +73,11 @@ def item_edits(cut: FileCut, side: Side) -> list[Edit]:
 
 
 def left_out_edits(
-    cut: FileCut, side: Side, left_out: Collection[str], edits: Sequence[Edit]
+    cut: FileCut,
+    side: Side,
+    left_out: Collection[str],
+    edits: Sequence[Edit],
+    missed: Collection[str] = (),
 ) -> list[Edit]:
     """Return some edits and those that blank include lines which a side goes without.
 
@@ -87,12 +91,18 @@ def left_out_edits(
         Headers that it does without; the device has not all of the host's either.
     edits : sequence of Edit
         Those of all else.
+    missed : collection of str
+        Headers that the device needs though they are nowhere: their absence is to be told.
     """
     text = cut.file.cuda.text
     edits = list(edits)
     for item in _outside(edits, cut.file):
-        is_missing = side == "device" and cut.file.includes[item.span.start].owner == "host"
-        if is_missing or item.path in left_out or item.span.start in cut.dropped:
+        is_host = side == "device" and cut.file.includes[item.span.start].owner == "host"
+        if (
+            (is_host and item.path not in missed)
+            or item.path in left_out
+            or item.span.start in cut.dropped
+        ):
             start, end = item.span
             edits.append(Edit(start, end, _VISIBLE.sub(_spaces, text[start:end])))
     return edits

@@ -13,6 +13,7 @@ __all__ = [
     "is_stood_in",
     "left_out_headers",
     "library_of",
+    "missed_headers",
     "stand_ins",
 ]
 
@@ -101,6 +102,25 @@ def left_out_headers(
                 if not (is_wanted and library.is_for_host):
                     found[item.path] = None
     return tuple(found)
+
+
+def missed_headers(files: Iterable[MixedFile], words: Collection[str]) -> frozenset[str]:
+    """Return those that were found nowhere, and that device code names something of.
+
+    Parameters
+    ----------
+    files : iterable of MixedFile
+        The program's files.
+    words : collection of str
+        The words of the device text.
+    """
+    missed: set[str] = set()
+    for file in files:
+        for item in file.include_items():
+            found, library = file.includes[item.span.start], library_of(item.path)
+            if found.owner == "host" and not found.path and library and library.is_named(words):
+                missed.add(item.path)
+    return frozenset(missed)
 
 
 def stand_ins(

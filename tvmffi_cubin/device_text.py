@@ -1,46 +1,57 @@
-"""The edits that make the device text of a file."""
+"""The edits that make the device text of a program."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .cuda_item import Item
 from .cut_edits import FileCut, item_edits, left_out_edits
+from .device_headers import missed_headers
 from .mixed_headers import MixedFile
+from .sides import Sides
 from .text_edits import Edit
 
-__all__ = ["device_edits", "qualifiers"]
+__all__ = ["device_edits"]
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def device_edits(cut: FileCut, macros: Mapping[str, frozenset[str]]) -> list[Edit]:
-    """Return the edits of all but paths: what is left is what NVRTC compiles.
+def device_edits(
+    files: Sequence[MixedFile], decided: Sides, cuts: Iterable[FileCut]
+) -> list[list[Edit]]:
+    """Return the edits of all but paths, file by file: what is left is what NVRTC compiles.
 
     Functions without an execution space are device functions to NVRTC as it is run here, so what
     is ``constexpr`` needs no more.
 
     Parameters
     ----------
-    cut : FileCut
-        The file.
-    macros : mapping of str to frozenset of str
-        The qualifiers that macros of the program stand for.
+    files : sequence of MixedFile
+        The files of the program.
+    decided : Sides
+        What each side has.
+    cuts : iterable of FileCut
+        The files as the device has them.
     """
-    edits = item_edits(cut, "device")
-    for node in cut.kept:
-        if node.item.kind == "variable" and "__host__" in node.item.words:
-            edits += _memory_edits(cut.file.code, node.item, macros)
-    return left_out_edits(cut, "device", (), edits)
+    macros = _qualifiers(files)
+    missed = missed_headers(files, decided.device_words)
+    return [left_out_edits(cut, "device", (), [*_edits(cut, macros)], missed) for cut in cuts]
 
 
-def qualifiers(files: Iterable[MixedFile]) -> dict[str, frozenset[str]]:
+def _qualifiers(files: Iterable[MixedFile]) -> dict[str, frozenset[str]]:
     """Return the qualifiers that macros stand for, whichever definition of them is in force."""
     words: dict[str, frozenset[str]] = {}
     for macro in (macro for file in files for macro in file.cuda.macros):
         words[macro.name] = words.get(macro.name, frozenset()) | macro.words
     return words
+
+
+def _edits(cut: FileCut, macros: Mapping[str, frozenset[str]]) -> Iterator[Edit]:
+    yield from item_edits(cut, "device")
+    for node in cut.kept:
+        if node.item.kind == "variable" and "__host__" in node.item.words:
+            yield from _memory_edits(cut.file.code, node.item, macros)
 
 
 def _memory_edits(code: str, item: Item, macros: Mapping[str, frozenset[str]]) -> Iterator[Edit]:

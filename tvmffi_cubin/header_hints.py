@@ -7,7 +7,7 @@ import re
 
 from .cuda_wheels import Cuda
 
-__all__ = ["host_header_problem", "missing_header_hint"]
+__all__ = ["host_header_problem", "missing_header_hint", "wheel_hint"]
 
 _MISSING = re.compile(r"(?:cannot|could not) open source file \"([^\"]+)\"")
 _PART_OF = (
@@ -46,12 +46,8 @@ def missing_header_hint(log: str, cuda: Cuda) -> tuple[str, ...]:
     if match is None:
         return ()
     header = match[1]
-    part = next((part for start, part in _PART_OF if header.startswith(start)), None)
-    wheel = cuda.wheels.get(part or "")
-    if part in dict(cuda.sites):
-        return (f"the installed release of NVIDIA's wheel {wheel} has no {header}",)
-    if wheel is not None:
-        return (f"{header} comes with NVIDIA's wheel {wheel}; run: pip install {wheel}",)
+    if hint := wheel_hint(header, cuda):
+        return (hint,)
     if not _HOST_ONLY.match(header):
         return (f"{header} was found in no include folder; name its folder in the include paths",)
     remedy = "move what needs it to cpp_sources"
@@ -63,6 +59,17 @@ def missing_header_hint(log: str, cuda: Cuda) -> tuple[str, ...]:
         f"<{header}> belongs to the host's C++ library, which device code does not have here: "
         f"{remedy}",
     )
+
+
+def wheel_hint(header: str, cuda: Cuda) -> str:
+    """Return which of NVIDIA's wheels brings a header that is missing; empty where none does."""
+    part = next((part for start, part in _PART_OF if header.startswith(start)), "")
+    wheel = cuda.wheels.get(part)
+    if wheel is None:
+        return ""
+    if part in dict(cuda.sites):
+        return f"the installed release of NVIDIA's wheel {wheel} has no {header}"
+    return f"{header} comes with NVIDIA's wheel {wheel}; run: pip install {wheel}"
 
 
 def host_header_problem(log: str, source: str, cuda: Cuda) -> str:

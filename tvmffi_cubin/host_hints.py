@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .cuda_wheels import find_cuda
+from .header_hints import wheel_hint
 from .split import Split
 
 __all__ = ["host_hints"]
@@ -19,6 +21,7 @@ _UNKNOWN = re.compile(
     r"error: [^\n]*(?:was not declared|has not been declared|does not name|is not a member"
     r"|undeclared identifier|unknown type name|no member named)[^\n]*"
 )
+_NO_HEADER = re.compile(r"error: '?([^\s':]+)(?:: No such file|' file not found)")
 _DEVICE_WIDE = re.compile(r"(?:thrust|cub)/")
 _OF_THEIRS = re.compile(r"\b(?:thrust|cub)\b")
 _SPARED = re.compile(r"\busing\s+namespace\s+(?:thrust|cub)\b")
@@ -34,6 +37,8 @@ def host_hints(cut: Split, output: str) -> Iterator[str]:
     output : str
         The log, with the user's lines.
     """
+    if match := _NO_HEADER.search(output):
+        yield from filter(None, [wheel_hint(match[1], find_cuda())])
     missing = dict.fromkeys(name for found in _NO_FUNCTION.findall(output) for name in found)
     for name in filter(None, missing):
         yield f"functions names {name!r}, and the source has no function {name}"

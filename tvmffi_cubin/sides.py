@@ -61,13 +61,14 @@ class Sides(NamedTuple):
         All of them.
     device, host : frozenset of int
         The indices of those that a side has.
-    host_words : frozenset of str
-        Identifiers that those of the host name, through macros as well.
+    device_words, host_words : frozenset of str
+        Identifiers that those of a side name, through macros as well.
     """
 
     nodes: tuple[Node, ...]
     device: frozenset[int]
     host: frozenset[int]
+    device_words: frozenset[str]
     host_words: frozenset[str]
 
     def of(self, side: Side) -> frozenset[int]:
@@ -108,7 +109,7 @@ def decide(
             device.reach([index])
         host.reach([index])
     reached = (frozenset(device.reached), frozenset(host.reached))
-    return Sides(nodes, *reached, frozenset(host.named))
+    return Sides(nodes, *reached, frozenset(device.named), frozenset(host.named))
 
 
 def _nodes(file: int, cut: MixedFile) -> Iterator[Node]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .call_mistakes import Callables
 from .cut_edits import FileCut, path_edits
 from .device_headers import is_for_host, is_stood_in, left_out_headers, stand_ins
-from .device_text import device_edits, qualifiers
+from .device_text import device_edits
 from .follower_sides import with_followers
 from .host_text import host_edits, launch_texts, shadows
 from .item_words import is_kernel
@@ -248,14 +248,13 @@ def _split(
     missing = [header for header in left_out if not is_stood_in(header, stood_in)]
     decided = with_followers(files, decided, left_out=missing, dropped=dropped)
     device = list(FileCut.each(files, decided, "device", dropped))
-    words = qualifiers(files)
     host = list(FileCut.each(files, decided, "host", dropped))
     known = Callables.of(files, program.bound)
     return Split(
         program=program,
         files=files,
         decided=decided,
-        device=_texts(files, [device_edits(cut, words) for cut in device]),
+        device=_texts(files, device_edits(files, decided, device)),
         host=_texts(files, [host_edits(cut, left_out, known, program.bound) for cut in host]),
         kernels=tuple(_kernels(files, decided, program.bound)),
         variables=tuple(dict.fromkeys(name for cut in host for name in shadows(cut))),

@@ -96,6 +96,17 @@ def test_what_host_code_lacks_is_told_with_what_to_do(source, hint):
         load(source, ["f"])
 
 
+@pytest.mark.parametrize("template", ["", "template <typename T> "])
+def test_a_wheel_that_is_not_installed_is_named_where_its_header_is_needed(template):
+    # Of a template the host compiler is asked first. No release has this header.
+    source = (
+        f"#include <curand_none.h>\n{template}__global__ void k() {{ curandNone x; }}\n"
+        f"void f() {{ k{'<int>' if template else ''}<<<1, 1>>>(); }}"
+    )
+    with pytest.raises((tc.CompileError, tc.BuildError), match=r"Hint: .*wheel nvidia-curand"):
+        load(source, ["f"])
+
+
 def test_headers_of_algorithms_are_not_blamed_for_names_of_others():
     source = (
         "#include <cub/block/block_reduce.cuh>\n__global__ void k() {}\n"

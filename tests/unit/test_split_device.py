@@ -135,6 +135,15 @@ def test_headers_that_nvrtc_does_not_find_are_left_out(tmp_path):
     assert done.host.text.count("#include") == 3
 
 
+def test_headers_of_cuda_s_that_are_nowhere_stay_for_nvrtc_to_miss_where_device_code_needs_them():
+    text = "#include <curand_kernel.h>\n#include <vector>\n#include <cub/cub.cuh>\n"
+    done = cut(f"{text}__global__ void k() {{ curandState s; }}\nvoid f() {{}}")
+    assert "#include <curand_kernel.h>" in done.device.text
+    assert done.device.text.count("#include") == 1
+    done = cut(f"{text}__global__ void k() {{}}\nvoid f() {{ curandState s; }}")
+    assert "#include" not in done.device.text
+
+
 def test_headers_for_device_code_are_left_out_of_host_code_that_names_nothing_of_them(tmp_path):
     text = "#include <cooperative_groups.h>\n#include <cuda/std/array>\n"
     text += "using namespace cooperative_groups;\n"
