@@ -33,6 +33,7 @@ _LOCAL = (
     r"|\bauto\s*&*\s*\[[^\]]*\b{name}\b|\busing\b[^;]*\b{name}\b"
 )
 _CALLEE = re.compile(r"\s*(?:::\s*)?(?:\w+\s*::\s*)*(\w+)\s*(?:<.*>)?\s*\Z", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 _OPENS, _CLOSES = "([{", ")]}"
 
@@ -66,6 +67,8 @@ class Callables(NamedTuple):
         functions: set[str] = set()
         others = {macro.name for file in files for macro in file.cuda.macros}
         for file in files:
+            if file.is_whole:  # because it cannot be read
+                others.update(_WORD.findall(file.code))
             for item, scope in _declarations(file.cuda.items, ()):
                 name = item.names[-1]
                 others.update(item.names[:-1] if item.kind == "function" else ())
@@ -91,9 +94,13 @@ class Callables(NamedTuple):
         code, used = _without_directives(file.code), sorted(self.kernels.keys() & item.uses)
         if not used or item.kind not in ("function", "type", "variable"):
             return
+        # What a class has from its bases is not known.
+        is_member = item.kind == "type" or len(item.names) > 1
         calls = re.compile(_CALL.format(names="|".join(map(re.escape, used))))
         for match in (x for stretch in stretches for x in calls.finditer(code, *stretch)):
             at, name = match.start("scope"), match["name"]
+            if is_member and not match["scope"]:
+                continue
             if match["before"] == ")" and not _is_condition(code, match.start()):
                 continue
             count = _argument_count(code, match.end())

@@ -28,6 +28,7 @@ LAUNCHED = 'static_assert(false, "{} is a function and no kernel: put __global__
         ("return k(x);", "k"),
         ("auto f = [&](int* y) { k(y); };", "k"),
         ("ops::fill<int>(x, 3);", "fill"),
+        ("struct S { void g() { ::k(nullptr); } };", "k"),
         ("using ops::other; ops::fill(x, 3, int{4});", "fill"),
     ],
 )
@@ -48,6 +49,7 @@ def test_a_kernel_that_is_called_is_told_at_the_call(body, name):
         "template <auto k> void f() { k(nullptr); }",
         "struct S { void go(int*) {} }; void f(S s) { s.k(nullptr); other::k(nullptr); }",
         "struct S { void k(int*) {} void f() { k(nullptr); } };",
+        "struct S : B { void f() { k(nullptr); } void g(); };\nvoid S::g() { k(nullptr); }",
         "#define CALL(k) \\\n  { k(nullptr); }\nvoid f() { CALL(h) }",
         "void k(double);\nvoid f() { k(2.0); }",
         'void f() { other k(nullptr); // ; k(nullptr);\n const char* s = "; k(nullptr);"; }',
