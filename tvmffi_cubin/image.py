@@ -15,7 +15,7 @@ from .kernel_signature import KernelSignature, known_signatures
 from .opaque import opaque_signatures
 from .request import Request
 
-__all__ = ["Image", "given_images", "image_facts", "read_image", "with_own"]
+__all__ = ["Image", "given_images", "image_facts", "may_be_named", "read_image", "with_own"]
 
 _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 
@@ -98,6 +98,11 @@ def with_own(
             )
     own = (Image(name, image.cubin, image.signatures) for name, image in compiled.items())
     return (*own, *images)
+
+
+def may_be_named(request: Request) -> bool:
+    """Whether host code may know images by their names, as far as its texts tell."""
+    return any("EMBED_CUBIN" in source.text for source in request.host_sources)
 
 
 def _ready(given: GivenImage, request: Request, archs: tuple[str, ...]) -> GivenImage:

@@ -16,7 +16,7 @@ from .errors import ToolchainError
 from .exports import Exports
 from .file_units import file_units, library_flags
 from .header_search import LAUNCHER, HeaderSearch, joined
-from .image import Image
+from .image import Image, may_be_named
 from .manifest import image_paths
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
@@ -63,6 +63,7 @@ class Job:
         if self.images or is_called or self.mixed is not None:
             assembler = (os.fspath(toolchain.find_assembler()),)
         tables = {} if self.mixed is None else self.mixed.tables
+        is_shared = is_called or not self.request.is_object or may_be_named(self.request)
         for image in self.images:
             files[image.file] = image.data
             files[f"{image.name}.s"] = codegen.image_unit(
@@ -72,7 +73,7 @@ class Job:
                 os.uname().machine,
                 arches=image.cubin.arch,
                 cuda_version=image.cubin.cuda_version,
-                is_shared=is_called or image.name not in tables or self._embeds,
+                is_shared=is_shared or image.name not in tables,
             ) + tables.pop(image.name, "")
             units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
         for name, text in tables.items():
@@ -98,12 +99,6 @@ class Job:
             units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
         more_files, more_units = self.host_units()
         return {**files, **more_files}, (*units, *more_units)
-
-    @property
-    def _embeds(self) -> bool:
-        """Whether host code may know images by their names; of a module all may be known."""
-        texts = (source.text for source in self.request.host_sources)
-        return not self.request.is_object or any("EMBED_CUBIN" in text for text in texts)
 
     def host_units(self) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:
         """Return the same of host code that comes with the module alone."""

@@ -151,7 +151,7 @@ class MixedBuild:
         if more := cut.with_needed(_WORD.findall(" ".join(wanted))):
             return more
         image, files, kernels = None, PartFiles((), ()), {}
-        if asked or cut.kernels or cut.variables or self.unit.is_alone:
+        if asked or cut.kernels or cut.variables or not self._may_be_elsewhere:
             image, files = early.result() if early else device.compile(wanted)
             kernels = kernel_symbols(image, asked, cut.program.bound)
             if missing := [name for x, name in asked.items() if x.stub not in kernels]:

@@ -15,7 +15,7 @@ from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry
 from .errors import CompileError
 from .host_elf import HostElf
-from .image import Image
+from .image import Image, may_be_named
 from .instances import base_name, of_names, wanted_instances
 from .item_words import is_kernel
 from .later import Later
@@ -116,7 +116,7 @@ def compile_mixed(
         See `tvmffi_cubin.load_inline`.
     """
     known = frozenset(y for image in given for x in image.signatures for y in (x.name, x.symbol))
-    units = _units(sources)
+    units = _units(request, sources)
     if len(units) == 1:
         one = MixedBuild(request, units[0], archs, tools, cache, known).run()
         return MixedModule((one,), None, one.device_texts, one.files)
@@ -144,14 +144,27 @@ def compile_mixed(
     )
 
 
-def _units(sources: Sources) -> tuple[MixedUnit, ...]:
+def _units(request: Request, sources: Sources) -> tuple[MixedUnit, ...]:
+    image = _image_name(request, sources)
     if len(sources.mixed) == 1:
-        return (MixedUnit(sources.mixed[0], sources.device, DEVICE_IMAGE, True),)
+        return (MixedUnit(sources.mixed[0], sources.device, image, True),)
     first = 2 if sources.device else 1
     return tuple(
-        MixedUnit(unit, (), DEVICE_IMAGE if number == 1 else f"{DEVICE_IMAGE}_{number}", False)
+        MixedUnit(unit, (), image if number == 1 else f"{image}_{number}", False)
         for number, unit in enumerate(sources.mixed, first)
     )
+
+
+def _image_name(request: Request, sources: Sources) -> str:
+    """Return what the image is called; of an object, if nothing else is to know it, by the object.
+
+    Others that are linked with it have images as well.
+    """
+    host = {*sources.host_functions, *(sources.exported_by_files or ())}
+    named = {export.name for export in request.functions or ()} - host
+    if not request.is_object or named or may_be_named(request):
+        return DEVICE_IMAGE
+    return f"{DEVICE_IMAGE}_{re.sub(r'[^0-9A-Za-z_]', '_', request.output.rpartition('.')[0])}"
 
 
 @dataclass(frozen=True)

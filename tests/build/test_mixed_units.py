@@ -187,5 +187,6 @@ def test_objects_of_several_builds_are_linked_to_one_library(here, driver_stub):
         assert (mod.level_one(), mod.level_two()) == (4, 8)
         launches = driver_stub.launches()
         assert [x.params[0] for x in launches[:2]] == [struct.pack("<f", 1), struct.pack("<d", 2)]
+        assert sorted(mod.cubins) == ["kernels_one", "kernels_three", "kernels_two"]
         assert launches[3].kernel == "_Z10of_kernelsi"
         driver_stub.reset()
