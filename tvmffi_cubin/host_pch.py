@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from . import pch_maker, private_folder
+from . import cold_object, pch_maker, private_folder
 from .cache import Cache
 from .entry import Entry
-from .errors import BuildError
+from .errors import BuildError, CacheError
 from .folder import HEADERS
 from .host_tools import native_cpu
 from .key import Key
@@ -107,7 +107,17 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
         if found is not None:
             found.hold.release()
         found = longer
-    return found
+    return found or _find_object(cache, tools, parts[0])
+
+
+def _find_object(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
+    """Return what a unit is linked with that goes without precompiled headers this time."""
+    entry = cold_object.find(cache, tools, unit)
+    hold = None if entry is None else Hold.take(entry.path)
+    if entry is None or hold is None:
+        return None
+    flags, objects = (f"-D{pch_maker.DECLARED}",), (os.fspath(entry.so),)
+    return Precompiled(flags, objects, tuple(entry.facts["dependencies"]), hold)
 
 
 def _look_up(
@@ -126,7 +136,7 @@ def _look_up(
     if not isinstance(entry, Entry):
         if worked and kept.mode == "on" and has_room(kept.root):
             make = partial(pch_maker.make, tools=tools, unit=unit)
-            _begin(kept, name, make, partial(_make_ready, kept, tools, then))
+            _begin(kept, name, make, partial(_after, kept, tools, unit, then))
         return None
     hold = Hold.take(entry.path)
     if hold is None:
@@ -148,6 +158,14 @@ def settle() -> None:
         waited.update(more)
 
 
+def _after(kept: Cache, tools: Toolset, unit: Cxx, then: Sequence[Cxx], made: Entry) -> None:
+    try:
+        cold_object.keep(kept, tools, unit, made)
+    except (OSError, CacheError) as error:
+        _logger.debug("an object is not kept beside the package: %s", error)
+    _make_ready(kept, tools, then)
+
+
 def _make_ready(kept: Cache, tools: Toolset, units: Sequence[Cxx]) -> None:
     for number, unit in enumerate(units, 1):
         # A process that ends waits for what it has begun, and begins no more.
@@ -162,7 +180,7 @@ def _make_ready(kept: Cache, tools: Toolset, units: Sequence[Cxx]) -> None:
         found.hold.release()
 
 
-def _begin(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[], None]) -> None:
+def _begin(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[Entry], None]) -> None:
     with _guard:
         begun = _begun.get((os.getpid(), name))
         if begun is None or begun.is_done:
@@ -170,11 +188,11 @@ def _begin(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[], None
             _begun[os.getpid(), name] = Later(partial(_make, kept, name, make, then), daemon=False)
 
 
-def _make(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[], None]) -> bool:
+def _make(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[Entry], None]) -> bool:
     try:
         entry = kept.obtain(name, make, name="precompiled headers")
         trim(kept.root, keep=_MOST)
-        then()
+        then(entry)
     except Exception as error:
         if isinstance(error, BuildError):
             private_folder.remove(error.directory)

@@ -17,7 +17,18 @@ from .plan import Cxx
 from .product import Product
 from .toolset import Toolset
 
-__all__ = ["HEADER", "Make", "flags_for", "is_used", "knows", "make", "objects_of"]
+__all__ = [
+    "DECLARED",
+    "HEADER",
+    "Make",
+    "absent",
+    "cold_part",
+    "flags_for",
+    "is_used",
+    "knows",
+    "make",
+    "objects_of",
+]
 
 HEADER = "tvmffi_cubin_precompiled.h"
 """The file that stands for the headers on gcc's command line."""
@@ -36,7 +47,8 @@ _HAS_COLD = re.compile(r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|t
 _MIXED = "#include <tvmffi_cubin/mixed/mixed.h>"
 # Links drop what nothing calls.
 _SECTIONS = ("-ffunction-sections", "-fdata-sections")
-_ONLY_DECLARED = "#define TVMFFI_CUBIN_COLD_COMPILED\n"
+DECLARED = "TVMFFI_CUBIN_COLD_COMPILED"
+"""The macro with which headers only declare what the object has."""
 
 
 def knows(tools: Toolset) -> bool:
@@ -77,8 +89,8 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
     """
     made = _made(tools)
     assert made is not None
-    has_cold = bool(_HAS_COLD.search(unit.prefix))
-    text = f"{_ONLY_DECLARED if has_cold else ''}{unit.prefix}"
+    has_cold = bool(cold_part(unit))
+    text = f"#define {DECLARED}\n{unit.prefix}" if has_cold else unit.prefix
     (folder / HEADER).write_text(text)
     command = [*unit.command, *unit.flags]
     for path in unit.include_dirs:
@@ -98,8 +110,7 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
         raise _refusal(command, "the compiler does not use what it made", output, folder)
     read = parse_depfile((folder / _DEPFILE).read_text(errors="surrogateescape"))
     if has_cold:
-        part = "mixed/cold.cc" if _MIXED in unit.prefix else "cold.cc"
-        source = os.path.join(tools.include, "tvmffi_cubin", part)
+        source = os.path.join(tools.include, "tvmffi_cubin", cold_part(unit))
         made_of = [*_SECTIONS, "-MD", "-MF", _COLD_DEPFILE, "-c", "-o", _COLD, source]
         _run([*command, *made_of], folder)
         read += parse_depfile((folder / _COLD_DEPFILE).read_text(errors="surrogateescape"))
@@ -112,7 +123,7 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
         keep=others,
         used=others,
         dependencies=tools.unknown(dependencies),
-        absent=_absent(tools, unit, dependencies),
+        absent=absent(tools, unit, dependencies),
         outdated=tools.outdated,
         facts={"dependencies": dependencies, "has_cold": has_cold},
         versions=tools.versions,
@@ -125,7 +136,14 @@ def _made(tools: Toolset) -> str | None:
     return _GCC if "gcc version " in tools.host.compiler else None
 
 
-def _absent(tools: Toolset, unit: Cxx, read: Iterable[str]) -> tuple[str, ...]:
+def cold_part(unit: Cxx) -> str:
+    """Return the source of the object that a unit needs whose headers only declare it; or ''."""
+    if not _HAS_COLD.search(unit.prefix):
+        return ""
+    return "mixed/cold.cc" if _MIXED in unit.prefix else "cold.cc"
+
+
+def absent(tools: Toolset, unit: Cxx, read: Iterable[str]) -> tuple[str, ...]:
     """Return where the user's folders would hide one of the headers, should it appear there."""
     own = {*tools.package_roots.values(), *tools.cuda_include_dirs}
     flags = (*tools.options, *unit.flags, *header_folder_flags())
