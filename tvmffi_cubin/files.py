@@ -32,7 +32,8 @@ def load(name: str, *, keep_module_alive: bool = True, **options: Unpack[FileOpt
         Name of the module; the shared object is ``<name>.so``.
     sources : path or sequence of path, optional
         The files; what each becomes depends on its suffix. ``.cu`` is for NVRTC if it defines
-        kernels, or device functions alone, and else for the host compiler; ``.cpp .cc .cxx`` and
+        kernels, or device functions alone, and else for the host compiler; with kernels and host
+        functions, in the file or its headers, it is cut for both; ``.cpp .cc .cxx`` and
         ``.c`` are for the C++ and the C compiler, each file a unit of its own; ``.o .obj .a .so``
         are linked; ``.cubin .fatbin`` are embedded under the file's name without the suffix, as is
         ``.ptx``, assembled for `arch`. Relative paths start at the current folder.

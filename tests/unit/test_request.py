@@ -218,6 +218,12 @@ def test_what_a_request_needs_of_cuda(options, needs, may_have):
     assert (made.needs_cuda, made.may_have_kernels) == (needs, may_have)
 
 
+def test_template_instances_of_images_that_were_given_are_none_of_the_sources():
+    launches = [Launch(kernel="fill<int>", image=name) for name in ("a", "kernels", "kernels_2")]
+    made = request(functions={"f": launches}, embed_cubin={"a": b"i"})
+    assert wanted_instances(made) == ("fill<int>", "fill<int>")
+
+
 def test_template_instances_that_launches_name_are_asked_for_once():
     launches = [Launch(kernel="fill<float>"), Launch(kernel="plain"), Launch()]
     functions = {"f": launches, "g": "doc", "h": Launch(kernel="fill<float>")}
