@@ -136,6 +136,9 @@ class DeviceCompiler:
     def _first_headers(self, code: DeviceCode, read: Iterable[str]) -> Iterator[str]:
         """Yield options that include what nvcc has without an include, as far as it is used."""
         texts = [*(source.text for source in code.sources), *code.headers.values()]
-        texts += [Path(path).read_text("utf-8", "surrogateescape") for path in read]
+        # NVIDIA's and ours have what they use, and tell nothing of what the source defines in std.
+        tools = [nvrtc.shim_dir(), *map(Path, self.tools.cuda_include_dirs)]
+        others = (path for path in map(Path, read) if not any(map(path.is_relative_to, tools)))
+        texts += [path.read_text("utf-8", "surrogateescape") for path in others]
         for header in std_headers.headers_for(texts, self.tools.cuda_include_dirs):
             yield f"--pre-include={nvrtc.shim_dir() / header}"

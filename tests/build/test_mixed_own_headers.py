@@ -92,3 +92,13 @@ def test_a_header_may_use_names_of_the_c_library_that_nobody_includes(tmp_path):
         "limits", source, functions=["run"], arch="sm_90", extra_include_paths=[str(tmp_path)]
     )
     assert Path(path).is_file()
+
+
+def test_names_of_std_that_cuda_s_headers_may_bring_are_still_the_source_s_to_use():
+    source = """
+    #include <cuda_fp16.h>
+    template <bool kUp> __global__ void k(int* x, std::bool_constant<kUp>) { *x += kUp ? 1 : -1; }
+    void run(int64_t x) { k<<<1, 1>>>((int*)x, std::bool_constant<true>()); }
+    """
+    path = tc.build_inline("bools", source, functions=["run"], arch="sm_90")
+    assert Path(path).is_file()
