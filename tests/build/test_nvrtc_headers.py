@@ -191,6 +191,14 @@ def test_the_host_compilers_word_for_extensions_means_nothing():
     compile_it("struct S { __extension__ union { int a; float b; }; };\n" + KERNEL)
 
 
+def test_the_host_compilers_spellings_of_words_mean_what_they_mean_to_nvcc():
+    compile_it(
+        "__global__ void k(float* x) {\n__const int a = 1;\n__const__ __signed__ int b = a;\n"
+        '__asm__ __volatile__("" ::: "memory");\n__asm __volatile("mov.b32 %0, 0;" : "=f"(x[b]));\n'
+        "}"
+    )
+
+
 @pytest.mark.parametrize("standard", ["c++14", "c++17"])
 def test_the_host_compiler_s_functions_of_bits_are_there_as_with_nvcc(standard):
     source = """

@@ -33,6 +33,15 @@ typedef unsigned long ulong;
 // The host compiler's word for what it would warn about, which NVRTC does not know.
 #define __extension__
 
+// Its other spellings of words, which NVRTC has but for these.
+#define __asm asm
+#define __asm__ asm
+#define __const const
+#define __const__ const
+#define __signed signed
+#define __signed__ signed
+#define __volatile volatile
+
 namespace std {
 using ::ptrdiff_t;
 using ::size_t;
