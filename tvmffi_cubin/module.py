@@ -202,6 +202,10 @@ class Module(tvm_ffi.Module):
         """Iterate over the generated functions' names."""
         return iter(self.functions)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle its path: it is loaded where it is unpickled."""
+        return load_module, (self.path,)
+
     def __dir__(self) -> list[str]:
         """List attributes and functions."""
         return sorted({*super().__dir__(), *self._names})
@@ -226,12 +230,11 @@ class Module(tvm_ffi.Module):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show IPython the functions and their parameters, one a line."""
-        functions = map(self.get_function, self._names)
-        lines = [f"\n  {x.summary if x.info else x.name}" for x in functions]
+        each = map(self.get_function, self._names)
+        lines = (f"\n  {x.summary if x.info else x.name}" for x in each)
         printer.text("".join((f"<tvmffi_cubin.Module {os.path.basename(self.path)}>", *lines)))
 
     def _ipython_key_completions_(self) -> list[str]:
-        """Complete ``mod["`` in IPython."""
         return list(self._names)
 
 
@@ -246,8 +249,8 @@ def load_module(
     Parameters
     ----------
     path : path
-        The shared object. A file that is replaced must not be loaded again under its old path: the
-        dynamic loader would return the old code.
+        The file. One that is replaced must not be loaded again under its old path: the dynamic
+        loader would return the old code.
     generate : mapping of str to callable, optional
         What makes those of its images that lie in files (see `ImageFile`) where they are missing,
         by the image's name.

@@ -155,6 +155,10 @@ class Function(tvm_ffi.Function):
         count = f"{len(instances)} instance{'' if len(instances) == 1 else 's'}"
         return f"{self.name}({inner}), the first of {count} that fits"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle its module and its name."""
+        return self._module.get_function, (self.name,)
+
     def __repr__(self) -> str:
         """Name and, where they are known, parameters."""
         return f"<tvmffi_cubin.Function {self.summary if self.info else self.name}>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import shutil
@@ -101,6 +102,16 @@ def test_a_copy_elsewhere_needs_tvm_ffi_alone(
     told, numbers = in_new_process(ALONE, shutil.copy(path, tmp_path / "moved.so")).split("\n")
     assert "mixed_module.cu:7: launch of mark: block.x is 2000, device 0 allows 1024" in told
     assert numbers == f"{INVALID_CONFIGURATION} 0 0"
+
+
+def test_a_module_and_its_functions_are_pickled_by_the_path(mod: tc.Module) -> None:
+    again, run, mark = pickle.loads(pickle.dumps((mod, mod.run, mod.mark)))
+    assert (again.path, again.mark.signature) == (mod.path, "mark(int n)")
+    assert (run.name, mark.signature) == ("run", "mark(int n)")
+    assert copy.copy(mod).path == mod.path
+    gone = pickle.dumps(mod).replace(b"mixed_module", b"absent_modul")
+    with pytest.raises(FileNotFoundError, match=r"absent_modul\.so"):
+        pickle.loads(gone)
 
 
 def test_one_that_is_loaded_outlives_the_cache(
