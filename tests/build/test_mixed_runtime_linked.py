@@ -22,15 +22,24 @@ def test_the_calls_of_a_source_need_no_libcudart(name: str) -> None:
     assert " cuda" not in told
 
 
-def test_a_call_that_libcudart_would_make_of_a_kernel_is_refused_by_name() -> None:
-    source = """
-__global__ void k(int* x) { *x = 1; }
-int64_t told(int64_t node) {
-  cudaKernelNodeParams params{};
-  return cudaGraphKernelNodeGetParams((cudaGraphNode_t)node, &params);
-}
-void run() { k<<<1, 1>>>(nullptr); }"""
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("cudaGraphKernelNodeGetParams", "cudaGraphKernelNodeGetParams((cudaGraphNode_t)node, &of)"),
+        ("cudaGraphNodeSetParams", "cudaGraphNodeSetParams((cudaGraphNode_t)node, nullptr)"),
+    ],
+)
+def test_a_call_that_libcudart_would_make_of_a_kernel_is_refused_by_name(
+    name: str, call: str
+) -> None:
+    source = f"""
+__global__ void k(int* x) {{ *x = 1; }}
+int64_t told(int64_t node) {{
+  cudaKernelNodeParams of{{}};
+  return {call} + (of.func != nullptr);
+}}
+void run() {{ k<<<1, 1>>>(nullptr); }}"""
     with pytest.raises(tc.BuildError, match=r"libcudart's, .*compiler=\"nvcc\"") as caught:
         tc.build_inline("refused", source, functions=["told", "run"], arch="sm_90a")
     assert "refused.cu:5:" in str(caught.value)
-    assert "'cudaGraphKernelNodeGetParams'" in str(caught.value)
+    assert f"'{name}'" in str(caught.value)
