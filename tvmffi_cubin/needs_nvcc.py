@@ -122,7 +122,10 @@ def _in_item(code: str, item: Item) -> Iterator[tuple[int, str]]:
     if "__managed__" in item.words:
         yield item.line, f"{name} is a __managed__ variable"
     if item.kind == "variable" and (match := _TEXTURE.match(code, item.span.start)):
-        yield item.line, f"{name} is a {match[1]} reference"
+        kind = match[1]
+        kept = f"{kind} reference, which nvcc has up to CUDA 11"
+        made = f"cudaCreate{kind.title()}Object"
+        yield item.line, f"{name} is a {kept}; CUDA 12 wants a {kind} object ({made})"
     if is_kernel(item) or is_device_function(item):
         return
     for line, words in item.lambdas:

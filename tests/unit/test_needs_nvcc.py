@@ -14,7 +14,8 @@ KERNEL = "__global__ void k(int* x) { *x = 1; }\n"
     ("source", "told"),
     [
         ("__managed__ int total;", "a.cu:2: total is a __managed__ variable"),
-        ("texture<float, 2> tex;", "a.cu:2: tex is a texture reference"),
+        ("texture<float, 2> tex;", "a.cu:2: tex is a texture reference, which nvcc has up"),
+        ("surface<void, 2> to;", "CUDA 12 wants a surface object (cudaCreateSurfaceObject)"),
         (
             "void f() {\n  auto g = [=] __device__(int i) { return i; };\n}",
             "a.cu:3: an extended lambda: __device__ in a function of the host",
