@@ -25,8 +25,8 @@ def test_the_calls_of_a_source_need_no_libcudart(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("cudaGraphKernelNodeGetParams", "cudaGraphKernelNodeGetParams((cudaGraphNode_t)node, &of)"),
-        ("cudaGraphNodeSetParams", "cudaGraphNodeSetParams((cudaGraphNode_t)node, nullptr)"),
+        ("cudaGraphKernelNodeGetParams", "cudaGraphKernelNodeGetParams((cudaGraphNode_t)n, &of)"),
+        ("cudaGraphNodeSetParams", "cudaGraphNodeSetParams((cudaGraphNode_t)n, nullptr)"),
     ],
 )
 def test_a_call_that_libcudart_would_make_of_a_kernel_is_refused_by_name(
@@ -34,7 +34,7 @@ def test_a_call_that_libcudart_would_make_of_a_kernel_is_refused_by_name(
 ) -> None:
     source = f"""
 __global__ void k(int* x) {{ *x = 1; }}
-int64_t told(int64_t node) {{
+int64_t told(int64_t n) {{
   cudaKernelNodeParams of{{}};
   return {call} + (of.func != nullptr);
 }}
