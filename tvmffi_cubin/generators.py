@@ -82,6 +82,7 @@ GENERATORS = (
     "function_text.py",
     "header_kernels.py",
     "header_search.py",
+    "header_words.py",
     "host_beside.py",
     "host_build.py",
     "host_instances.py",

@@ -25,11 +25,14 @@ class Scan:
         folder stands for all that could be in it.
     unknown : tuple of str
         Macros with arguments that name headers: which, only the preprocessor knows.
+    has_kernels : bool
+        Whether a file has the word that kernels are declared with, in whatever place.
     """
 
     files: tuple[str, ...]
     absent: tuple[str, ...]
     unknown: tuple[str, ...] = ()
+    has_kernels: bool = False
 
 
 def scan(
@@ -66,7 +69,8 @@ def scan(
     for source in sources:
         scanner.read(_parse(source.encode("utf-8", "surrogateescape")), own)
     scanner.finish()
-    return Scan(tuple(scanner.files), tuple(scanner.absent), tuple(scanner.unknown))
+    files, absent, unknown = map(tuple, (scanner.files, scanner.absent, scanner.unknown))
+    return Scan(files, absent, unknown, scanner.has_kernels)
 
 
 def names(sources: Iterable[str], files: Iterable[str] = ()) -> set[str]:
@@ -115,6 +119,7 @@ class _Place:
 class _Directives:
     includes: tuple[_Operand, ...]
     defines: tuple[tuple[bytes, _Operand], ...]
+    has_kernels: bool
 
 
 # A directive, and what is in it, may have comments on either side. The pattern begins with one
@@ -180,7 +185,7 @@ def _parse(text: bytes) -> _Directives:
     if b"__has_include" in text:
         for after, *header in _HAS_INCLUDE.findall(text):
             includes[_operand(*header, every_folder=bool(after))] = None
-    return _Directives(tuple(includes), tuple(defines))
+    return _Directives(tuple(includes), tuple(defines), b"__global__" in text)
 
 
 def _parse_file(path: str) -> _Directives | None:
@@ -201,6 +206,7 @@ class _Scanner:
         self.files: dict[str, None] = {}
         self.absent: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
+        self.has_kernels = False
         self._places = [
             *(_Place(folder, watched=True) for folder in include_dirs),
             *(_Place(folder, watched=False) for folder in system_dirs),
@@ -268,5 +274,6 @@ class _Scanner:
             return False
         self.files[path] = None
         if directives := _parse_file(path):
+            self.has_kernels = self.has_kernels or directives.has_kernels
             self.read(directives, _Place(os.path.dirname(path), watched))
         return True

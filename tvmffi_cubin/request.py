@@ -93,10 +93,12 @@ class Request(NamedTuple):
             return True
         if any(source.may_be_device for source in self.cuda_sources):
             return True
-        # Whether a header has kernels only a build looks. Given images are launched by wrappers.
-        if self.images or not (self.include_paths or self.cuda_cflags):
+        # Given images are launched by wrappers.
+        if self.images or not self.cuda_sources:
             return False
-        return any(source.may_include_kernels for source in self.cuda_sources)
+        from .header_words import may_have_kernels
+
+        return may_have_kernels(self.cuda_sources, self.include_paths, self.cuda_cflags)
 
     @property
     def has_sources(self) -> bool:

@@ -80,6 +80,15 @@ def test_a_file_that_only_includes_is_device_code_where_its_headers_launch_nothi
     assert len(of_files(here, a='#include "k.h"\n').mixed) == 1
 
 
+def test_a_header_without_kernels_leaves_host_code_without_an_architecture(here):
+    (here / "k.h").write_text('#include "deep.h"\n')
+    (here / "deep.h").write_text("int g();\n")
+    made, _ = inline(here, "#include <k.h>\nint f();")
+    assert not made.may_have_kernels
+    (here / "deep.h").write_text(KERNEL + "int g();\n")
+    assert made.may_have_kernels
+
+
 @pytest.mark.parametrize(
     "text", ["int f();", "#include <vector>\n", "#include <tvm/ffi/error.h>\n#include <cuda.h>\n"]
 )
