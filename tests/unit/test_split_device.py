@@ -80,6 +80,27 @@ def test_variables_lose_the_word_that_only_functions_may_have_here():
     )
 
 
+def test_lambdas_of_device_code_lose_their_execution_spaces():
+    text = device(
+        "#define HD __host__ __device__\n#define LAMBDA [=] __device__\n"
+        "struct S { __device__ void f() { [] __device__ {}(); } void g() { [] {}(); } };\n"
+        "__global__ void k(S* x) {\n"
+        "auto f = [&] __device__(int a) { return x[a]; };\n"
+        "auto g = [=] HD (int a) mutable { return a; };\n"
+        "auto h = LAMBDA(int a) { return f(a); };\n"
+        "}\nvoid f() {}"
+    )
+    assert text == (
+        "#define HD __host__ __device__\n#define LAMBDA [=]\n"
+        "struct S { __device__ void f() { []            {}(); }                       };\n"
+        "__global__ void k(S* x) {\n"
+        "auto f = [&]           (int a) { return x[a]; };\n"
+        "auto g = [=]    (int a) mutable { return a; };\n"
+        "auto h = LAMBDA(int a) { return f(a); };\n"
+        "}"
+    )
+
+
 def test_host_members_are_left_out():
     text = device(
         "struct S {\n"
