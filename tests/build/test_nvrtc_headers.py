@@ -191,6 +191,15 @@ def test_the_host_compilers_word_for_extensions_means_nothing():
     compile_it("struct S { __extension__ union { int a; float b; }; };\n" + KERNEL)
 
 
+def test_a_constant_aggregate_is_bound_member_by_member_beside_tuples():
+    compile_it(
+        "#include <utility>\n#include <tuple>\nstruct S { int a; float b; };\n"
+        "__global__ void k(float* x) {\nconst auto [a, b] = S{1, 2};\n"
+        "const auto [c, d] = std::pair<int, float>(a, b);\n"
+        "const auto [e, f] = std::make_tuple(c, d);\nx[e] = f;\n}"
+    )
+
+
 def test_the_host_compilers_spellings_of_words_mean_what_they_mean_to_nvcc():
     compile_it(
         "__global__ void k(float* x) {\n__const int a = 1;\n__const__ __signed__ int b = a;\n"
