@@ -331,7 +331,9 @@ def test_hosts_do_not_overwrite_what_others_know_of_their_headers(tmp_path, monk
 
     def on(number: int) -> bool:
         monkeypatch.setattr("tvmffi_cubin.dependency_set._host", lambda: f"host{number}")
-        monkeypatch.setattr("tvmffi_cubin.finding._remembered", {})  # another process
+        # Another process:
+        monkeypatch.setattr("tvmffi_cubin.finding._remembered", {})
+        monkeypatch.setattr(observer, "_known", {})
         return hashes(caches[number], monkeypatch)
 
     assert [on(number) for number in range(10)] == [False, *[True] * 9]
