@@ -111,9 +111,10 @@ def _refuse_compiled(request: Request) -> None:
 def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
     from . import flag_files, host_build
+    from .command_words import is_expressible
     from .header_search import HeaderSearch
     from .manifest import manifest
-    from .plan import BuildPlan, is_expressible
+    from .plan import BuildPlan
 
     def linkable(path: str) -> str:
         """Return a path that a build file can hold: of a link, where the cache folder's cannot."""

@@ -17,6 +17,7 @@ from functools import partial
 
 from . import cold_object, pch_maker, private_folder
 from .cache import Cache
+from .command_words import is_expressible
 from .entry import Entry
 from .errors import BuildError, CacheError
 from .folder import HEADERS
@@ -24,7 +25,7 @@ from .host_tools import native_cpu
 from .key import Key
 from .later import Later
 from .pch_shelf import Hold, has_room, trim
-from .plan import Cxx, is_expressible
+from .plan import Cxx
 from .toolset import Toolset
 
 __all__ = ["Precompiled", "find", "settle"]

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from .errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
+from . import tvm_ffi_version
+from .errors import CubinError, LaunchError, LaunchLimitError
 from .module_function import Function
 
 if TYPE_CHECKING:
     from .cubin import Cubin
 
 __all__ = ["Module", "load_module"]
-
-MINIMUM_TVM_FFI = (0, 1, 15)
 
 for _name, _class in (("LaunchError", LaunchError), ("LaunchLimitError", LaunchLimitError)):
     # C++ raises by these names; without this tvm-ffi would make them RuntimeErrors.
@@ -267,7 +266,7 @@ def load_module(
         It is no path, or there is no such file, or it is a folder; or `generate` names an image
         that lies in no file.
     """
-    _check_tvm_ffi()
+    tvm_ffi_version.check()
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path is a str or a path of a shared object, got {type(path).__name__}")
     if not os.fspath(path):
@@ -290,14 +289,3 @@ def load_module(
 
         set_makers(module, generate)
     return module
-
-
-def _check_tvm_ffi() -> None:
-    parts = tvm_ffi.__version__.split(".")[:3]
-    found = tuple(int("".join(filter(str.isdigit, part)) or 0) for part in parts)
-    if found < MINIMUM_TVM_FFI:
-        wanted = ".".join(map(str, MINIMUM_TVM_FFI))
-        raise ToolchainError(
-            f"tvm-ffi {tvm_ffi.__version__} is too old, {wanted} or newer is needed: "
-            "pip install --upgrade apache-tvm-ffi"
-        )

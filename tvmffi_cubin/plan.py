@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from .command_words import check_path, check_paths, check_word, check_words
 
 __all__ = [
     "LOCAL_SYMBOLS",
@@ -15,12 +16,9 @@ __all__ = [
     "Link",
     "Merge",
     "Unit",
-    "is_expressible",
     "object_name",
 ]
 
-# ninja has no way to write these; a word of a command line could hold the first two.
-_NOT_EXPRESSIBLE = "\n\r\0"
 
 # Two shared objects must not interpose each other's images, nor the process's own driver and
 # runtime entry points, nor share our classes: under RTLD_GLOBAL a global symbol would.
@@ -65,11 +63,11 @@ class Cxx:
     name: str = ""
 
     def __post_init__(self) -> None:
-        _check_path("source", self.source)
-        _check_words("command", self.command, least=1)
-        _check_words("flags", self.flags)
-        _check_words("include_dirs", self.include_dirs)
-        _check_word("name", self.name)
+        check_path("source", self.source)
+        check_words("command", self.command, least=1)
+        check_words("flags", self.flags)
+        check_words("include_dirs", self.include_dirs)
+        check_word("name", self.name)
 
     @property
     def stem(self) -> str:
@@ -99,10 +97,10 @@ class Assembly:
     flags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_path("source", self.source)
-        _check_words("command", self.command, least=1)
-        _check_paths("images", self.images)
-        _check_words("flags", self.flags)
+        check_path("source", self.source)
+        check_words("command", self.command, least=1)
+        check_paths("images", self.images)
+        check_words("flags", self.flags)
 
 
 @dataclass(frozen=True)
@@ -127,10 +125,10 @@ class DeviceLink:
     objects: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        _check_path("name", self.name)
-        _check_words("command", self.command, least=1)
-        _check_words("flags", self.flags)
-        _check_paths("objects", self.objects)
+        check_path("name", self.name)
+        check_words("command", self.command, least=1)
+        check_words("flags", self.flags)
+        check_paths("objects", self.objects)
 
     @property
     def source(self) -> str:
@@ -182,15 +180,15 @@ class Link:
     local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
 
     def __post_init__(self) -> None:
-        _check_words("command", self.command, least=1)
-        _check_paths("libraries", self.libraries)
-        _check_paths("objects", self.objects)
-        _check_words("flags", self.flags)
-        _check_words("further_flags", self.further_flags)
-        _check_words("required", self.required)
-        _check_words("local_symbols", self.local_symbols)
+        check_words("command", self.command, least=1)
+        check_paths("libraries", self.libraries)
+        check_paths("objects", self.objects)
+        check_words("flags", self.flags)
+        check_words("further_flags", self.further_flags)
+        check_words("required", self.required)
+        check_words("local_symbols", self.local_symbols)
         if self.linker is not None:
-            _check_path("linker", self.linker)
+            check_path("linker", self.linker)
             if not self.bare:
                 raise ValueError("linker= is for bare links; with a runtime, command links")
 
@@ -211,8 +209,8 @@ class Merge:
     objects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_path("linker", self.linker)
-        _check_paths("objects", self.objects)
+        check_path("linker", self.linker)
+        check_paths("objects", self.objects)
 
 
 @dataclass(frozen=True)
@@ -238,7 +236,7 @@ class BuildPlan:
 
     def __post_init__(self) -> None:
         for what, name in (("name", self.name), ("output", self.product)):
-            _check_path(what, name)
+            check_path(what, name)
             if "/" in name or name in (".", ".."):
                 raise ValueError(f"{what} must be a plain file name, got {name!r}")
         if not (self.units or self.link.objects):
@@ -264,41 +262,3 @@ def object_name(unit: Unit) -> str:
     if isinstance(unit, DeviceLink):
         return f"{unit.name}.o"
     return f"{unit.stem if isinstance(unit, Cxx) else os.path.basename(unit.source)}.o"
-
-
-def is_expressible(word: str) -> bool:
-    """Whether a build file can hold a word of a command line."""
-    return not any(character in word for character in _NOT_EXPRESSIBLE)
-
-
-def _check_words(what: str, words: Iterable[str], *, least: int = 0) -> None:
-    if not isinstance(words, tuple):
-        raise TypeError(f"{what} must be a tuple of str, got {type(words).__name__}")
-    if len(words) < least:
-        raise ValueError(f"{what} must not be empty")
-    for word in words:
-        _check_word(what, word)
-
-
-def _check_word(what: str, word: str) -> None:
-    if not isinstance(word, str):
-        raise TypeError(f"{what} must hold str, got {type(word).__name__}")
-    for character in _NOT_EXPRESSIBLE:
-        if character in word:
-            raise ValueError(
-                f"{what} {word!r} holds {character!r}, which a build file cannot express; remove it"
-            )
-
-
-def _check_paths(what: str, paths: Iterable[str]) -> None:
-    _check_words(what, paths)
-    for path in paths:
-        _check_path(what, path)
-
-
-def _check_path(what: str, path: str) -> None:
-    _check_word(what, path)
-    if not path or path.startswith("-"):
-        raise ValueError(
-            f"{what} must be a path that is not empty and does not begin with '-', got {path!r}"
-        )
