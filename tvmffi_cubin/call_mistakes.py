@@ -15,6 +15,7 @@ from typing import NamedTuple
 from .cuda_item import Item, Launch, Param
 from .item_words import is_kernel
 from .mixed_headers import MixedFile
+from .sides import Node
 from .stub_params import own_params
 from .text_edits import Edit
 
@@ -31,7 +32,14 @@ _LOCAL = (
     r"(?<!\breturn)(?<!\belse)(?<!\bdo)(?<=[\w>*&\]])\s+(?:\w+\s*::\s*)?{name}\s*[=({{;,)\[:>]"
     r"|[\w>]\s*[*&]+\s*{name}\s*[=({{;,)\[:>]|\(\s*[\w:\s]*[*&]\s*(?:const\s+)?{name}\s*\)\s*[(\[]"
     r"|\bauto\s*&*\s*\[[^\]]*\b{name}\b|\busing\b[^;]*\b{name}\b"
+    # Declarators that follow others, captures, what is assigned, and types.
+    r"|[,\[]\s*[*&]*\s*{name}\s*[=({{;,\[\]]|\b{name}\s*=(?!=)"
+    r"|\bdecltype\s*\([^;{{}}]*\)\s*[*&]*\s*(?:const\s+)?{name}\b"
+    r"|\b(?:struct|class|union|enum)\s+{name}\b"
 )
+_USING = re.compile(r"\busing\s+namespace\s+(?:::\s*)?(\w+)")
+# Iterators bring the functions of their own namespace.
+_ITERATOR = re.compile(r"\bc?r?(?:begin|end)\s*\(")
 _CALLEE = re.compile(r"\s*(?:::\s*)?(?:\w+\s*::\s*)*(\w+)\s*(?:<.*>)?\s*\Z", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
@@ -55,10 +63,13 @@ class Callables(NamedTuple):
         Kernels.
     functions : frozenset of str
         Functions that are none.
+    is_open : bool
+        Whether names may also be those of a namespace that the program does not declare itself.
     """
 
     kernels: Mapping[str, _Arity]
     functions: frozenset[str]
+    is_open: bool
 
     @classmethod
     def of(cls, files: Sequence[MixedFile], bound: Sequence[str] = ()) -> Callables:
@@ -66,6 +77,7 @@ class Callables(NamedTuple):
         kernels: dict[str, list[tuple[Item, tuple[str, ...], str]]] = defaultdict(list)
         functions: set[str] = set()
         others = {macro.name for file in files for macro in file.cuda.macros}
+        own = (name for file in files for name in _namespaces(file.cuda.items))
         for file in files:
             if file.is_whole:  # because it cannot be read
                 others.update(_WORD.findall(file.code))
@@ -85,12 +97,14 @@ class Callables(NamedTuple):
                 if name not in functions and name not in others
             },
             frozenset(functions - others - kernels.keys()),
+            not {name for file in files for name in _USING.findall(file.code)} <= {*own},
         )
 
     def call_edits(
-        self, file: MixedFile, item: Item, stretches: Sequence[tuple[int, int]]
+        self, file: MixedFile, node: Node, stretches: Sequence[tuple[int, int]]
     ) -> Iterator[Edit]:
         """Iterate over the edits that make calls of kernels in stretches of host code errors."""
+        item = node.item
         code, used = _without_directives(file.code), sorted(self.kernels.keys() & item.uses)
         if not used or item.kind not in ("function", "type", "variable"):
             return
@@ -99,12 +113,12 @@ class Callables(NamedTuple):
         calls = re.compile(_CALL.format(names="|".join(map(re.escape, used))))
         for match in (x for stretch in stretches for x in calls.finditer(code, *stretch)):
             at, name = match.start("scope"), match["name"]
-            if is_member and not match["scope"]:
+            if (is_member or self.is_open) and not match["scope"]:
                 continue
             if match["before"] == ")" and not _is_condition(code, match.start()):
                 continue
-            count = _argument_count(code, match.end())
-            if count is None or not self._is_call(name, match["scope"], count):
+            arguments = _arguments(code, match.end())
+            if arguments is None or not self._is_call(name, node, match["scope"], arguments):
                 continue
             if not _is_local(code, item, name):
                 yield Edit(
@@ -123,13 +137,16 @@ class Callables(NamedTuple):
             "<<<...>>>"
         )
 
-    def _is_call(self, name: str, scope: str, count: int) -> bool:
+    def _is_call(self, name: str, node: Node, scope: str, arguments: Sequence[str]) -> bool:
         """Whether a call may be that of a kernel: of a function elsewhere it is no concern."""
         found = self.kernels[name]
         named = tuple(re.findall(r"\w+", scope))
-        if not any(named == own[len(own) - len(named) :] for own in found.scopes):
+        around = () if scope.startswith("::") else node.scope
+        if not any((*around[:end], *named) in found.scopes for end in range(len(around) + 1)):
             return False
-        return found.least <= count <= found.most
+        if not named and any(map(_ITERATOR.search, arguments)):
+            return False
+        return found.least <= len(arguments) <= found.most
 
 
 def _mistake(text: str) -> str:
@@ -144,6 +161,13 @@ def _declarations(
             yield item, (*scope, *item.names[:-1])
         inner = (*scope, *item.names) if item.kind in ("namespace", "type") else scope
         yield from _declarations(item.children, inner)
+
+
+def _namespaces(items: Sequence[Item]) -> Iterator[str]:
+    for item in items:
+        if item.kind == "namespace":
+            yield from item.names
+        yield from _namespaces(item.children)
 
 
 def _arity(found: Sequence[tuple[Item, tuple[str, ...], str]], bound: Sequence[str]) -> _Arity:
@@ -178,8 +202,8 @@ def _is_local(code: str, item: Item, name: str) -> bool:
     return re.compile(_LOCAL.format(name=re.escape(name))).search(code, *item.span) is not None
 
 
-def _argument_count(code: str, at: int) -> int | None:
-    """Return how many arguments a statement passes from an offset on; None: it is no call."""
+def _arguments(code: str, at: int) -> list[str] | None:
+    """Return the arguments that a statement passes from an offset on; None: it is no call."""
     if code[at] == "<":
         depth = 0
         while at < len(code) and (depth or code[at] != "("):
@@ -189,14 +213,14 @@ def _argument_count(code: str, at: int) -> int | None:
             at += 1
             if not depth and code[at:].lstrip()[:1] != "(":
                 return None
-    depth = commas = 0
-    start = at
-    for at in range(start, len(code)):
-        depth += (code[at] in _OPENS) - (code[at] in _CLOSES)
-        commas += code[at] == "," and depth == 1
+    depth, start, found = 0, at + 1, []
+    for end in range(at, len(code)):
+        depth += (code[end] in _OPENS) - (code[end] in _CLOSES)
+        if depth == 0 or (code[end] == "," and depth == 1):
+            found.append(code[start:end].strip())
+            start = end + 1
         if depth == 0:
             break
-    inner, rest = code[start + 1 : at], code[at + 1 : at + 100].lstrip()
-    if not rest.startswith(";"):
+    if not code[start : start + 100].lstrip().startswith(";"):
         return None
-    return commas + 1 if inner.strip() else 0
+    return found if found != [""] else []

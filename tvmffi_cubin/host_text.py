@@ -49,7 +49,8 @@ def host_edits(
     """
     text = cut.file.cuda.text
     edits = item_edits(cut, "host")
-    for _, item, scope in cut.kept:
+    for node in cut.kept:
+        _, item, scope = node
         edits += bound_edits(text, cut.file.name, item, bound)
         if is_kernel(item) and item.body:
             edits += stub_edits(text, item, scope, bound)
@@ -59,7 +60,7 @@ def host_edits(
             edits += without_body(text, item)
         else:
             stretches = tuple(kept(text, item, "host", cut.dropped))
-            edits += callables.call_edits(cut.file, item, stretches)
+            edits += callables.call_edits(cut.file, node, stretches)
     for item, launch in _own_launches(cut):
         mistake = callables.launch_mistake(cut.file, item, launch)
         edits += launch_edits(text, launch, mistake)

@@ -30,6 +30,7 @@ LAUNCHED = 'static_assert(false, "{} is a function and no kernel: put __global__
         ("ops::fill<int>(x, 3);", "fill"),
         ("struct S { void g() { ::k(nullptr); } };", "k"),
         ("using ops::other; ops::fill(x, 3, int{4});", "fill"),
+        ("::ops::fill(x, 3);", "fill"),
     ],
 )
 def test_a_kernel_that_is_called_is_told_at_the_call(body, name):
@@ -55,6 +56,14 @@ def test_a_kernel_that_is_called_is_told_at_the_call(body, name):
         'void f() { other k(nullptr); // ; k(nullptr);\n const char* s = "; k(nullptr);"; }',
         "template <typename T> void f(T x) { ops::fill<T><<<1, 1>>>(nullptr, x); }",
         "void f() { k<<<1, 1>>>(nullptr), h(nullptr); }",
+        "void f(int* x) { fill(x, 0); ::fill(x, 0); } namespace b { void f() { fill(1, 2); } }",
+        "using namespace std; void f(int* x) { k(x); }",
+        "void f(std::vector<int*> v) { k(v.begin()); }",
+        "void f() { auto g = [y = 3, k = &h](int* x) { k(x); }; auto i = [&k{h}] { k(nullptr); }; }",
+        "void f(decltype(&h) k) { k(nullptr); }",
+        "void f() { decltype(auto) k = h; k(nullptr); }",
+        "void f() { F g = h, k = h; k(nullptr); }",
+        "void f() { struct k final { k(int*) {} }; k(nullptr); }",
     ],
 )
 def test_other_uses_of_a_kernel_s_name_are_left_alone(source):
@@ -86,6 +95,8 @@ def test_a_function_that_is_launched_is_told_at_the_launch(body, name):
         "template <void (*h)(int*)> void f() { h<<<1, 1>>>(nullptr); }",
         "template <auto h> void f() { h<<<1, 1>>>(nullptr); }",
         "struct S { void (*h)(int*); void f() { h<<<1, 1>>>(nullptr); } };",
+        "void f() { auto g = [h = &k](int* x) { h<<<1, 1>>>(x); }; }",
+        "void f(decltype(&k) h) { h<<<1, 1>>>(nullptr); }",
         "#define h k\nvoid f() { h<<<1, 1>>>(nullptr); }",
         "void f() { table[0]<<<1, 1>>>(nullptr); pick(h)<<<1, 1>>>(nullptr); }",
         "namespace n { __global__ void h(int* x) {} void f() { h<<<1, 1>>>(nullptr); } }",
@@ -93,3 +104,8 @@ def test_a_function_that_is_launched_is_told_at_the_launch(body, name):
 )
 def test_what_a_launch_takes_by_another_name_is_left_alone(source):
     assert "static_assert" not in host(KERNELS + source)
+
+
+def test_a_kernel_of_a_namespace_is_told_where_it_is_called_from_within():
+    text = host(KERNELS + "namespace ops { namespace { void f(int* x) { fill(x, 3); } } }")
+    assert text.count(CALLED.format("fill")) == 1
