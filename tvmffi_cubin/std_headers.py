@@ -43,6 +43,8 @@ _UNKNOWN = re.compile(
 # They come with the prelude; and what nvcc does not have without an include, either.
 _LEFT_OUT = ("cmath", "math.h", "cuda.h")
 _PART_OF = {"type_traits_more.h": "type_traits", "type_traits_names.h": "type_traits"}
+# Stands for CCCL's header. Its functions are named as variables often are.
+_RANGES, _ITERATOR = "range_access.h", "iterator"
 
 
 class _Names(NamedTuple):
@@ -69,13 +71,15 @@ def headers_for(texts: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]
     texts = [*texts]
     names = _names()
     found = _found(texts, names)
+    included = {name for text in texts for name in _INCLUDE.findall(text)}
     if found & names.by_cccl:
         # These take long to compile: a comment is no reason for one. A source that includes one
         # itself may say before how it wants it.
-        included = {name for text in texts for name in _INCLUDE.findall(text)}
         found = _found([*map(code_alone, texts)], names) - (names.by_cccl & included)
         lacking = {header for header in found & names.by_cccl if not _has(folders, header)}
         found -= lacking
+    if _ITERATOR in found | included:
+        found.discard(_RANGES)
     return tuple(sorted(found))
 
 
@@ -86,6 +90,7 @@ def header_hints(log: str) -> Iterator[str]:
         name = match["member"] or match["word"]
         header = (names.members if match["member"] else names.plain).get(name)
         if header is not None:
+            header = _ITERATOR if header == _RANGES else header
             yield f"{name} is in <{header}>: add #include <{header}>"
 
 
@@ -99,8 +104,9 @@ def _found(texts: Sequence[str], names: _Names) -> set[str]:
     members = {name for text in texts for name in _MEMBER.findall(text)}
     if any(map(_USING_STD.search, texts)):
         templates = {name for text in texts for name in _TEMPLATE.findall(text)}
-        heavy = {name for name, header in names.members.items() if header in names.by_cccl}
-        members |= (words - heavy) | templates
+        wary = {*names.by_cccl, _RANGES}
+        kept = {name for name, header in names.members.items() if header in wary}
+        members |= (words - kept) | templates
     own = {name for text in texts for name in _OWN_MACRO.findall(text)}
     found = {names.plain[word] for word in (words & names.plain.keys()) - own}
     found |= {names.members[name] for name in members & names.members.keys()}
@@ -135,7 +141,7 @@ def _names() -> _Names:
             declared = _BRINGS.search(text)
             for name in declared[1].replace("//", " ").split() if declared else ():
                 members.setdefault(name, header)
-        elif "." in header:
+        elif "." in header and header != _RANGES:
             for match in _PLAIN.finditer(text):
                 plain.setdefault(match["macro"] or match["type"], header)
         else:

@@ -9,7 +9,7 @@ from tvmffi_cubin.std_headers import header_hints, headers_for
 
 @pytest.fixture
 def cccl(tmp_path):
-    for name in ("optional", "functional"):
+    for name in ("optional", "functional", "iterator"):
         path = tmp_path / "cuda" / "std" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -35,6 +35,10 @@ def cccl(tmp_path):
          "std::is_same<int, int> x; std::min(1, 2);", ["algorithm"]),
         ("namespace std { template <> struct numeric_limits<Mine> : numeric_limits<int> {}; }\n"
          "std::numeric_limits<Mine>::max();", ["limits"]),
+        ("int n = std::size(x); auto p = std::begin(x), q = std::data(x);", ["range_access.h"]),
+        ("#include <iterator>\nint n = std::size(x);", []),
+        ("using namespace std; int size, *data; f(begin, end);", []),
+        ("int x = rand() % RAND_MAX;", ["stdlib.h"]),
         ("my::enable_if_t<true> x; int pair, tuple, min;", []),
     ],
 )  # fmt: skip
@@ -45,6 +49,7 @@ def test_headers_are_those_that_declare_what_is_named(text, headers):
 def test_cccl_s_are_wanted_where_they_are_and_code_names_them(cccl):
     assert headers_for(["std::optional<int> x;"], cccl) == ("optional",)
     assert headers_for(["std::optional<int> x;"], []) == ()
+    assert headers_for(["std::size(x) + *std::rbegin(x);"], cccl) == ("iterator",)
     assert headers_for(["std::plus<int>(); std::span<int> x;"], cccl) == ("functional",)
     assert headers_for(["/* std::optional */ std::pair<int, int> x; // std::plus"], cccl) == (
         "utility",
@@ -65,9 +70,11 @@ def test_a_name_that_nvrtc_lacks_is_told_with_its_header():
         'k.cu(2): error: identifier "DBL_MAX" is undefined\n'
         'k.cu(3): error: identifier "min" is undefined\n'
         'k.cu(4): error: namespace "std" has no member "vector"\n'
+        'k.cu(5): error: namespace "std" has no member "size"\n'
     )
     assert [*header_hints(log)] == [
         "is_same_v is in <type_traits>: add #include <type_traits>",
         "true_type is in <type_traits>: add #include <type_traits>",
         "DBL_MAX is in <float.h>: add #include <float.h>",
+        "size is in <iterator>: add #include <iterator>",
     ]
