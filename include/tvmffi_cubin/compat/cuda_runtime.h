@@ -6,6 +6,8 @@
 #define TVMFFI_CUBIN_COMPAT_CUDA_RUNTIME_H_
 #pragma GCC system_header
 
+#include "../runtime/own_symbols.h"
+
 #include_next <cuda_runtime.h>
 #include <cuda_runtime_api.h>
 

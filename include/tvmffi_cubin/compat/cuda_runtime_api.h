@@ -8,6 +8,8 @@
 // No guard around the whole: the definitions include this file for its declarations.
 // Warnings about ours are no user's to mend, -Wpedantic's about #include_next among them.
 #pragma GCC system_header
+#include "../runtime/own_symbols.h"
+
 #include_next <cuda_runtime_api.h>
 #include <cuda.h>
 

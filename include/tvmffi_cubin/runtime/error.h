@@ -5,6 +5,8 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_ERROR_H_
 #define TVMFFI_CUBIN_RUNTIME_ERROR_H_
 
+#include "own_symbols.h"
+
 // Where this header comes first, CUDA's must not include it again.
 #define TVMFFI_CUBIN_DECLARE_RUNTIME
 #include <cuda_runtime_api.h>

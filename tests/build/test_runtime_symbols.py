@@ -1,0 +1,71 @@
+"""The runtime's functions that are ours, beside objects that call libcudart's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from file_kit import compiled, write
+from wrapper_workshop import INCLUDE, include_flags
+
+import tvmffi_cubin as tc
+from tvmffi_cubin.host_elf import HostElf
+from tvmffi_cubin.toolchain import find_host_compiler
+
+OURS = "tvmffi_cubin_"
+BOUND = "-DTVMFFI_CUBIN_BOUND_PARAMS"
+DECLARED = """\
+#define TVMFFI_CUBIN_COLD_COMPILED
+#include <cuda_runtime.h>
+#include <cuda_profiler_api.h>
+"""
+RENAMED = re.compile(rf"#pragma redefine_extname (\w+) {OURS}\1$", re.MULTILINE)
+
+
+def run(*words: str, cwd: Path) -> str:
+    command = [*find_host_compiler().command, "-std=c++17", "-fPIC", *include_flags(), *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("flags", [[], [BOUND]], ids=["unbound", "bound"])
+def test_each_of_them_has_a_symbol_of_its_own_and_no_other_function_has(flags, tmp_path):
+    kept = str(INCLUDE / "tvmffi_cubin" / "cold.cc")
+    run("-w", "-O0", *flags, "-c", kept, "-o", "cold.o", cwd=tmp_path)
+    defined = {x.name for x in HostElf((tmp_path / "cold.o").read_bytes()).symbols(having=b"cuda")}
+    write(tmp_path / "declared.cc", DECLARED)
+    told = run("-E", *flags, "declared.cc", cwd=tmp_path)
+    renamed = {name for name in RENAMED.findall(told) if re.search(rf"\b{name} *\([^)]", told)}
+    assert {name for name in defined if re.match(rf"({OURS})?cuda[A-Z]", name)} == {
+        f"{OURS}{name}" for name in renamed
+    }
+
+
+def test_what_binds_parameters_may_be_called_where_it_is_only_declared(tmp_path):
+    # Links of modules with bound parameters refuse calls of libcudart's.
+    text = "auto run() { return cudaLaunchKernelExC(nullptr, nullptr, nullptr); }\n"
+    write(tmp_path / "unit.cc", DECLARED + text)
+    run(BOUND, "-c", "unit.cc", "-o", "unit.o", cwd=tmp_path)
+    undefined = HostElf((tmp_path / "unit.o").read_bytes()).undefined(having=b"cuda")
+    assert list(undefined) == [f"{OURS}cudaLaunchKernelExC"]
+
+
+def test_an_object_compiled_elsewhere_calls_libcudart_beside_a_mixed_source(here):
+    write("theirs.c", "int cudaGetLastError(void);\nint theirs() { return cudaGetLastError(); }\n")
+    source = """
+extern "C" int theirs();
+__global__ void k() {}
+int run() { k<<<1, 1>>>(); return theirs() + cudaGetLastError(); }"""
+    path = tc.build_inline(
+        "beside",
+        source,
+        functions=["run"],
+        arch="sm_90",
+        extra_ldflags=[str(compiled("cc", "theirs.c").absolute())],
+    )
+    told = subprocess.run(
+        ["readelf", "-dW", "--dyn-syms", path], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.search(r"NEEDED.*libcudart", told)
+    assert re.search(r"UND cudaGetLastError", told)
