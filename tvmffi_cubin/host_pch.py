@@ -60,12 +60,15 @@ class Precompiled:
         The files that were read to make them, of which gcc then tells no more.
     hold : Hold
         Keeps them.
+    has_headers : bool
+        False: there is but what is to be linked, and the unit reads the headers themselves.
     """
 
     flags: tuple[str, ...]
     objects: tuple[str, ...]
     dependencies: tuple[str, ...]
     hold: Hold
+    has_headers: bool = True
 
     def apply(self, unit: Cxx) -> Cxx:
         """Return the unit compiled with them."""
@@ -118,7 +121,8 @@ def _find_object(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     if entry is None or hold is None:
         return None
     flags, objects = (f"-D{pch_maker.DECLARED}",), (os.fspath(entry.so),)
-    return Precompiled(flags, objects, tuple(entry.facts["dependencies"]), hold)
+    dependencies = tuple(entry.facts["dependencies"])
+    return Precompiled(flags, objects, dependencies, hold, has_headers=False)
 
 
 def _look_up(
