@@ -32,6 +32,8 @@ class Tokens(NamedTuple):
     """Those that a compiler may see, but for the next."""
     conditionals: tuple[Directive, ...]
     """All that begin, divide or end conditionals."""
+    angles: dict[int, int]
+    """Of each ``<`` that was asked for, or stood in the way, what `angle` found."""
 
     def end(self, index: int) -> int:
         """Return the offset behind a token."""
@@ -43,24 +45,39 @@ class Tokens(NamedTuple):
 
     def angle(self, index: int, limit: int) -> int:
         """Return the index of the ``>`` that closes the ``<`` at an index; -1: it is another."""
-        words, match = self.words, self.match
-        depth = 0
-        while index < limit:
+        if index >= limit or self.words[index] != "<":
+            return -1
+        if index not in self.angles:
+            self._match_angles(index)
+        closer = self.angles[index]
+        return closer if closer < limit else -1
+
+    def _match_angles(self, index: int) -> None:
+        """Match the ``<`` at an index and all those in its way, so that each is read once."""
+        words, match, angles = self.words, self.match, self.angles
+        opened: list[int] = []
+        while index < len(words):
             word = words[index]
             if word == "<":
-                depth += 1
+                known = angles.get(index)
+                if known is None:
+                    opened.append(index)
+                elif known < 0:
+                    break
+                else:
+                    index = known
             elif word == ">":
-                depth -= 1
-                if depth == 0:
-                    return index
+                angles[opened.pop()] = index
+                if not opened:
+                    return
             elif word in "([{":
                 if match[index] < index:
-                    return -1
+                    break
                 index = match[index]
             elif word in ")]};":
-                return -1
+                break
             index += 1
-        return -1
+        angles.update(dict.fromkeys(opened, -1))
 
 
 class Brackets(NamedTuple):
@@ -211,7 +228,7 @@ class _Matcher:
         lexed = self.lexed
         if not self.dead:
             found = (tuple(self.directives), tuple(self.conditionals))
-            return Tokens(lexed, lexed.words, lexed.starts, self.match, *found)
+            return Tokens(lexed, lexed.words, lexed.starts, self.match, *found, {})
         places: list[int] = []
         words: list[str] = []
         starts: list[int] = []
@@ -233,7 +250,7 @@ class _Matcher:
         self.unlike = [
             (line, frozenset(places[index] for index in odd)) for line, odd in self.unlike
         ]
-        return Tokens(lexed, words, starts, match, directives, conditionals)
+        return Tokens(lexed, words, starts, match, directives, conditionals, {})
 
 
 def match_brackets(lexed: Lexed) -> Brackets:

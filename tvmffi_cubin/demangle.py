@@ -39,7 +39,7 @@ def demangle(name: str) -> str:
         return name
     function, free = _runtime()
     try:
-        encoded = name.encode("ascii")
+        encoded = name.encode()
     except UnicodeEncodeError:
         return name
     status = ctypes.c_int()

@@ -32,7 +32,7 @@ _HOST_ERROR = re.compile(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error:", re.MULTILI
 # What no compiler takes.
 _ANYWHERE = re.compile(
     r'identifier "\w+" is undefined|expected |missing |unrecognized token|cannot open source file'
-    r"|static assertion failed"
+    r"|static assertion failed|#error directive|the #endif for|comment unclosed|.* includes itself$"
 )
 _WORDS = re.compile(r"\): (?:catastrophic )?error: (.*)")
 # What ninja prints of its own, of other commands as well.

@@ -161,7 +161,17 @@ def test_an_error_that_nvcc_may_not_have_offers_it_once():
     assert str(caught.value).splitlines()[-1].startswith("Hint: nvcc takes some code")
 
 
-def test_an_error_that_any_compiler_has_does_not():
-    with pytest.raises(tc.CompileError, match='"n" is undefined') as caught:
-        load("__global__ void k(int* x) { *x = n; }\nvoid f() { k<<<1, 1>>>(nullptr); }", ["f"])
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("__device__ int g = n;", '"n" is undefined'),
+        ("#if 1", "the #endif for this directive is missing"),
+        ("/* and so on", "comment unclosed"),
+        ("#error no", "#error directive: no"),
+    ],
+)
+def test_an_error_that_any_compiler_has_does_not(end, told):
+    source = "__global__ void k() {}\nvoid f() { k<<<1, 1>>>(); }\n"
+    with pytest.raises(tc.CompileError, match=told) as caught:
+        load(f"{source}{end}", ["f"])
     assert "nvcc" not in str(caught.value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from cuda_items import cut, everything, items, only
 
+from tvmffi_cubin.cuda_brackets import match_brackets
+from tvmffi_cubin.cuda_lex import lex
 from tvmffi_cubin.cuda_text import read
 
 
@@ -262,3 +264,23 @@ def test_a_launch_with_a_directive_before_its_arguments_is_a_problem():
 )  # fmt: skip
 def test_macros_beside_declarations(text, shapes):
     assert ", ".join(" ".join(one).strip() for one in shape(text)) == shapes
+
+
+class Counted(list[str]):
+    """Words that count how often one of them is read."""
+
+    reads = 0
+
+    def __getitem__(self, index):
+        self.reads += 1
+        return super().__getitem__(index)
+
+
+@pytest.mark.parametrize(("text", "closed"), [("a < b < ", 0), ("a < b > c < ", 500)])
+def test_of_very_many_angle_brackets_each_is_looked_at_once(text, closed):
+    tokens = match_brackets(lex(text * 500)).tokens
+    words = Counted(tokens.words)
+    tokens = tokens._replace(words=words)
+    found = [tokens.angle(i, len(words)) for i, word in enumerate(tokens.words) if word == "<"]
+    assert sum(closer > 0 for closer in found) == closed
+    assert words.reads < 10 * len(words)

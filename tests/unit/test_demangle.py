@@ -22,6 +22,10 @@ def test_other_names_stay_as_they_are(name):
     assert demangle(name) == name
 
 
+def test_names_of_any_letters_are_read():
+    assert demangle("_Z4añoPf") == "año(float*)"
+
+
 def test_many_calls_keep_giving_the_same():
     assert {demangle("_Z1kPf") for _ in range(1000)} == {"k(float*)"}
 
