@@ -35,7 +35,9 @@ def head_problem(tokens: Tokens, found: Declaration, groups: Sequence[_Group]) -
         return ""
     first, body = found.opener + 1, found.body[0]
     # One may end right behind the bracket: of alternatives before it.
-    met = [(x, y) for x, y in groups if first <= x <= body or first < y <= body]
+    # Or in the body: of alternatives that begin it, too.
+    end = tokens.match[body]
+    met = [(x, y) for x, y in groups if first <= x <= body or (x <= body and first < y <= end)]
     last, params = tokens.match[found.opener], found.params or ()
     # A condition about whole parameters is C++'s affair.
     if all(first <= start and end <= last for start, end in met) and len(params) <= MOST:

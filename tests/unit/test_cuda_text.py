@@ -183,6 +183,7 @@ def test_brackets_that_do_not_match_are_problems():
         "__global__ void k(int a\n#if A\n, int b\n#endif\n" + ", int c" * 16 + ") ",
         "\n#if A\n__global__ void k(int a)\n#else\n__global__ void k(float a)\n#endif\n",
         "__global__ void\n#if A\nk(int a)\n#else\nk(float a)\n#endif\n",
+        "\n#if A\n__global__ void k(int a) {\n#else\n__global__ void k() {\n#endif\n} void f()",
     ],
 )
 def test_a_kernel_whose_parameters_depend_on_a_conditional_is_a_problem(head):
