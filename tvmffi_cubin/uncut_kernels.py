@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from .item_words import is_kernel
@@ -9,6 +10,12 @@ from .scan import scan
 from .split import Split
 
 __all__ = ["refuse_uncut"]
+
+_KERNEL = "kernel"
+# Not a member, nor what the C++ library calls by that name.
+_NAMED = r"(?<!\.)(?<!->)(?<!\bstd::)\b{name}\b"
+# Kernels are launched or passed: what is called is a function, which a branch of #if may have.
+_NO_CALL = r"(?!\s*(?:<[^;<]*>\s*)?\()"
 
 
 def refuse_uncut(cut: Split, read: Iterable[str]) -> None:
@@ -29,9 +36,11 @@ def refuse_uncut(cut: Split, read: Iterable[str]) -> None:
     nodes = [item for _, item, _ in cut.decided.nodes]
     own = {name for x in nodes if x.body or not is_kernel(x) for name in x.names}
     known = {file.name for file in cut.files}
+    code = "\n".join(file.code for file in cut.files)
     for path in read:
         for name, line, what in () if path in known else _uncut(path):
-            if name in cut.decided.host_words - own:
+            use = _NAMED.format(name=name) + (_NO_CALL if what == _KERNEL else "")
+            if name in cut.decided.host_words - own and re.search(use, code):
                 raise ValueError(
                     f"{path}:{line}: {what} {name} is in a header that only the host compiler "
                     "finds (CPATH, extra_cflags), which takes kernels for functions like any "
@@ -51,7 +60,7 @@ def _uncut(path: str) -> Iterator[tuple[str, int, str]]:
     facts = scan(text)
     for kernel in facts.kernels:
         if kernel.defined:
-            yield kernel.name.partition("<")[0], kernel.line, "kernel"
+            yield kernel.name.partition("<")[0], kernel.line, _KERNEL
     if any(launch.in_host for launch in facts.launches):
         for function in facts.functions:
             if function.defined:
