@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -49,6 +50,18 @@ def test_what_binds_parameters_may_be_called_where_it_is_only_declared(tmp_path)
     run(BOUND, "-c", "unit.cc", "-o", "unit.o", cwd=tmp_path)
     undefined = HostElf((tmp_path / "unit.o").read_bytes()).undefined(having=b"cuda")
     assert list(undefined) == [f"{OURS}cudaLaunchKernelExC"]
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_a_header_of_cudas_may_have_declared_them_before(compiler, tmp_path, monkeypatch):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    monkeypatch.setenv("CXX", compiler)
+    text = "#include <channel_descriptor.h>\n#include <cuda_runtime.h>\n"
+    write(tmp_path / "late.cc", text + "auto run() { return cudaGetLastError(); }\n")
+    run("-c", "late.cc", "-o", "late.o", cwd=tmp_path)
+    found = HostElf((tmp_path / "late.o").read_bytes())
+    assert any(x.name.endswith("cudaGetLastError") for x in found.symbols(having=b"cuda"))
 
 
 def test_an_object_compiled_elsewhere_calls_libcudart_beside_a_mixed_source(here):

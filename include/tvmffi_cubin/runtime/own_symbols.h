@@ -11,8 +11,10 @@
 
 #include <cuda.h>
 
-// Else all of them are libcudart's.
-#if !defined(TVMFFI_CUBIN_WITH_CUDART) && !defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+// Else all of them are libcudart's. Of a function that was called clang takes no other symbol, and
+// headers of CUDA's that lie beside the declarations include them without ours.
+#if !defined(TVMFFI_CUBIN_WITH_CUDART) && !defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) && \
+    !(defined(__clang__) && defined(__CUDA_RUNTIME_API_H__))
 #pragma redefine_extname cudaCreateChannelDesc tvmffi_cubin_cudaCreateChannelDesc
 #pragma redefine_extname cudaCreateSurfaceObject tvmffi_cubin_cudaCreateSurfaceObject
 #pragma redefine_extname cudaCreateTextureObject tvmffi_cubin_cudaCreateTextureObject
