@@ -160,12 +160,15 @@ def _line(code: str, match: re.Match[str]) -> int:
 
 
 def _undefined(files: Sequence[MixedFile]) -> Iterator[_Fault]:
-    """Iterate over device variables that another relocatable object would have to define."""
+    """Iterate over device variables in use that another relocatable object would have to define."""
     found = [(file, item) for file in files for item in _leaves(file.cuda.items)]
     variables = [(file, item) for file, item in found if item.kind == "variable"]
     defined = {name for _, item in variables if "extern" not in item.words for name in item.names}
+    used = {name for file in files for macro in file.cuda.macros for name in macro.uses}
+    for _, item in found:
+        used.update(item.uses - {*item.names})
     for file, item in variables:
         is_extern = {"__device__", "__constant__"} & item.words and "extern" in item.words
-        if is_extern and not defined.issuperset(item.names):
+        if is_extern and used.difference(defined).intersection(item.names):
             name = ", ".join(item.names)
             yield _Fault(file.name, item.line, f"{name} is defined in another object")

@@ -40,7 +40,14 @@ KERNEL = "__global__ void k(int* x) { *x = 1; }\n"
             "using namespace cub;\nvoid f(int* x) {\n  DeviceReduce::Sum(x);\n}",
             "a.cu:4: cub::DeviceReduce launches kernels of its own",
         ),
-        ("extern __device__ int other;", "a.cu:2: other is defined in another object"),
+        (
+            "extern __device__ int other;\n__device__ int f() { return other; }",
+            "a.cu:2: other is defined in another object",
+        ),
+        (
+            "extern __device__ int other;\n#define USE other",
+            "a.cu:2: other is defined in another object",
+        ),
     ],
 )
 def test_what_needs_nvcc_is_named_with_its_line(source, told):
@@ -57,6 +64,7 @@ def test_what_needs_nvcc_is_named_with_its_line(source, told):
         "thrust::complex<float> f(thrust::pair<int, int> x);",
         "extern __shared__ int tile[];",
         "extern __device__ int own;\n__device__ int own = 3;",
+        "extern __device__ int unused;\nextern __constant__ float also[64];",
         '// thrust::sort(x)\nvoid f() { run("cub::DeviceReduce"); }',
     ],
 )
