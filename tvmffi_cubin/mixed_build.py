@@ -168,7 +168,7 @@ class MixedBuild:
             tag=code.tag,
             kernels=kernels,
             variables={name: lowered[f"&{name}"] for name in cut.variables},
-            lines=moved_lines((host.path / TEXT).read_text(encoding="utf-8"), code.text),
+            lines=moved_lines((host.path / TEXT).read_text("utf-8", "surrogateescape"), code.text),
             files=(files, PartFiles.of(host, self.tools), self._read_to_cut()),
             device_texts=tuple(source.text for source in device.code.sources),
         )

@@ -50,6 +50,20 @@ def test_a_linked_file_finds_the_headers_beside_what_it_links_to(tmp_path, drive
     assert tc.load(name="ops", sources=[links / "ops.cu"], arch="sm_90").five() == 5
 
 
+def test_paths_and_headers_may_hold_what_is_no_utf_8(tmp_path, driver_stub):
+    folder = tmp_path / "f\udcff"
+    folder.mkdir()
+    text = "__device__ void one() {}  // \xe9\ninline int two() { return 2; }  // \xe9\n"
+    (folder / "one.cuh").write_bytes(text.encode("latin-1"))
+    (folder / "ops.cu").write_text("""#include "one.cuh"
+    __global__ void k(int* x) { one(); }
+    int two_or_more() { k<<<1, 1>>>(nullptr); return two(); }
+    TVM_FFI_DLL_EXPORT_TYPED_FUNC(run, two_or_more);""")
+    mod = tc.load(name="ops", sources=[folder / "ops.cu"], arch="sm_90")
+    assert mod["run"]() == 2
+    assert [launch.kernel for launch in driver_stub.launches()] == ["_Z1kPi"]
+
+
 def test_a_source_whose_header_has_the_kernels_and_their_launches_is_mixed(tmp_path, driver_stub):
     (tmp_path / "twice.h").write_text('#include "twice_impl.hpp"\n')
     (tmp_path / "twice_impl.hpp").write_text(
