@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
-__all__ = ["HEADERS", "BFloat16", "Call", "Case", "Group", "Launched", "ceil_div"]
+__all__ = ["HEADERS", "BFloat16", "Call", "Case", "Group", "Launched", "ceil_div", "is_refused"]
 
 SOURCES = Path(__file__).parent / "sources"
 HEADERS = SOURCES / "headers"
@@ -148,3 +150,14 @@ class Group:
 def ceil_div(a: int, b: int) -> int:
     """Return a quotient, rounded up."""
     return -(-a // b)
+
+
+def is_refused(call: Call, function: Callable[..., Any], args: list[Any]) -> bool:
+    """Make a call that is to raise, and say whether it is one."""
+    if call.raises is None:
+        return False
+    kind, message = call.raises
+    with pytest.raises(Exception, match=re.escape(message)) as caught:
+        function(*args)
+    assert kind in [each.__name__ for each in caught.type.__mro__]
+    return True
