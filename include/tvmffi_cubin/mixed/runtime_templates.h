@@ -102,8 +102,8 @@ TVMFFI_CUBIN_RUNTIME_TEMPLATE cudaGraphAddMemcpyNodeFromSymbol(
     cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count, void* to,
     const T& symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
   return ::cudaGraphAddMemcpyNodeFromSymbol(node, graph, after, count, to,
-                                            static_cast<const void*>(std::addressof(symbol)),
-                                            bytes, offset, kind);
+                                            static_cast<const void*>(std::addressof(symbol)), bytes,
+                                            offset, kind);
 }
 
 #undef TVMFFI_CUBIN_RUNTIME_TEMPLATE
