@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from . import cuda_text
 from .scan_definitions import definitions
 from .scan_params import BODY_OR_END, declared_params, span_of
 from .source_facts import (
@@ -202,6 +204,10 @@ class _Scanner:
         return end is not None and end[0] == b"{"
 
     def _launches(self, root: Node) -> None:
+        if not self.readable:
+            # What the grammar does not follow, it may take for a part of the kernel before it.
+            self.launches += _launches_by_brackets(self.text)
+            return
         for match in re.finditer(rb"<<<", self.code):
             node = root.descendant_for_byte_range(match.start(), match.end())
             while node is not None and node.type != "kernel_call_syntax":
@@ -229,6 +235,19 @@ class _Scanner:
             defined = end is not None and end[0] == b"{"
             fact = KernelFact(name, (), match[1] is not None, None, None, line, defined)
             self.kernels.append(fact)
+
+
+def _launches_by_brackets(text: str) -> Iterator[LaunchSite]:
+    items = list(cuda_text.read(text).items)
+    while items:
+        item = items.pop(0)
+        if item.children:
+            items = [*item.children, *items]
+            continue
+        in_host = item.words.isdisjoint(("__global__", "__device__"))
+        for launch in item.launches:
+            callee = text[launch.callee.start : launch.callee.end]
+            yield LaunchSite(f"{callee}<<<...>>>", launch.line, in_host)
 
 
 def _parse(code: bytes) -> Node:

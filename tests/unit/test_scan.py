@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tvmffi_cubin.scan import scan
-from tvmffi_cubin.source_facts import ParamFact
+from tvmffi_cubin.source_facts import LaunchSite, ParamFact
 
 
 def kernels(source: str):
@@ -209,6 +209,47 @@ KERNEL = 'extern "C" __global__ void k(int n) {}\n'
 )
 def test_the_kind_of_a_source(source, kind):
     assert scan(source).kind == kind
+
+
+# Of the brackets within #if the grammar makes one kernel of all that follows.
+NOT_FOLLOWED = """
+__global__ void scale_rows_by_what_it(
+    bool is_for_all_them) {
+  if constexpr (std::is_same<scalar_t, nv_bfloat16>::value) {
+    if constexpr (GROUPS == 1) {
+    }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 800
+  }
+#endif
+}
+void run_scaled_by_rows(const scalar_t* input, scalar_t* output,
+                        bool has_rows, bool is_for_all) {
+  if (bit == 4) {
+    if (ROWS_A_BLOCK / row_size == 2) {
+    }
+  }
+  kernel<<<gridDim, blockDim, shared_mem_size, stream>>>(
+      ROWS_A_BLOCK, has_rows, is_for_all_them);
+}
+::own::Tensor scaled_by_rows(::own::Tensor input, ::own::Tensor output,
+                             int64_t ROWS_A_BLOCK, int64_t bit) {
+  OWN_CHECKS(size_k % ROWS_A_BLOCK == 0,
+              "ROWS_A_BLOCK // row_size must be one of [1, 2, 4, 8]");
+  if (input.scalar_type() == ::own::ScalarType::Half) {
+    run_scaled_by_rows<half>(
+        row_zeros.has_value(), row_weights.has_value());
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("word", "kind"), [("void", "mixed"), ("__device__ void", "device")])
+def test_a_launch_that_the_grammar_does_not_follow_is_where_its_brackets_are(word, kind):
+    facts = scan(NOT_FOLLOWED.replace("void run", f"{word} run"))
+    assert not facts.readable
+    is_host = kind == "mixed"
+    assert facts.launches == (LaunchSite("kernel<<<...>>>", 17, is_host),)
+    assert facts.kind == kind
 
 
 def test_a_mixed_source_comes_with_evidence():
