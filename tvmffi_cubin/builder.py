@@ -173,6 +173,10 @@ def _failure(
         from .nvcc_hints import hints
 
         lines += [f"Hint: {hint}" for hint in hints(printed)]
+    else:
+        from .host_hints import wide_hints
+
+        lines += [f"Hint: {hint}" for hint in wide_hints(printed)]
     lines += [f"Hint: {hint}" for hint in torch_hint(printed)]
     lines.append(f"folder (kept): {directory}")
     return BuildError(

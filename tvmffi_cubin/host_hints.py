@@ -9,7 +9,7 @@ from .cuda_wheels import find_cuda
 from .header_hints import wheel_hint
 from .split import Split
 
-__all__ = ["host_hints"]
+__all__ = ["host_hints", "lacks_header", "wide_hints"]
 
 # Lines of a unit of ours that are no part of the source are its exports.
 _NO_FUNCTION = re.compile(
@@ -25,6 +25,8 @@ _NO_HEADER = re.compile(r"error: '?([^\s':]+)(?:: No such file|' file not found)
 _DEVICE_WIDE = re.compile(r"(?:thrust|cub)/")
 _OF_THEIRS = re.compile(r"\b(?:thrust|cub)\b")
 _SPARED = re.compile(r"\busing\s+namespace\s+(?:thrust|cub)\b")
+# Errors in headers of theirs.
+_IN_THEIRS = re.compile(r"^[^\n:]*/(?:thrust|cub)/[^\n:]*:[\d:]+ (?:fatal )?error:", re.MULTILINE)
 
 
 def host_hints(cut: Split, output: str) -> Iterator[str]:
@@ -38,7 +40,9 @@ def host_hints(cut: Split, output: str) -> Iterator[str]:
         The log, with the user's lines.
     """
     if match := _NO_HEADER.search(output):
-        yield from filter(None, [wheel_hint(match[1], find_cuda())])
+        yield wheel_hint(match[1], find_cuda()) or (
+            f"{match[1]} was found in no include folder; name its folder in extra_include_paths"
+        )
     missing = dict.fromkeys(name for found in _NO_FUNCTION.findall(output) for name in found)
     for name in filter(None, missing):
         yield f"functions names {name!r}, and the source has no function {name}"
@@ -50,3 +54,24 @@ def host_hints(cut: Split, output: str) -> Iterator[str]:
     )
     if headers and not missing and unknown and is_theirs:
         yield f'if host code calls what is in {headers}, only nvcc compiles that: compiler="nvcc"'
+
+
+def wide_hints(output: str) -> Iterator[str]:
+    """Iterate over what to do where a wrapper calls algorithms for the whole device.
+
+    Parameters
+    ----------
+    output : str
+        The host compiler's log.
+    """
+    unknown = (match[0] for match in _UNKNOWN.finditer(output))
+    if _IN_THEIRS.search(output) or any(map(_OF_THEIRS.search, unknown)):
+        yield (
+            "only nvcc compiles the algorithms of Thrust, and of CUB for the whole device: "
+            'compiler="nvcc"'
+        )
+
+
+def lacks_header(output: str) -> bool:
+    """Whether a log of the host compiler's is about a header that there is not."""
+    return _NO_HEADER.search(output) is not None

@@ -16,6 +16,7 @@ from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry
 from .errors import BuildError, CompileError
 from .header_search import HeaderSearch
+from .host_hints import lacks_header
 from .host_object import TEXT, HostCode, HostCompiler
 from .include_scan import Scan
 from .instances import of_names
@@ -194,7 +195,9 @@ class MixedBuild:
             if early is not None:
                 try:
                     early.result()  # of what is wrong for both, NVRTC says less
-                except CompileError:
+                except CompileError as of_device:
+                    if lacks_header(error.output) and "open source file" not in of_device.log:
+                        raise error from None  # NVRTC was not given it, and lacks what it has
                     private_folder.remove(error.directory)
                     raise
             raise

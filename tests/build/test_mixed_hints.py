@@ -107,6 +107,27 @@ def test_a_wheel_that_is_not_installed_is_named_where_its_header_is_needed(templ
         load(source, ["f"])
 
 
+def test_a_header_that_is_nowhere_is_told_before_what_device_code_lacks_for_that():
+    source = (
+        '#include "my_rows.cuh"\n__global__ void k(Rows x) {}\nvoid f() { k<<<1, 1>>>(Rows()); }'
+    )
+    with pytest.raises(tc.BuildError, match=r"rows\.cu:1:10: fatal error: '?my_rows") as caught:
+        load(source, ["f"], name="rows")
+    hint = "my_rows.cuh was found in no include folder; name its folder in extra_include_paths"
+    assert f"Hint: {hint}\n" in str(caught.value)
+
+
+def test_a_wrapper_that_calls_thrust_s_algorithms_says_who_compiles_them():
+    source = """#include <thrust/device_ptr.h>
+    #include <thrust/sort.h>
+    void f(tvm::ffi::TensorView x) {
+      thrust::device_ptr<float> first(static_cast<float*>(x.data_ptr()));
+      thrust::sort(first, first + x.numel());
+    }"""
+    with pytest.raises(tc.BuildError, match=r'Hint: only nvcc compiles .*: compiler="nvcc"'):
+        load(source, ["f"])
+
+
 def test_headers_of_algorithms_are_not_blamed_for_names_of_others():
     source = (
         "#include <cub/block/block_reduce.cuh>\n__global__ void k() {}\n"
