@@ -16,7 +16,8 @@ from . import bundle, envelope
 from .atomic import fsync_path, temporary_name
 from .bundle import Bundle
 from .cache import Cache
-from .dependency_set import DependencySet, read_sets
+from .dependency_set import DependencySet
+from .dependency_set import find_set as find_recorded
 from .entry import Entry, check_entry
 from .errors import CacheError
 from .level import Level
@@ -66,8 +67,8 @@ def find_set(folder: str, entry: Listed) -> DependencySet:
     ValueError
         Nothing says which, so that no look-up finds it.
     """
-    sets = read_sets(Level(folder).deps_path(entry.base_key)) if entry.base_key else []
-    made = next((item for item in sets if item.entry == entry.key), None)
+    path = Level(folder).deps_path(entry.base_key)
+    made = find_recorded(path, entry.key) if entry.base_key else None
     if made is None:
         raise ValueError("no record leads to it: it is not found again")
     return made.unstamped()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from . import config, inventory, uses
+from . import config, inventory, package_headers, uses
 from .capacity import capacity
 from .inventory import Item
 from .places import places
@@ -67,6 +67,8 @@ class Stats:
         The entries of the folders that are looked through first.
     remote : str or None
         The URL of the second level, without secrets.
+    beside_package : Part
+        The precompiled headers that are kept there; no part of `size`.
     """
 
     folder: str
@@ -79,6 +81,7 @@ class Stats:
     mode: str
     layers: Mapping[str, Part]
     remote: str | None
+    beside_package: Part
 
     @staticmethod
     def look() -> Stats:
@@ -111,6 +114,7 @@ class Stats:
             mode=known.mode,
             layers={layer: _part(inventory.take(layer).of("entry")) for layer in known.layers},
             remote=None if url is None else without_secrets(url),
+            beside_package=_part(package_headers.held()),
         )
 
 

@@ -103,7 +103,8 @@ VARIABLES: dict[str, Variable] = {
         Variable(
             "TVMFFI_CUBIN_PCH",
             "on",
-            "Whether precompiled headers are made and used, `on` or `off`.",
+            "Whether precompiled headers are made and used, `on` or `off`; with `cache` none are "
+            "kept beside the package for new cache folders.",
         ),
         Variable(
             "CXX",

@@ -14,6 +14,7 @@ from .stamp import ABSENT, FILE_CLOCK, UNSETTLED, changed_ns, trusted
 
 __all__ = [
     "DependencySet",
+    "find_set",
     "read_sets",
     "refresh_sets",
     "start_ns",
@@ -148,6 +149,11 @@ def start_ns(asked_ns: int) -> int:
 def youngest_ns(names: Iterable[str], observer: Observer) -> int:
     """Return when the last change to any of the files was, in nanoseconds since the epoch."""
     return max((changed_ns(stamp) for stamp in observer.stamps(names)), default=0)
+
+
+def find_set(path: str, entry: str) -> DependencySet | None:
+    """Return the set of a record that leads to an entry, None where none does."""
+    return next((item for item in read_sets(path) if item.entry == entry), None)
 
 
 def read_sets(path: str) -> list[DependencySet]:

@@ -18,7 +18,6 @@ GENERATORS = (
     "call_mistakes.py",
     "carried.py",
     "codegen.py",
-    "cold_object.py",
     "condition.py",
     "conditional_params.py",
     "constant.py",

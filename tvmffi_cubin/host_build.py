@@ -93,9 +93,7 @@ def _find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
 
 
 def _report(found: Mapping[Cxx, Precompiled], directory: Path) -> list[str]:
-    for unit, headers in found.items():
-        if not headers.has_headers:
-            continue
+    for unit in found:
         is_used = pch_maker.is_used(directory / depfile_name(unit))
         _logger.debug("%s: precompiled headers %s", unit.source, "used" if is_used else "ignored")
     return [path for headers in found.values() for path in headers.dependencies]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from . import cold_object, pch_maker, private_folder
+from . import package_headers, pch_maker, private_folder
 from .cache import Cache
 from .command_words import is_expressible
 from .entry import Entry
@@ -60,15 +60,12 @@ class Precompiled:
         The files that were read to make them, of which gcc then tells no more.
     hold : Hold
         Keeps them.
-    has_headers : bool
-        False: there is but what is to be linked, and the unit reads the headers themselves.
     """
 
     flags: tuple[str, ...]
     objects: tuple[str, ...]
     dependencies: tuple[str, ...]
     hold: Hold
-    has_headers: bool = True
 
     def apply(self, unit: Cxx) -> Cxx:
         """Return the unit compiled with them."""
@@ -111,18 +108,7 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
         if found is not None:
             found.hold.release()
         found = longer
-    return found or _find_object(cache, tools, parts[0])
-
-
-def _find_object(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
-    """Return what a unit is linked with that goes without precompiled headers this time."""
-    entry = cold_object.find(cache, tools, unit)
-    hold = None if entry is None else Hold.take(entry.path)
-    if entry is None or hold is None:
-        return None
-    flags, objects = (f"-D{pch_maker.DECLARED}",), (os.fspath(entry.so),)
-    dependencies = tuple(entry.facts["dependencies"])
-    return Precompiled(flags, objects, dependencies, hold, has_headers=False)
+    return found
 
 
 def _look_up(
@@ -137,11 +123,12 @@ def _look_up(
     if begun is not None and not begun.is_done:
         return None
     worked = begun is None or begun.result()
-    entry = kept.find(name)
-    if not isinstance(entry, Entry):
+    found = kept.find(name)
+    entry = found if isinstance(found, Entry) else package_headers.find(kept, tools, name)
+    if entry is None:
         if worked and kept.mode == "on" and has_room(kept.root):
             make = partial(pch_maker.make, tools=tools, unit=unit)
-            _begin(kept, name, make, partial(_after, kept, tools, unit, then))
+            _begin(kept, name, make, partial(_after, kept, tools, unit, name, then))
         return None
     hold = Hold.take(entry.path)
     if hold is None:
@@ -163,11 +150,15 @@ def settle() -> None:
         waited.update(more)
 
 
-def _after(kept: Cache, tools: Toolset, unit: Cxx, then: Sequence[Cxx], made: Entry) -> None:
-    try:
-        cold_object.keep(kept, tools, unit, made)
-    except (OSError, CacheError) as error:
-        _logger.debug("an object is not kept beside the package: %s", error)
+def _after(
+    kept: Cache, tools: Toolset, unit: Cxx, name: str, then: Sequence[Cxx], made: Entry
+) -> None:
+    # What only units of the same headers of the user's have is for one cache folder.
+    if unit.prefix == (unit.common_prefix or unit.prefix):
+        try:
+            package_headers.keep(kept, tools, name, made)
+        except (OSError, ValueError, CacheError) as error:
+            _logger.debug("headers are not kept beside the package: %s", error)
     _make_ready(kept, tools, then)
 
 

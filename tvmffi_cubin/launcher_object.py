@@ -20,11 +20,12 @@ from .environment import build_environment
 from .errors import BuildError
 from .key import Key
 from .observer import Observer
+from .package_folder import path_beside
 from .parallel import in_parallel
 from .product import Product
 from .toolset import Toolset
 
-__all__ = ["beside_package", "home", "launcher_flags", "obtain", "own_headers"]
+__all__ = ["home", "launcher_flags", "obtain", "own_headers"]
 
 # What a compiler's words mean, the first that is found. Of those that it says where it refuses the
 # source, the language is too old for it; all else has causes of its own: limits, memory, disk.
@@ -84,16 +85,8 @@ def home(cache: Cache, tools: Toolset) -> Cache:
     Like Python's bytecode it belongs to the installed package and lies beside it, so that a new
     cache folder does not mean compiling it again; where the package cannot be written, in `cache`.
     """
-    return beside_package("launcher", cache, tools) or cache
-
-
-def beside_package(name: str, cache: Cache, tools: Toolset) -> Cache | None:
-    """Return a cache of `cache`'s mode beside the package, None where that cannot be written."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    folder = os.path.join(package, "__pycache__")
-    if not os.access(folder if os.path.isdir(folder) else package, os.W_OK | os.X_OK):
-        return None
-    return Cache(Path(folder, name), roots=tools.roots, mode=cache.mode)
+    folder = path_beside("launcher")
+    return Cache(folder, roots=tools.roots, mode=cache.mode) if folder else cache
 
 
 def obtain(cache: Cache, tools: Toolset, *, part: str = "launcher") -> Entry:

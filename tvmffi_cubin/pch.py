@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import config
 
-__all__ = ["is_wanted"]
+__all__ = ["is_wanted", "may_lie_beside_package"]
 
 
 def is_wanted(use_pch: bool | None) -> bool:
@@ -18,11 +18,26 @@ def is_wanted(use_pch: bool | None) -> bool:
     Raises
     ------
     TypeError, ValueError
-        The argument is no bool, or the variable is neither ``on`` nor ``off``.
+        The argument is no bool, or the variable has an impossible value.
     """
     if not isinstance(use_pch, bool | None):
         raise TypeError(f"use_pch is a bool, got {type(use_pch).__name__} {use_pch!r}")
+    return use_pch is not False and _value() != "off"
+
+
+def may_lie_beside_package() -> bool:
+    """Return whether they may be kept in another place than the cache folder.
+
+    Raises
+    ------
+    ValueError
+        The variable has an impossible value.
+    """
+    return _value() == "on"
+
+
+def _value() -> str | None:
     value = config.get("TVMFFI_CUBIN_PCH")
-    if value not in ("on", "off"):
-        raise ValueError(f"TVMFFI_CUBIN_PCH={value!r}: wanted 'on' or 'off'; or unset it")
-    return use_pch is not False and value == "on"
+    if value not in ("on", "cache", "off"):
+        raise ValueError(f"TVMFFI_CUBIN_PCH={value!r}: wanted 'on', 'cache' or 'off'; or unset it")
+    return value

@@ -12,7 +12,7 @@ from functools import partial
 
 from . import bundle
 from .bundle import Bundle
-from .dependency_set import read_sets
+from .dependency_set import find_set
 from .entry import Entry
 from .errors import CacheError
 from .level import Level
@@ -86,8 +86,7 @@ class Sharing:
     def _upload(self, base_key: str, entry: Entry) -> None:
         # As it was recorded; where a file changed while it was built, it was not.
         level = Level(os.fspath(entry.path.parents[2]))
-        sets = read_sets(level.deps_path(base_key))
-        made = next((item for item in sets if item.entry == entry.key), None)
+        made = find_set(level.deps_path(base_key), entry.key)
         if made is not None:
             self._store.upload(os.fspath(entry.path), Bundle(base_key, made))
 

@@ -62,6 +62,9 @@ def _rows(stats: Stats) -> Iterator[tuple[str, str]]:
         yield "longest not used", age_text(stats.oldest)
     for layer, part in stats.layers.items():
         yield "layer", f"{part.count:>6}  {size_text(part.size):>9}  {layer}"
+    if stats.beside_package.count:
+        part = stats.beside_package
+        yield "beside the package", f"{part.count:>6}  {size_text(part.size):>9}"
     if stats.remote is not None:
         yield "remote", stats.remote
 

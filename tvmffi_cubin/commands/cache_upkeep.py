@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from .. import inventory
+from .. import inventory, package_headers
 from ..age_text import age_text, read_age
 from ..cache_clear import Removed, clear, plan_prune, prune
 from ..cache_verify import checkable, verify
@@ -47,8 +47,9 @@ def add_to(actions: Any) -> None:
     parser = actions.add_parser(
         "clear",
         help="remove what was built",
-        description="Remove what was built, except what living processes were given or build now. "
-        "Only files that the cache itself made are touched.",
+        description="Remove what was built, except what living processes were given or build now, "
+        "and precompiled headers, those beside the package too. Only files that the cache itself "
+        "made are touched.",
     )
     parser.set_defaults(run=_clear)
     for parser in map(actions.choices.get, ("verify", "prune", "clear")):
@@ -98,7 +99,7 @@ def _prune(options: argparse.Namespace) -> int:
 
 def _clear(options: argparse.Namespace) -> int:
     folder = cache_folder()
-    _tell(options, folder, clear(folder))
+    _tell(options, folder, clear(folder) + package_headers.clear())
     memos = memo_folder()
     if memos is not None:
         make_room(memos, most=0)

@@ -1,0 +1,88 @@
+"""Precompiled headers that are kept beside the package, as its bytecode is: for new cache folders.
+
+What a cache folder is the first to need is copied here. A build in another, which has none yet,
+then compiles as fast as those that follow it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from . import inventory, pch
+from .cache import Cache
+from .dependency_set import find_set
+from .entry import MANIFEST, Entry
+from .eviction import Removed
+from .inventory import Item
+from .level import Level
+from .package_folder import path_beside
+from .pch_shelf import has_room, trim
+from .toolset import Toolset
+from .workplace import sweep
+
+__all__ = ["clear", "find", "held", "keep"]
+
+# By one set of the compiler's flags: tvm-ffi's headers, those with CUDA's, and with what mixed
+# sources need.
+_MOST = 3
+
+
+def find(cache: Cache, tools: Toolset, base_key: str) -> Entry | None:
+    """Return the entry of a key, None where there is none."""
+    kept = _kept(cache, tools)
+    entry = None if kept is None else kept.find(base_key)
+    return entry if isinstance(entry, Entry) else None
+
+
+def keep(cache: Cache, tools: Toolset, base_key: str, made: Entry) -> None:
+    """Keep a copy of what was made for a cache, where there is room for it.
+
+    Raises
+    ------
+    OSError, CacheError, ValueError
+        It cannot be copied.
+    """
+    kept = _kept(cache, tools)
+    if kept is None or kept.mode != "on" or not has_room(kept.root):
+        return
+    found = kept.find(base_key)
+    # Which files it was made of was recorded then: they may have changed since.
+    level = Level(os.fspath(made.path.parents[2]))
+    files = find_set(level.deps_path(base_key), made.key)
+    if isinstance(found, Entry) or files is None:
+        return
+    found.clear_way()
+    # Of a process that was killed.
+    sweep(os.path.join(kept.root, "tmp"))
+    with kept.private_directory() as directory:
+        for name in (MANIFEST, *made.manifest["files"]):
+            shutil.copyfile(made.path / name, directory / name)
+        kept.adopt(base_key, files, directory)
+    trim(kept.root, keep=_MOST)
+
+
+def held() -> list[Item]:
+    """Return those that there are, if any may be kept."""
+    folder = _folder()
+    return inventory.take(os.fspath(folder)).of("entry") if folder else []
+
+
+def clear() -> Removed:
+    """Remove all that no build uses."""
+    folder, there = _folder(), held()
+    if folder is not None:
+        trim(folder, keep=0)
+    gone = [item for item in there if not os.path.lexists(item.path)]
+    size = sum(item.size for item in gone)
+    return Removed(entries=len(gone), size=size, kept=len(there) - len(gone))
+
+
+def _folder() -> Path | None:
+    return path_beside("precompiled")
+
+
+def _kept(cache: Cache, tools: Toolset) -> Cache | None:
+    folder = _folder() if pch.may_lie_beside_package() else None
+    return Cache(folder, roots=tools.roots, mode=cache.mode) if folder else None
