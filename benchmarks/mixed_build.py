@@ -6,6 +6,8 @@ Each peer builds to a shared object in a process of its own with empty caches, a
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,9 +21,15 @@ FIRST, NEW = "first in a new cache", "another source"
 DEVICE, HOST, AGAIN = "device part edited", "host part edited", "again"
 CASES = (FIRST, NEW, DEVICE, HOST, AGAIN)
 OURS = "tvmffi_cubin"
+NOTHING = "tvmffi_cubin_at_first"
 
 PEERS = (
     Peer(OURS, "tvmffi_cubin", "build_inline(cuda_sources=source) to the .so"),
+    Peer(
+        NOTHING,
+        "tvmffi_cubin, nothing precompiled yet",
+        "the same with TVMFFI_CUBIN_PCH=cache, as the first build of an installation",
+    ),
     Peer(
         "tvmffi_cubin_nvcc",
         'tvmffi_cubin, compiler="nvcc"',
@@ -37,7 +45,8 @@ def jobs(settings: Settings) -> list[Job]:
         for peer in PEERS:
             if settings.quick and (peer.name != OURS or name != mixed_sources.VECTOR):
                 continue
-            cells = tuple((peer.name, name, case) for case in CASES)
+            cases = (FIRST,) if peer.name == NOTHING else CASES
+            cells = tuple((peer.name, name, case) for case in cases)
             found.append(Job(peer.name, name, cells, few=peer.name != OURS))
     return found
 
@@ -58,9 +67,12 @@ def measure(task: Task) -> list[Sample]:
     # Something may still be written in the background when the figures are there.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.environ["TVMFFI_CUBIN_CACHE_DIR"] = os.environ["TVM_FFI_CACHE_DIR"] = folder
-        run: Callable[[str, str], Any] = globals()[task.job]()
+        os.environ["TVMFFI_CUBIN_PCH"] = "cache" if task.job == NOTHING else "on"
+        if task.job == OURS:
+            use_once()
+        run: Callable[[str, str], Any] = globals()[task.job.removesuffix("_at_first")]()
         samples = []
-        for case in CASES:
+        for _, _, case in SECTION.job(task.job, task.argument, task.settings).cells:
             start = time.perf_counter()
             made = run(texts[case], function)
             seconds = time.perf_counter() - start
@@ -70,6 +82,17 @@ def measure(task: Task) -> list[Sample]:
                 # Who edits a source takes longer than a precompiled header, made beside, does.
                 tools.need("tvmffi_cubin.host_pch").settle()
     return samples
+
+
+def use_once() -> None:
+    """Have what is kept beside the package made: by another process, with a cache of its own."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        text = mixed_sources.text(mixed_sources.VECTOR, 0, 0)
+        function = mixed_sources.function(mixed_sources.VECTOR)
+        call = f"build_inline('mixed', {text!r}, functions=[{function!r}], arch='sm_90a')"
+        command = [sys.executable, "-c", f"import tvmffi_cubin as tc; tc.{call}"]
+        env = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": folder}
+        subprocess.run(command, check=True, env=env)
 
 
 def check(made: str, function: str) -> None:
@@ -115,9 +138,9 @@ SECTION = Section(
     about=(
         "Built to a shared object in a fresh process with an empty cache folder; then one that is "
         "new on both sides, one with a change of its device part alone, of its host part alone, "
-        "and the last once more. Nothing is launched. The first build has precompiled headers for "
-        "host code made in the background: once for a cache folder, a compiler and its flags. "
-        "They are there for the builds after it."
+        "and the last once more. Nothing is launched. The installation has built something before, "
+        "in another cache folder, so that precompiled headers of host code lie beside the "
+        "package; one row is without them, as the first build of all is, which has them made."
     ),
     peers=PEERS,
     units=dict.fromkeys(mixed_sources.SOURCES, "ms"),

@@ -14,6 +14,8 @@ import pytest
 from stub.build import build
 from stub.driver_stub import DriverStub
 
+from tvmffi_cubin import package_headers
+
 GPU_TESTS = Path(__file__).parent / "gpu"
 
 
@@ -92,6 +94,8 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         patch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         # What is known of tools where a test's cache folder cannot be written.
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+        # What is kept beside the package is everybody's.
+        patch.setattr(package_headers, "path_beside", lambda name: None)
         yield
 
 

@@ -19,7 +19,7 @@ from stub.driver_stub import DriverStub
 from wrapper_workshop import Workshop, load_anew
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import host_pch, nvrtc_pch_store, package_headers
+from tvmffi_cubin import host_pch, nvrtc_pch_store
 
 
 @pytest.fixture(scope="session")
@@ -40,8 +40,6 @@ def _header_stock(header_stock: HeaderStock) -> Iterator[int]:
         patch.setattr(host_pch, "find", header_stock.find)
         # Who wants the next has none of these removed.
         patch.setattr(host_pch, "_MOST", 12)
-        # What one test had made is not there for another.
-        patch.setattr(package_headers, "path_beside", lambda name: None)
         yield most
 
 

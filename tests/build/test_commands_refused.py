@@ -100,7 +100,11 @@ def test_an_image_that_cannot_be_written_is_named_by_its_own_name(monkeypatch, c
     ("variable", "value", "message"),
     [
         ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "TVMFFI_CUBIN_ARCH[1]='nonsense': wanted is"),
-        ("TVMFFI_CUBIN_PCH", "nonsense", "TVMFFI_CUBIN_PCH='nonsense': wanted 'on' or 'off'"),
+        (
+            "TVMFFI_CUBIN_PCH",
+            "nonsense",
+            "TVMFFI_CUBIN_PCH='nonsense': wanted 'on', 'cache' or 'off'",
+        ),
         (
             "TVMFFI_CUBIN_CACHE_SIZE",
             "much",

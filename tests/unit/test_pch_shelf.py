@@ -126,6 +126,8 @@ def test_a_folder_in_one_that_cannot_be_searched_has_no_room(tmp_path):
         (None, None, True),
         ("", True, True),
         ("on", False, False),
+        ("cache", None, True),
+        ("cache", False, False),
         ("off", None, False),
         ("off", True, False),
     ],
@@ -142,5 +144,7 @@ def test_other_values_are_errors(monkeypatch):
     with pytest.raises(TypeError, match="use_pch is a bool, got str 'no'"):
         pch.is_wanted("no")  # type: ignore[arg-type]
     monkeypatch.setenv("TVMFFI_CUBIN_PCH", "yes")
-    with pytest.raises(ValueError, match="TVMFFI_CUBIN_PCH='yes': wanted 'on' or 'off'"):
+    with pytest.raises(
+        ValueError, match="TVMFFI_CUBIN_PCH='yes': wanted 'on', 'cache' or 'off'; or unset"
+    ):
         pch.is_wanted(None)
