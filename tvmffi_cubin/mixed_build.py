@@ -84,11 +84,14 @@ class MixedBuild:
             See `tvmffi_cubin.load_inline`.
         """
         cut = split(self._program())
-        refuse_uncut(cut, self._scan_headers().files)
+        headers = self._scan_headers()
+        refuse_uncut(cut, headers.files)
+        # The compilers are given copies of those that are cut.
+        read = PartFiles(self.tools.unknown(headers.files), headers.absent)
         tried = Tried(self.request.name)
         while True:
             try:
-                parts = self._compile(cut)
+                parts = self._compile(cut, read)
             except (BuildError, CompileError) as error:
                 cut = tried.again(cut, error)
                 continue
@@ -126,11 +129,6 @@ class MixedBuild:
         search = HeaderSearch(self.request, self.tools)
         return search.host(self.unit.sources, search.cuda_flags)
 
-    def _read_to_cut(self) -> PartFiles:
-        """Return the same, since the compilers are given copies of those that are cut."""
-        scan = self._scan_headers()
-        return PartFiles(self.tools.unknown(scan.files), scan.absent)
-
     def _name(self, source: Source) -> str:
         if source.path is not None:
             return source.path
@@ -138,7 +136,7 @@ class MixedBuild:
         alone = len((*self.unit.sources, *self.unit.device)) == 1
         return f"{self.request.name}.cu" if alone else source.name
 
-    def _compile(self, cut: Split) -> MixedParts | Split:
+    def _compile(self, cut: Split, read: PartFiles) -> MixedParts | Split:
         """Compile both sides; or cut anew, since the device text lacks what instances name."""
         device = _Device(self._device_compiler(cut), self._device_code(cut), cut.variables)
         exports = self._exports(cut)
@@ -170,7 +168,7 @@ class MixedBuild:
             kernels=kernels,
             variables={name: lowered[f"&{name}"] for name in cut.variables},
             lines=moved_lines((host.path / TEXT).read_text("utf-8", "surrogateescape"), code.text),
-            files=(files, PartFiles.of(host, self.tools), self._read_to_cut()),
+            files=(files, PartFiles.of(host, self.tools), read),
             device_texts=tuple(source.text for source in device.code.sources),
         )
 
