@@ -29,10 +29,8 @@ struct add_rvalue_reference<T, void_t<T&&>> : type_identity<T&&> {};
 template <class T>
 typename add_rvalue_reference<T>::type declval() noexcept;
 
-template <size_t Bytes, size_t Alignment = (Bytes > 8   ? 16
-                                            : Bytes > 4 ? 8
-                                            : Bytes > 2 ? 4
-                                                        : Bytes)>
+// Aligned as the host's library has it, whatever the size.
+template <size_t Bytes, size_t Alignment = 16>
 struct aligned_storage {
   struct type {
     alignas(Alignment) unsigned char data[Bytes];
@@ -61,8 +59,13 @@ template <class...>
 struct common_type {};
 template <class T>
 struct common_type<T> : common_type<T, T> {};
+template <class T, class U, class = void>
+struct __tvmffi_cubin_common {};
 template <class T, class U>
-struct common_type<T, U> : decay<decltype(false ? declval<T>() : declval<U>())> {};
+struct __tvmffi_cubin_common<T, U, void_t<decltype(false ? declval<T>() : declval<U>())>>
+    : decay<decltype(false ? declval<T>() : declval<U>())> {};
+template <class T, class U>
+struct common_type<T, U> : __tvmffi_cubin_common<T, U> {};
 template <class T, class U, class V, class... Rest>
 struct common_type<T, U, V, Rest...> : common_type<typename common_type<T, U>::type, V, Rest...> {};
 
@@ -78,6 +81,16 @@ struct is_invocable : bool_constant<__tvmffi_cubin_call<void, F, Args...>::value
 template <class F, class... Args>
 struct invoke_result : type_identity<typename __tvmffi_cubin_call<void, F, Args...>::result> {};
 
+template <class>
+struct __tvmffi_cubin_member {
+  static constexpr bool is_any = false, is_function = false;
+};
+template <class T, class Class>
+struct __tvmffi_cubin_member<T Class::*> {
+  static constexpr bool is_any = true;
+  static constexpr bool is_function = !is_const<const T>::value && !is_reference<T>::value;
+};
+
 template <class T, class... Args>
 struct is_nothrow_constructible : bool_constant<__is_nothrow_constructible(T, Args...)> {};
 template <class T, class... Args>
@@ -86,6 +99,8 @@ template <class T, class U>
 struct is_assignable : bool_constant<__is_assignable(T, U)> {};
 template <class T, class U>
 struct is_trivially_assignable : bool_constant<__is_trivially_assignable(T, U)> {};
+template <class T, class U>
+struct is_nothrow_assignable : bool_constant<__is_nothrow_assignable(T, U)> {};
 
 template <class T>
 using add_volatile_t = typename add_volatile<T>::type;
@@ -121,6 +136,8 @@ template <class T, class U>
 inline constexpr bool is_assignable_v = is_assignable<T, U>::value;
 template <class T, class U>
 inline constexpr bool is_trivially_assignable_v = is_trivially_assignable<T, U>::value;
+template <class T, class U>
+inline constexpr bool is_nothrow_assignable_v = is_nothrow_assignable<T, U>::value;
 #define TVMFFI_CUBIN_TRAIT_V(NAME) \
   template <class T>               \
   inline constexpr bool NAME##_v = NAME<T>::value;
@@ -139,8 +156,14 @@ TVMFFI_CUBIN_TRAIT(is_fundamental,
 TVMFFI_CUBIN_TRAIT(is_compound, !is_fundamental<T>::value)
 TVMFFI_CUBIN_TRAIT(is_object,
                    !is_function<T>::value && !is_reference<T>::value && !is_void<T>::value)
+TVMFFI_CUBIN_TRAIT(is_member_pointer, __tvmffi_cubin_member<typename remove_cv<T>::type>::is_any)
+TVMFFI_CUBIN_TRAIT(is_member_function_pointer,
+                   __tvmffi_cubin_member<typename remove_cv<T>::type>::is_function)
+TVMFFI_CUBIN_TRAIT(is_member_object_pointer,
+                   is_member_pointer<T>::value && !is_member_function_pointer<T>::value)
 TVMFFI_CUBIN_TRAIT(is_scalar, is_arithmetic<T>::value || is_enum<T>::value ||
-                                  is_pointer<T>::value || is_null_pointer<T>::value)
+                                  is_pointer<T>::value || is_null_pointer<T>::value ||
+                                  is_member_pointer<T>::value)
 TVMFFI_CUBIN_TRAIT(is_trivial, __is_trivial(T))
 TVMFFI_CUBIN_TRAIT(is_pod, __is_pod(T))
 TVMFFI_CUBIN_TRAIT(is_final, __is_final(T))
@@ -148,20 +171,23 @@ TVMFFI_CUBIN_TRAIT(is_abstract, __is_abstract(T))
 TVMFFI_CUBIN_TRAIT(is_polymorphic, __is_polymorphic(T))
 TVMFFI_CUBIN_TRAIT(is_aggregate, __is_aggregate(T))
 TVMFFI_CUBIN_TRAIT(is_trivially_destructible, __has_trivial_destructor(T))
-TVMFFI_CUBIN_TRAIT(is_default_constructible, __is_constructible(T))
-TVMFFI_CUBIN_TRAIT(is_trivially_default_constructible, __is_trivially_constructible(T))
-TVMFFI_CUBIN_TRAIT(is_copy_constructible,
-                   __is_constructible(T, typename add_lvalue_reference<const T>::type))
-TVMFFI_CUBIN_TRAIT(is_move_constructible,
-                   __is_constructible(T, typename add_rvalue_reference<T>::type))
-TVMFFI_CUBIN_TRAIT(is_trivially_copy_constructible,
-                   __is_trivially_constructible(T, typename add_lvalue_reference<const T>::type))
-TVMFFI_CUBIN_TRAIT(is_copy_assignable,
-                   __is_assignable(typename add_lvalue_reference<T>::type,
-                                   typename add_lvalue_reference<const T>::type))
-TVMFFI_CUBIN_TRAIT(is_move_assignable, __is_assignable(typename add_lvalue_reference<T>::type,
-                                                       typename add_rvalue_reference<T>::type))
+TVMFFI_CUBIN_TRAIT(is_destructible, __is_destructible(T))
+// Each of those that copy and move is there as such, as trivial and as one that throws nothing.
+#define TVMFFI_CUBIN_TRAITS(NAME, WHAT, ...)                                \
+  TVMFFI_CUBIN_TRAIT(is_##NAME, __is_##WHAT(__VA_ARGS__))                   \
+  TVMFFI_CUBIN_TRAIT(is_trivially_##NAME, __is_trivially_##WHAT(__VA_ARGS__)) \
+  TVMFFI_CUBIN_TRAIT(is_nothrow_##NAME, __is_nothrow_##WHAT(__VA_ARGS__))
+#define TVMFFI_CUBIN_CONST_REF typename add_lvalue_reference<const T>::type
+TVMFFI_CUBIN_TRAITS(default_constructible, constructible, T)
+TVMFFI_CUBIN_TRAITS(copy_constructible, constructible, T, TVMFFI_CUBIN_CONST_REF)
+TVMFFI_CUBIN_TRAITS(move_constructible, constructible, T, typename add_rvalue_reference<T>::type)
+TVMFFI_CUBIN_TRAITS(copy_assignable, assignable, typename add_lvalue_reference<T>::type,
+                    TVMFFI_CUBIN_CONST_REF)
+TVMFFI_CUBIN_TRAITS(move_assignable, assignable, typename add_lvalue_reference<T>::type,
+                    typename add_rvalue_reference<T>::type)
 
+#undef TVMFFI_CUBIN_CONST_REF
+#undef TVMFFI_CUBIN_TRAITS
 #undef TVMFFI_CUBIN_TRAIT
 #undef TVMFFI_CUBIN_TRAIT_V
 

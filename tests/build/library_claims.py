@@ -1,0 +1,248 @@
+"""What our headers of the C++ library say, which the host's library says as well."""
+
+CLAIMS = {
+    "limits": """
+        using std::numeric_limits;
+        static_assert(numeric_limits<int>::max() == INT_MAX);
+        static_assert(numeric_limits<int>::min() == INT_MIN);
+        static_assert(numeric_limits<long>::lowest() == LONG_MIN);
+        static_assert(numeric_limits<unsigned long long>::max() == ULLONG_MAX);
+        static_assert(numeric_limits<signed char>::min() == SCHAR_MIN);
+        static_assert(numeric_limits<unsigned short>::max() == USHRT_MAX);
+        static_assert(numeric_limits<int>::digits == 31 && numeric_limits<int>::digits10 == 9);
+        static_assert(numeric_limits<uint64_t>::digits == 64 && numeric_limits<char>::is_integer);
+        static_assert(numeric_limits<bool>::max() && !numeric_limits<unsigned>::is_signed);
+        static_assert(numeric_limits<float>::max() == FLT_MAX && numeric_limits<float>::min() > 0);
+        static_assert(numeric_limits<double>::infinity() > DBL_MAX);
+        static_assert(numeric_limits<float>::lowest() == -FLT_MAX);
+        static_assert(numeric_limits<double>::quiet_NaN() != numeric_limits<double>::quiet_NaN());
+        static_assert(numeric_limits<float>::denorm_min() > 0 && FLT_EPSILON > 0);
+        static_assert(1.0f + numeric_limits<float>::epsilon() > 1.0f);
+        static_assert(numeric_limits<float>::max_digits10 == 9 && !numeric_limits<int>::is_modulo);
+        static_assert(numeric_limits<double>::max_digits10 == 17);
+        static_assert(numeric_limits<float>::max_exponent10 == 38);
+        static_assert(numeric_limits<double>::min_exponent10 == -307);
+        static_assert(numeric_limits<double>::has_signaling_NaN);
+        static_assert(!numeric_limits<bool>::is_modulo && !numeric_limits<bool>::is_iec559);
+        struct Unlimited {};
+        static_assert(!numeric_limits<Unlimited>::is_specialized);
+        static_assert(!numeric_limits<Unlimited>::is_integer);
+        static_assert(numeric_limits<Unlimited>::digits == 0);
+        """,
+    "type_traits": """
+        enum E : short {};
+        struct A {}; struct B : A { B(int); int* p; };
+        static_assert(std::is_same_v<std::remove_cvref_t<const int&>, int>);
+        static_assert(std::is_same_v<std::decay_t<int[3]>, int*>);
+        static_assert(std::is_same_v<std::decay_t<int (&)(int)>, int (*)(int)>);
+        static_assert(std::is_same_v<std::decay_t<const volatile int&>, int>);
+        static_assert(std::is_same_v<std::conditional_t<true, A, B>, A>);
+        static_assert(std::is_same_v<std::make_unsigned_t<long>, unsigned long>);
+        static_assert(std::is_same_v<std::make_signed_t<unsigned long long>, long long>);
+        static_assert(std::is_same_v<std::make_unsigned_t<const long>, const unsigned long>);
+        static_assert(std::is_same_v<std::underlying_type_t<E>, short>);
+        static_assert(std::is_same_v<std::remove_pointer_t<int* const>, int>);
+        static_assert(std::is_integral_v<const long> && !std::is_integral_v<float>);
+        static_assert(std::is_floating_point_v<double> && std::is_arithmetic_v<char>);
+        static_assert(std::is_signed_v<int> && std::is_unsigned_v<unsigned char>);
+        static_assert(!std::is_signed_v<A> && !std::is_unsigned_v<A>);
+        static_assert(std::is_pointer_v<int* const> && !std::is_pointer_v<int>);
+        static_assert(std::is_base_of_v<A, B> && std::is_convertible_v<int, B>);
+        static_assert(std::is_enum_v<E> && std::is_class_v<A> && std::is_empty_v<A>);
+        static_assert(std::is_trivially_copyable_v<B> && std::is_constructible_v<B, int>);
+        static_assert(std::conjunction_v<std::true_type, std::negation<std::false_type>>);
+        static_assert(std::is_same_v<std::common_type_t<char, int, float>, float>);
+        template <class T, class = void> struct Counts : std::false_type {};
+        template <class T>
+        struct Counts<T, std::void_t<std::common_type_t<T, int>>> : std::true_type {};
+        static_assert(Counts<char>::value && !Counts<A>::value);
+        static_assert(std::is_member_pointer_v<int* B::*> && std::is_scalar_v<int* B::*>);
+        static_assert(std::is_member_function_pointer_v<void (A::* const)()>);
+        static_assert(std::is_member_object_pointer_v<int* B::*>);
+        static_assert(!std::is_member_object_pointer_v<void (A::*)()>);
+        static_assert(!std::is_member_pointer_v<int*>);
+        struct C { C(const C&); C& operator=(C&&); ~C() = delete; };
+        static_assert(std::is_nothrow_move_constructible_v<A> && std::is_destructible_v<A>);
+        static_assert(std::is_trivially_copy_assignable_v<A> && !std::is_destructible_v<C>);
+        static_assert(std::is_nothrow_copy_assignable_v<B> && !std::is_copy_assignable_v<C>);
+        static_assert(!std::is_trivially_move_assignable_v<C> && std::is_move_assignable_v<C>);
+        static_assert(!std::is_nothrow_move_assignable_v<C>);
+        static_assert(std::is_nothrow_assignable_v<int&, char>);
+        static_assert(std::is_same_v<std::invoke_result_t<int (*)(float), float>, int>);
+        static_assert(std::is_invocable_v<int (*)(float), int> && !std::is_invocable_v<A, int>);
+        static_assert(std::is_same_v<std::add_lvalue_reference_t<void>, void>);
+        static_assert(std::is_same_v<std::add_rvalue_reference_t<int&>, int&>);
+        static_assert(std::extent_v<int[3][4], 1> == 4 && std::extent_v<int[3][4]> == 3);
+        static_assert(std::extent_v<int[][4]> == 0 && std::rank_v<int[][4]> == 2);
+        static_assert(alignof(std::aligned_storage_t<6, 4>) == 4);
+        static_assert(sizeof(std::aligned_storage_t<32>) == 32);
+        static_assert(sizeof(std::aligned_storage_t<4>) == 16);
+        static_assert(std::is_function_v<int(int)> && !std::is_function_v<int (*)(int)>);
+        static_assert(std::is_volatile_v<volatile int> && !std::is_volatile_v<int&>);
+        static_assert(std::is_scalar_v<int*> && std::is_scalar_v<E> && !std::is_scalar_v<A>);
+        static_assert(std::is_object_v<A> && !std::is_object_v<int&> && !std::is_object_v<void>);
+        static_assert(std::is_trivial_v<A> && !std::is_trivial_v<B> && std::is_aggregate_v<A>);
+        static_assert(std::is_default_constructible_v<A> && !std::is_default_constructible_v<B>);
+        static_assert(std::is_copy_constructible_v<B> && std::is_move_assignable_v<B>);
+        static_assert(!std::is_copy_assignable_v<const int> && std::is_assignable_v<int&, short>);
+        static_assert(std::is_trivially_destructible_v<B> && std::is_fundamental_v<void>);
+        static_assert(!std::conjunction_v<std::false_type, A> && std::conjunction_v<>);
+        static_assert(std::disjunction_v<std::true_type, A> && !std::disjunction_v<>);
+        template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0> T f(T x) { return x; }
+        static_assert(std::integral_constant<int, 3>::value == 3 && std::true_type{});
+        """,
+    "utility": """
+        template <size_t... I> constexpr size_t sum(std::index_sequence<I...>) { return (I + ...); }
+        static_assert(sum(std::make_index_sequence<5>()) == 10);
+        using Two = std::integer_sequence<int, 0, 1>;
+        static_assert(std::is_same_v<std::make_integer_sequence<int, 2>, Two>);
+        static_assert(sum(std::make_index_sequence<1000>()) == 499500);
+        static_assert(std::make_index_sequence<0>::size() == 0);
+        constexpr int swapped() { int a = 1, b = 2; std::swap(a, b); return a * 10 + b; }
+        static_assert(swapped() == 21);
+        constexpr int rows_swapped() {
+          int a[2][2] = {{1, 2}, {3, 4}}, b[2][2] = {{5, 6}, {7, 8}};
+          std::swap(a, b);
+          return a[1][0] * 10 + b[0][1];
+        }
+        static_assert(rows_swapped() == 72);
+        constexpr int exchanged() { int a = 1; int b = std::exchange(a, 5); return a * 10 + b; }
+        static_assert(exchanged() == 51);
+        static_assert(std::make_pair(1, 2.5f).second == 2.5f);
+        static_assert(std::is_same_v<decltype(std::declval<int>()), int&&>);
+        constexpr std::pair<int*, float> null(0, 1);
+        static_assert(std::pair<long, double>(std::make_pair(1, 2.5f)).second == 2.5);
+        static_assert(std::make_pair(1, 2) < std::make_pair(1, 3));
+        constexpr int bound() {
+          auto [a, b] = std::make_pair(1, 2);
+          auto one = std::make_pair(3, 4);
+          auto& [c, d] = one;
+          c = 5;
+          return a * 1000 + b * 100 + one.first * 10 + d;
+        }
+        static_assert(bound() == 1254);
+        static_assert(std::make_pair(1, 2) == std::make_pair(1, 2) && null.second == 1);
+        static_assert(std::is_same_v<decltype(std::pair(1, 'c')), std::pair<int, char>>);
+        """,
+    "tuple": """
+        struct Empty {};
+        using Three = std::tuple<char, double, short>;
+        constexpr Three three('a', 2.5, 3);
+        static_assert(std::get<0>(three) == 'a' && std::get<double>(three) == 2.5);
+        static_assert(sizeof(Three) == 24 && sizeof(std::tuple<Empty, int>) == 4);
+        static_assert(std::tuple_size_v<const Three> == 3 && std::tuple_size_v<std::tuple<>> == 0);
+        static_assert(std::is_same_v<std::tuple_element_t<1, const Three>, const double>);
+        static_assert(std::make_tuple(1, 2.0f) == std::tuple<int, float>(1, 2.0f));
+        static_assert(std::tuple(1, 'c') < std::tuple(2, 'b') && Three() != three);
+        static_assert(std::is_same_v<decltype(std::tuple(1, 'c')), std::tuple<int, char>>);
+        constexpr int tied() {
+          int a = 0, b = 0;
+          std::tie(a, b) = std::make_tuple(1, 2);
+          auto both = std::make_tuple(a, b);
+          std::get<0>(both) = 5;
+          std::tie(std::ignore, b) = std::make_pair(7, 8);
+          auto [x, y] = both;
+          return a * 1000 + b * 100 + x * 10 + y;
+        }
+        static_assert(tied() == 1852);
+        struct Moved {
+          int value;
+          constexpr Moved(int given) : value(given) {}
+          constexpr Moved(Moved&& other) : value(other.value) { other.value = 0; }
+          constexpr Moved& operator=(Moved&& other) {
+            value = other.value;
+            other.value = 0;
+            return *this;
+          }
+        };
+        constexpr int moved() {
+          std::tuple<Moved, int> one(Moved(1), 2);
+          auto two = std::move(one);
+          one = std::make_tuple(Moved(3), 4);
+          two = std::move(one);
+          return std::get<0>(one).value * 100 + std::get<0>(two).value * 10 + std::get<1>(two);
+        }
+        static_assert(moved() == 34);
+        struct Sum {
+          template <class... T> constexpr double operator()(T... x) const { return (x + ...); }
+        };
+        static_assert(std::apply(Sum(), three) == 'a' + 5.5);
+        constexpr auto joined = std::tuple_cat(std::tuple(1), std::tuple(2, 3), std::tuple<>());
+        static_assert(std::get<2>(joined) == 3 && std::tuple_size_v<decltype(joined)> == 3);
+        static_assert(std::get<1>(std::forward_as_tuple(1, 2)) == 2);
+        static_assert(std::tuple<long, double>(std::tuple(1, 2.5f)) == std::tuple(1L, 2.5));
+        static_assert(std::get<1>(std::make_pair(1, 2)) == 2);
+        static_assert(std::tuple_size_v<std::pair<int, int>> == 2);
+        """,
+    "array": """
+        constexpr std::array<int, 3> three{1, 2, 3};
+        static_assert(three[0] == 1 && three.back() == 3 && three.size() == 3 && !three.empty());
+        static_assert(sizeof(std::array<char, 5>) == 5 && std::array<int, 0>().empty());
+        static_assert(std::get<1>(three) == 2 && std::tuple_size_v<decltype(three)> == 3);
+        static_assert(std::is_same_v<decltype(std::array{1, 2}), std::array<int, 2>>);
+        static_assert(std::is_trivially_copyable_v<std::array<float, 2>>);
+        constexpr int summed() {
+          std::array<int, 4> all = {{4, 3}};
+          all[2] = three.at(1);
+          int sum = 0;
+          for (int x : all) sum += x;
+          auto [a, b, c] = three;
+          return sum * 100 + c * 10 + *(three.end() - 2);
+        }
+        static_assert(summed() == 932);
+        constexpr int reversed() {
+          std::array<int, 3> all = three;
+          *all.rbegin() = 4;
+          int digits = 0;
+          for (auto at = all.rbegin(); at != all.rend(); ++at) digits = digits * 10 + *at;
+          return digits * 10 + three.crbegin()[1];
+        }
+        static_assert(reversed() == 4212);
+        using Backwards = std::array<int, 3>::const_reverse_iterator;
+        static_assert(std::is_same_v<Backwards, std::reverse_iterator<const int*>>);
+        static_assert(three.crend() - three.rbegin() == 3 && three.rbegin() < three.rend());
+        static_assert((three.rbegin() + 2).base() == three.begin() + 1);
+        static_assert(three == three && !(three > three) && three <= three && three >= three);
+        """,
+    "range_access.h": """
+        struct Three {
+          int values[3] = {1, 2, 3};
+          constexpr const int* begin() const { return values; }
+          constexpr const int* end() const { return values + 3; }
+          constexpr const int* data() const { return values; }
+          constexpr int size() const { return 3; }
+          constexpr bool empty() const { return false; }
+        };
+        constexpr Three three;
+        constexpr int kept[] = {7, 8};
+        static_assert(std::size(kept) == 2 && std::size(three) == 3 && !std::empty(three));
+        static_assert(*std::data(kept) == 7 && std::data(three)[1] == 2 && !std::empty(kept));
+        static_assert(*std::begin(kept) == 7 && std::end(three) - std::begin(three) == 3);
+        static_assert(*(std::cend(kept) - 1) == 8 && *std::cbegin(three) == 1);
+        constexpr int filled() {
+          int values[3] = {};
+          for (auto* at = std::begin(values); at != std::end(values); ++at) *at = 2;
+          std::data(values)[1] = 5;
+          return values[0] + values[1] + values[2];
+        }
+        static_assert(filled() == 9);
+        """,
+    "algorithm": """
+        static_assert(std::min(1, 2) == 1 && std::max(1, 2) == 2 && std::clamp(5, 1, 3) == 3);
+        struct Greater { constexpr bool operator()(int a, int b) const { return a > b; } };
+        static_assert(std::min(1, 2, Greater()) == 2 && std::max(1, 2, Greater()) == 1);
+        constexpr int one = 1, two = 2;
+        static_assert(std::minmax(two, one).first == 1);
+        static_assert(std::min({3, 1, 2}) == 1 && std::max({sizeof(int), sizeof(char)}) == 4);
+        """,
+    "cstdint": """
+        static_assert(INT32_MAX == 2147483647 && UINT8_MAX == 255 && INT64_MIN < 0);
+        static_assert(SIZE_MAX == size_t(-1) && UINT64_MAX == uint64_t(-1));
+        static_assert(sizeof(std::int_least16_t) == 2 && sizeof(std::uint64_t) == 8);
+        """,
+    "cstddef": """
+        struct S { char c; double d; };
+        __device__ unsigned long at = offsetof(S, d);
+        static_assert(sizeof(std::byte) == 1 && sizeof(std::nullptr_t) == 8);
+        """,
+}

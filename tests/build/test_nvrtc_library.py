@@ -1,0 +1,99 @@
+"""What our headers of the C++ library say is true, and as the host's library has it."""
+
+import re
+import subprocess
+
+import pytest
+from header_kit import KERNEL, compile_it, includes
+from library_claims import CLAIMS
+
+from tvmffi_cubin import nvrtc, toolchain
+
+
+def test_a_constant_aggregate_is_bound_member_by_member_beside_tuples():
+    compile_it(
+        "#include <utility>\n#include <tuple>\nstruct S { int a; float b; };\n"
+        "__global__ void k(float* x) {\nconst auto [a, b] = S{1, 2};\n"
+        "const auto [c, d] = std::pair<int, float>(a, b);\n"
+        "const auto [e, f] = std::make_tuple(c, d);\nx[e] = f;\n}"
+    )
+
+
+@pytest.mark.parametrize("header", CLAIMS)
+def test_what_the_shims_say_is_true(header):
+    source = includes(["climits", "cfloat", header]) + CLAIMS[header]
+    assert compile_it(source + KERNEL).image
+
+
+LAYOUTS = {
+    "std::tuple<int, float>": 2,
+    "std::tuple<char, char, int>": 3,
+    "std::tuple<std::tuple<int, char>, char>": 2,
+    "std::tuple<Empty, int, char>": 3,
+    "std::tuple<Empty, Empty, char>": 3,
+    "std::pair<char, double>": 2,
+    "std::array<short, 3>": 3,
+}
+AT = "(long)((const char*)&std::get<I>(x) - (const char*)&x)"
+
+
+def test_what_host_code_passes_lies_where_its_library_puts_it(tmp_path):
+    head = includes(["array", "tuple", "utility"]) + "struct Empty {};\n"
+    at = f"template <int I, class T> long at(const T& x) {{ return {AT}; }}"
+    prints = ""
+    device = (
+        f"template <int I, class T> __global__ void k(T x, long* y) {{ y[1] = {AT} * 1000; }}\n"
+    )
+    names = []
+    for type_name, count in LAYOUTS.items():
+        for i in range(count):
+            prints += f'printf("%zu %ld\\n", sizeof({type_name}), at<{i}>({type_name}()));'
+            names.append(f"k<{i}, {type_name}>")
+    (tmp_path / "at.cc").write_text(f"{head}#include <cstdio>\n{at}\nint main() {{ {prints} }}")
+    command = [*toolchain.find_host_compiler().command, "-std=c++17", "-o", str(tmp_path / "at")]
+    subprocess.run([*command, str(tmp_path / "at.cc")], check=True)
+    there = subprocess.run([str(tmp_path / "at")], check=True, capture_output=True, text=True)
+    made = nvrtc.compile(head + device, arch="sm_90", name_expressions=names, target_type="ptx")
+    text = made.image.decode()
+    here = []
+    for name in names:
+        kernel = re.search(rf"\.entry {made.lowered_names[name]}\((.*?)\n}}", text, re.DOTALL)[1]
+        at = re.search(r"mov\.[bu]64 \s*%rd\d+, (\d+);", kernel)[1]
+        size = re.search(r"_param_0\[(\d+)", kernel)[1]
+        here.append(f"{size} {int(at) // 1000}")
+    assert here == there.stdout.splitlines()
+
+
+@pytest.mark.parametrize("standard", ["c++11", "c++14"])
+def test_older_standards_have_what_is_in_them(standard):
+    source = """
+        template <class T, typename std::enable_if<std::is_integral<T>::value, int>::type = 0>
+        __global__ void k(T* x, T y) {
+          std::swap(x[0], x[1]);
+          x[2] = std::max(std::min(x[0], y), std::exchange(x[1], std::numeric_limits<T>::min()));
+          static_assert(!std::is_same<typename std::make_signed<T>::type, T>::value, "");
+          x[3] = std::make_pair(1, 2.5f).first;
+          std::array<T, 2> both = {{x[4], x[5]}};
+          std::tie(x[4], x[5]) = std::make_tuple(std::get<1>(both), both[0]);
+          for (T* at = std::begin(both); at != std::end(both); ++at) x[6] += *at;
+        }"""
+    shims = ["algorithm", "limits", "type_traits", "utility", "cstdint", "cmath", "array", "tuple"]
+    shims += ["range_access.h"]
+    made = compile_it(
+        includes(shims) + source,
+        options=[f"-std={standard}"],
+        name_expressions=["k<unsigned>"],
+    )
+    assert made.log == ""
+
+
+@pytest.mark.parametrize("header", [name for name in CLAIMS if name != "cstddef"])
+def test_the_hosts_library_says_the_same(header, tmp_path):
+    file = tmp_path / "claims.cc"
+    # Of which we have a part in a header of another name.
+    there = {"range_access.h": "iterator"}.get(header, header)
+    std = "#include <cstddef>\n#include <cstdint>\n#include <type_traits>\nusing std::size_t;\n"
+    file.write_text(includes(["climits", "cfloat", there]) + std + CLAIMS[header])
+    command = [*toolchain.find_host_compiler().command, "-std=c++20", "-fsyntax-only", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,111 @@
+"""What kernels written for nvcc have without an include is there under NVRTC."""
+
+import subprocess
+
+import pytest
+from header_kit import KERNEL, compile_it, includes
+
+from tvmffi_cubin import cuda_wheels, toolchain
+
+
+def test_what_nvcc_offers_without_an_include_is_there():
+    source = """
+        extern "C" __global__ void k(int64_t n, uint8_t* bytes, uintptr_t address, float* x) {
+          static_assert(sizeof(int8_t) == 1 && sizeof(int16_t) == 2 && sizeof(int32_t) == 4);
+          static_assert(sizeof(uint64_t) == 8 && sizeof(intptr_t) == 8 && sizeof(uint) == 4);
+          static_assert(uint32_t(-1) > 0 && int32_t(-1) < 0 && sizeof(std::size_t) == 8);
+          constexpr float infinity = -INFINITY;
+          x[0] = infinity + NAN + std::sqrt(x[1]) + std::abs(x[2]) + M_PI;
+          bytes[0] = uint8_t(n + address);
+          assert(n > 0);
+          printf("%d", 1);
+        }"""
+    assert compile_it(source).log == ""
+
+
+def test_the_host_compilers_word_for_extensions_means_nothing():
+    compile_it("struct S { __extension__ union { int a; float b; }; };\n" + KERNEL)
+
+
+def test_the_host_compilers_spellings_of_words_mean_what_they_mean_to_nvcc():
+    compile_it(
+        "__global__ void k(float* x) {\n__const int a = 1;\n__const__ __signed__ int b = a;\n"
+        '__asm__ __volatile__("" ::: "memory");\n__asm __volatile("mov.b32 %0, 0;" : "=f"(x[b]));\n'
+        "}"
+    )
+
+
+@pytest.mark.parametrize("standard", ["c++14", "c++17"])
+def test_the_host_compiler_s_functions_of_bits_are_there_as_with_nvcc(standard):
+    source = """
+        static_assert(__builtin_ctz(64u) == 6 && __builtin_ctzll(1ull << 63) == 63, "");
+        static_assert(__builtin_clz(1) == 31 && __builtin_clzl(1) == 63, "");
+        static_assert(__builtin_popcount(255) == 8 && __builtin_popcountll(~0ull) == 64, "");
+        static_assert(__builtin_ffs(0) == 0 && __builtin_ffs(8) == 4, "");
+        extern "C" __global__ void k(int* x) {
+          x[0] = __builtin_clz(x[1]) + __builtin_popcountll(x[2]) + __builtin_ffs(x[3]);
+        }
+    """
+    made = compile_it(source, options=[f"-std={standard}"])
+    assert [kernel.name for kernel in made.kernels] == ["k"]
+
+
+def test_the_prelude_leaves_nothing_in_the_image():
+    with_prelude = compile_it(KERNEL).image
+    assert b"INFINITY" not in with_prelude
+    assert b".nv.global" not in with_prelude
+
+
+def test_sources_may_define_the_same_names_themselves():
+    source = """
+        typedef unsigned int uint32_t;
+        using int64_t = long long;
+        typedef unsigned int uint;
+        #ifndef INFINITY
+        #define INFINITY __int_as_float(0x7f800000)
+        #endif
+        namespace std { using ::sqrt; }
+        """
+    assert compile_it(source + KERNEL).log == ""
+
+
+class TestProgrammaticDependentLaunch:
+    SOURCE = """
+        extern "C" __global__ void k(float* x) {
+          cudaGridDependencySynchronize();
+          x[0] += 1;
+          ::cudaTriggerProgrammaticLaunchCompletion();
+        }"""
+
+    @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_90a"])
+    def test_it_compiles_without_an_include_and_is_nothing_before_sm_90(self, arch):
+        without = self.SOURCE.replace("cudaGrid", "//").replace("::cudaTrigger", "//")
+        with_it = compile_it(self.SOURCE, arch=arch).image
+        assert (with_it == compile_it(without, arch=arch).image) == (arch < "sm_90")
+
+    @pytest.mark.parametrize(
+        "headers", [["cuda_device_runtime_api.h"], ["cooperative_groups.h"], ["cuda_runtime.h"]]
+    )
+    def test_headers_that_declare_it_too_do_no_harm(self, headers):
+        compiled = compile_it(includes(headers) + self.SOURCE)
+        assert "cudaGrid" not in compiled.log
+
+
+def test_a_tensor_map_is_laid_out_and_named_as_in_the_drivers_header(tmp_path):
+    source = """
+        #include <cuda.h>
+        static_assert(sizeof(CUtensorMap) == 128 && alignof(CUtensorMap) == 64);
+        static_assert(CUDA_VERSION >= 12000 && sizeof(CUdeviceptr) == 8);
+        __global__ void k(const __grid_constant__ CUtensorMap map, CUdeviceptr p) {}"""
+    device_name = compile_it(source, name_expressions=["k"]).lowered_names["k"]
+    host = "#include <cuda.h>\nvoid k(CUtensorMap map, CUdeviceptr p) {}\n"
+    compiler = toolchain.find_host_compiler()
+    folder = cuda_wheels.find_cuda().include
+    (tmp_path / "k.cc").write_text(host)
+    text = subprocess.run(
+        [*compiler.command, "-S", "-o", "-", f"-I{folder}", str(tmp_path / "k.cc")],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert f"\n{device_name}:" in text
