@@ -5,6 +5,7 @@ import subprocess
 import threading
 
 import pytest
+from bound_fixtures import bound_fixtures
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -108,16 +109,7 @@ def build(kernels=KERNELS, *, bound_params=NAMES, functions=FUNCTIONS, **options
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def built(_own_environment):
-    return build()
-
-
-@pytest.fixture
-def mod(built, driver_stub):
-    """The module, with nothing bound."""
-    built.bind(**dict.fromkeys(NAMES))
-    return built
+built, mod = bound_fixtures(build, NAMES)
 
 
 @pytest.fixture

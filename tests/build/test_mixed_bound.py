@@ -1,6 +1,7 @@
 """Bound parameters of mixed sources: launches pass what they passed, and all is appended."""
 
 import pytest
+from bound_fixtures import bound_fixtures
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -55,16 +56,7 @@ def build(source=SOURCE, *, functions=("Launch",), bound_params=NAMES, **options
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def built(_own_environment):
-    return build()
-
-
-@pytest.fixture
-def mod(built, driver_stub):
-    """The module, with nothing bound."""
-    built.bind(**dict.fromkeys(NAMES))
-    return built
+built, mod = bound_fixtures(build, NAMES)
 
 
 @pytest.mark.parametrize("way", range(len(OWN)))
