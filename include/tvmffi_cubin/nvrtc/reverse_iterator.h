@@ -52,10 +52,10 @@ class reverse_iterator {
   Iterator current;
 };
 
-#define TVMFFI_CUBIN_COMPARED(OPERATOR, REVERSED)                                            \
-  template <class A, class B>                                                               \
+#define TVMFFI_CUBIN_COMPARED(OPERATOR, REVERSED)                                                \
+  template <class A, class B>                                                                    \
   constexpr bool operator OPERATOR(const reverse_iterator<A>& a, const reverse_iterator<B>& b) { \
-    return a.base() REVERSED b.base();                                                      \
+    return a.base() REVERSED b.base();                                                           \
   }
 TVMFFI_CUBIN_COMPARED(==, ==)
 TVMFFI_CUBIN_COMPARED(!=, !=)

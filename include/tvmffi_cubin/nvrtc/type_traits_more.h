@@ -173,8 +173,8 @@ TVMFFI_CUBIN_TRAIT(is_aggregate, __is_aggregate(T))
 TVMFFI_CUBIN_TRAIT(is_trivially_destructible, __has_trivial_destructor(T))
 TVMFFI_CUBIN_TRAIT(is_destructible, __is_destructible(T))
 // Each of those that copy and move is there as such, as trivial and as one that throws nothing.
-#define TVMFFI_CUBIN_TRAITS(NAME, WHAT, ...)                                \
-  TVMFFI_CUBIN_TRAIT(is_##NAME, __is_##WHAT(__VA_ARGS__))                   \
+#define TVMFFI_CUBIN_TRAITS(NAME, WHAT, ...)                                  \
+  TVMFFI_CUBIN_TRAIT(is_##NAME, __is_##WHAT(__VA_ARGS__))                     \
   TVMFFI_CUBIN_TRAIT(is_trivially_##NAME, __is_trivially_##WHAT(__VA_ARGS__)) \
   TVMFFI_CUBIN_TRAIT(is_nothrow_##NAME, __is_nothrow_##WHAT(__VA_ARGS__))
 #define TVMFFI_CUBIN_CONST_REF typename add_lvalue_reference<const T>::type
