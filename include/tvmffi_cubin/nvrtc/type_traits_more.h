@@ -55,6 +55,45 @@ struct extent<T[N], 0> : integral_constant<size_t, N> {};
 template <class T>
 struct extent<T[], 0> : integral_constant<size_t, 0> {};
 
+template <size_t Bytes>
+struct __tvmffi_cubin_integer;
+template <>
+struct __tvmffi_cubin_integer<1> {
+  using Signed = signed char;
+  using Unsigned = unsigned char;
+};
+template <>
+struct __tvmffi_cubin_integer<2> {
+  using Signed = short;
+  using Unsigned = unsigned short;
+};
+template <>
+struct __tvmffi_cubin_integer<4> {
+  using Signed = int;
+  using Unsigned = unsigned;
+};
+template <>
+struct __tvmffi_cubin_integer<8> {
+  using Signed = long long;
+  using Unsigned = unsigned long long;
+};
+template <class T>
+struct make_signed : type_identity<typename __tvmffi_cubin_integer<sizeof(T)>::Signed> {};
+template <class T>
+struct make_unsigned : type_identity<typename __tvmffi_cubin_integer<sizeof(T)>::Unsigned> {};
+template <class T>
+struct make_signed<const T> : add_const<typename make_signed<T>::type> {};
+template <class T>
+struct make_unsigned<const T> : add_const<typename make_unsigned<T>::type> {};
+template <>
+struct make_signed<long> : type_identity<long> {};
+template <>
+struct make_signed<unsigned long> : type_identity<long> {};
+template <>
+struct make_unsigned<long> : type_identity<unsigned long> {};
+template <>
+struct make_unsigned<unsigned long> : type_identity<unsigned long> {};
+
 template <class...>
 struct common_type {};
 template <class T>
@@ -114,6 +153,10 @@ template <class T>
 using add_rvalue_reference_t = typename add_rvalue_reference<T>::type;
 template <size_t Bytes, size_t Alignment = alignof(typename aligned_storage<Bytes>::type)>
 using aligned_storage_t = typename aligned_storage<Bytes, Alignment>::type;
+template <class T>
+using make_signed_t = typename make_signed<T>::type;
+template <class T>
+using make_unsigned_t = typename make_unsigned<T>::type;
 template <class... T>
 using common_type_t = typename common_type<T...>::type;
 template <class F, class... Args>

@@ -34,10 +34,6 @@ template <class T>
 using underlying_type_t = typename underlying_type<T>::type;
 template <class T>
 using decay_t = typename decay<T>::type;
-template <class T>
-using make_signed_t = typename make_signed<T>::type;
-template <class T>
-using make_unsigned_t = typename make_unsigned<T>::type;
 
 #if __cplusplus >= 201703L
 template <class T>
