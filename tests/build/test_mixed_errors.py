@@ -23,7 +23,7 @@ class TestRefusedLaunches:
             (-1, 1, 0, "grid.x is 4294967295"),
             (1 << 40, 1, 0, "grid.x is 4294967295"),
             (1, 1, 1 << 30, "dynamic_smem_bytes is 1073741824"),
-            (1, 1, -8, "dynamic_smem_bytes is 4294967295"),
+            (1, 1, -8, "dynamic_smem_bytes is -8,"),
             (0, 1, 0, "CUDA_ERROR_INVALID_VALUE"),
         ],
     )

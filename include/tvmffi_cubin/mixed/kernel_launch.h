@@ -40,6 +40,7 @@ class KernelLaunch {
       : config_{grid.size.x,  grid.size.y,        grid.size.z,   block.size.x, block.size.y,
                 block.size.z, dynamic_smem.bytes, stream.stream, nullptr,      0},
         site_(site),
+        given_smem_(dynamic_smem.given),
         previous_(pending_launch) {
     pending_launch = this;
   }
@@ -61,12 +62,16 @@ class KernelLaunch {
   const CUlaunchConfig& config() const { return config_; }
   const LaunchSite& site() const { return site_; }
 
+  /*! \brief The bytes of shared memory as they were written: the configuration has less room. */
+  int64_t given_smem() const { return given_smem_; }
+
  private:
   /*! \brief Ends a launch that no kernel took: an argument threw, or what was called is none. */
   void Drop();
 
   CUlaunchConfig config_;
   LaunchSite site_;
+  int64_t given_smem_;
   KernelLaunch* previous_;
   bool is_taken_ = false;
 };

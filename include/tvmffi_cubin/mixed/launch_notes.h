@@ -70,6 +70,14 @@ TVMFFI_CUBIN_COLD cudaError_t RefusalCode(const Status& status, const CUlaunchCo
   return error;
 }
 
+/*! \brief Tells the bytes of shared memory as they were given, where they are told cut. */
+TVMFFI_CUBIN_COLD void TellGivenSmem(const KernelLaunch& launch, std::string* text) {
+  const std::string told = "dynamic_smem_bytes is ", cut = std::to_string(UINT32_MAX);
+  const size_t at = text->find(told + cut);
+  if (at == std::string::npos) return;
+  text->replace(at + told.size(), cut.size(), std::to_string(launch.given_smem()));
+}
+
 TVMFFI_CUBIN_COLD void NoteRefusedLaunch(const Status& status, const KernelLaunch& launch,
                                          const KernelSlot* slot) {
   const char* symbol = KernelName(slot->kernel->GetHandle());
@@ -82,6 +90,7 @@ TVMFFI_CUBIN_COLD void NoteRefusedLaunch(const Status& status, const KernelLaunc
   } else {
     text = "launch of " + name + ": " + text;
   }
+  TellGivenSmem(launch, &text);
   const cudaError_t error = RefusalCode(status, launch.config());
   NoteLaunchFailure(error, status.limit != 0 && launch_problem.is_limit, &launch.site(), text);
 }

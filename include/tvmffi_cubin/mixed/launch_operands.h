@@ -37,6 +37,19 @@ constexpr uint32_t Saturated(T value) {
   }
 }
 
+/*!
+ * \brief A number as it was given, for messages. A negative one that came as a size_t is told as
+ * what it was.
+ */
+template <typename T>
+constexpr int64_t Given(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return value > T(-9e18) && value < T(9e18) ? static_cast<int64_t>(value) : INT64_MIN;
+  } else {
+    return static_cast<int64_t>(value);
+  }
+}
+
 template <typename T>
 constexpr bool kIsNumber = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
@@ -79,21 +92,22 @@ struct LaunchShape {
 /*! \brief The third operand: bytes of dynamic shared memory. */
 struct LaunchBytes {
   uint32_t bytes;
+  int64_t given;
 
   template <typename T, std::enable_if_t<kIsNumber<T>, int> = 0>
-  constexpr LaunchBytes(T bytes_) : bytes(Saturated(bytes_)) {}  // NOLINT
+  constexpr LaunchBytes(T bytes_) : bytes(Saturated(bytes_)), given(Given(bytes_)) {}  // NOLINT
 
   template <typename T, std::enable_if_t<!kIsNumber<std::decay_t<T>>, int> = 0>
-  constexpr LaunchBytes(T&& bytes_) : bytes(Convert(static_cast<T&&>(bytes_))) {}  // NOLINT
+  constexpr LaunchBytes(T&& bytes_) : LaunchBytes(Convert(static_cast<T&&>(bytes_))) {}  // NOLINT
 
  private:
   template <typename T>
-  static constexpr uint32_t Convert(T&& bytes) {
+  static constexpr size_t Convert(T&& bytes) {
     static_assert(std::is_convertible_v<T, size_t> && !std::is_pointer_v<std::decay_t<T>>,
                   "the third operand of <<<grid, block, bytes, stream>>> is a number: bytes of "
                   "dynamic shared memory; the stream is the fourth");
     if constexpr (std::is_convertible_v<T, size_t>) {
-      return Saturated(static_cast<size_t>(static_cast<T&&>(bytes)));
+      return static_cast<T&&>(bytes);
     } else {
       return 0;
     }
