@@ -29,6 +29,7 @@ TVMFFI_CUBIN_COLD CUresult FindMixedVariable(const VariableAddress& variable, CU
     const CUlibrary library = MixedModule(table).GetHandle();
     const char* symbol = FindMixedSymbol(table.variables, table.num_variables, variable.expression);
     if (symbol == nullptr) return static_cast<CUresult>(cudaErrorInvalidSymbol);
+    CaptureScope relaxed;  // at the first use in a context the image is loaded there
     return entry::cuLibraryGetGlobal(address, bytes, library, symbol);
   } catch (const std::exception&) {
     return OpenDriver() == nullptr ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_INVALID_IMAGE;

@@ -32,6 +32,15 @@ constexpr CUmemorytype MemoryType(enum cudaMemcpyKind kind, bool is_source) {
   return is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 }
 
+constexpr auto kWrongDirection = static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
+
+/*! \brief Whether a direction is one, and says of arrays that they are on a device. */
+constexpr bool DirectionFits(enum cudaMemcpyKind kind, bool is_from_array, bool is_to_array) {
+  return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault &&
+         !(is_from_array && MemoryType(kind, true) == CU_MEMORYTYPE_HOST) &&
+         !(is_to_array && MemoryType(kind, false) == CU_MEMORYTYPE_HOST);
+}
+
 inline void SetSource(CUDA_MEMCPY3D* copy, cudaArray_const_t array, const void* memory,
                       enum cudaMemcpyKind kind) {
   copy->srcMemoryType = array != nullptr ? CU_MEMORYTYPE_ARRAY : MemoryType(kind, true);
@@ -55,10 +64,16 @@ inline CUresult DriverCopy(const struct cudaMemcpy3DParms& copy, CUDA_MEMCPY3D* 
       (copy.dstArray == nullptr) == (copy.dstPtr.ptr == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (!DirectionFits(copy.kind, copy.srcArray != nullptr, copy.dstArray != nullptr)) {
+    return kWrongDirection;
+  }
   size_t from = 1, to = 1;
   CUresult result = ElementBytes(copy.srcArray, &from);
   if (result == CUDA_SUCCESS) result = ElementBytes(copy.dstArray, &to);
   if (result != CUDA_SUCCESS) return result;
+  if (copy.srcArray != nullptr && copy.dstArray != nullptr && from != to) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   *found = {};
   found->srcXInBytes = copy.srcPos.x * from;
   found->srcY = copy.srcPos.y;
@@ -82,6 +97,7 @@ inline CUresult DriverCopy(const struct cudaMemcpy3DParms& copy, CUDA_MEMCPY3D* 
 template <typename Entry, typename... Stream>
 cudaError_t CopyBox(Entry& call, const struct cudaMemcpy3DParms* copy, Stream... stream) {
   cudaError_t error;
+  if (IsNull(&error, copy)) return error;
   const size_t size = copy->extent.width * copy->extent.height * copy->extent.depth;
   if (CopyIsSettled(size, copy->kind, &error)) return error;
   CUDA_MEMCPY3D converted;
@@ -98,6 +114,8 @@ cudaError_t CopyArrayRows(Entry& call, cudaArray_const_t array, size_t x, size_t
   cudaError_t error;
   if (CopyIsSettled(width * height, kind, &error)) return error;
   if (width > pitch) return NoteError(cudaErrorInvalidPitchValue);
+  if (array == nullptr) return NoteError(cudaErrorInvalidResourceHandle);
+  if (!DirectionFits(kind, !is_to_array, is_to_array)) return NoteRuntimeError(kWrongDirection);
   CUDA_MEMCPY3D copy{};
   SetSource(&copy, is_to_array ? nullptr : array, is_to_array ? memory : nullptr, kind);
   SetTarget(&copy, is_to_array ? array : nullptr, is_to_array ? nullptr : memory, kind);

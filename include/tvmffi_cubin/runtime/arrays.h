@@ -53,19 +53,18 @@ inline bool FindFormat(const struct cudaChannelFormatDesc& channels, CUarray_for
     if (bits[*count] != bits[0]) return false;
     ++*count;
   }
+  for (unsigned int i = *count; i < 4; ++i) {
+    if (bits[i] != 0) return false;
+  }
   *format = kFormats[kind][size];
   return *count != 3;
-}
-
-inline cudaError_t NoteError(cudaError_t error) {
-  if (error != cudaSuccess) last_runtime_error = error;
-  return error;
 }
 
 inline cudaError_t AllocateArray(cudaArray_t* array, const struct cudaChannelFormatDesc* channels,
                                  struct cudaExtent extent, unsigned int flags) {
   CUDA_ARRAY3D_DESCRIPTOR wanted{};
-  if (array == nullptr || channels == nullptr) return NoteError(cudaErrorInvalidValue);
+  cudaError_t error;
+  if (IsNull(&error, array, channels)) return error;
   if (!FindFormat(*channels, &wanted.Format, &wanted.NumChannels)) {
     return NoteError(cudaErrorInvalidChannelDescriptor);
   }
@@ -121,6 +120,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaFreeArray(cudaArray_t array) {
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGetChannelDesc(struct cudaChannelFormatDesc* channels, cudaArray_const_t array) {
   CUDA_ARRAY3D_DESCRIPTOR found{};
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, channels)) return error;
   const CUresult result = tvmffi_cubin::DescribeArray(array, &found);
   if (result == CUDA_SUCCESS) *channels = tvmffi_cubin::ChannelsOf(found);
   return tvmffi_cubin::NoteRuntimeError(result);

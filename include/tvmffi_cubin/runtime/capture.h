@@ -42,6 +42,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaStreamEndCapture(cudaStream_t stream, cuda
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode* mode) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, mode)) return error;
   auto converted = static_cast<CUstreamCaptureMode>(static_cast<int>(*mode));
   const CUresult result = tvmffi_cubin::entry::cuThreadExchangeStreamCaptureMode(&converted);
   *mode = static_cast<enum cudaStreamCaptureMode>(static_cast<int>(converted));
@@ -96,8 +98,9 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGraphExecDestroy(cudaGraphExec_t graph) {
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGraphExecUpdate(cudaGraphExec_t made, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* told) {
   CUgraphExecUpdateResultInfo found{};
-  const cudaError_t error =
-      tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuGraphExecUpdate, made, graph, &found);
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, told)) return error;
+  error = tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuGraphExecUpdate, made, graph, &found);
   told->result = static_cast<enum cudaGraphExecUpdateResult>(static_cast<int>(found.result));
   told->errorNode = found.errorNode;
   told->errorFromNode = found.errorFromNode;
@@ -117,8 +120,9 @@ cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType* type) {
   CUgraphNodeType found{};
-  const cudaError_t error =
-      tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuGraphNodeGetType, node, &found);
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, type)) return error;
+  error = tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuGraphNodeGetType, node, &found);
   if (error == cudaSuccess) {
     *type = static_cast<enum cudaGraphNodeType>(static_cast<int>(found));
   }

@@ -20,16 +20,21 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuGetProcAddress, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuProfilerStart, 4000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuProfilerStop, 4000)
 
+/*! \brief Finds a driver's function. Null, and no error, where the driver has none such. */
 inline cudaError_t FindEntryPoint(const char* name, void** function, unsigned int version,
                                   unsigned long long flags,  // NOLINT
                                   enum cudaDriverEntryPointQueryResult* status) {
   CUdriverProcAddressQueryResult found{};
+  cudaError_t error;
+  if (IsNull(&error, name, function)) return error;
+  *function = nullptr;
   const CUresult result = entry::cuGetProcAddress(name, function, static_cast<int>(version),
                                                   static_cast<cuuint64_t>(flags), &found);
+  if (result != CUDA_SUCCESS) found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   if (status != nullptr) {
     *status = static_cast<enum cudaDriverEntryPointQueryResult>(static_cast<int>(found));
   }
-  return NoteRuntimeError(result);
+  return result == CUDA_ERROR_NOT_FOUND ? cudaSuccess : NoteRuntimeError(result);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

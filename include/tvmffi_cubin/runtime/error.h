@@ -69,6 +69,20 @@ inline cudaError_t NoteRuntimeError(CUresult result) {
   return error;
 }
 
+/*! \brief The same of the runtime's own code. */
+inline cudaError_t NoteError(cudaError_t error) {
+  if (error != cudaSuccess) last_runtime_error = error;
+  return error;
+}
+
+/*! \brief Whether a call was given nothing where it reads or writes; that is noted. */
+template <typename... T>
+bool IsNull(cudaError_t* error, const T*... pointers) {
+  const bool found = ((pointers == nullptr) || ...);
+  *error = found ? NoteError(cudaErrorInvalidValue) : cudaSuccess;
+  return found;
+}
+
 /*! \brief The driver's text for a code; why there is no driver, where there is none. */
 __attribute__((cold)) inline const char* ErrorMeaning(CUresult result) {
   const Driver* driver = OpenDriver();

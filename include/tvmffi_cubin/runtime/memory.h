@@ -34,7 +34,8 @@ inline CUdeviceptr* DeviceAddressOut(void** pointer) {
 /*! \brief An allocation; none at all, and no error, for no bytes. */
 template <typename Entry, typename... Arguments>
 cudaError_t Allocate(Entry& call, void** pointer, size_t bytes, Arguments... arguments) {
-  if (pointer == nullptr) return NoteRuntimeError(CUDA_ERROR_INVALID_VALUE);
+  cudaError_t error;
+  if (IsNull(&error, pointer)) return error;
   *pointer = nullptr;
   if (bytes == 0) return NoteRuntimeError(EnsureContext());
   return CallInContext(call, DeviceAddressOut(pointer), bytes, arguments...);
@@ -64,6 +65,8 @@ cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
+  // Of managed memory none at all is an error.
+  if (bytes == 0) return tvmffi_cubin::NoteError(cudaErrorInvalidValue);
   return tvmffi_cubin::Allocate(tvmffi_cubin::entry::cuMemAllocManaged, pointer, bytes, flags);
 }
 

@@ -55,6 +55,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                      size_t count, const struct cudaHostNodeParams* params) {
   CUDA_HOST_NODE_PARAMS converted{};
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, params)) return error;
   converted.fn = params->fn;
   converted.userData = params->userData;
   return tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuGraphAddHostNode, node, graph, after,
@@ -64,6 +66,8 @@ cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNo
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                        size_t count, const struct cudaMemcpy3DParms* copy) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, copy)) return error;
   return tvmffi_cubin::AddCopy(node, graph, after, count, *copy);
 }
 
@@ -109,6 +113,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                        size_t count, const struct cudaMemsetParams* params) {
   CUcontext context = nullptr;
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, params)) return error;
   const CUresult result = tvmffi_cubin::NodeContext(&context);
   if (result != CUDA_SUCCESS) return tvmffi_cubin::NoteRuntimeError(result);
   CUDA_MEMSET_NODE_PARAMS converted{};

@@ -60,6 +60,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaHostGetFlags(unsigned int* flags, void* po
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, pointer, pitch)) return error;
   *pointer = nullptr;
   *pitch = 0;
   if (width == 0 || height == 0) {
@@ -72,6 +74,8 @@ cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaMalloc3D(struct cudaPitchedPtr* memory, struct cudaExtent extent) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, memory)) return error;
   *memory = {nullptr, 0, extent.width, extent.height};
   return cudaMallocPitch(&memory->ptr, &memory->pitch, extent.width, extent.height * extent.depth);
 }

@@ -19,7 +19,7 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetGlobal, 12000)
 inline cudaError_t FindSymbol(const void* symbol, CUdeviceptr* address, size_t* bytes) {
   const VariableAddress* found = variable_addresses;
   while (found != nullptr && found->shadow != symbol) found = found->next;
-  if (found == nullptr) return last_runtime_error = cudaErrorInvalidSymbol;
+  if (found == nullptr) return NoteError(cudaErrorInvalidSymbol);
   CUresult result = EnsureContext();
   if (result == CUDA_SUCCESS) result = found->find(*found, address, bytes);
   return NoteRuntimeError(result);
@@ -40,9 +40,7 @@ inline bool MayCopy(enum cudaMemcpyKind kind, enum cudaMemcpyKind from_or_to_hos
   return kind == from_or_to_host || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
 }
 
-inline cudaError_t RefuseDirection() {
-  return last_runtime_error = cudaErrorInvalidMemcpyDirection;
-}
+inline cudaError_t RefuseDirection() { return NoteError(cudaErrorInvalidMemcpyDirection); }
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
@@ -50,13 +48,17 @@ TVMFFI_CUBIN_END_NAMESPACE
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetSymbolAddress(void** pointer, const void* symbol) {
   CUdeviceptr address = 0;
   size_t size = 0;
-  const cudaError_t error = tvmffi_cubin::FindSymbol(symbol, &address, &size);
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, pointer)) return error;
+  error = tvmffi_cubin::FindSymbol(symbol, &address, &size);
   if (error == cudaSuccess) *pointer = reinterpret_cast<void*>(address);
   return error;
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetSymbolSize(size_t* size, const void* symbol) {
   CUdeviceptr address = 0;
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, size)) return error;
   return tvmffi_cubin::FindSymbol(symbol, &address, size);
 }
 

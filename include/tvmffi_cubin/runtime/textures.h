@@ -25,6 +25,9 @@ inline CUresult DriverResource(const struct cudaResourceDesc& resource, CUDA_RES
   if (result != CUDA_SUCCESS) return result;
   *found = {};
   found->resType = static_cast<CUresourcetype>(static_cast<int>(resource.resType));
+#if CUDART_VERSION >= 13000
+  found->flags = resource.flags;
+#endif
   switch (resource.resType) {
     case cudaResourceTypeArray:
       found->res.array.hArray = DriverArray(resource.res.array.array);
@@ -110,6 +113,8 @@ cudaCreateTextureObject(cudaTextureObject_t* made, const struct cudaResourceDesc
                         const struct cudaResourceViewDesc* view) {
   CUDA_RESOURCE_DESC from;
   CUarray_format format{};
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, made, resource, texture)) return error;
   const CUresult result = tvmffi_cubin::DriverResource(*resource, &from, &format);
   if (result != CUDA_SUCCESS) return tvmffi_cubin::NoteRuntimeError(result);
   const CUDA_TEXTURE_DESC how = tvmffi_cubin::DriverTexture(*texture, format);
@@ -127,6 +132,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaCreateSurfaceObject(cudaSurfaceObject_t* made, const struct cudaResourceDesc* resource) {
   CUDA_RESOURCE_DESC from;
   CUarray_format format{};
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, made, resource)) return error;
   const CUresult result = tvmffi_cubin::DriverResource(*resource, &from, &format);
   return tvmffi_cubin::NoteRuntimeError(
       result == CUDA_SUCCESS ? tvmffi_cubin::entry::cuSurfObjectCreate(made, &from) : result);
