@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from .cuda_macros import MacroFacts, body_tokens
 __all__ = ["HiddenMacros", "Occurrence", "find_in_params", "find_occurrences"]
 
 _DEVICE = frozenset(("__global__", "__device__", "__constant__", "__managed__"))
+# What no parameter ends with, unless behind an equals sign.
+_NUMBER = re.compile(r"[\s(]*[-+]?\d[\w.']*[\s)]*")
 
 
 class HiddenMacros(NamedTuple):
@@ -136,7 +139,7 @@ def find_in_params(
     wanted = frozenset(name for name, macro in macros.items() if "," in macro.body)
     defined = None
     for param in _kernel_params(items) if macros else ():
-        index = bisect_left(tokens.starts, param.span.start)
+        first = index = bisect_left(tokens.starts, param.span.start)
         last = bisect_left(tokens.starts, param.span.end) - 1
         while index <= last and tokens.words[index] != "=":
             macro, end = macros.get(tokens.words[index]), index
@@ -146,7 +149,9 @@ def find_in_params(
             if macro is not None and index <= end <= last and (end > index or end == last):
                 defined = defined or _Defined(tokens, given, own)
                 found = _occurrence(tokens, index, end, defined, wanted | {macro.name})
-                if end == last or not found.why_not:
+                # One is a parameter's name where `#if` has not made a number of it.
+                is_name = index > first and _NUMBER.fullmatch(found.expansion) is not None
+                if not is_name and (end == last or not found.why_not):
                     yield found
             index = max(index, end) + 1
 

@@ -119,6 +119,7 @@ def test_what_cannot_be_expanded_is_a_problem(text, line, why):
         ("PTR(int) x, PTR(int)", "int* x, int*"),
         ("float* RESTRICT x, TYPE y = TYPE(3), int n = SUM(1, 2)", None),
         ("EITHER(int) x", None),
+        ("float* x,\n#ifndef FIXED\nshort WIDTH, short DEPTH,\n#endif\nint n", None),
     ],
 )
 def test_macros_that_stand_for_parameters_of_kernels_are_expanded(params, expanded):
@@ -127,6 +128,7 @@ def test_macros_that_stand_for_parameters_of_kernels_are_expanded(params, expand
         "#define PTR(T) T*\n#define RESTRICT __restrict__\n#define TYPE float\n"
         "#define SUM(a, b) a + b\n"
         "#ifdef A\n#define EITHER(T) T\n#else\n#define EITHER(T) T*\n#endif\n"
+        "#ifdef FIXED\n#define WIDTH 80\n#define DEPTH (2)\n#endif\n"
     )
     text = f"{macros}template <class T> __global__ void k({params}) {{}}\n"
     assert expand(text).text == text.replace(f"({params})", f"({expanded or params})")
