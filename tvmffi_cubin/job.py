@@ -228,6 +228,7 @@ class Job:
                 further_flags=further,
                 required=required,
                 local_symbols=local_symbols,
+                is_plain=not (self.request.ldflags or given or self.tools.nvcc),
             )
         try:
             linker = os.fspath(toolchain.find_linker())

@@ -182,6 +182,9 @@ def _link(plan: BuildPlan) -> str:
     run = _shell([*command, *link.flags])
     if link.further_flags:
         run = f"{run} 2>/dev/null || {_shell([*command, *link.flags, *link.further_flags])}"
+    if link.stubs and not link.bare:
+        # Of what a stub lacks nothing is printed: the library may have it.
+        run = f"{_shell([*command, *link.flags, '-L', link.stubs])} 2>/dev/null || {run}"
     if link.linker and not link.flags:
         separate = [word for option in options for word in option.split(",")]
         direct = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]

@@ -73,6 +73,14 @@ def test_device_code_is_linked_to_an_object_that_the_link_takes():
     assert "build vec.so: link a.cu.o device_link.o | exports.map\n" in text
 
 
+def test_a_link_with_stubs_falls_back_to_the_libraries():
+    link = Link(("g++",), flags=("-Wl,-z,nodelete",), stubs="/cache/a b")
+    line = ninja.commands(BuildPlan("vec", (Cxx("a.cc", ("g++",)),), link=link))["vec.so"]
+    with_stubs, without = line.split(" || ")
+    assert with_stubs == f"{without} -L '/cache/a b' 2>/dev/null"
+    assert "-Wl,-z,defs" in with_stubs
+
+
 def test_a_bare_link_tries_the_linker_and_then_the_compiler():
     line = next(line for line in ninja.text(launcher_plan()).splitlines() if "/usr/bin/ld" in line)
     direct, through_driver = line.split(" || ")

@@ -1,0 +1,117 @@
+"""Stubs of the libraries of C++ and C, with which wrappers are linked in half the time.
+
+They are made in the background after the first link, and tried: what is linked with them must be
+what the libraries themselves give. It is only ever a shortcut: a link that fails with them is done
+as if there were none.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import struct
+import threading
+from functools import partial
+from pathlib import Path
+
+from . import stub_maker
+from .cache import Cache
+from .command_words import is_expressible
+from .entry import Entry
+from .errors import BuildError
+from .host_elf import FileContent
+from .imports import Imports
+from .key import Key
+from .later import Later
+from .launcher_object import beside_package
+from .library_stub import LibraryFile
+from .pch_shelf import trim
+from .plan import Link, Merge
+from .private_folder import remove
+from .toolset import Toolset
+
+__all__ = ["are_usable", "find", "is_exact", "make_later", "settle"]
+
+# One set takes 200 KB; there is one for each compiler and version of this package.
+_MOST = 4
+
+_logger = logging.getLogger("tvmffi_cubin")
+_guard = threading.Lock()
+
+# What this process has begun to make, by process: a forked child has no part in it.
+_begun: dict[tuple[int, str, str], Later[None]] = {}
+
+
+def are_usable(link: Link | Merge, tools: Toolset) -> bool:
+    """Whether a link takes the compiler's own libraries, and from where the compiler looks."""
+    if not isinstance(link, Link) or not link.is_plain or link.bare or not link.no_undefined:
+        return False
+    return "gcc version " in tools.host.compiler and not tools.compiler.options
+
+
+def find(cache: Cache, tools: Toolset) -> Entry | None:
+    """Return the entry whose folder has the stubs, None where there is none."""
+    entry = _kept(cache, tools).find(_key(tools))
+    if not isinstance(entry, Entry) or not is_expressible(os.fspath(entry.path)):
+        return None
+    return entry
+
+
+def make_later(cache: Cache, tools: Toolset) -> None:
+    """Begin to make stubs, once a process."""
+    kept, key = _kept(cache, tools), _key(tools)
+    if kept.mode != "on" or not threading.main_thread().is_alive():
+        return
+    with _guard:
+        name = (os.getpid(), os.fspath(kept.root), key)
+        if name in _begun:
+            return
+        try:
+            # The process ends after it: one that builds and ends at once would never get further.
+            _begun[name] = Later(partial(_make, cache, kept, tools, key), daemon=False)
+        except RuntimeError as error:
+            _logger.debug("stubs of libraries are not made: %s", error)
+
+
+def settle() -> None:
+    """Wait for all that this process has begun to make."""
+    for name, begun in list(_begun.items()):
+        if name[0] == os.getpid():
+            begun.result()
+
+
+def is_exact(product: Path, stubs: Entry) -> bool:
+    """Whether what was linked with stubs is what the libraries themselves give.
+
+    A weak symbol that stubs lack is no error, and would have no version.
+    """
+    try:
+        with open(product, "rb", buffering=0) as file:
+            weak = {x.name for x in Imports.of(FileContent(file.fileno())).symbols if x.is_any}
+        # Those that the compiler's own objects have no library defines.
+        weak = {x for x in weak if not x.startswith("_ITM_") and x != "__gmon_start__"}
+        libraries = stubs.facts["libraries"] if weak else ()
+        return not any(weak & LibraryFile(Path(x).read_bytes()).names for x in libraries)
+    except (OSError, ValueError, KeyError, IndexError, struct.error) as error:
+        _logger.debug("%s: linked anew without stubs: %s", product, error)
+        return False
+
+
+def _kept(cache: Cache, tools: Toolset) -> Cache:
+    return beside_package("stubs", cache, tools) or cache
+
+
+def _key(tools: Toolset) -> str:
+    key = Key("link stubs").add("tools", tools.versions)
+    return key.add("command", tools.compiler.command).hexdigest()
+
+
+def _make(cache: Cache, kept: Cache, tools: Toolset, key: str) -> None:
+    try:
+        kept.obtain(key, partial(stub_maker.make, tools=tools), name="stubs of libraries")
+        if kept is not cache:
+            trim(kept.root, keep=_MOST)
+    except Exception as error:
+        if isinstance(error, BuildError):
+            remove(error.directory)
+        _logger.debug("stubs of libraries are not made: %s", error)
