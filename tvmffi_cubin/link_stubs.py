@@ -23,8 +23,8 @@ from .host_elf import FileContent
 from .imports import Imports
 from .key import Key
 from .later import Later
-from .launcher_object import beside_package
 from .library_stub import LibraryFile
+from .package_folder import path_beside
 from .pch_shelf import trim
 from .plan import Link, Merge
 from .private_folder import remove
@@ -98,7 +98,8 @@ def is_exact(product: Path, stubs: Entry) -> bool:
 
 
 def _kept(cache: Cache, tools: Toolset) -> Cache:
-    return beside_package("stubs", cache, tools) or cache
+    folder = path_beside("stubs")
+    return Cache(folder, roots=tools.roots, mode=cache.mode) if folder else cache
 
 
 def _key(tools: Toolset) -> str:
