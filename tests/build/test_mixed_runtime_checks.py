@@ -137,21 +137,11 @@ def test_null_where_a_call_reads_or_writes_is_an_invalid_value(mod) -> None:
     assert dict(mod.nulls()) == dict.fromkeys(NULLS, INVALID_VALUE * 1001)
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_to_array", "error"),
-    [
-        (HOST_TO_DEVICE, True, SUCCESS),
-        (DEVICE_TO_DEVICE, True, SUCCESS),
-        (DEFAULT, True, SUCCESS),
-        (HOST_TO_HOST, True, WRONG_DIRECTION),
-        (DEVICE_TO_HOST, True, WRONG_DIRECTION),
-        (DEVICE_TO_HOST, False, SUCCESS),
-        (HOST_TO_DEVICE, False, WRONG_DIRECTION),
-        (7, False, WRONG_DIRECTION),
-    ],
-)
-def test_an_array_is_on_the_device(kind, is_to_array, error, mod) -> None:
-    assert mod.rows(kind, is_to_array, True) == error
+@pytest.mark.parametrize("is_to_array", [True, False])
+def test_an_array_is_on_the_device_whatever_the_direction_says(is_to_array, mod) -> None:
+    for kind in (HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT):
+        assert mod.rows(kind, is_to_array, True) == SUCCESS
+    assert mod.rows(7, is_to_array, True) == WRONG_DIRECTION
 
 
 @pytest.mark.parametrize("is_to_array", [True, False])
@@ -163,9 +153,9 @@ def test_no_array_is_no_handle(is_to_array, mod) -> None:
     ("kind", "sides", "error"),
     [
         (HOST_TO_DEVICE, 2, SUCCESS),
-        (DEVICE_TO_HOST, 2, WRONG_DIRECTION),
+        (HOST_TO_HOST, 2, SUCCESS),
         (DEVICE_TO_HOST, 1, SUCCESS),
-        (HOST_TO_DEVICE, 1, WRONG_DIRECTION),
+        (HOST_TO_HOST, 1, SUCCESS),
         (HOST_TO_HOST, 0, SUCCESS),
         (9, 0, WRONG_DIRECTION),
         (DEVICE_TO_DEVICE, 3, INVALID_VALUE),  # their elements differ

@@ -24,21 +24,12 @@ inline CUresult ElementBytes(cudaArray_const_t array, size_t* bytes) {
   return *bytes == 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
-/*! \brief Where the direction of a copy says that its memory is. */
+/*! \brief Where the direction of a copy says that its memory is; of an array it says nothing. */
 constexpr CUmemorytype MemoryType(enum cudaMemcpyKind kind, bool is_source) {
   if (kind == cudaMemcpyDefault) return CU_MEMORYTYPE_UNIFIED;
   const bool is_host = kind == cudaMemcpyHostToHost ||
                        kind == (is_source ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost);
   return is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-}
-
-constexpr auto kWrongDirection = static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
-
-/*! \brief Whether a direction is one, and says of arrays that they are on a device. */
-constexpr bool DirectionFits(enum cudaMemcpyKind kind, bool is_from_array, bool is_to_array) {
-  return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault &&
-         !(is_from_array && MemoryType(kind, true) == CU_MEMORYTYPE_HOST) &&
-         !(is_to_array && MemoryType(kind, false) == CU_MEMORYTYPE_HOST);
 }
 
 inline void SetSource(CUDA_MEMCPY3D* copy, cudaArray_const_t array, const void* memory,
@@ -64,8 +55,8 @@ inline CUresult DriverCopy(const struct cudaMemcpy3DParms& copy, CUDA_MEMCPY3D* 
       (copy.dstArray == nullptr) == (copy.dstPtr.ptr == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (!DirectionFits(copy.kind, copy.srcArray != nullptr, copy.dstArray != nullptr)) {
-    return kWrongDirection;
+  if (copy.kind < cudaMemcpyHostToHost || copy.kind > cudaMemcpyDefault) {
+    return static_cast<CUresult>(cudaErrorInvalidMemcpyDirection);
   }
   size_t from = 1, to = 1;
   CUresult result = ElementBytes(copy.srcArray, &from);
@@ -115,7 +106,6 @@ cudaError_t CopyArrayRows(Entry& call, cudaArray_const_t array, size_t x, size_t
   if (CopyIsSettled(width * height, kind, &error)) return error;
   if (width > pitch) return NoteError(cudaErrorInvalidPitchValue);
   if (array == nullptr) return NoteError(cudaErrorInvalidResourceHandle);
-  if (!DirectionFits(kind, !is_to_array, is_to_array)) return NoteRuntimeError(kWrongDirection);
   CUDA_MEMCPY3D copy{};
   SetSource(&copy, is_to_array ? nullptr : array, is_to_array ? memory : nullptr, kind);
   SetTarget(&copy, is_to_array ? array : nullptr, is_to_array ? nullptr : memory, kind);
