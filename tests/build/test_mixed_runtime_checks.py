@@ -94,6 +94,19 @@ int64_t channels(int x, int y, int z, int w) {
   return error;
 }
 
+int64_t texture(bool is_normalized) {
+  Arrays arrays;
+  cudaResourceDesc resource{};
+  resource.res.array.array = arrays.floats;
+  cudaTextureDesc texture{};
+  texture.addressMode[0] = cudaAddressModeWrap;
+  texture.addressMode[1] = cudaAddressModeMirror;
+  texture.addressMode[2] = cudaAddressModeBorder;
+  texture.normalizedCoords = is_normalized;
+  cudaTextureObject_t made;
+  return cudaCreateTextureObject(&made, &resource, &texture, nullptr);
+}
+
 int64_t managed(int64_t bytes) {
   void* memory = nullptr;
   const cudaError_t error = cudaMallocManaged(&memory, bytes);
@@ -119,7 +132,7 @@ void run() { touch<<<1, 1>>>(nullptr); }
 CALLS = "\n".join(
     f'  told.Set("{name}", {call} * 1000 + cudaGetLastError());' for name, call in NULLS.items()
 )
-FUNCTIONS = ["nulls", "rows", "box", "channels", "managed", "entry", "symbol", "run"]
+FUNCTIONS = ["nulls", "rows", "box", "channels", "texture", "managed", "entry", "symbol", "run"]
 HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT = range(5)
 
 
@@ -171,6 +184,15 @@ def test_a_box_is_copied_as_its_direction_says(kind, sides, error, mod) -> None:
 )
 def test_channels_leave_no_gap(bits, error, mod) -> None:
     assert mod.channels(*bits) == error
+
+
+@pytest.mark.parametrize(("is_normalized", "modes"), [(True, [0, 2, 3]), (False, [1, 1, 3])])
+def test_coordinates_that_are_not_normalized_are_clamped(
+    is_normalized, modes, mod, driver_stub
+) -> None:
+    assert mod.texture(is_normalized) == SUCCESS
+    (call,) = driver_stub.calls("cuTexObjectCreate")
+    assert call.args["address"] == modes
 
 
 def test_no_managed_memory_is_an_error(mod) -> None:

@@ -30,7 +30,8 @@ inline cudaError_t FindEntryPoint(const char* name, void** function, unsigned in
   *function = nullptr;
   const CUresult result = entry::cuGetProcAddress(name, function, static_cast<int>(version),
                                                   static_cast<cuuint64_t>(flags), &found);
-  if (result != CUDA_SUCCESS) found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  const bool is_told = result == CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS;
+  if (!is_told) found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   if (status != nullptr) {
     *status = static_cast<enum cudaDriverEntryPointQueryResult>(static_cast<int>(found));
   }

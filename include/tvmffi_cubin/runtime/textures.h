@@ -65,12 +65,22 @@ inline CUresult DriverResource(const struct cudaResourceDesc& resource, CUDA_RES
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+/*!
+ * \brief The driver's form of an address mode. The runtime clamps coordinates that are not
+ * normalized where they would repeat.
+ */
+constexpr CUaddress_mode DriverAddressMode(enum cudaTextureAddressMode mode, bool is_normalized) {
+  const bool repeats = mode == cudaAddressModeWrap || mode == cudaAddressModeMirror;
+  return repeats && !is_normalized ? CU_TR_ADDRESS_MODE_CLAMP
+                                   : static_cast<CUaddress_mode>(static_cast<int>(mode));
+}
+
 inline CUDA_TEXTURE_DESC DriverTexture(const struct cudaTextureDesc& texture,
                                        CUarray_format format) {
   const bool is_integer = format != CU_AD_FORMAT_FLOAT && format != CU_AD_FORMAT_HALF;
   CUDA_TEXTURE_DESC found{};
   for (int i = 0; i < 3; ++i) {
-    found.addressMode[i] = static_cast<CUaddress_mode>(static_cast<int>(texture.addressMode[i]));
+    found.addressMode[i] = DriverAddressMode(texture.addressMode[i], texture.normalizedCoords != 0);
   }
   for (int i = 0; i < 4; ++i) found.borderColor[i] = texture.borderColor[i];
   found.filterMode = static_cast<CUfilter_mode>(static_cast<int>(texture.filterMode));
