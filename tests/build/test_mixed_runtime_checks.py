@@ -203,6 +203,8 @@ def test_no_managed_memory_is_an_error(mod) -> None:
 def test_a_function_that_the_driver_has_not_is_told_and_no_error(mod, driver_stub) -> None:
     assert list(mod.entry("cuInit")) == [SUCCESS, SUCCESS, 1]
     assert list(mod.entry("cuNowhere")) == [SUCCESS, NOT_FOUND, 0]
+    driver_stub.set_driver_version(12040)  # older than the runtime
+    assert list(mod.entry("cuInit")) == [SUCCESS, SUCCESS, 1]
     driver_stub.fail("cuGetProcAddress", INVALID_VALUE)
     assert list(mod.entry("cuInit")) == [INVALID_VALUE, NOT_FOUND, 0]
 

@@ -38,13 +38,26 @@ inline cudaError_t FindEntryPoint(const char* name, void** function, unsigned in
   return result == CUDA_ERROR_NOT_FOUND ? cudaSuccess : NoteRuntimeError(result);
 }
 
+/*! \brief The version of the functions that are wanted: the runtime's, or an older driver's. */
+inline unsigned int EntryPointVersion() {
+  const Driver* driver = OpenDriver();
+  int version = CUDART_VERSION;
+  // The driver refuses to look for functions of versions beyond its own.
+  if (driver != nullptr && driver->cuDriverGetVersion(&version) == CUDA_SUCCESS &&
+      version > CUDART_VERSION) {
+    version = CUDART_VERSION;
+  }
+  return static_cast<unsigned int>(version);
+}
+
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,  // NOLINT
                         enum cudaDriverEntryPointQueryResult* status) {
-  return tvmffi_cubin::FindEntryPoint(name, function, CUDART_VERSION, flags, status);
+  return tvmffi_cubin::FindEntryPoint(name, function, tvmffi_cubin::EntryPointVersion(), flags,
+                                      status);
 }
 
 #if CUDART_VERSION >= 12050
