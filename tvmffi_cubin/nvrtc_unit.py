@@ -222,7 +222,7 @@ class Unit:
             text = text or library.error_text(result)
             advice = (*missing_header_hint(log, cuda), *header_hints(log))
             advice = (*advice, *compile_log.hints(log, arch=arch))
-            text = "\n".join((text, *(f"Hint: {hint}" for hint in advice)))
+            text = "\n".join((text, *(f"Hint: {hint}" for hint in dict.fromkeys(advice))))
         return CompileError(
             f"{self.name} does not compile for {arch}:\n{text}",
             log=log,
