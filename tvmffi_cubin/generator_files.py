@@ -105,6 +105,7 @@ GENERATORS = (
     "manifest.py",
     "map_binding.py",
     "map_extents.py",
+    "member_names.py",
     "mixed_build.py",
     "mixed_errors.py",
     "mixed_headers.py",

@@ -10,6 +10,7 @@ from .cuda_item import Item, Launch
 from .cut_edits import FileCut, item_edits, left_out_edits
 from .item_words import is_device_variable, is_kernel
 from .launch_text import launch_edits
+from .member_names import qualified_edits
 from .side_members import is_named_only, kept, without_body
 from .sides import Node
 from .stub_params import bound_edits
@@ -59,6 +60,7 @@ def host_edits(
         elif is_named_only(item):
             edits += without_body(text, item)
         else:
+            edits += qualified_edits(cut.file.code, node, cut.types)
             stretches = tuple(kept(text, item, "host", cut.dropped))
             edits += callables.call_edits(cut.file, node, stretches)
     for item, launch in _own_launches(cut):

@@ -225,3 +225,31 @@ def test_parameters_under_a_condition_have_names_that_mean_something_without_it(
         "decltype(tvmffi_cubin_c0), decltype(tvmffi_cubin_c1), decltype(tvmffi_cubin_c2), "
         "decltype(d)>>(&k)), a, tvmffi_cubin_c0, tvmffi_cubin_c1, tvmffi_cubin_c2, d)"
     )
+
+
+def test_a_member_called_as_its_type_is_declared_by_the_type_s_full_name():
+    source = """namespace n {
+    struct Vec {}; template <int N> struct Sync {}; enum Mode { A };
+    namespace m {
+    struct S {
+    using Vec = Vec;
+    typedef const Sync<3> Sync;
+    template <int N> using Sync2 = Sync<N>;
+    Mode Mode = A;
+    Mode Mode2(Mode);
+    Vec Vec2() const; Sync<4> Sync(int);
+    using Size = Size;
+    };
+    }
+    }"""
+    text = host(source)
+    for line in (
+        "using Vec = ::n::Vec;",
+        "typedef const ::n::Sync<3> Sync;",
+        "template <int N> using Sync2 = Sync<N>;",
+        "::n::Mode Mode = A;",
+        "Mode Mode2(Mode);",
+        "Vec Vec2() const; ::n::Sync<4> Sync(int);",
+        "using Size = Size;",
+    ):
+        assert line in text.split("\n")
