@@ -127,8 +127,9 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
     request, tools = job.request, job.tools
     facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
     files, units = job.files_and_units(facts)
-    host = () if job.mixed is None else job.mixed.hosts
-    link = job.link([linkable(os.fspath(entry.so)) for entry in (*objects, *host)])
+    linked = [os.fspath(entry.so) for entry in objects]
+    linked += () if job.mixed is None else job.mixed.objects
+    link = job.link([linkable(path) for path in linked])
     plan = BuildPlan(request.name, units, link=link, output=request.output)
     precompiled = host_build.run(
         plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch

@@ -26,7 +26,7 @@ from .side_text import without_lines
 from .source import Source
 from .toolset import Toolset
 
-__all__ = ["OBJECT", "HostCode", "HostCompiler"]
+__all__ = ["OBJECT", "HostCode", "HostCompiler", "objects_of"]
 
 OBJECT = "tvmffi_cubin.host.o"
 """The object's name in an entry; the dots keep it from being a module's own."""
@@ -34,6 +34,8 @@ OBJECT = "tvmffi_cubin.host.o"
 TEXT = "mixed_host.cu"
 """The file with the user's code, which the unit includes."""
 
+# What precompiled headers leave to link. To merge it takes longer than to link it from two files.
+_FURTHER = "tvmffi_cubin.cold.o"
 _UNIT = "mixed_host.cc"
 _HEADERS = "mixed_headers"
 # Flags with which an object says which line its code is of.
@@ -81,6 +83,11 @@ class HostCode:
     tells_lines: bool
     tag: str
     has_stand_ins: bool = False
+
+
+def objects_of(host: Entry) -> tuple[str, ...]:
+    """Return what is to be linked of an entry: its object, and what its headers only declare."""
+    return (os.fspath(host.so), *(os.fspath(host.path / name) for name in host.facts["further"]))
 
 
 @dataclass(frozen=True)
@@ -146,7 +153,7 @@ class HostCompiler:
         include_dirs = ((_HEADERS,) if code.headers else ()) + self.request.include_paths
         prefixes = (code.prefix, code.common_prefix)
         unit = Cxx(_UNIT, command, self._flags(code), include_dirs, *prefixes)
-        link = Merge(os.fspath(toolchain.find_linker()))
+        link = Merge(os.fspath(toolchain.find_linker()), apart=_FURTHER)
         plan = BuildPlan(self.request.name, (unit,), link=link, output=OBJECT)
         precompiled = host_build.run(
             plan, folder, files, cache=self.cache, tools=tools, use_pch=self.request.use_pch
@@ -154,15 +161,17 @@ class HostCompiler:
         found = self._read(code, folder, precompiled)
         # Not of the whole, which has what is in all of them.
         made = (folder / object_name(unit)).read_bytes()
+        further = [_FURTHER] if (folder / _FURTHER).exists() else []
         return Product(
             so=OBJECT,
-            keep=(_UNIT, TEXT),
-            used=(TEXT,),
+            keep=(_UNIT, TEXT, *further),
+            used=(TEXT, *further),
             dependencies=found.read,
             absent=found.absent,
             outdated=tools.outdated,
             facts={
                 "name": self.request.name,
+                "further": further,
                 "files": found.facts(tools),
                 "stubs": host_instances.stubs(made),
                 "calls_driver": forwarders.calls_driver(made),

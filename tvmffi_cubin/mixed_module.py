@@ -15,6 +15,7 @@ from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry
 from .errors import CompileError
 from .host_elf import HostElf
+from .host_object import objects_of
 from .image import Image, may_be_named
 from .instances import base_name, of_names, wanted_instances
 from .item_words import is_kernel
@@ -82,8 +83,13 @@ class MixedModule(NamedTuple):
 
     @property
     def hosts(self) -> tuple[Entry, ...]:
-        """The objects of the host sides."""
+        """The entries of the host sides."""
         return tuple(parts.host for parts in self.units)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """The paths of their objects."""
+        return tuple(path for host in self.hosts for path in objects_of(host))
 
     @property
     def exported(self) -> frozenset[str]:

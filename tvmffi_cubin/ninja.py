@@ -149,12 +149,19 @@ def _objects(plan: BuildPlan) -> list[str]:
 
 
 def _merge(plan: BuildPlan) -> str:
-    merge, objects = plan.link, _objects(plan)
+    merge = plan.link
     assert isinstance(merge, Merge)
+    if not (merge.apart and merge.objects and plan.units):
+        return _merged(merge, _objects(plan), plan.product)
+    own = [object_name(unit) for unit in plan.units]
+    return f"{_merged(merge, own, plan.product)} && {_merged(merge, merge.objects, merge.apart)}"
+
+
+def _merged(merge: Merge, objects: Sequence[str], made: str) -> str:
     # ld would give a single object's sections other addresses, which not every loader takes.
     if len(objects) == 1:
-        return _shell(["cp", "-f", *objects, plan.product])
-    return _shell([merge.linker, "-r", "-o", plan.product, *objects])
+        return _shell(["cp", "-f", *objects, made])
+    return _shell([merge.linker, "-r", "-o", made, *objects])
 
 
 def _merge_edge(plan: BuildPlan, run: str) -> str:

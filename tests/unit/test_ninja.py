@@ -1,11 +1,12 @@
 """Ninja text: what it says, and what it refuses."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tvmffi_cubin import ninja
-from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, DeviceLink, Link
+from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, DeviceLink, Link, Merge
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -79,6 +80,15 @@ def test_a_link_with_stubs_falls_back_to_the_libraries():
     with_stubs, without = line.split(" || ")
     assert with_stubs == f"{without} -L '/cache/a b' 2>/dev/null"
     assert "-Wl,-z,defs" in with_stubs
+
+
+def test_what_is_merged_may_be_kept_apart_from_what_was_compiled_elsewhere():
+    unit = Cxx("a.cc", ("g++",))
+    merge = Merge("/usr/bin/ld", ("/cache/cold.o",), apart="cold.o")
+    run = ninja.commands(BuildPlan("vec", (unit,), link=merge, output="vec.o"))["vec.o"]
+    assert run == "cp -f a.cc.o vec.o && cp -f /cache/cold.o cold.o"
+    none = BuildPlan("vec", (unit,), link=replace(merge, objects=()), output="vec.o")
+    assert ninja.commands(none)["vec.o"] == "cp -f a.cc.o vec.o"
 
 
 def test_a_bare_link_tries_the_linker_and_then_the_compiler():
