@@ -23,6 +23,9 @@
 // Nodes of any kind: cudaGraphAddKernelNode and its kin are ours.
 #if CUDART_VERSION >= 12020
 TVMFFI_CUBIN_REFUSED(cudaGraphAddNode)
+#if CUDART_VERSION >= 12030 && CUDART_VERSION < 13000
+TVMFFI_CUBIN_REFUSED(cudaGraphAddNode_v2)
+#endif
 TVMFFI_CUBIN_REFUSED(cudaGraphNodeSetParams)
 TVMFFI_CUBIN_REFUSED(cudaGraphExecNodeSetParams)
 #endif
