@@ -7,7 +7,10 @@ import re
 
 from .cuda_wheels import Cuda
 
-__all__ = ["host_header_problem", "missing_header_hint", "wheel_hint"]
+__all__ = ["NEEDS_HOST", "host_header_problem", "missing_header_hint", "wheel_hint"]
+
+NEEDS_HOST = "needs a host compiler"
+"""What is said of headers of CCCL that NVRTC cannot compile."""
 
 _MISSING = re.compile(r"(?:cannot|could not) open source file \"([^\"]+)\"")
 _PART_OF = (
@@ -93,7 +96,7 @@ def host_header_problem(log: str, source: str, cuda: Cuda) -> str:
         return ""
     found = ", ".join(f"<{header}>" for header in dict.fromkeys(_FOR_HOST.findall(source)))
     return (
-        f"{found or 'a header of CCCL'} needs a host compiler: the device-wide algorithms of CUB "
+        f"{found or 'a header of CCCL'} {NEEDS_HOST}: the device-wide algorithms of CUB "
         "and Thrust are host code, which NVRTC does not compile. Include the header of a block's "
         "or a warp's algorithm, such as <cub/block/block_scan.cuh>, or one of CCCL's C++ library, "
         "such as <cuda/std/complex>"

@@ -7,6 +7,7 @@ import re
 from . import private_folder
 from .builder import shortened
 from .errors import BuildError, CompileError
+from .header_hints import NEEDS_HOST
 from .host_hints import host_hints
 from .host_log import translate
 from .split import Side, Split
@@ -144,6 +145,8 @@ def unnamed(error: ValueError) -> ValueError:
 
 def _device_hints(cut: Split, error: CompileError) -> tuple[str, ...]:
     hints = (*cut.hints("device", error.log), *torch_word_hints(error.log))
+    if NEEDS_HOST in str(error):
+        return (*hints, 'nvcc has one: compiler="nvcc" builds what calls them in device code')
     if hints or "\nHint: " in str(error):
         return hints
     may_be_nvrtc_s = any(not _ANYWHERE.match(words) for words in _WORDS.findall(error.log))

@@ -128,6 +128,16 @@ def test_a_wrapper_that_calls_thrust_s_algorithms_says_who_compiles_them():
         load(source, ["f"])
 
 
+def test_a_kernel_that_calls_thrust_s_algorithms_is_offered_nvcc():
+    source = """#include <thrust/count.h>
+    #include <thrust/execution_policy.h>
+    __global__ void k(int* x, int n) { *x = thrust::count(thrust::device, x, x + n, 1); }
+    void f() { k<<<1, 1>>>(nullptr, 1); }"""
+    with pytest.raises(tc.CompileError, match="<thrust/count.h>.* needs a host compiler") as caught:
+        load(source, ["f"])
+    assert str(caught.value).splitlines()[-1].startswith('Hint: nvcc has one: compiler="nvcc"')
+
+
 def test_headers_of_algorithms_are_not_blamed_for_names_of_others():
     source = (
         "#include <cub/block/block_reduce.cuh>\n__global__ void k() {}\n"
