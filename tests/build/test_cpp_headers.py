@@ -43,6 +43,12 @@ class TestHeaders:
         run(compiler, "-fsyntax-only", "-std=c++17", *WARNINGS, *include_flags(), unit)
 
     @pytest.mark.parametrize("compiler", COMPILERS)
+    def test_host_code_may_name_cooperative_groups(self, compiler: str, tmp_path: Path) -> None:
+        unit = tmp_path / "named.cc"
+        unit.write_text("#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n")
+        run(compiler, "-fsyntax-only", "-std=c++17", *WARNINGS, *include_flags(), unit)
+
+    @pytest.mark.parametrize("compiler", COMPILERS)
     @pytest.mark.parametrize("dialect", ["-UNONE", DRIVER_DIALECT, RUNTIME_DIALECT])
     def test_public_types_keep_their_promises(self, dialect: str, compiler: str) -> None:
         unit = CPP / "static_asserts.cc"

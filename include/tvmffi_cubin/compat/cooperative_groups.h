@@ -11,4 +11,8 @@
 #include_next <cooperative_groups.h>
 #pragma pop_macro("__CUDACC__")
 
+// Where __CUDACC__ is not defined it declares nothing, and sources of host code alone have names
+// for this namespace, too.
+namespace cooperative_groups {}
+
 #endif  // TVMFFI_CUBIN_COMPAT_COOPERATIVE_GROUPS_H_
