@@ -18,7 +18,7 @@ from . import stub_maker
 from .cache import Cache
 from .command_words import is_expressible
 from .entry import Entry
-from .errors import BuildError
+from .errors import BuildError, CacheError
 from .host_elf import FileContent
 from .imports import Imports
 from .key import Key
@@ -51,7 +51,11 @@ def are_usable(link: Link | Merge, tools: Toolset) -> bool:
 
 def find(cache: Cache, tools: Toolset) -> Entry | None:
     """Return the entry whose folder has the stubs, None where there is none."""
-    entry = _kept(cache, tools).find(_key(tools))
+    try:
+        entry = _kept(cache, tools).find(_key(tools))
+    except (OSError, CacheError) as error:
+        _logger.debug("stubs of libraries are not found: %s", error)
+        return None
     if not isinstance(entry, Entry) or not is_expressible(os.fspath(entry.path)):
         return None
     return entry

@@ -186,12 +186,14 @@ def _link(plan: BuildPlan) -> str:
     if link.bare:
         # Some compilers call their own small functions for atomics; those are no part of libc.
         command.append("-lgcc")
-    run = _shell([*command, *link.flags])
+    tries = [[*command, *link.flags]]
     if link.further_flags:
-        run = f"{run} 2>/dev/null || {_shell([*command, *link.flags, *link.further_flags])}"
+        tries.append([*tries[0], *link.further_flags])
     if link.stubs and not link.bare:
-        # Of what a stub lacks nothing is printed: the library may have it.
-        run = f"{_shell([*command, *link.flags, '-L', link.stubs])} 2>/dev/null || {run}"
+        # What they lack the further flags' libraries have more often than those they stand for.
+        tries = [*([*words, "-L", link.stubs] for words in tries), *tries]
+    # What is undefined in the first may be defined in the next.
+    run = " 2>/dev/null || ".join(map(_shell, tries))
     if link.linker and not link.flags:
         separate = [word for option in options for word in option.split(",")]
         direct = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]

@@ -49,17 +49,17 @@ isatty iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit 
 ldiv llabs lldiv localeconv localtime localtime_r lseek lstat madvise malloc malloc_usable_size
 mblen memalign memchr memcmp memcpy memmem memmove mempcpy memrchr memset mkdir mkdtemp mkstemp
 mktime mlock mmap mmap64 modf mprotect mremap msync munlock munmap nanosleep open open64 opendir
-optarg optind perror pipe poll posix_fadvise posix_memalign pread pread64 printf putc putchar
-putenv puts pwrite pwrite64 qsort quick_exit raise rand rand_r random read readdir readdir64
-readlink realloc reallocarray realpath recv remove rename rewind rmdir scalbn sched_getaffinity
-sched_getcpu sched_setaffinity sched_yield secure_getenv select send setbuf setenv setlocale
-setvbuf shm_open shm_unlink sigaction sigaddset sigemptyset sigfillset signal sigprocmask sleep
-snprintf socket sprintf srand srandom sscanf stat stat64 stderr stdin stdout stpcpy strcasecmp
-strcat strchr strchrnul strcmp strcoll strcpy strcspn strdup strerror strerror_r strftime strlen
-strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strsep strsignal strspn strstr
-strtod strtof strtok strtok_r strtol strtold strtoll strtoul strtoull strxfrm syscall sysconf
-sysinfo system time timespec_get tmpfile tolower toupper uname ungetc unlink unsetenv usleep
-vasprintf vfprintf vprintf vsnprintf vsprintf vsscanf waitpid write
+optarg optind perror pipe poll posix_fadvise posix_memalign pread pread64 printf process_vm_readv
+putc putchar putenv puts pwrite pwrite64 qsort quick_exit raise rand rand_r random read readdir
+readdir64 readlink realloc reallocarray realpath recv remove rename rewind rmdir scalbn
+sched_getaffinity sched_getcpu sched_setaffinity sched_yield secure_getenv select send setbuf
+setenv setlocale setvbuf shm_open shm_unlink sigaction sigaddset sigemptyset sigfillset signal
+sigprocmask sleep snprintf socket sprintf srand srandom sscanf stat stat64 stderr stdin stdout
+stpcpy strcasecmp strcat strchr strchrnul strcmp strcoll strcpy strcspn strdup strerror strerror_r
+strftime strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strsep
+strsignal strspn strstr strtod strtof strtok strtok_r strtol strtold strtoll strtoul strtoull
+strxfrm syscall sysconf sysinfo system time timespec_get tmpfile tolower toupper uname ungetc
+unlink unsetenv usleep vasprintf vfprintf vprintf vsnprintf vsprintf vsscanf waitpid write
 """
 _USUAL_THREADS = re.compile(
     r"(?:__)?pthread_(?:atfork|cond|create|detach|equal|exit|get|join|key|mutex|once|rwlock"

@@ -84,6 +84,12 @@ extern "C" char* getenv(const char*);
 extern "C" int getloadavg(double*, int) noexcept __attribute__((weak));
 extern "C" int answer() { return getenv("") == nullptr && getloadavg != nullptr ? 42 : 0; }
 """
+MIXED = """
+__global__ void k(int* x) { *x = 1; }
+__global__ void scale(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }
+void throws() { TVM_FFI_THROW(ValueError) << "thrown"; }
+int last() { k<<<1, 1>>>(nullptr); return cudaGetLastError() == cudaSuccess; }
+"""
 numbers = itertools.count()
 
 
@@ -131,7 +137,7 @@ def imports(folder: Path) -> Imports:
 def links_by_stubs(folder: Path) -> bool:
     """Whether the first of the commands that link works alone."""
     runs = re.findall(r"(?m)^  run = (.* -shared .*)$", (folder / "build.ninja").read_text())
-    (first, _) = runs[-1].replace("$$", "$").split(" || ")
+    (first, *_) = runs[-1].replace("$$", "$").split(" || ")
     return subprocess.run(first, shell=True, cwd=folder, check=False).returncode == 0
 
 
@@ -158,6 +164,25 @@ def test_a_weak_symbol_that_stubs_lack_has_its_version(make, stubs):
 def test_an_undefined_symbol_is_named_as_ever(make, stubs):
     with pytest.raises(BuildError, match=r"undefined symbols:\n  nowhere"):
         make('extern "C" int nowhere(); extern "C" int answer() { return nowhere(); }', stubs)
+
+
+def test_what_this_package_links_to_modules_needs_nothing_else(stubs, monkeypatch, driver_stub):
+    linked: list[bool] = []
+    run = builder.run
+
+    def seen(plan: BuildPlan, directory: Path, *rest) -> None:
+        run(plan, directory, *rest)
+        if isinstance(plan.link, Link) and plan.link.stubs:
+            linked.append(links_by_stubs(directory))
+
+    monkeypatch.setattr(link_stubs, "find", lambda *_: stubs)
+    monkeypatch.setattr(builder, "run", seen)
+    functions = {"last": "", "throws": "", "scale": tc.Launch(1, 32, args={"n": "x.numel"})}
+    mod = tc.load_inline("kinds", MIXED, functions=functions, arch="sm_90")
+    assert mod.last() == 1
+    with pytest.raises(ValueError, match="thrown"):
+        mod.throws()
+    assert linked == [True]
 
 
 def test_stubs_are_much_smaller_than_the_libraries(stubs):
