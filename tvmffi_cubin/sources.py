@@ -187,6 +187,9 @@ def _is_mixed_by_headers(request: Request, found: Sequence[SourceFacts]) -> bool
     is_all = all(facts.kind == "host" for facts in found)
     pairs = zip(request.cuda_sources, found, strict=True)
     host = [x for x, facts in pairs if facts.kind == "host" and (is_all or not _is_preamble(facts))]
+    own = [x for x, facts in zip(request.cuda_sources, found, strict=True) if _may_launch(facts)]
+    if own and header_code(own, request).launches:
+        return True
     return in_headers(request, host, is_all=is_all)
 
 
@@ -202,7 +205,8 @@ def _sort_files(
     launched = _launched_elsewhere(found)
     for source, facts in zip(request.files.cuda, found, strict=True):
         is_host, is_preamble = facts.kind == "host", _is_preamble(facts)
-        headers = header_code((source,), request) if is_host else HeaderCode()
+        is_asked = is_host or _may_launch(facts)
+        headers = header_code((source,), request) if is_asked else HeaderCode()
         by_headers = headers.launches or (headers.kernels and is_all and not is_preamble)
         if by_headers or _is_mixed(facts, wanted) or launched.intersection(_defined(facts)):
             mixed.append((source,))
@@ -237,6 +241,11 @@ def _defined(facts: SourceFacts) -> set[str]:
 def _is_preamble(facts: SourceFacts) -> bool:
     """Whether a source holds what either side may need: includes, macros, types; no functions."""
     return not (facts.kernels or facts.functions or facts.host_uses)
+
+
+def _may_launch(facts: SourceFacts) -> bool:
+    """Whether a source has kernels and host functions, which may hand them on to a header's."""
+    return facts.kind == "device" and any(function.defined for function in facts.functions)
 
 
 def _is_mixed(facts: SourceFacts, wanted: set[str]) -> bool:

@@ -57,6 +57,17 @@ def test_what_headers_have_is_found_whoever_includes_them(here, text, found):
     assert header_code([Source('#include "k.h"\n')], made) == found
 
 
+def test_a_source_that_hands_its_kernels_to_a_header_s_launch_is_mixed(here):
+    (here / "k.h").write_text("template <typename K> void run(K kernel) { kernel<<<1, 1>>>(); }\n")
+    kernel = '#include "k.h"\n__global__ void k() {}\n'
+    function = "void f() { run(k); }\n"
+    assert [len(inline(here, x)[1].mixed) for x in (kernel + function, kernel)] == [1, 0]
+    found = of_files(here, a=kernel + function, b=kernel)
+    assert (len(found.mixed), len(found.device)) == (1, 1)
+    (here / "k.h").write_text("template <typename K> void run(K kernel);\n")
+    assert not inline(here, kernel + function)[1].mixed
+
+
 @pytest.mark.parametrize("source", [HOST, BY_ADDRESS])
 def test_a_source_whose_kernels_are_in_a_header_of_any_name_is_mixed(here, source):
     (here / "k.h").write_text(KERNEL + LAUNCHER)
