@@ -11,6 +11,17 @@ INVALID_VALUE, NO_CHANNELS, WRONG_DIRECTION, NO_ARRAY = 1, 20, 21, 400
 SUCCESS, NOT_FOUND = 0, 1
 
 NULLS = {
+    "cudaGetDeviceCount": "cudaGetDeviceCount(nullptr)",
+    "cudaGetDevice": "cudaGetDevice(nullptr)",
+    "cudaGetDeviceProperties": "cudaGetDeviceProperties(nullptr, 0)",
+    "cudaDriverGetVersion": "cudaDriverGetVersion(nullptr)",
+    "cudaRuntimeGetVersion": "cudaRuntimeGetVersion(nullptr)",
+    "cudaFuncGetAttributes": "cudaFuncGetAttributes(nullptr, touch)",
+    "cudaPointerGetAttributes": "cudaPointerGetAttributes(nullptr, nullptr)",
+    "cudaStreamIsCapturing": "cudaStreamIsCapturing(nullptr, nullptr)",
+    "cudaLaunchKernelExC": "cudaLaunchKernelExC(nullptr, (const void*)touch, nullptr)",
+    "cudaOccupancyMaxActiveClusters": "cudaOccupancyMaxActiveClusters(&count, touch, nullptr)",
+    "cudaGraphAddKernelNode": "cudaGraphAddKernelNode(&node, graph, nullptr, 0, nullptr)",
     "cudaMemcpy3D": "cudaMemcpy3D(nullptr)",
     "cudaMemcpy3DAsync": "cudaMemcpy3DAsync(nullptr, nullptr)",
     "cudaMallocPitch": "cudaMallocPitch((void**)nullptr, nullptr, 8, 8)",
@@ -53,6 +64,7 @@ tvm::ffi::Map<tvm::ffi::String, int64_t> nulls() {
   cudaTextureObject_t texture = 0;
   cudaGraphNode_t node;
   cudaGraph_t graph;
+  int count;
   cudaGraphCreate(&graph, 0);
   tvm::ffi::Map<tvm::ffi::String, int64_t> told;
   NULLS

@@ -114,6 +114,8 @@ cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, const void* pointer) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, attributes)) return error;
   const CUresult result = tvmffi_cubin::EnsureContext();
   return tvmffi_cubin::NoteRuntimeError(
       result == CUDA_SUCCESS ? tvmffi_cubin::ReadPointer(attributes, pointer) : result);

@@ -48,6 +48,8 @@ TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetDeviceCount(int* count) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, count)) return error;
   const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
   *count = 0;
   return tvmffi_cubin::NoteRuntimeError(driver == nullptr ? CUDA_ERROR_NO_DEVICE
@@ -55,6 +57,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetDeviceCount(int* count) {
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetDevice(int* device) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, device)) return error;
   const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
   if (driver == nullptr) return tvmffi_cubin::NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
   *device = tvmffi_cubin::CurrentDevice(driver);
@@ -82,6 +86,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDeviceSynchronize(void) {
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDriverGetVersion(int* version) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, version)) return error;
   const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
   *version = 0;
   return tvmffi_cubin::NoteRuntimeError(driver == nullptr ? CUDA_SUCCESS
@@ -89,6 +95,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDriverGetVersion(int* version) {
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaRuntimeGetVersion(int* version) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, version)) return error;
   *version = CUDART_VERSION;
   return cudaSuccess;
 }

@@ -20,7 +20,10 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuGraphExecKernelNodeSetParams, 12000)
 
 /*! \brief Calls a driver entry point with the driver's form of a kernel node. */
 template <typename Call>
-cudaError_t CallWithNode(const cudaKernelNodeParams& params, Call&& call) {
+cudaError_t CallWithNode(const cudaKernelNodeParams* given, Call&& call) {
+  cudaError_t error;
+  if (IsNull(&error, given)) return error;
+  const cudaKernelNodeParams& params = *given;
   return CallWithKernel(params.func, [&](CUkernel kernel) {
     CUDA_KERNEL_NODE_PARAMS node{};
     node.kern = kernel;
@@ -44,7 +47,7 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
                        const cudaGraphNode_t* dependencies, size_t num_dependencies,
                        const struct cudaKernelNodeParams* params) {
-  return tvmffi_cubin::CallWithNode(*params, [&](const CUDA_KERNEL_NODE_PARAMS* converted) {
+  return tvmffi_cubin::CallWithNode(params, [&](const CUDA_KERNEL_NODE_PARAMS* converted) {
     return tvmffi_cubin::entry::cuGraphAddKernelNode(node, graph, dependencies, num_dependencies,
                                                      converted);
   });
@@ -52,7 +55,7 @@ cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const struct cudaKernelNodeParams* params) {
-  return tvmffi_cubin::CallWithNode(*params, [&](const CUDA_KERNEL_NODE_PARAMS* converted) {
+  return tvmffi_cubin::CallWithNode(params, [&](const CUDA_KERNEL_NODE_PARAMS* converted) {
     return tvmffi_cubin::entry::cuGraphKernelNodeSetParams(node, converted);
   });
 }
@@ -60,7 +63,7 @@ cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const struct cudaKernelNodePa
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGraphExecKernelNodeSetParams(cudaGraphExec_t graph, cudaGraphNode_t node,
                                  const struct cudaKernelNodeParams* params) {
-  return tvmffi_cubin::CallWithNode(*params, [&](const CUDA_KERNEL_NODE_PARAMS* converted) {
+  return tvmffi_cubin::CallWithNode(params, [&](const CUDA_KERNEL_NODE_PARAMS* converted) {
     return tvmffi_cubin::entry::cuGraphExecKernelNodeSetParams(graph, node, converted);
   });
 }

@@ -163,6 +163,8 @@ cudaFuncSetAttribute(const void* function, enum cudaFuncAttribute attribute, int
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaFuncGetAttributes(struct cudaFuncAttributes* attributes, const void* function) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, attributes)) return error;
   return tvmffi_cubin::CallWithKernel(function, [attributes](CUkernel kernel) {
     return tvmffi_cubin::ReadKernelAttributes(kernel, attributes);
   });
@@ -212,6 +214,8 @@ cudaGetFuncBySymbol(cudaFunction_t* found, const void* function) {
 
 #if CUDART_VERSION >= 12010
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetKernel(cudaKernel_t* found, const void* function) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, found)) return error;
   return tvmffi_cubin::CallWithKernel(function, [found](CUkernel kernel) {
     *found = reinterpret_cast<cudaKernel_t>(kernel);
     return CUDA_SUCCESS;

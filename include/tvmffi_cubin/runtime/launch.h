@@ -57,6 +57,8 @@ TVMFFI_CUBIN_END_NAMESPACE
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** args) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, config)) return error;
   return tvmffi_cubin::LaunchHandle(function, tvmffi_cubin::ToDriverConfig(*config), args);
 }
 

@@ -48,6 +48,8 @@ cudaOccupancyAvailableDynamicSMemPerBlock(size_t* dynamic_smem_bytes, const void
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaOccupancyMaxPotentialClusterSize(int* cluster_size, const void* function,
                                      const cudaLaunchConfig_t* config) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, config)) return error;
   return tvmffi_cubin::CallWithKernel(function, [&](CUkernel kernel) {
     const CUlaunchConfig converted = tvmffi_cubin::ToDriverConfig(*config);
     return tvmffi_cubin::entry::cuOccupancyMaxPotentialClusterSize(
@@ -58,6 +60,8 @@ cudaOccupancyMaxPotentialClusterSize(int* cluster_size, const void* function,
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
                                const cudaLaunchConfig_t* config) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, config)) return error;
   return tvmffi_cubin::CallWithKernel(function, [&](CUkernel kernel) {
     const CUlaunchConfig converted = tvmffi_cubin::ToDriverConfig(*config);
     return tvmffi_cubin::entry::cuOccupancyMaxActiveClusters(

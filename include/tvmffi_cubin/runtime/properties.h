@@ -174,6 +174,8 @@ TVMFFI_CUBIN_END_NAMESPACE
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaGetDeviceProperties(struct cudaDeviceProp* properties, int device) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, properties)) return error;
   return tvmffi_cubin::NoteRuntimeError(tvmffi_cubin::ReadProperties(properties, device));
 }
 

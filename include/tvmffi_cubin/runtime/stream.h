@@ -77,8 +77,9 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus* status) {
   CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
-  const cudaError_t error =
-      tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuStreamIsCapturing, stream, &found);
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, status)) return error;
+  error = tvmffi_cubin::CallInContext(tvmffi_cubin::entry::cuStreamIsCapturing, stream, &found);
   if (error == cudaSuccess) *status = static_cast<enum cudaStreamCaptureStatus>(found);
   return error;
 }
@@ -93,6 +94,8 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaStreamGetFlags(cudaStream_t stream, unsign
 
 #if CUDART_VERSION >= 12080
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaStreamGetDevice(cudaStream_t stream, int* device) {
+  cudaError_t error;
+  if (tvmffi_cubin::IsNull(&error, device)) return error;
   CUresult result = tvmffi_cubin::EnsureContext();
   if (result == CUDA_SUCCESS)
     *device = tvmffi_cubin::LaunchDevice(tvmffi_cubin::OpenDriver(), stream);
