@@ -210,5 +210,7 @@ def _first_failure(output: str) -> tuple[str, str]:
     for index, line in enumerate(lines):
         if line.startswith("FAILED: ") and index + 1 < len(lines):
             # ninja names the command in the line after; the compiler's words follow, then ninja's.
-            return lines[index + 1].rstrip("\n"), "".join(lines[index + 2 :])
+            # Of several that were tried, those are the last one's.
+            command = lines[index + 1].rstrip("\n").rpartition(ninja.OTHERWISE)[2]
+            return command, "".join(lines[index + 2 :])
     return "", output

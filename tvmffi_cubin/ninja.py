@@ -20,6 +20,7 @@ from .plan import (
 __all__ = [
     "BUILD_FILE",
     "LOCAL_SYMBOLS",
+    "OTHERWISE",
     "Assembly",
     "BuildPlan",
     "Cxx",
@@ -36,6 +37,9 @@ __all__ = [
 ]
 
 BUILD_FILE = "build.ninja"
+
+OTHERWISE = " 2>/dev/null || "
+"""What is between two commands of which the second runs where the first fails, and alone speaks."""
 
 _VERSION_SCRIPT = "exports.map"
 
@@ -193,11 +197,11 @@ def _link(plan: BuildPlan) -> str:
         # What they lack the further flags' libraries have more often than those they stand for.
         tries = [*([*words, "-L", link.stubs] for words in tries), *tries]
     # What is undefined in the first may be defined in the next.
-    run = " 2>/dev/null || ".join(map(_shell, tries))
+    run = OTHERWISE.join(map(_shell, tries))
     if link.linker and not link.flags:
         separate = [word for option in options for word in option.split(",")]
         direct = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]
-        run = f"{_shell(direct)} 2>/dev/null || {run}"
+        run = f"{_shell(direct)}{OTHERWISE}{run}"
     return run
 
 

@@ -162,8 +162,9 @@ def test_a_weak_symbol_that_stubs_lack_has_its_version(make, stubs):
 
 
 def test_an_undefined_symbol_is_named_as_ever(make, stubs):
-    with pytest.raises(BuildError, match=r"undefined symbols:\n  nowhere"):
+    with pytest.raises(BuildError, match=r"undefined symbols:\n  nowhere") as failed:
         make('extern "C" int nowhere(); extern "C" int answer() { return nowhere(); }', stubs)
+    assert str(stubs.path) not in failed.value.command
 
 
 def test_what_this_package_links_to_modules_needs_nothing_else(stubs, monkeypatch, driver_stub):
