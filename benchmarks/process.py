@@ -39,6 +39,8 @@ def environment(folder: Path) -> dict[str, str]:
         values[name] = str(folder / name.lower())
         (folder / name.lower()).mkdir(parents=True, exist_ok=True)
     values.pop("TVMFFI_CUBIN_CACHE_PATH", None)
+    # Packages that pip has installed have their bytecode.
+    values.pop("PYTHONDONTWRITEBYTECODE", None)
     if "CUDA_HOME" not in values and (TOOLKIT / "bin" / "nvcc").exists():
         # Tools derive it from where nvcc is on PATH, which may be a link or a script elsewhere.
         values["CUDA_HOME"] = str(TOOLKIT)

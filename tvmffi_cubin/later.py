@@ -49,10 +49,14 @@ class Later(Generic[_T]):
         """Whether `result` will not wait."""
         return self._thread is None or not self._thread.is_alive()
 
-    def result(self) -> _T:
-        """Wait for the result; raises what the work raised."""
+    def wait(self) -> None:
+        """Wait until the work has ended, with or without a result."""
         if self._thread is not None:
             self._thread.join()
+
+    def result(self) -> _T:
+        """Wait for the result; raises what the work raised."""
+        self.wait()
         if self._error is not None:
             raise self._error
         return self._value

@@ -26,6 +26,7 @@ from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program
 from .mixed_symbols import asked_names, declared_names, kernel_symbols
 from .mixed_unit import MixedParts, MixedUnit
+from .nvrtc_library import NvrtcLibrary
 from .nvrtc_unit import line_directive
 from .part_files import PartFiles
 from .request import Request
@@ -183,12 +184,13 @@ class MixedBuild:
     ) -> tuple[Entry, Later[_Compiled] | None]:
         """Return the host's object, and what NVRTC does meanwhile, if it need not wait for that."""
         host = HostCompiler(self.request, self.tools, self.cache)
+        if host.find(code) is not None:
+            return host.obtain(code), None
         # Which instances of templates there are only the object tells.
         is_sure = bool(cut.kernels) and not any(x.is_template for x in cut.kernels)
-        is_sure = is_sure and host.find(code) is None
         early = Later(partial(device.compile, ())) if is_sure else None
         try:
-            return host.obtain(code), early
+            return self._compile_warming(host, code) if early is None else host.obtain(code), early
         except BuildError as error:
             if early is not None:
                 try:
@@ -199,6 +201,16 @@ class MixedBuild:
                     private_folder.remove(error.directory)
                     raise
             raise
+
+    def _compile_warming(self, host: HostCompiler, code: HostCode) -> Entry:
+        """Return the host's object, and have NVRTC ready for what comes next."""
+        assert self.tools.cuda is not None
+        ready = Later(NvrtcLibrary.load(self.tools.cuda.nvrtc).warm_up)
+        try:
+            return host.obtain(code)
+        finally:
+            # Its thread must not be at work in there when the process ends.
+            ready.wait()
 
     def _device_compiler(self, cut: Split) -> DeviceCompiler:
         archs = self.archs or nvrtc.resolve_archs(options=self.request.cuda_cflags)

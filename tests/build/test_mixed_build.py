@@ -9,6 +9,8 @@ from mixed_loader import ADD, SCALE, load
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.host_object import HostCompiler
+from tvmffi_cubin.nvrtc_library import NvrtcLibrary
 
 INTEGERS = r"""
 #include <cstdint>
@@ -64,6 +66,19 @@ def test_the_instances_that_host_code_comes_to_are_compiled(driver_stub):
         ("scale<float, Twice, 1>", 7),
         ("scale<float, Thrice, 4>", 2),
     ]
+
+
+def test_nvrtc_is_made_ready_while_the_host_compiler_finds_the_instances(monkeypatch):
+    called = []
+    monkeypatch.setattr(NvrtcLibrary, "warm_up", lambda self: called.append("warm up"))
+    obtain = HostCompiler.obtain
+    monkeypatch.setattr(
+        HostCompiler, "obtain", lambda *args: (obtain(*args), called.append("host"))[0]
+    )
+    for source, functions in ((SCALE, ["twice"]), (ADD, ["vec_add"])):
+        tc.build_inline("ready", f"{source}//", functions=functions, arch="sm_90")
+    assert called[:2] == ["warm up", "host"]
+    assert called.count("warm up") == 1
 
 
 def test_overloads_and_what_has_no_linkage_are_told_apart(driver_stub):

@@ -8,9 +8,9 @@ import pytest
 from alive import Alive
 from nvrtc_kernel import KERNEL, compile_it
 
-from tvmffi_cubin import cuda_wheels, nvrtc
+from tvmffi_cubin import cuda_wheels, nvrtc, nvrtc_library
 from tvmffi_cubin.errors import CompileError, ToolchainError
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
+from tvmffi_cubin.nvrtc_library import NvrtcLibrary, Program
 
 
 def test_an_image_is_made():
@@ -23,6 +23,23 @@ def test_an_image_is_made():
 
 def test_the_same_source_gives_the_same_bytes():
     assert compile_it().image == compile_it().image
+
+
+def test_a_process_warms_up_once_and_only_before_it_compiles(monkeypatch):
+    library = NvrtcLibrary.load(cuda_wheels.find_cuda().nvrtc)
+    compiled = []
+    compile_program = Program.compile
+    monkeypatch.setattr(
+        Program, "compile", lambda *args: compiled.append(compile_program(*args)) or compiled[-1]
+    )
+    monkeypatch.setattr(nvrtc_library, "_used", set())
+    library.warm_up()
+    library.warm_up()
+    assert compiled == [0]
+    nvrtc_library._used.clear()
+    compile_it()
+    library.warm_up()
+    assert len(compiled) == 2
 
 
 HIDDEN = """
