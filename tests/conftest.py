@@ -95,7 +95,9 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         # What is known of tools where a test's cache folder cannot be written.
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         # What is kept beside the package is everybody's.
-        patch.setattr(package_headers, "path_beside", lambda name: None)
+        nowhere = tmp_path_factory.mktemp("package")
+        patch.setattr(package_headers, "path_beside", lambda name: nowhere / name)
+        patch.setattr(package_headers, "is_writable", lambda path: False)
         yield
 
 

@@ -113,6 +113,11 @@ class Cache:
         """The folders that are looked through, the first first."""
         return tuple(level.root for level in self._levels())
 
+    def after(self, layer: str) -> Cache:
+        """Return this cache with one more folder that is looked through before it."""
+        layers = [level.root for level in self._lasting if level.kind == "layer"]
+        return Cache(self.root, roots=self._roots, layers=(layer, *layers), mode=self._mode)
+
     def find(self, base_key: str, *, may_lack: bool = False) -> Entry | Miss:
         """Return the entry built from this key and from files as they are now, or why none is.
 

@@ -20,7 +20,7 @@ from .environment import build_environment
 from .errors import BuildError
 from .key import Key
 from .observer import Observer
-from .package_folder import path_beside
+from .package_folder import cache_beside
 from .parallel import in_parallel
 from .product import Product
 from .toolset import Toolset
@@ -85,8 +85,7 @@ def home(cache: Cache, tools: Toolset) -> Cache:
     Like Python's bytecode it belongs to the installed package and lies beside it, so that a new
     cache folder does not mean compiling it again; where the package cannot be written, in `cache`.
     """
-    folder = path_beside("launcher")
-    return Cache(folder, roots=tools.roots, mode=cache.mode) if folder else cache
+    return cache_beside("launcher", cache, tools)
 
 
 def obtain(cache: Cache, tools: Toolset, *, part: str = "launcher") -> Entry:

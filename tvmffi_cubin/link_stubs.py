@@ -24,7 +24,7 @@ from .imports import Imports
 from .key import Key
 from .later import Later
 from .library_stub import LibraryFile
-from .package_folder import path_beside
+from .package_folder import cache_beside
 from .pch_shelf import trim
 from .plan import Link, Merge
 from .private_folder import remove
@@ -102,8 +102,7 @@ def is_exact(product: Path, stubs: Entry) -> bool:
 
 
 def _kept(cache: Cache, tools: Toolset) -> Cache:
-    folder = path_beside("stubs")
-    return Cache(folder, roots=tools.roots, mode=cache.mode) if folder else cache
+    return cache_beside("stubs", cache, tools)
 
 
 def _key(tools: Toolset) -> str:
@@ -114,7 +113,7 @@ def _key(tools: Toolset) -> str:
 def _make(cache: Cache, kept: Cache, tools: Toolset, key: str) -> None:
     try:
         kept.obtain(key, partial(stub_maker.make, tools=tools), name="stubs of libraries")
-        if kept is not cache:
+        if kept.root != cache.root:
             trim(kept.root, keep=_MOST)
     except Exception as error:
         if isinstance(error, BuildError):

@@ -1,17 +1,34 @@
-"""`path_beside`: where what belongs to the installed package is kept, whatever the cache folder."""
+"""What is kept beside the installed package, as bytecode is, and outlasts cache folders."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-__all__ = ["path_beside"]
+from .cache import Cache
+from .toolset import Toolset
+
+__all__ = ["cache_beside", "is_writable", "path_beside"]
 
 
-def path_beside(name: str) -> Path | None:
-    """Return a path beside the package, as of Python's bytecode; None where nobody may write it."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    folder = os.path.join(package, "__pycache__")
-    if not os.access(folder if os.path.isdir(folder) else package, os.W_OK | os.X_OK):
-        return None
-    return Path(folder, name)
+def path_beside(name: str) -> Path:
+    """Return the path of a cache beside the package, which need not exist."""
+    return Path(os.path.dirname(os.path.abspath(__file__)), "__pycache__", name)
+
+
+def is_writable(path: Path) -> bool:
+    """Whether such a cache may be written, or made where there is none."""
+    folder = next(x for x in (path, *path.parents) if os.path.isdir(x))
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def cache_beside(name: str, cache: Cache, tools: Toolset) -> Cache:
+    """Return the cache beside the package, of `cache`'s mode.
+
+    Where it may not be written, return `cache`, which is looked through after it: who has installed
+    the package may have had something made.
+    """
+    path = path_beside(name)
+    if is_writable(path):
+        return Cache(path, roots=tools.roots, mode=cache.mode)
+    return cache.after(os.fspath(path))

@@ -17,7 +17,7 @@ from .entry import MANIFEST, Entry
 from .eviction import Removed
 from .inventory import Item
 from .level import Level
-from .package_folder import path_beside
+from .package_folder import is_writable, path_beside
 from .pch_shelf import has_room, trim
 from .toolset import Toolset
 from .workplace import sweep
@@ -64,25 +64,28 @@ def keep(cache: Cache, tools: Toolset, base_key: str, made: Entry) -> None:
 
 
 def held() -> list[Item]:
-    """Return those that there are, if any may be kept."""
-    folder = _folder()
-    return inventory.take(os.fspath(folder)).of("entry") if folder else []
+    """Return those that there are."""
+    return inventory.take(os.fspath(_folder())).of("entry")
 
 
 def clear() -> Removed:
-    """Remove all that no build uses."""
-    folder, there = _folder(), held()
-    if folder is not None:
-        trim(folder, keep=0)
+    """Remove all that no build uses, where they may be removed."""
+    there = held() if is_writable(_folder()) else []
+    if there:
+        trim(_folder(), keep=0)
     gone = [item for item in there if not os.path.lexists(item.path)]
     size = sum(item.size for item in gone)
     return Removed(entries=len(gone), size=size, kept=len(there) - len(gone))
 
 
-def _folder() -> Path | None:
+def _folder() -> Path:
     return path_beside("precompiled")
 
 
 def _kept(cache: Cache, tools: Toolset) -> Cache | None:
-    folder = _folder() if pch.may_lie_beside_package() else None
-    return Cache(folder, roots=tools.roots, mode=cache.mode) if folder else None
+    if not pch.may_lie_beside_package():
+        return None
+    folder, mode = _folder(), cache.mode
+    # Who has installed the package may have had some made.
+    mode = "read" if mode == "on" and not is_writable(folder) else mode
+    return Cache(folder, roots=tools.roots, mode=mode)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tvmffi_cubin
-from tvmffi_cubin import launcher_object, toolset
+from tvmffi_cubin import launcher_object, package_folder, toolset
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.errors import BuildError
 from tvmffi_cubin.object_file import ObjectFile
@@ -32,14 +32,20 @@ def test_it_lies_beside_the_package_whatever_the_cache_folder(tools, tmp_path):
 
 
 def test_it_lies_in_the_cache_where_the_package_cannot_be_written(tools, tmp_path, monkeypatch):
-    may = os.access
-    package = str(BESIDE.parent.parent)
-    monkeypatch.setattr(
-        os, "access", lambda path, mode: not str(path).startswith(package) and may(path, mode)
-    )
-    made = launcher_object.obtain(Cache(tmp_path), tools)
-    assert tmp_path in made.so.parents
-    assert launcher_object.obtain(Cache(tmp_path), tools).so == made.so
+    monkeypatch.setattr(package_folder, "path_beside", lambda name: tmp_path / "package" / name)
+    monkeypatch.setattr(package_folder, "is_writable", lambda path: False)
+    made = launcher_object.obtain(Cache(tmp_path / "cache"), tools)
+    assert tmp_path / "cache" in made.so.parents
+    assert launcher_object.obtain(Cache(tmp_path / "cache"), tools).so == made.so
+
+
+def test_one_that_who_installed_the_package_had_made_is_used(tools, tmp_path, monkeypatch):
+    monkeypatch.setattr(package_folder, "path_beside", lambda name: tmp_path / "package" / name)
+    made = launcher_object.obtain(Cache(tmp_path / "theirs"), tools)
+    assert tmp_path / "package" in made.so.parents
+    monkeypatch.setattr(package_folder, "is_writable", lambda path: False)
+    ours = Cache(tmp_path / "ours", roots=tools.roots)
+    assert launcher_object.obtain(ours, tools).so == made.so
 
 
 def test_it_depends_on_no_header_of_the_system(tools, tmp_path):

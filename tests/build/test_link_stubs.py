@@ -102,7 +102,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
 def stubs(cache: Cache) -> Entry:
     """Stubs that were made here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(link_stubs, "path_beside", lambda *_: None)
+        patch.setattr(link_stubs, "cache_beside", lambda _, cache, tools: cache)
         tools = toolset.find(needs_cuda=False)
         link_stubs.make_later(cache, tools)
         link_stubs.settle()
@@ -192,7 +192,7 @@ def test_stubs_are_much_smaller_than_the_libraries(stubs):
 
 
 def test_another_library_makes_other_stubs(stubs, tmp_path, monkeypatch):
-    monkeypatch.setattr(link_stubs, "path_beside", lambda *_: None)
+    monkeypatch.setattr(link_stubs, "cache_beside", lambda _, cache, tools: cache)
     library = tmp_path / "lib" / "libstdc++.so"
     library.parent.mkdir()
     library.write_bytes(Path(stubs.facts["libraries"][0]).read_bytes())

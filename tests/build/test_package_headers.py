@@ -12,7 +12,7 @@ from header_stock import HeaderStock
 from host_pch_builder import PREFIX, VALUE, Builder, uses
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import host_pch, package_headers, pch_maker, pch_shelf
+from tvmffi_cubin import host_pch, package_folder, package_headers, pch_maker, pch_shelf
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.cache_stats import Stats
@@ -54,6 +54,7 @@ def mixed_headers(tmp_path_factory: pytest.TempPathFactory, header_stock: Header
 
 def use(folder: Path, patch: pytest.MonkeyPatch) -> Path:
     patch.setattr(package_headers, "path_beside", lambda name: folder / name)
+    patch.setattr(package_headers, "is_writable", package_folder.is_writable)
     return folder / "precompiled"
 
 
@@ -81,6 +82,18 @@ def test_they_are_found_where_the_cache_folder_is_only_read(new, tmp_path, caplo
     build = Builder(Cache(tmp_path / "second", mode="read"), tmp_path)
     assert build() == 42
     assert uses(caplog) == ["used"]
+
+
+def test_they_are_found_where_somebody_else_has_installed_the_package(
+    new, monkeypatch, caplog, beside
+):
+    new("first").settled()
+    uses(caplog)
+    monkeypatch.setattr(package_headers, "is_writable", lambda path: False)
+    assert new("second")() == 42
+    assert uses(caplog) == ["used"]
+    assert package_headers.clear().entries == 0
+    assert len(kept(beside)) == 1
 
 
 def test_a_header_that_changed_is_read_again(new, tmp_path, caplog, beside):
@@ -163,7 +176,7 @@ def test_none_are_kept_where_they_may_only_lie_in_the_cache_folder(new, beside, 
 def test_none_are_kept_where_they_cannot_be(obstacle, new, beside, monkeypatch):
     first = new("first")
     if obstacle == "package":
-        monkeypatch.setattr(package_headers, "path_beside", lambda name: None)
+        monkeypatch.setattr(package_headers, "is_writable", lambda path: False)
     else:
         monkeypatch.setattr(package_headers, "has_room", lambda folder: False)
     first.settled()
