@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from . import private_folder
 from .builder import shortened
@@ -34,6 +35,13 @@ _HOST_ERROR = re.compile(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error:", re.MULTILI
 _ANYWHERE = re.compile(
     r'identifier "\w+" is undefined|expected |missing |unrecognized token|cannot open source file'
     r"|static assertion failed|#error directive|the #endif for|comment unclosed|.* includes itself$"
+)
+_ERROR_LINE = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?error: #error ", re.MULTILINE)
+_CONDITION = re.compile(r"[ \t]*#[ \t]*(ifn?def|if|elif|else)\b(.*)")
+_END = re.compile(r"[ \t]*#[ \t]*endif\b")
+_HOST_MACRO = re.compile(
+    r"\b(?:__GNUC__|__GNUG__|__clang__|_MSC_VER|__linux__|__linux|__unix__|__x86_64__|__aarch64__"
+    r"|_WIN32|__APPLE__|__INTEL_COMPILER)\b"
 )
 _WORDS = re.compile(r"\): (?:catastrophic )?error: (.*)")
 # What ninja prints of its own, of other commands as well.
@@ -149,8 +157,36 @@ def _device_hints(cut: Split, error: CompileError) -> tuple[str, ...]:
         return (*hints, 'nvcc has one: compiler="nvcc" builds what calls them in device code')
     if hints or "\nHint: " in str(error):
         return hints
+    if macro := next(_host_macros(cut, error.log), ""):
+        return (
+            f"NVRTC defines none of the host compiler's macros, such as {macro}, and nvcc all: "
+            'compiler="nvcc"',
+        )
     may_be_nvrtc_s = any(not _ANYWHERE.match(words) for words in _WORDS.findall(error.log))
     return (NVCC,) if may_be_nvrtc_s else ()
+
+
+def _host_macros(cut: Split, log: str) -> Iterator[str]:
+    """Iterate over macros of the host compiler's by which conditions lead to ``#error`` lines."""
+    texts = {file.name: file.cuda.text for file in cut.files}
+    for file, line in _places(_ERROR_LINE, log):
+        for condition in _conditions(texts.get(file, "").split("\n")[: line - 1]):
+            yield from _HOST_MACRO.findall(condition)
+
+
+def _conditions(lines: list[str]) -> Iterator[str]:
+    """Iterate over the conditions of the innermost ``#if`` that some lines leave open."""
+    depth = 0
+    for line in reversed(lines):
+        if match := _CONDITION.match(line):
+            is_start = match[1].startswith("if")
+            if depth == 0:
+                yield match[2]
+                if is_start:
+                    return
+            depth -= is_start and depth > 0
+        elif _END.match(line):
+            depth += 1
 
 
 def _places(pattern: re.Pattern[str], text: str) -> list[tuple[str, int]]:

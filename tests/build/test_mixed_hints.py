@@ -190,6 +190,21 @@ def test_an_error_that_nvcc_may_not_have_offers_it_once():
     assert str(caught.value).splitlines()[-1].startswith("Hint: nvcc takes some code")
 
 
+def test_an_error_of_a_macro_that_only_host_compilers_have_offers_nvcc(tmp_path):
+    (tmp_path / "compilers.h").write_text(
+        "#ifdef _MSC_VER\n#define OWN __forceinline\n#elif defined(__GNUC__)\n#ifdef NONE\n#endif\n"
+        "#define OWN inline\n#else\n#error unknown compiler\n#endif\n"
+    )
+    source = '#include "compilers.h"\n__global__ void k() {}\nvoid f() { k<<<1, 1>>>(); }\n'
+    told = r"compilers\.h\(8\): .*#error directive: unknown compiler"
+    with pytest.raises(tc.CompileError, match=told) as caught:
+        load(source, ["f"], extra_include_paths=[str(tmp_path)])
+    assert str(caught.value).splitlines()[-1] == (
+        "Hint: NVRTC defines none of the host compiler's macros, such as __GNUC__, and nvcc all: "
+        'compiler="nvcc"'
+    )
+
+
 @pytest.mark.parametrize(
     ("end", "told"),
     [
@@ -197,6 +212,7 @@ def test_an_error_that_nvcc_may_not_have_offers_it_once():
         ("#if 1", "the #endif for this directive is missing"),
         ("/* and so on", "comment unclosed"),
         ("#error no", "#error directive: no"),
+        ("#ifdef __GNUC__\n#endif\n#ifndef K\n#error no\n#endif", "#error directive: no"),
     ],
 )
 def test_an_error_that_any_compiler_has_does_not(end, told):
