@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 from .cache import Cache
+from .folder import OWN_FOLDER
 from .toolset import Toolset
 
-__all__ = ["cache_beside", "is_writable", "path_beside"]
+__all__ = ["cache_beside", "is_writable", "make_readable", "path_beside"]
 
 
 def path_beside(name: str) -> Path:
@@ -22,6 +24,15 @@ def is_writable(path: Path) -> bool:
     return os.access(folder, os.W_OK | os.X_OK)
 
 
+def make_readable(path: Path) -> None:
+    """Make the folder of such a cache where there is none, for all who may read the package.
+
+    A cache makes its own folder for its user alone.
+    """
+    with contextlib.suppress(OSError):
+        os.makedirs(path, mode=OWN_FOLDER, exist_ok=True)
+
+
 def cache_beside(name: str, cache: Cache, tools: Toolset) -> Cache:
     """Return the cache beside the package, of `cache`'s mode.
 
@@ -30,5 +41,7 @@ def cache_beside(name: str, cache: Cache, tools: Toolset) -> Cache:
     """
     path = path_beside(name)
     if is_writable(path):
+        if cache.mode == "on":
+            make_readable(path)
         return Cache(path, roots=tools.roots, mode=cache.mode)
     return cache.after(os.fspath(path))

@@ -17,7 +17,7 @@ from .entry import MANIFEST, Entry
 from .eviction import Removed
 from .inventory import Item
 from .level import Level
-from .package_folder import is_writable, path_beside
+from .package_folder import is_writable, make_readable, path_beside
 from .pch_shelf import has_room, trim
 from .toolset import Toolset
 from .workplace import sweep
@@ -54,6 +54,7 @@ def keep(cache: Cache, tools: Toolset, base_key: str, made: Entry) -> None:
     if isinstance(found, Entry) or files is None:
         return
     found.clear_way()
+    make_readable(kept.root)
     # Of a process that was killed.
     sweep(os.path.join(kept.root, "tmp"))
     with kept.private_directory() as directory:

@@ -43,6 +43,7 @@ def test_one_that_who_installed_the_package_had_made_is_used(tools, tmp_path, mo
     monkeypatch.setattr(package_folder, "path_beside", lambda name: tmp_path / "package" / name)
     made = launcher_object.obtain(Cache(tmp_path / "theirs"), tools)
     assert tmp_path / "package" in made.so.parents
+    assert (tmp_path / "package" / "launcher").stat().st_mode & 0o055 == 0o055
     monkeypatch.setattr(package_folder, "is_writable", lambda path: False)
     ours = Cache(tmp_path / "ours", roots=tools.roots)
     assert launcher_object.obtain(ours, tools).so == made.so

@@ -96,6 +96,18 @@ def test_they_are_found_where_somebody_else_has_installed_the_package(
     assert len(kept(beside)) == 1
 
 
+def test_all_who_may_read_the_package_may_read_them(new, beside):
+    before = os.umask(0o022)
+    try:
+        new("first").settled()
+    finally:
+        os.umask(before)
+    (entry,) = kept(beside)
+    folders = [entry, *entry.parents[: len(entry.relative_to(beside.parent).parts)]]
+    for path in (*folders, *entry.iterdir(), *beside.glob("deps/*")):
+        assert path.stat().st_mode & 0o044 == 0o044, path
+
+
 def test_a_header_that_changed_is_read_again(new, tmp_path, caplog, beside):
     folder = tmp_path / "include"
     folder.mkdir()
