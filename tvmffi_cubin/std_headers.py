@@ -46,7 +46,11 @@ _AMBIGUOUS = re.compile(
 )
 # They come with the prelude; and what nvcc does not have without an include, either.
 _LEFT_OUT = ("cmath", "math.h", "cuda.h")
-_PART_OF = {"type_traits_more.h": "type_traits", "type_traits_names.h": "type_traits"}
+_PART_OF = {
+    "math_promotions.h": "cmath",
+    "type_traits_more.h": "type_traits",
+    "type_traits_names.h": "type_traits",
+}
 # Stands for CCCL's header. Its functions are named as variables often are.
 _RANGES, _ITERATOR = "range_access.h", "iterator"
 

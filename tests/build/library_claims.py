@@ -240,6 +240,22 @@ CLAIMS = {
         static_assert(SIZE_MAX == size_t(-1) && UINT64_MAX == uint64_t(-1));
         static_assert(sizeof(std::int_least16_t) == 2 && sizeof(std::uint64_t) == 8);
         """,
+    "cmath": """
+        #include <type_traits>
+        template <class T, class U> constexpr bool kSame = std::is_same_v<T, U>;
+        static_assert(kSame<decltype(std::pow(1.0f, 2.0)), double>);
+        static_assert(kSame<decltype(pow(2, 3u)), double>);
+        static_assert(kSame<decltype(std::fmax(1.0f, 1.0f)), float>);
+        static_assert(kSame<decltype(std::fmin(1.0, 2.0f)), double>);
+        static_assert(kSame<decltype(std::fmod(1.0f, 2L)), double>);
+        static_assert(kSame<decltype(std::hypot(short(1), 2.0f)), double>);
+        static_assert(kSame<decltype(std::fma(1.0f, 2.0f, 3.0f)), float>);
+        static_assert(kSame<decltype(std::fma(1.0f, 2.0, 3)), double>);
+        static_assert(kSame<decltype(std::sqrt(2)), double>);
+        static_assert(kSame<decltype(std::sqrt(2.0f)), float>);
+        static_assert(kSame<decltype(std::floor(7ull)), double>);
+        static_assert(kSame<decltype(std::isnan(3)), bool>);
+        """,
     "cstddef": """
         struct S { char c; double d; };
         __device__ unsigned long at = offsetof(S, d);

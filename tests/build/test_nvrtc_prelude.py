@@ -69,6 +69,28 @@ def test_sources_may_define_the_same_names_themselves():
     assert compile_it(source + KERNEL).log == ""
 
 
+def test_functions_of_mathematics_take_numbers_of_two_types_and_integers():
+    source = """
+        __global__ void k(float* x, double d, int i, unsigned u, long long l) {
+          x[0] = pow(x[0], 0.5) + pow(2.0, x[1]) + pow(i, u) + fmax(x[2], 0.0) + fmod(d, x[3]);
+          x[1] = sqrt(i) + exp(u) + floor(l) + fma(x[0], d, i) + hypot(i, x[2]);
+          if (isnan(i) || !isfinite(l) || signbit(-i)) x[2] = std::pow(d, x[0]) + std::round(u);
+        }"""
+    assert compile_it(source).log == ""
+
+
+def test_sources_may_have_functions_of_mathematics_of_their_own():
+    compile_it("""
+        struct Half { float x; };
+        __device__ Half sqrt(Half h) { return {sqrtf(h.x)}; }
+        __device__ float fmax(float a, int b) { return a > b ? a : b; }
+        template <typename T> __device__ T pow(T x, int n) { return n ? x * pow(x, n - 1) : 1; }
+        template <typename T> __device__ Half fmin(Half a, T b) { return {fminf(a.x, b)}; }
+        __global__ void k(float* x, long n) {
+          x[0] = fmax(x[1], 3) + pow(n, 2) + sqrt(Half{x[2]}).x + fmin(Half{x[3]}, 1).x;
+        }""")
+
+
 class TestProgrammaticDependentLaunch:
     SOURCE = """
         extern "C" __global__ void k(float* x) {
