@@ -6,6 +6,7 @@ import contextlib
 import logging
 import resource
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -154,6 +155,8 @@ def test_a_quota_that_a_compiler_meets_gives_one_warning_and_the_module(
 def test_where_no_folder_takes_a_file_the_error_says_why_and_nothing_is_left(
     limit, tmp_path, monkeypatch, fresh_driver_stub
 ):
+    # Python keeps modules' bytecode that such a limit has cut off, and fails to read it for ever.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     load(0)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))

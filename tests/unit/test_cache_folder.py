@@ -5,6 +5,7 @@ import logging
 import os
 import resource
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -186,7 +187,10 @@ def test_a_path_that_cannot_be_a_folder_is_replaced(tmp_path, caplog, name):
     assert len(caplog.records) == 1
 
 
-def test_a_limit_on_the_size_of_files_is_a_full_disk(cache):
+def test_a_limit_on_the_size_of_files_is_a_full_disk(cache, monkeypatch):
+    # Python keeps modules' bytecode that such a limit has cut off, and fails to read it for ever.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
     def make(directory):
         if directory.is_relative_to(cache.root):
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
