@@ -55,8 +55,6 @@ def keep(cache: Cache, tools: Toolset, base_key: str, made: Entry) -> None:
         return
     found.clear_way()
     make_readable(kept.root)
-    # Of a process that was killed.
-    sweep(os.path.join(kept.root, "tmp"))
     with kept.private_directory() as directory:
         for name in (MANIFEST, *made.manifest["files"]):
             shutil.copyfile(made.path / name, directory / name)
@@ -71,9 +69,13 @@ def held() -> list[Item]:
 
 def clear() -> Removed:
     """Remove all that no build uses, where they may be removed."""
-    there = held() if is_writable(_folder()) else []
-    if there:
-        trim(_folder(), keep=0)
+    folder = _folder()
+    if not is_writable(folder):
+        return Removed()
+    there = held()
+    trim(folder, keep=0)
+    # Of processes that were killed.
+    sweep(os.fspath(folder / "tmp"))
     gone = [item for item in there if not os.path.lexists(item.path)]
     size = sum(item.size for item in gone)
     return Removed(entries=len(gone), size=size, kept=len(there) - len(gone))

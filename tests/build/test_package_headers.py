@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from header_stock import HeaderStock
 from host_pch_builder import PREFIX, VALUE, Builder, uses
+from processes import in_fork
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import host_pch, package_folder, package_headers, pch_maker, pch_shelf
@@ -228,6 +230,21 @@ def test_the_cache_commands_count_and_remove_them(new, beside, tmp_path, monkeyp
     assert main(["cache", "clear"]) == 0
     assert "1 entry removed" in capsys.readouterr().out
     assert kept(beside) == []
+
+
+def test_what_a_killed_process_left_of_a_copy_is_cleared(new, beside, monkeypatch):
+    copy = package_headers.shutil.copyfile
+
+    def die(*args):
+        copy(*args)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(package_headers.shutil, "copyfile", die)
+    with pytest.raises(EOFError):
+        in_fork(new("first").settled)
+    assert list(beside.glob("tmp/*/*"))
+    package_headers.clear()
+    assert list(beside.glob("tmp/*")) == []
 
 
 def test_making_them_takes_second_place(new, monkeypatch):
