@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from .cache import Cache
-from .folder import OWN_FOLDER
+from .folder import OWN_FOLDER, check_room
 from .toolset import Toolset
 
 __all__ = ["cache_beside", "is_writable", "make_readable", "path_beside"]
@@ -20,8 +20,7 @@ def path_beside(name: str) -> Path:
 
 def is_writable(path: Path) -> bool:
     """Whether such a cache may be written, or made where there is none."""
-    folder = next(x for x in (path, *path.parents) if os.path.isdir(x))
-    return os.access(folder, os.W_OK | os.X_OK)
+    return os.access(_existing(path), os.W_OK | os.X_OK)
 
 
 def make_readable(path: Path) -> None:
@@ -36,12 +35,24 @@ def make_readable(path: Path) -> None:
 def cache_beside(name: str, cache: Cache, tools: Toolset) -> Cache:
     """Return the cache beside the package, of `cache`'s mode.
 
-    Where it may not be written, return `cache`, which is looked through after it: who has installed
-    the package may have had something made.
+    Where it may not be written, or has no room, return `cache`, which is looked through after it:
+    who has installed the package may have had something made.
     """
     path = path_beside(name)
-    if is_writable(path):
+    if is_writable(path) and _has_room(path):
         if cache.mode == "on":
             make_readable(path)
         return Cache(path, roots=tools.roots, mode=cache.mode)
     return cache.after(os.fspath(path))
+
+
+def _has_room(path: Path) -> bool:
+    try:
+        check_room(_existing(path), os.fspath(path))
+    except OSError:
+        return False
+    return True
+
+
+def _existing(path: Path) -> str:
+    return os.fspath(next(x for x in (path, *path.parents) if os.path.isdir(x)))

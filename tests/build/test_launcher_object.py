@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,12 +33,22 @@ def test_it_lies_beside_the_package_whatever_the_cache_folder(tools, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_it_lies_in_the_cache_where_the_package_cannot_be_written(tools, tmp_path, monkeypatch):
+@pytest.mark.parametrize("obstacle", ["rights", "room"])
+def test_it_lies_in_the_cache_where_the_package_takes_no_files(
+    obstacle, tools, tmp_path, monkeypatch, caplog
+):
+    def fail(*_) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     monkeypatch.setattr(package_folder, "path_beside", lambda name: tmp_path / "package" / name)
-    monkeypatch.setattr(package_folder, "is_writable", lambda path: False)
+    if obstacle == "rights":
+        monkeypatch.setattr(package_folder, "is_writable", lambda path: False)
+    else:
+        monkeypatch.setattr(package_folder, "check_room", fail)
     made = launcher_object.obtain(Cache(tmp_path / "cache"), tools)
     assert tmp_path / "cache" in made.so.parents
     assert launcher_object.obtain(Cache(tmp_path / "cache"), tools).so == made.so
+    assert not caplog.records
 
 
 def test_one_that_who_installed_the_package_had_made_is_used(tools, tmp_path, monkeypatch):
@@ -150,7 +162,9 @@ def test_a_compiler_that_fails_is_quoted_with_the_remedy_for_what_it_said(
 
 
 @pytest.mark.usefixtures("beside_nothing")
-def test_a_limit_of_file_sizes_is_no_want_of_a_compiler(tools, tmp_path):
+def test_a_limit_of_file_sizes_is_no_want_of_a_compiler(tools, tmp_path, monkeypatch):
+    # Python keeps modules' bytecode that such a limit has cut off, and fails to read it for ever.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
