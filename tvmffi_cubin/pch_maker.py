@@ -168,7 +168,8 @@ def _run(command: Sequence[str], folder: Path, text: str = "") -> str:
     ) as process:
         # Before it starts the compiler proper: the build that somebody waits for comes first.
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+            nice = os.getpriority(os.PRIO_PROCESS, process.pid) + _NICE
+            os.setpriority(os.PRIO_PROCESS, process.pid, nice)
         output = process.communicate(text.encode())[0].decode("utf-8", "replace")
     if process.returncode != 0:
         raise _refusal(command, f"exit status {process.returncode}", output, folder)

@@ -247,9 +247,11 @@ def test_what_a_killed_process_left_of_a_copy_is_cleared(new, beside, monkeypatc
     assert list(beside.glob("tmp/*")) == []
 
 
-def test_making_them_takes_second_place(new, monkeypatch):
+@pytest.mark.parametrize("own", [0, 15])
+def test_making_them_takes_second_place(own, new, monkeypatch):
     seen = []
+    monkeypatch.setattr(pch_maker.os, "getpriority", lambda which, process: own)
     monkeypatch.setattr(pch_maker.os, "setpriority", lambda *args: seen.append(args))
     new("first").settled()
     assert seen
-    assert all(which == os.PRIO_PROCESS and nice > 0 for which, _, nice in seen)
+    assert all(which == os.PRIO_PROCESS and nice > own for which, _, nice in seen)
