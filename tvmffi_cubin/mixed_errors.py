@@ -43,6 +43,8 @@ _HOST_MACRO = re.compile(
     r"\b(?:__GNUC__|__GNUG__|__clang__|_MSC_VER|__linux__|__linux|__unix__|__x86_64__|__aarch64__"
     r"|_WIN32|__APPLE__|__INTEL_COMPILER)\b"
 )
+# May come of going without a header.
+_UNDEFINED = re.compile(r'error: .*(?: is undefined|has no member|name followed by "::")')
 _WORDS = re.compile(r"\): (?:catastrophic )?error: (.*)")
 # What ninja prints of its own, of other commands as well.
 _NINJA = re.compile(r"^(?:ninja: build stopped: .*|\[\d+/\d+\] .*)\n", re.MULTILINE)
@@ -85,7 +87,7 @@ class Tried:
         side: Side = "device" if isinstance(error, CompileError) else "host"
         log = error.log if isinstance(error, CompileError) else error.output
         places = {*_places(_NVRTC_ERROR if side == "device" else _HOST_ERROR, log)}
-        if places <= self._places.get(side, places):
+        if places <= self._places.get(side, places) or self._says_more(side, cut, log, places):
             self._show(side, cut, error)
             self._places[side] = places
         elif isinstance(error, BuildError):
@@ -103,6 +105,16 @@ class Tried:
         for error in self._shown.values():
             if isinstance(error, BuildError):
                 private_folder.remove(error.directory)
+
+    def _says_more(self, side: Side, cut: Split, log: str, places: set[tuple[str, int]]) -> bool:
+        """Whether errors are in the user's text, and before there were but those of headers.
+
+        NVRTC ends at the hundredth error, as in a header of CUDA's that is not for it.
+        """
+        own = {file.name for file in cut.files}
+        before = {file for file, _ in self._places[side]}
+        new = {file for file, _ in places}
+        return not own & before and bool(own & new) and not _UNDEFINED.search(log)
 
     def _show(self, side: Side, cut: Split, error: BuildError | CompileError) -> None:
         before = self._shown.get(side)

@@ -162,6 +162,19 @@ def test_what_is_left_of_torch_s_names_is_told_with_what_stands_for_it():
     assert "Hint: x.data_ptr<T>() is torch's; here it is static_cast<T*>" in str(caught.value)
 
 
+def test_the_user_s_own_error_is_told_and_not_those_of_a_header_that_is_not_for_nvrtc():
+    source = """#include <cudaTypedefs.h>
+__global__ void k(float* x) {
+  int n = "text";
+  x[0] = n;
+}
+void f() { k<<<1, 1>>>(nullptr); }
+"""
+    with pytest.raises(tc.CompileError, match=r"own\.cu\(3\): error: ") as caught:
+        load(source, ["f"], name="own")
+    assert "cudaTypedefs" not in str(caught.value)
+
+
 def test_an_instance_of_a_local_type_says_how_to_name_it():
     source = """template <typename T> __global__ void k(T x) {}
     void f() { struct Local {}; k<<<1, 1>>>(Local{}); }"""
