@@ -54,9 +54,10 @@ _LIBRARIES = (
     Library("cuda/", "cuda"),
     Library("cooperative_groups/", "cooperative_groups", is_for_host=False),
     Library("cooperative_groups", "cooperative_groups"),
-    Library("mma.h", "nvcuda", is_for_host=False),
-    Library("cuda_pipeline", "nvcuda", is_for_host=False),
-    Library("cuda_awbarrier", "nvcuda", is_for_host=False),
+    *(
+        Library(start, "nvcuda", is_for_host=False, stand_in="tvmffi_cubin/mixed/nvcuda.h")
+        for start in ("mma.h", "cuda_pipeline", "cuda_awbarrier")
+    ),
     Library("curand", "curand", is_prefix=True),
 )
 

@@ -180,12 +180,15 @@ def test_headers_for_device_code_are_left_out_of_host_code_that_names_nothing_of
 
 
 def test_headers_that_only_device_code_can_have_are_never_the_hosts(tmp_path):
-    text = "#include <cub/block/block_reduce.cuh>\n#include <mma.h>\nusing namespace nvcuda;\n"
-    text += "__global__ void k(cub::T x) {}\nvoid f() {}"
-    done = cut(text, folder=pretended_cuda(tmp_path)).with_left_out()
+    text = "#include <cub/block/block_reduce.cuh>\n#include <cooperative_groups/reduce.h>\n"
+    text += "using namespace cooperative_groups;\n__global__ void k(cub::T x) {}\nvoid f() {}"
+    folder = pretended_cuda(tmp_path)
+    (folder / "cooperative_groups").mkdir(exist_ok=True)
+    (folder / "cooperative_groups" / "reduce.h").touch()
+    done = cut(text, folder=folder).with_left_out()
     assert done.left_out == ()
     assert "#include" not in done.host.text
-    assert "nvcuda" not in done.host.text
+    assert "using" not in done.host.text
 
 
 def test_host_code_that_names_something_of_cub_has_a_header_of_ours_instead(tmp_path):
@@ -202,6 +205,20 @@ def test_host_code_that_names_something_of_cub_has_a_header_of_ours_instead(tmp_
     assert unnamed.left_out == ("cub/cub.cuh",)
     assert "using" not in unnamed.host.text
     assert unnamed.with_left_out().stand_ins == done.stand_ins
+
+
+def test_host_code_that_names_types_of_tensor_cores_has_them_from_a_header_of_ours(tmp_path):
+    text = "#include <mma.h>\n#include <cuda_pipeline.h>\nusing namespace nvcuda;\n"
+    text += "struct S { static const int k = 1; using F = wmma::fragment<wmma::matrix_a, 1>; };\n"
+    text += "template <class T> __global__ void k() { typename T::F f; }\n"
+    folder = pretended_cuda(tmp_path)
+    (folder / "cuda_pipeline.h").touch()
+    done = cut(f"{text}void f() {{ k<S><<<S::k, 1>>>(); }}", folder=folder)
+    assert done.left_out == ("mma.h", "cuda_pipeline.h")
+    again = done.with_left_out()
+    assert again.stand_ins == ("tvmffi_cubin/mixed/nvcuda.h",)
+    assert "using namespace nvcuda;" in again.host.text
+    assert "#include" not in again.host.text
 
 
 def test_assertions_go_where_everything_that_they_name_is():
