@@ -23,7 +23,7 @@ from .errors import BuildError, CacheError
 from .folder import HEADERS
 from .host_tools import native_cpu
 from .key import Key
-from .later import Later
+from .later import Begun
 from .pch_shelf import Hold, has_room, trim
 from .plan import Cxx
 from .toolset import Toolset
@@ -40,10 +40,8 @@ _UNSUITED = (
 )
 
 _logger = logging.getLogger("tvmffi_cubin")
-_guard = threading.Lock()
-
-# What this process has begun to make, by process: a forked child has no part in it.
-_begun: dict[tuple[int, str], Later[bool]] = {}
+# The process ends after it: one that builds and ends at once would never get further.
+_begun: Begun[bool] = Begun()
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def _look_up(
     key.add("command", unit.command).add("flags", unit.flags).add("folders", unit.include_dirs)
     key.add("cpu", native_cpu(unit.flags))
     name = key.hexdigest()
-    begun = _begun.get((os.getpid(), name))
+    begun = _begun.get(name)
     if begun is not None and not begun.is_done:
         return None
     worked = begun is None or begun.result()
@@ -128,7 +126,8 @@ def _look_up(
     if entry is None:
         if worked and kept.mode == "on" and has_room(kept.root):
             make = partial(pch_maker.make, tools=tools, unit=unit)
-            _begin(kept, name, make, partial(_after, kept, tools, unit, name, then))
+            after = partial(_after, kept, tools, unit, name, then)
+            _begun.begin(name, partial(_make, kept, name, make, after), again=True)
         return None
     hold = Hold.take(entry.path)
     if hold is None:
@@ -143,11 +142,7 @@ def _look_up(
 
 def settle() -> None:
     """Wait for all that this process has begun to make."""
-    waited: set[tuple[int, str]] = set()
-    while more := [key for key in list(_begun) if key[0] == os.getpid() and key not in waited]:
-        for key in more:
-            _begun[key].result()
-        waited.update(more)
+    _begun.settle()
 
 
 def _after(
@@ -174,14 +169,6 @@ def _make_ready(kept: Cache, tools: Toolset, units: Sequence[Cxx]) -> None:
         if found is None:
             return
         found.hold.release()
-
-
-def _begin(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[Entry], None]) -> None:
-    with _guard:
-        begun = _begun.get((os.getpid(), name))
-        if begun is None or begun.is_done:
-            # The process ends after it: one that builds and ends at once would never get further.
-            _begun[os.getpid(), name] = Later(partial(_make, kept, name, make, then), daemon=False)
 
 
 def _make(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[Entry], None]) -> bool:

@@ -1,12 +1,13 @@
-"""`Later`: a result that another thread works out."""
+"""`Later`: a result that another thread works out; `Begun`: what goes on in the background."""
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["Later"]
+__all__ = ["Begun", "Later"]
 
 _T = TypeVar("_T")
 
@@ -60,3 +61,44 @@ class Later(Generic[_T]):
         if self._error is not None:
             raise self._error
         return self._value
+
+
+class Begun(Generic[_T]):
+    """The work that this process has begun in the background and waits for when it ends, by name.
+
+    A forked child has no part in it.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+        # Another thread may hold the guard when the process is forked.
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        self._guard = threading.Lock()
+        self._all: dict[Hashable, Later[_T]] = {}
+
+    def get(self, name: Hashable) -> Later[_T] | None:
+        """Return the work of a name, None where none was begun."""
+        return self._all.get(name)
+
+    def begin(self, name: Hashable, work: Callable[[], _T], *, again: bool = False) -> None:
+        """Begin work, unless it was begun before; with `again`, unless it still goes on.
+
+        Raises
+        ------
+        RuntimeError
+            No thread can be started.
+        """
+        with self._guard:
+            begun = self._all.get(name)
+            if begun is None or (again and begun.is_done):
+                self._all[name] = Later(work, daemon=False)
+
+    def settle(self) -> None:
+        """Wait for all of it, and for what it begins in its turn."""
+        waited: set[Hashable] = set()
+        while more := [name for name in list(self._all) if name not in waited]:
+            for name in more:
+                self._all[name].wait()
+            waited.update(more)

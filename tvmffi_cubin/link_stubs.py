@@ -22,7 +22,7 @@ from .errors import BuildError, CacheError
 from .host_elf import FileContent
 from .imports import Imports
 from .key import Key
-from .later import Later
+from .later import Begun
 from .library_stub import LibraryFile
 from .package_folder import cache_beside
 from .pch_shelf import trim
@@ -36,10 +36,8 @@ __all__ = ["are_usable", "find", "is_exact", "make_later", "settle"]
 _MOST = 4
 
 _logger = logging.getLogger("tvmffi_cubin")
-_guard = threading.Lock()
-
-# What this process has begun to make, by process: a forked child has no part in it.
-_begun: dict[tuple[int, str, str], Later[None]] = {}
+# The process ends after it: one that builds and ends at once would never get further.
+_begun: Begun[None] = Begun()
 
 
 def are_usable(link: Link | Merge, tools: Toolset) -> bool:
@@ -66,22 +64,15 @@ def make_later(cache: Cache, tools: Toolset) -> None:
     kept, key = _kept(cache, tools), _key(tools)
     if kept.mode != "on" or not threading.main_thread().is_alive():
         return
-    with _guard:
-        name = (os.getpid(), os.fspath(kept.root), key)
-        if name in _begun:
-            return
-        try:
-            # The process ends after it: one that builds and ends at once would never get further.
-            _begun[name] = Later(partial(_make, cache, kept, tools, key), daemon=False)
-        except RuntimeError as error:
-            _logger.debug("stubs of libraries are not made: %s", error)
+    try:
+        _begun.begin((kept.root, key), partial(_make, cache, kept, tools, key))
+    except RuntimeError as error:  # no thread can be started
+        _logger.debug("stubs of libraries are not made: %s", error)
 
 
 def settle() -> None:
     """Wait for all that this process has begun to make."""
-    for name, begun in list(_begun.items()):
-        if name[0] == os.getpid():
-            begun.result()
+    _begun.settle()
 
 
 def is_exact(product: Path, stubs: Entry) -> bool:

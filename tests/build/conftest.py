@@ -20,6 +20,7 @@ from wrapper_workshop import Workshop, load_anew
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import host_pch, nvrtc_pch_store
+from tvmffi_cubin.later import Begun
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +51,7 @@ def own_headers(header_stock: HeaderStock, _header_stock: int) -> Iterator[None]
         patch.setattr(host_pch, "find", header_stock.genuine)
         patch.setattr(host_pch, "_MOST", _header_stock)
         # Else what is made for the stock meanwhile, or was tried in vain, is not made for this one.
-        patch.setattr(host_pch, "_begun", {})
+        patch.setattr(host_pch, "_begun", Begun())
         yield
 
 
