@@ -59,7 +59,7 @@ def test_a_failure_to_look_for_them_or_to_begin_is_no_error(error, build, monkey
     def refuse(*_, **__):
         raise error
 
-    monkeypatch.setattr(host_pch, "_begin", refuse)
+    monkeypatch.setattr(host_pch._begun, "begin", refuse)
     assert build() == 42
 
 
