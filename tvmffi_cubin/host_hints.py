@@ -17,6 +17,7 @@ _NO_FUNCTION = re.compile(
     r"|use of undeclared identifier '(\w+)')",
     re.MULTILINE,
 )
+_OF_SOURCE = re.compile(r"^(?!mixed_host\.cc:)[^\n:]+:[\d:]+ (?:fatal )?error:", re.MULTILINE)
 _UNKNOWN = re.compile(
     r"error: [^\n]*(?:was not declared|has not been declared|does not name|is not a member"
     r"|undeclared identifier|unknown type name|no member named)[^\n]*"
@@ -45,7 +46,9 @@ def host_hints(cut: Split, output: str) -> Iterator[str]:
         )
     missing = dict.fromkeys(name for found in _NO_FUNCTION.findall(output) for name in found)
     for name in filter(None, missing):
-        yield f"functions names {name!r}, and the source has no function {name}"
+        # A function whose own line has an error is not declared, either.
+        if not (_OF_SOURCE.search(output) and _has_function(cut, name)):
+            yield f"functions names {name!r}, and the source has no function {name}"
     includes = (item.path for file in cut.files for item in file.include_items())
     headers = ", ".join(dict.fromkeys(f"<{path}>" for path in includes if _DEVICE_WIDE.match(path)))
     unknown = [match[0] for match in _UNKNOWN.finditer(output)]
@@ -75,3 +78,13 @@ def wide_hints(output: str) -> Iterator[str]:
 def lacks_header(output: str) -> bool:
     """Whether a log of the host compiler's is about a header that there is not."""
     return _NO_HEADER.search(output) is not None
+
+
+def _has_function(cut: Split, name: str) -> bool:
+    items = [item for file in cut.files for item in file.cuda.items]
+    while items:
+        item = items.pop()
+        if item.kind == "function" and name in item.names:
+            return True
+        items += item.children
+    return False

@@ -96,6 +96,13 @@ def test_what_host_code_lacks_is_told_with_what_to_do(source, hint):
         load(source, ["f"])
 
 
+def test_a_function_that_does_not_compile_is_not_said_to_be_missing():
+    source = "__global__ void k(int* x) {}\nvoid f(Nowhere x) { k<<<1, 1>>>(nullptr); }"
+    with pytest.raises(tc.BuildError, match="'Nowhere'") as caught:
+        load(source, ["f"])
+    assert "has no function" not in str(caught.value)
+
+
 @pytest.mark.parametrize("template", ["", "template <typename T> "])
 def test_a_wheel_that_is_not_installed_is_named_where_its_header_is_needed(template):
     # Of a template the host compiler is asked first. No release has this header.
