@@ -119,22 +119,25 @@ def _find(tools: Toolset) -> list[_Library]:
     found = []
     for name in (_CPP,) if has_sysroot else _NAMES:
         place = _ask(tools, f"lib{name}.so")
-        library = _look(name, place) if place else None
+        library = _look(tools, name, place) if place else None
         if library is not None:
             found.append(library)
     return found
 
 
-def _look(name: str, place: str) -> _Library | None:
+def _look(tools: Toolset, name: str, place: str) -> _Library | None:
     with open(place, "rb") as file:
         head = file.read(4096)
     if head.startswith(b"\x7fELF"):
         return _Library(name, place, place)
     text = head.decode("utf-8", "strict")
-    paths = [word for word in _WORD.findall(text) if os.path.isabs(word) and os.path.isfile(word)]
+    words = _WORD.findall(text)
+    paths = [word for word in words if os.path.isabs(word) and os.path.isfile(word)]
     if not paths or not re.search(r"\.so[.\d]*\Z", paths[0]) or text.count(paths[0]) != 1:
         return None
-    return _Library(name, place, paths[0], text, tuple(paths[1:]))
+    more = [word.removeprefix("-l") for word in words if word.startswith("-l")]
+    others = (*paths[1:], *(_ask(tools, f"lib{x}.so") or _ask(tools, f"lib{x}.a") for x in more))
+    return _Library(name, place, paths[0], text, others) if all(others) else None
 
 
 def _ask(tools: Toolset, name: str) -> str:

@@ -208,6 +208,36 @@ def test_another_library_makes_other_stubs(stubs, tmp_path, monkeypatch):
     assert link_stubs.find(cache, tools) is None
 
 
+def test_what_an_archive_behind_a_library_has_as_well_is_taken_from_the_library(
+    make, stubs, tmp_path, monkeypatch
+):
+    """As some distributions have it for compilers that are newer than their library."""
+    monkeypatch.setattr(link_stubs, "cache_beside", lambda _, cache, tools: cache)
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    name = "_ZNSt15basic_streambufIwSt11char_traitsIwEE5imbueERKSt6locale"
+    (folder / "more.s").write_text(f".text\n.globl {name}\n{name}: ret\n")
+    subprocess.run(["cc", "-c", "more.s"], cwd=folder, check=True)
+    subprocess.run(["ar", "rcs", "libmore.a", "more.o"], cwd=folder, check=True)
+    library = Path(stubs.facts["libraries"][0]).resolve()
+    (folder / "libstdc++.so").write_text(f"INPUT ( {library} -lmore )")
+    monkeypatch.setenv("LIBRARY_PATH", str(folder))
+    cache, tools = Cache(tmp_path / "cache"), toolset.find(needs_cuda=False)
+    link_stubs.make_later(cache, tools)
+    link_stubs.settle()
+    found = link_stubs.find(cache, tools)
+    assert found is not None
+    source = f"""
+    extern "C" void {name}();
+    extern "C" int puts(const char*);
+    extern "C" int answer() {{ {name}(); return puts(""); }}
+    """
+    with_stubs, without = make(source, found), make(source, None)
+    assert imports(with_stubs) == imports(without)
+    assert name in {symbol.name for symbol in imports(without).symbols}
+    assert links_by_stubs(with_stubs)
+
+
 class Planned(Exception):
     """A plan is made, and nothing is built."""
 
