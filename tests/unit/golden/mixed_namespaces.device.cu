@@ -12,11 +12,19 @@ __device__ __forceinline__ float twice(float x) { return 2 * x; }
 struct Shape {
   int rows, cols;
 };
+// Members called as what they are made of.
+
+
+
+
+struct Tile {
+  Shape Shape;
+};
 }  // namespace lib
 
 namespace {
-__global__ void hidden(float* x, lib::Shape shape) {
-  if (threadIdx.x < shape.rows) x[threadIdx.x] = lib::detail::twice(x[threadIdx.x]);
+__global__ void hidden(float* x, lib::Tile tile) {
+  if (threadIdx.x < tile.Shape.rows) x[threadIdx.x] = lib::detail::twice(x[threadIdx.x]);
 }
 
 }  // namespace
