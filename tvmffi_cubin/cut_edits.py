@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from .cuda_item import Item
-from .member_names import Scope, type_scopes
+from .member_names import TypeNames
 from .mixed_headers import MixedFile
 from .side_members import Side, member_cuts
 from .sides import Dropped, Node, Sides
@@ -33,8 +32,8 @@ class FileCut(NamedTuple):
         Where items begin that it has to go without: members of classes and includes, too.
     outside : frozenset of str
         What the program's files declare as extern.
-    types : mapping of str to frozenset of tuple of str
-        Where in the program there are types of some name, at namespace scope.
+    types : TypeNames
+        The program's types.
     """
 
     file: MixedFile
@@ -42,7 +41,7 @@ class FileCut(NamedTuple):
     others: tuple[Node, ...]
     dropped: frozenset[int]
     outside: frozenset[str] = frozenset()
-    types: Mapping[str, frozenset[Scope]] = MappingProxyType({})
+    types: TypeNames = TypeNames()
 
     @classmethod
     def each(
@@ -56,7 +55,7 @@ class FileCut(NamedTuple):
         has = decided.of(side)
         extern = (node.item.names for node in decided.nodes if "extern" in node.item.words)
         outside = frozenset(name for names in extern for name in names)
-        types = type_scopes(decided.nodes)
+        types = TypeNames.of(decided.nodes)
         for number, file in enumerate(files):
             own = [(at, node) for at, node in enumerate(decided.nodes) if node.file == number]
             yield cls(

@@ -253,3 +253,10 @@ def test_a_member_called_as_its_type_is_declared_by_the_type_s_full_name():
         "using Size = Size;",
     ):
         assert line in text.split("\n")
+
+
+def test_a_member_called_as_a_type_of_its_class_s_base_is_left_as_it_is():
+    source = "struct Shape {};\nstruct Base { struct Shape { int x; }; };\n"
+    for member in ("using Shape = Shape;", "Shape Shape;"):
+        assert f"{{ {member} }};" in host(f"{source}struct D final : public Base {{ {member} }};")
+        assert "::Shape" in host(f"{source}struct D {{ {member} }};")
