@@ -19,6 +19,7 @@ from .inventory import Item
 from .level import Level
 from .package_folder import is_writable, make_readable, path_beside
 from .pch_shelf import has_room, trim
+from .removal import remove
 from .toolset import Toolset
 from .workplace import sweep
 
@@ -63,8 +64,8 @@ def keep(cache: Cache, tools: Toolset, base_key: str, made: Entry) -> None:
 
 
 def held() -> list[Item]:
-    """Return those that there are."""
-    return inventory.take(os.fspath(_folder())).of("entry")
+    """Return those that there are, none where others may not look."""
+    return _found("entry")
 
 
 def clear() -> Removed:
@@ -72,13 +73,23 @@ def clear() -> Removed:
     folder = _folder()
     if not is_writable(folder):
         return Removed()
-    there = held()
+    there = _found("entry", "build", "damaged")
     trim(folder, keep=0)
     # Of processes that were killed.
     sweep(os.fspath(folder / "tmp"))
+    for item in there:
+        if item.kind == "damaged":
+            remove(item.path)
     gone = [item for item in there if not os.path.lexists(item.path)]
-    size = sum(item.size for item in gone)
-    return Removed(entries=len(gone), size=size, kept=len(there) - len(gone))
+    before, entries = (sum(x.kind == "entry" for x in items) for items in (there, gone))
+    return Removed(entries=entries, size=sum(x.size for x in gone), kept=before - entries)
+
+
+def _found(*kinds: str) -> list[Item]:
+    try:
+        return inventory.take(os.fspath(_folder())).of(*kinds)
+    except OSError:
+        return []
 
 
 def _folder() -> Path:

@@ -14,7 +14,7 @@ from host_pch_builder import PREFIX, VALUE, Builder, uses
 from processes import in_fork
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import host_pch, package_folder, package_headers, pch_maker, pch_shelf
+from tvmffi_cubin import host_pch, inventory, package_folder, package_headers, pch_maker, pch_shelf
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.cache_stats import Stats
@@ -176,6 +176,9 @@ def test_a_damaged_copy_is_made_anew(new, beside, caplog):
     assert len(second.kept) == 1
     assert new("third")() == 42
     assert uses(caplog) == ["used"]
+    assert len(list(beside.glob("damaged/*"))) == 1
+    assert package_headers.clear().entries == 1
+    assert list(beside.glob("damaged/*")) == []
 
 
 def test_none_are_kept_where_they_may_only_lie_in_the_cache_folder(new, beside, monkeypatch):
@@ -243,8 +246,23 @@ def test_what_a_killed_process_left_of_a_copy_is_cleared(new, beside, monkeypatc
     with pytest.raises(EOFError):
         in_fork(new("first").settled)
     assert list(beside.glob("tmp/*/*"))
-    package_headers.clear()
+    assert package_headers.clear().size > 0
     assert list(beside.glob("tmp/*")) == []
+
+
+def test_what_others_may_not_look_at_is_not_counted(new, beside, tmp_path, monkeypatch, capsys):
+    look = inventory.take
+
+    def refuse(folder):
+        if folder == str(beside):
+            raise PermissionError(13, "Permission denied", folder)
+        return look(folder)
+
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "empty"))
+    new("first").settled()
+    monkeypatch.setattr(inventory, "take", refuse)
+    assert main(["cache", "stats"]) == 0
+    assert "beside the package" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("own", [0, 15])
