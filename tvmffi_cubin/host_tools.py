@@ -182,6 +182,10 @@ def _said(compiler: HostCompiler) -> str:
     command = [*compiler.command, "-v"]
     try:
         status, text = run(command)
+        if status != 0:
+            # Given -static-libstdc++, g++ tries to link.
+            second = run([*command, "-c"])
+            status, text = second if second[0] == 0 else (status, text)
     except OSError as error:
         raise ToolchainError(
             f"the host compiler {' '.join(command)!r} cannot be run: {error}"

@@ -59,6 +59,11 @@ def asked(command: str = "c++", flags: tuple[str, ...] = (), **variables: str) -
         return Question.about(found, linker_names((*found.options, *flags))).ask()[0]
 
 
+def test_a_compiler_that_would_link_where_it_is_asked_for_its_version_is_asked_otherwise(place):
+    compiler(place / "c++", more='case "$*" in *-c) ;; *) echo "undefined main"; exit 1 ;; esac')
+    assert asked().compiler.splitlines()[1] == "gcc version 12"
+
+
 def test_the_versions_of_compiler_assembler_and_linker_are_told(place):
     compiler(place / "c++")
     found = asked()
