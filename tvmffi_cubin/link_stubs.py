@@ -7,6 +7,7 @@ as if there were none.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import struct
@@ -56,6 +57,9 @@ def find(cache: Cache, tools: Toolset) -> Entry | None:
         return None
     if not isinstance(entry, Entry) or not is_expressible(os.fspath(entry.path)):
         return None
+    # How `trim` knows which was used last.
+    with contextlib.suppress(OSError):
+        os.utime(entry.path)
     return entry
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -184,6 +185,13 @@ def test_what_this_package_links_to_modules_needs_nothing_else(stubs, monkeypatc
     with pytest.raises(ValueError, match="thrown"):
         mod.throws()
     assert linked == [True]
+
+
+def test_stubs_that_are_used_are_not_the_first_to_go(cache, stubs, monkeypatch):
+    monkeypatch.setattr(link_stubs, "cache_beside", lambda _, cache, tools: cache)
+    os.utime(stubs.path, (0, 0))
+    assert link_stubs.find(cache, toolset.find(needs_cuda=False)) is not None
+    assert stubs.path.stat().st_mtime > 0
 
 
 def test_stubs_are_much_smaller_than_the_libraries(stubs):
