@@ -27,8 +27,9 @@ __all__ = ["DeviceCode", "DeviceCompiler"]
 
 _IMAGE = "tvmffi_cubin.device"
 _HEADERS = "mixed_headers"
-# Both sides mean the same types by int64_t and its like; NVRTC's own are others than the host's.
-_INTEGERS = "-DTVMFFI_CUBIN_HOST_INTEGERS"
+# Both sides mean the same types by int64_t and its like, of which NVRTC's own are others than the
+# host's, and both have __int128.
+_AS_HOST = ("-DTVMFFI_CUBIN_HOST_INTEGERS", "--device-int128")
 # Options with which an image says which line its code is of.
 _LINES = re.compile(r"(?:^| )(?:-G|-g|--device-debug|-?-(?:generate-)?line-?info|-lineinfo)\b")
 
@@ -112,7 +113,7 @@ class DeviceCompiler:
         scan = search.device(code.scanned)
         found = PartFiles(self.tools.unknown(scan.files), scan.absent, scan.unknown)
         first = self._first_headers(code, found.read)
-        request = request._replace(cuda_cflags=(_INTEGERS, *first, *request.cuda_cflags))
+        request = request._replace(cuda_cflags=(*_AS_HOST, *first, *request.cuda_cflags))
         if code.headers:
             write_files(folder, {f"{_HEADERS}/{name}": x for name, x in code.headers.items()})
             headers = os.fspath(folder / _HEADERS)

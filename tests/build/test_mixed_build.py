@@ -210,3 +210,13 @@ def test_parameters_may_depend_on_conditions(way, formats, values, driver_stub):
     load(CONDITIONAL, ["f"], extra_cuda_cflags=[f"-DWAY={way}"]).f()
     first, second = driver_stub.launches()
     assert (first.values(formats), second.values("P")) == (values, (0,))
+
+
+def test_kernels_take_and_compute_integers_of_128_bits_as_with_nvcc(driver_stub):
+    source = """
+        struct Factor { unsigned __int128 value; };
+        __global__ void times(uint64_t* x, Factor by) { *x = (by.value * *x) >> 64; }
+        void f() { times<<<1, 1>>>(nullptr, Factor{static_cast<__int128>(3) << 64}); }"""
+    load(source, ["f"]).f()
+    (launch,) = driver_stub.launches()
+    assert launch.params[1] == bytes(8) + b"\x03" + bytes(7)
