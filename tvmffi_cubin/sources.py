@@ -185,9 +185,9 @@ def _sort_cuda(
 
 def _is_mixed_by_headers(request: Request, found: Sequence[SourceFacts]) -> bool:
     is_all = all(facts.kind == "host" for facts in found)
-    pairs = zip(request.cuda_sources, found, strict=True)
+    pairs = [*zip(request.cuda_sources, found, strict=True)]
     host = [x for x, facts in pairs if facts.kind == "host" and (is_all or not _is_preamble(facts))]
-    own = [x for x, facts in zip(request.cuda_sources, found, strict=True) if _may_launch(facts)]
+    own = [x for x, facts in pairs if _may_launch(facts)]
     if own and header_code(own, request).launches:
         return True
     return in_headers(request, host, is_all=is_all)
