@@ -11,6 +11,7 @@ import argparse
 import subprocess
 import sys
 import time
+from collections import deque
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -20,12 +21,17 @@ def run(name: str, *command: str | Path, lines: int = 1) -> tuple[str, bool, str
     """Run a command; return name, whether it succeeded, its last lines, and seconds."""
     print(f"== {name}", flush=True)
     start = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    print(done.stdout, done.stderr, flush=True)
-    tail = "\n".join(done.stdout.strip().splitlines()[-lines:])
-    return name, done.returncode == 0, tail, time.monotonic() - start
+    last: deque[str] = deque(maxlen=lines)
+    # As it comes: whoever ends this early has seen what there was.
+    with subprocess.Popen(
+        [sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if line.strip():
+                last.append(line.rstrip())
+    return name, process.returncode == 0, "\n".join(last), time.monotonic() - start
 
 
 def main() -> int:
@@ -34,12 +40,16 @@ def main() -> int:
     parser.add_argument(
         "--benchmarks", nargs="?", const="benchmark.json", metavar="FILE", help="measure, too"
     )
+    parser.add_argument(
+        "--workers", metavar="N", help="processes for the tests, as pytest-xdist's -n"
+    )
     parser.add_argument("--only", choices=("tests", "examples"), help="one part of it alone")
     options = parser.parse_args()
     results = []
     if options.only != "examples":
         command = ("-m", "pytest", "tests/gpu", "-q", "-rs", "-p", "no:cacheprovider")
-        results.append(run("tests/gpu", *command))
+        workers = ("-n", options.workers) if options.workers else ()
+        results.append(run("tests/gpu", *command, *workers))
     if options.only != "tests":
         results.append(run("demo", "-m", "tvmffi_cubin", "demo"))
         paths = sorted((ROOT / "examples").glob("*.py"))
