@@ -184,8 +184,8 @@ class MixedBuild:
     ) -> tuple[Entry, Later[_Compiled] | None]:
         """Return the host's object, and what NVRTC does meanwhile, if it need not wait for that."""
         host = HostCompiler(self.request, self.tools, self.cache)
-        if host.find(code) is not None:
-            return host.obtain(code), None
+        if (known := host.find(code)) is not None:
+            return known, None
         # Which instances of templates there are only the object tells.
         is_sure = bool(cut.kernels) and not any(x.is_template for x in cut.kernels)
         early = Later(partial(device.compile, ())) if is_sure else None

@@ -87,7 +87,8 @@ class Tried:
         side: Side = "device" if isinstance(error, CompileError) else "host"
         log = error.log if isinstance(error, CompileError) else error.output
         places = {*_places(_NVRTC_ERROR if side == "device" else _HOST_ERROR, log)}
-        if places <= self._places.get(side, places) or self._says_more(side, cut, log, places):
+        is_rest = places <= self._places.get(side, places)
+        if is_rest or (side == "device" and self._says_more(cut, log, places)):
             self._show(side, cut, error)
             self._places[side] = places
         elif isinstance(error, BuildError):
@@ -106,13 +107,13 @@ class Tried:
             if isinstance(error, BuildError):
                 private_folder.remove(error.directory)
 
-    def _says_more(self, side: Side, cut: Split, log: str, places: set[tuple[str, int]]) -> bool:
-        """Whether errors are in the user's text, and before there were but those of headers.
+    def _says_more(self, cut: Split, log: str, places: set[tuple[str, int]]) -> bool:
+        """Whether NVRTC's errors are in the user's text, and before there were but headers'.
 
-        NVRTC ends at the hundredth error, as in a header of CUDA's that is not for it.
+        It ends at the hundredth, as in a header of CUDA's that is not for it.
         """
         own = {file.name for file in cut.files}
-        before = {file for file, _ in self._places[side]}
+        before = {file for file, _ in self._places["device"]}
         new = {file for file, _ in places}
         return not own & before and bool(own & new) and not _UNDEFINED.search(log)
 
