@@ -200,17 +200,9 @@ def _said(compiler: HostCompiler) -> str:
 
 def run(command: Sequence[str]) -> tuple[int, str]:
     """Return exit status and output of a tool, in English; raises OSError."""
-    import subprocess
+    from . import tool_process
 
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "LC_ALL": "C"},
-        check=False,
-    )
-    return done.returncode, done.stdout.decode("utf-8", "replace")
+    return tool_process.run(command, environment={**os.environ, "LC_ALL": "C"})
 
 
 def _called(word: str) -> str:

@@ -6,13 +6,12 @@ import logging
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from . import toolchain
+from . import tool_process, toolchain
 from .cache import Cache
 from .dependencies import parse_depfile
 from .entry import Entry
@@ -163,7 +162,7 @@ def _compile_unit(folder: Path, tools: Toolset, unit: _Unit) -> None:
         *unit.flags[1:],
         *("-MD", "-MF", unit.depfile, "-c", "-o", unit.object, source),
     ]
-    status, output = _run(command, folder)
+    status, output = tool_process.run(command, environment=build_environment(), folder=folder)
     if status != 0 or not os.path.exists(folder / unit.object):
         said = output.strip() or "it printed nothing"
         raise BuildError(
@@ -180,23 +179,10 @@ def _merge(folder: Path, tools: Toolset, units: Sequence[_Unit], made: str) -> b
     objects = (unit.object for unit in units)
     # Not ld itself: which linker goes with the objects, and how it is told, the compiler knows.
     command = [*tools.compiler.command, "-r", "-nostdlib", "-o", made, *objects]
-    status, output = _run(command, folder)
+    status, output = tool_process.run(command, environment=build_environment(), folder=folder)
     if status != 0:
         _logger.debug("the launcher is compiled in one: %s: %s", shlex.join(command), output)
     return status == 0 and os.path.exists(folder / made)
-
-
-def _run(command: list[str], folder: Path) -> tuple[int, str]:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=build_environment(),
-        check=False,
-    )
-    return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
 def _remedy(output: str) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from . import tool_process
 from .link_run import LinkOutcome, LinkRun
 from .nvjitlink_library import NvJitLinkLibrary
 
@@ -73,7 +74,9 @@ def run_apart(library: Path, run: LinkRun) -> LinkOutcome:
     command = (python, *_FLAGS, child, os.fspath(library), *map(str, limits))
     before = _time_of_children()
     try:
-        done = subprocess.run(command, input=run.pack(), capture_output=True, check=False)
+        done = tool_process.when_free(
+            lambda: subprocess.run(command, input=run.pack(), capture_output=True, check=False)
+        )
     except OSError:
         return NvJitLinkLibrary.load(library).run(run)
     if not done.stdout.startswith(_READY):

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from . import include_scan, preprocessor_flags
+from . import include_scan, preprocessor_flags, tool_process
 from .dependencies import parse_depfile
 from .entry import Entry
 from .environment import build_environment, header_folder_flags
@@ -156,16 +156,19 @@ def absent(tools: Toolset, unit: Cxx, read: Iterable[str]) -> tuple[str, ...]:
 
 
 def _run(command: Sequence[str], folder: Path, text: str = "") -> str:
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=build_environment(),
-        # A terminal's Ctrl-C is for the process that waits for this one at its end.
-        start_new_session=True,
-    ) as process:
+    def started() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=build_environment(),
+            # A terminal's Ctrl-C is for the process that waits for this one at its end.
+            start_new_session=True,
+        )
+
+    with tool_process.when_free(started) as process:
         # Before it starts the compiler proper: the build that somebody waits for comes first.
         with contextlib.suppress(OSError):
             nice = os.getpriority(os.PRIO_PROCESS, process.pid) + _NICE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from . import tool_process
 from .environment import build_environment
 from .errors import BuildError
 from .host_tools import library_folders
@@ -203,15 +203,5 @@ def _refusal(folder: Path, reason: str) -> BuildError:
 
 
 def _run(command: Sequence[str], folder: Path | None = None) -> tuple[int, str]:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=build_environment(),
-        # A terminal's Ctrl-C is for the process that waits for this one at its end.
-        start_new_session=True,
-        check=False,
-    )
-    return done.returncode, done.stdout.decode("utf-8", "replace")
+    # A terminal's Ctrl-C is for the process that waits for this one at its end.
+    return tool_process.run(command, environment=build_environment(), folder=folder, is_apart=True)

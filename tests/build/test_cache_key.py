@@ -9,12 +9,13 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from file_kit import compiled, write
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import library_build
+from tvmffi_cubin import library_build, tool_process
 from tvmffi_cubin.cuda_wheels import find_cuda
 from tvmffi_cubin.library_build import library_identity
 from tvmffi_cubin.nvrtc_library import NvrtcLibrary
@@ -192,6 +193,19 @@ def test_a_compiler_in_a_prefix_of_its_own_hits_wherever_that_lies(here, monkeyp
     assert built() == first
     monkeypatch.setenv("CC", install("three", 3))
     assert built() != first
+
+
+def test_a_compiler_that_was_written_a_moment_ago_is_waited_for(here, monkeypatch):
+    write("answer.c", "int answer(void) { return 1; }\n")
+    compiler = write("own-cc", '#!/bin/sh\nexec cc "$@"\n').absolute()
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    # As a child has it that another thread of this process starts meanwhile.
+    with compiler.open("a") as file:
+        monkeypatch.setattr(tool_process, "time", SimpleNamespace(sleep=lambda _: file.close()))
+        first = built()
+        assert file.closed
+    assert built() == first
 
 
 def test_what_a_replaced_compiler_still_builds_serves_one_call_alone(here, monkeypatch, caplog):
