@@ -36,8 +36,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # A copy, because setuptools writes build/ and *.egg-info beside pyproject.toml.
     source = folder / "source"
     source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "tvmffi_cubin", "include"):
-        run("cp", "-r", ROOT / name, source)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in ("tvmffi_cubin", "include"):
+        # What other processes keep beside the package comes and goes meanwhile.
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel"]
     run(*command, "--no-deps", "--no-build-isolation", "-w", folder, source, cwd=folder)
     (built,) = folder.glob("*.whl")
@@ -58,16 +61,20 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+def files(folder: Path) -> list[Path]:
+    """Return the files of a checkout's folder, by their paths in it."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found += [Path(place, name).relative_to(folder) for name in names]
+    return found
+
+
 def test_the_wheel_holds_headers_templates_and_the_licence(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     for folder, inside in (("include", "tvmffi_cubin/include"), ("tvmffi_cubin", "tvmffi_cubin")):
-        files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
-        wanted = {
-            f"{inside}/{path.relative_to(ROOT / folder)}"
-            for path in files
-            if "__pycache__" not in path.parts
-        }
+        wanted = {f"{inside}/{name}" for name in files(ROOT / folder)}
         assert wanted <= names, sorted(wanted - names)
     assert any(name.endswith("LICENSE") for name in names)
     assert not [name for name in names if name.startswith(("tests", "examples"))]
