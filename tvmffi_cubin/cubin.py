@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+
+from .computed import computed
 
 __all__ = ["KINDS", "Cubin", "Kernel", "Parameter"]
 
@@ -132,7 +133,7 @@ class Cubin:
         """Why members of a fatbin cannot be read here, one text for each."""
         return self._read_members[1]
 
-    @cached_property
+    @computed
     def _read_members(self) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
         if self.kind != "fatbin":
             return (), ()
@@ -140,7 +141,7 @@ class Cubin:
 
         return readable(self.image)
 
-    @cached_property
+    @computed
     def kernels(self) -> tuple[Kernel, ...]:
         """The image's kernels in symbol order, parsed when first asked for.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator
-from functools import cached_property
 
+from .computed import computed
 from .image_kind import ELF
 
 __all__ = ["LibraryFile", "archive_names"]
@@ -66,14 +66,14 @@ class LibraryFile:
             raise ValueError("corrupt ELF file: a section lies outside of it")
         return self._data[row[4] : row[4] + row[5]]
 
-    @cached_property
+    @computed
     def _strings(self) -> bytes:
         return self._body(self._sections[self._numbers[_SHT_DYNSYM]][6])
 
     def _name(self, offset: int) -> bytes:
         return self._strings[offset : self._strings.index(b"\0", offset)]
 
-    @cached_property
+    @computed
     def _rows(self) -> list[tuple[bytes, tuple[int, ...], int]]:
         """The symbols: name, row, version."""
         rows = _SYMBOL.iter_unpack(self._body(self._numbers[_SHT_DYNSYM]))
@@ -81,7 +81,7 @@ class LibraryFile:
         pairs = zip(rows, versions, strict=True)
         return [(self._name(row[0]), row, version) for row, (version,) in pairs]
 
-    @cached_property
+    @computed
     def names(self) -> frozenset[str]:
         """The names of the symbols that something can be linked with: not those of old versions."""
         return frozenset(
@@ -90,7 +90,7 @@ class LibraryFile:
             if row[3] not in _NOWHERE and 2 <= version < _HIDDEN_VERSION
         )
 
-    @cached_property
+    @computed
     def thread_locals(self) -> frozenset[str]:
         """The names of the variables of which each thread has its own."""
         return frozenset(x.decode() for x, row, _ in self._rows if row[1] & 0xF == _TLS)

@@ -6,12 +6,13 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
 from . import tvm_ffi_version
+from .computed import computed
 from .errors import CubinError, LaunchError, LaunchLimitError
 from .module_function import Function
 
@@ -54,7 +55,7 @@ class Module(tvm_ffi.Module):
         function = self.__dict__[name] = self.get_function(name)
         return function
 
-    @cached_property
+    @computed
     def manifest(self) -> Mapping[str, Any]:
         """What is known of functions, parameters, kernels, architectures.
 
@@ -88,7 +89,7 @@ class Module(tvm_ffi.Module):
         """Names of the generated functions."""
         return tuple(self.manifest.get("functions", {}))
 
-    @cached_property
+    @computed
     def cubins(self) -> Mapping[str, Cubin]:
         """The embedded images by name, read from the file that was loaded.
 
@@ -213,7 +214,7 @@ class Module(tvm_ffi.Module):
         """Path and functions."""
         return f"<tvmffi_cubin.Module {self.path}: {self._named()}>"
 
-    @cached_property
+    @computed
     def _names(self) -> tuple[str, ...]:
         """Names of all functions: of the generated ones, then of those written in C++."""
         from .artifact import exported_names

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
+
+from .computed import computed
 
 if TYPE_CHECKING:
     import inspect
@@ -121,7 +122,7 @@ class Function(tvm_ffi.Function):
             self, block, dynamic_smem_bytes, cluster=cluster, kernel=kernel, device=device
         )
 
-    @cached_property
+    @computed
     def info(self) -> Mapping[str, Any] | None:
         """What the shared object says of this function; None for one written in C++."""
         functions: Mapping[str, Any] = self._module.manifest.get("functions", {})
@@ -177,12 +178,12 @@ class Function(tvm_ffi.Function):
         instances: Sequence[Mapping[str, Any]] = info.get("instances", [info])
         return instances
 
-    @cached_property
+    @computed
     def _with_options(self) -> tvm_ffi.Function:
         self._generated()
         return tvm_ffi.Module.get_function(self._module, _OPTIONS + self.name)
 
-    @cached_property
+    @computed
     def _common_names(self) -> list[str] | None:
         """The parameters' names; None where instances differ in them."""
         known = [[name for name, _ in x["params"]] for x in self._instances()]

@@ -6,10 +6,10 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from . import tool_process
+from .computed import computed
 from .environment import build_environment
 from .errors import BuildError
 from .host_tools import library_folders
@@ -55,7 +55,7 @@ class _Library:
     script: str = ""
     others: tuple[str, ...] = ()
 
-    @cached_property
+    @computed
     def file(self) -> LibraryFile:
         return LibraryFile(Path(self.path).read_bytes())
 
