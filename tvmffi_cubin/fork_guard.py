@@ -1,11 +1,13 @@
-"""Lets no process fork in the middle of CUDA's compilers and linkers.
+"""Lets no process fork, or end, in the middle of CUDA's compilers and linkers.
 
 They lock something of their own while they work. A child that was forked in between inherits the
-lock and not the thread that would release it: its first compilation would wait for ever.
+lock and not the thread that would release it: its first compilation would wait for ever. And the
+end of a process takes away what they work with: a daemon thread in there would crash.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Iterator
@@ -19,12 +21,13 @@ _PATIENCE = 1.0
 
 
 class _Guard:
-    """Which threads are inside a library, and which fork or wait for the others to be out."""
+    """Which threads are inside a library, and which fork, or end the process, or wait to."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.inside: list[int] = []
         self.forking: set[int] = set()
+        self.ending: set[int] = set()
 
     def enter(self) -> None:
         me = threading.get_ident()
@@ -32,6 +35,7 @@ class _Guard:
             # Inside already: a signal's handler compiles, and who forks waits for this thread.
             if me not in self.inside:
                 self.changed.wait_for(lambda: not self.forking - {me}, timeout=_PATIENCE)
+                self.changed.wait_for(lambda: not self.ending - {me})
             self.inside.append(me)
 
     def leave(self) -> None:
@@ -40,11 +44,19 @@ class _Guard:
             self.changed.notify_all()
 
     def before_fork(self) -> None:
-        me = threading.get_ident()
         with self.changed:
-            self.forking.add(me)
-            # Not for itself: a signal's handler may fork amid a compilation.
-            self.changed.wait_for(lambda: not set(self.inside) - {me})
+            self.forking.add(threading.get_ident())
+            self._wait_for_others()
+
+    def before_end(self) -> None:
+        with self.changed:
+            self.ending.add(threading.get_ident())
+            self._wait_for_others()
+
+    def _wait_for_others(self) -> None:
+        # Not for itself: a signal's handler may fork amid a compilation.
+        me = threading.get_ident()
+        self.changed.wait_for(lambda: not set(self.inside) - {me})
 
     def after_fork(self) -> None:
         # Python forks all the same where Ctrl-C ends the wait, or comes before it.
@@ -60,6 +72,10 @@ def _before() -> None:
     _guard.before_fork()
 
 
+def _before_end() -> None:
+    _guard.before_end()
+
+
 def _after_in_parent() -> None:
     _guard.after_fork()
 
@@ -73,11 +89,13 @@ def _after_in_child() -> None:
 os.register_at_fork(
     before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
 )
+# Threads that a process waits for have ended by then; those that are left never go inside again.
+atexit.register(_before_end)
 
 
 @contextmanager
 def not_forking() -> Iterator[None]:
-    """Have `os.fork` in other threads wait while a with statement lasts.
+    """Have `os.fork` in other threads, and the end of the process, wait for a with statement.
 
     Nothing in it may wait for another lock, such as logging's: the thread that forks may hold that.
     """

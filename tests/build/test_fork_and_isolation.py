@@ -65,6 +65,21 @@ def test_a_child_that_was_forked_while_another_thread_compiled_can_compile():
         thread.join()
 
 
+ENDED = """
+import sys
+import tvmffi_cubin as tc
+# NVRTC works in another thread, and reads headers for longer than it takes to find the mistake.
+source = '#include <cuda/std/tuple>\\nextern "C" __global__ void k(int* x) { x[0] = 1; }'
+tc.build_inline("ended", source, embed_cubin={"other": b"no image"}, arch="sm_90")
+"""
+
+
+def test_a_process_that_ends_by_an_error_while_nvrtc_works_does_not_crash():
+    done = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, check=False)
+    assert b"ValueError: embed_cubin['other'] is no cubin" in done.stderr
+    assert done.returncode == 1
+
+
 def test_a_child_that_asks_for_num_sms_or_loads_or_unloads_is_told_too(driver_stub):
     functions = {"k": tc.Launch(grid="num_sms", block=1)}
     mod = tc.load_inline("forked", SOURCE, functions=functions, arch="sm_90")

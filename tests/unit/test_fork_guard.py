@@ -1,4 +1,4 @@
-"""Forks beside compilers and linkers: who waits for whom, and that nobody waits for ever."""
+"""Forks and ends beside compilers and linkers: who waits for whom, and nobody for ever."""
 
 import subprocess
 import sys
@@ -104,3 +104,26 @@ def test_a_fork_goes_on(code, printed):
         timeout=60,
     )
     assert (done.returncode, done.stdout.strip()) == (0, printed), done.stderr
+
+
+END = """
+inside = threading.Event()
+def work():
+    with not_forking():
+        inside.set()
+        while not fork_guard._guard.ending:
+            pass
+        print("left", flush=True)
+    with not_forking():
+        print("inside again", flush=True)
+threading.Thread(target=work, daemon=True).start()
+inside.wait()
+"""
+
+
+def test_a_process_ends_when_daemon_threads_have_left_and_lets_none_in_again():
+    code = f"{START}{END}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "left\n", "")
