@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
+from collections.abc import Iterator, Mapping
 
-__all__ = ["build_environment", "compiler_environment", "header_folder_flags", "places_of_tools"]
+__all__ = [
+    "build_environment",
+    "compiler_environment",
+    "header_folder_flags",
+    "places_of_tools",
+    "variables",
+    "with_variables",
+]
 
 # What gcc, clang, as, ld and NVRTC read beside the command line and that changes what they make.
 _READ_BY_COMPILERS = (
@@ -36,6 +46,28 @@ _REMOVED = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "NINJA_STATUS")
 # nvcc is given these words by the build, which reads them where the caller is.
 _OF_NVCC = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
+_of_thread = threading.local()
+
+
+def variables() -> Mapping[str, str]:
+    """Return the variables that this thread's builds have: the process's, or `with_variables`'."""
+    found: Mapping[str, str] = getattr(_of_thread, "variables", os.environ)
+    return found
+
+
+@contextlib.contextmanager
+def with_variables(kept: Mapping[str, str]) -> Iterator[None]:
+    """Have this thread's builds see variables as they were.
+
+    What goes on in the background belongs to a key that was made of them; the program may have set
+    others meanwhile, for its next build.
+    """
+    _of_thread.variables = kept
+    try:
+        yield
+    finally:
+        del _of_thread.variables
+
 
 def compiler_environment() -> dict[str, str]:
     """Return the variables set now that change what a compiler makes; they belong in the key."""
@@ -49,19 +81,19 @@ def places_of_tools() -> dict[str, str]:
 
 def header_folder_flags() -> tuple[str, ...]:
     """Return the folders of headers that variables name, as flags."""
-    lists = (os.environ.get(name, "").split(os.pathsep) for name in _HEADER_FOLDERS)
+    lists = (variables().get(name, "").split(os.pathsep) for name in _HEADER_FOLDERS)
     found = dict.fromkeys(folder for folders in lists for folder in folders if folder)
     return tuple(word for folder in found for word in ("-isystem", folder))
 
 
 def _set(names: tuple[str, ...]) -> dict[str, str]:
-    return {name: value for name in names if (value := os.environ.get(name))}
+    return {name: value for name in names if (value := variables().get(name))}
 
 
 def build_environment() -> dict[str, str]:
     """Return the environment for ninja: this process's, with messages in English."""
     removed = (*_REMOVED, *_OF_NVCC)
-    environment = {name: value for name, value in os.environ.items() if name not in removed}
+    environment = {name: value for name, value in variables().items() if name not in removed}
     # Where it is unset, programs are started from these folders; gcc finds no linker there itself.
     environment.setdefault("PATH", os.defpath)
     environment["LC_ALL"] = "C"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import identity, toolchain
-from .environment import compiler_environment
+from .environment import compiler_environment, variables
 from .errors import ToolchainError
 from .identity import Answer
 from .key import file_digest
@@ -202,7 +202,7 @@ def run(command: Sequence[str]) -> tuple[int, str]:
     """Return exit status and output of a tool, in English; raises OSError."""
     from . import tool_process
 
-    return tool_process.run(command, environment={**os.environ, "LC_ALL": "C"})
+    return tool_process.run(command, environment={**variables(), "LC_ALL": "C"})
 
 
 def _called(word: str) -> str:

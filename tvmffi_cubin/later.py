@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Generic, TypeVar
+
+from .environment import variables, with_variables
 
 __all__ = ["Begun", "Later"]
 
@@ -66,7 +69,8 @@ class Later(Generic[_T]):
 class Begun(Generic[_T]):
     """The work that this process has begun in the background and waits for when it ends, by name.
 
-    A forked child has no part in it.
+    It sees the environment's variables as they are when it is begun. A forked child has no part in
+    it.
     """
 
     def __init__(self) -> None:
@@ -93,7 +97,8 @@ class Begun(Generic[_T]):
         with self._guard:
             begun = self._all.get(name)
             if begun is None or (again and begun.is_done):
-                self._all[name] = Later(work, daemon=False)
+                kept = dict(variables())
+                self._all[name] = Later(partial(_work_with, kept, work), daemon=False)
 
     def settle(self) -> None:
         """Wait for all of it, and for what it begins in its turn."""
@@ -102,3 +107,8 @@ class Begun(Generic[_T]):
             for name in more:
                 self._all[name].wait()
             waited.update(more)
+
+
+def _work_with(kept: Mapping[str, str], work: Callable[[], _T]) -> _T:
+    with with_variables(kept):
+        return work()

@@ -235,3 +235,24 @@ def test_a_unit_uses_the_common_part_of_its_prefix_until_the_whole_is_precompile
     assert build(**options) == 42
     assert uses(caplog) == ["used"] * 2
     assert any(path.endswith("/string") for path in build.read)
+
+
+def test_what_is_set_for_the_next_build_is_nothing_to_what_the_last_one_began(
+    build, shadow, caplog, monkeypatch
+):
+    write(shadow / "string.h", 1)
+    may_go_on = threading.Event()
+    make = pch_maker.make
+
+    def make_later(*args, **options):
+        assert may_go_on.wait(60)
+        return make(*args, **options)
+
+    monkeypatch.setattr(pch_maker, "make", make_later)
+    assert build(VALUE) == 0
+    with monkeypatch.context() as patch:
+        patch.setenv("CPATH", str(shadow))
+        may_go_on.set()
+        host_pch.settle()
+    assert build(VALUE) == 0
+    assert uses(caplog) == ["used"]

@@ -7,6 +7,11 @@ import threading
 import pytest
 from processes import in_fork
 
+from tvmffi_cubin.environment import (
+    build_environment,
+    compiler_environment,
+    header_folder_flags,
+)
 from tvmffi_cubin.later import Begun
 
 
@@ -41,6 +46,25 @@ def test_work_that_still_goes_on_is_not_begun_again():
     later = begun.get("one")
     assert later is not None
     assert later.result() is True
+
+
+def test_work_sees_the_variables_as_they_were_when_it_was_begun(monkeypatch):
+    begun: Begun[None] = Begun()
+    gate = threading.Event()
+    seen: list[tuple[object, ...]] = []
+
+    def look() -> None:
+        assert gate.wait(60)
+        built = build_environment()
+        seen.append((built["CPATH"], header_folder_flags()[-1], compiler_environment()["CPATH"]))
+
+    monkeypatch.setenv("CPATH", "/first")
+    begun.begin("one", lambda: begun.begin("two", look) or look())
+    monkeypatch.setenv("CPATH", "/second")
+    gate.set()
+    begun.settle()
+    assert seen == [("/first",) * 3] * 2
+    assert build_environment()["CPATH"] == "/second"
 
 
 @pytest.mark.parametrize("moment", ["at work", "beginning"])
