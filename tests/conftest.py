@@ -14,7 +14,7 @@ import pytest
 from stub.build import build
 from stub.driver_stub import DriverStub
 
-from tvmffi_cubin import package_headers
+from tvmffi_cubin import host_pch, link_stubs, package_headers
 
 GPU_TESTS = Path(__file__).parent / "gpu"
 
@@ -99,6 +99,14 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         patch.setattr(package_headers, "path_beside", lambda name: nowhere / name)
         patch.setattr(package_headers, "is_writable", lambda path: False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _settled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let what a test begins in the background end with it, in the environment that it began in."""
+    yield
+    host_pch.settle()
+    link_stubs.settle()
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import config, idle, ninja, tool_process
+from . import config, idle, ninja
 from .environment import build_environment
 from .errors import BuildError, ToolchainError
 from .plan import BuildPlan
@@ -121,16 +121,14 @@ def _write(directory: Path, name: str, content: bytes | str) -> None:
 
 def _run_ninja(command: list[str]) -> tuple[int, str]:
     try:
-        process = tool_process.when_free(
-            lambda: subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=build_environment(),
-                # A terminal's Ctrl-C goes to this process alone, which then stops ninja in order.
-                start_new_session=True,
-            )
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=build_environment(),
+            # A terminal's Ctrl-C goes to this process alone, which then stops ninja in order.
+            start_new_session=True,
         )
     except OSError as error:
         remedy = "install it with `pip install ninja`"

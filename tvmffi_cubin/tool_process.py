@@ -34,7 +34,7 @@ def run(
         Its environment.
     folder : Path, optional
         Where it runs; by default here.
-    is_apart : bool
+    is_apart : bool, optional
         Whether a terminal's Ctrl-C does not reach it.
 
     Returns
@@ -69,7 +69,8 @@ def when_free(begin: Callable[[], _T]) -> _T:
 
     A program that this process has just written, a wrapper of the compiler say, is open for writing
     in each child that another thread started meanwhile, until that child has become its own
-    program; and Linux starts nothing that is open for writing.
+    program; and most kernels of Linux start nothing that is open for writing. What such a program
+    starts in its turn is not waited for.
 
     Parameters
     ----------
