@@ -34,8 +34,9 @@ class _Guard:
         with self.changed:
             # Inside already: a signal's handler compiles, and who forks waits for this thread.
             if me not in self.inside:
-                self.changed.wait_for(lambda: not self.forking - {me}, timeout=_PATIENCE)
-                self.changed.wait_for(lambda: not self.ending - {me})
+                self.changed.wait_for(
+                    lambda: not (self.forking | self.ending) - {me}, timeout=_PATIENCE
+                )
             self.inside.append(me)
 
     def leave(self) -> None:
@@ -89,7 +90,8 @@ def _after_in_child() -> None:
 os.register_at_fork(
     before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
 )
-# Threads that a process waits for have ended by then; those that are left never go inside again.
+# Threads that a process waits for have ended by then, and what is left of its end is short. But not
+# where another function that is called at the end waits for a thread that compiles.
 atexit.register(_before_end)
 
 

@@ -121,6 +121,30 @@ inside.wait()
 """
 
 
+# Functions that were registered first are called last.
+LATER = """
+import atexit, threading
+started = threading.Event()
+def work():
+    started.wait()
+    with not_forking():
+        print("inside", flush=True)
+thread = threading.Thread(target=work, daemon=True)
+def at_end():
+    started.set()
+    thread.join()
+atexit.register(at_end)
+"""
+
+
+def test_a_process_ends_where_what_is_called_then_waits_for_a_thread_that_compiles():
+    code = f"{LATER}{START}\nthread.start()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "inside\n", "")
+
+
 def test_a_process_ends_when_daemon_threads_have_left_and_lets_none_in_again():
     code = f"{START}{END}"
     done = subprocess.run(
