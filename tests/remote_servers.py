@@ -99,7 +99,8 @@ class SocketServer:
         self.connections = 0
         self.over = threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.server = threading.Thread(target=self._serve, daemon=True)
+        self.server.start()
 
     @property
     def url(self) -> str:
@@ -107,6 +108,9 @@ class SocketServer:
 
     def close(self) -> None:
         self.over.set()
+        # Before it is closed: the next server's socket may get its number, and its connections.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.server.join()
         self.listener.close()
 
     def _serve(self) -> None:
