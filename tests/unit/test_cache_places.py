@@ -6,13 +6,13 @@ import logging
 import os
 import shutil
 import stat
-import tempfile
 from pathlib import Path
 
 import pytest
 from cache_builder import BASE, Builder, look_up
 from hypothesis import given
 from hypothesis import strategies as st
+from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
 from tvmffi_cubin import fallback, places, process_folder
@@ -26,7 +26,6 @@ from tvmffi_cubin.product import Product
 
 OTHER = "cd" * 32
 IS_ROOT = os.geteuid() == 0
-NOBODY = 65534
 
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can be another user")
 
@@ -253,13 +252,6 @@ def test_with_a_layer_no_other_folder_is_needed(layer, monkeypatch, caplog):
 # Who may write
 
 
-def let_others_reach(folder: Path) -> None:
-    top = Path(tempfile.gettempdir())
-    for path in (folder, *folder.parents):
-        if path.is_relative_to(top) and path != top:
-            path.chmod(0o711)
-
-
 def modes(folder: Path) -> dict[str, str]:
     found = [folder, *folder.rglob("*")]
     return {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in found}
@@ -336,9 +328,13 @@ def test_one_of_another_user_is_refused(root):
 
 
 @needs_root
-def test_one_of_root_is_used_as_far_as_it_can_be_read(root, tmp_path, caplog):
+def test_one_of_root_is_used_as_far_as_it_can_be_read(root, tmp_path, monkeypatch, caplog):
     made = default().obtain(BASE, Builder())
     let_others_reach(tmp_path)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o1777)
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
 
     def work():
         os.setgid(NOBODY)

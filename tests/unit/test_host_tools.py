@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
+from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
 from tvmffi_cubin import host_tools, identity, stamp
@@ -198,15 +198,12 @@ def test_a_script_that_a_script_starts_by_path_is_seen_to_come_and_to_change(pla
 def test_a_compiler_that_may_be_run_and_not_read_is_no_script(place, tmp_path):
     compiler_itself = Path(shutil.copy(shutil.which("true", path=os.defpath), place / "g++"))
     compiler_itself.chmod(0o111)
-    top = Path(tempfile.gettempdir())
-    for path in (place, tmp_path, *tmp_path.parents):
-        if path.is_relative_to(top) and path != top:
-            path.chmod(0o711)
+    let_others_reach(place)
     question = Question.about(HostCompiler(compiler_itself))
 
     def work() -> list[str]:
         if os.geteuid() == 0:
-            os.setuid(65534)
+            os.setuid(NOBODY)
         return question.remembered(lambda about: Answer(about.ask()[0].compiler))
 
     question.ask()  # imports what it takes

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import pytest
+from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
 from tvmffi_cubin import identity, memo_folder, stamp
 from tvmffi_cubin.__main__ import main
 
-NOBODY = 65534
 NAME = f"tvmffi-cubin-{os.geteuid()}"
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
@@ -195,10 +194,7 @@ def test_who_may_not_write_the_cache_folder_has_memos_too(tmp_path, compiler):
     own = tmp_path / "own"
     own.mkdir(mode=0o700)
     os.chown(own, NOBODY, NOBODY)
-    top = Path(tempfile.gettempdir())
-    for path in tmp_path, *tmp_path.parents:
-        if path.is_relative_to(top) and path != top:
-            path.chmod(0o711)
+    let_others_reach(tmp_path)
 
     def work():
         os.setgid(NOBODY)

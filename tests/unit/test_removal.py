@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from cache_builder import Builder, base, look_up
 from mounts import mount_overlay, with_mount
+from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
 from tvmffi_cubin import uses
@@ -20,7 +20,6 @@ from tvmffi_cubin.errors import CacheError
 from tvmffi_cubin.pch_shelf import trim as trim_headers
 from tvmffi_cubin.trim import trim
 
-NOBODY = 65534
 KB = 1000
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
@@ -106,10 +105,7 @@ def test_what_cannot_be_removed_has_others_go_in_its_place(cache, monkeypatch):
         for path in (Path(folder), *(Path(folder, name) for name in names)):
             if path not in foreign and path.parent not in foreign:
                 os.chown(path, NOBODY, NOBODY)
-    top = Path(tempfile.gettempdir())
-    for path in cache.root.parents:
-        if path.is_relative_to(top) and path != top:
-            path.chmod(0o711)
+    let_others_reach(cache.root.parent)
 
     def work() -> tuple[list[bool], str]:
         os.setgroups([])
