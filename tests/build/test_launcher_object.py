@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import in_fork
 
 import tvmffi_cubin
 from tvmffi_cubin import launcher_object, package_folder, toolset
@@ -165,11 +166,15 @@ def test_a_compiler_that_fails_is_quoted_with_the_remedy_for_what_it_said(
 def test_a_limit_of_file_sizes_is_no_want_of_a_compiler(tools, tmp_path, monkeypatch):
     # Python keeps modules' bytecode that such a limit has cut off, and fails to read it for ever.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
-    try:
+
+    # In a child: this process may be at work in the background.
+    def limited() -> str:
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
         with pytest.raises(BuildError, match=r"File size limit(.|\n)*\(ulimit -a\)") as caught:
             launcher_object.obtain(Cache(tmp_path), tools)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert "C++17" not in str(caught.value)
+        return str(caught.value)
+
+    text = in_fork(limited)
+    assert isinstance(text, str), text
+    assert "C++17" not in text

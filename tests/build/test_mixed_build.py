@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import pytest
 from mixed_loader import ADD, SCALE, load
@@ -69,16 +70,23 @@ def test_the_instances_that_host_code_comes_to_are_compiled(driver_stub):
 
 
 def test_nvrtc_is_made_ready_while_the_host_compiler_finds_the_instances(monkeypatch):
-    called = []
-    monkeypatch.setattr(NvrtcLibrary, "warm_up", lambda self: called.append("warm up"))
+    warmed = []
+    is_warm = threading.Event()
     obtain = HostCompiler.obtain
-    monkeypatch.setattr(
-        HostCompiler, "obtain", lambda *args: (obtain(*args), called.append("host"))[0]
-    )
+
+    def warm_up(self) -> None:
+        warmed.append(self)
+        is_warm.set()
+
+    def slow(*args):
+        assert is_warm.wait(60)
+        return obtain(*args)
+
+    monkeypatch.setattr(NvrtcLibrary, "warm_up", warm_up)
+    monkeypatch.setattr(HostCompiler, "obtain", slow)
     for source, functions in ((SCALE, ["twice"]), (ADD, ["vec_add"])):
         tc.build_inline("ready", f"{source}//", functions=functions, arch="sm_90")
-    assert called[:2] == ["warm up", "host"]
-    assert called.count("warm up") == 1
+    assert len(warmed) == 1
 
 
 def test_overloads_and_what_has_no_linkage_are_told_apart(driver_stub):
