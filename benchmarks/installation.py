@@ -24,7 +24,9 @@ def first_build(task: Task) -> float:
     package = Path(tvmffi_cubin.__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "site")
-        shutil.copytree(package, place / package.name, ignore=without_launcher)
+        # With the bytecode lies what was built, and other processes write there just now.
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(package, place / package.name, ignore=ignored)
         if package not in include_dir().parents:
             shutil.copytree(include_dir(), place / "include")
         compileall.compile_dir(place, quiet=2)
@@ -37,8 +39,3 @@ def first_build(task: Task) -> float:
     if not found[0].values:
         raise Skip(found[0].reason)
     return found[0].values[0]
-
-
-def without_launcher(folder: str, names: list[str]) -> list[str]:
-    """Leave out the launcher's object, which an installation keeps beside its bytecode."""
-    return [name for name in names if Path(folder).name == "__pycache__" and "." not in name]
