@@ -323,16 +323,19 @@ class TestThreads:
         assert {launch.values(K)[3:] for launch in launches} <= set(pairs)
 
     def test_of_two_launches_of_a_call_pass_the_same(self, mod, x, driver_stub):
-        stopped = threading.Event()
+        stopped, bound = threading.Event(), threading.Event()
 
         def rebind():
             limit = 0
             while not stopped.is_set():
                 limit += 1
                 mod.bind("both", limit=limit)
+                bound.set()
 
+        mod.both(x, 0)
         thread = threading.Thread(target=rebind)
         thread.start()
+        bound.wait()  # so that not all of them come before it
         for _ in range(2000):
             mod.both(x, 0)
         stopped.set()
