@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 # No child may outlive its test, should it hang: in seconds.
-_PATIENCE = 120
+_PATIENCE = 600
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Worker:
             try:
                 os.close(ask[1])
                 with os.fdopen(ask[0], "rb") as questions, os.fdopen(asked[1], "wb") as answers:
-                    signal.alarm(120)
+                    signal.alarm(600)
                     while True:
                         question = pickle.load(questions)
                         try:

@@ -33,7 +33,7 @@ def in_time(work: Callable[[], object]) -> object:
     """Run in a forked child that is killed where it hangs."""
 
     def alarmed() -> object:
-        signal.alarm(30)
+        signal.alarm(300)
         return work()
 
     return fork(alarmed).result()

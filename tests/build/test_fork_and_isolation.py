@@ -52,7 +52,7 @@ def test_a_child_that_was_forked_while_another_thread_compiled_can_compile():
             tc.nvrtc.compile(slow % number, arch="sm_90", use_pch=False)
 
     def compile_here():
-        signal.alarm(30)
+        signal.alarm(300)
         return tc.nvrtc.compile(SOURCE, arch="sm_90").arch
 
     thread = threading.Thread(target=compile_all_the_time)
@@ -96,7 +96,7 @@ def test_a_child_forked_amid_a_launch_does_not_wait_for_it_to_unload(driver_stub
     errors = []
 
     def unload():
-        signal.alarm(10)
+        signal.alarm(300)
         mod.unload()
 
     driver_stub.set_kernel("k", lambda launch: errors.append(in_fork(unload)))
