@@ -94,11 +94,16 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         patch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         # What is known of tools where a test's cache folder cannot be written.
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+        # How wide help is.
+        patch.setenv("COLUMNS", "80")
         # What is kept beside the package is everybody's.
         nowhere = tmp_path_factory.mktemp("package")
         patch.setattr(package_headers, "path_beside", lambda name: nowhere / name)
         patch.setattr(package_headers, "is_writable", lambda path: False)
+        # Who may read what a test makes.
+        umask = os.umask(0o022)
         yield
+        os.umask(umask)
 
 
 @pytest.fixture(autouse=True)

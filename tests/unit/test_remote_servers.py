@@ -374,6 +374,11 @@ def s3_server():
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = server_of.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     with pytest.MonkeyPatch.context() as patch:
+        # Those of who runs this.
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patch.delenv(name)
+        for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+            patch.setenv(name, "/dev/null")
         patch.setenv("AWS_ACCESS_KEY_ID", "someone")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "something")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
