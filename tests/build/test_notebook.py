@@ -27,6 +27,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """No GPU, and folders of its own."""
     folder = tmp_path_factory.mktemp("notebook")
     names = ("TVMFFI_CUBIN_CACHE_DIR", "IPYTHONDIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
+    names += ("XDG_CACHE_HOME",)  # of what completes names
     return {
         "TVMFFI_CUBIN_DRIVER": "/nonexistent/libcuda.so.1",
         **{name: str(folder / name) for name in names},
