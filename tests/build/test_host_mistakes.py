@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 
@@ -42,7 +43,14 @@ def log(tmp_path_factory) -> str:
     unit = tmp_path_factory.mktemp("log") / "unit.cc"
     unit.write_text(f"{UNIT}{cut.host.text}")
     command = ["g++", "-std=c++17", "-fsyntax-only", *include_flags(), unit]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=unit.parent)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=unit.parent,
+        env={**os.environ, "LC_ALL": "C"},
+    )
     return translate(done.stderr, {file.file: file.edited for file in cut.host.sources})
 
 
