@@ -1,4 +1,4 @@
-"""What of this package shapes what is built, as its files were when they were imported."""
+"""The package's own files as they were when they were imported: part of every key."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import NamedTuple
 
 from . import _BEGAN_NS, identity
 from .errors import ToolchainError
-from .generator_files import GENERATORS
 from .key import Key, file_digest
 from .stamp import ABSENT, FILE_CLOCK, changed_ns, stamp_of
 from .toolchain import include_dir
 
-__all__ = ["GENERATORS", "change_since", "generator_identity", "identity_for_build", "others"]
+__all__ = ["change_since", "generator_identity", "identity_for_build", "others"]
 
 # Folders of C++ headers of which that is true, too: every generated launcher is made of them, and
 # to look at each on every hit would take as long as all else. What a build reads of others is
 # recorded like any file.
 _HEADERS = ("tvmffi_cubin", "tvmffi_cubin/launcher")
 _SUFFIXES = (".h", ".cc")
+# Headers lie elsewhere in a checkout, and are taken one folder at a time.
+_NOT_OURS = ("__pycache__", "include")
 
 # Tells this process from others where the files are no longer those that it has imported.
 _NONCE = os.urandom(16)
@@ -38,7 +39,7 @@ class _Look(NamedTuple):
     def take(cls, began_ns: int) -> _Look:
         """Look at the files; what changed since `began_ns` may have been read before it did."""
         package = os.path.dirname(os.path.abspath(__file__))
-        rows = [(name, f"{package}/{name}") for name in GENERATORS]
+        rows = _own_files(package)
         for folder in _HEADERS:
             rows += _files_in(folder)
         names, paths = zip(*rows, strict=True)
@@ -83,6 +84,18 @@ class _Look(NamedTuple):
                 "run: pip install --force-reinstall tvmffi-cubin"
             ) from error
         return Key("generator").add("names", self.names).add("files", digests).hexdigest()
+
+
+def _own_files(folder: str, under: str = "") -> list[tuple[str, str]]:
+    """Return the names and paths of the package's Python files and templates."""
+    rows = []
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name.endswith((".py", ".in")):
+                rows.append((f"{under}{entry.name}", entry.path))
+            elif entry.name not in _NOT_OURS and entry.is_dir():
+                rows += _own_files(entry.path, f"{under}{entry.name}/")
+    return rows
 
 
 def _files_in(folder: str) -> list[tuple[str, str]]:
