@@ -22,7 +22,7 @@ _QUARTER_REGISTERS = 16 * 1024
 # Above this, images go where the linker may put them beyond the reach of 32-bit relocations.
 _LARGE = 1 << 30
 _INCLUDES = {
-    "bound": "\n#include <tvmffi_cubin/bound_state.h>",
+    "bound": "\n#include <tvmffi_cubin/core/bound.h>",
     "files": "\n#include <tvmffi_cubin/launcher/image_file_plan.h>",
     "maps": "\n#include <tvmffi_cubin/launcher/tensor_map_plan.h>",
     "scratch": "\n#include <tvmffi_cubin/launcher/scratch_plan.h>",

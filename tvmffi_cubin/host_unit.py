@@ -41,7 +41,7 @@ _STANDARD = re.compile(
     r"|vector|c(assert|math|stddef|stdint|stdio|stdlib|string))\Z"
 )
 BOUND_PARAMS = "-DTVMFFI_CUBIN_BOUND_PARAMS"
-"""Launches append what is bound: see tvmffi_cubin/bound_launch.h."""
+"""Launches append what is bound: see tvmffi_cubin/kernel.h."""
 
 _METADATA = """\
 #ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA

@@ -123,7 +123,7 @@ class _Unit:
         return f"{self.stem}.d"
 
 
-# What cold.h speaks of is in launcher.o alone.
+# Functions marked cold are in launcher.o alone.
 _DECLARED, _KEPT = "-DTVMFFI_CUBIN_COLD_COMPILED", "-DTVMFFI_CUBIN_COLD_KEPT"
 # Compiled side by side and merged. In this order: of an inline function that both have, linkers
 # keep the first.

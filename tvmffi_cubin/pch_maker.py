@@ -42,7 +42,7 @@ _COLD = "cold.o"
 _COLD_DEPFILE = "cold.d"
 _TRIAL = "trial.cc"
 
-# Headers with functions of this package that are as well compiled once: see cold.h.
+# Headers with functions of this package that are as well compiled once: see core/namespace.h.
 _HAS_COLD = re.compile(r"#include <(cuda_runtime(_api)?\.h|tvm/ffi/extra/cuda/|tvmffi_cubin/)")
 _MIXED = "#include <tvmffi_cubin/mixed/mixed.h>"
 # Links drop what nothing calls.

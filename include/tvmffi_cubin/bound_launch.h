@@ -8,17 +8,17 @@
 #ifndef TVMFFI_CUBIN_BOUND_LAUNCH_H_
 #define TVMFFI_CUBIN_BOUND_LAUNCH_H_
 
-#include "dispatch.h"
+#include "core/dispatch.h"
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 
 #include <string>
 
-#include "bound_state.h"
-#include "cold.h"
-#include "gate.h"
+#include "core/bound.h"
+#include "core/namespace.h"
+#include "core/gate.h"
 #include "kernel_parameters.h"
-#include "launch_problem.h"
+#include "core/limits.h"
 #include "launcher/plan.h"
 
 namespace tvmffi_cubin {

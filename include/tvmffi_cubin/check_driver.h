@@ -9,10 +9,10 @@
 
 #include <string>
 
-#include "cold.h"
-#include "device_scope.h"
-#include "image_refusal.h"
-#include "launch_problem.h"
+#include "core/namespace.h"
+#include "core/device.h"
+#include "core/library.h"
+#include "core/limits.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -1,4 +1,4 @@
-// What cold.h speaks of, compiled beside the precompiled headers that only declare it.
+// Cold functions (core/namespace.h), compiled beside the precompiled headers that only declare it.
 #define TVMFFI_CUBIN_COLD_KEPT
 #include <cuda_runtime_api.h>
 

@@ -10,7 +10,7 @@
 #ifndef TVMFFI_CUBIN_FORWARDER_H_
 #define TVMFFI_CUBIN_FORWARDER_H_
 
-#include "driver.h"
+#include "core/driver.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

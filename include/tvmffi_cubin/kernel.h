@@ -12,13 +12,12 @@
 
 #include "bound_launch.h"
 #include "check_driver.h"
-#include "cold.h"
-#include "device_load.h"
+#include "core/namespace.h"
+#include "core/occupancy.h"
 #include "exit_watch.h"
 #include "kernel_parameters.h"
 #include "launch_config.h"
-#include "launch_problem.h"
-#include "launch_refusal.h"
+#include "core/limits.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

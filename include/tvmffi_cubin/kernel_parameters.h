@@ -12,15 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "capture_scope.h"
-#include "cold.h"
-#include "dispatch.h"
-#include "image_refusal.h"
-#include "kernel_entries.h"
+#include "core/device.h"
+#include "core/namespace.h"
+#include "core/dispatch.h"
+#include "core/library.h"
 #include "launch_config.h"
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
-#include "bound_state.h"
+#include "core/bound.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
 #endif
 

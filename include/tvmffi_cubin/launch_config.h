@@ -10,9 +10,8 @@
 #include <string.h>
 #include <tvm/ffi/error.h>
 
-#include "cluster.h"
-#include "cold.h"
-#include "namespace.h"
+#include "core/occupancy.h"
+#include "core/namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

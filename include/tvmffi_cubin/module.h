@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "cold.h"
+#include "core/namespace.h"
 #include "kernel.h"
 
 namespace tvmffi_cubin {

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "check_driver.h"
-#include "host_memory.h"
-#include "tensor_map_encode.h"
+#include "core/device.h"
+#include "core/tensor_map_encode.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

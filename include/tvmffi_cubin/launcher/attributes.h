@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../cluster.h"
+#include "../core/occupancy.h"
 #include "expression.h"
 #include "options.h"
 #include "site.h"

@@ -1,8 +1,8 @@
 // What is bound: checked as an argument would be, then changed while no launch reads it.
 #include <stdlib.h>
 
-#include "../bound_state.h"
-#include "../gate.h"
+#include "../core/bound.h"
+#include "../core/gate.h"
 #include "options.h"
 #include "raw.h"
 

@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_BOUND_H_
 #define TVMFFI_CUBIN_LAUNCHER_BOUND_H_
 
-#include "../bound_state.h"
+#include "../core/bound.h"
 #include "error.h"
 #include "plan.h"
 #include "site.h"

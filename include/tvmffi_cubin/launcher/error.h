@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <tvm/ffi/c_api.h>
 
-#include "../namespace.h"
+#include "../core/namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -1,8 +1,8 @@
 #include "failure.h"
 
-#include "../capture_scope.h"
-#include "../image_refusal.h"
-#include "../launch_refusal.h"
+#include "../core/device.h"
+#include "../core/library.h"
+#include "../core/limits.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

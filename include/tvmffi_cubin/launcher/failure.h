@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_FAILURE_H_
 #define TVMFFI_CUBIN_LAUNCHER_FAILURE_H_
 
-#include "../driver.h"
+#include "../core/driver.h"
 #include "site.h"
 
 namespace tvmffi_cubin {

@@ -5,8 +5,8 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_FILE_KERNEL_H_
 #define TVMFFI_CUBIN_LAUNCHER_FILE_KERNEL_H_
 
-#include "../kernel_entries.h"
-#include "../occupancy.h"
+#include "../core/library.h"
+#include "../core/occupancy.h"
 #include "image_file.h"
 
 namespace tvmffi_cubin {

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-#include "../library.h"
+#include "../core/library.h"
 #include "error.h"
 #include "image_bytes.h"
 #include "image_file_plan.h"

@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_IMAGE_USE_H_
 #define TVMFFI_CUBIN_LAUNCHER_IMAGE_USE_H_
 
-#include "../gate.h"
+#include "../core/gate.h"
 #include "plan.h"
 
 namespace tvmffi_cubin {

@@ -1,7 +1,7 @@
 #include "kernel.h"
 
-#include "../capture_scope.h"
-#include "../library.h"
+#include "../core/device.h"
+#include "../core/library.h"
 #include "image_file_plan.h"
 
 namespace tvmffi_cubin {

@@ -6,7 +6,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 #define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 
-#include "../device_scope.h"
+#include "../core/device.h"
 #include "failure.h"
 #include "image_use.h"
 #include "limits.h"

@@ -1,6 +1,6 @@
 #include "limits.h"
 
-#include "../launch_refusal.h"
+#include "../core/limits.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

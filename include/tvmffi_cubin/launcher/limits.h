@@ -6,8 +6,8 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_LIMITS_H_
 #define TVMFFI_CUBIN_LAUNCHER_LIMITS_H_
 
-#include "../image_refusal.h"
-#include "../occupancy.h"
+#include "../core/library.h"
+#include "../core/occupancy.h"
 #include "attributes.h"
 #include "failure.h"
 

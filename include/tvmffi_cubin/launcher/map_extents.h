@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_MAP_EXTENTS_H_
 #define TVMFFI_CUBIN_LAUNCHER_MAP_EXTENTS_H_
 
-#include "../tensor_map_check.h"
+#include "../core/tensor_map_check.h"
 #include "plan.h"
 
 namespace tvmffi_cubin {

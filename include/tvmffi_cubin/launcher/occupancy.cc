@@ -1,8 +1,8 @@
 // What of a kernel fits a device at once: for grids that must, and for those who ask.
 #include "occupancy.h"
 
-#include "../image_refusal.h"
-#include "../occupancy.h"
+#include "../core/library.h"
+#include "../core/occupancy.h"
 #include "kernel.h"
 #include "options.h"
 

@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_OPTIONS_H_
 #define TVMFFI_CUBIN_LAUNCHER_OPTIONS_H_
 
-#include "../driver.h"
+#include "../core/driver.h"
 #include "error.h"
 #include "plan.h"
 #include "problem.h"

@@ -12,8 +12,7 @@
 #include <tvm/ffi/c_api.h>
 
 #include "../embed.h"
-#include "../gate_state.h"
-#include "../library_state.h"
+#include "../core/state.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -1,5 +1,5 @@
 // Loads kernels on a device before their first launch there.
-#include "../device_load.h"
+#include "../core/occupancy.h"
 #include "image_use.h"
 #include "kernel.h"
 

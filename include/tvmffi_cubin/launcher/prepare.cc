@@ -1,6 +1,6 @@
 #include "prepare.h"
 
-#include "../launch_limits.h"
+#include "../core/limits.h"
 #include "failure.h"
 #include "image_use.h"
 #include "occupancy.h"

@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_RUN_H_
 #define TVMFFI_CUBIN_LAUNCHER_RUN_H_
 
-#include "../device_scope.h"
+#include "../core/device.h"
 #include "kernel.h"
 #include "prepare.h"
 

@@ -10,7 +10,7 @@
 
 #include <tvm/ffi/extra/c_env_api.h>
 
-#include "../driver_entry.h"
+#include "../core/driver.h"
 #include "run.h"
 #include "scratch_plan.h"
 

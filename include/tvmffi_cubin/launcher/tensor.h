@@ -5,8 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_TENSOR_H_
 #define TVMFFI_CUBIN_LAUNCHER_TENSOR_H_
 
-#include "../device_scope.h"
-#include "../host_memory.h"
+#include "../core/device.h"
 #include "argument.h"
 
 namespace tvmffi_cubin {

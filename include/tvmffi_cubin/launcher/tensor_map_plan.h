@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_TENSOR_MAP_PLAN_H_
 #define TVMFFI_CUBIN_LAUNCHER_TENSOR_MAP_PLAN_H_
 
-#include "../tensor_map_spec.h"
+#include "../core/tensor_map_spec.h"
 #include "expression.h"
 
 namespace tvmffi_cubin {

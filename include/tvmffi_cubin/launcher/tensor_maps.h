@@ -5,8 +5,8 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_TENSOR_MAPS_H_
 #define TVMFFI_CUBIN_LAUNCHER_TENSOR_MAPS_H_
 
-#include "../device_scope.h"
-#include "../tensor_map_encode.h"
+#include "../core/device.h"
+#include "../core/tensor_map_encode.h"
 #include "failure.h"
 #include "image_use.h"
 #include "map_extents.h"

@@ -1,5 +1,5 @@
 // Gives back what launches have loaded and retained, all of it, whatever is refused.
-#include "../library.h"
+#include "../core/library.h"
 #include "error.h"
 #include "image_file_plan.h"
 #include "image_use.h"

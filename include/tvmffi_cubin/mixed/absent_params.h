@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_MIXED_ABSENT_PARAMS_H_
 #define TVMFFI_CUBIN_MIXED_ABSENT_PARAMS_H_
 
-#include "../namespace.h"
+#include "../core/namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "../launch_problem.h"
+#include "../core/limits.h"
 #include "kernel_launch.h"
 
 namespace tvmffi_cubin {

@@ -1,4 +1,4 @@
-// What cold.h speaks of, for units of mixed sources: see tvmffi_cubin/cold.cc.
+// Cold functions (core/namespace.h) for units of mixed sources: see tvmffi_cubin/cold.cc.
 #define TVMFFI_CUBIN_COLD_KEPT
 #include <cuda_runtime_api.h>
 

@@ -7,8 +7,7 @@
 
 #include <tvm/ffi/error.h>
 
-#include "../cold.h"
-#include "../namespace.h"
+#include "../core/namespace.h"
 
 #ifdef __has_attribute
 #if __has_attribute(error)

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "../cold.h"
+#include "../core/namespace.h"
 #include "../runtime/kernel_address.h"
 #include "table.h"
 

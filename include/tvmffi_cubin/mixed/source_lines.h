@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "../cold.h"
+#include "../core/namespace.h"
 #include "table.h"
 
 namespace tvmffi_cubin {

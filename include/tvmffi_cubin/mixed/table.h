@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "../namespace.h"
+#include "../core/namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -13,8 +13,7 @@
 
 #include <sstream>
 
-#include "../cold.h"
-#include "../namespace.h"
+#include "../core/namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_CAPTURE_H_
 #define TVMFFI_CUBIN_RUNTIME_CAPTURE_H_
 
-#include "../capture_scope.h"
+#include "../core/device.h"
 #include "device.h"
 
 namespace tvmffi_cubin {

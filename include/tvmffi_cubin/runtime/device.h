@@ -5,8 +5,8 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_DEVICE_H_
 #define TVMFFI_CUBIN_RUNTIME_DEVICE_H_
 
-#include "../device_scope.h"
-#include "../driver_entry.h"
+#include "../core/device.h"
+#include "../core/driver.h"
 #include "error.h"
 
 namespace tvmffi_cubin {

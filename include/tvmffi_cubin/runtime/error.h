@@ -12,7 +12,7 @@
 #include <cuda_runtime_api.h>
 #undef TVMFFI_CUBIN_DECLARE_RUNTIME
 
-#include "../driver.h"
+#include "../core/driver.h"
 #include "error_names.h"
 #include "launch_failure.h"
 

@@ -9,9 +9,8 @@
 
 #include <dlfcn.h>
 
-#include "../device_load.h"
-#include "../kernel_entries.h"
-#include "../library.h"
+#include "../core/occupancy.h"
+#include "../core/library.h"
 #include "device.h"
 #include "kernel_address.h"
 

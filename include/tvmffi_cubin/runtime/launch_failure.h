@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_LAUNCH_FAILURE_H_
 #define TVMFFI_CUBIN_RUNTIME_LAUNCH_FAILURE_H_
 
-#include "../namespace.h"
+#include "../core/namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -5,7 +5,7 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_STREAM_H_
 #define TVMFFI_CUBIN_RUNTIME_STREAM_H_
 
-#include "../dispatch.h"
+#include "../core/dispatch.h"
 #include "device.h"
 
 namespace tvmffi_cubin {

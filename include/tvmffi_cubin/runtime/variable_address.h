@@ -8,8 +8,7 @@
 #include <cuda.h>
 #include <stddef.h>
 
-#include "../cold.h"
-#include "../namespace.h"
+#include "../core/namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE

@@ -7,7 +7,7 @@
 
 #include <tvm/ffi/extra/cuda/base.h>
 
-#include "../../../../../device_scope.h"
+#include "../../../../../core/device.h"
 
 namespace tvm {
 namespace ffi {

@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "../../../../../../launch_problem.h"
+#include "../../../../../../core/limits.h"
 #include "../../../../../../runtime/error.h"
 
 /*!

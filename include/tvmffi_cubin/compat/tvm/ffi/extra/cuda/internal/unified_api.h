@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "../../../../../../driver_entry.h"
+#include "../../../../../../core/driver.h"
 #include "../../../../../../runtime/launch.h"
 #include "result.h"
 

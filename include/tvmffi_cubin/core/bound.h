@@ -1,12 +1,11 @@
 /*!
- * \file tvmffi_cubin/bound_state.h
+ * \file tvmffi_cubin/core/bound.h
  * \brief Values of kernel parameters that no caller passes; needs no header of CUDA's.
  */
-#ifndef TVMFFI_CUBIN_BOUND_STATE_H_
-#define TVMFFI_CUBIN_BOUND_STATE_H_
+#ifndef TVMFFI_CUBIN_CORE_BOUND_H_
+#define TVMFFI_CUBIN_CORE_BOUND_H_
 
-#include "gate_state.h"
-#include "library_state.h"
+#include "state.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -75,4 +74,4 @@ struct BoundTable {
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_BOUND_STATE_H_
+#endif  // TVMFFI_CUBIN_CORE_BOUND_H_

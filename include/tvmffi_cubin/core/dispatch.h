@@ -1,14 +1,10 @@
 /*!
- * \file tvmffi_cubin/dispatch.h
- * \brief One launch, wherever the calling thread stands: on a chosen device, or the stream's own.
+ * \file tvmffi_cubin/core/dispatch.h
+ * \brief Launches a kernel on the device that the launch belongs to, opted into what it needs.
  */
-#ifndef TVMFFI_CUBIN_DISPATCH_H_
-#define TVMFFI_CUBIN_DISPATCH_H_
+#ifndef TVMFFI_CUBIN_CORE_DISPATCH_H_
+#define TVMFFI_CUBIN_CORE_DISPATCH_H_
 
-#include "cluster.h"
-#include "cold.h"
-#include "driver_entry.h"
-#include "library.h"
 #include "occupancy.h"
 
 namespace tvmffi_cubin {
@@ -226,4 +222,4 @@ TVMFFI_CUBIN_COLD Status DispatchElsewhere(const DispatchTarget& target,
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_DISPATCH_H_
+#endif  // TVMFFI_CUBIN_CORE_DISPATCH_H_

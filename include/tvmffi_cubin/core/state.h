@@ -1,9 +1,9 @@
 /*!
- * \file tvmffi_cubin/library_state.h
- * \brief The state of a lazily loaded image and of its kernels; needs no header of CUDA's.
+ * \file tvmffi_cubin/core/state.h
+ * \brief State of gates, images and kernels' limits: constant-initialised, and without a header of CUDA's.
  */
-#ifndef TVMFFI_CUBIN_LIBRARY_STATE_H_
-#define TVMFFI_CUBIN_LIBRARY_STATE_H_
+#ifndef TVMFFI_CUBIN_CORE_STATE_H_
+#define TVMFFI_CUBIN_CORE_STATE_H_
 
 #include <stdint.h>
 
@@ -14,6 +14,12 @@ struct CUkern_st;  // what cuda.h's CUkernel points to
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief Lets many use something until somebody closes it to change that; constant-initialised. */
+struct Gate {
+  int32_t users = 0;
+  int32_t closed = 0;  // by which process; users then wait before they begin
+};
 
 struct Driver;
 struct Status;
@@ -96,4 +102,4 @@ struct ClusterLimits {
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_LIBRARY_STATE_H_
+#endif  // TVMFFI_CUBIN_CORE_STATE_H_

@@ -1,13 +1,11 @@
 /*!
- * \file tvmffi_cubin/tensor_map_encode.h
+ * \file tvmffi_cubin/core/tensor_map_encode.h
  * \brief EncodeTensorMap: a tensor's map, checked and made by the driver; no C++ library needed.
  */
-#ifndef TVMFFI_CUBIN_TENSOR_MAP_ENCODE_H_
-#define TVMFFI_CUBIN_TENSOR_MAP_ENCODE_H_
+#ifndef TVMFFI_CUBIN_CORE_TENSOR_MAP_ENCODE_H_
+#define TVMFFI_CUBIN_CORE_TENSOR_MAP_ENCODE_H_
 
-#include "device_scope.h"
-#include "driver_entry.h"
-#include "image_refusal.h"
+#include "library.h"
 #include "tensor_map_check.h"
 
 namespace tvmffi_cubin {
@@ -203,4 +201,4 @@ TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMe
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_TENSOR_MAP_ENCODE_H_
+#endif  // TVMFFI_CUBIN_CORE_TENSOR_MAP_ENCODE_H_

@@ -1,18 +1,48 @@
 /*!
- * \file tvmffi_cubin/device_scope.h
- * \brief Makes a device current for the length of a scope and leaves the caller's context as it
- * was.
+ * \file tvmffi_cubin/core/device.h
+ * \brief Devices: the capture mode, primary contexts, the scope that enters one, and what a driver tells of it.
  */
-#ifndef TVMFFI_CUBIN_DEVICE_SCOPE_H_
-#define TVMFFI_CUBIN_DEVICE_SCOPE_H_
+#ifndef TVMFFI_CUBIN_CORE_DEVICE_H_
+#define TVMFFI_CUBIN_CORE_DEVICE_H_
 
-#include "capture_scope.h"
-#include "cold.h"
+#include <tvm/ffi/c_api.h>
+
 #include "driver.h"
-#include "library_state.h"
+#include "state.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuThreadExchangeStreamCaptureMode, 10010)
+
+/*!
+ * \brief The relaxed capture mode for the calling thread, for the length of a scope.
+ *
+ * What loads or frees would otherwise be refused in a capture, and end it. Nothing of that is work
+ * on a stream, so a graph lacks nothing without it. For slow paths: it takes two driver calls.
+ */
+class CaptureScope {
+ public:
+  CaptureScope() { entered_ = Exchange(); }
+  ~CaptureScope() {
+    // The caller's own mode must come back, so a refusal is not taken the first time.
+    if (entered_ && !Exchange()) Exchange();
+  }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+
+ private:
+  bool Exchange() { return entry::cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS; }
+
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool entered_ = false;
+};
+
+/*! \brief Whether the driver refused a call because of a capture that is under way. */
+inline bool IsCaptureRefusal(CUresult result) {
+  return result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+         result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
 
 /*! \brief Primary contexts retained so far; unloading releases them, exit is no time to call. */
 inline CUcontext primary_contexts[kMaxDevices];
@@ -76,6 +106,9 @@ class DeviceScope {
   const Driver* pushed_on_ = nullptr;
 };
 
+/*! \brief Whether a tensor that is not a device's lies in page-locked or managed memory. */
+bool IsHostMemoryForKernels(const DLTensor& tensor);
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_COLD Status PrimaryContext(const Driver* driver, int device, CUcontext* context) {
@@ -118,9 +151,20 @@ TVMFFI_CUBIN_COLD Status ReleasePrimaryContext(const Driver* driver, int device)
   return {result, call};
 }
 
+TVMFFI_CUBIN_COLD bool IsHostMemoryForKernels(const DLTensor& tensor) {
+  const DLDeviceType where = tensor.device.device_type;
+  if (where == kDLCUDAHost || where == kDLCUDAManaged) return true;
+  const Driver* driver = OpenDriver();
+  if (where != kDLCPU || driver == nullptr || tensor.data == nullptr) return false;
+  // Not its device pointer: the driver refuses to tell that in a thread without a context.
+  CUmemorytype type = CU_MEMORYTYPE_HOST;
+  return driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                       reinterpret_cast<CUdeviceptr>(tensor.data)) == CUDA_SUCCESS;
+}
+
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_DEVICE_SCOPE_H_
+#endif  // TVMFFI_CUBIN_CORE_DEVICE_H_

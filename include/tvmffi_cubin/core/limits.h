@@ -1,19 +1,33 @@
 /*!
- * \file tvmffi_cubin/launch_limits.h
- * \brief Which limit of the device, or of the kernel there, a launch goes over; no C++ library.
+ * \file tvmffi_cubin/core/limits.h
+ * \brief Which limit a launch goes over: dimensions, threads, shared memory, clusters, a cooperative grid.
  */
-#ifndef TVMFFI_CUBIN_LAUNCH_LIMITS_H_
-#define TVMFFI_CUBIN_LAUNCH_LIMITS_H_
+#ifndef TVMFFI_CUBIN_CORE_LIMITS_H_
+#define TVMFFI_CUBIN_CORE_LIMITS_H_
 
 #include <stdarg.h>
 
-#include "cluster.h"
-#include "cold.h"
-#include "image_refusal.h"
 #include "occupancy.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief A refusal and what it means; the next refusal of the same thread replaces it. */
+struct LaunchProblem {
+  CUresult result = CUDA_SUCCESS;  // CUDA_SUCCESS: there is none
+  bool is_limit = true;            // else it is of what was to be launched, and the text says all
+  uint64_t number = 0;             // what Status::limit has, never that of another refusal
+  char text[512] = "";             // "launch of k: grid.y is 70000, device 0 allows 65535"
+};
+inline thread_local LaunchProblem launch_problem;
+
+/*! \brief How many refusals there were, of all threads. */
+inline uint64_t launch_problems = 0;
+
+/*! \brief The limit of a refused launch; null where another launch, or thread, has the text now. */
+inline const char* LimitText(const Status& status) {
+  return status.limit != 0 && status.limit == launch_problem.number ? launch_problem.text : nullptr;
+}
 
 /*!
  * \brief Finds the limit that a launch goes over, of dimensions, threads, shared memory, clusters
@@ -23,6 +37,13 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
  */
 bool FindLimit(const Driver* driver, int device, CUkernel kernel, const CUlaunchConfig& config,
                char* text, size_t size);
+
+/*!
+ * \brief Finds what a refused launch did wrong: a limit, or what the driver's answer tells of.
+ * \return As FindLimit.
+ */
+bool FindRefusal(const Driver* driver, int device, CUkernel kernel, const CUlaunchConfig& config,
+                 CUresult answer, char* text, size_t size);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -205,9 +226,88 @@ TVMFFI_CUBIN_COLD bool FindLimit(const Driver* driver, int device, CUkernel kern
   return FindClusterLimit(launch, cluster, occupancy) || FindCooperativeLimit(launch, occupancy);
 }
 
+TVMFFI_CUBIN_COLD bool FindValueLimit(const LimitSearch& launch) {
+  const CUlaunchConfig& config = launch.config;
+  for (unsigned i = 0; i < config.numAttrs && config.attrs != nullptr; ++i) {
+    const CUlaunchAttributeValue& value = config.attrs[i].value;
+    const auto& map = value.memSyncDomainMap;
+    const char* what = nullptr;
+    int asked = 0, most = 0;
+    switch (static_cast<int>(config.attrs[i].id)) {
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        what = "cluster_scheduling_policy";
+        asked = static_cast<int>(value.clusterSchedulingPolicyPreference);
+        most = 2;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        what = "mem_sync_domain";
+        asked = static_cast<int>(value.memSyncDomain);
+        most = 1;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        what = "a domain of the mem_sync_domain_map";
+        asked = map.default_ > map.remote ? map.default_ : map.remote;
+        most = DeviceAttribute(launch.driver, launch.device,
+                               CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT) -
+               1;
+        break;
+      case kSharedMemCarveout:
+        what = "shared_mem_carveout";
+        asked = value.priority;  // lies where sharedMemCarveout does
+        most = 100;
+        break;
+    }
+    if (what == nullptr || most < 0 || (asked >= 0 && asked <= most)) continue;
+    return launch.Found("%s is %d, wanted 0 to %d", what, asked, most);
+  }
+  return false;
+}
+
+TVMFFI_CUBIN_COLD bool FindUnsupported(const LimitSearch& launch) {
+  const auto* programmatic = FindAttribute(launch.config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
+  const auto* completion = FindAttribute(launch.config, kLaunchCompletionEvent);
+  const auto* dependent =
+      FindAttribute(launch.config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  const int major =
+      DeviceAttribute(launch.driver, launch.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  if ((programmatic || completion || dependent) && major > 0 && major < 9) {
+    return launch.Found("device %d (%s) has no programmatic launches, which begin with sm_90",
+                        launch.device, DescribeArch(launch.driver, launch.device).chars);
+  }
+  if (programmatic == nullptr && completion == nullptr) return false;
+  return launch.Found(
+      "the event of %s%s%s may have been made with timing: it must be made without "
+      "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)",
+      programmatic ? "programmatic_event" : "", programmatic && completion ? " or " : "",
+      completion ? "launch_completion_event" : "");
+}
+
+/*! \brief Not in FindLimit: a device may as well pass over a preference that it cannot meet. */
+TVMFFI_CUBIN_COLD bool FindPreferredSize(const LimitSearch& launch) {
+  const uint64_t blocks =
+      ClusterIn(FindAttribute(launch.config, kPreferredClusterDimension)).Blocks();
+  Occupancy occupancy;
+  const Status status =
+      FindOccupancy(launch.driver, launch.kernel, launch.device, launch.config, &occupancy);
+  if (!status.ok() || blocks <= static_cast<uint64_t>(occupancy.cluster_blocks)) return false;
+  return launch.Found("preferred_cluster has %llu blocks, device %d allows %d of this shape",
+                      static_cast<unsigned long long>(blocks), launch.device,
+                      occupancy.cluster_blocks);
+}
+
+TVMFFI_CUBIN_COLD bool FindRefusal(const Driver* driver, int device, CUkernel kernel,
+                                   const CUlaunchConfig& config, CUresult answer, char* text,
+                                   size_t size) {
+  if (FindLimit(driver, device, kernel, config, text, size)) return true;
+  const LimitSearch launch{driver, device, kernel, config, text, size};
+  if (answer == CUDA_ERROR_INVALID_CLUSTER_SIZE) return FindPreferredSize(launch);
+  if (answer == CUDA_ERROR_NOT_SUPPORTED) return FindUnsupported(launch);
+  return answer == CUDA_ERROR_INVALID_VALUE && FindValueLimit(launch);
+}
+
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_LAUNCH_LIMITS_H_
+#endif  // TVMFFI_CUBIN_CORE_LIMITS_H_

@@ -1,10 +1,9 @@
 /*!
- * \file tvmffi_cubin/driver.h
- * \brief The CUDA driver behind one seam: dlopen and cuGetProcAddress at first use, nothing to
- * link.
+ * \file tvmffi_cubin/core/driver.h
+ * \brief The CUDA driver behind one seam: dlopen and cuGetProcAddress at first use, nothing to link.
  */
-#ifndef TVMFFI_CUBIN_DRIVER_H_
-#define TVMFFI_CUBIN_DRIVER_H_
+#ifndef TVMFFI_CUBIN_CORE_DRIVER_H_
+#define TVMFFI_CUBIN_CORE_DRIVER_H_
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -15,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cold.h"
 #include "namespace.h"
 
 /*! \brief The entry points that every driver from 12.0 on has; one is called by its CUDA name. */
@@ -124,6 +122,37 @@ inline const char* DriverProblem() { return driver_state.problem; }
 /*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text", in a forked child the remedy, too. */
 void DescribeStatus(const Status& status, char* text, size_t size);
 
+/*! \brief One entry point, called like the function; constant-initialised. */
+template <typename Function>
+struct DriverEntry {
+  const char* name;  // CUDA's base name, without a version suffix
+  int version;       // of CUDA, whose form of the function is wanted
+  Function function = nullptr;
+
+  /*! \brief The function; null where there is no driver or it has no such function. */
+  Function Find() {
+    Function found = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(found != nullptr, 1)) return found;
+    if (OpenDriver() == nullptr) return nullptr;
+    found = reinterpret_cast<Function>(FindDriverSymbol(driver_state.shared_object, name, version));
+    __atomic_store_n(&function, found, __ATOMIC_RELEASE);
+    return found;
+  }
+
+  template <typename... Arguments>
+  CUresult operator()(Arguments... arguments) {
+    const Function found = Find();
+    if (__builtin_expect(found != nullptr, 1)) return found(arguments...);
+    return OpenDriver() == nullptr ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_NOT_FOUND;
+  }
+};
+
+/*! \brief Defines `entry::name`; cuda.h's own renaming (cuMemAlloc_v2) applies at both ends. */
+#define TVMFFI_CUBIN_DRIVER_ENTRY(name, version)                          \
+  namespace entry {                                                       \
+  inline DriverEntry<decltype(&::name)> name = {#name, version, nullptr}; \
+  }
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_COLD void* FindDriverSymbol(void* library, const char* name, int version) {
@@ -186,4 +215,4 @@ TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t s
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_DRIVER_H_
+#endif  // TVMFFI_CUBIN_CORE_DRIVER_H_

@@ -1,13 +1,13 @@
 /*!
- * \file tvmffi_cubin/gate.h
- * \brief Many users that whoever changes what they use waits for, at little cost to them.
+ * \file tvmffi_cubin/core/gate.h
+ * \brief A gate: many use something until somebody closes it to change that.
  */
-#ifndef TVMFFI_CUBIN_GATE_H_
-#define TVMFFI_CUBIN_GATE_H_
+#ifndef TVMFFI_CUBIN_CORE_GATE_H_
+#define TVMFFI_CUBIN_CORE_GATE_H_
 
 #include <unistd.h>
 
-#include "gate_state.h"
+#include "state.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -57,4 +57,4 @@ inline void OpenGate(Gate* gate) { __atomic_store_n(&gate->closed, 0, __ATOMIC_S
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_GATE_H_
+#endif  // TVMFFI_CUBIN_CORE_GATE_H_

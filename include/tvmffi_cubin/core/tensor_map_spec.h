@@ -1,12 +1,9 @@
 /*!
- * \file tvmffi_cubin/tensor_map_spec.h
+ * \file tvmffi_cubin/core/tensor_map_spec.h
  * \brief What a tensor map is asked to be, and of which memory; no C++ library needed.
- *
- * Dimensions are everywhere as the tensor has them, outermost first. The driver counts from the
- * innermost on; its order is made where it is called (tensor_map_encode.h).
  */
-#ifndef TVMFFI_CUBIN_TENSOR_MAP_SPEC_H_
-#define TVMFFI_CUBIN_TENSOR_MAP_SPEC_H_
+#ifndef TVMFFI_CUBIN_CORE_TENSOR_MAP_SPEC_H_
+#define TVMFFI_CUBIN_CORE_TENSOR_MAP_SPEC_H_
 
 #include <stdint.h>
 
@@ -157,4 +154,4 @@ struct TensorMapProblem {
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_TENSOR_MAP_SPEC_H_
+#endif  // TVMFFI_CUBIN_CORE_TENSOR_MAP_SPEC_H_

@@ -1,19 +1,63 @@
 /*!
- * \file tvmffi_cubin/occupancy.h
- * \brief How much of a launch fits a device at once; no C++ library needed.
+ * \file tvmffi_cubin/core/occupancy.h
+ * \brief Clusters of a launch, what fits a device at once, and loading a kernel there.
  */
-#ifndef TVMFFI_CUBIN_OCCUPANCY_H_
-#define TVMFFI_CUBIN_OCCUPANCY_H_
+#ifndef TVMFFI_CUBIN_CORE_OCCUPANCY_H_
+#define TVMFFI_CUBIN_CORE_OCCUPANCY_H_
 
-#include "capture_scope.h"
-#include "cluster.h"
-#include "cold.h"
-#include "device_scope.h"
-#include "driver_entry.h"
 #include "library.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*!
+ * \brief CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION by number: headers before CUDA 12.8 lack
+ * it, and what is built with them may meet a newer driver. Its value is laid out as `clusterDim`.
+ */
+constexpr CUlaunchAttributeID kPreferredClusterDimension = static_cast<CUlaunchAttributeID>(11);
+
+/*! \brief Likewise LAUNCH_COMPLETION_EVENT and PREFERRED_SHARED_MEMORY_CARVEOUT. */
+constexpr CUlaunchAttributeID kLaunchCompletionEvent = static_cast<CUlaunchAttributeID>(12);
+constexpr CUlaunchAttributeID kSharedMemCarveout = static_cast<CUlaunchAttributeID>(14);
+
+/*! \brief The product of three sizes, UINT64_MAX where it is beyond 64 bits. */
+inline uint64_t Volume(uint32_t x, uint32_t y, uint32_t z) {
+  uint64_t volume = 0;
+  return __builtin_mul_overflow(uint64_t{x} * y, uint64_t{z}, &volume) ? UINT64_MAX : volume;
+}
+
+/*! \brief Blocks of a cluster along each dimension; all 0: no cluster. */
+struct ClusterShape {
+  uint32_t x = 0, y = 0, z = 0;
+
+  /*! \brief Blocks in the cluster. */
+  uint64_t Blocks() const { return Volume(x, y, z); }
+};
+
+/*! \brief An attribute of a launch; null where it has none. */
+inline const CUlaunchAttributeValue* FindAttribute(const CUlaunchConfig& config,
+                                                   CUlaunchAttributeID id) {
+  if (config.attrs == nullptr) return nullptr;
+  for (unsigned i = config.numAttrs; i > 0; --i) {
+    if (config.attrs[i - 1].id == id) return &config.attrs[i - 1].value;
+  }
+  return nullptr;
+}
+
+/*! \brief The cluster in an attribute's value; none where that is null. */
+inline ClusterShape ClusterIn(const CUlaunchAttributeValue* value) {
+  if (value == nullptr) return {};
+  return {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+}
+
+/*! \brief Blocks of the largest cluster that a launch asks for, the preferred one included. */
+inline uint64_t LargestClusterBlocks(const CUlaunchConfig& config) {
+  if (__builtin_expect(config.numAttrs == 0, 1)) return 0;
+  const uint64_t regular =
+      ClusterIn(FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)).Blocks();
+  const uint64_t preferred = ClusterIn(FindAttribute(config, kPreferredClusterDimension)).Blocks();
+  return regular > preferred ? regular : preferred;
+}
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxPotentialClusterSize, 11070)
@@ -43,6 +87,18 @@ Status FindCluster(const Driver* driver, CUkernel kernel, int device, const CUla
 Status FindOccupancy(const Driver* driver, CUkernel kernel, int device,
                      const CUlaunchConfig& config, Occupancy* occupancy,
                      DynamicSmemLimits* smem = nullptr, ClusterLimits* clusters = nullptr);
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
+
+/*! \brief Loads a kernel in the current context. */
+Status LoadHere(CUkernel kernel);
+
+/*!
+ * \brief Loads a kernel on a device; -1: the current one, 0 in a thread that has none.
+ * \param clusters Where a large cluster that the kernel was compiled for is opted into.
+ */
+Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device, ClusterLimits* clusters);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -164,9 +220,34 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, in
   return {};
 }
 
+TVMFFI_CUBIN_COLD Status LoadHere(CUkernel kernel) {
+  CaptureScope relaxed;
+  CUfunction function = nullptr;
+  const CUresult result = entry::cuKernelGetFunction(&function, kernel);
+  // A driver before 12.4 cannot do more than this.
+  if (result != CUDA_SUCCESS || entry::cuFuncLoad.Find() == nullptr) {
+    return {result, "cuKernelGetFunction"};
+  }
+  return {entry::cuFuncLoad(function), "cuFuncLoad"};
+}
+
+TVMFFI_CUBIN_COLD Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device,
+                                      ClusterLimits* clusters) {
+  if (device < 0) device = CurrentDevice(driver);
+  DeviceScope scope;
+  ClusterShape fixed;
+  Status status = scope.Enter(driver, device);
+  if (status.ok()) status = LoadHere(kernel);
+  if (status.ok()) status = FindFixedCluster(driver, kernel, device, &fixed);
+  if (!status.ok()) return status;
+  clusters->SetOwnBlocks(fixed.Blocks());
+  if (clusters->Covers(device, fixed.Blocks())) return status;
+  return clusters->Allow(driver, kernel, device);
+}
+
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
-#endif  // TVMFFI_CUBIN_OCCUPANCY_H_
+#endif  // TVMFFI_CUBIN_CORE_OCCUPANCY_H_
