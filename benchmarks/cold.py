@@ -16,6 +16,9 @@ from section import Job, Peer, Sample, Section, Settings, Task
 
 RESULT, SO, CUBIN = "source to first result", "source to module", "source to cubin"
 FRESH, AGAIN, RESTARTED = "new source", "again, same process", "again, new process"
+ANOTHER = "another new source, same process"
+# Far from the salts of all rounds and peers.
+ANOTHER_SALT = 1_000_000_000
 ARGUMENTS = {"new": FRESH, "restarted": RESTARTED}
 INSTALLED = "tvmffi_cubin_installed"
 COMPILE = "tvmffi_cubin_compile"
@@ -49,6 +52,11 @@ PEERS = (
         "tvmffi_cubin, nvrtc.compile",
         "(part of the first row)",
         f"nvrtc.compile {_COMPILED}; it keeps nothing",
+    ),
+    Peer(
+        "nvrtc",
+        "NVRTC alone",
+        "nvrtcCreateProgram to nvrtcGetCUBIN by cuda.bindings: no module, no launch",
     ),
     Peer("cupy", "CuPy RawKernel", "RawKernel(source, name), the call, synchronize"),
     Peer(
@@ -98,11 +106,11 @@ def table(peer: str, gpu: bool) -> str:
     """Return where a peer belongs: without a GPU not all do the same work."""
     if gpu:
         return RESULT
-    return CUBIN if peer in (COMPILE, "cuda_core", "triton") else SO
+    return CUBIN if peer in (COMPILE, "nvrtc", "cuda_core", "triton") else SO
 
 
 def jobs(settings: Settings) -> list[Job]:
-    """Return for each peer a job with a new source, and one with the same after a restart."""
+    """Return for each peer a job with new sources, and one with the first after a restart."""
     found = []
     for peer in PEERS:
         name, few = peer.name, peer.name in FEW
@@ -116,7 +124,10 @@ def jobs(settings: Settings) -> list[Job]:
         if name == INSTALLED:
             found.append(Job(name, "new", ((name, title, FRESH),), few))
             continue
-        found.append(Job(name, "new", ((name, title, FRESH), (name, title, AGAIN)), few))
+        cases = (FRESH, AGAIN, ANOTHER)
+        found.append(Job(name, "new", tuple((name, title, case) for case in cases), few))
+        if name == "nvrtc":
+            continue
         rarely = few or not name.startswith("tvmffi_cubin")
         found.append(Job(name, "restarted", ((name, title, RESTARTED),), rarely))
     return found
@@ -132,6 +143,8 @@ def measure(task: Task) -> list[Sample]:
     samples = [Sample(task.job, title, ARGUMENTS[task.argument], (timed(trial, 1),))]
     if task.argument == "new":
         samples.append(Sample(task.job, title, AGAIN, (timed(trial, 2),)))
+        another = getattr(cold_peers, task.job)(task.salt + ANOTHER_SALT, task.settings.gpu)
+        samples.append(Sample(task.job, title, ANOTHER, (timed(another, 1),)))
     return samples
 
 
@@ -153,7 +166,8 @@ SECTION = Section(
     about=(
         "In a fresh process, imports of the tool itself not counted but what it imports later; "
         "each round has a source that no cache has seen. Then the same source again in that "
-        "process, and in a new one, where disk caches answer. Without a GPU nothing is launched, "
+        "process, another new one there, and the first in a new process, where disk caches answer. "
+        "Without a GPU nothing is launched, "
         "and what a peer still does is compared with what this package has to do the same."
     ),
     peers=PEERS,

@@ -85,6 +85,14 @@ def tvmffi_cubin_compile(salt: int, gpu: bool) -> Trial:
     return Trial(lambda: nvrtc.compile(source, arch=tools.DEFAULT_ARCH).image, None, is_image)
 
 
+def nvrtc(salt: int, gpu: bool) -> Trial:
+    source = kernels.salted(kernels.AXPY, salt)
+    arch = tools.device_arch() if gpu else tools.DEFAULT_ARCH
+    arrays(gpu)
+    compile_ = tools.nvrtc()
+    return Trial(lambda: compile_(source, arch), None, is_image)
+
+
 def cupy(salt: int, gpu: bool) -> Trial:
     numpy, cupy = tools.need("numpy"), tools.need("cupy")
     tools.need_gpu(gpu, "CuPy compiles for the current device")

@@ -25,6 +25,7 @@ PEERS = (
         "tvmffi_cubin, shape at the call",
         "build_inline without functions, every kernel exported",
     ),
+    Peer("nvrtc", "NVRTC alone", "nvrtcCreateProgram to nvrtcGetCUBIN, by cuda.bindings: no .so"),
     Peer(
         "tvm_ffi",
         "tvm_ffi, hand-written wrappers",
@@ -42,7 +43,8 @@ def jobs(settings: Settings) -> list[Job]:
             theirs = peer.name == "tvm_ffi"
             if theirs and count > most:
                 continue
-            cells = tuple((peer.name, table, case(count)) for table in (TIME, SIZE))
+            tables = (TIME,) if peer.name == "nvrtc" else (TIME, SIZE)
+            cells = tuple((peer.name, table, case(count)) for table in tables)
             few = theirs or count > 100
             found.append(Job(peer.name, str(count), cells, few))
     return found
@@ -56,6 +58,8 @@ def measure(task: Task) -> list[Sample]:
     """Build one module."""
     count = int(task.argument)
     names = [f"kernel_{number}" for number in range(count)]
+    if task.job == "nvrtc":
+        return [Sample("nvrtc", TIME, case(count), (nvrtc(source(names, task.salt)),))]
     build: Callable[[list[str], str, int], tuple[Callable[[], str], str]] = globals()[task.job]
     run, suffix = build(names, source(names, task.salt), task.salt)
     start = time.perf_counter()
@@ -64,6 +68,15 @@ def measure(task: Task) -> list[Sample]:
     check(made, [name + suffix for name in names])
     values = {TIME: seconds * 1e3, SIZE: os.path.getsize(made) / 1024}
     return [Sample(task.job, table, case(count), (value,)) for table, value in values.items()]
+
+
+def nvrtc(text: str) -> float:
+    """Return the milliseconds that NVRTC takes, once it is loaded."""
+    compile_ = tools.nvrtc()
+    compile_(kernels.salted(kernels.AXPY, 0), tools.DEFAULT_ARCH)
+    start = time.perf_counter()
+    compile_(text, tools.DEFAULT_ARCH)
+    return (time.perf_counter() - start) * 1e3
 
 
 def source(names: list[str], salt: int) -> str:

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -39,6 +40,24 @@ def cuda_core() -> ModuleType:
     """Return cuda.core, or its namespace of versions before 0.4."""
     core = need("cuda.core")
     return core if hasattr(core, "Program") else need("cuda.core.experimental")
+
+
+def nvrtc() -> Callable[[str, str], bytes]:
+    """Return what compiles a source for an architecture by NVRTC's own calls and no others."""
+    binding = need("cuda.bindings.nvrtc")
+
+    def compile_(source: str, arch: str) -> bytes:
+        _, program = binding.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], [])
+        options = [f"-arch={arch}".encode(), b"-std=c++17", b"-default-device"]
+        (status,) = binding.nvrtcCompileProgram(program, len(options), options)
+        assert status == binding.nvrtcResult.NVRTC_SUCCESS, status
+        _, size = binding.nvrtcGetCUBINSize(program)
+        image = bytes(size)
+        binding.nvrtcGetCUBIN(program, image)
+        binding.nvrtcDestroyProgram(program)
+        return image
+
+    return compile_
 
 
 def device_arch() -> str:

@@ -45,11 +45,13 @@ def sizes(commit: str | None) -> Sizes:
 
 
 def git(*arguments: str) -> str:
+    """Return what a git command prints."""
     command = ["git", "-C", str(ROOT), *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def content(commit: str, name: str) -> bytes:
+    """Return a file as it is at a commit."""
     command = ["git", "-C", str(ROOT), "show", f"{commit}:{name}"]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
 
