@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from stub.cuda_array import cuda_array
 
-from tests.tvm_ffi_place import TVM_FFI_BUILDS
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 
@@ -60,32 +58,12 @@ def test_every_row_has_one_sample_or_a_reason(report: dict):
         assert row["what"]
 
 
-@pytest.mark.parametrize(
-    ("section", "peer", "cases"),
-    [
-        ("cold", "tvmffi_cubin, no wrapper", 3),
-        ("cold", "tvmffi_cubin, first build of an installation", 1),
-        ("cold", "tvmffi_cubin, own wrapper", 3),
-        ("cold", "tvmffi_cubin, nvrtc.compile", 3),
-        ("embedding", "tvmffi_cubin, build_inline", 1),
-        pytest.param("embedding", "tvm_ffi, build_inline", 1, marks=TVM_FFI_BUILDS),
-        ("embedding", "tvm_ffi.utils.embed_cubin alone", 1),
-        ("embedding", "ld -r -b binary, objcopy, ld", 1),
-        ("embedding", ".incbin by as, ld: what this package does", 1),
-        ("modules", "tvmffi_cubin, no wrapper", 4),
-        ("modules", "tvmffi_cubin, shape at the call", 4),
-        pytest.param("modules", "tvm_ffi, hand-written wrappers", 2, marks=TVM_FFI_BUILDS),
-        ("headers", "tvmffi_cubin", 6),
-        ("headers", "tvmffi_cubin, neither precompiled headers nor CCCL's shorter lists", 3),
-        ("headers", "tvmffi_cubin, no precompiled headers", 3),
-    ],
-)
-def test_what_needs_no_gpu_is_measured_without_one(
-    report: dict, section: str, peer: str, cases: int
-):
-    found = rows(report, section, peer)
-    assert len(found) == cases
-    assert not [r["reason"] for r in found.values() if r["reason"]]
+def test_what_needs_no_gpu_is_measured_without_one(report: dict):
+    of_gpus = {"launch", "carried", "triton_launch"}
+    ours = [r for r in report["rows"] if r["peer"].startswith("tvmffi_cubin")]
+    measured = [r for r in ours if r["section"] not in of_gpus]
+    assert {r["section"] for r in measured} >= {"cold", "embedding", "modules", "headers"}
+    assert not [r["reason"] for r in measured if r["reason"]]
 
 
 def test_nothing_is_launched_without_a_gpu(report: dict):
@@ -95,24 +73,10 @@ def test_nothing_is_launched_without_a_gpu(report: dict):
     assert set(reasons) == {"no GPU: nothing can be launched"}
 
 
-@pytest.mark.parametrize(
-    ("peer", "module"),
-    [
-        ("CuPy RawKernel", "cupy"),
-        ("cuda.core Program", "cuda"),
-        ("Triton", "triton"),
-        ("torch.cuda._compile_kernel", "torch"),
-    ],
-)
-def test_a_peer_that_is_not_installed_is_left_out_with_that_reason(
-    report: dict, peer: str, module: str
-):
-    found = rows(report, "cold", peer)
-    assert len(found) == 3
-    if importlib.util.find_spec(module) is None:
-        for row in found.values():
-            assert row["reason"].startswith(module)
-            assert row["reason"].endswith("is not installed")
+def test_a_peer_that_is_not_installed_is_left_out_with_that_reason(report: dict):
+    for row in rows(report, "cold", "CuPy RawKernel").values():
+        if importlib.util.find_spec("cupy") is None:
+            assert row["reason"] == "cupy is not installed"
             assert not row["failed"]
 
 
