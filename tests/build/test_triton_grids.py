@@ -179,7 +179,7 @@ def test_what_cannot_be_traced_is_refused_with_its_line(grid, message):
         (lambda meta: (1, 2, 3, 4), ValueError, "grid has 1 to 3 dimensions, got 4"),
         (lambda: 1, TypeError, "the function cannot be traced: .*takes 0 positional"),
         (math.floor, TypeError, "a function of one mapping is traced, got a builtin"),
-        ("n +", ValueError, "grid: "),
+        ("n +", ValueError, "grid.x: "),
         ("m", ValueError, "unknown name 'm'"),
         (b"n", TypeError, "grid is 1 to 3 numbers or expressions, or a function, got bytes"),
         ((True,), TypeError, "a dimension is an int or an expression, got True"),

@@ -1,12 +1,12 @@
-"""Triton kernels as functions of a module: compiled without a GPU, launched without Triton.
+"""Triton functions and compiled kernels as launches.
 
-`compile` takes a ``@triton.jit`` function, `from_compiled` what Triton has compiled already. Both
-return a `tvmffi_cubin.Launch` for ``load_inline(..., functions={"add": launch})``. Triton itself is
-imported by `compile` alone.
+Takes a ``@triton.jit`` function (`compile`) or a kernel that Triton has compiled (`from_compiled`);
+gives a `tvmffi_cubin.Launch` with its cubin, for ``load_inline(..., functions={"add": launch})``.
+Never touches a GPU, and imports Triton in `compile` alone.
 """
 
 from __future__ import annotations
 
-from .compiling import compile, from_compiled  # noqa: A004 - as Triton's own is called
+from .compiler import compile, from_compiled  # noqa: A004 - Triton's own name
 
 __all__ = ["compile", "from_compiled"]

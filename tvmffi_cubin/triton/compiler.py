@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .facts import Facts, read_facts
-from .made_launch import made_launch
-from .wanted import Options
+from .. import arch as archs
+from ..errors import CompileError
+from .kernel import CompiledKernel, read_kernel
+from .launch import make_launch
 
 if TYPE_CHECKING:
     from ..launch import Launch
-
-__all__ = ["compile", "from_compiled"]
 
 
 def compile(  # noqa: A001 - as Triton's own is called
@@ -84,33 +83,40 @@ def compile(  # noqa: A001 - as Triton's own is called
     TypeError, ValueError
         An argument is wrong; the message names it and the remedy.
     """
-    from .installed import installed
-    from .run_compiler import parse_options, run_compiler
-    from .target import gpu_target
-    from .unwrapped import unwrap
-    from .wanted import specialise
+    from .specialise import specialise
+    from .unwrap import unwrap
+    from .version import installed
 
     triton = installed()
-    unwrapped = unwrap(fn, config)
-    target = gpu_target(triton, arch)
+    fn, configured, computed = unwrap(fn, config)
+    target = triton.backends.compiler.GPUTarget(
+        "cuda", archs.number_of(archs.resolve_arch(arch)), 32
+    )
     backend = triton.compiler.make_backend(target)
-    fixed = _merged("constexprs", unwrapped.constexprs, constexprs)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
     own = {name: value for name, value in own.items() if value is not None}
-    settings = _merged("options", unwrapped.options, _merged("options", options, own))
-    for name in unwrapped.computed:
-        is_argument = name in unwrapped.fn.arg_names
-        if name not in (fixed if is_argument else settings):
-            where = "constexprs" if is_argument else "options"
+    given = _merged("options", _mapping("options", options), own)
+    of_arguments = {name: x for name, x in configured.items() if name in fn.arg_names}
+    of_options = {name: x for name, x in configured.items() if name not in fn.arg_names}
+    fixed = _merged("constexprs", of_arguments, _mapping("constexprs", constexprs))
+    settings = _merged("options", of_options, given)
+    for name in computed:
+        what, values = ("constexprs", fixed) if name in fn.arg_names else ("options", settings)
+        if name not in values:
             raise TypeError(
-                f"{unwrapped.fn.__name__}: {name!r} is computed by a heuristic at each launch of "
-                f'Triton\'s; give its value, as in {where}={{"{name}": ...}}'
+                f"{fn.__name__}: {name!r} is computed by a heuristic at each launch of Triton's; "
+                f'give its value, as in {what}={{"{name}": ...}}'
             )
-    wanted = specialise(triton, unwrapped.fn, backend, signature, fixed)
-    parsed = parse_options(triton, unwrapped.fn, backend, settings)
-    kernel = run_compiler(triton, unwrapped.fn, wanted, target, parsed)
-    facts = read_facts(kernel, fixed=wanted.fixed, descriptors=wanted.descriptors)
-    return made_launch(_with_descriptors(facts, padding, round_f32_to_tf32), grid)
+    wanted = specialise(triton, fn, backend, signature, fixed)
+    source_class = triton.compiler.ASTSource
+    if getattr(fn, "is_gluon", bool)():
+        gluon = importlib.import_module("triton.experimental.gluon._runtime")
+        source_class = gluon.GluonASTSource
+    source = source_class(fn, wanted.signature, wanted.constexprs, wanted.attrs)
+    parsed = _parsed_options(triton, fn, backend, settings)
+    kernel = read_kernel(_run(triton, source, target, parsed), wanted.fixed)
+    chosen, rounded = _checked(kernel, padding, round_f32_to_tf32)
+    return make_launch(kernel, grid, {**wanted.padding, **chosen}, wanted.rounded | rounded)
 
 
 def from_compiled(
@@ -139,8 +145,8 @@ def from_compiled(
     TypeError, ValueError, ToolchainError
         It is no such kernel, or one of a Triton that is too old; or as in `compile`.
     """
-    facts = read_facts(kernel)
-    return made_launch(_with_descriptors(facts, padding, round_f32_to_tf32), grid)
+    known = read_kernel(kernel)
+    return make_launch(known, grid, *_checked(known, padding, round_f32_to_tf32))
 
 
 def _mapping(what: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -149,44 +155,64 @@ def _mapping(what: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return value or {}
 
 
-def _merged(
-    what: str, one: Mapping[str, Any] | None, other: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    one, other = _mapping(what, one), _mapping(what, other)
+def _merged(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    made = dict(one)
     for name, value in other.items():
-        if name in one and one[name] != value:
-            raise TypeError(f"{what}: {name!r} is given twice, as {one[name]!r} and {value!r}")
-    return {**one, **other}
+        if made.setdefault(name, value) != value:
+            raise TypeError(f"{what}: {name!r} is given twice, as {made[name]!r} and {value!r}")
+    return made
 
 
-def _with_descriptors(
-    facts: Facts, padding: Mapping[str, str] | None, rounded: Iterable[str]
-) -> Facts:
+def _parsed_options(triton: Any, fn: Any, backend: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options as Triton's compiler takes them, which ignores those it lacks."""
+    given = {name: value for name, value in given.items() if value is not None}
+    given["debug"] = bool(given.get("debug", fn.debug) or triton.knobs.runtime.debug)
+    try:
+        parsed = dict(vars(backend.parse_options(dict(given))))
+    except Exception as error:
+        raise ValueError(f"options: Triton refuses {given}: {error or repr(error)}") from error
+    for name in given:
+        if name not in parsed:
+            raise TypeError(
+                f"options: Triton {triton.__version__} has no option {name!r}; it has "
+                f"{', '.join(sorted(parsed))}"
+            )
+    return parsed
+
+
+def _run(triton: Any, source: Any, target: Any, options: dict[str, Any]) -> Any:
+    try:
+        return triton.compiler.compile(source, target=target, options=options)
+    except Exception as error:
+        log = str(error) or repr(error)
+        if not isinstance(error, triton.errors.TritonError):
+            log = f"{type(error).__name__}: {log}"
+        if "PassManager" in log:
+            log += " (Triton's passes write the reason to the process's error stream)"
+        raise CompileError(
+            f"Triton {triton.__version__} does not compile {source.fn.__name__} for "
+            f"sm_{target.arch}:\n{log}",
+            log=log,
+            source=source.fn.src,
+        ) from error
+
+
+def _checked(
+    kernel: CompiledKernel, padding: Mapping[str, str] | None, rounded: Iterable[str]
+) -> tuple[Mapping[str, str], set[str]]:
+    """Return what is asked of tensor descriptors, by name."""
     padding = _mapping("padding", padding)
-    if not isinstance(rounded, Iterable):
-        raise TypeError(f"round_f32_to_tf32 is a sequence of names, got {type(rounded).__name__}")
-    rounded = (rounded,) if isinstance(rounded, str) else tuple(rounded)
-    known = {x.name: x for x in facts.arguments if x.type.startswith("tensordesc")}
-    for what, names in (("padding", padding), ("round_f32_to_tf32", rounded)):
-        for name in names:
-            if name not in known:
-                raise ValueError(
-                    f"{facts.function}: {what} names {name!r}; its tensor descriptors are "
-                    f"{', '.join(known) or 'none'}"
-                )
-    for name, word in padding.items():
-        if word not in ("zero", "nan"):
-            raise ValueError(f"padding[{name!r}] is 'zero' or 'nan', got {word!r}")
-    for name in rounded:
-        if not known[name].type.startswith("tensordesc<fp32["):
-            raise ValueError(f"round_f32_to_tf32: {name!r} is {known[name].type}, wanted fp32")
-    arguments = [
-        replace(
-            x,
-            options=Options(
-                padding.get(x.name, x.options.padding), x.options.tf32 or x.name in rounded
-            ),
-        )
-        for x in facts.arguments
-    ]
-    return replace(facts, arguments=tuple(arguments))
+    rounded = {rounded} if isinstance(rounded, str) else set(rounded)
+    known = {x.name: x.type for x in kernel.arguments if x.type.startswith("tensordesc")}
+    for name in (*padding, *rounded):
+        if name not in known:
+            what = "padding" if name in padding else "round_f32_to_tf32"
+            raise ValueError(
+                f"{kernel.function}: {what} names {name!r}; its tensor descriptors are "
+                f"{', '.join(known) or 'none'}"
+            )
+        if padding.get(name, "zero") not in ("zero", "nan"):
+            raise ValueError(f"padding[{name!r}] is 'zero' or 'nan', got {padding[name]!r}")
+        if name in rounded and not known[name].startswith("tensordesc<fp32["):
+            raise ValueError(f"round_f32_to_tf32: {name!r} is {known[name]}, wanted fp32")
+    return padding, rounded

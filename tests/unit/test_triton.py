@@ -1,0 +1,156 @@
+"""Symbols in the place of arguments, and the types and descriptors of each version of Triton's."""
+
+import functools
+import math
+import operator
+import os
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tvmffi_cubin import expr
+from tvmffi_cubin.cxx_type import parse_params
+from tvmffi_cubin.triton.grid import launch_grid, outside_values
+from tvmffi_cubin.triton.kernel import Argument, CompiledKernel
+from tvmffi_cubin.triton.launch import _mapped
+from tvmffi_cubin.triton.symbols import NotTraceable, SymbolicInt
+from tvmffi_cubin.triton.types import POINTEES, SCALARS, descriptor, kernel_type
+
+OUTSIDE = 5
+N = Argument("n", (0,), "i32")
+
+
+def compiled(*arguments, num_ctas=1, version=(3, 9), **constants):
+    signature = {x.name: x.type for x in arguments} | dict.fromkeys(constants, "constexpr")
+    values = {(len(arguments) + i,): x for i, x in enumerate(constants.values())}
+    metadata = SimpleNamespace(num_ctas=num_ctas)
+    return CompiledKernel("k", b"", "k()", signature, values, arguments, metadata, version)
+
+
+@pytest.mark.parametrize("name", [*SCALARS, *(f"*{x}" for x in POINTEES), "*kfp32"])
+def test_every_type_of_triton_s_has_one_in_cxx(name):
+    (param,) = parse_params(f"{kernel_type(name)} x")
+    bits = 64 if name.startswith("*") else max(8, int(name.lstrip("iufpb")))
+    assert param.type.size == bits // 8
+
+
+@pytest.mark.parametrize(("version", "last"), [((3, 6), "x.shape[1] * 2"), ((3, 7), "x.shape[1]")])
+def test_the_shape_of_padded_fp4_is_doubled_as_the_version_does(version, last):
+    kind = descriptor("tensordesc<u8[64, 128]>")
+    meta = {"swizzle": 3, "elem_type": 14, "block_size": [64, 128], "fp4_padded": True}
+    map_, *sizes = _mapped(compiled(version=version), "x", kind, meta, nan=False, tf32=False)
+    assert map_.value.dtype == "16u4_align16b"
+    assert [size.value for size in sizes] == ["x.shape[0]", last, "x.stride[0]", "x.stride[1]"]
+
+
+def texts():
+    """Python's text of arithmetic over n and m."""
+    leaves = st.sampled_from(["n", "m"]) | st.integers(-9, 9).map(lambda x: f"({x})")
+    return st.recursive(
+        leaves,
+        lambda inner: (
+            st.tuples(inner, st.sampled_from(["+", "-", "*", "//", "%"]), inner).map(
+                lambda x: f"({x[0]} {x[1]} {x[2]})"
+            )
+            | inner.map(lambda x: f"(-{x})")
+        ),
+        max_leaves=12,
+    )
+
+
+@given(texts(), st.integers(0, 1000), st.integers(1, 1000))
+def test_symbols_write_the_expression_that_python_would_compute(text, n, m):
+    try:
+        traced = eval(text, {"n": SymbolicInt("n"), "m": SymbolicInt("m")})
+        wanted = eval(text, {"n": n, "m": m})
+    except ZeroDivisionError:
+        return
+    written = traced.text if isinstance(traced, SymbolicInt) else str(traced)
+    expr.parse(written)
+    assert eval(written, {"n": n, "m": m}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("ceil_div(n, B)", "ceil_div(n, 64)"),
+        ("n - M", "n - (-3)"),
+        ("BB + B", "128 + 64"),
+        ("n * F + x.B", "n * 1 + x.B"),
+    ],
+)
+def test_constexprs_stand_for_their_values_in_an_expression(text, written):
+    assert launch_grid(compiled(N, B=64, BB=128, M=-3, F=True), text) == [written]
+
+
+def test_a_grid_of_clusters_counts_blocks():
+    assert launch_grid(compiled(N, num_ctas=4), ("n + 1", 3)) == ["(n + 1) * 4", 3]
+
+
+def test_a_symbol_is_an_int_to_those_who_ask():
+    grid = lambda meta: (meta["n"] if isinstance(meta["n"], int) else 1,)  # noqa: E731
+    assert launch_grid(compiled(N), grid) == ["n"]
+
+
+class Settings:
+    SMS = 132
+
+    @staticmethod
+    def halved(x):
+        return x // 2
+
+    @staticmethod
+    def by_sms(x):
+        return x // Settings.SMS
+
+
+def test_outside_values_are_found_wherever_they_are_read():
+    inside, config = [1], SimpleNamespace(SMS=1)
+
+    def helper(x):
+        return x + OUTSIDE
+
+    def recursive(x):
+        return recursive(x) if x else math.floor(inside[0])
+
+    for function, names in (
+        (lambda meta: math.prod(range(meta["n"])), []),
+        (lambda meta: functools.reduce(operator.mul, (meta["n"], 2)), []),
+        (lambda meta: OUTSIDE, ["OUTSIDE"]),
+        (lambda meta: meta.OUTSIDE, []),
+        (lambda meta: helper(meta["n"]), ["OUTSIDE"]),
+        (lambda meta: tuple(OUTSIDE for _ in "x"), ["OUTSIDE"]),
+        (lambda meta, *, by=3: by, ["by"]),
+        (recursive, ["inside"]),
+        (lambda meta: inside.count(1), ["inside"]),
+        (lambda meta: config.SMS, ["config"]),
+        (lambda meta: os.environ["SMS"], ["os.environ"]),
+        (lambda meta: Settings.SMS, ["Settings.SMS"]),
+        (lambda meta: Settings.halved(meta["n"]), []),
+        (lambda meta: Settings.by_sms(meta["n"]), ["Settings.SMS"]),
+    ):
+        assert outside_values(function) == names
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        bool,
+        range,
+        hash,
+        abs,
+        lambda n: n == 1,
+        lambda n: max(n, 1),
+        lambda n: n / 1,
+        lambda n: n + 1.0,
+        lambda n: 2**n,
+        lambda n: n & 1,
+        lambda n: divmod(n, 2),
+        lambda n: n + "1",
+    ],
+)
+def test_what_needs_a_symbol_s_value_is_refused(use):
+    with pytest.raises((NotTraceable, TypeError)):
+        use(SymbolicInt("n"))

@@ -1,0 +1,126 @@
+"""What a compiled kernel of Triton's says of itself, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from typing import Any, NamedTuple
+
+from .symbols import unwrapped
+from .version import parse_version
+
+DIVISIBILITY = "tt.divisibility"
+
+Path = tuple[int, ...]
+"""Where an argument is: its position, and in tuples the positions there."""
+
+
+class Argument(NamedTuple):
+    """One argument of a launch; of a tuple, one of its items."""
+
+    name: str  # items of a tuple `t` are t_0, t_1
+    path: Path
+    type: str  # Triton's; "one" or "none" where it is always 1 or None
+    multiple_of: int = 1  # of itself, or of its address
+
+
+class CompiledKernel(NamedTuple):
+    """A kernel that Triton has compiled."""
+
+    symbol: str
+    image: bytes
+    function: str  # with its arguments, for messages
+    signature: Mapping[str, Any]  # Triton's types by argument, of tuples a tuple of them
+    values: Mapping[Path, Any]  # constants, and arguments that are always 1 or None
+    arguments: tuple[Argument, ...]  # what callers pass, in order
+    metadata: Any
+    version: tuple[int, int]  # Triton's
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The values of the function's arguments that callers do not pass."""
+        passed = {argument.path for argument in self.arguments}
+        names = enumerate(self.signature)
+        return {x: self.values[i,] for i, x in names if (i,) in self.values and (i,) not in passed}
+
+    def nested(self, make: Callable[[Argument], Any]) -> dict[str, Any]:
+        """Return the function's arguments by name: constants, and what `make` gives for others."""
+        passed = {argument.path: argument for argument in self.arguments}
+
+        def item(path: Path, type_: Any) -> Any:
+            if not isinstance(type_, tuple):
+                return make(passed[path]) if path in passed else self.values.get(path)
+            items = [item((*path, index), inner) for index, inner in enumerate(type_)]
+            return type(type_)(*items) if hasattr(type_, "_fields") else tuple(items)
+
+        return {name: item((i,), x) for i, (name, x) in enumerate(self.signature.items())}
+
+
+def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
+    """Read a compiled kernel, without touching what needs a GPU."""
+    kernel = kernel.result() if hasattr(kernel, "result") else kernel
+    try:
+        source, metadata, image = kernel.src, kernel.metadata, kernel.asm.get("cubin")
+    except AttributeError:
+        raise TypeError(
+            "tvmffi_cubin.triton: wanted a compiled kernel, such as fn.warmup(...) or "
+            f"triton.compile(...) returns, got {type(kernel).__name__}"
+        ) from None
+    if image is None:
+        raise ValueError(
+            f"the kernel {metadata.name!r} is for {metadata.target.backend}, it has no cubin"
+        )
+    version = parse_version(str(metadata.triton_version))
+    fn = getattr(source, "fn", None)
+    if fn is None:
+        raise ValueError(
+            f"the kernel {metadata.name!r} was compiled from a file of Triton's intermediate code, "
+            "which names no arguments: give it as an image, tc.Launch(image=kernel.asm['cubin'], "
+            'params="...")'
+        )
+    values = {path: unwrapped(value) for path, value in source.constants.items()}
+    declared = {(i,) for i, param in enumerate(fn.params) if param.is_constexpr}
+    return CompiledKernel(
+        metadata.name,
+        bytes(image),
+        f"{fn.__name__}({', '.join(fn.arg_names)})",
+        source.signature,
+        values,
+        tuple(_arguments(source, values, declared | fixed)),
+        metadata,
+        version,
+    )
+
+
+def _arguments(source: Any, values: Mapping[Path, Any], fixed: Set[Path]) -> Iterator[Argument]:
+    multiples = _multiples(source.attrs)
+    for index, (name, type_) in enumerate(source.signature.items()):
+        for leaf, path, inner in _leaves(name, (index,), type_):
+            if inner != "constexpr":
+                yield Argument(leaf, path, inner, multiples.get(path, 1))
+            # What Triton made a constant of and not its caller.
+            elif path not in fixed and values.get(path) is None:
+                yield Argument(leaf, path, "none")
+            elif path not in fixed and type(values[path]) is int and values[path] == 1:
+                yield Argument(leaf, path, "one")
+
+
+def _leaves(name: str, path: Path, type_: Any) -> Iterator[tuple[str, Path, str]]:
+    if isinstance(type_, tuple):
+        for index, inner in enumerate(type_):
+            yield from _leaves(f"{name}_{index}", (*path, index), inner)
+    else:
+        yield name, path, type_
+
+
+def _multiples(attrs: Mapping[Path, Any]) -> dict[Path, int]:
+    """Return what arguments are multiples of; nothing else may have been relied on."""
+    found = {}
+    for path, pairs in attrs.items():
+        for name, value in pairs:
+            if name != DIVISIBILITY:
+                raise ValueError(
+                    f"Triton has relied on {name} = {value!r} of argument {path}, which is not "
+                    "known here and could not be checked: a newer tvmffi-cubin may know it"
+                )
+            found[path] = int(value)
+    return found
