@@ -14,7 +14,7 @@ import pytest
 from stub.build import build
 from stub.driver_stub import DriverStub
 
-from tvmffi_cubin import host_pch, link_stubs, package_headers
+from tvmffi_cubin import host_pch, package_headers
 
 GPU_TESTS = Path(__file__).parent / "gpu"
 
@@ -111,7 +111,6 @@ def _settled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let what a test begins in the background end with it, in the environment that it began in."""
     yield
     host_pch.settle()
-    link_stubs.settle()
 
 
 @pytest.fixture(autouse=True)

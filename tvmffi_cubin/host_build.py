@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from . import builder, host_pch, link_stubs, pch_maker
+from . import builder, host_pch, pch_maker
 from .cache import Cache
-from .entry import Entry
 from .errors import BuildError
 from .host_pch import Precompiled
 from .ninja import depfile_name
-from .plan import BuildPlan, Cxx, Link
+from .plan import BuildPlan, Cxx
 from .toolset import Toolset
 
 __all__ = ["run"]
@@ -52,53 +49,21 @@ def run(
     tools : Toolset
         The tools of the build.
     use_pch : bool
-        Whether to use precompiled headers and stubs of libraries, and to have them made.
+        Whether to use precompiled headers, and to have them made.
 
     Raises
     ------
     BuildError, ToolchainError, ValueError, OSError
         As `builder.run`; what fails for want of good precompiled headers is built without them.
     """
-    if not use_pch or not link_stubs.are_usable(plan.link, tools):
-        return _run(plan, directory, files, _Aids(cache, tools, use_pch))
-    stubs = link_stubs.find(cache, tools)
-    read = _run(plan, directory, files, _Aids(cache, tools, use_pch, stubs))
-    if stubs is None:
-        link_stubs.make_later(cache, tools)
-    return read
-
-
-class _Aids(NamedTuple):
-    """What makes a build faster: where it is, and whether it is wanted."""
-
-    cache: Cache
-    tools: Toolset
-    use_pch: bool
-    stubs: Entry | None = None
-
-    def build(self, plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> None:
-        """Build a plan, with stubs if there are any."""
-        if self.stubs is None:
-            builder.run(plan, directory, files)
-            return
-        assert isinstance(plan.link, Link)
-        link = replace(plan.link, stubs=os.fspath(self.stubs.path))
-        builder.run(replace(plan, link=link), directory, files)
-        if not link_stubs.is_exact(directory / plan.product, self.stubs):
-            builder.run(plan, directory, files)
-
-
-def _run(
-    plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str], aids: _Aids
-) -> list[str]:
     found: dict[Cxx, Precompiled] = {}
     with contextlib.ExitStack() as stack:
-        for unit in plan.units if aids.use_pch else ():
-            if isinstance(unit, Cxx) and (headers := _find(aids.cache, aids.tools, unit)):
+        for unit in plan.units if use_pch else ():
+            if isinstance(unit, Cxx) and (headers := _find(cache, tools, unit)):
                 stack.callback(headers.hold.release)
                 found[unit] = headers
         if not found:
-            aids.build(plan, directory, files)
+            builder.run(plan, directory, files)
             return []
         units = [
             found[unit].apply(unit) if isinstance(unit, Cxx) and unit in found else unit
@@ -107,11 +72,11 @@ def _run(
         more = dict.fromkeys(path for headers in found.values() for path in headers.objects)
         link = replace(plan.link, objects=(*plan.link.objects, *more))
         try:
-            aids.build(replace(plan, units=tuple(units), link=link), directory, files)
+            builder.run(replace(plan, units=tuple(units), link=link), directory, files)
         except BuildError as error:
             if not _BLAMED.search(error.output):
                 raise
-            aids.build(plan, directory, files)
+            builder.run(plan, directory, files)
             _logger.warning("precompiled headers failed and were removed: %s", error)
             for headers in found.values():
                 headers.hold.discard()

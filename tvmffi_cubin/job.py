@@ -228,7 +228,6 @@ class Job:
                 further_flags=further,
                 required=required,
                 local_symbols=local_symbols,
-                is_plain=not (self.request.ldflags or given or self.tools.nvcc),
             )
         try:
             linker = os.fspath(toolchain.find_linker())

@@ -193,9 +193,6 @@ def _link(plan: BuildPlan) -> str:
     tries = [[*command, *link.flags]]
     if link.further_flags:
         tries.append([*tries[0], *link.further_flags])
-    if link.stubs and not link.bare:
-        # What they lack the further flags' libraries have more often than those they stand for.
-        tries = [*([*words, "-L", link.stubs] for words in tries), *tries]
     # What is undefined in the first may be defined in the next.
     run = OTHERWISE.join(map(_shell, tries))
     if link.linker and not link.flags:

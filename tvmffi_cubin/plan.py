@@ -166,11 +166,6 @@ class Link:
         Refuse symbols that no object or library defines (never with `bare`).
     local_symbols : tuple of str
         Patterns of symbols that stay inside; empty where the user brings a version script.
-    is_plain : bool
-        Whether neither the user's flags nor objects of the user's are linked.
-    stubs : str
-        A folder with stubs of the libraries of C++ and C, which are linked first; where that
-        fails, the libraries are. Empty where there is none. See `link_stubs`.
     """
 
     command: tuple[str, ...]
@@ -183,8 +178,6 @@ class Link:
     required: tuple[str, ...] = ()
     no_undefined: bool = True
     local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
-    is_plain: bool = False
-    stubs: str = ""
 
     def __post_init__(self) -> None:
         check_words("command", self.command, least=1)
@@ -194,7 +187,6 @@ class Link:
         check_words("further_flags", self.further_flags)
         check_words("required", self.required)
         check_words("local_symbols", self.local_symbols)
-        check_word("stubs", self.stubs)
         if self.linker is not None:
             check_path("linker", self.linker)
             if not self.bare:

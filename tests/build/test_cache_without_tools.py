@@ -17,7 +17,7 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import built_elsewhere, cuda_wheels, identity, link_stubs, parsers, toolset
+from tvmffi_cubin import built_elsewhere, cuda_wheels, identity, parsers, toolset
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -41,8 +41,6 @@ def folder(workplace, monkeypatch) -> Iterator[Path]:
     """The cache folder, one of the test's own, and the current folder as it was."""
     monkeypatch.chdir(workplace)
     monkeypatch.delenv("CXX", raising=False)
-    # Where the package cannot be written, they are made in the cache folder, in the background.
-    link_stubs.settle()
     for name in ("cache", "other", "early"):
         shutil.rmtree(name, ignore_errors=True)
     write("include/size.h", "#define SIZE 1\n")

@@ -74,16 +74,6 @@ def test_device_code_is_linked_to_an_object_that_the_link_takes():
     assert "build vec.so: link a.cu.o device_link.o | exports.map\n" in text
 
 
-def test_a_link_with_stubs_falls_back_to_the_libraries():
-    link = Link(("g++",), flags=("-z",), further_flags=("-lmore",), stubs="/cache/a b")
-    line = ninja.commands(BuildPlan("vec", (Cxx("a.cc", ("g++",)),), link=link))["vec.so"]
-    *tries, last = line.split(" 2>/dev/null || ")
-    stubs = " -L '/cache/a b'"
-    plain = last.removesuffix(" -lmore")
-    assert [*tries, last] == [plain + stubs, last + stubs, plain, last]
-    assert "-Wl,-z,defs" in plain
-
-
 def test_what_is_merged_may_be_kept_apart_from_what_was_compiled_elsewhere():
     unit = Cxx("a.cc", ("g++",))
     merge = Merge("/usr/bin/ld", ("/cache/cold.o",), apart="cold.o")
