@@ -7,12 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 from typing import TYPE_CHECKING, Any
-
-# The kernel's last tick (CLOCK_REALTIME_COARSE): what of this package's files is written from now
-# on has no earlier time, and may not be what is imported below.
-_BEGAN_NS = time.clock_gettime_ns(5)
 
 from .bound import Bound
 from .dispatch import Dispatch

@@ -19,7 +19,6 @@ from .fields_record import FieldsRecord
 from .later import Later
 from .lookups import outcome_of, seen
 from .miss import NOTHING, Miss
-from .module_key import module_key
 from .product import Product
 from .request import Request
 from .request_reads import may_read_files
@@ -44,13 +43,6 @@ class Wanted:
     key: FieldKey
     is_loaded: bool
 
-    def looked_at_again(self) -> Wanted:
-        """Return what is wanted, of a generator that is what its files are now."""
-        tools = self.tools.looked_at_again()
-        if tools == self.tools:
-            return self
-        return replace(self, tools=tools, key=module_key(self.request, self.archs, tools))
-
 
 def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: float) -> Entry:
     """Return the entry of a module that is not in the cache, once it is built.
@@ -74,7 +66,6 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
         See `tvmffi_cubin.load_inline`.
     """
     request = wanted.request
-    wanted = wanted.looked_at_again()
     record = FieldsRecord.of(wanted.key, request.name)
     reason = miss.reason
     if reason == NOTHING and cache.mode == "off":

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import generators, parsers, toolchain
+from . import own_files, parsers, toolchain
 from .environment import compiler_environment, places_of_tools
 from .field_key import FieldKey
 from .host_tools import HostTools, Question, linker_names, native_cpu
@@ -49,7 +49,7 @@ class Toolset(NamedTuple):
         Its version, for people; empty where it is on the path and was not installed.
     parser_identity : str
         What reads sources.
-    generator_identity : str
+    package_identity : str
         Digest of what generates text here, and of the headers of launchers.
     include : Path
         This package's own headers.
@@ -71,7 +71,7 @@ class Toolset(NamedTuple):
     tvm_ffi_identity: str
     tvm_ffi_version: str
     parser_identity: str
-    generator_identity: str
+    package_identity: str
     include: Path
     cuda: Cuda | None
     libraries: tuple[str, ...] = ()
@@ -83,18 +83,14 @@ class Toolset(NamedTuple):
         """Return these tools with a further part of the CUDA wheels."""
         return self._replace(libraries=tuple(sorted({*self.libraries, part})))
 
-    def looked_at_again(self) -> Toolset:
-        """Return these tools for a build, whose generator is what its files are now."""
-        return self._replace(generator_identity=generators.identity_for_build())
-
     @property
     def outdated(self) -> str:
-        """What says that the generator's files are not what its identity says; else nothing."""
-        return generators.change_since(self.generator_identity)
+        """What says that the package changed since it was imported; else nothing."""
+        return own_files.change()
 
     def unknown(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return those of some files of which these tools' identities do not tell the content."""
-        return generators.others(paths, self.generator_identity)
+        return own_files.others(paths)
 
     @property
     def library_versions(self) -> dict[str, str]:
@@ -157,7 +153,7 @@ class Toolset(NamedTuple):
             "linker": self.host.linker,
             "CXX": "\n".join(self.compiler.options),
             "tvm_ffi": self.tvm_ffi_identity,
-            "generator": self.generator_identity,
+            "own_files": self.package_identity,
             "cuda": "" if self.cuda is None else self.cuda.identity,
         }
         if self.c_compiler is not None and self.c_host is not None:
@@ -223,7 +219,7 @@ def find(
         tvm_ffi_identity=tvm_ffi,
         tvm_ffi_version=version,
         parser_identity=parser,
-        generator_identity=generators.generator_identity(),
+        package_identity=own_files.package_identity(),
         include=toolchain.include_dir(),
         cuda=toolchain.find_cuda() if needs_cuda else None,
         c_compiler=c_compiler,

@@ -10,8 +10,8 @@ from . import config, identity, toolchain
 from .environment import compiler_environment
 from .errors import ToolchainError
 from .field_key import FieldKey
-from .generators import generator_identity
 from .key import file_digest
+from .own_files import package_identity
 
 __all__ = ["WithoutTools", "look_around"]
 
@@ -57,7 +57,7 @@ def look_around(*, needs_c: bool) -> WithoutTools:
         roots.update(toolchain.find_cuda().roots)
     identities = {
         "tvm_ffi": identity.remember(library, lambda: file_digest(library), what="digest"),
-        "generator": generator_identity(),
+        "own_files": package_identity(),
     }
     # One that is named and missing is a mistake, and no machine without compilers.
     cxx = toolchain.find_host_compiler().options if config.get("CXX") else ()

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import mounts
@@ -12,7 +11,7 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import generators, identity, toolset
+from tvmffi_cubin import identity
 
 SOURCE = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -392,16 +391,3 @@ print("tvmffi_cubin" in sys.modules)
         "dtype",
         "False",
     ]
-
-
-def test_a_changed_generator_builds_anew(monkeypatch, tmp_path):
-    before = toolset.find(needs_cuda=True).versions
-    identity.forget()
-    own_files = generators._own_files
-    monkeypatch.setattr(
-        generators, "_own_files", lambda folder, under="": own_files(folder, under)[:-1]
-    )
-    monkeypatch.setattr(generators, "_imported", generators._Look.take(time.time_ns()))
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path))
-    after = toolset.find(needs_cuda=True).versions
-    assert {name for name in before if before[name] != after[name]} == {"generator"}

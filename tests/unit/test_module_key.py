@@ -54,7 +54,7 @@ def made_tools(folder: Path, **changes: object) -> Toolset:
         "tvm_ffi_identity": "f" * 64,
         "tvm_ffi_version": "0.1",
         "parser_identity": "0.25 0.21",
-        "generator_identity": "9" * 64,
+        "package_identity": "9" * 64,
         "include": folder / "include",
         "cuda": made_cuda(folder),
     }
@@ -210,7 +210,7 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
         {"compiler": HostCompiler(Path("/g++"), ("-m64",))},
         {"tvm_ffi_identity": "e" * 64},
         {"parser_identity": "0.26 0.21"},
-        {"generator_identity": "8" * 64},
+        {"package_identity": "8" * 64},
         {"cuda": None},
         {"libraries": ("nvjitlink",)},
         {"c_compiler": HostCompiler(Path("/gcc")), "c_host": HostTools("gcc 12", "", "", "")},
