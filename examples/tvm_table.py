@@ -41,11 +41,9 @@ folder = Path(tempfile.mkdtemp())
 mod = tc.tvm.load(folder / "sums.cubin")  # with sums.tvm_meta.json, which lies beside it
 # [docs:end]
 
-# [docs:convert]
+# [docs:table_alone]
 table = tc.tvm.read_table(folder / "sums.tvm_meta.json")
-print(table["normalize"].launch_param_tags)
-newest, older = table.to_bytes("v2"), table.to_bytes("v0")  # for a TVM of that time
-assert tc.tvm.read_table(newest) == tc.tvm.read_table(older) == table
+launches = table.launches()  # for load_inline(functions=launches, embed_cubin=...)
 # [docs:end]
 
 

@@ -26,11 +26,12 @@ from .scratch import Scratch
 from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
-    from . import nvjitlink, nvrtc, triton, tvm
+    from . import nvjitlink, nvrtc, triton
     from .cache_figures import CacheInfo, cache_info
     from .cubin import Cubin, Kernel, Parameter
     from .description import Description
     from .files import build, load
+    from .formats import tvm
     from .from_description import build_description, load_description
     from .image_file import ImageFile
     from .inspect_file import inspect
@@ -112,10 +113,12 @@ _LAZY = {
     "load_description": "from_description",
     "load_module": "module",
     "use_stream": "stream",
-    "nvjitlink": None,
-    "nvrtc": None,
-    "triton": None,
-    "tvm": None,
+}
+_MODULES = {
+    "nvjitlink": "nvjitlink",
+    "nvrtc": "nvrtc",
+    "triton": "triton",
+    "tvm": "formats.tvm",
 }
 
 
@@ -126,10 +129,12 @@ if hasattr(sys.modules.get("tvm_ffi"), "load_module"):
 
 def __getattr__(name: str) -> Any:
     """Import a lazy public name."""
-    if name not in _LAZY:
+    if name in _MODULES:
+        value: Any = importlib.import_module(f".{_MODULES[name]}", __name__)
+    elif name in _LAZY:
+        value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f".{_LAZY[name] or name}", __name__)
-    value = module if _LAZY[name] is None else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -77,13 +77,16 @@ def embed_module(
 
 
 def _described(file: Path) -> Description:
-    from .tvm.reading import found_table
+    from .formats.document import parse_json
+    from .formats.tvm import is_table, read_table
 
     # What a shell hands over, <(...), can be read once.
     name, data = os.fspath(file), file.read_bytes()
-    table = found_table(name, data)
-    if table is not None:
-        return Description(functions=table.launches())
+    if name.endswith(".tvm_meta.json") or (b"arg_types" in data and is_table(parse_json(data))):
+        try:
+            return Description(functions=read_table(data).launches())
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
     return parse_description(data, name, os.path.abspath(file))
 
 

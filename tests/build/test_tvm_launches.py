@@ -7,10 +7,11 @@ import json
 
 import pytest
 from stub.cuda_array import cuda_array
+from tvm_kit import module_bytes, table_bytes, table_json
 
 import tvmffi_cubin as tc
 from tvmffi_cubin.__main__ import main
-from tvmffi_cubin.tvm import CudaModule, FunctionInfo, FunctionTable, read_module, read_table
+from tvmffi_cubin.formats.tvm import CudaModule, FunctionInfo, FunctionTable, read_table
 
 SOURCE = r"""
 #include <cuda.h>
@@ -41,13 +42,9 @@ TAGS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.z", SMEM)
 @pytest.mark.parametrize(
     "through",
     [
-        lambda table: table,
-        lambda table: read_table(table.to_bytes("v2")),
-        lambda table: read_table(table.to_bytes("v1")),
-        lambda table: read_table(table.to_bytes("v0")),
-        lambda table: read_table(table.to_bytes("flag")),
-        lambda table: read_table(table.to_json("flag")),
-        lambda table: read_table(table.with_prefix("tirx").to_json("v0")),
+        lambda table: read_table(table_bytes(table.values(), 2)),
+        lambda table: read_table(table_bytes(table.values(), 0)),
+        lambda table: read_table(table_json(*table.values())),
     ],
 )
 def test_a_table_of_any_time_launches_alike(cubin, driver_stub, through):
@@ -63,15 +60,10 @@ def test_a_table_of_any_time_launches_alike(cubin, driver_stub, through):
     assert first.attributes == second.attributes == {}
 
 
-@pytest.mark.parametrize("layout", ["v2", "v1", "flags", "v1_flags"])
-def test_flags_become_attributes(cubin, driver_stub, layout):
+def test_flags_become_attributes(cubin, driver_stub):
     flags = ("tir.use_programtic_dependent_launch", "tir.use_cooperative_launch")
     tags = (*flags, "blockIdx.x", "threadIdx.x", "tir.cluster_dim_x")
-    mod = loaded(
-        cubin,
-        FunctionInfo("block", (), tags),
-        through=lambda table: read_table(table.to_bytes(layout)),
-    )
+    mod = loaded(cubin, FunctionInfo("block", (), tags))
     mod.block(6, 32, 2)
     (launch,) = driver_stub.launches()
     assert (launch.grid, launch.block, launch.cluster) == ((6, 1, 1), (32, 1, 1), (2, 1, 1))
@@ -165,12 +157,11 @@ def test_a_table_of_another_image_is_told(cubin, info, message):
 
 
 def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, here):
-    table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
-    module = CudaModule("cubin", table, cubin)
+    info = FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))
     (here / "k-1.cubin").write_bytes(cubin)
-    table.write(here / "k-1.tvm_meta.json")
-    (here / "k.bin").write_bytes(module.to_bytes())
-    for source in ("k-1.cubin", "k.bin", read_module(module.to_bytes("plain", "v0"))):
+    (here / "k-1.tvm_meta.json").write_text(json.dumps(table_json(info)))
+    (here / "k.bin").write_bytes(module_bytes(cubin, [info]))
+    for source in ("k-1.cubin", "k.bin", module_bytes(cubin, [info], newest=False)):
         tc.tvm.load(source).block(3, 64)
     assert [x.grid for x in driver_stub.launches()] == [(3, 1, 1)] * 3
     path = tc.tvm.build("k-1.cubin", output=here / "libk.so")
@@ -179,9 +170,8 @@ def test_a_module_of_tvm_is_loaded_from_its_files_and_bytes(cubin, driver_stub, 
 
 @pytest.mark.parametrize("name", ["k.tvm_meta.json", "bare.json"])
 def test_the_command_line_takes_a_table(cubin, driver_stub, here, name):
-    table = FunctionTable([FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x"))])
+    said = table_json(FunctionInfo("block", (), ("blockIdx.x", "threadIdx.x")))
     (here / "k.cubin").write_bytes(cubin)
-    said = table.to_json()
     (here / name).write_text(json.dumps(said if name.startswith("k") else said["func_info"]))
     assert main(["embed", "k.cubin", "--functions", name, "-o", "libk.so"]) == 0
     tc.load_module(here / "libk.so").block(3, 64)
@@ -204,8 +194,6 @@ def test_code_of_a_module_may_be_ptx_or_source(driver_stub):
     tc.tvm.load(CudaModule("ptx", table, ptx), arch="sm_90").block(1, 32)
     tc.tvm.load(CudaModule("cuda", table, source.encode()), arch="sm_90").block(2, 32)
     assert [x.grid for x in driver_stub.launches()] == [(1, 1, 1), (2, 1, 1)]
-    with pytest.raises(ValueError, match="tvm_module: its code, source text, is no UTF-8"):
-        tc.tvm.load(CudaModule("cuda", table, b"\xff"), arch="sm_90")
     with pytest.raises(
         TypeError, match=r"functions\['block'\] is .*FunctionInfo.*; its launch\(\) is"
     ):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import json
 
 import pytest
+from tvm_kit import module_bytes, table_json
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.tvm import CudaModule, FunctionInfo, FunctionTable, read_module
+from tvmffi_cubin.formats.tvm import CudaModule, FunctionInfo, FunctionTable
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 
@@ -68,10 +70,9 @@ def made(form, folder) -> tc.Module:
     code = tc.nvrtc.compile(SOURCE).image
     if form == "json":
         (folder / "k.cubin").write_bytes(code)
-        TABLE.write(folder / "k.tvm_meta.json", "v0")
+        (folder / "k.tvm_meta.json").write_text(json.dumps(table_json(*TABLE.values())))
         return tc.tvm.load(folder / "k.cubin")
-    layout = {"newest": ("v1", "v2"), "older": ("plain", "v0")}[form]
-    return tc.tvm.load(read_module(CudaModule("cubin", TABLE, code).to_bytes(*layout)))
+    return tc.tvm.load(module_bytes(code, TABLE.values(), newest=form == "newest"))
 
 
 @pytest.fixture(scope="module", params=["json", "newest", "older"])

@@ -1,0 +1,310 @@
+"""Modules of TVM's as functions: its tables of kernels, JSON and binary, read and launched.
+
+`load` takes a cubin with its ``.tvm_meta.json``, or a whole module that TVM has saved; `read_table`
+a table alone, whose `FunctionTable.launches` go with any image. TVM itself is never imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .document import parse_json, read_source
+from .tvm_binary import read_functions, read_parts
+from .tvm_launch import FunctionInfo, make_launch
+
+if TYPE_CHECKING:
+    from ..launch import Launch
+    from ..module import Module
+
+__all__ = [
+    "CudaModule",
+    "FunctionInfo",
+    "FunctionTable",
+    "build",
+    "load",
+    "read_module",
+    "read_table",
+]
+
+# What flags of older tables say as tags now; forks have the second spellings.
+_FLAGS = {
+    "use_programmatic_dependent_launch": "tir.use_programtic_dependent_launch",
+    "use_programtic_dependent_launch": "tir.use_programtic_dependent_launch",
+    "use_cooperative_launch": "tir.use_cooperative_launch",
+    "use_cooperative_groups": "tir.use_cooperative_launch",
+    "use_dyn_shared_memory": "tir.use_dyn_shared_memory",
+}
+_SUFFIXES = {".cubin": "cubin", ".ptx": "ptx", ".fatbin": "fatbin", ".cu": "cuda"}
+
+
+class FunctionTable(dict[str, FunctionInfo]):
+    """The functions of a module, by name.
+
+    Parameters
+    ----------
+    functions : sequence of FunctionInfo
+        What the table has.
+    """
+
+    def __init__(self, functions: Iterable[FunctionInfo] = ()) -> None:
+        super().__init__((info.name, info) for info in functions)
+
+    def launches(self) -> dict[str, Launch]:
+        """Return how each function launches: for ``load_inline(functions=..., embed_cubin=...)``.
+
+        A function takes the kernel's arguments and then the values of its launch, in the order of
+        the tags or fields; flags take none. Values of tags that are 0 count as 1, as in TVM.
+
+        Raises
+        ------
+        ValueError
+            A tag, a field or a type is not known, or has no counterpart in a
+            `tvmffi_cubin.Launch`; the message names it and the function.
+        """
+        return {name: make_launch(info) for name, info in self.items()}
+
+
+@dataclass(frozen=True)
+class CudaModule:
+    """A CUDA module of TVM's.
+
+    Parameters
+    ----------
+    format : str
+        What the code is: ``"cubin"``, ``"ptx"``, ``"fatbin"``, or ``"cuda"``, source text.
+    table : FunctionTable
+        Its functions.
+    code : bytes
+        The code.
+    source : mapping of str to str
+        What it was made from, by kind (``"cuda"``), where TVM kept it.
+    name : str
+        What messages and the shared object call it.
+    """
+
+    format: str
+    table: FunctionTable = field(hash=False)
+    code: bytes = field(repr=False)
+    source: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    name: str = field(default="tvm_module", compare=False)
+
+
+Source = CudaModule | str | bytes | os.PathLike[str]
+
+
+def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> FunctionTable:
+    """Read a table of TVM's.
+
+    Parameters
+    ----------
+    source : path, str, bytes or mapping
+        A file (``k.tvm_meta.json``), its JSON text, the bytes of a table in the binary form, or
+        what the JSON says; of the latter also the functions alone (``"func_info"``).
+
+    Returns
+    -------
+    FunctionTable
+        Flags that an older table lacks are off.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    TypeError, ValueError
+        It is no table; the message names the function and field, or the byte.
+    """
+    label, data, _ = read_source(source, "a table")
+    try:
+        # A count of functions has zeros where no text has any.
+        if isinstance(data, bytes) and b"\0" in data[:8]:
+            return FunctionTable(read_functions(data))
+        return _table(parse_json(data) if isinstance(data, bytes) else data)
+    except ValueError as error:
+        raise ValueError(f"{label}: {error}") from None
+
+
+def is_table(values: Any) -> bool:
+    """Whether JSON values are a table of TVM's, or its functions alone."""
+    rows = values.get("func_info", values) if isinstance(values, Mapping) else {}
+    if not isinstance(rows, Mapping) or not rows:
+        return False
+    return all(isinstance(row, Mapping) and "arg_types" in row for row in rows.values())
+
+
+def _table(values: Any) -> FunctionTable:
+    if not is_table(values) and values != {"func_info": {}}:
+        raise ValueError("it is no table of TVM's: wanted func_info, functions with arg_types")
+    rows = values.get("func_info", values)
+    return FunctionTable(_function(name, row) for name, row in rows.items())
+
+
+def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
+    where = f"function {key!r}"
+    if row.get("name") not in (key, "", None):  # older TVMs leave it empty
+        raise ValueError(f"{where} has another name in its own fields: {row['name']!r}")
+    if "launch_param_tags" in row and "thread_axis_tags" in row:
+        raise ValueError(f"{where} has launch_param_tags and thread_axis_tags, its older name")
+
+    def listed(name: str, kind: type) -> tuple[Any, ...]:
+        value = row.get(name, ())
+        if not isinstance(value, list | tuple) or not all(type(x) is kind for x in value):
+            raise ValueError(f"{where}: {name} is a list of {kind.__name__}, got {value!r:.80}")
+        return tuple(value)
+
+    tags = listed("launch_param_tags", str) + listed("thread_axis_tags", str)
+    # The dynamic shared memory's value comes last.
+    flags = dict.fromkeys(tag for name, tag in _FLAGS.items() if row.get(name))
+    return FunctionInfo(
+        key,
+        listed("arg_types", str),
+        (*tags, *flags),
+        listed("arg_extra_tags", int),
+        listed("cuda_launch_fields", str),
+        dict(row.get("cuda_kernel_attrs", {})),
+    )
+
+
+def read_module(source: str | bytes | os.PathLike[str]) -> CudaModule:
+    """Read a CUDA module of TVM's.
+
+    Parameters
+    ----------
+    source : path or bytes
+        A module as TVM saves it to bytes, or a file of such; or the file of an image (``.cubin``,
+        ``.ptx``, ``.fatbin``, ``.cu``), beside which its table lies, as ``k.tvm_meta.json``.
+
+    Raises
+    ------
+    OSError
+        The file, or the table beside it, cannot be read.
+    TypeError, ValueError
+        It is no module; the message names the function and field, or the byte.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _from_bytes("the module", bytes(source), "tvm_module")
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"a module is a path or bytes, got {type(source).__name__}")
+    path = Path(os.fsdecode(source))
+    if path.suffix not in _SUFFIXES:
+        return _from_bytes(str(path), path.read_bytes(), path.name.partition(".")[0])
+    beside = path.with_suffix(".tvm_meta.json")
+    if path.exists() and not beside.exists():
+        raise FileNotFoundError(
+            2, f"no table beside {path}, which TVM saves with it", os.fspath(beside)
+        )
+    code = path.read_bytes()
+    return CudaModule(_SUFFIXES[path.suffix], read_table(beside), code, name=path.stem)
+
+
+def _from_bytes(label: str, data: bytes, name: str) -> CudaModule:
+    try:
+        parts = read_parts(data)
+    except ValueError as error:
+        raise ValueError(
+            f"{label}: {error}\nwanted a CUDA module as TVM saves it to bytes; where it saved an "
+            "image and a table, give the image's path: k.cubin, with k.tvm_meta.json beside it"
+        ) from None
+    return CudaModule(parts.format, FunctionTable(parts.functions), parts.code, parts.source, name)
+
+
+def load(
+    source: Source,
+    *,
+    name: str | None = None,
+    arch: str | Sequence[str] | None = None,
+    ptx: str | None = None,
+    bound_params: Sequence[Any] | None = None,
+    build_directory: str | os.PathLike[str] | None = None,
+    keep_module_alive: bool = True,
+) -> Module:
+    """Load the functions of a CUDA module of TVM's, with no TVM.
+
+    Each function takes what TVM's takes: the kernel's arguments, then the values of its launch.
+
+    Parameters
+    ----------
+    source : CudaModule, path or bytes
+        The module, or what `read_module` reads: ``"k.cubin"``, beside which ``k.tvm_meta.json``
+        lies.
+    name : str, optional
+        The module's name. Default: the file's, without its suffix.
+    arch, ptx, bound_params, build_directory, keep_module_alive
+        As in `tvmffi_cubin.load_inline`.
+
+    Raises
+    ------
+    OSError, TypeError, ValueError
+        As in `read_module`, `FunctionTable.launches` and `tvmffi_cubin.load_inline`.
+    """
+    from ..inline import load_inline
+
+    return load_inline(
+        arch=arch,
+        ptx=ptx,
+        bound_params=bound_params,
+        build_directory=build_directory,
+        keep_module_alive=keep_module_alive,
+        **_contents(source, name),
+    )
+
+
+def build(
+    source: Source,
+    *,
+    name: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    arch: str | Sequence[str] | None = None,
+    ptx: str | None = None,
+    bound_params: Sequence[Any] | None = None,
+    build_directory: str | os.PathLike[str] | None = None,
+) -> str:
+    """Build what `load` would load, without loading it.
+
+    Parameters
+    ----------
+    source, name
+        As in `load`.
+    output, arch, ptx, bound_params, build_directory
+        As in `tvmffi_cubin.build_inline`.
+
+    Returns
+    -------
+    str
+        Path of the shared object.
+
+    Raises
+    ------
+    OSError, TypeError, ValueError
+        As in `load`.
+    """
+    from ..inline import build_inline
+
+    return build_inline(
+        output=output,
+        arch=arch,
+        ptx=ptx,
+        bound_params=bound_params,
+        build_directory=build_directory,
+        **_contents(source, name),
+    )
+
+
+def _contents(source: Source, name: str | None) -> dict[str, Any]:
+    """Return name, functions and code as `load_inline` takes them."""
+    module = source if isinstance(source, CudaModule) else read_module(source)
+    made = {"name": name or module.name}
+    if module.format != "cuda":
+        # The name of the image is the module's, as C can have it.
+        image = re.sub(r"\W|^(?=\d)", "_", module.name, flags=re.ASCII)
+        launches = module.table.launches()
+        return {**made, "functions": launches, "embed_cubin": {image: module.code}}
+    text = module.code.decode()
+    # A source's parameters are found by their names, a table's are told by their places.
+    taken = set(re.findall(r"\w+", text, flags=re.ASCII))
+    launches = {key: make_launch(info, taken=taken) for key, info in module.table.items()}
+    return {**made, "functions": launches, "cuda_sources": text}
