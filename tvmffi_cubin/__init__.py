@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from .inspection import Inspection
     from .kernel_text import KernelText, find_kernels
     from .lazy_module import LazyModule, lazy
-    from .module import Module, load_module
-    from .module_function import Function
-    from .occupancy import Occupancy
-    from .stream import use_stream
+    from .module import Function, Module, load_module
+    from .module.occupancy import Occupancy
+    from .module.stream import use_stream
 
 __version__ = "0.1.0"
 
@@ -94,7 +93,7 @@ _LAZY = {
     "CacheInfo": "cache_figures",
     "Cubin": "cubin",
     "Description": "description",
-    "Function": "module_function",
+    "Function": "module",
     "Kernel": "cubin",
     "KernelText": "kernel_text",
     "ImageFile": "image_file",
@@ -102,7 +101,7 @@ _LAZY = {
     "LazyModule": "lazy_module",
     "inspect": "inspect_file",
     "Module": "module",
-    "Occupancy": "occupancy",
+    "Occupancy": "module.occupancy",
     "Parameter": "cubin",
     "build": "files",
     "build_description": "from_description",
@@ -112,7 +111,7 @@ _LAZY = {
     "load": "files",
     "load_description": "from_description",
     "load_module": "module",
-    "use_stream": "stream",
+    "use_stream": "module.stream",
 }
 _MODULES = {
     "nvjitlink": "nvjitlink",

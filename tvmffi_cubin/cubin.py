@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from .computed import computed
+from functools import cached_property
 
 __all__ = ["KINDS", "Cubin", "Kernel", "Parameter"]
 
@@ -133,7 +132,7 @@ class Cubin:
         """Why members of a fatbin cannot be read here, one text for each."""
         return self._read_members[1]
 
-    @computed
+    @cached_property
     def _read_members(self) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
         if self.kind != "fatbin":
             return (), ()
@@ -141,7 +140,7 @@ class Cubin:
 
         return readable(self.image)
 
-    @computed
+    @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """The image's kernels in symbol order, parsed when first asked for.
 

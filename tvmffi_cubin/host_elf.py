@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
-from .computed import computed
 from .elf_file import NOBITS, SYMTAB, Content, ElfFile, SymbolRow
 from .image_kind import ELF, EM_CUDA
 
@@ -104,14 +104,14 @@ class HostElf:
         """Whether it is an object, which is yet to be linked."""
         return self.type == _REL
 
-    @computed
+    @cached_property
     def sections(self) -> ElfFile | None:
         """Its sections; None where they were stripped, as of a shared object they may be."""
         if not self._has_sections and not self.is_object:
             return None
         return ElfFile(self.data, what="ELF file")
 
-    @computed
+    @cached_property
     def _segments(self) -> list[tuple[int, ...]]:
         size = self._num_segments * _SEGMENT.size
         table = self.data[self._segments_at : self._segments_at + size]

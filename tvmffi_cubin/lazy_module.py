@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from .generated import Generated
     from .key import Value
-    from .module import Module
-    from .module_function import Function
+    from .module import Function, Module
 
 __all__ = ["LazyModule", "lazy"]
 
@@ -89,7 +88,7 @@ class LazyModule:
             if not hasattr(Module, name):
                 names = ", ".join(known) or "none"
                 raise AttributeError(f"module has no function {name!r}; there are {names}")
-        from .module_function import Function
+        from .module import Function
 
         value = getattr(self._load(), name)
         if isinstance(value, Function):
@@ -99,7 +98,7 @@ class LazyModule:
 
     def __getitem__(self, name: str) -> Function:
         """Return a function by name."""
-        return self._load().get_function(name)
+        return self._load()[name]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the functions' names."""

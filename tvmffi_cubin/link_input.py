@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from . import elf, fatbin, ptx
 from .arch import number_of
-from .computed import computed
 from .cubin import Cubin
 from .device_symbols import DeviceSymbol, device_symbols, ptx_symbols
 from .given_image import GivenImage, read_given
@@ -46,7 +46,7 @@ class LinkInput:
     data: bytes = field(repr=False)
     arch: str | None = None
 
-    @computed
+    @cached_property
     def symbols(self) -> tuple[DeviceSymbol, ...]:
         """What relocatable code or PTX defines and refers to; of other kinds nothing is known.
 

@@ -6,9 +6,9 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from .computed import computed
 from .cuda_library import CudaLibrary
 from .fork_guard import not_forking
 from .kept_signals import KeptSignals
@@ -90,7 +90,7 @@ class NvrtcLibrary(CudaLibrary):
         """Whether it knows ``-frandom-seed``, as NVRTC does from 12.9 on."""
         return self.version() >= (12, 9)
 
-    @computed
+    @cached_property
     def signals(self) -> KeptSignals | None:
         """What keeps signals the caller's from NVRTC before 13.2."""
         if self.version() >= (13, 2):

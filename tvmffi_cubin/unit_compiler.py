@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from . import nvrtc
-from .computed import computed
 from .cubin import Cubin
 from .errors import CompileError
 from .instances import wanted_instances
@@ -54,7 +54,7 @@ class UnitCompiler:
     arch: str
     target_type: str
 
-    @computed
+    @cached_property
     def facts(self) -> SourceFacts:
         """The kernels of all units, with lines as if the units were one text."""
         kernels = []

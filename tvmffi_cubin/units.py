@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from .computed import computed
 from .header_kernels import header_code
 from .nvrtc_unit import line_directive
 from .request import Request
@@ -63,7 +63,7 @@ class DeviceUnit:
         last = [folder for source in headers for folder in source.further_folders]
         return tuple(dict.fromkeys(first)), (*self.source.further_folders, *last)
 
-    @computed
+    @cached_property
     def facts(self) -> SourceFacts:
         """What it contains, macros of the sources before it expanded."""
         if self.own_facts is not None and not (self.before or self.after):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tvmffi_cubin import builder, ninja, toolset
 from tvmffi_cubin.dependencies import parse_depfile
 from tvmffi_cubin.errors import BuildError, ToolchainError
-from tvmffi_cubin.failed_load import load_failure
+from tvmffi_cubin.module.load_errors import load_error
 from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, Link
 
 GXX = shutil.which("c++") or shutil.which("g++")
@@ -254,14 +254,14 @@ def test_a_symbol_that_is_missing_at_load_is_named(tmp_path):
     so = builder.run(plan(no_undefined=False), tmp_path, {"a.cc": code})
     with pytest.raises(OSError, match="missing_one") as caught:
         ctypes.CDLL(os.fspath(so))
-    error = load_failure(str(caught.value), so)
+    error = load_error(str(caught.value), so)
     assert isinstance(error, BuildError)
     assert "missing_one: link the library" in str(error)
     assert "extra_ldflags" in str(error)
 
 
 def test_another_failure_to_load_is_told_in_the_loader_s_words():
-    error = load_failure("vec.so: file too short", "vec.so")
+    error = load_error("vec.so: file too short", "vec.so")
     assert "vec.so does not load: vec.so: file too short\nIt is damaged" in str(error)
 
 

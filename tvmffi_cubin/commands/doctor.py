@@ -115,9 +115,9 @@ def _tvm_ffi() -> str:
     # Its import is part of the question: a wheel for another Python or glibc fails there.
     import tvm_ffi
 
-    from .. import tvm_ffi_version
+    from ..module.module import check_tvm_ffi
 
-    tvm_ffi_version.check()
+    check_tvm_ffi()
     return f"{tvm_ffi.__version__}, {paths.library}"
 
 

@@ -1,4 +1,4 @@
-"""A built shared object as a Python object: `Module`, a subclass of tvm-ffi's."""
+"""`Module`, a subclass of tvm-ffi's, and `load_module`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from . import tvm_ffi_version
-from .computed import computed
-from .errors import CubinError, LaunchError, LaunchLimitError
-from .module_function import Function
+from ..errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
+from .function import Function
 
 if TYPE_CHECKING:
-    from .cubin import Cubin
+    from ..cubin import Cubin
 
-__all__ = ["Module", "load_module"]
+_LEAST_TVM_FFI = (0, 1, 15)
 
 for _name, _class in (("LaunchError", LaunchError), ("LaunchLimitError", LaunchLimitError)):
     # C++ raises by these names; without this tvm-ffi would make them RuntimeErrors.
@@ -43,10 +41,7 @@ class Module(tvm_ffi.Module):
                 raise AttributeError(
                     f"module has no function {name!r}; there are {self._named()}"
                 ) from None
-            function = known[name] = Function.__new__(Function)
-            function.__move_handle_from__(raw)
-            function._module = self
-            function.name = name
+            function = known[name] = Function._wrap(raw, self, name, {})
             function.__doc__ = self.get_function_doc(name)
         return function
 
@@ -55,7 +50,14 @@ class Module(tvm_ffi.Module):
         function = self.__dict__[name] = self.get_function(name)
         return function
 
-    @computed
+    def __getitem__(self, name: str) -> Function:
+        """Return a function by name; raises KeyError where there is none."""
+        try:
+            return self.get_function(name)
+        except AttributeError as error:
+            raise KeyError(str(error)) from None
+
+    @cached_property
     def manifest(self) -> Mapping[str, Any]:
         """What is known of functions, parameters, kernels, architectures.
 
@@ -66,13 +68,13 @@ class Module(tvm_ffi.Module):
         ValueError
             A version of this package made it whose manifests this one does not read.
         """
-        from .schema import SchemaError, check_schema
+        from ..schema import SchemaError, check_schema
 
         try:
-            text = tvm_ffi.Module.get_function(self, "_tvmffi_cubin_manifest")()
+            text = self._entry("manifest")()
         except AttributeError:
             # It has only functions written in C++, which do not return it.
-            from .artifact import manifest_of
+            from ..artifact import manifest_of
 
             try:
                 return manifest_of(self.path)
@@ -89,7 +91,7 @@ class Module(tvm_ffi.Module):
         """Names of the generated functions."""
         return tuple(self.manifest.get("functions", {}))
 
-    @computed
+    @cached_property
     def cubins(self) -> Mapping[str, Cubin]:
         """The embedded images by name, read from the file that was loaded.
 
@@ -98,7 +100,7 @@ class Module(tvm_ffi.Module):
         CubinError
             The file is gone, or another has taken its place.
         """
-        from .artifact import open_artifact
+        from ..artifact import open_artifact
 
         try:
             with open_artifact(self.path) as artifact:
@@ -116,7 +118,7 @@ class Module(tvm_ffi.Module):
         Parameters
         ----------
         device : int, torch.device or the like, optional
-            Whose ordinal counts. Default: the current device, 0 in a thread that has none.
+            Default: the current device, 0 in a thread that has none.
 
         Raises
         ------
@@ -125,7 +127,7 @@ class Module(tvm_ffi.Module):
         TypeError, ValueError
             It is no CUDA device; or all functions are C++ functions, which load by themselves.
         """
-        from .ordinal import device_ordinal
+        from .stream import device_ordinal
 
         ordinal = device_ordinal(device)
         if not self.functions:
@@ -133,25 +135,24 @@ class Module(tvm_ffi.Module):
                 "preload: the module has C++ functions alone, which load their kernels themselves: "
                 "give the wrapper a function that gets them and calls CubinKernel::Preload(device)"
             )
-        tvm_ffi.Module.get_function(self, "_tvmffi_cubin_preload")(ordinal)
+        self._entry("preload")(ordinal)
 
     def unload(self) -> None:
         """Unload the module's images and release its devices' contexts.
 
         The next launch loads and retains them again. Waits for launch calls of generated functions
-        that are under way; a C++ function of your own that launches must not run meanwhile. What is
-        still running on a device is the caller's to wait for, and graphs that hold the kernels
-        cannot be replayed after it. Images that C++ functions have loaded are theirs: a module
-        that has no other functions has nothing to unload.
+        that are under way; a C++ function of your own that launches must not run meanwhile. Wait
+        yourself for what still runs on a device; graphs that hold the kernels cannot be replayed
+        after it. Images that C++ functions have loaded are theirs.
 
         Raises
         ------
         LaunchError
-            The driver refused. What else there is was unloaded, and unloading once more tries again
-            what is left. Or an image that lies in a file is being made: then nothing was.
+            The driver refused: the rest is unloaded, and unloading once more tries again. Or an
+            image that lies in a file is being made: nothing is unloaded.
         """
         if self.functions:
-            tvm_ffi.Module.get_function(self, "_tvmffi_cubin_unload")()
+            self._entry("unload")()
 
     def bind(self, function: str | None = None, /, *, device: Any = None, **values: Any) -> None:
         """Set kernel parameters that callers do not pass (see `Bound`), until they are set anew.
@@ -176,7 +177,7 @@ class Module(tvm_ffi.Module):
             There is no such function or name, or a value does not go with its parameter; then
             nothing is changed.
         """
-        from .bound_values import bind
+        from .bound import bind
 
         bind(self, function, device, values)
 
@@ -194,9 +195,13 @@ class Module(tvm_ffi.Module):
             The very objects that were given, None where nothing is bound. Under None is what C++
             functions pass.
         """
-        from .bound_values import read
+        from .bound import read
 
         return read(self, device)
+
+    def _entry(self, name: str) -> tvm_ffi.Function:
+        """Return one of the launcher's own entries; raises AttributeError where there is none."""
+        return super().get_function(f"_tvmffi_cubin_{name}")
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the generated functions' names."""
@@ -214,10 +219,10 @@ class Module(tvm_ffi.Module):
         """Path and functions."""
         return f"<tvmffi_cubin.Module {self.path}: {self._named()}>"
 
-    @computed
+    @cached_property
     def _names(self) -> tuple[str, ...]:
         """Names of all functions: of the generated ones, then of those written in C++."""
-        from .artifact import exported_names
+        from ..artifact import exported_names
 
         return (*self.functions, *sorted(exported_names(self.path).difference(self.functions)))
 
@@ -267,26 +272,40 @@ def load_module(
         It is no path, or there is no such file, or it is a folder; or `generate` names an image
         that lies in no file.
     """
-    tvm_ffi_version.check()
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path is a str or a path of a shared object, got {type(path).__name__}")
+    check_tvm_ffi()
+    name = os.path.abspath(path)
     if not os.fspath(path):
         raise ValueError("path is empty; give the path of a shared object, as build_inline returns")
-    name = os.path.abspath(path)
     if os.path.isdir(name):
         raise IsADirectoryError(errno.EISDIR, "a module is a shared object, this is a folder", name)
-    load = partial(tvm_ffi.load_module, name, keep_module_alive=keep_module_alive)
     try:
-        raw = load()
+        raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
-        from .failed_load import load_again
+        from .load_errors import has_brought, load_error
 
-        raw = load_again(load, str(error), name)
+        os.stat(name)  # a file that is not there says so best itself
+        if not has_brought(str(error)):
+            raise load_error(str(error), name) from None
+        try:
+            raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
+        except RuntimeError as again:
+            raise load_error(str(again), name) from None
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
     if generate is not None:
-        from .image_maker import set_makers
+        from ..image_maker import set_makers
 
         set_makers(module, generate)
     return module
+
+
+def check_tvm_ffi() -> None:
+    """Raise ToolchainError where the installed tvm-ffi is too old."""
+    parts = tvm_ffi.__version__.split(".")[:3]
+    if tuple(int("".join(filter(str.isdigit, part)) or 0) for part in parts) < _LEAST_TVM_FFI:
+        wanted = ".".join(map(str, _LEAST_TVM_FFI))
+        raise ToolchainError(
+            f"tvm-ffi {tvm_ffi.__version__} is too old, {wanted} or newer is needed: "
+            "pip install --upgrade apache-tvm-ffi"
+        )

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import struct
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import tvm_ffi
-
-from .configured import dimensions, integer
-from .ordinal import device_ordinal
+from .options import Options, dimensions, integer
+from .stream import device_ordinal
 
 if TYPE_CHECKING:
-    from .module_function import Function
+    from .function import Function
 
-__all__ = ["Occupancy", "occupancy"]
+_CLUSTER = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(NamedTuple):
     """How much of a kernel fits a device at once, in one shape of block and cluster.
 
     Attributes
@@ -79,14 +76,9 @@ def occupancy(
     kernel: str | None,
     device: Any,
 ) -> Occupancy:
-    """Return what `Function.occupancy` documents.
-
-    Raises
-    ------
-    TypeError, ValueError, LaunchError
-        See there.
-    """
-    row, shape = _row(function, kernel, function._instances())
+    """Return what `Function.occupancy` documents."""
+    row, shape = _kernel(function, kernel)
+    shape.update(_configured_shape(function._options))
     given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
     for name, value in given.items():
         if value is not None:
@@ -95,35 +87,27 @@ def occupancy(
             raise TypeError(
                 f"{function.name}.occupancy: {name} is not known before a call: give {name}="
             )
-    block, smem, cluster = (shape[name] for name in given)
-    sizes = _positive("block", dimensions("block", block))
-    clusters = (0, 0, 0)
-    if cluster is not None:
-        clusters = _positive("cluster", dimensions("cluster", cluster))
-    if integer("dynamic_smem_bytes", smem) < 0:
+    x, y, z = sizes = _positive("block", shape["block"])
+    smem = integer("dynamic_smem_bytes", shape["dynamic_smem_bytes"])
+    if smem < 0:
         raise ValueError(f"dynamic_smem_bytes is {smem}, wanted 0 or more")
+    clusters = (0, 0, 0)
+    if shape["cluster"] is not None:
+        clusters = _positive("cluster", shape["cluster"])
     ordinal = device_ordinal(device)
-    ask = tvm_ffi.Module.get_function(function._module, "_tvmffi_cubin_occupancy")
-    text = ask(
-        row,
-        -1 if ordinal is None else ordinal,
-        *sizes,
-        integer("dynamic_smem_bytes", smem),
-        *clusters,
-    )
+    ask = function._module._entry("occupancy")
+    text = ask(row, -1 if ordinal is None else ordinal, *sizes, smem, *clusters)
     where, *found = json.loads(str(text))
-    return Occupancy(where, sizes[0] * sizes[1] * sizes[2], *found)
+    return Occupancy(where, x * y * z, *found)
 
 
-def _row(
-    function: Function, wanted: str | None, instances: Sequence[Any]
-) -> tuple[int, dict[str, Any]]:
+def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]]:
     """Return the launcher's number of a kernel, and what is constant of its launch."""
     kernels = function._module.manifest["kernels"]
     # Two images may have kernels of one symbol.
     rows = {(image, symbol): (i, name) for i, (symbol, name, image) in enumerate(kernels)}
     launches: dict[tuple[str, str], dict[str, Any]] = {}
-    for facts in instances:
+    for facts in function._instances():
         for launch in facts["launches"]:
             kernel, shape = (launch["image"], launch["kernel"]), _constant_shape(launch)
             known = launches.setdefault(kernel, dict(shape))
@@ -150,8 +134,19 @@ def _is_computed(figure: Any) -> bool:
     return any(isinstance(x, str) for x in (figure if isinstance(figure, list) else [figure]))
 
 
-def _positive(what: str, values: tuple[int, int, int]) -> tuple[int, int, int]:
-    for axis, value in zip("xyz", values, strict=True):
-        if not 1 <= value < 2**31:
-            raise ValueError(f"{what}.{axis} is {value}, wanted 1 to {2**31 - 1}")
+def _configured_shape(options: Options) -> dict[str, Any]:
+    cluster = options.attribute_values().get(_CLUSTER)
+    shape = {
+        "block": None if options.block_x is None else options[4:7],
+        "dynamic_smem_bytes": options.dynamic_smem_bytes,
+        "cluster": cluster and struct.unpack_from("<3I", cluster),
+    }
+    return {name: value for name, value in shape.items() if value is not None}
+
+
+def _positive(what: str, value: Any) -> tuple[int, int, int]:
+    values = dimensions(what, value)
+    for axis, size in zip("xyz", values, strict=True):
+        if not 1 <= size < 2**31:
+            raise ValueError(f"{what}.{axis} is {size}, wanted 1 to {2**31 - 1}")
     return values

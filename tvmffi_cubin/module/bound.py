@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tvm_ffi
 
-from .ordinal import device_ordinal
+from .stream import device_ordinal
 
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["bind", "read"]
+_CURRENT_DEVICE = -1
 
-_BIND = "_tvmffi_cubin_bind"
-_BOUND = "_tvmffi_cubin_bound"
-_CURRENT = -1
-_Slot = tuple[int, str | None, str]
+
+class _Slot(NamedTuple):
+    number: int
+    function: str | None  # None: what C++ functions pass
+    name: str
 
 
 class _Kept:
@@ -32,33 +33,32 @@ class _Kept:
 
 def bind(module: Module, function: str | None, device: Any, values: Mapping[str, Any]) -> None:
     """Bind values; see `Module.bind`."""
-    ordinal = None if device is None else _number(device)
     slots = list(_slots(module))
-    if function is not None:
-        slots = _of_function(module, function, slots)
-    elif not slots:
+    if not slots:
         raise ValueError(
             "bind: the module has no bound parameters: they are those that a Launch gives as "
             'args={"counters": Bound()}, or that bound_params names'
         )
-    args: list[Any] = [ordinal]
+    if function is not None:
+        slots = _of_function(function, slots)
+    args: list[Any] = [None if device is None else _ordinal(device)]
     for name, value in values.items():
-        found = [number for number, _, known in slots if known == name]
+        found = [slot.number for slot in slots if slot.name == name]
         if not found:
             what = "the module" if function is None else repr(function)
-            names = ", ".join(dict.fromkeys(known for _, _, known in slots))
+            names = ", ".join(dict.fromkeys(slot.name for slot in slots))
             raise ValueError(f"bind: {what} has no bound parameter {name!r}; there are {names}")
         for number in found:
             args += [number, *_owned(value)]
-    tvm_ffi.Module.get_function(module, _BIND)(*args)
+    module._entry("bind")(*args)
 
 
 def read(module: Module, device: Any) -> dict[str | None, dict[str, Any]]:
     """Return what is bound; see `Module.bound`."""
-    ordinal = _number(device)
+    ordinal = _ordinal(device)
     found: dict[str | None, dict[str, Any]] = {}
     for number, function, name in _slots(module):
-        kept = tvm_ffi.Module.get_function(module, _BOUND)(ordinal, number)
+        kept = module._entry("bound")(ordinal, number)
         found.setdefault(function, {})[name] = None if kept is None else kept.value
     return found
 
@@ -73,36 +73,27 @@ def _owned(value: Any) -> tuple[Any, Any]:
     return memory, _Kept(value, memory)
 
 
-def _number(device: Any) -> int:
+def _ordinal(device: Any) -> int:
     ordinal = device_ordinal(device)
-    return _CURRENT if ordinal is None else ordinal
+    return _CURRENT_DEVICE if ordinal is None else ordinal
 
 
 def _slots(module: Module) -> Iterator[_Slot]:
-    """Yield number, function (None: C++ functions) and name of each bound parameter."""
     number = 0
     facts = module.manifest
     having = [(name, x.get("bound", ())) for name, x in facts.get("functions", {}).items()]
     for function, slots in (*having, (None, facts.get("bound", ()))):
         for name, *_ in slots:
-            yield number, function, name
+            yield _Slot(number, function, name)
             number += 1
 
 
-def _of_function(module: Module, function: str, slots: list[_Slot]) -> list[_Slot]:
-    if not isinstance(function, str):
-        raise TypeError(f"bind: function is a str, got {type(function).__name__}")
-    own = [slot for slot in slots if slot[1] == function]
-    if own:
-        return own
-    with_some = ", ".join(dict.fromkeys(name for _, name, _ in slots if name)) or "none"
-    if any(name is None for _, name, _ in slots) and function not in module.functions:
+def _of_function(function: str, slots: list[_Slot]) -> list[_Slot]:
+    own = [slot for slot in slots if slot.function == function]
+    if not own:
+        having = ", ".join(dict.fromkeys(slot.function for slot in slots if slot.function))
         raise ValueError(
-            f"bind: {function!r} is no generated function (those with bound parameters: "
-            f"{with_some}); for all that C++ functions launch, leave the name out"
+            f"bind: there is no generated function {function!r} with bound parameters; there are "
+            f"{having or 'none'} (leave the function out for what C++ functions launch)"
         )
-    if function in module.functions:
-        raise ValueError(f"bind: {function!r} has no bound parameters; {with_some} has some")
-    raise ValueError(
-        f"bind: the module has no function {function!r}; those with bound parameters: {with_some}"
-    )
+    return own

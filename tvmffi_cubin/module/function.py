@@ -1,0 +1,363 @@
+"""Functions of a module: `Function`, and the `Configured` ones, which have options set."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import tvm_ffi
+
+from .options import NO_OPTIONS, Options
+
+if TYPE_CHECKING:
+    import inspect
+
+    from .module import Module
+    from .occupancy import Occupancy
+
+GridFunction = Callable[[Mapping[str, Any]], Any]
+
+_F = TypeVar("_F", bound="Function")
+
+_MOST_KEPT = 64
+
+
+class _PythonSignature:
+    """What `inspect.signature` and IPython's ``k?`` show of a generated function.
+
+    A descriptor and no property: `inspect` asks the class too, and takes only None there.
+    """
+
+    def __get__(self, function: Function | None, owner: type) -> inspect.Signature | None:
+        if function is None:
+            return None
+        if function.info is None:
+            raise AttributeError("__signature__")
+        import inspect
+
+        if function._common_names is None:
+            parameters = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
+        else:
+            parameters = [
+                inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=type_)
+                for name, type_ in function.params
+            ]
+        return inspect.Signature(parameters, return_annotation=None)
+
+
+class Function(tvm_ffi.Function):
+    """An exported function.
+
+    Calling it with positional arguments runs no Python code of this package. The other ways to
+    call a function that launches kernels: ``k[grid, block](...)`` and
+    ``k[grid, block, dynamic_smem_bytes](...)`` set the launch's shape, ``k.on(stream)(...)`` the
+    stream, ``k.configure(cluster=2)(...)`` any of them and what else a launch can carry,
+    ``k.call(x=..., n=...)`` takes keywords. They combine: ``k[grid, block].on(stream).call(x=x)``.
+    What `k[...]`, `on` and `configure` return can be kept and called many times.
+    """
+
+    __slots__ = ("_shapes",)
+    __signature__ = _PythonSignature()
+
+    name: str
+    _module: Module
+    _options = NO_OPTIONS
+    _grid: GridFunction | None = None
+    _shapes: dict[Any, Configured]
+    _made: dict[Options, Configured]
+
+    @classmethod
+    def _wrap(
+        cls: type[_F],
+        raw: tvm_ffi.Function | None,
+        module: Module,
+        name: str,
+        made: dict[Options, Configured],
+    ) -> _F:
+        function = cls.__new__(cls)
+        if raw is not None:
+            function.__move_handle_from__(raw)
+        function._module = module
+        function.name = name
+        function._shapes = {}
+        function._made = made
+        return function
+
+    def __getitem__(self, shape: Any) -> Configured:
+        """Set grid, block and, optionally, the dynamic shared memory in bytes.
+
+        Of a function whose launch has a block and no grid, the grid alone: one to three numbers, or
+        a function of a mapping that has the arguments, and the launch's `meta`, by name.
+        """
+        try:
+            # Equal keys are as good: of 2 and 2.0 both or none are a shape.
+            return self._shapes[shape]
+        except (KeyError, TypeError):  # it is new, or a list, which is no key
+            pass
+        return self._shaped(shape)
+
+    def on(self, stream: Any) -> Configured:
+        """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
+        from .stream import stream_handle
+
+        return self._configured(self._options.on(stream_handle(stream)), self._grid)
+
+    def configure(self, *, stream: Any = None, **options: Any) -> Configured:
+        """Set whatever a launch can carry.
+
+        Parameters
+        ----------
+        stream : object, optional
+            As of `on`.
+        **options
+            `grid` and `block` (together, or a grid alone where the function has a block, counted in
+            blocks), `dynamic_smem_bytes`, and the attributes of a `Launch`
+            (``cluster``, ``programmatic_dependent_launch``, ``cooperative``, ``priority``, ...) by
+            the same names, as values; an event may be torch's, CuPy's or cuda.core's own. None
+            leaves what was set before.
+
+        Raises
+        ------
+        TypeError, ValueError
+            There is no such option, a value is not what it wants, or the function has several
+            launches, each with its own.
+        """
+        changed = self if stream is None else self.on(stream)
+        given = {name: value for name, value in options.items() if value is not None}
+        if not given:
+            return changed._configured(changed._options, changed._grid)
+        self._require_one_launch()
+        grid = None if "grid" in given else self._grid
+        alone = self._generated()["fixes_block"]
+        wanted = changed._options.with_given(self.name, given, grid_alone=alone)
+        return self._configured(wanted, grid)
+
+    def call(self, *args: Any, **kwargs: Any) -> None:
+        """Call with keywords, by the parameters' names."""
+        self(*self._ordered(args, kwargs))
+
+    def occupancy(
+        self,
+        block: Any = None,
+        dynamic_smem_bytes: int | None = None,
+        *,
+        cluster: Any = None,
+        kernel: str | None = None,
+        device: Any = None,
+    ) -> Occupancy:
+        """Tell how much of the kernel fits a device at once.
+
+        Parameters
+        ----------
+        block : int or sequence of up to three, optional
+            Threads of a block. Default: the launch's own, where that is a constant.
+        dynamic_smem_bytes : int, optional
+            Dynamic shared memory of a block. Default: the launch's own.
+        cluster : int or sequence of up to three, optional
+            Blocks of a cluster. Default: the launch's own, else what the kernel fixes.
+        kernel : str, optional
+            Which kernel, where the function launches several.
+        device : int or torch.device, optional
+            Default: the current one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A figure is not known and not given, or is none; it is not clear which kernel is meant.
+        LaunchError
+            The driver refuses.
+        """
+        from .occupancy import occupancy
+
+        return occupancy(
+            self, block, dynamic_smem_bytes, cluster=cluster, kernel=kernel, device=device
+        )
+
+    @cached_property
+    def info(self) -> Mapping[str, Any] | None:
+        """What the shared object says of this function; None for one written in C++."""
+        functions: Mapping[str, Any] = self._module.manifest.get("functions", {})
+        return functions.get(self.name)
+
+    @property
+    def params(self) -> tuple[tuple[str, str], ...]:
+        """Names and C++ types of the parameters, in order.
+
+        Where instances have several at one position, all of them, with ``" | "`` in between.
+        """
+        return tuple((name, type_) for name, type_ in self._generated()["params"])
+
+    @property
+    def bound(self) -> tuple[tuple[str, str], ...]:
+        """Names and C++ types of what `Module.bind` sets for this function."""
+        return tuple((name, type_) for name, type_, _ in self._generated().get("bound", ()))
+
+    @property
+    def signature(self) -> str:
+        """The function as C++ would declare it; of several instances each, one a line."""
+        return str(self._generated()["signature"])
+
+    @property
+    def summary(self) -> str:
+        """The function in one line: its signature, or that of all its instances together."""
+        instances = self._generated().get("instances")
+        if instances is None:
+            return self.signature
+        inner = ", ".join(f"{type_} {name}" for name, type_ in self.params)
+        count = f"{len(instances)} instance{'' if len(instances) == 1 else 's'}"
+        return f"{self.name}({inner}), the first of {count} that fits"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle its module and its name."""
+        return self._module.get_function, (self.name,)
+
+    def __repr__(self) -> str:
+        """Name and, where they are known, parameters."""
+        return f"<tvmffi_cubin.Function {self.summary if self.info else self.name}>"
+
+    def _shaped(self, shape: Any) -> Configured:
+        """Make what `__getitem__` returns, and keep it unless it is a function's."""
+        self._require_one_launch()
+        by_grid = self._generated()["callers_grid"]
+        if by_grid is None:
+            options = self._options.with_shape(self.name, shape)
+        elif callable(shape):
+            return self._configured(self._options, shape)
+        else:
+            options = self._options.with_grid(shape, by_grid["unit"])
+        made = self._configured(options)
+        if len(self._shapes) >= _MOST_KEPT:
+            self._shapes.clear()
+        with contextlib.suppress(TypeError):  # a list
+            self._shapes[shape] = made
+        return made
+
+    def _configured(self, options: Options, grid: GridFunction | None = None) -> Configured:
+        """Return the function with these options, the one that was made before where it is kept."""
+        kept = self._made.get(options) if grid is None else None
+        if kept is not None:
+            return kept
+        kind = Configured if self._generated()["callers_grid"] is None else _ByGrid
+        made = kind._wrap(None, self._module, self.name, self._made)
+        made._options = options
+        if grid is None:
+            if len(self._made) >= _MOST_KEPT:
+                self._made.clear()
+            self._made[options] = made
+        else:
+            made._grid = grid
+        return made
+
+    def _generated(self) -> Mapping[str, Any]:
+        if self.info is None:
+            raise TypeError(
+                f"{self.name} is a C++ function of your own wrapper: it takes positional arguments "
+                "and sets its launches itself (tvmffi_cubin.use_stream sets its stream)"
+            )
+        return self.info
+
+    def _instances(self) -> Sequence[Mapping[str, Any]]:
+        """Return what is known of each instance; of a function without any, of itself."""
+        info = self._generated()
+        instances: Sequence[Mapping[str, Any]] = info.get("instances", [info])
+        return instances
+
+    def _require_one_launch(self) -> None:
+        if any(len(instance["launches"]) != 1 for instance in self._instances()):
+            raise TypeError(f"{self.name} has several launches, each with its own shape")
+
+    @cached_property
+    def _common_names(self) -> list[str] | None:
+        """The parameters' names; None where instances differ in them."""
+        known = [[name for name, _ in x["params"]] for x in self._instances()]
+        return known[0] if all(names == known[0] for names in known) else None
+
+    def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        names = self._common_names
+        if names is None:
+            if kwargs:
+                raise TypeError(
+                    f"{self.name}: its instances name their parameters differently, pass them by "
+                    f"position:\n{self.signature}"
+                )
+            return args
+        if len(args) > len(names):
+            raise TypeError(f"{self.summary}: got {len(args)} arguments, wanted {len(names)}")
+        given = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in names:
+                raise TypeError(f"{self.summary}: got an unknown argument {name!r}")
+            if name in given:
+                raise TypeError(f"{self.summary}: got {name!r} twice")
+            given[name] = value
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise TypeError(f"{self.summary}: missing {', '.join(missing)}")
+        return tuple(given[name] for name in names)
+
+
+class Configured(Function):
+    """A function with options of the launch set for its calls; what is not set is as it was."""
+
+    def __call__(self, *args: Any) -> None:
+        """Call with arguments by position."""
+        self._with_options(*self._options, *args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the function, and the options."""
+        function = self._module.get_function(self.name)
+        return function._configured, (self._options, self._grid)
+
+    def __repr__(self) -> str:
+        """Name and the options that are set, as they would be written."""
+        return f"<tvmffi_cubin.Function {self.name}{self._options.text(self._grid)}>"
+
+    @cached_property
+    def _with_options(self) -> tvm_ffi.Function:
+        return self._module._entry(f"call_{self.name}")
+
+
+class _ByGrid(Configured):
+    """One whose callers give a grid alone; called as Triton's functions are: by name, too."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Call with arguments by position or by name, in the grid of the caller's function."""
+        if kwargs:
+            args = self._ordered(args, kwargs)
+        if self._grid is None:
+            super().__call__(*args)
+        else:
+            facts = self._generated()["callers_grid"]
+            grid = self._grid(self._meta(facts["meta"], args))
+            self._configured(self._options.with_grid(grid, facts["unit"]))(*args)
+
+    def _meta(self, constants: Mapping[str, Any] | None, args: tuple[Any, ...]) -> _Meta:
+        names = self._common_names
+        if constants is None or names is None:
+            raise TypeError(
+                f"{self.name}: its instances differ in what a grid's function would get, and which "
+                "of them a call takes is known later: give numbers, or each Launch its own grid="
+            )
+        if len(args) != len(names):
+            raise TypeError(
+                f"{self.name}: got {len(args)} arguments, wanted {len(names)}: {', '.join(names)}"
+            )
+        return _Meta(self.name, {**constants, **dict(zip(names, args, strict=True))})
+
+
+class _Meta(dict[str, Any]):
+    """Arguments and constants by name; what is in neither is said in full."""
+
+    def __init__(self, function: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._function = function
+
+    def __missing__(self, key: Any) -> Any:
+        raise KeyError(
+            f"{self._function}: the grid asks for {key!r}; there are {', '.join(self) or 'none'}"
+        )

@@ -1,0 +1,54 @@
+"""What to do, and to say, where a shared object does not load."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+
+from ..cuda_wheels import find_cuda
+from ..demangle import demangle
+from ..errors import BuildError, ToolchainError
+from ..executable import is_noexec
+from ..forwarders import remedies
+
+_MOST_SYMBOLS = 8  # that an error's text explains
+
+
+def has_brought(message: str) -> bool:
+    """Load CUDA's runtime library if that is what the dynamic loader says it misses.
+
+    A wrapper that calls it names the folder of the wheel on the machine that built it; a cache may
+    be shared, or copied. The loader knows a library by its name, once it is loaded from wherever.
+    """
+    match = re.search(r"libcudart\.so\.(\d+): cannot open shared object file", message)
+    if match is None:
+        return False
+    try:
+        cuda = find_cuda()
+        if cuda.cudart is None or cuda.major != int(match[1]):
+            return False
+        ctypes.CDLL(str(cuda.cudart))
+    except (OSError, ToolchainError, ValueError):
+        return False
+    return True
+
+
+def load_error(message: str, path: str) -> BuildError:
+    """Return the error for a shared object that does not load; the message is the loader's."""
+    names = list(dict.fromkeys(re.findall(r"undefined symbol: ([^\s,]+)", message)))
+    if names:
+        lines = remedies(list(map(demangle, names[:_MOST_SYMBOLS])))
+        why = "undefined symbols:\n" + "\n".join(f"  {line}" for line in lines)
+    elif is_noexec(path):
+        why = f"{message}\nIts file system is mounted noexec: put it on another"
+    else:
+        why = (
+            f"{message}\nIt is damaged, or not a shared object, or lacks a library: build it again"
+        )
+    return BuildError(
+        f"{path} does not load: {why}",
+        command=f"dlopen {path}",
+        output=message,
+        directory=os.path.dirname(path),
+    )
