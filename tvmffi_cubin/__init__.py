@@ -16,6 +16,7 @@ from .errors import (
     CacheError,
     CompileError,
     CubinError,
+    ImageError,
     LaunchError,
     LaunchLimitError,
     ToolchainError,
@@ -28,7 +29,6 @@ from .tensor_map import TensorMap
 if TYPE_CHECKING:
     from . import nvjitlink, nvrtc, triton
     from .cache_figures import CacheInfo, cache_info
-    from .cubin import Cubin, Kernel, Parameter
     from .description import Description
     from .files import build, load
     from .formats import tvm
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .inspect_file import inspect
     from .inspection import Inspection
     from .kernel_text import KernelText, find_kernels
+    from .kernels.cubin import Cubin, Kernel, Parameter
     from .lazy_module import LazyModule, lazy
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
@@ -55,6 +56,7 @@ __all__ = [
     "Description",
     "Dispatch",
     "Function",
+    "ImageError",
     "ImageFile",
     "Inspection",
     "Kernel",
@@ -91,10 +93,10 @@ __all__ = [
 # all else here; they are imported when first asked for.
 _LAZY = {
     "CacheInfo": "cache_figures",
-    "Cubin": "cubin",
+    "Cubin": "kernels.cubin",
     "Description": "description",
     "Function": "module",
-    "Kernel": "cubin",
+    "Kernel": "kernels.cubin",
     "KernelText": "kernel_text",
     "ImageFile": "image_file",
     "Inspection": "inspection",
@@ -102,7 +104,7 @@ _LAZY = {
     "inspect": "inspect_file",
     "Module": "module",
     "Occupancy": "module.occupancy",
-    "Parameter": "cubin",
+    "Parameter": "kernels.cubin",
     "build": "files",
     "build_description": "from_description",
     "cache_info": "cache_figures",

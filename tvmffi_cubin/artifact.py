@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cubin import Cubin
-from .elf_file import DYNSYM, SYMTAB, Content
-from .host_elf import FileContent, HostElf
+from .kernels.cubin import Cubin
+from .kernels.elf import DYNSYM, GLOBAL, SYMTAB, Content, Elf, FileContent
+from .kernels.image import check_regular, reading
 from .schema import check_schema
 
 __all__ = [
@@ -35,7 +35,6 @@ _IMAGE = "__tvm_ffi__cubin_"
 _FUNCTION = "__tvm_ffi_"
 # How the names of functions begin that tell of others, or of the module.
 _APART = ("_tvmffi_cubin_", "_cubin_", "_doc_", "_library_", "_metadata_")
-_GLOBAL = 1
 # What is read of a manifest before anything else.
 _FORM = {"functions": dict, "images": dict, "kernels": list}
 
@@ -135,10 +134,7 @@ def read_artifact(content: Content) -> Artifact:
     ValueError
         It is no ELF object or shared object, or damaged; the message says what.
     """
-    try:
-        return _read(HostElf(content))
-    except (struct.error, RecursionError, UnicodeDecodeError) as error:
-        raise ValueError(f"corrupt ELF file: {error}") from None
+    return _read(Elf(content))
 
 
 @contextmanager
@@ -150,8 +146,9 @@ def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
     OSError, ValueError
         It cannot be read; see `read_artifact`.
     """
+    check_regular(path)
     with open(path, "rb") as file:
-        yield read_artifact(FileContent(file.fileno()))
+        yield read_artifact(FileContent(file))
 
 
 def manifest_of(path: str | os.PathLike[str]) -> Mapping[str, Any]:
@@ -175,19 +172,17 @@ def exported_names(path: str | os.PathLike[str]) -> frozenset[str]:
         return frozenset()
 
 
-def _read(file: HostElf) -> Artifact:
+@reading("ELF file")
+def _read(file: Elf) -> Artifact:
     manifests, embedded = [], []
     for note in file.notes(NOTE_OWNER):
         if note.type == NOTE_MANIFEST:
             manifests.append(_manifest(note.data))
         elif note.type == NOTE_IMAGE and not file.is_object:
-            embedded.append(_noted_image(file, note.offset, note.data))
+            embedded.append(_noted_image(file, note.address, note.data))
     known = {image.offset for image in embedded}
     # Of an object the notes are not relocated; and images may have been embedded by other tools.
     embedded += [image for image in _symbol_images(file) if image.offset not in known]
-    # Linkers may fold equal ones; those of a crafted file may overlap at will, and each is read.
-    if sum(image.size for image in embedded) > 16 * len(file.data):
-        raise ValueError("corrupt ELF file: its images overlap")
     exports = tuple(_exports(file))
     return Artifact(_joined(manifests), tuple(embedded), exports, file.is_object, file.data)
 
@@ -217,26 +212,25 @@ def _joined(manifests: list[dict[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def _noted_image(file: HostElf, offset: int, data: bytes) -> EmbeddedBytes:
+def _noted_image(file: Elf, address: int, data: bytes) -> EmbeddedBytes:
     distance, size = _PLACE.unpack_from(data)
     name = data[_PLACE.size :].rstrip(b"\0").decode()
-    return EmbeddedBytes(name, file.place(file.address(offset) + distance, size), size)
+    return EmbeddedBytes(name, file.place_of_address(address + distance, size), size)
 
 
-def _symbol_images(file: HostElf) -> Iterator[EmbeddedBytes]:
-    rows = {
-        symbol.name: symbol.row for symbol in file.symbols(SYMTAB) if symbol.name.startswith(_IMAGE)
-    }
-    for name, row in rows.items():
-        end = rows.get(f"{name}_end")
+def _symbol_images(file: Elf) -> Iterator[EmbeddedBytes]:
+    symbols = file.symbols(having=_IMAGE.encode())
+    placed = {x.name: x for x in symbols if x.is_placed and x.name.startswith(_IMAGE)}
+    for name, first in placed.items():
+        end = placed.get(f"{name}_end")
         if end is not None:
-            offset, size = file.range_of(row, end)
+            offset, size = file.place_between(first, end)
             yield EmbeddedBytes(name.removeprefix(_IMAGE), offset, size)
 
 
-def _exports(file: HostElf) -> Iterator[str]:
-    for symbol in file.symbols(SYMTAB if file.is_object else DYNSYM):
+def _exports(file: Elf) -> Iterator[str]:
+    for symbol in file.symbols(SYMTAB if file.is_object else DYNSYM, having=_FUNCTION.encode()):
         name = symbol.name.removeprefix(_FUNCTION)
         is_function = symbol.name.startswith(_FUNCTION) and not name.startswith(_APART)
-        if is_function and symbol.row.binding == _GLOBAL:
+        if is_function and symbol.is_placed and symbol.binding == GLOBAL:
             yield name

@@ -92,7 +92,7 @@ def make(
 
 def _check_images(images: Sequence[Image], resolved: Exports, archs: tuple[str, ...]) -> None:
     """Check the architectures that were named where there is nothing to compile for them."""
-    from .image_fit import check_fit
+    from .image import check_fit
 
     used = {launch.kernel.image for f in resolved.functions for launch in f.launches}
     check_fit([image for image in images if image.name in used], archs)

@@ -10,7 +10,6 @@ from .assumption_binding import note_assumptions
 from .bound import Bound
 from .bound_binding import bind_parameter, merged
 from .bound_params import ModuleParam
-from .cxx_type import CxxType, Param
 from .exported import Exported
 from .function import (
     BoundLaunch,
@@ -26,6 +25,7 @@ from .function import (
 )
 from .kernel_params import declared_params, kernel_params
 from .kernel_signature import suggestion
+from .kernels.types import CxxType, Param
 from .launch import Launch
 from .launch_attributes import ATTRIBUTES, Attribute
 from .map_binding import MAPPED_TENSOR, bind_map, mapped_tensor

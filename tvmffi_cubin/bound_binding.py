@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from .bound import Bound
-from .cxx_type import Param
 from .exported import Exported
 from .function import BoundParam
+from .kernels.types import Param
 
 __all__ = ["bind_parameter", "merged"]
 

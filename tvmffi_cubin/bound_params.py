@@ -76,7 +76,7 @@ def _param(value: Any) -> ModuleParam:
         raise TypeError(f"bound_params holds str and Bound, got {type(value).__name__}")
     if value.isidentifier():
         return ModuleParam(Bound(value))
-    from .cxx_type import parse_params
+    from .kernels.types import parse_params
 
     try:
         declared = parse_params(value)

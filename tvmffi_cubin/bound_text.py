@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from .c_text import c_string, template
-from .cubin import Kernel
 from .dispatched import Dispatched
 from .exported import Exported
 from .function import BoundParam, Function
+from .kernels.cubin import Kernel
 
 __all__ = ["bound_text", "slot_rows"]
 

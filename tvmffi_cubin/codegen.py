@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .bound_text import bound_text, slot_rows
 from .c_text import c_string, template
-from .cubin import Kernel
 from .dispatch_text import dispatch_text
 from .dispatched import Dispatched
 from .function import BoundParam, Function, KernelRef
 from .function_text import function_text, param_row
 from .image_file_text import declared_text, file_export, file_text
+from .kernels.cubin import Kernel
 
 __all__ = ["image_unit", "kernel_rows", "launcher_unit", "manifest_unit"]
 

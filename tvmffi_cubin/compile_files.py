@@ -8,8 +8,8 @@ from pathlib import Path
 
 from . import nvrtc, toolchain
 from .arch import Archs
-from .cubin import KINDS, Cubin
 from .include_scan import scan
+from .kernels.cubin import KINDS, Cubin
 from .preprocessor_flags import parse
 from .source_files import source_text
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from .arch import is_ptx, number_of
-from .demangle import demangle
+from .kernels.demangle import demangle
 
 __all__ = ["LAUNCHES_ON_DEVICE", "annotate", "hints", "warns", "without_deprecations"]
 

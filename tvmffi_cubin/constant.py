@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from .cxx_type import CxxType
+from .kernels.types import CxxType
 
 __all__ = ["encode"]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from .cubin import Kernel, Parameter
-from .cxx_type import Param, parse_params
 from .function import KernelRef
+from .kernels.cubin import Kernel, Parameter
+from .kernels.types import Param, parse_params
 from .launch import Launch
 from .launch_json import launch_value
 from .map_binding import MAP, is_for_map

@@ -7,9 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .cubin import Cubin
 from .given_image import read_given
 from .image_file import ImageFile
+from .kernels.cubin import Cubin
 
 __all__ = ["described_images"]
 

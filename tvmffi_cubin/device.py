@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from . import nvrtc, signature
-from .cubin import Cubin
 from .cuda_wheels import find_cuda
 from .instances import wanted_instances
 from .kernel_signature import KernelSignature, signature_text
+from .kernels.cubin import Cubin
 from .nvrtc_options import without_archs
 from .request import Request
 from .source import Source

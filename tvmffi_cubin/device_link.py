@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .arch import is_ptx, number_of
-from .cubin import Cubin
 from .errors import CompileError
 from .kernel_signature import KernelSignature
+from .kernels.cubin import Cubin
 from .link_faults import dropped_hints, runtime_hints, where_defined
 from .link_input import LinkInput, as_input
 from .link_options import link_options

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from .cubin import Cubin
-from .cxx_type import CxxType, Param, Pointee
 from .device import DeviceImage
 from .kernel_signature import KernelSignature
+from .kernels.cubin import Cubin
+from .kernels.types import CxxType, Param, Pointee
 
 __all__ = ["read_device", "record_device"]
 

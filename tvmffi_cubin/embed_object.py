@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from .artifact import NOTE_IMAGE, NOTE_OWNER
 from .errors import ToolchainError
-from .host_elf import HostElf
 from .image import Image
-from .image_kind import ARCHIVE
+from .kernels.elf import Elf
+from .kernels.image import ARCHIVE
 from .object_file import LOCAL, MACHINES, NOTE, PROGBITS, RELA, ObjectFile, Section, Symbol
 
 __all__ = ["embed", "machine_number"]
@@ -103,11 +103,11 @@ def _read(data: bytes) -> ObjectFile:
         if data.startswith(magic):
             raise ValueError(f"it is {what}")
     try:
-        found = HostElf(data)
-        if not found.is_object:
-            raise ValueError("it is linked already: embed into the object, before it is linked")
+        found = Elf(data, "object")
         if found.machine not in _RELOCATIONS:
             raise ValueError(f"it is for the machine {found.machine}, not {' or '.join(MACHINES)}")
+        if not found.is_object:
+            raise ValueError("it is linked already: embed into the object, before it is linked")
         file = ObjectFile.read(data)
     except struct.error as error:
         raise ValueError(f"corrupt object: {error}") from None

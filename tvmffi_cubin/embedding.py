@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .arguments import identifier
-from .cubin import Cubin
 from .dispatch import Dispatch
 from .export import Export
 from .given_image import GivenImage, read_given
+from .kernels.cubin import Cubin
 from .launch import Launch
 from .source import DEVICE_IMAGE
 from .source_files import EmbeddedFile, SourceFiles
@@ -59,9 +59,9 @@ def named_images(value: Any, files: SourceFiles, module: str) -> dict[str, Given
 def _of_file(file: EmbeddedFile) -> GivenImage:
     given = GivenImage(file.path, file.data)
     if file.is_ptx and not given.is_ptx:
-        from .image_kind import describe
+        from .kernels.image import FATBIN, describe
 
-        if file.data.startswith(b"\x50\xed\x55\xba"):
+        if file.data.startswith(FATBIN):
             problem = "it is a fatbin: give the file the suffix .fatbin"
         else:
             # Of a cubin nothing is wrong but that it is no PTX.

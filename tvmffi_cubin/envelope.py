@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from . import zstd
+from .kernels.fatbin import unzstd, zstd_module
 
 __all__ = ["LEAST_KEY", "is_signed", "pack", "unpack"]
 
@@ -30,6 +30,8 @@ _HEAD = struct.Struct("<8sBccQ32s")
 _BEFORE_TAG = _HEAD.size - 32
 
 _ZSTD, _ZLIB = b"z", b"d"
+# zstd's; of a module's bytes level 9 saves 5 %, and takes seven times as long.
+_LEVEL = 3
 
 
 def pack(data: bytes, *, purpose: str, name: str, key: bytes | None) -> bytes:
@@ -49,9 +51,9 @@ def pack(data: bytes, *, purpose: str, name: str, key: bytes | None) -> bytes:
     ValueError
         If the key is too short to be one.
     """
-    compress = zstd.compressor()
-    form = _ZSTD if compress else _ZLIB
-    body = compress(data) if compress else zlib.compress(data)
+    zstd = zstd_module()
+    form = _ZSTD if zstd else _ZLIB
+    body = bytes(zstd.compress(data, _LEVEL)) if zstd else zlib.compress(data)
     kind = _UNSIGNED if key is None else _SIGNED
     head = _HEAD.pack(_MAGIC, _VERSION, kind, form, len(data), bytes(32))[:_BEFORE_TAG]
     return b"".join((head, _tag(head, body, purpose, name, key), body))
@@ -93,7 +95,7 @@ def unpack(envelope: bytes, *, purpose: str, name: str, key: bytes | None, limit
         )
     if size > limit:
         raise ValueError(f"it holds {size} bytes, at most {limit} are taken")
-    return zstd.decompress(bytes(body), size) if form == _ZSTD else _inflate(body, size)
+    return unzstd(bytes(body), size) if form == _ZSTD else _inflate(body, size)
 
 
 def is_signed(envelope: bytes) -> bool:

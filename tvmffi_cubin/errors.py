@@ -9,6 +9,7 @@ __all__ = [
     "CacheError",
     "CompileError",
     "CubinError",
+    "ImageError",
     "LaunchError",
     "LaunchLimitError",
     "ToolchainError",
@@ -68,6 +69,13 @@ class BuildError(CubinError):
 
 class ToolchainError(CubinError):
     """Something to build with is missing or too old; the message names its package."""
+
+
+class ImageError(CubinError, ValueError):
+    """An image or an object is damaged, or is no such thing; the message says what it looks like.
+
+    It is a `CubinError`, and a `ValueError` too, as any other bad argument value is.
+    """
 
 
 class CacheError(CubinError):

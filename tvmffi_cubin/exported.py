@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from . import expr
-from .cxx_type import CxxType, Param, Pointee
+from .kernels.types import CxxType, Param, Pointee
 
 __all__ = ["Exported", "agree"]
 

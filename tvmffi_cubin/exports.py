@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 from .bind import bind
 from .bound_params import ModuleParam
-from .cxx_type import parse_params
 from .declared_kernel import declared_kernel
-from .demangle import demangle
 from .dispatched import Dispatched, dispatched
 from .every_kernel import all_kernels
 from .export import Export
@@ -17,6 +15,8 @@ from .function import BoundParam, Function, KernelRef
 from .image import Image
 from .kernel_choice import is_exact, select
 from .kernel_signature import KernelSignature
+from .kernels.demangle import demangle
+from .kernels.types import parse_params
 from .launch import Launch
 from .module_slots import trailing_slots
 from .scan import scan

@@ -19,8 +19,8 @@ from pathlib import Path
 from string import Template
 
 from . import identity
-from .demangle import demangle
-from .host_elf import HostElf
+from .kernels.demangle import demangle
+from .kernels.elf import Elf
 
 __all__ = [
     "calls_driver",
@@ -116,7 +116,8 @@ def calls_driver(data: bytes) -> bool:
     ValueError
         It is no object.
     """
-    return any(map(_OF_DRIVER.match, HostElf(data).undefined(having=b"cu")))
+    symbols = Elf(data).symbols(having=b"cu")
+    return any(_OF_DRIVER.match(symbol.name) for symbol in symbols if symbol.is_undefined)
 
 
 @cache

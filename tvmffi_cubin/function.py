@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import condition, expr
-from .cubin import Kernel
-from .cxx_type import CxxType, Param
 from .exported import Exported
+from .kernels.cubin import Kernel
+from .kernels.types import CxxType, Param
 from .launch import Launch
 from .launch_json import launch_value
 from .tensor_map import TensorMap

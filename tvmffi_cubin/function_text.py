@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from . import condition, expr
 from .attribute_text import attribute_reads, attributes_text
 from .c_text import c_string, template
-from .cxx_type import CxxType
 from .exported import Exported
 from .expression_text import condition_text, expression_text
 from .function import (
@@ -20,6 +19,7 @@ from .function import (
     Mapped,
     Scratched,
 )
+from .kernels.types import CxxType
 from .scratch_text import scratch_reads, scratch_text
 from .target_text import target_text
 from .tensor_map_text import map_reads, map_text

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import identifier
-from .cubin import Cubin
 from .dispatch import Dispatch
 from .entry import Entry
 from .export import Described
 from .given_image import GivenImage
+from .kernels.cubin import Cubin
 from .launch import Launch
 from .launch_json import Launched, function_value
 from .product import Product

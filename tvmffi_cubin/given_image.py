@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .cubin import Cubin
 from .errors import ToolchainError
+from .kernels.cubin import Cubin
+from .kernels.image import check_regular, looks_like_ptx
 
 __all__ = ["GivenImage", "read_given", "read_libraries"]
 
 _RUNTIME = "cudadevrt"
-# A cubin, a fatbin: as in image_kind, which would import a reader of PTX on every cache hit.
-_BINARIES = (b"\x7fELF", b"\x50\xed\x55\xba")
 
 
 class GivenImage(NamedTuple):
@@ -41,10 +40,6 @@ class GivenImage(NamedTuple):
     @property
     def is_ptx(self) -> bool:
         """Whether it is PTX, by its content."""
-        if self.data.startswith(_BINARIES):
-            return False
-        from .ptx import looks_like_ptx
-
         return looks_like_ptx(self.data)
 
 
@@ -72,6 +67,7 @@ def read_given(what: str, value: Any) -> GivenImage:
     if isinstance(value, str) and "\n" in value:
         raise ValueError(f"{what} is text and no path of a file: give it as bytes, text.encode()")
     try:
+        check_regular(value)
         with open(value, "rb") as file:
             return GivenImage(os.fspath(value), file.read())
     except OSError as error:

@@ -12,8 +12,8 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .demangle import FunctionName, demangle, split_list, take_apart
-from .host_elf import HostElf
+from .kernels.demangle import FunctionName, demangle, split_list, take_apart
+from .kernels.elf import Elf
 
 __all__ = ["Instance", "find", "named", "named_outside", "stubs"]
 
@@ -88,8 +88,8 @@ def stubs(data: bytes) -> list[str]:
     ValueError
         It is neither.
     """
-    symbols = HostElf(data).symbols(having=_IN_STUBS)
-    matches = filter(None, (_STUB.match(symbol.name) for symbol in symbols))
+    symbols = Elf(data).symbols(having=_IN_STUBS)
+    matches = filter(None, (_STUB.match(x.name) for x in symbols if x.is_placed))
     return list(dict.fromkeys(x["type"] or f"{x['member']}E" for x in matches))
 
 
@@ -101,8 +101,6 @@ def named(stubs: Iterable[str]) -> tuple[Instance, ...]:
     ValueError
         An instance has template arguments that only its own function can name; the message names
         the kernel and the type.
-    ToolchainError
-        There is no C++ runtime that reads mangled names.
     """
     found = map(_instance, stubs)
     return tuple(sorted(found, key=lambda instance: (instance.expression, instance.stub)))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from . import elf, fatbin, ptx
-from .cubin import Cubin, Kernel
+from .arch import is_ptx, number_of
 from .device import DeviceImage
 from .given_image import GivenImage
-from .image_kind import FATBIN, describe
-from .kernel_signature import KernelSignature, known_signatures
-from .opaque import opaque_signatures
+from .kernel_signature import KernelSignature, known_signatures, resolve_declared
+from .kernels import fatbin, nv_info, ptx
+from .kernels.cubin import Cubin, Kernel, Parameter
+from .kernels.demangle import FunctionName, function_name, spelled_types
+from .kernels.image import FATBIN, describe, looks_like_ptx
+from .kernels.types import CxxType, Param, parse_type, sized_type
 from .request import Request
-
-__all__ = ["Image", "given_images", "image_facts", "may_be_named", "read_image", "with_own"]
 
 _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 
@@ -130,7 +130,7 @@ def read_image(name: str, given: GivenImage) -> Image:
         does not fit it.
     """
     label, data = given.name, given.data
-    is_fatbin, is_ptx = data.startswith(FATBIN), ptx.looks_like_ptx(data)
+    is_fatbin, is_ptx = data.startswith(FATBIN), looks_like_ptx(data)
     if not is_fatbin and not is_ptx and (problem := describe(data)):
         raise ValueError(f"{label} is no cubin: {problem}")
     try:
@@ -145,7 +145,7 @@ def _known(given: GivenImage, cubin: Cubin) -> Cubin:
 
 
 def _read_elf(given: GivenImage) -> Cubin:
-    parsed = elf.parse(given.data)
+    parsed = nv_info.parse(given.data)
     if parsed.relocatable:
         raise ValueError(
             "it is a relocatable cubin, yet to be linked: link it with nvjitlink.link, or give it "
@@ -184,7 +184,80 @@ def _opaque(name: str, cubin: Cubin) -> Image:
         if cubin.kind != "fatbin":
             raise
         return Image(name, cubin, (), str(error))
-    return Image(name, cubin, opaque_signatures(cubin), "; ".join(cubin.unreadable))
+    return Image(name, cubin, _opaque_signatures(cubin), "; ".join(cubin.unreadable))
+
+
+def _opaque_signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
+    """Return the kernels of an image, as far as they are known.
+
+    Names and types are those of the image's signatures. Where it has none for a kernel, the types
+    are those that its symbol spells; what that leaves open is known by its size.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The image's signatures do not fit it.
+    """
+    _check_signatures(cubin)
+    return tuple(_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in cubin.kernels)
+
+
+def _check_signatures(cubin: Cubin) -> None:
+    symbols = [kernel.name for kernel in cubin.kernels]
+    for symbol, text in cubin.signatures.items():
+        if not isinstance(symbol, str) or not isinstance(text, str):
+            raise TypeError(
+                "Cubin.signatures maps a kernel's symbol to its parameters, as str, got "
+                f"{symbol!r}: {text!r}"
+            )
+        if symbol not in symbols:
+            raise ValueError(
+                f"Cubin.signatures has {symbol!r}, which is no kernel of the image; it has: "
+                f"{', '.join(symbols) or 'none'}"
+            )
+
+
+def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
+    name = function_name(kernel.name)
+    if declared is None:
+        types = _types(name, kernel.params)
+        params = tuple(Param(f"arg{index}", type_) for index, type_ in enumerate(types))
+    else:
+        try:
+            params = resolve_declared(declared, kernel)
+        except ValueError as error:
+            raise ValueError(f"Cubin.signatures[{kernel.name!r}]: {error}") from None
+    return KernelSignature(
+        symbol=kernel.name,
+        name=name.qualified.rpartition("::")[2],
+        qualified=name.qualified,
+        display=name.display,
+        params=params,
+        # Where there is none, nothing is left to declare.
+        names_known=declared is not None or not params,
+        line=None,
+        kernel=kernel,
+        opaque=declared is None,
+    )
+
+
+def _types(name: FunctionName, slots: Sequence[Parameter]) -> list[CxxType]:
+    """Return what a kernel takes: as its symbol has it, if that fits the image, else sizes."""
+    spelled = spelled_types(name)
+    if spelled is not None and len(spelled) == len(slots):
+        types = [_type(text, slot.size) for text, slot in zip(spelled, slots, strict=True)]
+        if all(type_.size == slot.size for type_, slot in zip(types, slots, strict=True)):
+            return types
+    return [sized_type(slot.size) for slot in slots]
+
+
+def _type(text: str, size: int) -> CxxType:
+    try:
+        known = parse_type(text)
+    except ValueError:
+        return sized_type(size)
+    # A class of somebody's own, or an enumeration: a number may do as well as bytes.
+    return known if known.size is not None else CxxType(known.text, "raw", size)
 
 
 def image_facts(image: Image) -> Mapping[str, object]:
@@ -221,3 +294,34 @@ def _usage(kernel: Kernel) -> dict[str, object]:
         "max_threads": kernel.max_threads,
         "params": [p.size for p in kernel.params],
     }
+
+
+def check_fit(images: Iterable[Image], archs: Sequence[str]) -> None:
+    """Check that each image runs on devices of one architecture at least.
+
+    Raises
+    ------
+    ValueError
+        One runs on none of them: no launch could work.
+    """
+    for image in images:
+        own = image.cubin.archs
+        if not any(_runs(one, arch) for one in own for arch in archs):
+            raise ValueError(
+                f"image {image.name!r} is for {', '.join(own)}, and none of that runs on "
+                f"{', '.join(archs)}, which arch= names: compile it for that, or leave arch out, "
+                "which changes nothing of an image that is there"
+            )
+
+
+def _runs(own: str, arch: str) -> bool:
+    """Whether code for one architecture runs on devices of another."""
+    number, wanted = number_of(own), number_of(arch)
+    # PTX is wanted for devices from there on, of which some will run what is for a newer one.
+    if is_ptx(arch):
+        return number >= wanted or is_ptx(own)
+    if own.endswith("a"):
+        return number == wanted
+    if is_ptx(own):
+        return number <= wanted
+    return number // 10 == wanted // 10 and number <= wanted

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from . import elf, fatbin, ptx
 from .artifact import Artifact, EmbeddedBytes, open_artifact, read_artifact
-from .cubin import Cubin, Kernel
-from .host_elf import is_host_elf
-from .image_kind import ELF, FATBIN, LTOIR, describe
 from .inspection import InspectedFunction, InspectedImage, Inspection
+from .kernels import fatbin, nv_info, ptx
+from .kernels.cubin import Cubin, Kernel
+from .kernels.image import (
+    ELF,
+    FATBIN,
+    LTOIR,
+    check_regular,
+    describe,
+    is_host_elf,
+    looks_like_ptx,
+)
 from .nvcc_code import fatbins
 
 __all__ = ["inspect"]
@@ -52,9 +58,10 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
             "that is loaded give its path"
         )
     path = os.fspath(source)
+    check_regular(path)
     with open(path, "rb") as file:
         head = file.read(_HEAD)
-        if not is_host_elf(head) or not file.seekable():
+        if not is_host_elf(head):
             # What can be no image is refused by its beginning, however long it is.
             is_none = b"\0" in head and not head.startswith((ELF, FATBIN, LTOIR))
             return _inspect_bytes(str(path), head if is_none else head + file.read())
@@ -88,16 +95,13 @@ def _image(data: bytes, *, name: str = "") -> InspectedImage:
         )  # fmt: skip
     if data.startswith(LTOIR):
         return InspectedImage(kind="ltoir", arch="", size=size, name=name)
-    if ptx.looks_like_ptx(data):
+    if looks_like_ptx(data):
         text = ptx.parse(data)
         return InspectedImage(
             kind="ptx", arch=f"compute_{text.target.removeprefix('sm_')}", size=size, name=name,
             kernels=text.kernels, ptx_version=".".join(map(str, text.version)),
         )  # fmt: skip
-    try:
-        parsed = elf.parse(data)
-    except (struct.error, RecursionError) as error:
-        raise ValueError(f"corrupt cubin: {error}") from None
+    parsed = nv_info.parse(data)
     kind = "relocatable" if parsed.relocatable else "cubin"
     return InspectedImage(kind=kind, arch=parsed.arch, size=size, name=name, kernels=parsed.kernels)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cubin import Kernel
-from .demangle import demangle, take_apart
 from .kernel_table import kernel_facts, kernel_table
+from .kernels.cubin import Kernel
+from .kernels.demangle import demangle, take_apart
 
 __all__ = ["InspectedFunction", "InspectedImage", "Inspection"]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from .cxx_type import CxxType, Param
 from .kernel_signature import KernelSignature, check, signature_text, suggestion
+from .kernels.types import CxxType, Param
 from .probe import squeeze
 
 __all__ = ["is_exact", "select"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .bound_params import ModuleParam
-from .cxx_type import Param, parse_params
 from .exported import contradicts
 from .function import KernelRef
+from .kernels.types import Param, parse_params
 from .launch import Launch
 from .map_binding import MAP, is_for_map
 from .trailing import declared_with, own_count, with_declared

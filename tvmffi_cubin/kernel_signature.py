@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from .cubin import Kernel
-from .cxx_type import CxxType, Param, parse_params
+from .kernels.cubin import Kernel
+from .kernels.types import CxxType, Param, parse_params
 
 __all__ = [
     "KernelSignature",

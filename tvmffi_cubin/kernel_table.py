@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .cubin import Kernel
-from .demangle import demangle, take_apart
+from .kernels.cubin import Kernel
+from .kernels.demangle import demangle, take_apart
 
 __all__ = ["kernel_facts", "kernel_table"]
 

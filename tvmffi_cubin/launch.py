@@ -253,7 +253,7 @@ def _checked_image(image: object) -> object:
         from pathlib import Path
 
         return Path(os.fsdecode(image))
-    from .cubin import Cubin
+    from .kernels.cubin import Cubin
 
     if isinstance(image, Cubin):
         return image

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .compile_log import LAUNCHES_ON_DEVICE
-from .demangle import demangle
-from .device_symbols import DeviceSymbol, ptx_symbols
+from .kernels.demangle import demangle
+from .kernels.nv_info import DeviceSymbol
+from .kernels.ptx import ptx_symbols
 from .link_input import LinkInput
 
 __all__ = [

@@ -6,12 +6,13 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from . import elf, fatbin, ptx
 from .arch import number_of
-from .cubin import Cubin
-from .device_symbols import DeviceSymbol, device_symbols, ptx_symbols
 from .given_image import GivenImage, read_given
-from .image_kind import ARCHIVE, ELF, EM_CUDA, FATBIN, LTOIR, describe
+from .kernels import fatbin, nv_info, ptx
+from .kernels.cubin import Cubin
+from .kernels.elf import RELOCATABLE, Elf
+from .kernels.image import ARCHIVE, ELF, EM_CUDA, FATBIN, LTOIR, describe, looks_like_ptx
+from .kernels.nv_info import DeviceSymbol
 
 __all__ = ["LinkInput", "Linkable", "as_input", "read_input"]
 
@@ -19,7 +20,7 @@ Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
 """What can be linked: an image, its bytes, or the path of its file."""
 
 _MAGICS = ((FATBIN, "fatbin"), (LTOIR, "ltoir"), (ARCHIVE, "library"))
-_ET_REL, _HEADER_SIZE = 1, 64
+_HEADER_SIZE = 64
 # What precedes each member of an archive: its size in decimal digits, then two bytes of its own.
 _ARCHIVE_HEADER, _ARCHIVE_SIZE, _ARCHIVE_END = 60, slice(48, 58), b"`\n"
 
@@ -57,10 +58,10 @@ class LinkInput:
         """
         if self.kind == "relocatable":
             try:
-                return device_symbols(self.data)
+                return nv_info.device_symbols(self.data)
             except ValueError as error:
                 raise ValueError(f"{self.name} cannot be linked: {error}") from None
-        return ptx_symbols(self.data) if self.kind == "ptx" else ()
+        return ptx.ptx_symbols(self.data) if self.kind == "ptx" else ()
 
     def check_arch(self, target: str) -> None:
         """Check that it can be linked into an image for an architecture.
@@ -127,7 +128,7 @@ def as_input(given: GivenImage) -> LinkInput:
             return LinkInput(name, kind, data, arch or None)
     if data.startswith(ELF) and len(data) >= _HEADER_SIZE:
         return _classify_elf(data, name)
-    if ptx.looks_like_ptx(data):
+    if looks_like_ptx(data):
         try:
             return LinkInput(name, "ptx", data, ptx.parse(data).target)
         except ValueError as error:
@@ -177,15 +178,18 @@ def _check_archive(data: bytes) -> None:
 def _classify_elf(data: bytes, name: str) -> LinkInput:
     file_type, machine = (int.from_bytes(data[at : at + 2], "little") for at in (16, 18))
     if machine != EM_CUDA:
-        if file_type != _ET_REL:
+        if file_type != RELOCATABLE:
             raise ValueError(
                 f"{name} cannot be linked: it is a shared object or a program of the host; "
                 "give the static library or the object files that it was made from"
             )
-        _check_sections(data, name)
+        try:
+            Elf(data, "object")
+        except ValueError as error:
+            raise ValueError(f"{name} cannot be linked: {error}") from None
         return LinkInput(name, "object", data)
     try:
-        image = elf.parse(data)
+        image = nv_info.parse(data)
     except ValueError as error:
         raise ValueError(f"{name} cannot be linked: {error}") from None
     if not image.relocatable:
@@ -194,15 +198,3 @@ def _classify_elf(data: bytes, name: str) -> LinkInput:
             'be used elsewhere; compile it with target_type="relocatable" (nvcc: -rdc=true -cubin)'
         )
     return LinkInput(name, "relocatable", data, image.arch)
-
-
-def _check_sections(data: bytes, name: str) -> None:
-    # Compilers write the table of sections last.
-    start, entry, count = (
-        int.from_bytes(data[at : at + size], "little") for at, size in ((40, 8), (58, 2), (60, 2))
-    )
-    if (end := start + entry * count) > len(data):
-        raise ValueError(
-            f"{name} cannot be linked: corrupt object: the section table ends at byte {end}, but "
-            f"the file has {len(data)}: it is truncated or damaged"
-        )

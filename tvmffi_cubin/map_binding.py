@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import expr
-from .cxx_type import CxxType, Param, parse_type
 from .exported import Exported
 from .function import Formula, Mapped
+from .kernels.types import CxxType, Param, parse_type
 from .launch import Launch
 from .scope import Scope
 from .tensor_map import TensorMap

@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from . import nvrtc
 from .cache import Cache
-from .demangle import demangle
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry
 from .errors import CompileError
-from .host_elf import HostElf
 from .host_object import objects_of
 from .image import Image, may_be_named
 from .instances import base_name, of_names, wanted_instances
 from .item_words import is_kernel
+from .kernels.demangle import demangle
+from .kernels.elf import GLOBAL, Elf
 from .later import Later
 from .mixed_build import MixedBuild
 from .mixed_symbols import declared_names
@@ -36,7 +36,6 @@ from .unit_hints import with_hints
 
 __all__ = ["MixedModule", "compile_mixed"]
 
-_GLOBAL = 1  # the binding of symbols that only one object may define
 _UNRESOLVED = "Unresolved extern"
 _OWN_CODE = (
     "each file with kernels and host functions has device code of its own: define it in a header "
@@ -209,8 +208,10 @@ def _check_defined_once(parts: Sequence[MixedParts]) -> None:
     homes: dict[str, str] = {}
     for unit in parts:
         file = unit.unit.sources[0].name
-        for symbol in HostElf(unit.host.so.read_bytes()).symbols():
-            other = homes.setdefault(symbol.name, file) if symbol.row.binding == _GLOBAL else file
+        for symbol in Elf(unit.host.so.read_bytes()).symbols():
+            if not symbol.is_placed or symbol.binding != GLOBAL:
+                continue
+            other = homes.setdefault(symbol.name, file)
             if other != file:
                 raise ValueError(
                     f"{demangle(symbol.name)} is defined in {other} and in {file}: make it static "

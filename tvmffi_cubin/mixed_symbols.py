@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from . import host_instances
-from .demangle import function_name
 from .device import DeviceImage
 from .entry import Entry
 from .host_instances import Instance, named_outside
+from .kernels.demangle import function_name
 from .split import Split
 
 __all__ = ["asked_names", "declared_names", "kernel_symbols"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .bound_params import ModuleParam
-from .cxx_type import CxxType, Param, sized_type
 from .exported import Exported, contradicts
 from .function import BoundParam
 from .image import Image
 from .kernel_signature import KernelSignature
+from .kernels.types import CxxType, Param, sized_type
 from .trailing import declared_type, own_count
 
 __all__ = ["trailing_slots"]

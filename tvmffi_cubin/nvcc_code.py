@@ -5,9 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from .elf_file import Content
-from .host_elf import HostElf
-from .image_kind import FATBIN
+from .kernels.elf import Content, Elf
+from .kernels.image import FATBIN
 
 __all__ = ["fatbins"]
 
@@ -27,10 +26,10 @@ def fatbins(content: Content) -> Iterator[tuple[str, bytes]]:
     ValueError
         It is no host file, or damaged.
     """
-    file = HostElf(content)
+    file = Elf(content)
     names = (_LINKED, _SEPARATE) if file.is_object else (_LINKED,)
     for name in names:
-        section = b"" if file.sections is None else file.sections.body(name)
+        section = file.body(file.section(name))
         at = 0
         while (at := section.find(FATBIN, at)) >= 0:
             if at % _ALIGNMENT or at + _HEADER.size > len(section):

@@ -6,14 +6,14 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from . import elf, ptx
 from .arch import check_archs, number_of
-from .cubin import Cubin
 from .cuda_library import CudaLibrary
 from .cuda_wheels import Cuda
-from .demangle import demangle
 from .errors import CompileError
 from .fork_guard import not_forking
+from .kernels import nv_info, ptx
+from .kernels.cubin import Cubin
+from .kernels.demangle import demangle
 
 __all__ = ["NvFatbinLibrary", "join"]
 
@@ -117,7 +117,7 @@ def _check_member(cubin: Cubin) -> None:
         made_for = f"compute_{ptx.parse(cubin.image).target.removeprefix('sm_')}"
         fits = made_for == cubin.arch
     elif cubin.kind == "cubin":
-        parsed = elf.parse(cubin.image)
+        parsed = nv_info.parse(cubin.image)
         if parsed.relocatable:
             raise ValueError(f"the image for {cubin.arch} is not linked yet")
         made_for = parsed.arch

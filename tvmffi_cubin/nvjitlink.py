@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from .arch import check_arch, is_ptx, resolve_arch
-from .cubin import Cubin
 from .cuda_wheels import find_cuda
+from .kernels.cubin import Cubin
 from .link_faults import dropped_hints, where_defined
 from .link_input import Linkable, LinkInput, read_input
 from .link_options import check_link_options

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from . import nvrtc_archs, pch
 from .arch import Archs
-from .cubin import KINDS, Cubin
 from .cuda_wheels import find_cuda
+from .kernels.cubin import KINDS, Cubin
 from .nvrtc_library import NvrtcLibrary
 from .nvrtc_options import caller_options, named_archs
 from .nvrtc_unit import Unit, shim_dir

@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from .arch import is_ptx, number_of
-from .cubin import Cubin
 from .cuda_library import SUCCESS
 from .cuda_wheels import Cuda
 from .errors import CompileError, CubinError
+from .kernels.cubin import Cubin
 from .made_here import note_made_here
 from .nvrtc_library import INVALID_OPTION, NvrtcLibrary
 from .nvrtc_options import compile_options, random_seed

@@ -10,15 +10,14 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .elf_file import NOBITS, SYMTAB, ElfFile
+from .kernels.elf import LOCAL, NOBITS, NOTE, SYMTAB, Elf
 
 __all__ = ["LOCAL", "MACHINES", "NOTE", "PROGBITS", "RELA", "ObjectFile", "Section", "Symbol"]
 
 MACHINES = {"x86_64": 62, "aarch64": 183}
 """ELF's numbers of the processors whose objects can be written."""
 
-PROGBITS, STRTAB, RELA, NOTE, REL, GROUP, SYMTAB_SHNDX = 1, 3, 4, 7, 9, 17, 18
-LOCAL, GLOBAL, WEAK = 0, 1, 2
+PROGBITS, STRTAB, RELA, REL, GROUP, SYMTAB_SHNDX = 1, 3, 4, 9, 17, 18
 _ADDRSIG = 0x6FFF4C03
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -111,40 +110,33 @@ class ObjectFile:
         ValueError
             It is damaged, or has more sections than are handled here.
         """
-        header = _HEADER.unpack(data[: _HEADER.size])
-        if header[12] == 0 or header[13] >= _MOST_SECTIONS:
+        file = Elf(data, "object")
+        if not 0 < len(file.sections) < _MOST_SECTIONS:
             raise ValueError(f"it has no sections, or more than {_MOST_SECTIONS - 1}")
-        file = ElfFile(data, what="object")
-        made = cls(header[2], header[7], header[0], header[13])
-        rows = list(_SECTION.iter_unpack(file.take(header[6], header[12] * 64, "the sections")))
-        names = file.take(rows[header[13]][4], rows[header[13]][5], "the section names")
-        for row in rows:
-            held = b"" if row[1] in (NOBITS, 0) else file.take(row[4], row[5], "a section")
-            name, (link, info, align, size) = file.string(names, row[0]), row[6:]
+        made = cls(file.machine, file.flags, file.ident, file.names)
+        for row in file.sections:
+            name, kind, flags, _, _, size, link, info, align, entry_size = row
             if align > _MOST_ALIGNED:
                 raise ValueError(f"corrupt object: section {name!r} is aligned to {align}")
+            held = b"" if kind == 0 else file.body(row)
             made.sections.append(
-                Section(name, row[1], row[2], held, row[5], link, info, align, size, row[0])
+                Section(name, kind, flags, held, size, link, info, align, entry_size)
             )
         if sum(section.align for section in made.sections if section.data) > _MOST_PADDING:
             raise ValueError("corrupt object: its sections are aligned too far apart")
         made._read_symbols(file)
         return made
 
-    def _read_symbols(self, file: ElfFile) -> None:
+    def _read_symbols(self, file: Elf) -> None:
         tables = [section for section in self.sections if section.type == SYMTAB]
         if len(tables) != 1 or any(section.type == SYMTAB_SHNDX for section in self.sections):
             raise ValueError("it has no symbol table, or one of a kind that is not handled")
-        rows, strings = file.symbols()
-        for row in rows:
-            name = file.string(strings, row.name)
-            if row.section >= len(self.sections) and row.section < _MOST_SECTIONS:
-                raise ValueError(f"corrupt object: symbol {name!r} is in section {row.section}")
+        for row in file.symbols():
+            if row.is_placed and row.section >= len(self.sections):
+                raise ValueError(f"corrupt object: symbol {row.name!r} is in section {row.section}")
             info = row.binding << 4 | row.type
             self.symbols.append(
-                Symbol(
-                    name, info, row.other, row.section, row.value, row.size, row.number, row.name
-                )
+                Symbol(row.name, info, row.other, row.section, row.value, row.size, row.number)
             )
 
     def section(self, name: str) -> int | None:
@@ -192,6 +184,8 @@ class ObjectFile:
         """Return the file; the symbols are in order by then."""
         symbols = self.sections[self.symbol_table]
         strings = self.sections[symbols.link]
+        names = self.sections[self.names]
+        strings.data = names.data = b""
         strings.data = _with_names(strings.data, self.symbols)
         symbols.info = sum(symbol.binding == LOCAL for symbol in self.symbols)
         symbols.data = b"".join(
@@ -199,7 +193,6 @@ class ObjectFile:
             for x in self.symbols
         )
         # One table of names may serve both.
-        names = self.sections[self.names]
         names.data = _with_names(names.data, self.sections)
         return self._laid_out()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from .demangle import demangle, split_list
+from .kernels.demangle import demangle, split_list
 from .source_facts import KernelFact, SourceFacts
 
 __all__ = ["Probe", "Target", "plan", "plan_targets", "squeeze"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from . import ptx
 from .arch import is_ptx, number_of
-from .cubin import Cubin
 from .cuda_wheels import find_cuda
 from .given_image import GivenImage
+from .kernels import ptx
+from .kernels.cubin import Cubin
 from .link_input import LinkInput
 from .linker import LinkFailure, link_inputs
 from .nvfatbin import join

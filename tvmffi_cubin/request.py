@@ -169,11 +169,13 @@ class Request(NamedTuple):
             [[name, x.data, x.arch, x.lowered_names, x.signatures] for name, x in images],
         )
         if self.images:
-            from . import zstd
+            from importlib.util import find_spec
 
-            if any(zstd.may_be_in(image.data) for image in self.images.values()):
-                # What is told of the kernels of such members depends on it.
-                key.add("zstd", zstd.is_readable())
+            from .kernels.image import FATBIN
+
+            if any(image.data.startswith(FATBIN) for image in self.images.values()):
+                # What is told of the kernels of compressed members depends on it.
+                key.add("zstd", any(map(find_spec, ("_zstd", "zstandard"))))
         # Images are the same either way, but for a compiler's faults: who by-passes those wants no
         # entry that was built with them. (A wrapper's functions are the same, its bytes are not.)
         key.add("use_pch", self.use_pch)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from . import condition, expr
 from .bound import Bound
-from .cxx_type import CxxType
 from .exported import Exported
+from .kernels.types import CxxType
 
 __all__ = ["Scope"]
 

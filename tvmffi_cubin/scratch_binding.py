@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .cxx_type import Param
 from .function import Formula, Scratched
+from .kernels.types import Param
 from .scope import Scope
 from .scratch import Scratch
 

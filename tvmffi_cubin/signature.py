@@ -10,11 +10,11 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from .cubin import Cubin, Kernel
-from .cxx_type import CxxType, Param, parse_type
-from .demangle import FunctionName, function_name, spelled_types
 from .errors import CompileError
 from .kernel_signature import KernelSignature, check, suggestion
+from .kernels.cubin import Cubin, Kernel
+from .kernels.demangle import FunctionName, function_name, spelled_types
+from .kernels.types import CxxType, Param, parse_type
 from .probe import Probe, Target, plan, plan_targets, squeeze
 from .scan import scan
 from .source_facts import KernelFact, SourceFacts

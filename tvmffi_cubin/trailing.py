@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .bound_params import ModuleParam
-from .cubin import Kernel
-from .cxx_type import CxxType, Param, parse_params, sized_type
 from .exported import contradicts
 from .function import KernelRef
+from .kernels.cubin import Kernel
+from .kernels.types import CxxType, Param, parse_params, sized_type
 from .launch import Launch
 
 __all__ = ["declared_type", "declared_with", "launch_with", "own_count", "with_declared"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from . import nvrtc
-from .cubin import Cubin
 from .errors import CompileError
 from .instances import wanted_instances
+from .kernels.cubin import Cubin
 from .nvrtc_options import without_archs
 from .parallel import in_parallel
 from .probe import Probe, Target, plan, plan_targets, squeeze

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from .demangle import demangle, take_apart
 from .errors import CompileError
+from .kernels.demangle import demangle, take_apart
 from .link_faults import LinkFault
 from .units import DeviceUnit
 

@@ -248,7 +248,7 @@ def test_ptx_and_fatbins_are_images_too(here):
         ("empty", "it is no ELF object or shared object"),
         ("archive", "it is a static library: take out the object"),
         ("shared", "it is linked already"),
-        ("cubin", "it is no ELF object or shared object"),
+        ("cubin", "it is for the machine 190, not x86_64 or aarch64"),
         ("lto", "it was compiled with -flto"),
         ("machine", "it is for the machine 8, not x86_64 or aarch64"),
         ("foreign", "it defines __tvm_ffi__cubin_k already"),

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import demangle, host_instances, nvrtc
-from tvmffi_cubin.errors import ToolchainError
+from tvmffi_cubin import host_instances, nvrtc
 from tvmffi_cubin.host_instances import Instance
 
 # What host units get in place of kernels, without what launches them.
@@ -195,14 +194,3 @@ def test_an_object_without_kernels_has_none(tmp_path):
 def test_what_is_no_object_is_refused():
     with pytest.raises(ValueError, match="no ELF object"):
         host_instances.find(b"\x7fCUBIN")
-
-
-def test_a_missing_demangler_is_named(tmp_path, monkeypatch):
-    data = compiled(tmp_path, f"{KERNELS}void use() {{ in_c(0); }}")
-
-    def missing() -> None:
-        raise ToolchainError("the C++ runtime libstdc++.so.6 cannot be opened")
-
-    monkeypatch.setattr(demangle, "_runtime", missing)
-    with pytest.raises(ToolchainError, match=r"libstdc\+\+"):
-        host_instances.find(data)

@@ -6,12 +6,10 @@ import json
 import random
 import struct
 import subprocess
-import sys
 import zlib
 from pathlib import Path
 
 import pytest
-from fatbin_builder import LTOIR, LZ4, Row, fatbin
 from file_kit import linked
 from wrapper_sources import DRIVER, KERNELS
 
@@ -163,39 +161,11 @@ def test_what_is_none_of_these_is_refused(source, error, text):
         tc.inspect(source)
 
 
-def with_images(count: int) -> bytes:
-    """Return a shared object whose notes tell of images that are all its first 4,096 bytes."""
-    notes = b""
-    for number in range(count):
-        owner = struct.pack("<III", 13, 20, 0x102) + b"tvmffi_cubin".ljust(16, b"\0")
-        distance = -4096 - len(notes) - len(owner)
-        notes += owner + struct.pack("<qQ4s", distance, 4096, b"k%d" % number)
-    size = 4096 + len(notes)
-    ident = b"\x7fELF\2\1\1" + bytes(9)
-    header = struct.pack("<16sHHIQQQIHHHHHH", ident, 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
-    load = struct.pack("<IIQQQQQQ", 1, 4, 0, 0, 0, size, size, 1)
-    note = struct.pack("<IIQQQQQQ", 4, 4, 4096, 4096, 0, len(notes), len(notes), 4)
-    return (header + load + note).ljust(4096, b"\0") + notes
-
-
-def test_images_that_overlap_are_refused():
-    assert len(tc.inspect(with_images(1)).images) == 1
-    with pytest.raises(ValueError, match="corrupt ELF file: its images overlap"):
-        tc.inspect(with_images(90))
-
-
 def test_a_large_file_that_is_no_image_is_not_read(here):
     with open("large.bin", "wb") as file:
         file.truncate(1 << 42)
     with pytest.raises(ValueError, match="large.bin: not a cubin: it begins with 00 00"):
         tc.inspect("large.bin")
-
-
-def test_a_module_is_read_from_a_pipe(module_so: Path):
-    command = [sys.executable, "-m", "tvmffi_cubin", "inspect", "/dev/stdin"]
-    data = module_so.read_bytes()
-    done = subprocess.run(command, input=data, capture_output=True, check=True)
-    assert "launches saxpy" in done.stdout.decode()
 
 
 def test_a_damaged_manifest_is_told(module_so: Path):
@@ -285,18 +255,12 @@ def test_mutated_files_are_read_or_refused(which: str, request: pytest.FixtureRe
     areas = [
         (0, 64), (64, 56 * 9), (note, 400), (sections, len(data) - sections), (0, len(data)),
     ]  # fmt: skip
-    read = sum(inspected(mutant) for mutant in mutants(data, 2000, areas=areas, seed=len(which)))
-    assert 0 < read < 2000
+    read = sum(inspected(mutant) for mutant in mutants(data, 300, areas=areas, seed=len(which)))
+    assert 0 < read < 300
 
 
 @pytest.mark.parametrize("which", ["module_so", "wrapper_o"])
 def test_truncated_files_are_read_or_refused(which: str, request: pytest.FixtureRequest):
     data = request.getfixturevalue(which).read_bytes()
-    for size in {*range(200), *range(0, len(data), max(1, len(data) // 300))}:
+    for size in {*range(0, 200, 7), *range(0, len(data), max(1, len(data) // 100))}:
         inspected(data[:size])
-
-
-def test_mutated_fatbins_are_read_or_refused():
-    data = fatbin(Row(90, b"12345678", LTOIR), Row(80, b"\x10x", flags=LZ4, full=7))
-    for mutant in mutants(data, 500, areas=[(0, len(data))], seed=3):
-        inspected(mutant)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from alive import Alive
 
-from tvmffi_cubin import Cubin, cuda_wheels, elf, nvjitlink, nvrtc
+from tvmffi_cubin import Cubin, cuda_wheels, nvjitlink, nvrtc
 from tvmffi_cubin.errors import CompileError, ToolchainError
+from tvmffi_cubin.kernels import nv_info
 from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 LIBRARY = "__device__ float add_one(float x) { return x + 1; }\n__device__ int counter;"
@@ -38,15 +39,15 @@ def test_units_of_either_kind_become_one_image(library: str, user: str):
     linked = nvjitlink.link([unit(LIBRARY, library), unit(USER, user)])
     assert (linked.kind, linked.arch) == ("cubin", "sm_90a")
     assert [kernel.name for kernel in linked.kernels] == ["use"]
-    assert not elf.parse(linked.image).relocatable
+    assert not nv_info.parse(linked.image).relocatable
 
 
 def test_link_time_optimisation_inlines_across_units():
     separate, merged = (
         nvjitlink.link([unit(LIBRARY, kind), unit(USER, kind)]) for kind in ("relocatable", "ltoir")
     )
-    assert "_Z7add_onef" in elf.parse(separate.image).symbols
-    assert "_Z7add_onef" not in elf.parse(merged.image).symbols
+    assert "_Z7add_onef" in nv_info.parse(separate.image).symbols
+    assert "_Z7add_onef" not in nv_info.parse(merged.image).symbols
 
 
 def test_bytes_and_files_are_linked_too(tmp_path: Path):
@@ -212,7 +213,7 @@ def test_code_that_runs_on_the_target_too_is_linked(kind: str, made_for: str, ta
     library, user = unit(LIBRARY, kind, made_for), unit(USER, kind, target)
     linked = nvjitlink.link([library, user], arch=target)
     assert linked.arch == target
-    assert elf.parse(linked.image).arch == target
+    assert nv_info.parse(linked.image).arch == target
 
 
 def test_ltoir_for_a_newer_architecture_is_refused_without_its_cubin_saying_so():

@@ -9,13 +9,14 @@ from several_units import BOTH, CALLER, HEADER, SCALE, SOURCES, USE, library, lo
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, elf
+from tvmffi_cubin import cuda_wheels
 from tvmffi_cubin.errors import CompileError, ToolchainError
+from tvmffi_cubin.kernels import nv_info
 from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 
 def symbols(mod: tc.Module) -> frozenset[str]:
-    return elf.parse(mod.cubins["kernels"].image).symbols
+    return nv_info.parse(mod.cubins["kernels"].image).symbols
 
 
 # Units
@@ -181,7 +182,7 @@ def test_the_options_of_a_link_are_those_of_the_compilation():
     flags = ["-lineinfo", "-maxrregcount=32", "-dlto", "-rdc=true"]
     image = load(name="options", extra_cuda_cflags=flags).cubins["kernels"].image
     assert b".debug_line" in image
-    assert "_Z6scaledf" not in elf.parse(image).symbols
+    assert "_Z6scaledf" not in nv_info.parse(image).symbols
     with pytest.raises(CompileError) as caught:
         load(
             [*SOURCES, "extern __device__ int v; __global__ void k(int* x) { x[0] = v; }"],

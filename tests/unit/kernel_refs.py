@@ -6,9 +6,9 @@ from typing import Any
 
 from tvmffi_cubin import Launch, Parameter
 from tvmffi_cubin.bind import bind
-from tvmffi_cubin.cubin import Kernel
-from tvmffi_cubin.cxx_type import parse_params
 from tvmffi_cubin.function import Function, KernelRef
+from tvmffi_cubin.kernels.cubin import Kernel
+from tvmffi_cubin.kernels.types import parse_params
 
 
 def kernel_ref(

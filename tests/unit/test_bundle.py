@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tvmffi_cubin import bundle, envelope, zstd
+from tvmffi_cubin import bundle, envelope
 from tvmffi_cubin.bundle import Bundle
 from tvmffi_cubin.dependency_set import DependencySet
 from tvmffi_cubin.observer import Observer
@@ -102,9 +102,9 @@ def test_the_same_entry_gives_the_same_bytes(packed, about, tmp_path):
 
 
 def test_without_a_module_for_zstd_zlib_is_used_and_read(folder, about, tmp_path, monkeypatch):
-    monkeypatch.setattr(zstd, "compressor", lambda: None)
+    monkeypatch.setattr(envelope, "zstd_module", lambda: None)
     data = bundle.pack(folder, about, key=KEY)
-    monkeypatch.setattr(zstd, "decompress", refuse)
+    monkeypatch.setattr(envelope, "unzstd", refuse)
     unpacked(data, tmp_path / "out", about.made.entry)
     assert files_in(tmp_path / "out") == FILES
 
@@ -125,7 +125,7 @@ def refuse(*args, **kwargs):
 @pytest.fixture
 def unread(monkeypatch):
     """Fail the test where anything of a bundle is decompressed or parsed."""
-    monkeypatch.setattr(zstd, "decompress", refuse)
+    monkeypatch.setattr(envelope, "unzstd", refuse)
     monkeypatch.setattr(zlib, "decompressobj", refuse)
     monkeypatch.setattr(json, "loads", refuse)
 
@@ -220,7 +220,7 @@ def test_the_purpose_and_the_name_are_framed():
 @pytest.mark.parametrize("compress", [True, False], ids=["zstd", "zlib"])
 def test_more_than_the_limit_is_not_decompressed(compress, monkeypatch):
     if not compress:
-        monkeypatch.setattr(zstd, "compressor", lambda: None)
+        monkeypatch.setattr(envelope, "zstd_module", lambda: None)
     bomb = envelope.pack(bytes(1 << 20), purpose="p", name="n", key=KEY)
     assert len(bomb) < 4096
     with pytest.raises(ValueError, match="holds 1048576 bytes, at most 1000 are taken"):
@@ -231,7 +231,7 @@ def test_more_than_the_limit_is_not_decompressed(compress, monkeypatch):
 @pytest.mark.parametrize("said", [0, 10, 1000])
 def test_a_size_that_is_not_true_is_refused(compress, said, monkeypatch):
     if not compress:
-        monkeypatch.setattr(zstd, "compressor", lambda: None)
+        monkeypatch.setattr(envelope, "zstd_module", lambda: None)
     honest = envelope.pack(bytes(100), purpose="p", name="n", key=KEY)
     head, body = bytearray(honest[:19]), honest[51:]
     head[11:19] = struct.pack("<Q", said)

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from launch_strategies import FUNCTIONS
 
 from tvmffi_cubin import Bound, Description, Dispatch, Launch, Parameter
-from tvmffi_cubin.cubin import Cubin, Kernel
-from tvmffi_cubin.cxx_type import parse_params
 from tvmffi_cubin.description_fields import without_facts
 from tvmffi_cubin.export import read_functions
 from tvmffi_cubin.exports import resolve
 from tvmffi_cubin.field_key import FieldKey
 from tvmffi_cubin.image import Image
 from tvmffi_cubin.kernel_signature import KernelSignature
+from tvmffi_cubin.kernels.cubin import Cubin, Kernel
+from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.request import make_request
 
 GOOD = {

@@ -5,13 +5,13 @@ import dataclasses
 import pytest
 
 from tvmffi_cubin import Cubin, Launch, Parameter
-from tvmffi_cubin.cubin import Kernel
-from tvmffi_cubin.cxx_type import parse_params
-from tvmffi_cubin.demangle import demangle, take_apart
 from tvmffi_cubin.export import Export
 from tvmffi_cubin.exports import resolve
 from tvmffi_cubin.image import Image
 from tvmffi_cubin.kernel_signature import KernelSignature
+from tvmffi_cubin.kernels.cubin import Kernel
+from tvmffi_cubin.kernels.demangle import demangle, take_apart
+from tvmffi_cubin.kernels.types import parse_params
 
 
 def signature(symbol: str, params: str = "float* x") -> KernelSignature:

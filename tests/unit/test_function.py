@@ -4,7 +4,7 @@ import pytest
 from kernel_refs import bound, kernel_ref
 
 from tvmffi_cubin import Launch
-from tvmffi_cubin.cxx_type import parse_type
+from tvmffi_cubin.kernels.types import parse_type
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 

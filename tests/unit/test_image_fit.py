@@ -3,8 +3,7 @@
 import pytest
 
 from tvmffi_cubin import Cubin
-from tvmffi_cubin.image import Image
-from tvmffi_cubin.image_fit import check_fit
+from tvmffi_cubin.image import Image, check_fit
 
 
 def image(arch: str) -> Image:

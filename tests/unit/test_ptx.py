@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin import ptx
-from tvmffi_cubin.cubin import Cubin, Parameter
+from tvmffi_cubin.kernels import ptx
+from tvmffi_cubin.kernels.cubin import Cubin, Parameter
+from tvmffi_cubin.kernels.image import looks_like_ptx
 
 HEAD = "//\n// Compiler Build ID: CL-1\n//\n.version 8.8\n.target sm_90\n.address_size 64\n"
 TEXT = (
@@ -92,7 +93,7 @@ def test_kernels_of_a_cubin_of_that_kind():
 
 @pytest.mark.parametrize("text", ["", "hello", ".version 8.8", "\x7fELF", "// .version 8.8\n"])
 def test_other_text_is_a_value_error(text):
-    assert ptx.looks_like_ptx(text.encode()) == (text == ".version 8.8")
+    assert looks_like_ptx(text.encode()) == (text == ".version 8.8")
     with pytest.raises(ValueError, match="not PTX"):
         ptx.parse(text.encode())
 

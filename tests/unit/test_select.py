@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.cubin import Kernel, Parameter
-from tvmffi_cubin.cxx_type import parse_params
-from tvmffi_cubin.demangle import demangle, take_apart
 from tvmffi_cubin.kernel_choice import select
 from tvmffi_cubin.kernel_signature import KernelSignature, resolve_declared
+from tvmffi_cubin.kernels.cubin import Kernel, Parameter
+from tvmffi_cubin.kernels.demangle import demangle, take_apart
+from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.probe import squeeze
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvmffi_cubin import expr
-from tvmffi_cubin.cxx_type import parse_params
+from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.triton.grid import launch_grid, outside_values
 from tvmffi_cubin.triton.kernel import Argument, CompiledKernel
 from tvmffi_cubin.triton.launch import _mapped

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..arch import split
-from ..cubin import KINDS
 from ..kernel_table import kernel_table
+from ..kernels.cubin import KINDS
 
 __all__ = ["add_to"]
 

@@ -7,10 +7,10 @@ import os
 import re
 
 from ..cuda_wheels import find_cuda
-from ..demangle import demangle
 from ..errors import BuildError, ToolchainError
 from ..executable import is_noexec
 from ..forwarders import remedies
+from ..kernels.demangle import demangle
 
 _MOST_SYMBOLS = 8  # that an error's text explains
 

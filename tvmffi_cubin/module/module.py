@@ -15,7 +15,7 @@ from ..errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .function import Function
 
 if TYPE_CHECKING:
-    from ..cubin import Cubin
+    from ..kernels.cubin import Cubin
 
 _LEAST_TVM_FFI = (0, 1, 15)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .. import elf
-from ..cubin import Cubin
-from ..cxx_type import parse_type
 from ..figures import plain
+from ..kernels import nv_info
+from ..kernels.cubin import Cubin
+from ..kernels.types import parse_type
 from ..launch import Launch
 from ..scratch import Scratch
 from ..tensor_map import TensorMap
@@ -61,7 +61,7 @@ def make_launch(
                 strided.append(name)
     hidden = ("global_scratch", "profile_scratch")
     slots += [_Parameter(name, "void*") for name in hidden]
-    parsed = elf.parse(kernel.image)
+    parsed = nv_info.parse(kernel.image)
     _check(kernel, slots, parsed)
     figures = None if grid is None else launch_grid(kernel, grid)
     signature = ", ".join(f"{slot.type} {slot.name}" for slot in slots)
@@ -85,7 +85,7 @@ def make_launch(
     )
 
 
-def _check(kernel: CompiledKernel, slots: list[_Parameter], parsed: elf.ParsedImage) -> None:
+def _check(kernel: CompiledKernel, slots: list[_Parameter], parsed: nv_info.ParsedImage) -> None:
     """Compare the parameters with the image's own."""
     found = {x.name: x for x in parsed.kernels}.get(kernel.symbol)
     if found is None:

@@ -1,35 +1,28 @@
-"""Itanium C++ symbol names as readable text, through the C++ runtime's own demangler."""
+"""C++ symbols as readable text, by the C++ runtime's own demangler, and that text taken apart."""
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
-from .errors import ToolchainError
+_UNNAMED = "(anonymous namespace)"
+_UNNAMED_PART = "_GLOBAL__N_"
 
-__all__ = ["FunctionName", "demangle", "function_name", "spelled_types", "split_list", "take_apart"]
 
-
-@lru_cache(maxsize=1)
-def _runtime() -> tuple[ctypes._NamedFuncPointer, ctypes._NamedFuncPointer]:
-    try:
-        library = ctypes.CDLL("libstdc++.so.6")
-    except OSError as error:
-        raise ToolchainError(
-            f"the C++ runtime libstdc++.so.6 cannot be opened ({error}); "
-            "install it, for example with `apt install libstdc++6`"
-        ) from error
-    function = library.__cxa_demangle
+@cache
+def _runtime() -> tuple[Callable[..., int], Callable[..., None]]:
+    # tvm-ffi is linked against it, so it is there.
+    demangler = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
     # Not c_char_p: ctypes would turn it to bytes and the buffer could no longer be freed.
-    function.restype = ctypes.c_void_p
-    function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    demangler.restype = ctypes.c_void_p
+    demangler.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
     free = ctypes.CDLL(None).free
     free.restype = None
     free.argtypes = [ctypes.c_void_p]
-    return function, free
+    return demangler, free
 
 
 def demangle(name: str) -> str:
@@ -37,13 +30,8 @@ def demangle(name: str) -> str:
     # Type names are mangled too: without this test, `f` would come back as `float`.
     if not name.startswith("_Z"):
         return name
-    function, free = _runtime()
-    try:
-        encoded = name.encode()
-    except UnicodeEncodeError:
-        return name
-    status = ctypes.c_int()
-    buffer = function(encoded, None, None, ctypes.byref(status))
+    demangler, free = _runtime()
+    buffer = demangler(name.encode("utf-8", "replace"), None, None, None)
     if not buffer:
         return name
     try:
@@ -76,14 +64,6 @@ class FunctionName(NamedTuple):
         return self.display != self.qualified
 
 
-_UNNAMED = "(anonymous namespace)"
-_UNNAMED_PART = "_GLOBAL__N_"
-_NESTED = re.compile(r"_ZN?")
-_LENGTH = re.compile(r"[1-9][0-9]{0,5}")
-# In the name of a template instance these stand for types that its arguments decide.
-_DEPENDENT = re.compile(r"\bdecltype\b|>::|\bauto\b")
-
-
 def take_apart(demangled: str) -> FunctionName:
     """Split the demangled form of a function into its name and its parameters' types."""
     groups = list(_groups(demangled, "("))
@@ -96,10 +76,8 @@ def take_apart(demangled: str) -> FunctionName:
     display = name.strip().removeprefix("void ").replace(f"{_UNNAMED}::", "").strip()
     if params is not None and "operator" not in display:
         # Of templates the result comes first, which conditions on their arguments may make long.
-        display = display[
-            max((i for i, depth in _depths(display) if not depth and display[i] == " "), default=-1)
-            + 1 :
-        ]
+        spaces = (i for i, depth in _depths(display) if not depth and display[i] == " ")
+        display = display[max(spaces, default=-1) + 1 :]
     qualified = display
     templates = list(_groups(display, "<"))
     if templates and templates[-1][1] == len(display):
@@ -121,10 +99,11 @@ def function_name(symbol: str) -> FunctionName:
 
 def _leading_names(symbol: str) -> list[str]:
     """Return the names that a mangled name begins with: namespaces, and the function's own."""
-    start = _NESTED.match(symbol)
+    start = re.match("_ZN?", symbol)
     position = start.end() if start else len(symbol)
+    length = re.compile(r"[1-9][0-9]{0,5}")
     parts = []
-    while match := _LENGTH.match(symbol, position):
+    while match := length.match(symbol, position):
         position = match.end() + int(match[0])
         parts.append(symbol[match.end() : position])
         if position > len(symbol) or not parts[-1].isidentifier():
@@ -134,9 +113,9 @@ def _leading_names(symbol: str) -> list[str]:
 
 def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
     """Return the types that a mangled name spells out, None where it leaves any open."""
-    if name.params is None:
-        return None
-    if name.is_instance and any(_DEPENDENT.search(text) for text in name.params):
+    # In the name of a template instance these stand for types that its arguments decide.
+    dependent = r"\bdecltype\b|>::|\bauto\b"
+    if name.is_instance and any(re.search(dependent, text) for text in name.params or ()):
         return None
     return name.params
 
@@ -154,21 +133,17 @@ def _depths(text: str) -> Iterator[tuple[int, int]]:
     """Yield (index, depth of brackets around it); an opening bracket lies outside of itself."""
     closing = {"(": ")", "[": "]", "{": "}", "<": ">"}
     stack: list[str] = []
-    within = dict.fromkeys(closing.values(), 0)  # how often each is in the stack
     for index, char in enumerate(text):
-        # A `>` inside parentheses is an operator, and so is that of `->`.
-        is_bracket = char in ")]}" or (
-            char == ">" and stack[-1:] == [">"] and text[index - 1] != "-"
-        )
-        if is_bracket and within[char]:
-            last = ""
-            while last != char:
-                last = stack.pop()
-                within[last] -= 1
+        if char == ">":
+            # Inside parentheses it is an operator, and so is that of `->`.
+            if stack[-1:] == [">"] and text[index - 1] != "-":
+                stack.pop()
+        elif char in ")]}" and char in stack:
+            while stack.pop() != char:
+                pass
         yield index, len(stack)
         if char in closing:
             stack.append(closing[char])
-            within[closing[char]] += 1
 
 
 def _groups(text: str, opening: str) -> Iterator[tuple[int, int]]:

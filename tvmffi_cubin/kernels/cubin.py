@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-__all__ = ["KINDS", "Cubin", "Kernel", "Parameter"]
-
 KINDS = ("cubin", "relocatable", "ltoir", "ptx")
 """What a compiler can make of a source for one architecture."""
 
@@ -145,6 +143,11 @@ class Cubin:
         """The image's kernels in symbol order, parsed when first asked for.
 
         Of a kernel that several members of a fatbin have, this is the most that it uses in any.
+
+        Raises
+        ------
+        ImageError
+            The image is damaged.
         """
         if self.kind == "fatbin":
             from .fatbin import merged_kernels
@@ -154,9 +157,9 @@ class Cubin:
             from . import ptx
 
             return ptx.parse(self.image).kernels
-        from . import elf
+        from . import nv_info
 
-        return elf.parse(self.image).kernels
+        return nv_info.parse(self.image).kernels
 
     def __bytes__(self) -> bytes:
         return self.image

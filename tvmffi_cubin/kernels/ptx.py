@@ -8,17 +8,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
+from ..errors import ImageError
 from .cubin import Kernel, Parameter
-
-__all__ = ["ParsedPtx", "looks_like_ptx", "parse"]
+from .nv_info import DeviceSymbol
 
 # Each pattern here takes time in proportion to the text, whatever the text is.
 _SKIPPED = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', re.DOTALL)
-# Enough for the banner that compilers write before the first directive.
-_HEAD_SIZE = 8192
 _VERSION = re.compile(r"\s*\.version\s+(\d+)\.(\d+)")
 _TARGET = re.compile(r"\.target\s+(sm_\d+[af]?)")
 _ENTRY = re.compile(r"\.entry\s+([\w$%.@]+)")
@@ -32,14 +30,9 @@ _PARAMETER = re.compile(
     r"(?:\s+\.ptr(?:\s+\.(?:global|const|local|shared|param))?(?:\s+\.align\s+\d{1,9})?)?"
     r"\s+[\w$%]+\s*(?:\[\s*(\d{1,9})\s*\]\s*)?\Z"
 )
-_DIRECTIVE = r"\.{}\s+(\d{{1,9}})\b(?:\s*,\s*(\d{{1,9}})\b)?(?:\s*,\s*(\d{{1,9}})\b)?"
-_MAX_THREADS = re.compile(_DIRECTIVE.format("maxntid"))
-_REQUIRED = re.compile(_DIRECTIVE.format("reqntid"))
-_CLUSTER = re.compile(_DIRECTIVE.format("reqnctapercluster"))
 
 
-@dataclass(frozen=True)
-class ParsedPtx:
+class ParsedPtx(NamedTuple):
     """What PTX text says of itself.
 
     Attributes
@@ -57,26 +50,34 @@ class ParsedPtx:
     kernels: tuple[Kernel, ...]
 
 
-def looks_like_ptx(data: bytes) -> bool:
-    """Return whether the first bytes are those of PTX text."""
-    head = data[:_HEAD_SIZE].decode("utf-8", "replace")
-    return _VERSION.match(_SKIPPED.sub(" ", head)) is not None
-
-
 def parse(data: bytes) -> ParsedPtx:
     """Parse PTX text, with or without the NUL character that ends it for the driver.
 
     Raises
     ------
-    ValueError
-        It is no PTX.
+    ImageError
+        It is no PTX, or is cut off.
     """
     text = _SKIPPED.sub(" ", data.partition(b"\0")[0].decode("utf-8", "replace"))
     version = _VERSION.match(text)
     target = _TARGET.search(text)
     if version is None or target is None:
-        raise ValueError("not PTX: it does not begin with .version and .target")
+        raise ImageError("not PTX: it does not begin with .version and .target")
     return ParsedPtx((int(version[1]), int(version[2])), target[1], tuple(_kernels(text)))
+
+
+def ptx_symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
+    """Return the functions and variables of PTX that other units see."""
+    text = data.decode("utf-8", "replace")
+    linkage = r"^[ \t]*\.(visible|weak|extern)\s+\."
+    code = linkage + r"(func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
+    variable = linkage + r"(global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=]"
+    kinds = {"func": "function", "entry": "kernel", "global": "__device__", "const": "__constant__"}
+    return tuple(
+        DeviceSymbol(name, how != "extern", "weak" if how == "weak" else "shared", kinds[kind], 0)
+        for pattern in (code, variable)
+        for how, kind, name in re.findall(pattern, text, re.MULTILINE)
+    )
 
 
 def _kernels(text: str) -> Iterator[Kernel]:
@@ -85,12 +86,12 @@ def _kernels(text: str) -> Iterator[Kernel]:
     index_of = {start: index for index, start in enumerate(starts)}
     entries = list(_ENTRY.finditer(text))
     heads = {}
-    for number, match in enumerate(entries, 1):
-        end = entries[number].start() if number < len(entries) else len(text)
-        head = _HEAD.match(text, match.end(), end)
+    ends = [*(entry.start() for entry in entries[1:]), len(text)]
+    for entry, end in zip(entries, ends, strict=False):
+        head = _HEAD.match(text, entry.end(), end)
         # Without a body it is a declaration.
         if head is not None and head.end() - 1 in index_of:
-            heads[index_of[head.end() - 1]] = (match[1], head)
+            heads[index_of[head.end() - 1]] = (entry[1], head)
     # What is declared outside of the kernels' bodies may be used by each of them.
     common, own = 0, dict.fromkeys(heads, 0)
     for match in _SHARED.finditer(text):
@@ -116,16 +117,16 @@ def _bodies(text: str) -> Iterator[tuple[int, int]]:
             if depth == 0:
                 yield start, match.end()
     if depth > 0:
-        raise ValueError("corrupt PTX: a body does not end")
+        raise ImageError("corrupt PTX: a body does not end")
 
 
 def _kernel(name: str, head: re.Match[str], shared: int) -> Kernel:
     directives = head[2]
     if ".param" in directives:
-        raise ValueError(f"corrupt PTX: the parameters of {name[:60]!r} are in no brackets")
-    required = _dimensions(_REQUIRED, directives)
-    cluster = _dimensions(_CLUSTER, directives)
-    threads = prod(required or _dimensions(_MAX_THREADS, directives) or (1024,))
+        raise ImageError(f"corrupt PTX: the parameters of {name[:60]!r} are in no brackets")
+    required = _dimensions("reqntid", directives)
+    cluster = _dimensions("reqnctapercluster", directives)
+    threads = prod(required or _dimensions("maxntid", directives) or (1024,))
     return Kernel(
         name=name,
         params=tuple(_parameters(head[1] or "")),
@@ -139,8 +140,9 @@ def _kernel(name: str, head: re.Match[str], shared: int) -> Kernel:
     )
 
 
-def _dimensions(pattern: re.Pattern[str], text: str) -> tuple[int, int, int] | None:
-    match = pattern.search(text)
+def _dimensions(directive: str, text: str) -> tuple[int, int, int] | None:
+    number = r"(\d{1,9})\b"
+    match = re.search(rf"\.{directive}\s+{number}(?:\s*,\s*{number})?(?:\s*,\s*{number})?", text)
     if match is None:
         return None
     x, y, z = (int(number or 1) for number in match.groups())
@@ -153,7 +155,7 @@ def _parameters(text: str) -> Iterator[Parameter]:
         # A size that is read otherwise than the driver reads it would be memory that is not there.
         declared = _PARAMETER.match(part)
         if declared is None:
-            raise ValueError(f"corrupt PTX: {part.strip()[:60]!r} declares no parameter")
+            raise ImageError(f"corrupt PTX: {part.strip()[:60]!r} declares no parameter")
         scalar = _size(declared[2])
         offset += -offset % max(1, int(declared[1] or scalar))
         size = scalar * int(declared[3] or 1)
@@ -165,7 +167,7 @@ def _size(declaration: str) -> int:
     """Return the size of a declaration's scalar type in bytes."""
     match = _SCALAR.search(declaration)
     if match is None:
-        raise ValueError(f"corrupt PTX: {declaration.strip()[:60]!r} declares no known type")
+        raise ImageError(f"corrupt PTX: {declaration.strip()[:60]!r} declares no known type")
     if match[1]:
         return int(match[1]) // 8
     if "f16" in match[0]:

@@ -1,0 +1,246 @@
+"""Reads cubins: kernels, parameters and resources from ``.nv.info``; architecture; symbols."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
+from ..errors import ImageError
+from .cubin import Kernel, Parameter
+from .elf import GLOBAL, NOBITS, WEAK, Elf
+from .image import describe, reading
+
+_ITEM = struct.Struct("<BBH")
+# Section types from here on are CUDA's own; some stand for memory, of which no bytes are there.
+_CUDA_TYPES = 0x70000000
+
+# 13 is NVIDIA's own, for variables of an image that is not linked yet.
+_STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT = 1, 2, 13
+_STO_CUDA_ENTRY = 0x10
+_SPACE = 0xE0
+_SPACES = {0x20: "__device__", 0x40: "__shared__", 0x80: "__constant__"}
+_OSABI_CUDA13 = 0x41
+
+# EIATTR_*: the attributes of .nv.info and .nv.info.<kernel>.
+_MAX_THREADS, _REQNTID = 0x05, 0x10
+_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
+_KPARAM_INFO, _KPARAM_INFO_V2 = 0x17, 0x45
+_CTA_PER_CLUSTER, _EXPLICIT_CLUSTER, _BLOCKS_ARE_CLUSTERS = 0x3D, 0x3E, 0x5B
+# EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET, in .nv.compat.
+_ACCELERATOR_TARGET = 0x09
+_FORMAT_SIZED = 4
+_UNBOUNDED_STACK = 0xFFFFFFFF
+
+# From sm_90 on the system reserves the first bytes of each block's shared memory, and the
+# section's size counts them.
+_RESERVED_SMEM = 1024
+
+
+class ParsedImage(NamedTuple):
+    """What a cubin says of itself.
+
+    Attributes
+    ----------
+    arch : str
+        Architecture, such as ``"sm_90a"``.
+    kernels : tuple of Kernel
+        In the symbol table's order.
+    symbols : frozenset of str
+        The names of all functions and objects that the image defines.
+    relocatable : bool
+        Whether it is an unlinked object (``-rdc=true``), not an executable image.
+    """
+
+    arch: str
+    kernels: tuple[Kernel, ...]
+    symbols: frozenset[str]
+    relocatable: bool
+
+
+class DeviceSymbol(NamedTuple):
+    """A function or a variable of code that is yet to be linked.
+
+    Attributes
+    ----------
+    name : str
+        As it is in the symbol table, mangled where it is C++.
+    defined : bool
+        Whether it is defined here; else only referred to.
+    linkage : str
+        ``"shared"``: other units see it, and none of them may define it too. ``"weak"``: several
+        may (instances of templates, inline functions). ``"local"``: no other unit sees it.
+    what : str
+        ``"kernel"``, ``"function"``, or the memory of a variable, such as ``"__device__"``.
+    size : int
+        Bytes of a variable, 0 where it is not known; of no meaning for functions.
+    """
+
+    name: str
+    defined: bool
+    linkage: str
+    what: str
+    size: int
+
+
+@reading("cubin")
+def parse(image: bytes) -> ParsedImage:
+    """Read a cubin.
+
+    Raises
+    ------
+    ImageError
+        It is none (the message says what it looks like), or a corrupt one.
+    """
+    elf = _open(image)
+    _check_whole(elf)
+    arch, number = _arch(elf)
+    entries, names = _symbols(elf)
+    usage = _usage(elf, names)
+    kernels = tuple(_kernel(elf, name, usage.get(name, {}), number) for name in entries)
+    return ParsedImage(arch, kernels, frozenset(names.values()), elf.is_object)
+
+
+@reading("cubin")
+def device_symbols(image: bytes) -> tuple[DeviceSymbol, ...]:
+    """Return the functions and variables of a relocatable cubin, in the symbol table's order.
+
+    Raises
+    ------
+    ImageError
+        It is no cubin, or a corrupt one.
+    """
+    found = []
+    for symbol in _open(image).symbols():
+        if symbol.type not in (_STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT):
+            continue
+        linkage = {GLOBAL: "shared", WEAK: "weak"}.get(symbol.binding, "local")
+        if symbol.type == _STT_FUNC:
+            what = "kernel" if symbol.other & _STO_CUDA_ENTRY else "function"
+        else:
+            what = _SPACES.get(symbol.other & _SPACE, "variable")
+        defined = not symbol.is_undefined
+        found.append(DeviceSymbol(symbol.name, defined, linkage, what, symbol.size))
+    return tuple(found)
+
+
+def _open(image: bytes) -> Elf:
+    if other := describe(image):
+        raise ImageError(f"not a cubin: {other}")
+    return Elf(image, "cubin")
+
+
+def _check_whole(elf: Elf) -> None:
+    """Refuse what lies beyond the end: a driver is told no size, and would read on."""
+    for offset, size in elf.segments():
+        elf.check_inside(offset, size, "a segment")
+    for section in elf.sections:
+        if section.type != NOBITS and section.type < _CUDA_TYPES:
+            elf.check_inside(section.offset, section.size, "a section")
+
+
+def _arch(elf: Elf) -> tuple[str, int]:
+    if elf.ident[7] >= _OSABI_CUDA13:
+        number, accelerated = elf.flags >> 8 & 0xFFFF, bool(elf.flags & 0x8)
+    else:
+        number, accelerated = elf.flags & 0xFF, bool(elf.flags & 0x800)
+    # CUDA 13 moved the `a` of sm_90a from the flags into a section of its own.
+    for attribute, value in _items(elf, ".nv.compat"):
+        accelerated |= attribute == _ACCELERATOR_TARGET and value == 1
+    if number < 20:
+        raise ImageError(f"corrupt cubin: unknown architecture in its flags {elf.flags:#x}")
+    if accelerated:
+        return f"sm_{number}a", number
+    # The `f` of sm_100f is recorded nowhere but in the assembler's own command line.
+    note = elf.body(elf.section(".note.nv.tkinfo"))
+    family = re.search(rb"\bsm_%df\b" % number, note)
+    return f"sm_{number}{'f' if family else ''}", number
+
+
+def _symbols(elf: Elf) -> tuple[list[str], dict[int, str]]:
+    """Return the kernels' names, and the names of all defined symbols by number."""
+    entries: dict[str, None] = {}
+    names: dict[int, str] = {}
+    for symbol in elf.symbols():
+        if symbol.is_undefined or symbol.type not in (_STT_OBJECT, _STT_FUNC):
+            continue
+        names[symbol.number] = symbol.name
+        is_entry = symbol.type == _STT_FUNC and symbol.other & _STO_CUDA_ENTRY
+        if is_entry and elf.section(f".text.{symbol.name}"):
+            entries[symbol.name] = None
+    return list(entries), names
+
+
+def _usage(elf: Elf, names: dict[int, str]) -> dict[str, dict[int, int]]:
+    """Return what .nv.info says of each function: attribute to value."""
+    usage: dict[str, dict[int, int]] = {}
+    for attribute, value in _items(elf, ".nv.info"):
+        if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT) and isinstance(value, bytes):
+            symbol, number = struct.unpack_from("<II", value)
+            if symbol in names:
+                usage.setdefault(names[symbol], {})[attribute] = number
+    return usage
+
+
+def _kernel(elf: Elf, name: str, usage: dict[int, int], number: int) -> Kernel:
+    parameters: list[Parameter] = []
+    shape: dict[int, tuple[int, int, int]] = {}
+    explicit_cluster = grid_in_clusters = False
+    for attribute, value in _items(elf, f".nv.info.{name}"):
+        if attribute == _EXPLICIT_CLUSTER:
+            explicit_cluster = True
+        elif attribute == _BLOCKS_ARE_CLUSTERS:
+            grid_in_clusters = True
+        elif not isinstance(value, bytes):
+            continue
+        elif attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
+            _, ordinal, offset, bits = struct.unpack_from("<IHHI", value)
+            # The upper bits of the newer form hold the pointee's space and alignment.
+            size = bits >> 18 if attribute == _KPARAM_INFO else bits & 0xFFFF
+            parameters.append(Parameter(ordinal, offset, size))
+        elif attribute in (_MAX_THREADS, _REQNTID, _CTA_PER_CLUSTER):
+            shape[attribute] = struct.unpack_from("<III", value)
+    cluster = shape.get(_CTA_PER_CLUSTER)
+    if not explicit_cluster and cluster == (1, 1, 1):
+        cluster = None
+    parameters.sort(key=lambda parameter: parameter.ordinal)
+    if [parameter.ordinal for parameter in parameters] != list(range(len(parameters))):
+        raise ImageError(f"corrupt cubin: kernel {name!r} has gaps in its parameter list")
+    required = shape.get(_REQNTID)
+    threads = prod(required or shape.get(_MAX_THREADS) or (1024,))
+    frame = usage.get(_FRAME_SIZE, 0)
+    stack = usage.get(_MIN_STACK_SIZE, frame)
+    code = elf.section(f".text.{name}")
+    shared = elf.section(f".nv.shared.{name}")
+    reserved = _RESERVED_SMEM if number >= 90 else 0
+    return Kernel(
+        name=name,
+        params=tuple(parameters),
+        # Older assemblers had the count in the code section's header alone.
+        registers=usage.get(_REGCOUNT, code.info >> 24 if code else 0),
+        static_smem_bytes=max(0, shared.size - reserved) if shared else 0,
+        # A recursive kernel's stack is unbounded; its own frame is what is known.
+        local_bytes=frame if stack == _UNBOUNDED_STACK else max(stack, frame),
+        max_threads=threads if 0 < threads <= 1024 else 1024,
+        required_block=required,
+        cluster=cluster,
+        grid_in_clusters=grid_in_clusters and prod(cluster or (1,)) > 1,
+    )
+
+
+def _items(elf: Elf, name: str) -> Iterator[tuple[int, int | bytes]]:
+    """Yield (attribute, value) of an attribute section; sized values are bytes."""
+    data = elf.body(elf.section(name))
+    position = 0
+    while position + _ITEM.size <= len(data):
+        layout, attribute, value = _ITEM.unpack_from(data, position)
+        position += _ITEM.size
+        if layout != _FORMAT_SIZED:
+            yield attribute, value
+            continue
+        if position + value > len(data):
+            raise ImageError(f"corrupt cubin: an attribute overruns section {name}")
+        yield attribute, data[position : position + value]
+        position += value
