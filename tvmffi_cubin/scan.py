@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import cuda_text
 from .scan_definitions import definitions
 from .scan_params import BODY_OR_END, declared_params, span_of
 from .source_facts import (
@@ -238,6 +237,9 @@ class _Scanner:
 
 
 def _launches_by_brackets(text: str) -> Iterator[LaunchSite]:
+    # Twenty modules, which few sources need.
+    from . import cuda_text
+
     items = list(cuda_text.read(text).items)
     while items:
         item = items.pop(0)
