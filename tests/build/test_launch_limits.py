@@ -393,10 +393,10 @@ def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_st
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"block": 0}, ValueError, "block.x is 0, wanted 1 to"),
+        ({"block": 0}, ValueError, r"block is \(0, 1, 1\), wanted 1 or more"),
         ({"block": "n"}, TypeError, "block: got 'n', wanted an int"),
         ({"dynamic_smem_bytes": -1}, ValueError, "dynamic_smem_bytes is -1, wanted 0 or more"),
-        ({"cluster": (1, 0)}, ValueError, "cluster.y is 0, wanted 1 to"),
+        ({"cluster": (1, 0)}, ValueError, r"cluster is \(1, 0, 1\), wanted 1"),
         ({"kernel": "other"}, ValueError, "the function launches k: got kernel='other'"),
         ({"device": -1}, ValueError, "device is -1, which is no device's"),
         ({"device": 99}, tc.LaunchError, "occupancy: .*device 99.*cuDeviceGet"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tvm_ffi
 
-from .stream import device_ordinal
+from .options import device_ordinal
 
 if TYPE_CHECKING:
     from .module import Module

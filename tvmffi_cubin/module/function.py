@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import tvm_ffi
 
-from .options import NO_OPTIONS, Options
+from .options import NO_OPTIONS, Options, stream_handle
 
 if TYPE_CHECKING:
     import inspect
@@ -64,7 +64,6 @@ class Function(tvm_ffi.Function):
     name: str
     _module: Module
     _options = NO_OPTIONS
-    _grid: GridFunction | None = None
     _shapes: dict[Any, Configured]
     _made: dict[Options, Configured]
 
@@ -85,7 +84,7 @@ class Function(tvm_ffi.Function):
         function._made = made
         return function
 
-    def __getitem__(self, shape: Any) -> Configured:
+    def __getitem__(self, shape: Any) -> Configured | _ByGrid:
         """Set grid, block and, optionally, the dynamic shared memory in bytes.
 
         Of a function whose launch has a block and no grid, the grid alone: one to three numbers, or
@@ -100,9 +99,7 @@ class Function(tvm_ffi.Function):
 
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
-        from .stream import stream_handle
-
-        return self._configured(self._options.on(stream_handle(stream)), self._grid)
+        return self._configured(self._options.on(stream_handle(stream)))
 
     def configure(self, *, stream: Any = None, **options: Any) -> Configured:
         """Set whatever a launch can carry.
@@ -126,13 +123,12 @@ class Function(tvm_ffi.Function):
         """
         changed = self if stream is None else self.on(stream)
         given = {name: value for name, value in options.items() if value is not None}
-        if not given:
-            return changed._configured(changed._options, changed._grid)
-        self._require_one_launch()
-        grid = None if "grid" in given else self._grid
-        alone = self._generated()["fixes_block"]
-        wanted = changed._options.with_given(self.name, given, grid_alone=alone)
-        return self._configured(wanted, grid)
+        wanted = changed._options
+        if given:
+            self._require_one_launch()
+            alone = self._generated()["fixes_block"]
+            wanted = wanted.with_given(self.name, given, grid_alone=alone)
+        return self._configured(wanted)
 
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with keywords, by the parameters' names."""
@@ -217,14 +213,14 @@ class Function(tvm_ffi.Function):
         """Name and, where they are known, parameters."""
         return f"<tvmffi_cubin.Function {self.summary if self.info else self.name}>"
 
-    def _shaped(self, shape: Any) -> Configured:
-        """Make what `__getitem__` returns, and keep it unless it is a function's."""
+    def _shaped(self, shape: Any) -> Configured | _ByGrid:
+        """Return what `__getitem__` returns of a shape that it has not kept."""
         self._require_one_launch()
         by_grid = self._generated()["callers_grid"]
         if by_grid is None:
             options = self._options.with_shape(self.name, shape)
         elif callable(shape):
-            return self._configured(self._options, shape)
+            return _ByGrid(self, shape)
         else:
             options = self._options.with_grid(shape, by_grid["unit"])
         made = self._configured(options)
@@ -234,20 +230,16 @@ class Function(tvm_ffi.Function):
             self._shapes[shape] = made
         return made
 
-    def _configured(self, options: Options, grid: GridFunction | None = None) -> Configured:
-        """Return the function with these options, the one that was made before where it is kept."""
-        kept = self._made.get(options) if grid is None else None
-        if kept is not None:
-            return kept
-        kind = Configured if self._generated()["callers_grid"] is None else _ByGrid
-        made = kind._wrap(None, self._module, self.name, self._made)
-        made._options = options
-        if grid is None:
+    def _configured(self, options: Options) -> Configured:
+        """Return the function with these options: the one that was made before, if it is kept."""
+        made = self._made.get(options)
+        if made is None:
+            kind = Configured if self._generated()["callers_grid"] is None else _WithKeywords
+            made = kind._wrap(None, self._module, self.name, self._made)
+            made._options = options
             if len(self._made) >= _MOST_KEPT:
                 self._made.clear()
             self._made[options] = made
-        else:
-            made._grid = grid
         return made
 
     def _generated(self) -> Mapping[str, Any]:
@@ -273,6 +265,20 @@ class Function(tvm_ffi.Function):
         """The parameters' names; None where instances differ in them."""
         known = [[name for name, _ in x["params"]] for x in self._instances()]
         return known[0] if all(names == known[0] for names in known) else None
+
+    def _meta(self, args: tuple[Any, ...]) -> _Meta:
+        """Return what a grid's function gets: arguments and constants by name."""
+        constants, names = self._generated()["callers_grid"]["meta"], self._common_names
+        if constants is None or names is None:
+            raise TypeError(
+                f"{self.name}: its instances differ in what a grid's function would get, and which "
+                "of them a call takes is known later: give numbers, or each Launch its own grid="
+            )
+        if len(args) != len(names):
+            raise TypeError(
+                f"{self.name}: got {len(args)} arguments, wanted {len(names)}: {', '.join(names)}"
+            )
+        return _Meta(self.name, {**constants, **dict(zip(names, args, strict=True))})
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         names = self._common_names
@@ -307,47 +313,57 @@ class Configured(Function):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the function, and the options."""
-        function = self._module.get_function(self.name)
-        return function._configured, (self._options, self._grid)
+        return self._module.get_function(self.name)._configured, (self._options,)
 
     def __repr__(self) -> str:
         """Name and the options that are set, as they would be written."""
-        return f"<tvmffi_cubin.Function {self.name}{self._options.text(self._grid)}>"
+        return f"<tvmffi_cubin.Function {self.name}{self._options.text()}>"
 
     @cached_property
     def _with_options(self) -> tvm_ffi.Function:
         return self._module._entry(f"call_{self.name}")
 
 
-class _ByGrid(Configured):
-    """One whose callers give a grid alone; called as Triton's functions are: by name, too."""
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
+class _WithKeywords(Configured):
+    """One that is called as Triton's functions are: with a grid alone, and keywords."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Call with arguments by position or by name, in the grid of the caller's function."""
+        """Call with arguments by position or by name."""
         if kwargs:
             args = self._ordered(args, kwargs)
-        if self._grid is None:
-            super().__call__(*args)
-        else:
-            facts = self._generated()["callers_grid"]
-            grid = self._grid(self._meta(facts["meta"], args))
-            self._configured(self._options.with_grid(grid, facts["unit"]))(*args)
+        super().__call__(*args)
 
-    def _meta(self, constants: Mapping[str, Any] | None, args: tuple[Any, ...]) -> _Meta:
-        names = self._common_names
-        if constants is None or names is None:
-            raise TypeError(
-                f"{self.name}: its instances differ in what a grid's function would get, and which "
-                "of them a call takes is known later: give numbers, or each Launch its own grid="
-            )
-        if len(args) != len(names):
-            raise TypeError(
-                f"{self.name}: got {len(args)} arguments, wanted {len(names)}: {', '.join(names)}"
-            )
-        return _Meta(self.name, {**constants, **dict(zip(names, args, strict=True))})
+
+class _ByGrid:
+    """A function whose grid a function of the caller's gives, at each call."""
+
+    __slots__ = ("_function", "_grid")
+
+    def __init__(self, function: Function, grid: GridFunction) -> None:
+        self._function = function
+        self._grid = grid
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Call with arguments by position or by name."""
+        function = self._function
+        if kwargs:
+            args = function._ordered(args, kwargs)
+        function[self._grid(function._meta(args))](*args)
+
+    call = __call__
+
+    def on(self, stream: Any) -> _ByGrid:
+        """Set the stream."""
+        return _ByGrid(self._function.on(stream), self._grid)
+
+    def configure(self, **options: Any) -> Configured | _ByGrid:
+        """Set whatever a launch can carry."""
+        configured = self._function.configure(**options)
+        return configured if options.get("grid") is not None else _ByGrid(configured, self._grid)
+
+    def __repr__(self) -> str:
+        """The grid, and what the function is."""
+        return f"<{self._grid!r} as the grid of {self._function!r}>"
 
 
 class _Meta(dict[str, Any]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -16,8 +15,6 @@ from .function import Function
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
-
-_LEAST_TVM_FFI = (0, 1, 15)
 
 for _name, _class in (("LaunchError", LaunchError), ("LaunchLimitError", LaunchLimitError)):
     # C++ raises by these names; without this tvm-ffi would make them RuntimeErrors.
@@ -127,7 +124,7 @@ class Module(tvm_ffi.Module):
         TypeError, ValueError
             It is no CUDA device; or all functions are C++ functions, which load by themselves.
         """
-        from .stream import device_ordinal
+        from .options import device_ordinal
 
         ordinal = device_ordinal(device)
         if not self.functions:
@@ -268,16 +265,13 @@ def load_module(
         It refers to a symbol that nothing defines, or is no shared object.
     ToolchainError
         The installed tvm-ffi is too old.
-    TypeError, ValueError, OSError
-        It is no path, or there is no such file, or it is a folder; or `generate` names an image
-        that lies in no file.
+    OSError
+        There is no such file.
+    ValueError
+        `generate` names an image that lies in no file.
     """
     check_tvm_ffi()
     name = os.path.abspath(path)
-    if not os.fspath(path):
-        raise ValueError("path is empty; give the path of a shared object, as build_inline returns")
-    if os.path.isdir(name):
-        raise IsADirectoryError(errno.EISDIR, "a module is a shared object, this is a folder", name)
     try:
         raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
@@ -301,11 +295,10 @@ def load_module(
 
 
 def check_tvm_ffi() -> None:
-    """Raise ToolchainError where the installed tvm-ffi is too old."""
-    parts = tvm_ffi.__version__.split(".")[:3]
-    if tuple(int("".join(filter(str.isdigit, part)) or 0) for part in parts) < _LEAST_TVM_FFI:
-        wanted = ".".join(map(str, _LEAST_TVM_FFI))
+    """Raise ToolchainError where tvm-ffi is too old; other packages pin old ones."""
+    major, minor, patch = tvm_ffi.__version__.split(".")[:3]
+    if (int(major), int(minor), int("".join(filter(str.isdigit, patch)))) < (0, 1, 15):
         raise ToolchainError(
-            f"tvm-ffi {tvm_ffi.__version__} is too old, {wanted} or newer is needed: "
+            f"tvm-ffi {tvm_ffi.__version__} is too old, 0.1.15 or newer is needed: "
             "pip install --upgrade apache-tvm-ffi"
         )

@@ -7,8 +7,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .options import Options, dimensions, integer
-from .stream import device_ordinal
+from .options import Options, device_ordinal, dimensions, integer
 
 if TYPE_CHECKING:
     from .function import Function
@@ -145,8 +144,7 @@ def _configured_shape(options: Options) -> dict[str, Any]:
 
 
 def _positive(what: str, value: Any) -> tuple[int, int, int]:
-    values = dimensions(what, value)
-    for axis, size in zip("xyz", values, strict=True):
-        if not 1 <= size < 2**31:
-            raise ValueError(f"{what}.{axis} is {size}, wanted 1 to {2**31 - 1}")
-    return values
+    sizes = dimensions(what, value)
+    if min(sizes) < 1:
+        raise ValueError(f"{what} is {sizes}, wanted 1 or more of each")
+    return sizes

@@ -1,4 +1,4 @@
-"""`Options`: what a caller sets of a launch, in the form that a launcher takes."""
+"""`Options`: what a caller sets of a launch, and how streams, devices and shapes are read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import operator
 import struct
 from typing import Any, NamedTuple
 
+DEFAULT_STREAMS = (0, 1, 2)  # null, legacy, per thread: those of whichever device is current
+
+_LEAST_ADDRESS = 4096
 _ATTRIBUTE = struct.Struct("<I4x64s")  # CUlaunchAttribute
 
 
@@ -73,14 +76,14 @@ class Options(NamedTuple):
         """Return the launch's attributes: ``CUlaunchAttributeID`` to the bytes of the value."""
         return dict(_ATTRIBUTE.iter_unpack(self.attributes or b""))
 
-    def text(self, grid: Any = None) -> str:
-        """Return what is written behind a function's name to set them; `grid` is a callable."""
+    def text(self) -> str:
+        """Return what is written behind a function's name to set them."""
         text = ""
         if self.block_x is not None:
             smem = self.dynamic_smem_bytes
             text = f"[{self[1:4]}, {self[4:7]}{'' if smem is None else f', {smem}'}]"
-        elif grid is not None or self.grid_x is not None:
-            text = f"[{grid or self[1:4]}]"
+        elif self.grid_x is not None:
+            text = f"[{self[1:4]}]"
         if self.stream is not None:
             text += f".on({self.stream:#x})"
         if self.attributes is not None:
@@ -97,10 +100,7 @@ NO_OPTIONS = Options()
 
 def integer(what: str, value: Any) -> int:
     """Return a value of a call as an int that fits 64 bits."""
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
+    number = _index(value)
     if number is None:
         raise TypeError(f"{what}: got {value!r}, wanted an int")
     if not -(2**63) <= number < 2**63:
@@ -115,3 +115,88 @@ def dimensions(what: str, value: Any) -> tuple[int, int, int]:
         raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
     x, y, z = *(integer(what, item) for item in values), *[1] * (3 - len(values))
     return x, y, z
+
+
+def stream_handle(stream: Any) -> int:
+    """Return the ``cudaStream_t`` of a stream as an int.
+
+    Parameters
+    ----------
+    stream : int or object
+        A handle; a stream of torch or CuPy; anything with ``__cuda_stream__`` (the protocol of
+        cuda.core); None for CUDA's legacy default stream. It must still exist.
+
+    Raises
+    ------
+    TypeError
+        It is none of these.
+    ValueError
+        The int can be no handle, or ``__cuda_stream__`` is of an unknown version.
+    """
+    if stream is None:
+        return 0
+    handle = stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        # The protocol began as an attribute and became a method.
+        version, handle = protocol() if callable(protocol) else protocol
+        if version != 0:
+            raise ValueError(
+                f"__cuda_stream__ of the {type(stream).__name__} is of version {version}, this "
+                "package knows version 0: pass the handle itself, as an int"
+            )
+    else:
+        for name in ("cuda_stream", "ptr"):  # torch's name, CuPy's name
+            handle = getattr(handle, name, handle)
+    number = _index(handle)
+    if number is None:
+        raise TypeError(
+            f"got a {type(stream).__name__} as a stream, wanted an int, a torch or CuPy stream, or "
+            "an object with __cuda_stream__"
+        )
+    # The driver reads at any address that it is given.
+    if number not in DEFAULT_STREAMS and not _LEAST_ADDRESS <= number < 2**63:
+        raise ValueError(f"got {number} as a stream, which is no handle: an address, or 0, 1 or 2")
+    return number
+
+
+def device_ordinal(device: Any) -> int | None:
+    """Return the ordinal of a device; None where it is the current one.
+
+    Parameters
+    ----------
+    device : int, object or None
+        An ordinal; a device of torch, tvm-ffi, CuPy or anything with an int ``index``, ``id`` or
+        ``device_id``; None, or a device without an index (``torch.device("cuda")``), for the
+        current one.
+
+    Raises
+    ------
+    TypeError
+        It is none of these.
+    ValueError
+        It is no CUDA device, or its number is none. (Whether there is that device, the driver
+        knows.)
+    """
+    if getattr(device, "type", "cuda") != "cuda":
+        raise ValueError(f"device is {device}, wanted a CUDA device")
+    names = ("index", "id", "device_id")
+    found = next((getattr(device, name) for name in names if hasattr(device, name)), device)
+    if found is None:
+        return None
+    ordinal = _index(found)
+    if ordinal is None:
+        raise TypeError(
+            f"got {device!r} as a device, wanted an int, a torch.device or the like, or None for "
+            "the current one"
+        )
+    if not 0 <= ordinal < 2**31:
+        raise ValueError(f"device is {ordinal}, which is no device's number")
+    return ordinal
+
+
+def _index(value: Any) -> int | None:
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
