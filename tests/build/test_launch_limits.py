@@ -371,6 +371,12 @@ def test_of_a_kernel_launched_in_two_shapes_it_asks_which(driver_stub):
     assert mod.f.occupancy(32).threads == 32
 
 
+def test_a_configured_function_answers_for_its_own_shape(attribute_module, driver_stub):
+    configured = attribute_module.k_free[1, 64].configure(cluster=2)
+    assert configured.occupancy() == attribute_module.k_free.occupancy(64, cluster=2)
+    assert configured.occupancy(32).threads == 32
+
+
 def test_where_a_figure_is_not_known_it_is_asked_for(attribute_module, driver_stub):
     with pytest.raises(TypeError, match=r"k_free\.occupancy: block is not known before a call"):
         attribute_module.k_free.occupancy()

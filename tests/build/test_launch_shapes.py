@@ -1,5 +1,8 @@
 """Grid, block and dynamic shared memory: where they come from, and what they must not be."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from stub.cuda_array import cuda_array
@@ -124,6 +127,42 @@ def test_a_configured_function_can_be_called_again(ops, driver_stub):
     configured()
     configured[2, 64]()
     assert [launch.grid[0] for launch in driver_stub.launches()] == [1, 1, 2]
+
+
+def test_a_configured_function_is_made_once_and_kept(ops, driver_stub):
+    made = ops.nothing[(3, 2), 32]
+    assert ops.nothing[(3, 2), 32] is made
+    assert ops.nothing[[3, 2], 32] is made
+    assert ops.nothing.on(7777)[(3, 2), 32] is made.on(7777)
+    assert ops.nothing.configure(priority=-1).on(7777) is ops.nothing.on(7777).configure(
+        priority=-1
+    )
+    for grid in range(500):
+        ops.nothing[grid, 64]
+    assert len(ops.nothing._shapes) <= 64
+    assert len(ops.nothing._made) <= 64
+    made()
+    assert shape_of(driver_stub) == ((3, 2, 1), (32, 1, 1), 0)
+
+
+def test_a_shape_that_can_change_is_read_anew(ops, driver_stub):
+    class Number:
+        value = 5
+
+        def __index__(self):
+            return self.value
+
+    number = Number()
+    ops.nothing[number, 32]()
+    number.value = 6
+    ops.nothing[number, 32]()
+    assert [launch.grid[0] for launch in driver_stub.launches()] == [5, 6]
+
+
+def test_a_configured_function_is_pickled_with_its_options(ops, driver_stub):
+    for made in (ops.nothing[3, 32, 16].configure(priority=-1), ops.nothing):
+        assert pickle.loads(pickle.dumps(made))._options == made._options
+    assert copy.copy(ops.nothing[3, 32]) is ops.nothing[3, 32]
 
 
 def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):

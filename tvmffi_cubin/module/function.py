@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tvm_ffi
@@ -91,9 +91,9 @@ class Function(tvm_ffi.Function):
         a function of a mapping that has the arguments, and the launch's `meta`, by name.
         """
         try:
-            # Equal keys are as good: of 2 and 2.0 both or none are a shape.
+            # A call may come by here, so this is all: 2.0 finds what 2 has left, which is as good.
             return self._shapes[shape]
-        except (KeyError, TypeError):  # it is new, or a list, which is no key
+        except (KeyError, TypeError):  # it is new, or has a list
             pass
         return self._shaped(shape)
 
@@ -215,8 +215,7 @@ class Function(tvm_ffi.Function):
 
     def _shaped(self, shape: Any) -> Configured | _ByGrid:
         """Return what `__getitem__` returns of a shape that it has not kept."""
-        self._require_one_launch()
-        by_grid = self._generated()["callers_grid"]
+        by_grid = self._callers_grid
         if by_grid is None:
             options = self._options.with_shape(self.name, shape)
         elif callable(shape):
@@ -224,9 +223,9 @@ class Function(tvm_ffi.Function):
         else:
             options = self._options.with_grid(shape, by_grid["unit"])
         made = self._configured(options)
-        if len(self._shapes) >= _MOST_KEPT:
-            self._shapes.clear()
-        with contextlib.suppress(TypeError):  # a list
+        if _is_fixed(shape):
+            if len(self._shapes) >= _MOST_KEPT:
+                self._shapes.clear()
             self._shapes[shape] = made
         return made
 
@@ -256,6 +255,13 @@ class Function(tvm_ffi.Function):
         instances: Sequence[Mapping[str, Any]] = info.get("instances", [info])
         return instances
 
+    @cached_property
+    def _callers_grid(self) -> Mapping[str, Any] | None:
+        """What ``k[grid]`` means, where it means anything."""
+        self._require_one_launch()
+        facts: Mapping[str, Any] | None = self._generated()["callers_grid"]
+        return facts
+
     def _require_one_launch(self) -> None:
         if any(len(instance["launches"]) != 1 for instance in self._instances()):
             raise TypeError(f"{self.name} has several launches, each with its own shape")
@@ -268,7 +274,8 @@ class Function(tvm_ffi.Function):
 
     def _meta(self, args: tuple[Any, ...]) -> _Meta:
         """Return what a grid's function gets: arguments and constants by name."""
-        constants, names = self._generated()["callers_grid"]["meta"], self._common_names
+        facts, names = self._callers_grid, self._common_names
+        constants = facts and facts["meta"]
         if constants is None or names is None:
             raise TypeError(
                 f"{self.name}: its instances differ in what a grid's function would get, and which "
@@ -278,7 +285,10 @@ class Function(tvm_ffi.Function):
             raise TypeError(
                 f"{self.name}: got {len(args)} arguments, wanted {len(names)}: {', '.join(names)}"
             )
-        return _Meta(self.name, {**constants, **dict(zip(names, args, strict=True))})
+        meta = _Meta(constants)
+        meta.update(zip(names, args, strict=True))
+        meta.function = self.name
+        return meta
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         names = self._common_names
@@ -366,14 +376,19 @@ class _ByGrid:
         return f"<{self._grid!r} as the grid of {self._function!r}>"
 
 
+def _is_fixed(shape: Any) -> bool:
+    """Whether a shape stays what it is; a tensor is a key, and may hold another number later."""
+    return isinstance(shape, Integral) or (
+        isinstance(shape, tuple) and all(_is_fixed(part) for part in shape)
+    )
+
+
 class _Meta(dict[str, Any]):
     """Arguments and constants by name; what is in neither is said in full."""
 
-    def __init__(self, function: str, values: Mapping[str, Any]) -> None:
-        super().__init__(values)
-        self._function = function
+    function: str
 
     def __missing__(self, key: Any) -> Any:
         raise KeyError(
-            f"{self._function}: the grid asks for {key!r}; there are {', '.join(self) or 'none'}"
+            f"{self.function}: the grid asks for {key!r}; there are {', '.join(self) or 'none'}"
         )

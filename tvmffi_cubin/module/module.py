@@ -12,6 +12,7 @@ import tvm_ffi
 
 from ..errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .function import Function
+from .options import device_ordinal
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
@@ -56,9 +57,9 @@ class Module(tvm_ffi.Module):
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """What is known of functions, parameters, kernels, architectures.
+        """What the shared object says of its functions, parameters, kernels, architectures.
 
-        The shared object itself says it. Empty where nothing in it was built by this package.
+        Empty where nothing in it was built by this package.
 
         Raises
         ------
@@ -106,11 +107,7 @@ class Module(tvm_ffi.Module):
             raise CubinError(f"the images of {self.path} cannot be read: {error}") from None
 
     def preload(self, device: Any = None) -> None:
-        """Load the generated functions' images and kernels on a device, before any launch there.
-
-        A first launch does so by itself; loading earlier keeps it out of what is timed, or out of
-        the capture of a CUDA graph. Kernels that their image has for other architectures alone are
-        left out.
+        """Load images and kernels on a device before a first launch there, or a graph capture.
 
         Parameters
         ----------
@@ -122,10 +119,8 @@ class Module(tvm_ffi.Module):
         LaunchError
             The driver refused, as it would at a launch.
         TypeError, ValueError
-            It is no CUDA device; or all functions are C++ functions, which load by themselves.
+            It is no CUDA device; or the module has C++ functions alone.
         """
-        from .options import device_ordinal
-
         ordinal = device_ordinal(device)
         if not self.functions:
             raise TypeError(
@@ -135,12 +130,11 @@ class Module(tvm_ffi.Module):
         self._entry("preload")(ordinal)
 
     def unload(self) -> None:
-        """Unload the module's images and release its devices' contexts.
+        """Unload the images and release the devices' contexts; the next launch loads them again.
 
-        The next launch loads and retains them again. Waits for launch calls of generated functions
-        that are under way; a C++ function of your own that launches must not run meanwhile. Wait
-        yourself for what still runs on a device; graphs that hold the kernels cannot be replayed
-        after it. Images that C++ functions have loaded are theirs.
+        Waits for launch calls of generated functions that are under way, not for what runs on a
+        device. Graphs that hold the kernels cannot be replayed after it. What C++ functions have
+        loaded stays.
 
         Raises
         ------
@@ -154,19 +148,17 @@ class Module(tvm_ffi.Module):
     def bind(self, function: str | None = None, /, *, device: Any = None, **values: Any) -> None:
         """Set kernel parameters that callers do not pass (see `Bound`), until they are set anew.
 
-        A call that is under way passes what was bound before, one that begins later all that is
-        bound now. What is captured in a CUDA graph stays in it.
+        All at once: a launch passes either what was bound before or all that is bound now.
 
         Parameters
         ----------
         function : str, optional
             Whose parameters. Default: of all functions that have the names.
         device : int, torch.device or the like, optional
-            For launches on which device. Default: all; a tensor on a CUDA device is for its own
-            alone.
+            For launches on which device. Default: a tensor's own, of other values all.
         **values : tensor, int, float, bool, bytes or None
-            By the names that they are bound by; each is what a call could pass for the parameter.
-            A tensor is kept alive. None: nothing is bound any more.
+            What a call could pass, by the parameters' names; None: nothing is bound any more. A
+            tensor is kept alive.
 
         Raises
         ------
@@ -179,18 +171,11 @@ class Module(tvm_ffi.Module):
         bind(self, function, device, values)
 
     def bound(self, device: Any = None) -> dict[str | None, dict[str, Any]]:
-        """Return what is bound for launches on a device, by function and name.
+        """Return what is bound for launches on a device: the objects given, by function and name.
 
-        Parameters
-        ----------
-        device : int, torch.device or the like, optional
-            Default: the current device, 0 in a thread that has none.
-
-        Returns
-        -------
-        dict
-            The very objects that were given, None where nothing is bound. Under None is what C++
-            functions pass.
+        None where nothing is bound; under the function None is what C++ functions pass. The device
+        is an int, a torch.device or the like; default: the current one, 0 in a thread that has
+        none.
         """
         from .bound import read
 

@@ -118,21 +118,7 @@ def dimensions(what: str, value: Any) -> tuple[int, int, int]:
 
 
 def stream_handle(stream: Any) -> int:
-    """Return the ``cudaStream_t`` of a stream as an int.
-
-    Parameters
-    ----------
-    stream : int or object
-        A handle; a stream of torch or CuPy; anything with ``__cuda_stream__`` (the protocol of
-        cuda.core); None for CUDA's legacy default stream. It must still exist.
-
-    Raises
-    ------
-    TypeError
-        It is none of these.
-    ValueError
-        The int can be no handle, or ``__cuda_stream__`` is of an unknown version.
-    """
+    """Return the ``cudaStream_t`` of any library's stream; 0 for None."""
     if stream is None:
         return 0
     handle = stream
@@ -161,23 +147,7 @@ def stream_handle(stream: Any) -> int:
 
 
 def device_ordinal(device: Any) -> int | None:
-    """Return the ordinal of a device; None where it is the current one.
-
-    Parameters
-    ----------
-    device : int, object or None
-        An ordinal; a device of torch, tvm-ffi, CuPy or anything with an int ``index``, ``id`` or
-        ``device_id``; None, or a device without an index (``torch.device("cuda")``), for the
-        current one.
-
-    Raises
-    ------
-    TypeError
-        It is none of these.
-    ValueError
-        It is no CUDA device, or its number is none. (Whether there is that device, the driver
-        knows.)
-    """
+    """Return the ordinal of any library's device; None for the current one."""
     if getattr(device, "type", "cuda") != "cuda":
         raise ValueError(f"device is {device}, wanted a CUDA device")
     names = ("index", "id", "device_id")
