@@ -29,10 +29,10 @@ from .tensor_map import TensorMap
 if TYPE_CHECKING:
     from . import nvjitlink, nvrtc, triton
     from .cache_figures import CacheInfo, cache_info
-    from .description import Description
     from .files import build, load
     from .formats import tvm
-    from .from_description import build_description, load_description
+    from .formats.description import Description
+    from .formats.load import build_description, load_description
     from .image_file import ImageFile
     from .inspect_file import inspect
     from .inspection import Inspection
@@ -94,7 +94,7 @@ __all__ = [
 _LAZY = {
     "CacheInfo": "cache_figures",
     "Cubin": "kernels.cubin",
-    "Description": "description",
+    "Description": "formats.description",
     "Function": "module",
     "Kernel": "kernels.cubin",
     "KernelText": "kernel_text",
@@ -106,12 +106,12 @@ _LAZY = {
     "Occupancy": "module.occupancy",
     "Parameter": "kernels.cubin",
     "build": "files",
-    "build_description": "from_description",
+    "build_description": "formats.load",
     "cache_info": "cache_figures",
     "find_kernels": "kernel_text",
     "lazy": "lazy_module",
     "load": "files",
-    "load_description": "from_description",
+    "load_description": "formats.load",
     "load_module": "module",
     "use_stream": "module.stream",
 }

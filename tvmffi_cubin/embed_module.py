@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .description import Description, parse_description
-from .from_description import build_description
+from .formats.description import Description, read_description
+from .formats.load import build_description
 from .inspect_file import inspect
 from .launch_reader import read_function
 
@@ -87,7 +87,7 @@ def _described(file: Path) -> Description:
             return Description(functions=read_table(data).launches())
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-    return parse_description(data, name, os.path.abspath(file))
+    return read_description(name, data, os.path.abspath(file))
 
 
 def _named(images: Sequence[str]) -> dict[str, Path]:

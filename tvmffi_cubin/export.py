@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields as dataclass_fields
 from typing import Any, NamedTuple
 
@@ -29,14 +29,6 @@ class Described(Mapping[str, Any]):
     """
 
     docs: Mapping[str, str]
-
-    def unknown(self) -> Iterator[str]:
-        """Yield the places of what was said and is not known here."""
-        raise NotImplementedError
-
-    def carried(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return fields that the module's manifest has as they are, by their object's place."""
-        raise NotImplementedError
 
     def options(self) -> Mapping[str, Any]:
         """Return what was said of the module beside its functions, by the options' names."""
@@ -89,7 +81,6 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if isinstance(value, str):
         value = (value,)
     if isinstance(value, Described):
-        _warn_of_unknown(value)
         docs = value.docs
         return tuple(_export(x, y)._replace(doc=docs.get(x, "")) for x, y in value.items())
     if isinstance(value, Mapping):
@@ -103,17 +94,6 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if twice is not None:
         raise ValueError(f"functions names {twice!r} twice")
     return tuple(Export(name) for name in names)
-
-
-def _warn_of_unknown(described: Described) -> None:
-    for place in described.unknown():
-        import warnings
-
-        warnings.warn(
-            f"{place} is no field that this version of tvmffi_cubin knows: the module has it in "
-            "its manifest, and it has no effect (fields of one's own begin with x_)",
-            stacklevel=_level_of_caller(),
-        )
 
 
 def warn_of_options(given: Mapping[str, Any]) -> None:

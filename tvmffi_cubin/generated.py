@@ -92,11 +92,10 @@ def _is_launched(value: object) -> bool:
 
 def _described(what: str, description: Any) -> Generated:
     """Take a description's images, wherever it has them."""
-    from .described_images import described_images
+    from .formats.images import described_images
     from .image_file import ImageFile
 
-    folder = os.path.dirname(description.path)
-    given = described_images(description.images, None, folder=folder)
+    given = described_images(description)
     if not given:
         raise ValueError(f"{what} is a description without images: have it say where they are")
     for name, x in given.items():

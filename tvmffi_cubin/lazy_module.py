@@ -158,7 +158,7 @@ class LazyModule:
     def _build(self, made: Generated) -> Module:
         options: dict[str, Any] = {**self._options, "embed_cubin": made.images}
         if made.description is not None:
-            from .from_description import load_description
+            from .formats.load import load_description
 
             return load_description(made.description, name=self._name, **options)
         from .inline import load_inline

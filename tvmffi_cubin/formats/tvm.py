@@ -118,7 +118,7 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> Fu
     TypeError, ValueError
         It is no table; the message names the function and field, or the byte.
     """
-    label, data, _ = read_source(source, "a table")
+    label, data, _ = read_source(source, "table")
     try:
         # A count of functions has zeros where no text has any.
         if isinstance(data, bytes) and b"\0" in data[:8]:

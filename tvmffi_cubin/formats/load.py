@@ -6,17 +6,15 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .described_images import described_images
+from ..inline import build_inline, load_inline
+from ..options import TextOptions, spelled_out
 from .description import Description
-from .inline import build_inline, load_inline
-from .options import TextOptions, spelled_out
+from .images import described_images
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .module import Module
-
-__all__ = ["build_description", "load_description"]
+    from ..module import Module
 
 Source = Description | str | os.PathLike[str] | bytes | Mapping[str, Any]
 
@@ -53,11 +51,6 @@ def load_description(
         The description or an image cannot be read or is none, or an argument is wrong.
     CompileError, BuildError, ToolchainError
         As in `load_inline`.
-
-    Warns
-    -----
-    UserWarning
-        The description has a field that this version does not know.
     """
     own, rest = _arguments("load_description", description, name, options)
     return load_inline(own, keep_module_alive=keep_module_alive, **rest)
@@ -101,15 +94,13 @@ def _arguments(
     if options.get("functions") is not None:
         raise TypeError(f"{function}: functions are the description's: leave the argument out")
     description = source if isinstance(source, Description) else Description.read(source)
-    folder, file = os.path.split(description.path)
-    name = name or description.name or file.partition(".")[0]
+    name = name or description.name or os.path.basename(description.path).partition(".")[0]
     if not name:
         raise ValueError(f"{function}: the description has no name: give the module one, as name=")
     said = {key: getattr(description, key) for key in ("arch", "ptx", "bound_params")}
-    images = described_images(description.images, options.get("embed_cubin"), folder=folder)
     return name, {
         **{key: value for key, value in said.items() if value},
         **{key: value for key, value in options.items() if value is not None},
         "functions": description if description else None,
-        "embed_cubin": images,
+        "embed_cubin": described_images(description, options.get("embed_cubin")),
     }

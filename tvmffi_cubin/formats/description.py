@@ -1,0 +1,272 @@
+"""`Description`: functions, how they launch, and their images, as a document that others write."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import identifier
+from ..export import Described
+from ..launch_json import Launched, argument_value, function_value
+from ..launch_reader import read_argument, read_function, type_name
+from ..schema import SCHEMA, check_schema
+from .document import parse_json, read_source
+
+if TYPE_CHECKING:
+    from ..module import Module
+
+_FIELDS = ("schema", "name", "arch", "ptx", "bound_params", "functions", "images")
+# What a document has at least one of, unless it is a table of functions itself.
+_LONG = ("schema", "functions", "images")
+_PLACES = ("path", "base64", "file")
+_FACTS = ("signatures", "lowered_names")
+
+
+@dataclass(frozen=True)
+class Description(Described):
+    """What a module is made of but for its images' bytes: JSON to compilers, and a mapping here.
+
+    It maps names of functions to how they launch, so that ``load_inline(functions=description)``
+    takes it. The form is that of docs/launch_descriptions.md.
+
+    Parameters
+    ----------
+    functions : mapping of str to Launch, sequence of Launch or Dispatch
+        Without any, every kernel of the images is exported.
+    docs : mapping of str to str
+        Docstrings of functions.
+    images : mapping of str to mapping
+        By name, what is said of an image: where it is (``"path"``, ``"base64"`` or ``"file"``), and
+        what is known of its kernels (``"signatures"``, ``"lowered_names"``, see `Cubin`).
+    name : str
+        The module's name.
+    arch, ptx, bound_params
+        As in `load_inline`.
+    path : str
+        The file that it was read from; relative paths of images start at its folder.
+    """
+
+    functions: Mapping[str, Launched] = field(default_factory=dict)
+    docs: Mapping[str, str] = field(default_factory=dict)
+    images: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    name: str = ""
+    arch: Any = None
+    ptx: str | None = None
+    bound_params: Any = ()
+    path: str = field(default="", compare=False)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, name: str) -> Launched:
+        """Return how a function launches."""
+        return self.functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the functions' names."""
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        """Return the number of functions."""
+        return len(self.functions)
+
+    @classmethod
+    def read(cls, source: str | os.PathLike[str] | bytes | Mapping[str, Any]) -> Description:
+        """Read a description.
+
+        Parameters
+        ----------
+        source : path, str, bytes or mapping
+            A JSON file; a JSON text, as a str one that begins with ``{``; or its values.
+
+        Raises
+        ------
+        OSError
+            The file cannot be read.
+        TypeError, ValueError
+            It is no description, or has a field that is not known; the message has the place.
+        """
+        return read_description(*read_source(source, "description"))
+
+    @classmethod
+    def of(cls, source: Module | str | os.PathLike[str]) -> Description:
+        """Return the description of a module, by which it can be built again from its images.
+
+        ``load_description(Description.of(mod), embed_cubin=mod.cubins)`` has the same functions.
+
+        Parameters
+        ----------
+        source : Module or path
+            A loaded module, or a shared object or object that this package made.
+
+        Raises
+        ------
+        OSError
+            The file cannot be read.
+        TypeError, ValueError
+            It is none of these, or does not say what it has.
+        """
+        if isinstance(source, str | os.PathLike):
+            from ..artifact import manifest_of
+
+            what = os.fsdecode(source)
+            try:
+                manifest: Mapping[str, Any] = manifest_of(source)
+            except ValueError as error:
+                raise ValueError(f"{what}: {error}") from None
+        else:
+            from ..module import Module
+
+            if not isinstance(source, Module):
+                raise TypeError(
+                    f"Description.of takes a Module or a path, got {type(source).__name__}"
+                )
+            what, manifest = source.path, source.manifest
+        if not manifest:
+            raise ValueError(f"{what}: it has no manifest, tvmffi_cubin did not build it")
+        return read_description(f"the manifest of {what}", _told(manifest))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values; `read` makes the same description of them.
+
+        Raises
+        ------
+        TypeError
+            A launch carries an image: in JSON images have names.
+        """
+        functions = {}
+        for name, given in self.functions.items():
+            doc = {"doc": self.docs[name]} if self.docs.get(name) else {}
+            functions[name] = {**doc, **function_value(given, where=f"functions.{name}")}
+        values = {
+            "schema": SCHEMA,
+            "name": self.name,
+            "arch": self.arch,
+            "ptx": self.ptx,
+            "bound_params": [argument_value(x) for x in self.bound_params],
+            "functions": functions,
+            "images": {name: dict(image) for name, image in self.images.items()},
+        }
+        return {name: value for name, value in values.items() if value}
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write it as a JSON file; paths of images stay as they are.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        TypeError
+            A launch carries an image.
+        """
+        from ..atomic import write_output
+
+        write_output(Path(path), f"{json.dumps(self.to_json(), indent=2)}\n".encode())
+
+    def options(self) -> dict[str, Any]:
+        """Return what `load_inline` takes beside the functions, images where it says their place.
+
+        `load_description` gives it those; ``load_inline(functions=description)`` warns of them.
+        """
+        placed = [name for name, image in self.images.items() if image.keys() & set(_PLACES)]
+        said = {name: getattr(self, name) for name in ("arch", "ptx", "bound_params")}
+        return {**said, "embed_cubin": placed}
+
+
+def read_description(label: str, content: bytes | Mapping[str, Any], path: str = "") -> Description:
+    """Return the description that a JSON text is, or its values; messages begin with `label`."""
+    schema = None
+    try:
+        values = parse_json(content) if isinstance(content, bytes) else content
+        if not isinstance(values, Mapping):
+            raise TypeError(f"wanted an object with functions, got {type_name(values)}")
+        schema = values.get("schema", SCHEMA)
+        check_schema(schema, "schema")
+        return Description(**_read(values), path=path)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        is_newer = isinstance(schema, str) and schema.startswith("2.") and schema != SCHEMA
+        hint = f" (its schema is {schema}: an upgrade of tvmffi_cubin may read it)"
+        raise kind(f"{label}: {error}{hint if is_newer else ''}") from None
+
+
+def _read(values: Mapping[str, Any]) -> dict[str, Any]:
+    if values and not any(name in values for name in _LONG):
+        if "func_info" in values:
+            raise ValueError("it is a table of TVM's: tvmffi_cubin.tvm reads those")
+        values = {"functions": values}
+    values = _known("", values, _FIELDS)
+    functions: dict[str, Launched] = {}
+    docs: dict[str, str] = {}
+    for name, given in _mapping("functions", values.get("functions", {})).items():
+        where = f"functions.{identifier('functions', name)}"
+        if isinstance(given, Mapping):
+            given = _without_own(given)
+            if doc := given.pop("doc", ""):
+                docs[name] = doc
+            if not isinstance(doc, str):
+                raise TypeError(f"{where}.doc: wanted a str, got {type_name(doc)}")
+        functions[name] = read_function(given, where=where)
+    images = {}
+    for name, given in _mapping("images", values.get("images", {})).items():
+        where = f"images.{identifier('images', name)}"
+        images[name] = _known(where, given, (*_PLACES, *_FACTS))
+        places = [place for place in _PLACES if place in images[name]]
+        if len(places) > 1:
+            raise ValueError(f"{where}: an image is in one place, got {' and '.join(places)}")
+        for place in places:
+            if not isinstance(given[place], str) or not given[place]:
+                raise TypeError(f"{where}.{place}: wanted a str, got {given[place]!r}")
+    bound = values.get("bound_params", [])
+    if not isinstance(bound, list | tuple):
+        raise TypeError(f"bound_params: wanted a list, got {type_name(bound)}")
+    return {
+        **{name: values[name] for name in ("name", "arch", "ptx") if values.get(name)},
+        "functions": functions,
+        "docs": docs,
+        "images": images,
+        "bound_params": [read_argument(x, where=f"bound_params[{i}]") for i, x in enumerate(bound)],
+    }
+
+
+def _mapping(where: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{where}: wanted an object, got {type_name(value)}")
+    return value
+
+
+def _without_own(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without its author's own fields."""
+    return {name: x for name, x in value.items() if not str(name).startswith("x_")}
+
+
+def _known(where: str, value: Any, known: Collection[str]) -> dict[str, Any]:
+    """Return an object of which all fields are known."""
+    fields = _without_own(_mapping(where, value))
+    for name in fields:
+        if name not in known:
+            close = get_close_matches(str(name), known, 1)
+            hint = f"is {close[0]!r} meant?" if close else f"there are {', '.join(known)}"
+            place = f"{where}.{name}".removeprefix(".")
+            raise ValueError(f"{place}: no such field is known; {hint}")
+    return fields
+
+
+def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a module's manifest without what follows from the rest of it or from its images."""
+    functions = {}
+    for name, facts in manifest["functions"].items():
+        functions[name] = {key: facts[key] for key in ("doc", "launches") if key in facts}
+        if "instances" in facts:
+            launches = [{"launches": x["launches"]} for x in facts["instances"]]
+            functions[name]["instances"] = launches
+    images = {
+        name: {key: facts[key] for key in ("file", *_FACTS) if facts.get(key)}
+        for name, facts in manifest["images"].items()
+    }
+    said = {key: manifest[key] for key in ("name", "ptx", "bound_params") if key in manifest}
+    return {"schema": SCHEMA, **said, "functions": functions, "images": images}
