@@ -1,7 +1,7 @@
 """Several GPUs and threads: where launches land, and a long run.
 
 What needs a second GPU is skipped where there is one; the rest runs on all that there are.
-``HAMMER_SECONDS`` sets how long the long run takes, 60 s otherwise.
+``HAMMER_SECONDS`` sets how long the long run takes, 20 s otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, w
 
 from .counting import all_devices, fresh, synchronize, together  # noqa: E402
 
-HAMMER_SECONDS = float(os.environ.get("HAMMER_SECONDS", "60"))
+HAMMER_SECONDS = float(os.environ.get("HAMMER_SECONDS", "20"))
 MIB = 1 << 20
 
 needs_two = pytest.mark.skipif(
@@ -149,7 +149,7 @@ def held() -> dict[str, int]:
     }
 
 
-def test_32_threads_over_all_devices_for_a_minute_leave_nothing_behind(mod):
+def test_32_threads_over_all_devices_leave_nothing_behind(mod):
     """In rounds, each waited for and unloaded; what is held is compared with the second round's."""
     threads, rounds = 32, 6
     devices = all_devices()
@@ -190,5 +190,7 @@ def test_32_threads_over_all_devices_for_a_minute_leave_nothing_behind(mod):
     assert late["threads"] <= early["threads"]
     assert late["descriptors"] <= early["descriptors"]
     assert late["resident"] - early["resident"] < 64 * MIB
-    for device in devices:
+    # A device tells what all processes hold on it, other workers of this suite among them.
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    for device in devices if alone else ():
         assert late[f"device {device.index}"] - early[f"device {device.index}"] < 8 * MIB
