@@ -70,14 +70,13 @@ class Function(tvm_ffi.Function):
     @classmethod
     def _wrap(
         cls: type[_F],
-        raw: tvm_ffi.Function | None,
+        raw: tvm_ffi.Function,
         module: Module,
         name: str,
         made: dict[Options, Configured],
     ) -> _F:
         function = cls.__new__(cls)
-        if raw is not None:
-            function.__move_handle_from__(raw)
+        function.__move_handle_from__(raw)
         function._module = module
         function.name = name
         function._shapes = {}
@@ -234,7 +233,18 @@ class Function(tvm_ffi.Function):
         made = self._made.get(options)
         if made is None:
             kind = Configured if self._generated()["callers_grid"] is None else _WithKeywords
-            made = kind._wrap(None, self._module, self.name, self._made)
+            try:
+                raw = self._module._configure(self.name, *options)
+            except AttributeError:
+                # Until launchers have that entry: by their other one, from Python.
+                entry = self._module._entry(f"call_{self.name}")
+                raw = tvm_ffi.Module.get_function(self._module, self.name)
+
+                def call(made: Configured, *args: Any, **kwargs: Any) -> None:
+                    entry(*options, *(made._ordered(args, kwargs) if kwargs else args))
+
+                kind = type(kind.__name__, (kind,), {"__call__": call})  # type: ignore[assignment]
+            made = kind._wrap(raw, self._module, self.name, self._made)
             made._options = options
             if len(self._made) >= _MOST_KEPT:
                 self._made.clear()
@@ -317,10 +327,6 @@ class Function(tvm_ffi.Function):
 class Configured(Function):
     """A function with options of the launch set for its calls; what is not set is as it was."""
 
-    def __call__(self, *args: Any) -> None:
-        """Call with arguments by position."""
-        self._with_options(*self._options, *args)
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the function, and the options."""
         return self._module.get_function(self.name)._configured, (self._options,)
@@ -328,10 +334,6 @@ class Configured(Function):
     def __repr__(self) -> str:
         """Name and the options that are set, as they would be written."""
         return f"<tvmffi_cubin.Function {self.name}{self._options.text()}>"
-
-    @cached_property
-    def _with_options(self) -> tvm_ffi.Function:
-        return self._module._entry(f"call_{self.name}")
 
 
 class _WithKeywords(Configured):

@@ -185,6 +185,10 @@ class Module(tvm_ffi.Module):
         """Return one of the launcher's own entries; raises AttributeError where there is none."""
         return super().get_function(f"_tvmffi_cubin_{name}")
 
+    @cached_property
+    def _configure(self) -> tvm_ffi.Function:
+        return self._entry("configure")
+
     def __iter__(self) -> Iterator[str]:
         """Iterate over the generated functions' names."""
         return iter(self.functions)
