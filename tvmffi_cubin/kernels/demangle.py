@@ -41,22 +41,11 @@ def demangle(name: str) -> str:
 
 
 class FunctionName(NamedTuple):
-    """A demangled function, taken apart.
+    """A demangled function, taken apart."""
 
-    Attributes
-    ----------
-    display : str
-        Qualified name with template arguments, as code could write it: without the unnamed
-        namespaces, which code cannot name.
-    qualified : str
-        The same without template arguments.
-    params : tuple of str or None
-        The parameters' types; None where the symbol does not tell (it has C linkage).
-    """
-
-    display: str
-    qualified: str
-    params: tuple[str, ...] | None
+    display: str  # as code could write it: without the unnamed namespaces, which it cannot name
+    qualified: str  # the same without template arguments
+    params: tuple[str, ...] | None  # types; None where the symbol does not tell, as extern "C"
 
     @property
     def is_instance(self) -> bool:

@@ -97,20 +97,7 @@ class Note(NamedTuple):
 
 
 class Elf:
-    """An ELF file.
-
-    Parameters
-    ----------
-    data : Content
-        The file.
-    what : str
-        What messages call it.
-
-    Raises
-    ------
-    ImageError
-        It is none, or damaged; so do the methods.
-    """
+    """An ELF file, which messages call `what`; damage is an ImageError, of the methods too."""
 
     def __init__(self, data: Content, what: str = "ELF file") -> None:
         self.data = data

@@ -28,36 +28,16 @@ _LEAST_MATCH = 4  # LZ4's
 
 
 class Member(NamedTuple):
-    """One image in a fatbin, as the container states it.
+    """One image in a fatbin, as the container states it."""
 
-    Attributes
-    ----------
-    kind : str
-        ``"cubin"``, ``"ptx"``, ``"ltoir"``, or a number of a kind that is not known here.
-    arch : str
-        ``"sm_90a"``, ``"compute_90"`` for PTX, ``"lto_90"`` for LTO-IR.
-    size : int
-        Bytes when it is loaded.
-    compression : str
-        ``"lz4"``, ``"zstd"``, ``"unknown"``, empty where it is stored as it is.
-    stored : bytes
-        What the fatbin holds.
-    """
-
-    kind: str
-    arch: str
-    size: int
-    compression: str
+    kind: str  # "cubin", "ptx", "ltoir", or a number that is not known here
+    arch: str  # "sm_90a", "compute_90", "lto_90"
+    size: int  # of the image itself
+    compression: str  # "lz4", "zstd", "unknown", empty where it is stored as it is
     stored: bytes
 
     def data(self) -> bytes:
-        """Return the image itself.
-
-        Raises
-        ------
-        ImageError
-            It cannot be decompressed here, or is damaged; the message says what would help.
-        """
+        """Return the image itself; where it cannot be read, the ImageError says what would help."""
         if self.kind not in ("cubin", "ptx"):
             raise ImageError(f"the member for {self.arch} is {self.kind}, which is not read here")
         try:
@@ -79,13 +59,7 @@ def _decompressed(member: Member) -> bytes:
 
 @reading("fatbin")
 def read(data: bytes) -> tuple[Member, ...]:
-    """Return the members of a fatbin, in its order.
-
-    Raises
-    ------
-    ImageError
-        It is none, or truncated, or damaged.
-    """
+    """Return the members of a fatbin, in its order."""
     if not data.startswith(FATBIN):
         raise ImageError(f"not a fatbin: it begins with {data[:8].hex(' ') or 'nothing'}")
     _, _, header_size, size = _HEADER.unpack_from(data)
@@ -122,7 +96,7 @@ def read(data: bytes) -> tuple[Member, ...]:
 
 
 def read_cubin(data: bytes) -> Cubin:
-    """Return a fatbin as a `Cubin` of the kind ``"fatbin"``; raises ImageError as `read`."""
+    """Return a fatbin as a `Cubin` of the kind ``"fatbin"``."""
     members = read(data)
     if not members:
         raise ImageError("the fatbin is empty: no image is in it")
@@ -130,7 +104,7 @@ def read_cubin(data: bytes) -> Cubin:
 
 
 def readable(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
-    """Return a fatbin's cubins and PTX, and why others cannot be read; raises as `read`."""
+    """Return a fatbin's cubins and PTX, and why others cannot be read."""
     cubins, problems = [], []
     for member in read(data):
         try:

@@ -40,78 +40,42 @@ _RESERVED_SMEM = 1024
 
 
 class ParsedImage(NamedTuple):
-    """What a cubin says of itself.
-
-    Attributes
-    ----------
-    arch : str
-        Architecture, such as ``"sm_90a"``.
-    kernels : tuple of Kernel
-        In the symbol table's order.
-    symbols : frozenset of str
-        The names of all functions and objects that the image defines.
-    relocatable : bool
-        Whether it is an unlinked object (``-rdc=true``), not an executable image.
-    """
+    """What a cubin says of itself; its kernels are in the symbol table's order."""
 
     arch: str
     kernels: tuple[Kernel, ...]
-    symbols: frozenset[str]
     relocatable: bool
 
 
 class DeviceSymbol(NamedTuple):
-    """A function or a variable of code that is yet to be linked.
+    """A function or a variable of device code, by its mangled name.
 
-    Attributes
-    ----------
-    name : str
-        As it is in the symbol table, mangled where it is C++.
-    defined : bool
-        Whether it is defined here; else only referred to.
-    linkage : str
-        ``"shared"``: other units see it, and none of them may define it too. ``"weak"``: several
-        may (instances of templates, inline functions). ``"local"``: no other unit sees it.
-    what : str
-        ``"kernel"``, ``"function"``, or the memory of a variable, such as ``"__device__"``.
-    size : int
-        Bytes of a variable, 0 where it is not known; of no meaning for functions.
+    Of linkage ``"shared"`` one unit alone may define it, of ``"weak"`` several may (instances of
+    templates, inline functions), and ``"local"`` no other unit sees.
     """
 
     name: str
     defined: bool
     linkage: str
-    what: str
-    size: int
+    what: str  # "kernel", "function", or a variable's memory, such as "__device__"
+    size: int  # of a variable, 0 where it is not known
 
 
 @reading("cubin")
 def parse(image: bytes) -> ParsedImage:
-    """Read a cubin.
-
-    Raises
-    ------
-    ImageError
-        It is none (the message says what it looks like), or a corrupt one.
-    """
+    """Read a cubin; where it is none, the ImageError says what it looks like."""
     elf = _open(image)
     _check_whole(elf)
     arch, number = _arch(elf)
     entries, names = _symbols(elf)
     usage = _usage(elf, names)
     kernels = tuple(_kernel(elf, name, usage.get(name, {}), number) for name in entries)
-    return ParsedImage(arch, kernels, frozenset(names.values()), elf.is_object)
+    return ParsedImage(arch, kernels, elf.is_object)
 
 
 @reading("cubin")
 def device_symbols(image: bytes) -> tuple[DeviceSymbol, ...]:
-    """Return the functions and variables of a relocatable cubin, in the symbol table's order.
-
-    Raises
-    ------
-    ImageError
-        It is no cubin, or a corrupt one.
-    """
+    """Return the functions and variables of a relocatable cubin, in the symbol table's order."""
     found = []
     for symbol in _open(image).symbols():
         if symbol.type not in (_STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT):
@@ -160,15 +124,14 @@ def _arch(elf: Elf) -> tuple[str, int]:
 
 
 def _symbols(elf: Elf) -> tuple[list[str], dict[int, str]]:
-    """Return the kernels' names, and the names of all defined symbols by number."""
+    """Return the kernels' names, and the names of all defined functions by number."""
     entries: dict[str, None] = {}
     names: dict[int, str] = {}
     for symbol in elf.symbols():
-        if symbol.is_undefined or symbol.type not in (_STT_OBJECT, _STT_FUNC):
+        if symbol.is_undefined or symbol.type != _STT_FUNC:
             continue
         names[symbol.number] = symbol.name
-        is_entry = symbol.type == _STT_FUNC and symbol.other & _STO_CUDA_ENTRY
-        if is_entry and elf.section(f".text.{symbol.name}"):
+        if symbol.other & _STO_CUDA_ENTRY and elf.section(f".text.{symbol.name}"):
             entries[symbol.name] = None
     return list(entries), names
 

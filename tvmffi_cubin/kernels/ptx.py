@@ -33,31 +33,15 @@ _PARAMETER = re.compile(
 
 
 class ParsedPtx(NamedTuple):
-    """What PTX text says of itself.
+    """What PTX text says of itself."""
 
-    Attributes
-    ----------
-    version : tuple of int
-        Of the PTX language, such as ``(8, 8)``: a driver compiles what it knows, and older ones.
-    target : str
-        The oldest architecture that it may be compiled for, such as ``"sm_90"``.
-    kernels : tuple of Kernel
-        In order.
-    """
-
-    version: tuple[int, int]
-    target: str
+    version: tuple[int, int]  # of the language: a driver compiles what it knows, and older ones
+    target: str  # the oldest architecture that it may be compiled for, such as "sm_90"
     kernels: tuple[Kernel, ...]
 
 
 def parse(data: bytes) -> ParsedPtx:
-    """Parse PTX text, with or without the NUL character that ends it for the driver.
-
-    Raises
-    ------
-    ImageError
-        It is no PTX, or is cut off.
-    """
+    """Parse PTX text, with or without the NUL character that ends it for the driver."""
     text = _SKIPPED.sub(" ", data.partition(b"\0")[0].decode("utf-8", "replace"))
     version = _VERSION.match(text)
     target = _TARGET.search(text)

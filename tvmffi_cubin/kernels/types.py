@@ -14,47 +14,26 @@ Dtype = tuple[int, int]
 
 @dataclass(frozen=True)
 class Pointee:
-    """What a pointer points to.
-
-    Attributes
-    ----------
-    text : str
-        Normalised spelling, such as ``"const float"``.
-    dtypes : tuple of (int, int)
-        The DLPack (code, bits) pairs of tensors that may be passed; empty: any.
-    align : int
-        Alignment that the type needs, in bytes; 1 where it is unknown.
-    """
+    """What a pointer points to, spelled as in ``"const float"``."""
 
     text: str
-    dtypes: tuple[Dtype, ...] = ()
-    align: int = 1
+    dtypes: tuple[Dtype, ...] = ()  # of the tensors that may be passed; empty: any
+    align: int = 1  # in bytes; 1 where it is unknown
 
 
 @dataclass(frozen=True)
 class CxxType:
-    """A C++ type of a kernel parameter.
+    """A C++ type of a kernel parameter, spelled one way however it is written.
 
-    Attributes
-    ----------
-    text : str
-        Normalised spelling: ``const`` first, no top-level qualifiers, no ``__restrict__``.
-    kind : str
-        ``"pointer"``, ``"int"``, ``"uint"``, ``"float"``, ``"bool"``, ``"struct"`` or ``"raw"``. A
-        name that is not known is a ``"struct"``: passed by value, as bytes (it may be an
-        enumeration). Of what is raw the size is known alone.
-    size : int or None
-        In bytes; None where it is unknown.
-    scalar : str or None
-        For kind ``"float"``: ``"float16"``, ``"bfloat16"``, ``"float32"`` or ``"float64"``.
-    pointee : Pointee or None
-        For kind ``"pointer"``.
+    Its kind is ``"pointer"``, ``"int"``, ``"uint"``, ``"float"``, ``"bool"``, ``"struct"`` or
+    ``"raw"``. A name that is not known is a ``"struct"``: passed by value, as bytes (it may be an
+    enumeration). Of what is raw the size is known alone.
     """
 
-    text: str
+    text: str  # const first, no top-level qualifiers, no __restrict__
     kind: str
-    size: int | None
-    scalar: str | None = None
+    size: int | None  # in bytes; None where it is unknown
+    scalar: str | None = None  # of a float: "float16", "bfloat16", "float32" or "float64"
     pointee: Pointee | None = None
 
 
@@ -75,10 +54,7 @@ def sized_type(size: int) -> CxxType:
 def parse_type(text: str) -> CxxType:
     """Parse a type without a name, such as ``"float const* __restrict__"``.
 
-    Raises
-    ------
-    ValueError
-        `text` is no type, or one that a kernel cannot take; the message points at the character.
+    Where it is none that a kernel can take, the ValueError points at the character.
     """
     parser = _Parser(text)
     type_, name, name_at = parser.declaration()
@@ -92,12 +68,8 @@ def parse_params(text: str) -> tuple[Param, ...]:
     """Parse a declared parameter list, such as ``"const float* x: ndim=2, int64_t n"``.
 
     Every parameter has a name; ``: ndim=N`` after it gives the rank of its tensor. Default values
-    are an error (what is not passed at the call belongs in ``Launch(args=...)``).
-
-    Raises
-    ------
-    ValueError
-        The text cannot be parsed; the message points at the character.
+    are an error (what is not passed at the call belongs in ``Launch(args=...)``). An error, a
+    ValueError, points at the character.
     """
     if text.strip() in ("", "void"):
         return ()
@@ -125,7 +97,6 @@ _BUILTIN = {
     *("signed", "unsigned", "__signed__", "char", "short", "int", "long", "__int128"),
     *("float", "double", "bool", "void"),
 }
-_CV = ("const", "volatile")
 _IGNORED = {
     *("__restrict__", "__restrict", "restrict", "__grid_constant__", "typename", "constexpr"),
     *("struct", "class", "enum", "union", "register"),
@@ -138,7 +109,8 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         pattern = rf"({_UNNAMED}|{_NAME}|\d[\w.']*|::|\S)"
-        self.tokens = [(match[1], match.start()) for match in re.finditer(pattern, text)]
+        tokens = [(match[1], match.start()) for match in re.finditer(pattern, text)]
+        self.tokens = [(token, at) for token, at in tokens if token not in _IGNORED]
         self.tokens.append(("", len(text.rstrip())))
         self.index = 0
         self.name_at = 0
@@ -184,11 +156,10 @@ class _Parser:
         return int(self.take())
 
     def _qualifiers(self) -> list[str]:
-        """Consume qualifiers; return those that belong to the type."""
-        found = []
-        while self.token in _CV or self.token in _IGNORED:
-            found.append(self.take())
-        return [word for word in _CV if word in found]
+        found = set()
+        while self.token in ("const", "volatile"):
+            found.add(self.take())
+        return sorted(found)
 
     def _base(self) -> tuple[str, list[str]]:
         """Parse the type specifiers; return the type's name and its qualifiers."""
@@ -422,17 +393,14 @@ def _narrow_floats() -> dict[str, Known]:
 
 
 def _vectors(scalars: dict[str, Known]) -> Iterator[tuple[str, Known]]:
-    for short in ("char", "short", "int", "long", "longlong", "float", "double"):
-        long = short.replace("longlong", "long long")
-        signed = {"char": "signed char"}.get(short, long)
-        pairs = [(short, scalars[signed])]
-        if short not in ("float", "double"):
-            pairs.append((f"u{short}", scalars[f"unsigned {long}"]))
-        for name, scalar in pairs:
-            for lanes in (1, 2, 3, 4):
-                size = scalar.size * lanes
-                align = scalar.size if lanes == 3 else min(size, 16)
-                yield f"{name}{lanes}", Known("struct", size, align, scalar.dtypes)
-            if scalar.size == 8:
-                for align in (16, 32):
-                    yield f"{name}4_{align}a", Known("struct", 32, align, scalar.dtypes)
+    same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
+    names = "char uchar short ushort int uint long ulong longlong ulonglong float double"
+    for name in names.split():
+        scalar = scalars[same.get(name, name)]
+        for lanes in (1, 2, 3, 4):
+            size = scalar.size * lanes
+            align = scalar.size if lanes == 3 else min(size, 16)
+            yield f"{name}{lanes}", Known("struct", size, align, scalar.dtypes)
+        if scalar.size == 8:
+            for align in (16, 32):
+                yield f"{name}4_{align}a", Known("struct", 32, align, scalar.dtypes)
