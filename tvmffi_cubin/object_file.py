@@ -113,7 +113,7 @@ class ObjectFile:
         file = Elf(data, "object")
         if not 0 < len(file.sections) < _MOST_SECTIONS:
             raise ValueError(f"it has no sections, or more than {_MOST_SECTIONS - 1}")
-        made = cls(file.machine, file.flags, file.ident, file.names)
+        made = cls(file.machine, file.flags, file.ident, file.name_section)
         for row in file.sections:
             name, kind, flags, _, _, size, link, info, align, entry_size = row
             if align > _MOST_ALIGNED:

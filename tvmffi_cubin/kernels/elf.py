@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Protocol
 
 from ..errors import ImageError
-from .image import ELF
+from .image import ELF, reading
 
 RELOCATABLE = 1
 """The type of an object, which is yet to be linked."""
@@ -110,11 +110,11 @@ class Elf:
         if head[4] != 2 or head[5] != 1:
             raise ImageError("it is an ELF file for a machine that is not 64-bit little-endian")
         (
-            self.ident, self.type, self.machine, _, _, segments, table, self.flags,
-            _, _, self._num_segments, _, count, self.names,
+            self.ident, self.type, self.machine, _, _, self._segments_at, table, self.flags,
+            _, _, self._num_segments, _, count, self.name_section,
         ) = _HEADER.unpack(head)  # fmt: skip
-        self._segments_at = segments
-        self.sections = self._read_sections(table, count) if table else []
+        with reading(what):
+            self.sections = self._read_sections(table, count) if table else []
         self._by_name = {section.name: section for section in reversed(self.sections)}
 
     @property
@@ -139,19 +139,17 @@ class Elf:
         zero = _SECTION.unpack(self.read(offset, _SECTION.size, "the section table"))
         # More than 65,279 sections: the first entry has the numbers.
         count = count or zero[5]
-        self.names = zero[6] if self.names == 0xFFFF else self.names
+        self.name_section = zero[6] if self.name_section == 0xFFFF else self.name_section
         table = self.read(offset, count * _SECTION.size, "the section table")
         rows = list(_SECTION.iter_unpack(table))
-        if self.names >= len(rows):
-            raise ImageError(f"corrupt {self.what}: it has no section names")
-        strings = self.read(rows[self.names][4], rows[self.names][5], "the section names")
-        return [Section(self.name(strings, row[0]), *row[1:]) for row in rows]
+        names = rows[self.name_section]
+        strings = self.read(names[4], names[5], "the section names")
+        return [
+            Section(self._name(strings, row[0]).decode("utf-8", "replace"), *row[1:])
+            for row in rows
+        ]
 
-    def name(self, strings: bytes, offset: int) -> str:
-        """Return the name that begins at an offset of a string table."""
-        return self._bytes(strings, offset).decode("utf-8", "replace")
-
-    def _bytes(self, strings: bytes, offset: int) -> bytes:
+    def _name(self, strings: bytes, offset: int) -> bytes:
         end = strings.find(b"\0", offset)
         if end < 0:
             raise ImageError(f"corrupt {self.what}: a name lies outside its string table")
@@ -161,21 +159,11 @@ class Elf:
         """Return the first section of a name."""
         return self._by_name.get(name)
 
-    def first(self, kind: int) -> Section | None:
-        """Return the first section of a type."""
-        return next((section for section in self.sections if section.type == kind), None)
-
     def body(self, section: Section | None) -> bytes:
         """Return a section's bytes, none where it takes no room in the file or is not there."""
         if section is None or section.type == NOBITS:
             return b""
         return self.read(section.offset, section.size, f"section {section.name}")
-
-    def linked(self, section: Section) -> bytes:
-        """Return the bytes of the section that another refers to: its names, most often."""
-        if section.link >= len(self.sections):
-            raise ImageError(f"corrupt {self.what}: section {section.name} refers to none")
-        return self.body(self.sections[section.link])
 
     def segments(self) -> Iterator[tuple[int, int]]:
         """Yield offset and size of each segment."""
@@ -183,28 +171,36 @@ class Elf:
         for row in _SEGMENT.iter_unpack(self.read(self._segments_at, size, "the segment table")):
             yield row[2], row[5]
 
-    def symbols(self, kind: int = SYMTAB, *, having: bytes = b"") -> Iterator[Symbol]:
-        """Yield the symbols of a table, none where it was stripped.
+    def symbols(self, kind: int = SYMTAB, *, having: bytes = b"") -> list[Symbol]:
+        """Return the symbols of a table, none where it was stripped.
 
         With `having` those alone whose names have these bytes in them: of thousands a few.
         """
-        table = self.first(kind)
-        if table is None:
-            return
-        strings = self.linked(table)
-        body = self.body(table)
-        rows = _SYMBOL.iter_unpack(body[: len(body) // _SYMBOL.size * _SYMBOL.size])
-        for number, (at, info, other, section, value, size) in enumerate(rows):
-            name = self._bytes(strings, at)
-            if having in name:
-                text = name.decode("utf-8", "replace")
-                yield Symbol(number, text, info & 15, info >> 4, other, section, value, size)
+        found = []
+        with reading(self.what):
+            for table in (section for section in self.sections if section.type == kind):
+                strings = self.body(self.sections[table.link])
+                rows = _SYMBOL.iter_unpack(self.body(table))
+                for number, (at, info, other, section, value, size) in enumerate(rows):
+                    name = self._name(strings, at)
+                    if having in name:
+                        kinds = (info & 15, info >> 4, other)
+                        found.append(
+                            Symbol(
+                                number,
+                                name.decode("utf-8", "replace"),
+                                *kinds,
+                                section,
+                                value,
+                                size,
+                            )
+                        )
+        return found
 
-    def notes(self, owner: bytes) -> Iterator[Note]:
-        """Yield the notes of an owner; of an object's the content is not relocated."""
-        for section in self.sections:
-            if section.type != NOTE:
-                continue
+    def notes(self, owner: bytes) -> list[Note]:
+        """Return the notes of an owner; of an object's the content is not relocated."""
+        found = []
+        for section in (section for section in self.sections if section.type == NOTE):
             body = self.body(section)
             at = 0
             while at + _NOTE.size <= len(body):
@@ -214,8 +210,9 @@ class Elf:
                 if start + size > len(body):
                     raise ImageError(f"corrupt {self.what}: a note is longer than its section")
                 if body[name : name + name_size] == owner + b"\0":
-                    yield Note(kind, section.address + start, body[start : start + size])
+                    found.append(Note(kind, section.address + start, body[start : start + size]))
                 at = start + (size + 3 & ~3)
+        return found
 
     def place_of_address(self, address: int, size: int) -> int:
         """Return where in the file of a shared object the bytes at an address lie."""
@@ -228,7 +225,8 @@ class Elf:
 
     def place_between(self, first: Symbol, end: Symbol) -> tuple[int, int]:
         """Return where in the file the bytes between two symbols lie, and how many there are."""
-        section = self.sections[first.section]
+        with reading(self.what):
+            section = self.sections[first.section]
         size, start = end.value - first.value, first.value
         if not self.is_object:
             start -= section.address
