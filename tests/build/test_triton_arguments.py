@@ -59,6 +59,8 @@ def test_an_argument_that_breaks_what_was_assumed_is_named(driver_stub, array):
 
 def test_examples_are_specialised_as_triton_does_at_a_launch():
     meta = Meta("float32")
+    launch = compiled(kernels.strided, [meta, meta, 7, 2**40])
+    assert launch.params == "float* x, float* out, int32_t stride, int64_t n"
     for x, out, stride, n, multiples, ones in (
         (meta, meta, 1, 32, {"x": 16, "out": 16, "n": 16}, {"stride": 1}),
         (meta, Meta("float32", 8), 3, 33, {"x": 16}, None),
@@ -68,11 +70,6 @@ def test_examples_are_specialised_as_triton_does_at_a_launch():
         assert (launch.multiple_of, launch.equal_to) == (multiples, ones)
         names = {"x": x, "out": out, "stride": stride, "n": n}
         assert compiled(kernels.strided, names).image == launch.image
-
-
-def test_numbers_beyond_32_bits_are_int64(driver_stub, array):
-    launch = compiled(kernels.strided, [Meta("float32"), Meta("float32"), 7, 2**40])
-    assert launch.params == "float* x, float* out, int32_t stride, int64_t n"
 
 
 def test_an_argument_that_was_none_has_to_be(driver_stub, array):
@@ -151,12 +148,8 @@ def test_numbers_that_do_not_fit_are_refused_where_triton_cuts_them_off(driver_s
     ("type_", "dtype", "other"),
     [
         ("*fp32", "float32", "float64"),
-        ("*fp16", "float16", "bfloat16"),
         ("*bf16", "bfloat16", "float16"),
-        ("*fp64", "float64", "float32"),
-        ("*i8", "int8", "uint8"),
         ("*u8", "uint8", "int8"),
-        ("*i64", "int64", "int32"),
         ("*fp8e4nv", "float8_e4m3fn", "float8_e5m2"),
         ("*fp8e5", "float8_e5m2", "float8_e4m3fn"),
         ("*i1", "bool", "uint8"),
@@ -171,11 +164,6 @@ def test_tensors_of_another_dtype_are_refused(driver_stub, array, type_, dtype, 
     assert len(driver_stub.launches()) == 1
     with pytest.raises(TypeError, match=r"argument 1 \(x: "):
         mod.strided(array(64, dtype=other), out, 2, 32)
-
-
-def test_constant_pointers_are_such(driver_stub, array):
-    launch = compiled(kernels.strided, "*kfp32, *fp32, i32, i32")
-    assert launch.params == "const float* x, float* out, int32_t stride, int32_t n"
 
 
 Pair = namedtuple("Pair", ["scale", "shift"])
@@ -243,12 +231,6 @@ def test_examples_of_descriptors_have_their_padding(driver_stub, array):
     assert launch.args["x"].oob_fill == "nan"
     assert launch.args["x"].dtype == ("tfloat32" if options else "float32")
     assert launch.params == "float* x: ndim=2, float* out"
-
-
-def test_descriptors_of_the_host_s_may_be_rounded_to_tf32():
-    launch = compiled(
-        kernels.tile_sum,
-        "tensordesc<fp32[16,32]>, *fp32, 16",
-        round_f32_to_tf32="x",
-    )
-    assert launch.args["x"].dtype == "tfloat32"
+    types = "tensordesc<fp32[16,32]>, *fp32, 16"
+    rounded = compiled(kernels.tile_sum, types, round_f32_to_tf32="x")
+    assert rounded.args["x"].dtype == "tfloat32"

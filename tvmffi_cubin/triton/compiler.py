@@ -30,34 +30,34 @@ def compile(  # noqa: A001 - as Triton's own is called
     padding: Mapping[str, str] | None = None,
     round_f32_to_tf32: Iterable[str] = (),
 ) -> Launch:
-    """Compile a Triton function for one specialisation, without a GPU and without launching.
+    """Compile a Triton function for one specialisation, without a GPU.
 
-    The function that is exported takes the Triton function's own arguments by name, in order;
-    constexprs are gone. What Triton relied on is checked at each call: arguments that are multiples
-    of 16, those that are 1 or None. One that breaks it is a ValueError, or leaves the call to the
-    next instance of a `tvmffi_cubin.Dispatch`.
+    The exported function takes the Triton function's own arguments, by name and in order, without
+    the constexprs. What Triton relied on is checked at each call: arguments that are multiples of
+    16, 1 or None. An argument that breaks it is a ValueError, or leaves the call to the next
+    instance of a `tvmffi_cubin.Dispatch`.
 
     Parameters
     ----------
     fn : triton.JITFunction
-        What ``@triton.jit`` made, maybe autotuned or with heuristics.
+        What ``@triton.jit`` made, with or without ``@triton.autotune`` and ``@triton.heuristics``.
     signature : mapping, str or sequence, optional
-        The arguments that are no constexprs. By name or in order, each as a type with hints as
+        The arguments that are not constexprs, by name or in order. Each is a type with a hint, as
         Triton's ahead-of-time tool writes them (``"*fp32:16"``: its address is a multiple of 16;
-        ``"i32:16"``, ``"i32:1"``, ``"tensordesc<fp16[64,64]>"``), or as an example, which is
-        specialised as Triton would at a launch: a tensor on any device (``"meta"`` will do), a
-        number, None, a ``TensorDescriptor``, a tuple. A str is a list of types, separated by
-        commas, in which constexprs may have their values.
+        ``"i32:16"``, ``"i32:1"``, ``"tensordesc<fp16[64,64]>"``), or an example, which is
+        specialised as at a launch of Triton's: a tensor on any device (``"meta"`` too), a number,
+        None, a ``TensorDescriptor``, a tuple. A str is a list of types, separated by commas, in
+        which constexprs may have their values.
     constexprs : mapping of str to object, optional
-        The values of constexprs that have no default, and of other arguments that are to be fixed.
+        The values of constexprs without a default, and of other arguments that are to be fixed.
     grid : int, str, a sequence of up to three, or a function, optional
-        Number of programs in x, y, z, as in Triton: expressions (see `tvmffi_cubin.expr`) over the
-        function's arguments and constexprs, or a function such as
+        Number of programs in x, y, z, as in Triton: expressions over the function's arguments and
+        constexprs, or a function such as
         ``lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)``, which is called once, now, with
-        symbols. Without it callers give it: ``mod.k[grid](...)``.
+        symbols. Without it callers give the grid: ``mod.k[grid](...)``.
     arch : str, optional
-        As in `tvmffi_cubin.load_inline`, but one. Triton compiles for the ``a`` variant wherever
-        there is one.
+        The architecture, as in `tvmffi_cubin.load_inline`. Triton compiles for the ``a`` variant
+        wherever there is one.
     config : triton.Config, optional
         Which configuration of an autotuned function.
     num_warps, num_stages, num_ctas : int, optional
@@ -143,7 +143,7 @@ def from_compiled(
     Raises
     ------
     TypeError, ValueError, ToolchainError
-        It is no such kernel, or one of a Triton that is too old; or as in `compile`.
+        It is not a compiled kernel, or Triton is too old; or as in `compile`.
     """
     known = read_kernel(kernel)
     return make_launch(known, grid, *_checked(known, padding, round_f32_to_tf32))

@@ -21,12 +21,21 @@ from .types import Descriptor, descriptor, kernel_type
 _TO_DRIVER = {8: 10, 9: 8, 10: 9}
 
 
-class _Parameter(NamedTuple):
-    """One of a kernel: name, C++ type, and its value unless callers pass it."""
+class _Slot(NamedTuple):
+    """A parameter of a kernel: name, C++ type, and its value unless callers pass it."""
 
     name: str
     type: str
     value: Any = None
+
+
+class _Parameters(NamedTuple):
+    """What the function takes, and what its kernel takes."""
+
+    params: list[str]
+    slots: list[_Slot]
+    strided: list[str]
+    conditions: list[str]
 
 
 def make_launch(
@@ -34,50 +43,24 @@ def make_launch(
 ) -> Launch:
     """Return the launch of a kernel, which passes what Triton's own launcher passes."""
     metadata = kernel.metadata
-    params, strided, conditions = [], [], []
-    slots: list[_Parameter] = []
-    maps = iter(metadata.tensordesc_meta or ())
-    for argument in kernel.arguments:
-        name, type_ = argument.name, argument.type
-        if (kind := descriptor(type_)) is not None:
-            params.append(f"{kind.pointer} {name}: ndim={kind.rank}")
-            strided.append(name)
-            nan, tf32 = padding.get(name) == "nan", name in rounded
-            if map_ := next(maps, None):
-                slots += _mapped(kernel, name, kind, map_, nan=nan, tf32=tf32)
-            else:
-                slots += _decomposed(kernel, name, kind, nan=nan, tf32=tf32)
-                conditions.append(f"{name}.stride[{kind.rank - 1}] == 1")
-        elif type_ == "one":
-            params.append(f"int64_t {name}")
-        elif type_ == "none":
-            params.append(f"const void* {name}")
-            strided.append(name)
-            conditions.append(f"{name}.data_ptr == 0")
-        else:
-            params.append(f"{kernel_type(type_)} {name}")
-            slots.append(_Parameter(name, kernel_type(type_)))
-            if type_.startswith("*"):
-                strided.append(name)
-    hidden = ("global_scratch", "profile_scratch")
-    slots += [_Parameter(name, "void*") for name in hidden]
+    made = _parameters(kernel, padding, rounded)
     parsed = nv_info.parse(kernel.image)
-    _check(kernel, slots, parsed)
+    _check(kernel, made.slots, parsed)
     figures = None if grid is None else launch_grid(kernel, grid)
-    signature = ", ".join(f"{slot.type} {slot.name}" for slot in slots)
-    values = {slot.name: slot.value for slot in slots if slot.value is not None}
+    signature = ", ".join(f"{slot.type} {slot.name}" for slot in made.slots)
+    values = {slot.name: slot.value for slot in made.slots if slot.value is not None}
     return Launch(
         kernel=kernel.symbol,
         image=Cubin(kernel.image, parsed.arch, signatures={kernel.symbol: signature}),
-        params=", ".join(params),
+        params=", ".join(made.params),
         args={**values, "global_scratch": _scratch(metadata), "profile_scratch": None},
-        strided=tuple(strided),
+        strided=tuple(made.strided),
         grid=figures,
         block=32 * int(metadata.num_warps),
         dynamic_smem_bytes=int(metadata.shared),
         multiple_of={x.name: x.multiple_of for x in kernel.arguments if x.multiple_of > 1} or None,
         equal_to={x.name: 1 for x in kernel.arguments if x.type == "one"} or None,
-        when=" and ".join(conditions) or None,
+        when=" and ".join(made.conditions) or None,
         programmatic_dependent_launch=bool(metadata.launch_pdl),
         cooperative=bool(metadata.launch_cooperative_grid),
         **_clusters(metadata),
@@ -85,7 +68,37 @@ def make_launch(
     )
 
 
-def _check(kernel: CompiledKernel, slots: list[_Parameter], parsed: nv_info.ParsedImage) -> None:
+def _parameters(
+    kernel: CompiledKernel, padding: Mapping[str, str], rounded: Collection[str]
+) -> _Parameters:
+    made = _Parameters([], [], [], [])
+    maps = iter(kernel.metadata.tensordesc_meta or ())
+    for argument in kernel.arguments:
+        name, type_ = argument.name, argument.type
+        kind = descriptor(type_)
+        if kind is not None or type_ == "none" or type_.startswith("*"):
+            made.strided.append(name)
+        if kind is not None:
+            made.params.append(f"{kind.pointer} {name}: ndim={kind.rank}")
+            nan, tf32 = padding.get(name) == "nan", name in rounded
+            if map_ := next(maps, None):
+                made.slots.extend(_mapped(kernel, name, kind, map_, nan=nan, tf32=tf32))
+            else:
+                made.slots.extend(_decomposed(kernel, name, kind, nan=nan, tf32=tf32))
+                made.conditions.append(f"{name}.stride[{kind.rank - 1}] == 1")
+        elif type_ == "one":
+            made.params.append(f"int64_t {name}")
+        elif type_ == "none":
+            made.params.append(f"const void* {name}")
+            made.conditions.append(f"{name}.data_ptr == 0")
+        else:
+            made.params.append(f"{kernel_type(type_)} {name}")
+            made.slots.append(_Slot(name, kernel_type(type_)))
+    made.slots.extend(_Slot(name, "void*") for name in ("global_scratch", "profile_scratch"))
+    return made
+
+
+def _check(kernel: CompiledKernel, slots: list[_Slot], parsed: nv_info.ParsedImage) -> None:
     """Compare the parameters with the image's own."""
     found = {x.name: x for x in parsed.kernels}.get(kernel.symbol)
     if found is None:
@@ -124,7 +137,7 @@ def _callers(kernel: CompiledKernel) -> dict[str, Any]:
 
 def _mapped(
     kernel: CompiledKernel, name: str, kind: Descriptor, meta: Any, *, nan: bool, tf32: bool
-) -> Iterator[_Parameter]:
+) -> Iterator[_Slot]:
     """Yield the parameters of a descriptor that is a tensor map: map, shape and strides."""
     is_padded, number = bool(meta["fp4_padded"]), int(meta["elem_type"])
     dtype = tuple(DATA_TYPES)[_TO_DRIVER.get(number, number)]
@@ -135,29 +148,29 @@ def _mapped(
         oob_fill="nan" if nan else "zeros",
         dtype="tfloat32" if tf32 else dtype,
     )
-    yield _Parameter(name, "CUtensorMap", map_)
+    yield _Slot(name, "CUtensorMap", map_)
     # Before 3.7 the shape that a kernel got was the map's, which counts values and not bytes.
     yield from _sizes(name, kind, doubled=is_padded and kernel.version < (3, 7))
 
 
 def _decomposed(
     kernel: CompiledKernel, name: str, kind: Descriptor, *, nan: bool, tf32: bool
-) -> Iterator[_Parameter]:
+) -> Iterator[_Slot]:
     """Yield the parameters of a descriptor for devices without tensor maps."""
-    yield _Parameter(name, kind.pointer)
+    yield _Slot(name, kind.pointer)
     for i in range(kind.rank):
-        yield _Parameter(f"{name}_size_{i}", "int64_t", f"{name}.shape[{i}]")
+        yield _Slot(f"{name}_size_{i}", "int64_t", f"{name}.shape[{i}]")
     for i in range(kind.rank):
-        yield _Parameter(f"{name}_step_{i}", "int64_t", f"{name}.stride[{i}]")
-    yield _Parameter(f"{name}_nan", "bool", nan)
+        yield _Slot(f"{name}_step_{i}", "int64_t", f"{name}.stride[{i}]")
+    yield _Slot(f"{name}_nan", "bool", nan)
     if kernel.version >= (3, 7):
-        yield _Parameter(f"{name}_tf32", "bool", tf32)
+        yield _Slot(f"{name}_tf32", "bool", tf32)
     yield from _sizes(name, kind)
 
 
-def _sizes(name: str, kind: Descriptor, *, doubled: bool = False) -> Iterator[_Parameter]:
+def _sizes(name: str, kind: Descriptor, *, doubled: bool = False) -> Iterator[_Slot]:
     for i in range(kind.rank):
         twice = " * 2" if doubled and i == kind.rank - 1 else ""
-        yield _Parameter(f"{name}_shape_{i}", "int32_t", f"{name}.shape[{i}]{twice}")
+        yield _Slot(f"{name}_shape_{i}", "int32_t", f"{name}.shape[{i}]{twice}")
     for i in range(kind.rank):
-        yield _Parameter(f"{name}_stride_{i}", "int64_t", f"{name}.stride[{i}]")
+        yield _Slot(f"{name}_stride_{i}", "int64_t", f"{name}.stride[{i}]")
