@@ -311,17 +311,16 @@ class Function(tvm_ffi.Function):
             return args
         if len(args) > len(names):
             raise TypeError(f"{self.summary}: got {len(args)} arguments, wanted {len(names)}")
-        given = dict(zip(names, args, strict=False))
-        for name, value in kwargs.items():
-            if name not in names:
-                raise TypeError(f"{self.summary}: got an unknown argument {name!r}")
-            if name in given:
-                raise TypeError(f"{self.summary}: got {name!r} twice")
-            given[name] = value
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise TypeError(f"{self.summary}: missing {', '.join(missing)}")
-        return tuple(given[name] for name in names)
+        given, rest = names[: len(args)], names[len(args) :]
+        wrong = {
+            "got an unknown argument": [name for name in kwargs if name not in names],
+            "got twice:": [name for name in given if name in kwargs],
+            "missing": [name for name in rest if name not in kwargs],
+        }
+        for what, found in wrong.items():
+            if found:
+                raise TypeError(f"{self.summary}: {what} {', '.join(found)}")
+        return *args, *(kwargs[name] for name in rest)
 
 
 class Configured(Function):

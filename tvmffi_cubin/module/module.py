@@ -37,7 +37,7 @@ class Module(tvm_ffi.Module):
                 raw = super().get_function(name, query_imports)
             except AttributeError:
                 raise AttributeError(
-                    f"module has no function {name!r}; there are {self._named()}"
+                    f"module has no function {name!r}; there are {', '.join(self._names) or 'none'}"
                 ) from None
             function = known[name] = Function._wrap(raw, self, name, {})
             function.__doc__ = self.get_function_doc(name)
@@ -66,8 +66,6 @@ class Module(tvm_ffi.Module):
         ValueError
             A version of this package made it whose manifests this one does not read.
         """
-        from ..schema import SchemaError, check_schema
-
         try:
             text = self._entry("manifest")()
         except AttributeError:
@@ -76,10 +74,10 @@ class Module(tvm_ffi.Module):
 
             try:
                 return manifest_of(self.path)
-            except SchemaError:
-                raise
-            except (OSError, ValueError):
+            except OSError:  # the file is gone
                 return {}
+        from ..schema import check_schema
+
         known: Mapping[str, Any] = json.loads(str(text))
         check_schema(known.get("schema"), f"the manifest of {self.path}")
         return known
@@ -203,7 +201,7 @@ class Module(tvm_ffi.Module):
 
     def __repr__(self) -> str:
         """Path and functions."""
-        return f"<tvmffi_cubin.Module {self.path}: {self._named()}>"
+        return f"<tvmffi_cubin.Module {self.path}: {', '.join(self._names) or 'none'}>"
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -211,13 +209,6 @@ class Module(tvm_ffi.Module):
         from ..artifact import exported_names
 
         return (*self.functions, *sorted(exported_names(self.path).difference(self.functions)))
-
-    def _named(self) -> str:
-        """Return the functions' names for messages, which are no place for errors of their own."""
-        try:
-            return ", ".join(self._names) or "none"
-        except ValueError:
-            return "those of a manifest that this version does not read"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show IPython the functions and their parameters, one a line."""
