@@ -30,9 +30,13 @@ std::string StatusText(const Status& status);
 [[noreturn]] void ThrowLaunchError(const Status& status, const std::string& what = "");
 
 /*!
- * \brief Throws a LaunchError that says why the driver refuses an image: for which architectures it
- * is, or which CUDA made it; `otherwise` where its answer is about something else.
+ * \brief Why the driver refuses an image: for which architectures it is, or which CUDA made it;
+ * `otherwise` where its answer is about something else.
  */
+std::string DescribeImageError(const Status& status, const ImageFacts& facts,
+                               const std::string& otherwise);
+
+/*! \brief Throws a LaunchError that says so. */
 [[noreturn]] void ThrowImageError(const Status& status, const ImageFacts& facts,
                                   const std::string& otherwise);
 
@@ -76,18 +80,21 @@ TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
   __builtin_unreachable();
 }
 
-[[noreturn]] TVMFFI_CUBIN_COLD void ThrowImageError(const Status& status, const ImageFacts& facts,
-                                                    const std::string& otherwise) {
+TVMFFI_CUBIN_COLD std::string DescribeImageError(const Status& status, const ImageFacts& facts,
+                                                 const std::string& otherwise) {
   char text[640];
   const Driver* driver = OpenDriver();
   const int device = driver != nullptr ? CurrentDevice(driver) : 0;
   if (DescribeRefusal(driver, status.result, facts, device, text, sizeof(text))) {
-    ThrowLaunchError(status, "the image " + std::string(text));
+    return "the image " + std::string(text);
   }
-  if (IsCaptureRefusal(status.result)) {
-    ThrowLaunchError(status, otherwise + " while a CUDA graph is captured (get the kernel before)");
-  }
-  ThrowLaunchError(status, otherwise);
+  if (!IsCaptureRefusal(status.result)) return otherwise;
+  return otherwise + " while a CUDA graph is captured (get the kernel before)";
+}
+
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowImageError(const Status& status, const ImageFacts& facts,
+                                                    const std::string& otherwise) {
+  ThrowLaunchError(status, DescribeImageError(status, facts, otherwise));
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -10,20 +10,15 @@
 #include <type_traits>
 #include <utility>
 
-#include "bound_launch.h"
 #include "check_driver.h"
-#include "core/namespace.h"
-#include "core/occupancy.h"
-#include "exit_watch.h"
 #include "kernel_parameters.h"
 #include "launch_config.h"
-#include "core/limits.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief "a, b, c": the kernels of an image; empty where the driver is too old to say. */
-std::string KernelNames(CUlibrary library);
+/*! \brief "the image has no kernel 'x'; it has a, b, c", as far as the driver tells. */
+std::string DescribeMissing(CUlibrary library, const char* name);
 
 /*!
  * \brief One kernel; movable. It keeps its image loaded, so it may outlive the CubinModule.
@@ -48,6 +43,9 @@ class __attribute__((visibility("default"))) CubinKernel {
    */
   CubinKernel(CUlibrary library, const char* name, std::shared_ptr<const void> keep = nullptr,
               const ImageFacts& facts = ImageFacts());
+
+  /*! \brief A kernel by its handle, whose image its owner keeps loaded. */
+  explicit CubinKernel(CUkernel handle) : driver_(RequireDriver()), handle_(handle) {}
 
   CubinKernel(const CubinKernel&) = delete;
   CubinKernel& operator=(const CubinKernel&) = delete;
@@ -81,7 +79,8 @@ class __attribute__((visibility("default"))) CubinKernel {
                   "nullptr has no bytes of its own: pass static_cast<T*>(nullptr)");
     constexpr size_t kSizes[] = {sizeof(Args)..., 0};
     if (handle_ != nullptr) {
-      const Status status = parameters_.Check(driver_, handle_, config, kSizes, sizeof...(Args));
+      const Status status = parameters_.Check(driver_, handle_, config.Get().hStream,
+                                              config.GetDevice(), kSizes, sizeof...(Args));
       if (!status.ok()) return status;
     }
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(std::addressof(args)))...,
@@ -102,7 +101,6 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*! \brief The same with the driver's own configuration. */
   [[nodiscard]] Status Launch(void** args, const CUlaunchConfig& config, int device = -1) {
-    WatchExit();
     const Status status =
         DispatchKernel({driver_, handle_, &smem_, &clusters_}, &parameters_, config, args, device);
     return __builtin_expect(status.ok(), 1) ? status : Explain(status, config, device);
@@ -180,18 +178,14 @@ class __attribute__((visibility("default"))) CubinKernel {
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD std::string KernelNames(CUlibrary library) {
+TVMFFI_CUBIN_COLD std::string DescribeMissing(CUlibrary library, const char* name) {
+  std::string text = "the image has no kernel '" + std::string(name) + "'";
   unsigned count = 0;
-  if (entry::cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || count == 0) return "";
+  if (entry::cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || count == 0) return text;
   std::unique_ptr<CUkernel[]> kernels(new CUkernel[count]());
-  if (entry::cuLibraryEnumerateKernels(kernels.get(), count, library) != CUDA_SUCCESS) return "";
-  std::string names;
-  for (unsigned i = 0; i < count; ++i) {
-    const char* name = nullptr;
-    if (entry::cuKernelGetName(&name, kernels[i]) != CUDA_SUCCESS || name == nullptr) continue;
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  return names;
+  if (entry::cuLibraryEnumerateKernels(kernels.get(), count, library) != CUDA_SUCCESS) return text;
+  for (unsigned i = 0; i < count; ++i) text += (i == 0 ? "; it has " : ", ") + std::string(KernelName(kernels[i]));
+  return text;
 }
 
 TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
@@ -201,13 +195,9 @@ TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
   CaptureScope relaxed;
   const CUresult result = driver_->cuLibraryGetKernel(&handle_, library, name);
   if (result != CUDA_SUCCESS) {
-    const std::string names = KernelNames(library);
-    ThrowImageError({result, "cuLibraryGetKernel"}, facts,
-                    "the image has no kernel '" + std::string(name) + "'" +
-                        (names.empty() ? "" : "; it has " + names));
+    ThrowImageError({result, "cuLibraryGetKernel"}, facts, DescribeMissing(library, name));
   }
   parameters_.TakeFromBuild(facts, name);
-  WatchExitAgain();
 }
 
 TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config, int device) {
@@ -223,20 +213,14 @@ TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config
 TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfig& config,
                                               int device) const {
   if (status.limit != 0) return status;  // it is explained
-  LaunchProblem* problem = &launch_problem;
-  problem->result = CUDA_SUCCESS;
-  problem->is_limit = true;
+  launch_problem.result = CUDA_SUCCESS;
   if (handle_ == nullptr || InForkedChild()) return status;
   if (device < 0) device = LaunchDevice(driver_, config.hStream);
   char limit[384];
   if (!FindRefusal(driver_, device, handle_, config, status.result, limit, sizeof(limit))) {
     return status;
   }
-  problem->result = status.result;
-  snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", KernelName(handle_),
-           limit);
-  status.limit = problem->number = __atomic_add_fetch(&launch_problems, 1, __ATOMIC_RELAXED);
-  return status;
+  return NoteProblem(status, true, KernelName(handle_), limit);
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

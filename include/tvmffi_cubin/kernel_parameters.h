@@ -1,6 +1,10 @@
 /*!
  * \file tvmffi_cubin/kernel_parameters.h
- * \brief The sizes of a kernel's parameters, against which a typed launch is checked.
+ * \brief The sizes of a kernel's parameters: typed launches are checked against them, and what is
+ * bound comes behind the caller's own arguments.
+ *
+ * A build with bound_params defines TVMFFI_CUBIN_BOUND_PARAMS for all units that launch, and links
+ * the table of what is bound. Without it, nothing of that costs a launch anything.
  */
 #ifndef TVMFFI_CUBIN_KERNEL_PARAMETERS_H_
 #define TVMFFI_CUBIN_KERNEL_PARAMETERS_H_
@@ -12,14 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "core/device.h"
-#include "core/namespace.h"
 #include "core/dispatch.h"
-#include "core/library.h"
-#include "launch_config.h"
+#include "core/limits.h"
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 #include "core/bound.h"
+#include "core/gate.h"
+#include "launcher/plan.h"
 extern "C" __attribute__((visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
 #endif
 
@@ -33,12 +36,6 @@ inline const char* KernelName(CUkernel kernel) {
   return known ? name : "a kernel";
 }
 
-/*! \brief The sizes of a kernel's parameters in bytes, where they are known. */
-struct ParameterSizes {
-  bool known = false;
-  std::vector<size_t> sizes;
-};
-
 /*! \brief How many of the last parameters no caller passes. */
 inline size_t NumBoundParams() {
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
@@ -48,9 +45,15 @@ inline size_t NumBoundParams() {
 #endif
 }
 
+/*! \brief The sizes of a kernel's parameters in bytes, where they are known. */
+struct ParameterSizes {
+  bool known = false;
+  std::vector<size_t> sizes;
+};
+
 /*!
- * \brief Read from the image at the first typed launch, from whichever thread; movable. Drivers
- * before CUDA 12.4 do not tell them, and then nothing is checked.
+ * \brief Read from the image when first asked for, from whichever thread; movable. Drivers before
+ * CUDA 12.4 do not tell them, and then nothing is checked.
  */
 class KernelParameters {
  public:
@@ -63,34 +66,8 @@ class KernelParameters {
   ~KernelParameters() { delete table_.load(std::memory_order_relaxed); }
 
   /*!
-   * \brief Checks a launch's arguments.
-   * \param config Where the launch goes: the driver does not tell the sizes outside a context.
-   * \param sizes Bytes of each.
-   * \return What kept the device from being entered.
-   * \throws TypeError Their number or a size is not the kernel's.
-   */
-  Status Check(const Driver* driver, CUkernel kernel, const LaunchConfig& config,
-               const size_t* sizes, size_t count) {
-    const ParameterSizes* table = nullptr;
-    const Status status = Find(driver, kernel, config.Get().hStream, config.GetDevice(), &table);
-    if (!status.ok()) return status;
-    if (table == nullptr || !table->known) return {};
-    bool same = table->sizes.size() == count + NumBoundParams();
-    for (size_t i = 0; same && i < count; ++i) same = table->sizes[i] == sizes[i];
-    if (__builtin_expect(!same, 0)) Throw(kernel, table->sizes, sizes, count);
-    return {};
-  }
-
-  /*! \brief Takes the sizes from the build where that tells them: with bound_params. */
-#ifdef TVMFFI_CUBIN_BOUND_PARAMS
-  void TakeFromBuild(const ImageFacts& facts, const char* name);
-#else
-  void TakeFromBuild(const ImageFacts&, const char*) {}
-#endif
-
-  /*!
    * \brief Finds the sizes.
-   * \param stream, device Where the launch goes.
+   * \param stream, device Where the launch goes: the driver does not tell them outside a context.
    * \param[out] sizes Null where the driver cannot tell now and may later.
    * \return What kept the device from being entered.
    */
@@ -101,34 +78,60 @@ class KernelParameters {
     return Read(driver, kernel, stream, device, sizes);
   }
 
+  /*!
+   * \brief Checks the arguments of a launch, `count` of the sizes `sizes`.
+   * \throws TypeError Their number or a size is not the kernel's.
+   */
+  Status Check(const Driver* driver, CUkernel kernel, CUstream stream, int device,
+               const size_t* sizes, size_t count) {
+    const ParameterSizes* table = nullptr;
+    const Status status = Find(driver, kernel, stream, device, &table);
+    if (!status.ok() || table == nullptr || !table->known) return status;
+    bool same = table->sizes.size() == count + NumBoundParams();
+    for (size_t i = 0; same && i < count; ++i) same = table->sizes[i] == sizes[i];
+    if (__builtin_expect(!same, 0)) Throw(kernel, table->sizes, sizes, count);
+    return {};
+  }
+
+  /*! \brief Takes the sizes from the build where that tells them: with bound_params. */
+  void TakeFromBuild(const ImageFacts& facts, const char* name);
+
  private:
-  /*! \brief Reads the table. */
   Status Read(const Driver* driver, CUkernel kernel, CUstream stream, int device,
               const ParameterSizes** table);
-
   [[noreturn]] static void Throw(CUkernel kernel, const std::vector<size_t>& wanted,
                                  const size_t* sizes, size_t count);
 
   std::atomic<const ParameterSizes*> table_{nullptr};
 };
 
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
+/*!
+ * \brief Launches with what is bound behind the caller's own arguments, as Dispatch does.
+ *
+ * The kernel's count says how many are the caller's; what `args` may have beyond those is not read.
+ */
+Status DispatchBound(const DispatchTarget& target, KernelParameters* parameters,
+                     const CUlaunchConfig& config, void** args, int device);
 
+/*! \brief Launches, with what is bound where something is. */
+inline Status DispatchKernel(const DispatchTarget& target, KernelParameters* parameters,
+                             const CUlaunchConfig& config, void** args, int device = -1) {
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
-TVMFFI_CUBIN_COLD void KernelParameters::TakeFromBuild(const ImageFacts& facts, const char* name) {
-  const BoundTable& table = __tvmffi_cubin_bound;
-  for (int i = 0; i < table.num_kernels; ++i) {
-    const BoundKernel& kernel = table.kernels[i];
-    // The text with the architectures is the image's own, so its address tells which image it is.
-    if (kernel.image[2] != facts.arches || strcmp(kernel.symbol, name) != 0) continue;
-    auto read = std::make_unique<ParameterSizes>();
-    read->known = true;
-    read->sizes.assign(kernel.sizes, kernel.sizes + kernel.num_params);
-    delete table_.exchange(read.release());
-    return;
-  }
-}
+  return DispatchBound(target, parameters, config, args, device);
+#else
+  (void)parameters;
+  return Dispatch(target, config, args, device);
 #endif
+}
+
+/*! \brief Launches a kernel of which nothing is kept from launch to launch. */
+inline Status DispatchHandle(const Driver* driver, CUkernel kernel, const CUlaunchConfig& config,
+                             void** args) {
+  KernelParameters parameters;
+  return DispatchKernel({driver, kernel}, &parameters, config, args);
+}
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_COLD Status KernelParameters::Read(const Driver* driver, CUkernel kernel,
                                                 CUstream stream, int device,
@@ -168,6 +171,96 @@ TVMFFI_CUBIN_COLD Status KernelParameters::Read(const Driver* driver, CUkernel k
                            << ": pass a value of the parameter's own type";
   __builtin_unreachable();
 }
+
+TVMFFI_CUBIN_COLD void KernelParameters::TakeFromBuild(const ImageFacts& facts, const char* name) {
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+  const BoundTable& table = __tvmffi_cubin_bound;
+  for (int i = 0; i < table.num_kernels; ++i) {
+    const BoundKernel& kernel = table.kernels[i];
+    // The text with the architectures is the image's own, so its address tells which image it is.
+    if (kernel.image[2] != facts.arches || strcmp(kernel.symbol, name) != 0) continue;
+    auto read = std::make_unique<ParameterSizes>();
+    read->known = true;
+    read->sizes.assign(kernel.sizes, kernel.sizes + kernel.num_params);
+    delete table_.exchange(read.release());
+    return;
+  }
+#else
+  (void)facts, (void)name;
+#endif
+}
+
+#ifdef TVMFFI_CUBIN_BOUND_PARAMS
+
+/*! \brief Notes why a kernel is not launched: a slot is empty, or parameters do not match. */
+TVMFFI_CUBIN_COLD Status RefuseBound(CUkernel kernel, const ParameterSizes* sizes,
+                                     const BoundSlot* slot, int device) {
+  std::string reason;
+  if (slot != nullptr) {
+    const std::string name = slot->param->name;
+    reason = "the parameter " + name + " (" + slot->param->type + ") is not bound" +
+             (device < 0 ? "" : " on device " + std::to_string(device)) + ": call mod.bind(" + name +
+             "=...) before";
+  } else if (sizes == nullptr || !sizes->known) {
+    reason =
+        "the module has bound_params, and how many parameters the kernel has is not known: a "
+        "driver of CUDA 12.4 or newer tells";
+  } else {
+    const BoundTable& table = __tvmffi_cubin_bound;
+    std::string wanted, found;
+    for (int i = 0; i < table.num_trailing; ++i) {
+      const Param& param = *table.Trailing()[i].param;
+      wanted += (i == 0 ? "" : ", ") + std::string(param.name) + " (" + std::to_string(param.size) +
+                " bytes)";
+    }
+    for (size_t size : sizes->sizes) found += (found.empty() ? "" : ", ") + std::to_string(size);
+    reason = "the module's bound_params are its kernels' last parameters, " + wanted +
+             "; this one's parameters are of " + (found.empty() ? "no" : found) + " bytes";
+  }
+  return NoteProblem({CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"}, false, KernelName(kernel),
+                     reason.c_str());
+}
+
+/*! \brief Whether a kernel's last parameters are as large as those that are bound. */
+inline bool EndsInBound(const ParameterSizes& sizes, const BoundTable& table) {
+  const size_t count = static_cast<size_t>(table.num_trailing);
+  if (!sizes.known || sizes.sizes.size() < count) return false;
+  const size_t own = sizes.sizes.size() - count;
+  for (size_t i = 0; i < count; ++i) {
+    if (sizes.sizes[own + i] != table.Trailing()[i].param->size) return false;
+  }
+  return true;
+}
+
+TVMFFI_CUBIN_SHARED Status DispatchBound(const DispatchTarget& target, KernelParameters* parameters,
+                                         const CUlaunchConfig& config, void** args, int device) {
+  if (target.kernel == nullptr) return Dispatch(target, config, args, device);
+  const ParameterSizes* sizes = nullptr;
+  const Status status =
+      parameters->Find(target.driver, target.kernel, config.hStream, device, &sizes);
+  if (!status.ok()) return status;
+  BoundTable* table = &__tvmffi_cubin_bound;
+  if (sizes == nullptr || !EndsInBound(*sizes, *table)) {
+    return RefuseBound(target.kernel, sizes, nullptr, device);
+  }
+  const size_t count = sizes->sizes.size();
+  const size_t own = count - static_cast<size_t>(table->num_trailing);
+  if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
+  void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
+  for (size_t i = 0; i < own; ++i) all[i] = args[i];
+  const GateUse use(&table->gate);
+  int place = device;
+  for (size_t i = own; i < count; ++i) {
+    const BoundSlot& slot = table->Trailing()[i - own];
+    if (place < 0 && slot.cells != nullptr) place = LaunchDevice(target.driver, config.hStream);
+    const void* value = slot.Find(place);
+    if (value == nullptr && slot.required) return RefuseBound(target.kernel, sizes, &slot, place);
+    all[i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
+  }
+  return Dispatch(target, config, all, device);
+}
+
+#endif  // TVMFFI_CUBIN_BOUND_PARAMS
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED
 

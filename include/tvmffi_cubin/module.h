@@ -17,6 +17,19 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
+/*! \brief Whether the process exits or this shared object is unloaded. */
+inline bool exit_begun = false;
+
+/*!
+ * \brief Watches for that once the driver is open. Exit handlers run in reverse order, so this one
+ * precedes the destructor of a static image made before; one made later is destroyed while the
+ * driver still lives.
+ */
+inline void WatchExit() {
+  static const int watched = atexit([] { exit_begun = true; });
+  (void)watched;
+}
+
 /*! \brief What a module and its kernels share. */
 struct __attribute__((visibility("default"))) LoadedImage {
   Library library{};
@@ -28,7 +41,7 @@ struct __attribute__((visibility("default"))) LoadedImage {
   LoadedImage& operator=(const LoadedImage&) = delete;
   ~LoadedImage() {
     // At exit the driver may be gone already; the process's end frees what is loaded.
-    if (!ExitBegun() && !InForkedChild()) library.Unload();
+    if (!exit_begun && !InForkedChild()) library.Unload();
   }
 };
 
@@ -63,7 +76,6 @@ class __attribute__((visibility("default"))) CubinModule {
   /*! \param image The same, in memory that stays valid until the image is loaded. */
   explicit CubinModule(const void* image) : image_(std::make_shared<LoadedImage>()) {
     image_->library.image = image;
-    WatchExitAgain();
   }
 
   /*! \param table What EMBED_CUBIN declares, or null where nothing embeds the image. */
@@ -122,6 +134,7 @@ TVMFFI_CUBIN_COLD void CubinModule::Load() const {
     TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
   }
   const Driver* driver = RequireDriver();
+  WatchExit();
   const size_t size = image_->bytes.size();  // 0 where the memory is another's
   if ((size != 0 && size < kLeastImageBytes) || !LooksLikeImage(image_->library.image)) {
     ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
@@ -129,7 +142,6 @@ TVMFFI_CUBIN_COLD void CubinModule::Load() const {
   }
   const Status status = image_->library.Load(driver);
   if (!status.ok()) ThrowImageError(status, image_->facts, "the image cannot be loaded");
-  WatchExit();
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -45,7 +45,7 @@ void Attention(tvm::ffi::TensorView q, tvm::ffi::TensorView k, tvm::ffi::TensorV
   config.hStream = static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, q.device().device_id));
   config.attrs = attrs;
   config.numAttrs = 3;
-  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.LaunchEx(&config, args));
+  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.LaunchEx(args, config));
 }
 """
 
@@ -67,7 +67,10 @@ def cubin() -> tc.Cubin:
 def attention(request: pytest.FixtureRequest, cubin: tc.Cubin) -> tc.Module:
     source = constants()["LAUNCHER"] if request.param == "own" else GUIDE
     name = f"attention_{request.param}"
-    return tc.load_inline(name, source, functions="Attention", embed_cubin={"attention": cubin})
+    return tc.load_inline(
+        name, source, functions="Attention", embed_cubin={"attention": cubin},
+        extra_cflags=["-DTVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=1"],
+    )  # fmt: skip
 
 
 def tensors(driver_stub: DriverStub, heads: int = 8, n: int = 1024, device: int = 0) -> list:

@@ -34,9 +34,9 @@ using tvmffi_cubin::LaunchConfig;
 void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
   static auto own = EMBED_CUBIN_GET_KERNEL(kernels, "axpy");
   static auto bare = EMBED_CUBIN_GET_KERNEL(kernels, "nothing");
-  static auto guide = tvm::ffi::CubinModule(
-      static_cast<const unsigned char*>(EMBEDDED_CUBIN_DATA(kernels)),
-      __tvmffi_cubin_image_kernels)["axpy"];  // as TVM_FFI_EMBED_CUBIN does
+  static tvm::ffi::CubinModule module(
+      static_cast<const unsigned char*>(EMBEDDED_CUBIN_DATA(kernels)));
+  static auto guide = module["axpy"];
   float a = 2;
   void *in = x.data_ptr(), *out = y.data_ptr();
   void* args[] = {&a, &in, &out, &n};
@@ -46,6 +46,10 @@ void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
   CUlaunchConfig plain = config.Get();
   cudaLaunchConfig_t runtime{};
   runtime.gridDim = runtime.blockDim = dim3(1);
+  tvm::ffi::cuda_api::LaunchConfig theirs{};
+  tvm::ffi::cuda_api::LaunchAttrType attribute{};
+  tvm::ffi::cuda_api::ConstructLaunchConfig(guide.GetHandle(), nullptr, 0, tvm::ffi::dim3(1),
+                                            tvm::ffi::dim3(32), 1, theirs, attribute);
   unsigned long long* mine = nullptr;
   unsigned other = 77;
   float third = 77;
@@ -60,7 +64,7 @@ void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
           guide.Launch(args, tvm::ffi::dim3(1), tvm::ffi::dim3(32), nullptr));
       break;
     case 5:
-      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(guide.LaunchEx(&plain, args));
+      TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(guide.LaunchEx(args, theirs));
       break;
     case 6:
       TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
@@ -72,7 +76,7 @@ void Launch(int way, tvm::ffi::TensorView x, tvm::ffi::TensorView y, int n) {
       break;
     case 8:
       TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
-          tvm::ffi::cuda_api::LaunchKernelEx(guide.GetHandle(), args, plain));
+          tvm::ffi::cuda_api::LaunchKernelEx(guide.GetHandle(), args, theirs));
       break;
     case 9: CheckDriver(own.Launch(all, config)); break;  // more than are asked for
     case 10: CheckDriver(bare.Launch(static_cast<void**>(nullptr), config)); break;
@@ -174,10 +178,13 @@ class TestALaunchInCpp:
         mod = build(bound_params=[*NAMES[:2], "float scale"])
         fresh_driver_stub.set_driver_version(12020)
         mod.bind(limit=7)
-        for way in (0, 3, 4):
+        for way in (0, 3):
             mod.Launch(way, *arrays, 3)
         assert fresh_driver_stub.calls("cuKernelGetParamInfo") == []
-        assert [launch.values(FORMATS)[5] for launch in fresh_driver_stub.launches()] == [7] * 3
+        assert [launch.values(FORMATS)[5] for launch in fresh_driver_stub.launches()] == [7] * 2
+        # By the guide's names it is not known of which image a kernel is.
+        with pytest.raises(tc.LaunchError, match="a driver of CUDA 12.4 or newer tells"):
+            mod.Launch(4, *arrays, 3)
 
 
 class TestAGeneratedFunction:

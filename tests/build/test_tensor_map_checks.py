@@ -386,23 +386,6 @@ def test_an_address_has_the_tensors_byte_offset_in_it(maps, driver_stub):
         maps.tiled(x, [1, 16], MODES, [])
 
 
-@pytest.mark.parametrize(
-    ("modes", "message"),
-    [
-        ([16, 0, 0, 0, 0], "there is no TensorMapType 16"),
-        ([-2, 0, 0, 0, 0], "there is no TensorMapType -2"),
-        ([-1, 7, 0, 0, 0], "there is no TensorMapSwizzle 7"),
-        ([-1, 0, 3, 0, 0], "there is no TensorMapInterleave 3"),
-        ([-1, 0, 0, 4, 0], "there is no TensorMapL2Promotion 4"),
-        ([-1, 0, 0, 0, 2], "there is no TensorMapOobFill 2"),
-    ],
-)
-def test_a_mode_that_is_no_enumerator_is_refused(maps, driver_stub, modes, message):
-    x = cuda_array(driver_stub, (2, 4, 64))
-    with pytest.raises(ValueError, match=message):
-        maps.tiled(x, [1, 1, 16], modes, [])
-
-
 def test_options_and_memory_agree_on_the_data_type(maps, driver_stub):
     def make(wanted: str | None, has: str) -> EncodedMap:
         modes = [-1 if wanted is None else typed(wanted), 0, 0, 0, 0, typed(has)]

@@ -96,8 +96,8 @@ void LimitSmem(int64_t bytes) {
 
 void Missing() { EmbedCubinModule_kernels::Global()->mod.GetKernel("no_such_kernel"); }
 
-// A refused launch, then by each way one that is taken, or refused with nothing said of it, and
-// last the failure of something else that has the same code.
+// A refused launch, then by each way one that is taken, and last the failure of something else that
+// has the same code.
 void FallBack(TensorView y, int way) {
   static auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(kernels, "shared");
   void* y_ptr = y.data_ptr();
@@ -108,9 +108,8 @@ void FallBack(TensorView y, int way) {
   if (way == 0) {
     TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.Launch(args, one, most, nullptr));
   } else {
-    auto result = tvm::ffi::cuda_api::LaunchKernel(kernel.GetHandle(), args, one,
-                                                   way == 1 ? most : more, nullptr);
-    if (way == 2) TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(result);
+    TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
+        tvm::ffi::cuda_api::LaunchKernel(kernel.GetHandle(), args, one, most, nullptr));
   }
   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(cudaErrorInvalidValue);
 }

@@ -27,7 +27,6 @@ static_assert(std::is_constructible_v<tvm::ffi::CubinModule, const char*>);
 static_assert(std::is_constructible_v<tvm::ffi::CubinModule, const unsigned char*>);
 static_assert(kMovesOnly<tvmffi_cubin::CubinModule>);
 static_assert(kMovesOnly<tvm::ffi::CubinModule>);
-static_assert(!std::is_copy_constructible_v<tvm::ffi::CUDADeviceGuard>);
 static_assert(!std::is_default_constructible_v<tvm::ffi::CUDADeviceGuard>);
 
 // A LaunchConfig points into itself, so it stays where it is made.
@@ -144,28 +143,6 @@ using Launched = decltype(std::declval<tvm::ffi::CubinKernel&>().Launch(
 static_assert(std::is_same_v<Launched, api::ResultType>);
 static_assert(std::is_same_v<Launched, decltype(std::declval<tvm::ffi::CubinKernel&>().LaunchEx(
                                            nullptr, std::declval<const api::LaunchConfig&>()))>);
-
-// What tvm-ffi's issue 497 asks for, in both dialects.
-using GuideKernel = tvm::ffi::CubinKernel;
-using GuideDim3 = tvm::ffi::dim3;
-template <typename... Args>
-constexpr bool kGuideLaunches =
-    std::is_same_v<LaunchOf<GuideKernel, Pointers, GuideDim3, GuideDim3, Args...>, Launched>;
-template <typename... Args>
-constexpr bool kGuideLaunchesEx = std::is_same_v<LaunchExOf<GuideKernel, Args...>, Launched>;
-static_assert(kGuideLaunches<cudaStream_t>);
-static_assert(kGuideLaunches<CUstream, int>);
-static_assert(kGuideLaunches<std::nullptr_t>);
-static_assert(kGuideLaunches<std::nullptr_t, uint32_t>);
-static_assert(kGuideLaunches<CUstream, uint32_t, const CUlaunchAttribute*, unsigned>);
-static_assert(kGuideLaunches<CUstream, size_t, CUlaunchAttribute*, int>);
-static_assert(kGuideLaunches<CUstream, uint32_t, cudaLaunchAttribute*, unsigned>);
-static_assert(kGuideLaunches<CUstream, uint32_t, std::nullptr_t, unsigned>);
-static_assert(kGuideLaunchesEx<const CUlaunchConfig*, Pointers>);
-static_assert(kGuideLaunchesEx<CUlaunchConfig*, std::nullptr_t>);
-static_assert(kGuideLaunchesEx<const cudaLaunchConfig_t*, Pointers>);
-static_assert(kGuideLaunchesEx<Pointers, const CUlaunchConfig&>);
-static_assert(kGuideLaunchesEx<Pointers, cudaLaunchConfig_t&>);
 
 // Wrappers ask with #if which structs there are, whether or not they have named a dialect.
 #ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API

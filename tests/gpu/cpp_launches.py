@@ -83,16 +83,16 @@ void Run(tvm::ffi::String name, TensorView rows, TensorView y) {
 }
 
 void RunGuide(TensorView y, int64_t blocks, int64_t cluster) {
+  namespace api = tvm::ffi::cuda_api;
   static tvm::ffi::CubinKernel kernel(EMBED_CUBIN_MODULE(kernels).GetHandle(), "ring");
   void* y_ptr = y.data_ptr();
   void* args[] = {&y_ptr};
-  CUlaunchAttribute attribute{};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  attribute.value.clusterDim.x = static_cast<unsigned>(cluster);
-  attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
-  CUlaunchConfig config{static_cast<unsigned>(blocks), 1, 1, 32, 1, 1, 0, StreamOf(y),
-                        &attribute, 1};
-  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.LaunchEx(&config, args));
+  api::LaunchConfig config{};
+  api::LaunchAttrType attribute{};
+  api::ConstructLaunchConfig(kernel.GetHandle(), StreamOf(y), 0,
+                             tvm::ffi::dim3(static_cast<unsigned>(blocks)), tvm::ffi::dim3(32),
+                             static_cast<int>(cluster), config, attribute);
+  TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.LaunchEx(args, config));
 }
 
 struct Pair {

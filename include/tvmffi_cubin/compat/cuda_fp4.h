@@ -1,17 +1,8 @@
-/*!
- * \file cuda_fp4.h
- * \brief CUDA's own header as a host compiler sees it, in a text that sees itself as CUDA's.
- */
-#ifndef TVMFFI_CUBIN_COMPAT_CUDA_FP4_H_
-#define TVMFFI_CUBIN_COMPAT_CUDA_FP4_H_
+// CUDA's own header as a host compiler sees it, in a text that sees itself as CUDA's.
 #pragma GCC system_header
-
-// Not in CUDA before 12.8.
-#if __has_include_next(<cuda_fp4.h>)
 #pragma push_macro("__CUDACC__")
 #undef __CUDACC__
+#if __has_include_next(<cuda_fp4.h>)  // not in every release
 #include_next <cuda_fp4.h>
-#pragma pop_macro("__CUDACC__")
 #endif
-
-#endif  // TVMFFI_CUBIN_COMPAT_CUDA_FP4_H_
+#pragma pop_macro("__CUDACC__")

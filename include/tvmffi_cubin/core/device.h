@@ -106,6 +106,28 @@ class DeviceScope {
   const Driver* pushed_on_ = nullptr;
 };
 
+/*! \brief A device attribute; -1 where the driver does not say. */
+inline int DeviceAttribute(const Driver* driver, int device, CUdevice_attribute attribute) {
+  CUdevice handle = 0;
+  int value = -1;
+  if (driver->cuDeviceGet(&handle, device) != CUDA_SUCCESS) return -1;
+  return driver->cuDeviceGetAttribute(&value, attribute, handle) == CUDA_SUCCESS ? value : -1;
+}
+
+/*! \brief A short text of its own. */
+struct ArchText {
+  char chars[16] = "";
+};
+
+/*! \brief A device's architecture, "sm_90". */
+inline ArchText DescribeArch(const Driver* driver, int device) {
+  ArchText text;
+  snprintf(text.chars, sizeof(text.chars), "sm_%d%d",
+           DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+           DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  return text;
+}
+
 /*! \brief Whether a tensor that is not a device's lies in page-locked or managed memory. */
 bool IsHostMemoryForKernels(const DLTensor& tensor);
 

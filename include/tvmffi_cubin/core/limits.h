@@ -30,6 +30,12 @@ inline const char* LimitText(const Status& status) {
 }
 
 /*!
+ * \brief Notes a refusal and what it means, which the thread's next one replaces.
+ * \return The status with its number.
+ */
+Status NoteProblem(Status status, bool is_limit, const char* kernel, const char* reason);
+
+/*!
  * \brief Finds the limit that a launch goes over, of dimensions, threads, shared memory, clusters
  * or a cooperative grid. Calls the driver several times, so it is for launches that were refused.
  * \param[out] text What is over which limit: "grid.y is 70000, device 0 allows 65535".
@@ -46,6 +52,16 @@ bool FindRefusal(const Driver* driver, int device, CUkernel kernel, const CUlaun
                  CUresult answer, char* text, size_t size);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD Status NoteProblem(Status status, bool is_limit, const char* kernel,
+                                     const char* reason) {
+  LaunchProblem* problem = &launch_problem;
+  problem->result = status.result;
+  problem->is_limit = is_limit;
+  snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", kernel, reason);
+  status.limit = problem->number = __atomic_add_fetch(&launch_problems, 1, __ATOMIC_RELAXED);
+  return status;
+}
 
 /*! \brief A launch whose limits are looked for, and where the answer goes. */
 struct LimitSearch {

@@ -18,9 +18,6 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 __attribute__((cold, format(printf, 3, 4))) bool FailMap(TensorMapProblem* problem,
                                                          const char* kind, const char* format, ...);
 
-/*! \brief Whether all modes are enumerators: names and sizes are looked up by them. */
-bool CheckMapEnums(const TensorMapSpec& spec, TensorMapProblem* problem);
-
 /*! \brief Whether a map is for tensors of a rank. */
 bool CheckMapRank(const TensorMapSpec& spec, int32_t rank, TensorMapProblem* problem);
 
@@ -293,7 +290,6 @@ inline bool CheckTensorMap(const TensorMapSpec& spec, const TensorMapMemory& mem
   if (memory.type < TensorMapType::kUint8 || memory.type > TensorMapType::k16U6Align16B) {
     return FailMap(problem, "ValueError", "the memory's data type is not given");
   }
-  if (!CheckMapEnums(spec, problem)) return false;
   if (spec.type != TensorMapType::kFromTensor && spec.type != memory.type) {
     return FailMap(problem, "ValueError", "the options' data type is %s, the memory's %s",
                    FactsOf(spec.type).name, FactsOf(memory.type).name);
@@ -329,24 +325,6 @@ TVMFFI_CUBIN_COLD bool FailMap(TensorMapProblem* problem, const char* kind, cons
   return false;
 }
 
-TVMFFI_CUBIN_COLD bool CheckMapEnums(const TensorMapSpec& spec, TensorMapProblem* problem) {
-  const struct {
-    const char* name;
-    int value, least, count;
-  } rows[] = {
-      {"Type", static_cast<int>(spec.type), -1, CountOf(kTensorMapTypes)},
-      {"Swizzle", static_cast<int>(spec.swizzle), 0, CountOf(kTensorMapSwizzles)},
-      {"Interleave", static_cast<int>(spec.interleave), 0, CountOf(kTensorMapInterleaves)},
-      {"L2Promotion", static_cast<int>(spec.l2_promotion), 0, CountOf(kTensorMapL2Promotions)},
-      {"OobFill", static_cast<int>(spec.oob_fill), 0, CountOf(kTensorMapOobFills)},
-  };
-  for (const auto& row : rows) {
-    if (row.value >= row.least && row.value < row.count) continue;
-    return FailMap(problem, "ValueError", "there is no TensorMap%s %d", row.name, row.value);
-  }
-  return true;
-}
-
 TVMFFI_CUBIN_COLD bool CheckMapRank(const TensorMapSpec& spec, int32_t rank,
                                     TensorMapProblem* problem) {
   const bool tiled = spec.mode == TensorMapMode::kTiled;
@@ -366,7 +344,6 @@ TVMFFI_CUBIN_COLD bool CheckMapRank(const TensorMapSpec& spec, int32_t rank,
 
 TVMFFI_CUBIN_COLD bool ResolveMapType(const TensorMapSpec& spec, const DLTensor& tensor,
                                       TensorMapType* out, TensorMapProblem* problem) {
-  if (!CheckMapEnums(spec, problem)) return false;
   const int held = tensor.dtype.bits * tensor.dtype.lanes;
   *out = spec.type == TensorMapType::kFromTensor ? MapTypeOf(tensor.dtype) : spec.type;
   if (*out == TensorMapType::kFromTensor) {

@@ -138,18 +138,6 @@ TVMFFI_CUBIN_COLD bool CheckMapLoad(const TensorMapSpec& spec, int64_t bytes,
                  static_cast<long long>(bytes), device, most);
 }
 
-/*! \brief Adds "name (1, 2)" to a text. */
-TVMFFI_CUBIN_COLD size_t AddList(char* text, size_t size, const char* name, const int64_t* values,
-                                 int count) {
-  size_t used = static_cast<size_t>(snprintf(text, size, ", %s (", name));
-  for (int i = 0; i < count && used < size; ++i) {
-    used += static_cast<size_t>(snprintf(text + used, size - used, "%s%lld", i > 0 ? ", " : "",
-                                         static_cast<long long>(values[i])));
-  }
-  if (used < size) used += static_cast<size_t>(snprintf(text + used, size - used, ")"));
-  return used < size ? used : size - 1;
-}
-
 /*! \brief What a device lacks for a map, for messages; empty where nothing is known of that. */
 TVMFFI_CUBIN_COLD const char* MissingForMap(const TensorMapSpec& spec, TensorMapType type) {
   const Driver* driver = OpenDriver();
@@ -168,31 +156,25 @@ TVMFFI_CUBIN_COLD const char* MissingForMap(const TensorMapSpec& spec, TensorMap
 
 TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory,
                                     const Status& status, TensorMapProblem* problem) {
-  char call[320], list[560];
+  char call[320], shape[200] = "", strides[200] = "", box[200] = "";
   DescribeStatus(status, call, sizeof(call));
-  const bool tiled = spec.mode == TensorMapMode::kTiled;
-  size_t used = AddList(list, sizeof(list), "shape", memory.shape, memory.rank);
-  const auto add = [&](const char* name, const int64_t* values, int count) {
-    used += AddList(list + used, sizeof(list) - used, name, values, count);
+  const auto list = [&](char (&text)[200], const int64_t* values, int count) {
+    for (int i = 0; i < count; ++i) {
+      const size_t used = strlen(text);
+      snprintf(text + used, sizeof(text) - used, i == 0 ? "%lld" : ", %lld",
+               static_cast<long long>(values[i]));
+    }
   };
-  add("strides in bytes", memory.strides, memory.rank - 1);
-  if (tiled) {
-    add("box_dim", spec.box_dim, memory.rank);
-  } else {
-    add("lower_corner", spec.lower_corner, memory.rank - 2);
-    add("upper_corner", spec.upper_corner, memory.rank - 2);
-    add("channels_per_pixel", &spec.channels_per_pixel, 1);
-    add("pixels_per_column", &spec.pixels_per_column, 1);
-  }
-  add("element_strides", spec.element_strides, spec.num_element_strides);
+  list(shape, memory.shape, memory.rank);
+  list(strides, memory.strides, memory.rank - 1);
+  list(box, spec.box_dim, spec.mode == TensorMapMode::kTiled ? spec.rank : 0);
   return FailMap(problem, "LaunchError",
-                 "%s. It was asked for %s of %s at %p%s, swizzle '%s', interleave '%s', "
-                 "l2_promotion '%s', oob_fill '%s'%s",
-                 call, tiled ? "boxes" : "pixels", FactsOf(memory.type).name, memory.address, list,
+                 "%s. It was asked for %s of %s at %p, shape (%s), strides in bytes (%s), box_dim "
+                 "(%s), swizzle '%s', interleave '%s'%s",
+                 call, spec.mode == TensorMapMode::kTiled ? "boxes" : "pixels",
+                 FactsOf(memory.type).name, memory.address, shape, strides, box,
                  kTensorMapSwizzles[static_cast<int>(spec.swizzle)],
                  kTensorMapInterleaves[static_cast<int>(spec.interleave)],
-                 kTensorMapL2Promotions[static_cast<int>(spec.l2_promotion)],
-                 kTensorMapOobFills[static_cast<int>(spec.oob_fill)],
                  MissingForMap(spec, memory.type));
 }
 

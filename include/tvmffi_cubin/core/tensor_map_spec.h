@@ -112,14 +112,6 @@ inline constexpr TensorMapTypeFacts kTensorMapTypes[] = {
 inline constexpr const char* kTensorMapSwizzles[] = {
     "none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"};
 inline constexpr const char* kTensorMapInterleaves[] = {"none", "16B", "32B"};
-inline constexpr const char* kTensorMapL2Promotions[] = {"none", "64B", "128B", "256B"};
-inline constexpr const char* kTensorMapOobFills[] = {"zeros", "nan"};
-
-/*! \brief How many rows a table has. */
-template <typename Row, int kCount>
-constexpr int CountOf(const Row (&)[kCount]) {
-  return kCount;
-}
 
 /*! \brief What messages call a dimension of the memory, and its stride. */
 inline const char* DimensionName(const TensorMapSpec& spec) {

@@ -2,5 +2,6 @@
 #define TVMFFI_CUBIN_COLD_KEPT
 #include <cuda_runtime_api.h>
 
+#include "../guide.h"
 #include "../tvmffi_cubin.h"
 #include "mixed.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../bound_launch.h"
+#include "../kernel_parameters.h"
 #include "device.h"
 #include "kernel.h"
 

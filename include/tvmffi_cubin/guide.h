@@ -1,0 +1,275 @@
+/*!
+ * \file tvmffi_cubin/guide.h
+ * \brief What tvm-ffi's CUBIN launcher header calls in place of CUDA's libraries (compat/tvm).
+ *
+ * Its CubinKernel is a bare handle. What a launch of ours keeps of a kernel (limits that were
+ * raised, parameters' sizes) is found by that handle, so it opts into large shared memory and
+ * clusters, goes to the stream's device, appends bound parameters and explains refusals.
+ */
+#ifndef TVMFFI_CUBIN_GUIDE_H_
+#define TVMFFI_CUBIN_GUIDE_H_
+#pragma GCC system_header
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <mutex>
+#include <ostream>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+
+#include "module.h"
+#include "runtime/launch.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGet, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetAttribute, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetAttribute, 12000)
+
+/*! \brief A code that is CUresult, cudaError_t and int at once; true where it is an error. */
+class __attribute__((visibility("default"))) GuideResult {
+ public:
+  constexpr GuideResult() = default;
+  constexpr GuideResult(CUresult result) : code_(static_cast<int>(result)) {}
+  constexpr GuideResult(cudaError_t error) : code_(static_cast<int>(error)) {}
+
+  constexpr operator int() const { return code_; }
+  constexpr explicit operator bool() const { return code_ != 0; }
+
+  // A template, so that each integer type is converted to exactly: with `operator int` alone,
+  // `unsigned u = result` could go by way of either enumeration as well.
+  template <typename T, typename = std::enable_if_t<
+                            std::is_same_v<T, CUresult> || std::is_same_v<T, cudaError_t> ||
+                            (std::is_integral_v<T> && !std::is_same_v<T, bool>)>>
+  constexpr operator T() const {
+    if constexpr (std::is_same_v<T, CUresult>) return ToDriver(static_cast<cudaError_t>(code_));
+    return static_cast<T>(code_);
+  }
+
+  friend std::ostream& operator<<(std::ostream& out, GuideResult result) {
+    return out << result.code_;
+  }
+
+ private:
+  int code_ = 0;
+};
+
+#define TVMFFI_CUBIN_COMPARE_RESULTS(Left, Right)             \
+  constexpr bool operator==(Left left, Right right) {         \
+    return static_cast<int>(left) == static_cast<int>(right); \
+  }                                                           \
+  constexpr bool operator!=(Left left, Right right) { return !(left == right); }
+TVMFFI_CUBIN_COMPARE_RESULTS(GuideResult, GuideResult)
+TVMFFI_CUBIN_COMPARE_RESULTS(GuideResult, CUresult)
+TVMFFI_CUBIN_COMPARE_RESULTS(CUresult, GuideResult)
+TVMFFI_CUBIN_COMPARE_RESULTS(GuideResult, cudaError_t)
+TVMFFI_CUBIN_COMPARE_RESULTS(cudaError_t, GuideResult)
+TVMFFI_CUBIN_COMPARE_RESULTS(GuideResult, int)
+TVMFFI_CUBIN_COMPARE_RESULTS(int, GuideResult)
+#undef TVMFFI_CUBIN_COMPARE_RESULTS
+
+/*! \brief "name (number): meaning", and what is noted of the thread's last refusal, once. */
+std::string DescribeGuideError(CUresult error);
+std::string DescribeGuideError(cudaError_t error);
+inline std::string DescribeGuideError(GuideResult error) {
+  return DescribeGuideError(static_cast<CUresult>(error));
+}
+
+/*! \brief The driver's name and text for a code; where there is no driver, that and why. */
+CUresult GuideErrorName(CUresult error, const char** name);
+CUresult GuideErrorText(CUresult error, const char** text);
+
+GuideResult LoadGuideLibrary(CUlibrary* library, const void* image);
+GuideResult GuideUnload(CUlibrary library);
+GuideResult GuideGetKernel(CUkernel* kernel, CUlibrary library, const char* name);
+GuideResult LaunchGuideKernel(CUkernel kernel, const CUlaunchConfig& config, void** args);
+
+/*! \brief cuLibraryLoadData and cudaLibraryLoadData, of which no options are used. */
+struct GuideLoad {
+  template <typename... Options>
+  GuideResult operator()(CUlibrary* library, const void* image, const Options&...) const {
+    return LoadGuideLibrary(library, image);
+  }
+};
+
+/*! \brief Raises a kernel's dynamic shared memory; what others launch with is not lowered. */
+struct GuideSetSmem {
+  GuideResult operator()(CUfunction_attribute, int bytes, CUkernel kernel, CUdevice device) const {
+    return RaiseDynamicSmem(OpenDriver(), kernel, device, bytes).result;
+  }
+  GuideResult operator()(CUkernel kernel, cudaFuncAttribute, int bytes, int device) const {
+    return RaiseDynamicSmem(OpenDriver(), kernel, device, bytes).result;
+  }
+};
+
+/*! \brief A launch, with the parameters of each of the calls that make one. */
+struct GuideLaunch {
+  GuideResult operator()(const CUlaunchConfig* config, CUfunction kernel, void** args,
+                         void**) const {
+    return LaunchGuideKernel(reinterpret_cast<CUkernel>(kernel), *config, args);
+  }
+  GuideResult operator()(CUfunction kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned smem,
+                         CUstream stream, void** args, void**) const {
+    const CUlaunchConfig config{grid_x,  grid_y, grid_z, block_x, block_y,
+                                block_z, smem,   stream, nullptr, 0};
+    return LaunchGuideKernel(reinterpret_cast<CUkernel>(kernel), config, args);
+  }
+  GuideResult operator()(const cudaLaunchConfig_t* config, const void* kernel, void** args) const {
+    return LaunchGuideKernel(static_cast<CUkernel>(const_cast<void*>(kernel)),
+                             ToDriverConfig(*config), args);
+  }
+  GuideResult operator()(const void* kernel, dim3 grid, dim3 block, void** args, size_t smem,
+                         cudaStream_t stream) const {
+    const cudaLaunchConfig_t config{grid, block, smem, stream, nullptr, 0};
+    return (*this)(&config, kernel, args);
+  }
+};
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+/*! \brief What is kept of kernels by their handles, until their library is unloaded. */
+struct GuideKernels {
+  struct Row {
+    CUlibrary library;
+    std::unique_ptr<CubinKernel> kernel;
+  };
+  std::mutex mutex;
+  std::unordered_map<CUkernel, Row> rows;
+
+  /*! \brief Never destroyed: static kernels launch to the process's end. */
+  static GuideKernels& Global() {
+    static GuideKernels* const kernels = new GuideKernels;
+    return *kernels;
+  }
+};
+
+/*! \brief Notes what a failure means, for the check macros, and cudaGetLastError's code. */
+TVMFFI_CUBIN_COLD GuideResult NoteGuideError(CUresult result, const std::string& text) {
+  launch_problem.result = result;
+  snprintf(launch_problem.text, sizeof(launch_problem.text), "%s", text.c_str());
+  return NoteRuntimeError(result);
+}
+
+TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* image) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  WatchExit();
+  if (!LooksLikeImage(image)) {
+    return NoteGuideError(CUDA_ERROR_INVALID_IMAGE,
+                          "the image is neither a cubin, a fatbin nor PTX");
+  }
+  Library loaded;
+  loaded.image = image;
+  const Status status = loaded.Load(driver);
+  *library = loaded.handle;
+  if (status.ok()) return status.result;
+  return NoteGuideError(status.result, DescribeImageError(status, ImageFacts(),
+                                                           "the image cannot be loaded"));
+}
+
+TVMFFI_CUBIN_COLD GuideResult GuideUnload(CUlibrary library) {
+  GuideKernels& kernels = GuideKernels::Global();
+  std::lock_guard<std::mutex> hold(kernels.mutex);
+  for (auto row = kernels.rows.begin(); row != kernels.rows.end();) {
+    row = row->second.library == library ? kernels.rows.erase(row) : std::next(row);
+  }
+  if (exit_begun || InForkedChild()) return CUDA_SUCCESS;
+  Library loaded;
+  loaded.handle = library;
+  return loaded.Unload().result;
+}
+
+TVMFFI_CUBIN_COLD GuideResult GuideGetKernel(CUkernel* kernel, CUlibrary library,
+                                             const char* name) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  CaptureScope relaxed;
+  const CUresult result = driver->cuLibraryGetKernel(kernel, library, name);
+  if (result != CUDA_SUCCESS) {
+    return NoteGuideError(result, DescribeImageError({result, "cuLibraryGetKernel"}, ImageFacts(),
+                                                     DescribeMissing(library, name)));
+  }
+  GuideKernels& kernels = GuideKernels::Global();
+  std::lock_guard<std::mutex> hold(kernels.mutex);
+  GuideKernels::Row& row = kernels.rows[*kernel];
+  // A handle of another library, by now unloaded, has come again.
+  if (row.kernel == nullptr || row.library != library) {
+    row = {library, std::make_unique<CubinKernel>(*kernel)};
+  }
+  return CUDA_SUCCESS;
+}
+
+TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(CUkernel kernel, const CUlaunchConfig& config,
+                                                  void** args) {
+  // What an earlier refusal was about would else be told of another call's failure.
+  launch_problem.result = CUDA_SUCCESS;
+  if (OpenDriver() == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  GuideKernels& kernels = GuideKernels::Global();
+  CubinKernel* found;
+  {
+    std::lock_guard<std::mutex> hold(kernels.mutex);
+    GuideKernels::Row& row = kernels.rows[kernel];
+    if (row.kernel == nullptr) row = {nullptr, std::make_unique<CubinKernel>(kernel)};
+    found = row.kernel.get();
+  }
+  return NoteRuntimeError(found->Launch(args, config).result);
+}
+
+TVMFFI_CUBIN_COLD std::string FinishGuideError(std::string text, int code) {
+  text += " (" + std::to_string(code) + "): ";
+  text += cudaGetErrorString(static_cast<cudaError_t>(code));
+  LaunchProblem* problem = &launch_problem;
+  if (code != 0 && static_cast<int>(problem->result) == code) {
+    text += std::string("; ") + problem->text;
+    problem->result = CUDA_SUCCESS;
+  }
+  return InForkedChild() ? text + kForkRemedy : text;
+}
+
+TVMFFI_CUBIN_COLD std::string DescribeGuideError(CUresult error) {
+  const char* name;
+  GuideErrorName(error, &name);
+  return FinishGuideError(name, static_cast<int>(error));
+}
+
+TVMFFI_CUBIN_COLD std::string DescribeGuideError(cudaError_t error) {
+  return FinishGuideError(cudaGetErrorName(error), static_cast<int>(error));
+}
+
+TVMFFI_CUBIN_COLD CUresult GuideErrorName(CUresult error, const char** name) {
+  const Driver* driver = OpenDriver();
+  *name = nullptr;
+  if (driver != nullptr) driver->cuGetErrorName(error, name);
+  if (*name == nullptr) {
+    *name = error == CUDA_ERROR_NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : "unrecognized error code";
+  }
+  return CUDA_SUCCESS;
+}
+
+TVMFFI_CUBIN_COLD CUresult GuideErrorText(CUresult error, const char** text) {
+  *text = ErrorMeaning(error);
+  return CUDA_SUCCESS;
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+/*! \brief Throws a LaunchError unless a statement's code, of a type, is that of success. */
+#define TVMFFI_CUBIN_CHECK(type, words, stmt)                                                 \
+  do {                                                                                        \
+    const type tvmffi_cubin_code = (stmt);                                                    \
+    if (__builtin_expect(static_cast<int>(tvmffi_cubin_code) != 0, 0)) {                      \
+      TVM_FFI_THROW(LaunchError) << words                                                     \
+                                 << ::tvmffi_cubin::DescribeGuideError(tvmffi_cubin_code);    \
+    }                                                                                         \
+  } while (0)
+
+#endif  // TVMFFI_CUBIN_GUIDE_H_
