@@ -265,5 +265,7 @@ def test_a_wrappers_image_that_does_not_fit_lists_what_is_there(wrapped, driver_
 def test_a_wrappers_image_that_is_too_new_names_both_versions(wrapped, driver_stub):
     mod = wrapped("compute_90")
     driver_stub.set_driver_version(12040)
-    with pytest.raises(LaunchError, match=r"was made by .*CUDA.*, the driver supports CUDA 12\.4: "):
+    with pytest.raises(
+        LaunchError, match=r"was made by .*CUDA.*, the driver supports CUDA 12\.4: "
+    ):
         mod.run(cuda_array(driver_stub, 4), "add")

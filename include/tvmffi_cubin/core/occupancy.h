@@ -102,6 +102,15 @@ Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device, ClusterLi
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
+/*! \brief Reads a device attribute. */
+TVMFFI_CUBIN_COLD Status ReadDeviceAttribute(const Driver* driver, int device,
+                                             CUdevice_attribute attribute, int* value) {
+  CUdevice handle = 0;
+  const CUresult result = driver->cuDeviceGet(&handle, device);
+  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
+  return {driver->cuDeviceGetAttribute(value, attribute, handle), "cuDeviceGetAttribute"};
+}
+
 TVMFFI_CUBIN_COLD Status FindFixedCluster(const Driver* driver, CUkernel kernel, int device,
                                           ClusterShape* cluster) {
   CUdevice handle = 0;
@@ -175,12 +184,18 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, in
   CaptureScope relaxed;
   *occupancy = Occupancy();
   DeviceScope scope;
-  int most = 0;
   Status status = scope.Enter(driver, device);
-  if (!status.ok()) return status;
-  const bool has_clusters =
-      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) > 0;
-  if (smem != nullptr && !smem->Covers(device, config.sharedMemBytes)) {
+  int has_clusters = 0, cooperates = 0, multiprocessors = 0, most = 0;
+  const struct {
+    CUdevice_attribute attribute;
+    int* value;
+  } rows[] = {{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &has_clusters},
+              {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperates},
+              {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &multiprocessors}};
+  for (const auto& row : rows) {
+    if (status.ok()) status = ReadDeviceAttribute(driver, device, row.attribute, row.value);
+  }
+  if (status.ok() && smem != nullptr && !smem->Covers(device, config.sharedMemBytes)) {
     status = smem->Raise(driver, kernel, device, &most);
   }
   if (status.ok() && clusters != nullptr && has_clusters &&
@@ -198,15 +213,10 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, in
   if (has_clusters) {
     status = FindClusterOccupancy(driver, kernel, device, config, cluster, occupancy);
   }
-  if (!status.ok() ||
-      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) <= 0) {
-    return status;
-  }
+  if (!status.ok() || !cooperates) return status;
   occupancy->cooperative_blocks =
-      cluster.Blocks() > 1
-          ? static_cast<int64_t>(occupancy->clusters * cluster.Blocks())
-          : static_cast<int64_t>(occupancy->blocks_per_sm) *
-                DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+      cluster.Blocks() > 1 ? static_cast<int64_t>(occupancy->clusters * cluster.Blocks())
+                           : static_cast<int64_t>(occupancy->blocks_per_sm) * multiprocessors;
   return {};
 }
 
