@@ -1,27 +1,22 @@
-"""Functions of a module: `Function`, and the `Configured` ones, which have options set."""
+"""A function of a loaded module: `Function`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import tvm_ffi
 
-from .options import NO_OPTIONS, Options, stream_handle
-
 if TYPE_CHECKING:
     import inspect
 
+    from .configured import ByGrid, Configured
     from .module import Module
     from .occupancy import Occupancy
-
-GridFunction = Callable[[Mapping[str, Any]], Any]
+    from .options import Options
 
 _F = TypeVar("_F", bound="Function")
-
-_MOST_KEPT = 64
 
 
 class _PythonSignature:
@@ -63,7 +58,7 @@ class Function(tvm_ffi.Function):
 
     name: str
     _module: Module
-    _options = NO_OPTIONS
+    _options: Options | None = None
     _shapes: dict[Any, Configured]
     _made: dict[Options, Configured]
 
@@ -83,7 +78,7 @@ class Function(tvm_ffi.Function):
         function._made = made
         return function
 
-    def __getitem__(self, shape: Any) -> Configured | _ByGrid:
+    def __getitem__(self, shape: Any) -> Configured | ByGrid:
         """Set grid, block and, optionally, the dynamic shared memory in bytes.
 
         Of a function whose launch has a block and no grid, the grid alone: one to three numbers, or
@@ -94,11 +89,16 @@ class Function(tvm_ffi.Function):
             return self._shapes[shape]
         except (KeyError, TypeError):  # it is new, or has a list
             pass
-        return self._shaped(shape)
+        from .configured import shaped
+
+        return shaped(self, shape)
 
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
-        return self._configured(self._options.on(stream_handle(stream)))
+        from .configured import configured, options_of
+        from .options import stream_handle
+
+        return configured(self, options_of(self).on(stream_handle(stream)))
 
     def configure(self, *, stream: Any = None, **options: Any) -> Configured:
         """Set whatever a launch can carry.
@@ -120,14 +120,16 @@ class Function(tvm_ffi.Function):
             There is no such option, a value is not what it wants, or the function has several
             launches, each with its own.
         """
+        from .configured import configured, options_of
+
         changed = self if stream is None else self.on(stream)
         given = {name: value for name, value in options.items() if value is not None}
-        wanted = changed._options
+        wanted = options_of(changed)
         if given:
             self._require_one_launch()
             alone = self._generated()["fixes_block"]
             wanted = wanted.with_given(self.name, given, grid_alone=alone)
-        return self._configured(wanted)
+        return configured(self, wanted)
 
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with keywords, by the parameters' names."""
@@ -212,45 +214,6 @@ class Function(tvm_ffi.Function):
         """Name and, where they are known, parameters."""
         return f"<tvmffi_cubin.Function {self.summary if self.info else self.name}>"
 
-    def _shaped(self, shape: Any) -> Configured | _ByGrid:
-        """Return what `__getitem__` returns of a shape that it has not kept."""
-        by_grid = self._callers_grid
-        if by_grid is None:
-            options = self._options.with_shape(self.name, shape)
-        elif callable(shape):
-            return _ByGrid(self, shape)
-        else:
-            options = self._options.with_grid(shape, by_grid["unit"])
-        made = self._configured(options)
-        if _is_fixed(shape):
-            if len(self._shapes) >= _MOST_KEPT:
-                self._shapes.clear()
-            self._shapes[shape] = made
-        return made
-
-    def _configured(self, options: Options) -> Configured:
-        """Return the function with these options: the one that was made before, if it is kept."""
-        made = self._made.get(options)
-        if made is None:
-            kind = Configured if self._generated()["callers_grid"] is None else _WithKeywords
-            try:
-                raw = self._module._configure(self.name, *options)
-            except AttributeError:
-                # Until launchers have that entry: by their other one, from Python.
-                entry = self._module._entry(f"call_{self.name}")
-                raw = tvm_ffi.Module.get_function(self._module, self.name)
-
-                def call(made: Configured, *args: Any, **kwargs: Any) -> None:
-                    entry(*options, *(made._ordered(args, kwargs) if kwargs else args))
-
-                kind = type(kind.__name__, (kind,), {"__call__": call})  # type: ignore[assignment]
-            made = kind._wrap(raw, self._module, self.name, self._made)
-            made._options = options
-            if len(self._made) >= _MOST_KEPT:
-                self._made.clear()
-            self._made[options] = made
-        return made
-
     def _generated(self) -> Mapping[str, Any]:
         if self.info is None:
             raise TypeError(
@@ -282,24 +245,6 @@ class Function(tvm_ffi.Function):
         known = [[name for name, _ in x["params"]] for x in self._instances()]
         return known[0] if all(names == known[0] for names in known) else None
 
-    def _meta(self, args: tuple[Any, ...]) -> _Meta:
-        """Return what a grid's function gets: arguments and constants by name."""
-        facts, names = self._callers_grid, self._common_names
-        constants = facts and facts["meta"]
-        if constants is None or names is None:
-            raise TypeError(
-                f"{self.name}: its instances differ in what a grid's function would get, and which "
-                "of them a call takes is known later: give numbers, or each Launch its own grid="
-            )
-        if len(args) != len(names):
-            raise TypeError(
-                f"{self.name}: got {len(args)} arguments, wanted {len(names)}: {', '.join(names)}"
-            )
-        meta = _Meta(constants)
-        meta.update(zip(names, args, strict=True))
-        meta.function = self.name
-        return meta
-
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         names = self._common_names
         if names is None:
@@ -321,75 +266,3 @@ class Function(tvm_ffi.Function):
             if found:
                 raise TypeError(f"{self.summary}: {what} {', '.join(found)}")
         return *args, *(kwargs[name] for name in rest)
-
-
-class Configured(Function):
-    """A function with options of the launch set for its calls; what is not set is as it was."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the function, and the options."""
-        return self._module.get_function(self.name)._configured, (self._options,)
-
-    def __repr__(self) -> str:
-        """Name and the options that are set, as they would be written."""
-        return f"<tvmffi_cubin.Function {self.name}{self._options.text()}>"
-
-
-class _WithKeywords(Configured):
-    """One that is called as Triton's functions are: with a grid alone, and keywords."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Call with arguments by position or by name."""
-        if kwargs:
-            args = self._ordered(args, kwargs)
-        super().__call__(*args)
-
-
-class _ByGrid:
-    """A function whose grid a function of the caller's gives, at each call."""
-
-    __slots__ = ("_function", "_grid")
-
-    def __init__(self, function: Function, grid: GridFunction) -> None:
-        self._function = function
-        self._grid = grid
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Call with arguments by position or by name."""
-        function = self._function
-        if kwargs:
-            args = function._ordered(args, kwargs)
-        function[self._grid(function._meta(args))](*args)
-
-    call = __call__
-
-    def on(self, stream: Any) -> _ByGrid:
-        """Set the stream."""
-        return _ByGrid(self._function.on(stream), self._grid)
-
-    def configure(self, **options: Any) -> Configured | _ByGrid:
-        """Set whatever a launch can carry."""
-        configured = self._function.configure(**options)
-        return configured if options.get("grid") is not None else _ByGrid(configured, self._grid)
-
-    def __repr__(self) -> str:
-        """The grid, and what the function is."""
-        return f"<{self._grid!r} as the grid of {self._function!r}>"
-
-
-def _is_fixed(shape: Any) -> bool:
-    """Whether a shape stays what it is; a tensor is a key, and may hold another number later."""
-    return isinstance(shape, Integral) or (
-        isinstance(shape, tuple) and all(_is_fixed(part) for part in shape)
-    )
-
-
-class _Meta(dict[str, Any]):
-    """Arguments and constants by name; what is in neither is said in full."""
-
-    function: str
-
-    def __missing__(self, key: Any) -> Any:
-        raise KeyError(
-            f"{self.function}: the grid asks for {key!r}; there are {', '.join(self) or 'none'}"
-        )

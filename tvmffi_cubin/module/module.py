@@ -12,7 +12,6 @@ import tvm_ffi
 
 from ..errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .function import Function
-from .options import device_ordinal
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
@@ -119,6 +118,8 @@ class Module(tvm_ffi.Module):
         TypeError, ValueError
             It is no CUDA device; or the module has C++ functions alone.
         """
+        from .options import device_ordinal
+
         ordinal = device_ordinal(device)
         if not self.functions:
             raise TypeError(

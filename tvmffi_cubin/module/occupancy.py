@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .configured import options_of
 from .options import Options, device_ordinal, dimensions, integer
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def occupancy(
 ) -> Occupancy:
     """Return what `Function.occupancy` documents."""
     row, shape = _kernel(function, kernel)
-    shape.update(_configured_shape(function._options))
+    shape.update(_configured_shape(options_of(function)))
     given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
     for name, value in given.items():
         if value is not None:
