@@ -9,9 +9,6 @@
 
 #include <string>
 
-#include "core/namespace.h"
-#include "core/device.h"
-#include "core/library.h"
 #include "core/limits.h"
 
 namespace tvmffi_cubin {

@@ -13,12 +13,15 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#include <memory>
-#include <mutex>
 #include <ostream>
 #include <string>
 #include <type_traits>
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+#include <memory>
+#include <mutex>
 #include <unordered_map>
+#endif
 
 #include "module.h"
 #include "runtime/launch.h"
@@ -100,10 +103,12 @@ struct GuideLoad {
 /*! \brief Raises a kernel's dynamic shared memory; what others launch with is not lowered. */
 struct GuideSetSmem {
   GuideResult operator()(CUfunction_attribute, int bytes, CUkernel kernel, CUdevice device) const {
-    return RaiseDynamicSmem(OpenDriver(), kernel, device, bytes).result;
+    const Driver* driver = OpenDriver();
+    if (driver == nullptr) return CUDA_ERROR_NO_DEVICE;
+    return RaiseDynamicSmem(driver, kernel, device, bytes).result;
   }
   GuideResult operator()(CUkernel kernel, cudaFuncAttribute, int bytes, int device) const {
-    return RaiseDynamicSmem(OpenDriver(), kernel, device, bytes).result;
+    return (*this)(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes, kernel, device);
   }
 };
 

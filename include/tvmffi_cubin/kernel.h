@@ -184,7 +184,9 @@ TVMFFI_CUBIN_COLD std::string DescribeMissing(CUlibrary library, const char* nam
   if (entry::cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || count == 0) return text;
   std::unique_ptr<CUkernel[]> kernels(new CUkernel[count]());
   if (entry::cuLibraryEnumerateKernels(kernels.get(), count, library) != CUDA_SUCCESS) return text;
-  for (unsigned i = 0; i < count; ++i) text += (i == 0 ? "; it has " : ", ") + std::string(KernelName(kernels[i]));
+  for (unsigned i = 0; i < count; ++i) {
+    text += (i == 0 ? "; it has " : ", ") + std::string(KernelName(kernels[i]));
+  }
   return text;
 }
 

@@ -11,7 +11,6 @@
 #include <tvm/ffi/error.h>
 
 #include "core/occupancy.h"
-#include "core/namespace.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -21,9 +20,6 @@ struct Dim3 {
   uint32_t x, y, z;
   constexpr Dim3(uint32_t x_ = 1, uint32_t y_ = 1, uint32_t z_ = 1) : x(x_), y(y_), z(z_) {}
 };
-
-/*! \brief Throws a ValueError: a LaunchConfig has no room for one more attribute. */
-[[noreturn]] void ThrowTooManyAttributes(unsigned most, int id);
 
 /*!
  * \brief How a kernel is launched.
@@ -214,7 +210,10 @@ class __attribute__((visibility("default"))) LaunchConfig {
   CUlaunchAttributeValue& Value(CUlaunchAttributeID id) {
     unsigned i = 0;
     while (i < config_.numAttrs && attributes_[i].id != id) ++i;
-    if (i == kMaxAttributes) ThrowTooManyAttributes(kMaxAttributes, static_cast<int>(id));
+    if (__builtin_expect(i == kMaxAttributes, 0)) {
+      TVM_FFI_THROW(ValueError) << "a LaunchConfig has room for " << kMaxAttributes
+                                << " attributes, there is none for number " << static_cast<int>(id);
+    }
     if (i == config_.numAttrs) ++config_.numAttrs;
     memset(&attributes_[i], 0, sizeof(attributes_[i]));
     attributes_[i].id = id;
@@ -226,16 +225,6 @@ class __attribute__((visibility("default"))) LaunchConfig {
   // Zeroed one by one as they are set: most launches have none, and all of them are 1.7 KB.
   CUlaunchAttribute attributes_[kMaxAttributes];
 };
-
-#ifndef TVMFFI_CUBIN_COLD_COMPILED
-
-[[noreturn]] TVMFFI_CUBIN_COLD void ThrowTooManyAttributes(unsigned most, int id) {
-  TVM_FFI_THROW(ValueError) << "a LaunchConfig has room for " << most
-                            << " attributes of different numbers; there is none for number " << id;
-  __builtin_unreachable();
-}
-
-#endif  // TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "core/namespace.h"
 #include "kernel.h"
 
 namespace tvmffi_cubin {

@@ -136,18 +136,13 @@ TVMFFI_CUBIN_COLD bool FindBlockLimit(const LimitSearch& launch) {
 
 TVMFFI_CUBIN_COLD bool FindClusterShapeLimit(const LimitSearch& launch, const ClusterShape& cluster,
                                              const char* what) {
-  const CUlaunchConfig& config = launch.config;
-  const struct {
-    char axis;
-    unsigned grid, cluster;
-  } rows[] = {{'x', config.gridDimX, cluster.x},
-              {'y', config.gridDimY, cluster.y},
-              {'z', config.gridDimZ, cluster.z}};
-  for (const auto& row : rows) {
-    if (row.cluster == 0) return launch.Found("%s.%c is 0, the least is 1", what, row.axis);
-    if (row.grid % row.cluster == 0) continue;
+  const unsigned grid[] = {launch.config.gridDimX, launch.config.gridDimY, launch.config.gridDimZ};
+  for (int i = 0; i < 3; ++i) {
+    const char axis = static_cast<char>('x' + i);
+    if (cluster[i] == 0) return launch.Found("%s.%c is 0, the least is 1", what, axis);
+    if (grid[i] % cluster[i] == 0) continue;
     return launch.Found("grid.%c is %u, which %s.%c of %u does not divide (a grid counts blocks)",
-                        row.axis, row.grid, what, row.axis, row.cluster);
+                        axis, grid[i], what, axis, cluster[i]);
   }
   return false;
 }
@@ -159,15 +154,11 @@ TVMFFI_CUBIN_COLD bool FindPreferredLimit(const LimitSearch& launch, const Clust
   if (cluster.x == 0) {
     return launch.Found("preferred_cluster is given without cluster, its least size");
   }
-  const struct {
-    char axis;
-    unsigned preferred, cluster;
-  } rows[] = {
-      {'x', preferred.x, cluster.x}, {'y', preferred.y, cluster.y}, {'z', preferred.z, cluster.z}};
-  for (const auto& row : rows) {
-    if (row.cluster == 0 || row.preferred % row.cluster == 0) continue;
-    return launch.Found("preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u", row.axis,
-                        row.preferred, row.axis, row.cluster);
+  for (int i = 0; i < 3; ++i) {
+    const char axis = static_cast<char>('x' + i);
+    if (cluster[i] == 0 || preferred[i] % cluster[i] == 0) continue;
+    return launch.Found("preferred_cluster.%c is %u, wanted a multiple of cluster.%c, %u", axis,
+                        preferred[i], axis, cluster[i]);
   }
   if (preferred.z != cluster.z) {
     return launch.Found("preferred_cluster.z is %u, wanted %u as in cluster.z", preferred.z,

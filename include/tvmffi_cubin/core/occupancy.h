@@ -30,6 +30,8 @@ inline uint64_t Volume(uint32_t x, uint32_t y, uint32_t z) {
 struct ClusterShape {
   uint32_t x = 0, y = 0, z = 0;
 
+  uint32_t operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
+
   /*! \brief Blocks in the cluster. */
   uint64_t Blocks() const { return Volume(x, y, z); }
 };
