@@ -162,7 +162,7 @@ def axpy_image() -> bytes:
 
 def include_folders() -> list[str]:
     """Return the folders of CUDA's and CCCL's headers that this package uses."""
-    from tvmffi_cubin.cuda_wheels import find_cuda
+    from tvmffi_cubin.cuda.libraries import find_cuda
 
     return [str(folder) for folder in find_cuda().include_dirs]
 

@@ -93,7 +93,7 @@ def tvm_ffi_gxx() -> dict[str, list[str]]:
 
 
 def gxx_without_toolkit() -> dict[str, list[str]]:
-    from tvmffi_cubin.cuda_wheels import find_cuda
+    from tvmffi_cubin.cuda.libraries import find_cuda
     from tvmffi_cubin.toolchain import include_dir
 
     own = include_dir()

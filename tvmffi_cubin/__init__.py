@@ -27,7 +27,7 @@ from .scratch import Scratch
 from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
-    from . import nvjitlink, nvrtc, triton
+    from . import triton
     from .cache_figures import CacheInfo, cache_info
     from .files import build, load
     from .formats import tvm
@@ -116,8 +116,8 @@ _LAZY = {
     "use_stream": "module.stream",
 }
 _MODULES = {
-    "nvjitlink": "nvjitlink",
-    "nvrtc": "nvrtc",
+    "nvjitlink": "cuda.nvjitlink",
+    "nvrtc": "cuda.nvrtc",
     "triton": "triton",
     "tvm": "formats.tvm",
 }

@@ -94,7 +94,7 @@ class Artifact:
         for where in self.embedded:
             image, known = self.image(where), facts.get(where.name)
             if known is None:
-                from .given_image import GivenImage
+                from .cuda.given import GivenImage
                 from .image import read_image
 
                 given = GivenImage(f"image {where.name!r}", image)

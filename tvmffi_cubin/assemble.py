@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .cache import Cache
+from .cuda.library import replacement
 from .device import compile_device
 from .entry import Entry
 from .incbin import incbin_files
 from .later import Later
-from .library_build import replacement
 from .product import Product
 from .request import Request
 from .source import DEVICE_IMAGE

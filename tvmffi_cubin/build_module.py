@@ -8,7 +8,6 @@ import logging
 import os
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from . import fields_record, idle
@@ -16,13 +15,11 @@ from .cache import Cache
 from .entry import Entry
 from .field_key import FieldKey
 from .fields_record import FieldsRecord
-from .later import Later
 from .lookups import outcome_of, seen
 from .miss import NOTHING, Miss
 from .product import Product
 from .request import Request
 from .request_reads import may_read_files
-from .toolchain import Cuda
 from .toolset import Toolset
 
 __all__ = ["Wanted", "build"]
@@ -109,8 +106,10 @@ class _Maker:
         wanted = self.wanted
         cuda = wanted.tools.cuda
         if cuda is not None and wanted.request.may_be_compiled:
-            # To load it takes as long as the imports; who needs it waits, and says what fails.
-            Later(partial(_load_nvrtc, cuda))
+            from .cuda import program
+
+            # It takes as long as the imports; who needs it waits, and says what fails.
+            program.prepare(cuda.nvrtc)
         # Compilers and generators are imported where something is built, and nowhere else.
         from .assemble import make
 
@@ -121,12 +120,6 @@ class _Maker:
         with open(os.path.join(folder, fields_record.FILE), "wb") as file:
             file.write(self.record.to_bytes())
         return replace(product, keep=(*product.keep, fields_record.FILE))
-
-
-def _load_nvrtc(cuda: Cuda) -> None:
-    from .nvrtc_library import NvrtcLibrary
-
-    NvrtcLibrary.load(cuda.nvrtc)
 
 
 def _import_loader() -> None:

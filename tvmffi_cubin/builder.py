@@ -170,7 +170,7 @@ def _failure(
         lines += ["undefined symbols:", *(f"  {line}" for line in remedies(names[:_NAMED]))]
     lines += [f"command: {failed}", "output:", shortened(printed).rstrip("\n")]
     if "nvcc" in failed:
-        from .nvcc_hints import hints
+        from .cuda.nvcc import hints
 
         lines += [f"Hint: {hint}" for hint in hints(printed)]
     else:

@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import nvrtc, toolchain
-from .arch import Archs
+from . import toolchain
+from .cuda import nvrtc
+from .cuda.arch import Archs
 from .include_scan import scan
 from .kernels.cubin import KINDS, Cubin
 from .preprocessor_flags import parse
@@ -69,7 +70,7 @@ def compile_files(
             target_type=kind,
         )
     if target_type == "fatbin" and cubin.kind != "fatbin":
-        from .nvfatbin import join
+        from .cuda.nvfatbin import join
 
         return join([cubin], cuda=toolchain.find_cuda())
     return cubin

@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from . import nvrtc, signature
-from .cuda_wheels import find_cuda
+from . import signature
+from .cuda import nvrtc
+from .cuda.libraries import find_cuda
+from .cuda.options import without_archs
 from .instances import wanted_instances
 from .kernel_signature import KernelSignature, signature_text
 from .kernels.cubin import Cubin
-from .nvrtc_options import without_archs
 from .request import Request
 from .source import Source
 
@@ -57,8 +58,8 @@ def compile_device(
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     if len(archs) == 1:
         return _compile_for(request, sources, archs[0])
-    from .nvfatbin import join
-    from .parallel import in_parallel
+    from .cuda.nvfatbin import join
+    from .cuda.parallel import in_parallel
 
     images = in_parallel(partial(_compile_for, request, sources), archs)
     cubin = join([image.cubin for image in images], cuda=find_cuda())

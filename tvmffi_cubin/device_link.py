@@ -6,15 +6,14 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
-from .arch import is_ptx, number_of
+from .cuda import link_faults
+from .cuda.arch import is_ptx, number_of
+from .cuda.link_input import LinkInput, as_input
+from .cuda.nvjitlink import Linked, LinkFailure, link_inputs
+from .cuda.options import caller_options, link_options
 from .errors import CompileError
 from .kernel_signature import KernelSignature
 from .kernels.cubin import Cubin
-from .link_faults import dropped_hints, runtime_hints, where_defined
-from .link_input import LinkInput, as_input
-from .link_options import link_options
-from .linker import Linked, LinkFailure, link_inputs
-from .nvrtc_options import caller_options
 from .probe import squeeze
 from .request import Request
 from .signature import open_targets, resolve
@@ -104,13 +103,9 @@ def _link(
         except LinkFailure as error:
             inputs = relocatable
             log = failure.log or error.log
-            failure = LinkFailure(error.faults, log, failure.options, error.given)
-    hints = [*runtime_hints(failure.faults), *dropped_hints(failure.faults, inputs)]
-    hints += [
-        hint
-        for fault in failure.faults
-        for hint in (*where_defined(fault, inputs), *own_copy_hints(fault, compiler.units))
-    ]
+            failure = LinkFailure(error.faults, log, failure.options)
+    hints = [*link_faults.hints(failure.faults, inputs)]
+    hints += [x for fault in failure.faults for x in own_copy_hints(fault, compiler.units)]
     title = f"the device sources do not link for {arch}"
     raise failure.error(title, tuple(dict.fromkeys(hints)))
 
@@ -145,7 +140,7 @@ def _finish(
 ) -> tuple[Cubin, tuple[KernelSignature, ...]]:
     """Return the image with its lowered names, and the signatures of its kernels."""
     facts = compiler.facts
-    foreign = {symbol.name for library in libraries for symbol in library.symbols}
+    foreign = {symbol.name for library in libraries for symbol in library.symbols(image.arch)}
     signatures = resolve(facts, image, _types(compiled))
     open_ones = [s for s in signatures if s.problem and s.symbol not in foreign]
     tried = [target for done in compiled for target in done.tried]
@@ -154,7 +149,7 @@ def _finish(
     found = resolve(facts, image, _types(asked), trust_source=True)
     lowered = _lowered(compiled)
     if libraries:
-        own = {*lowered.values(), *(x.name for done in compiled for x in _input(done).symbols)}
+        own = {*lowered.values(), *(x.name for done in compiled for x in _input(done).symbols())}
         found = tuple(
             s
             if s.line is not None or s.symbol in own

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import nvrtc, preprocessor_flags, std_headers
+from . import preprocessor_flags
 from .builder import write_files
 from .cache import Cache
+from .cuda import headers as std_headers
+from .cuda import nvrtc
 from .device import DeviceImage, compile_device
 from .device_record import read_device, record_device
 from .header_search import HeaderSearch

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from .arguments import identifier
 from .atomic import write_output
+from .cuda.given import read_given
 from .embed_object import embed, machine_number
-from .given_image import read_given
 from .image import Image, read_image
 
 __all__ = ["embed_file"]

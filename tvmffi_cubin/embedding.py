@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .arguments import identifier
+from .cuda.given import GivenImage, read_given
 from .dispatch import Dispatch
 from .export import Export
-from .given_image import GivenImage, read_given
 from .kernels.cubin import Cubin
 from .launch import Launch
 from .source import DEVICE_IMAGE

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import identifier
+from .cuda.given import GivenImage
 from .dispatch import Dispatch
 from .entry import Entry
 from .export import Described
-from .given_image import GivenImage
 from .kernels.cubin import Cubin
 from .launch import Launch
 from .launch_json import Launched, function_value
@@ -145,7 +145,7 @@ def _image(what: str, value: Any) -> Cubin:
             f"{what} is {type(value).__name__}: wanted an image (bytes, a Cubin or the path of a "
             "file) or a Launch with its image, or a mapping of names to images or to such launches"
         )
-    from .given_image import read_given
+    from .cuda.given import read_given
 
     return _checked(what, read_given(what, value)._replace(name=what))
 

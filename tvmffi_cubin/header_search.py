@@ -11,11 +11,10 @@ from . import (
     flag_files,
     include_scan,
     launcher_object,
-    nvrtc,
-    nvrtc_options,
     pch_maker,
     preprocessor_flags,
 )
+from .cuda import nvrtc, options
 from .dependencies import parse_depfile
 from .environment import header_folder_flags
 from .include_scan import Scan
@@ -43,7 +42,7 @@ class HeaderSearch:
         nvcc would have compiled them, with its own flags.
         """
         given = self.request.cuda_cflags
-        standard = tuple(f"-std={name}" for name in nvrtc_options.standards(given))
+        standard = tuple(f"-std={name}" for name in options.standards(given))
         return (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
 
     @property

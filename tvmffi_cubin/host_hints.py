@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .cuda_wheels import find_cuda
-from .header_hints import wheel_hint
+from .cuda.libraries import find_cuda
+from .cuda.log import wheel_hint
 from .split import Split
 
 __all__ = ["host_hints", "lacks_header", "wide_hints"]

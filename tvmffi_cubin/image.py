@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .arch import is_ptx, number_of
+from .cuda.arch import is_ptx, number_of
+from .cuda.given import GivenImage
 from .device import DeviceImage
-from .given_image import GivenImage
 from .kernel_signature import KernelSignature, known_signatures, resolve_declared
 from .kernels import fatbin, nv_info, ptx
 from .kernels.cubin import Cubin, Kernel, Parameter

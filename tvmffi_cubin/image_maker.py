@@ -157,7 +157,7 @@ def _unwritable(name: str, path: str, error: OSError) -> LaunchError:
 
 
 def _checked(name: str, value: Any) -> bytes:
-    from .given_image import read_given
+    from .cuda.given import read_given
     from .image import read_image
 
     what = f"image {name!r}: what generate returned"

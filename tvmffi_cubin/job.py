@@ -210,7 +210,8 @@ class Job:
                 flags = (*forwarders.link_flags(flags), *own)
             elif cuda is not None:
                 flags = forwarders.link_flags(flags)
-                further = () if cuda.cudart is None else forwarders.cudart_flags(cuda.cudart)
+                cudart = cuda.find("cudart")
+                further = () if cudart is None else forwarders.cudart_flags(cudart)
                 if any(map(_MAY_BE_UNDEFINED.search, flags)):
                     # Then no failure tells that the library is needed.
                     flags, further = (*flags, *further), ()

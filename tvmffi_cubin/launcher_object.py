@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import tool_process, toolchain
 from .cache import Cache
+from .cuda.parallel import in_parallel
 from .dependencies import parse_depfile
 from .entry import Entry
 from .environment import build_environment
@@ -20,7 +21,6 @@ from .errors import BuildError
 from .key import Key
 from .observer import Observer
 from .package_folder import cache_beside
-from .parallel import in_parallel
 from .product import Product
 from .toolset import Toolset
 

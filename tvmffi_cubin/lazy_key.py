@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .arch import resolve_archs
+from .cuda.arch import resolve_archs
 from .generated import FORM
 from .key import Key
 from .schema import SCHEMA

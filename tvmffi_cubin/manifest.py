@@ -55,7 +55,7 @@ def manifest(
         **_options(request, images),
     }
     if request.is_by_nvcc:
-        from .nvcc_archs import told
+        from .cuda.nvcc_flags import told
 
         said["archs"] = list(told(request.cuda_cflags, archs))
     return said

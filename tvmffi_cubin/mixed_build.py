@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from . import host_unit, nvrtc, preprocessor_flags, private_folder
+from . import host_unit, preprocessor_flags, private_folder
 from .cache import Cache
+from .cuda import nvrtc, program
+from .cuda.unit import line_directive
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry
@@ -26,8 +28,6 @@ from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program
 from .mixed_symbols import asked_names, declared_names, kernel_symbols
 from .mixed_unit import MixedParts, MixedUnit
-from .nvrtc_library import NvrtcLibrary
-from .nvrtc_unit import line_directive
 from .part_files import PartFiles
 from .request import Request
 from .scan import scan
@@ -205,12 +205,8 @@ class MixedBuild:
     def _compile_warming(self, host: HostCompiler, code: HostCode) -> Entry:
         """Return the host's object, and have NVRTC ready for what comes next."""
         assert self.tools.cuda is not None
-        ready = Later(NvrtcLibrary.load(self.tools.cuda.nvrtc).warm_up)
-        try:
-            return host.obtain(code)
-        finally:
-            # Its thread must not be at work in there when the process ends.
-            ready.wait()
+        program.prepare(self.tools.cuda.nvrtc)
+        return host.obtain(code)
 
     def _device_compiler(self, cut: Split) -> DeviceCompiler:
         archs = self.archs or nvrtc.resolve_archs(options=self.request.cuda_cflags)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from . import nvrtc
 from .cache import Cache
+from .cuda import nvrtc
+from .cuda.parallel import in_parallel
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry
@@ -24,7 +25,6 @@ from .mixed_build import MixedBuild
 from .mixed_symbols import declared_names
 from .mixed_table import mixed_table_unit
 from .mixed_unit import MixedParts, MixedUnit
-from .parallel import in_parallel
 from .part_files import PartFiles
 from .request import Request
 from .scan import scan

@@ -1,18 +1,21 @@
-"""How nvcc compiles a unit, device and host part, and links the device code of several."""
+"""What nvcc is asked for: how it compiles a unit and links device code, and what it cannot do."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from .arch import resolve_archs
+from .cuda.arch import resolve_archs
+from .cuda.nvcc_flags import arch_values, compile_flags, host_compiler, is_separate, link_flags
 from .host_unit import own_statics
-from .nvcc_flags import compile_flags, host_compiler, is_separate, link_flags, names_archs
 from .plan import Cxx, DeviceLink
 from .sources import HostFile
 from .toolset import Toolset
 
-__all__ = ["device_link", "file_unit", "runtime", "text_unit"]
+if TYPE_CHECKING:
+    from .request import Request
 
 
 def text_unit(
@@ -122,7 +125,7 @@ def _words(tools: Toolset, archs: Sequence[str], flags: Sequence[str]) -> tuple[
 
 def _named(archs: Sequence[str], flags: Sequence[str]) -> Sequence[str]:
     """Return the architectures; raises ToolchainError where none is known."""
-    return archs or (() if names_archs(flags) else resolve_archs())
+    return archs or (() if arch_values(flags) else resolve_archs())
 
 
 def _host(tools: Toolset, flags: Sequence[str]) -> tuple[str, ...]:
@@ -135,3 +138,68 @@ def _host(tools: Toolset, flags: Sequence[str]) -> tuple[str, ...]:
     own = own_statics(tools.host.compiler)
     options = (*own, *(option.replace(",", "\\,") for option in compiler.options))
     return ("-ccbin", compiler.programs[-1], *(f"-Xcompiler={option}" for option in options))
+
+
+def check_request(request: Request) -> None:
+    """Refuse a request that nvcc cannot serve.
+
+    Raises
+    ------
+    ValueError
+        The message names the argument and what to do instead.
+    """
+    rdc = "extra_cuda_cflags=['-rdc=true'"
+    remedies = {
+        "kernel_sources": "they are for NVRTC; give them as cuda_sources",
+        "name_expressions": "nvcc makes the instances that host code launches; leave them out",
+        "device_libraries": f"build with load(sources=[..., 'lib.o']) and {rdc}], and nvcc links "
+        "the device code of those files",
+        "lto": f"give nvcc's own flags, {rdc}, '-dlto']",
+        "bound_params": "CUDA's runtime launches what nvcc compiles, with the arguments of the "
+        "source alone; pass them there, or leave out the compiler",
+    }
+    for argument, remedy in remedies.items():
+        if getattr(request, argument):
+            raise ValueError(f'{argument} and compiler="nvcc" do not go together: {remedy}')
+    _check_launches(request)
+    _check_exports(request)
+
+
+def _check_launches(request: Request) -> None:
+    """See that a launcher that is to be generated has an image whose kernels it can launch."""
+    if request.images or request.image_files:
+        return
+    for export in request.functions or ():
+        if export.launches is not None:
+            raise ValueError(
+                f"functions[{export.name!r}] is a Launch, and kernels that nvcc compiles are "
+                "launched by the host functions of their source alone: export one that launches "
+                "it, or leave out the compiler"
+            )
+
+
+def _check_exports(request: Request) -> None:
+    sources = (*request.cuda_sources, *request.files.cuda)
+    for export in request.functions or ():
+        kernel = re.compile(
+            rf"\b__global__\b[^;{{}}()]*(?:\([^;{{}}()]*\))?[^;{{}}()]*\b{export.name}\s*\("
+        )
+        if export.launches is None and any(kernel.search(source.text) for source in sources):
+            raise ValueError(
+                f"functions names {export.name!r}, which is a kernel, and kernels that nvcc "
+                "compiles are launched by the host functions of their source alone: name one of "
+                "those, or leave out the compiler"
+            )
+    if request.functions or request.files.binaries or request.files.cxx or request.files.c:
+        return
+    texts = [source.text for source in (*sources, *request.cpp_sources)]
+    # What a header exports is not seen here.
+    if not any(
+        re.search(r'TVM_FFI_|__tvm_ffi_|^[ \t]*#[ \t]*include[ \t]*"', text, re.MULTILINE)
+        for text in texts
+    ):
+        raise ValueError(
+            "nothing would be exported: name host functions in functions=, or export them with "
+            "TVM_FFI_DLL_EXPORT_TYPED_FUNC; kernels that nvcc compiles are no functions of the "
+            "module"
+        )

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import include_scan, preprocessor_flags
-from .cuda_library import SUCCESS
+from .cuda.program import COMPILATION, SUCCESS, Nvrtc, Program
 from .dependency_set import DependencySet, start_ns, youngest_ns
 from .key import Key
 from .later import Later
-from .nvrtc_library import COMPILATION, NvrtcLibrary, Program
 from .nvrtc_pch_store import Kept, Seen, Store
 from .nvrtc_prefix import Prefix, find_prefix
 from .observer import Observer
@@ -96,7 +95,7 @@ class Headers:
 
 @contextlib.contextmanager
 def headers(
-    library: NvrtcLibrary,
+    library: Nvrtc,
     source: str,
     command: Sequence[str],
     *,
@@ -108,7 +107,7 @@ def headers(
 
     Parameters
     ----------
-    library : NvrtcLibrary
+    library : Nvrtc
         What compiles.
     source : str
         The source, as the user gave it.

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import private_folder
+from .cuda.program import Nvrtc
 from .dependency_set import DependencySet
 from .errors import CubinError
-from .nvrtc_library import NvrtcLibrary
 from .observer import Observer
 from .pch_shelf import Hold, has_room
 
@@ -84,7 +84,7 @@ class Kept:
 class Store:
     """What one process keeps for one NVRTC. Made by `of`."""
 
-    library: NvrtcLibrary
+    library: Nvrtc
     _lock: threading.Condition = field(default_factory=threading.Condition)
     _kept: dict[str, Kept] = field(default_factory=dict)
     _retired: list[Kept] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Store:
     _heap: int = 0
 
     @staticmethod
-    def of(library: NvrtcLibrary) -> Store:
+    def of(library: Nvrtc) -> Store:
         """Return this process's store for a library."""
         with _guard:
             return _stores.setdefault(os.fspath(library.path), Store(library))

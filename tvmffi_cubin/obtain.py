@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import cache as caches
 from . import toolset
-from .arch import resolve_archs
+from .cuda.arch import resolve_archs
 from .entry import Entry
 from .errors import BuildError, CompileError, ToolchainError
 from .lookups import outcome_of, seen
@@ -102,7 +102,7 @@ def _with_libraries(
     """Return the tools with the further parts of the CUDA wheels that a build uses."""
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
-    can_link = tools.cuda is not None and tools.cuda.nvjitlink is not None
+    can_link = tools.cuda is not None and tools.cuda.find("nvjitlink") is not None
     if request.assembles:
         _check_can_assemble(request, tools)
         # Without an architecture the text is embedded, too.
@@ -114,7 +114,7 @@ def _with_libraries(
 
 def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
     cuda = tools.cuda
-    if cuda is None or cuda.nvjitlink is not None:
+    if cuda is None or cuda.find("nvjitlink") is not None:
         return
     name = next(image.name for image in request.images.values() if image.is_ptx)
     raise ToolchainError(
@@ -127,12 +127,12 @@ def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
 def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -> tuple[str, ...]:
     """Return the architectures; none where nothing needs one or none can be found out."""
     if request.is_by_nvcc:
-        from .nvcc_archs import resolve
+        from .cuda.nvcc import resolve
 
         return resolve(request.cuda_cflags, arch, None if tools is None else tools.nvcc)
     cuda = None if tools is None else tools.cuda
     if request.cuda_cflags:
-        from .nvrtc_options import caller_options, named_archs
+        from .cuda.options import caller_options, named_archs
 
         arch = named_archs(caller_options(request.cuda_cflags), arch) or None
     if arch is not None:
@@ -141,7 +141,7 @@ def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -
         return ()
 
     def known() -> Collection[int]:
-        from .nvrtc_archs import known_archs
+        from .cuda.nvrtc import known_archs
 
         return () if cuda is None else known_archs(cuda)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from .arch import Archs
 from .arguments import check_path
+from .cuda.arch import Archs
 from .export import warn_of_options
 
 if TYPE_CHECKING:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .arch import is_ptx, number_of
-from .cuda_wheels import find_cuda
-from .given_image import GivenImage
+from .cuda.arch import is_ptx, number_of
+from .cuda.given import GivenImage
+from .cuda.libraries import find_cuda
+from .cuda.link_input import LinkInput
+from .cuda.nvfatbin import join
+from .cuda.nvjitlink import LinkFailure, link_inputs
 from .kernels import ptx
 from .kernels.cubin import Cubin
-from .link_input import LinkInput
-from .linker import LinkFailure, link_inputs
-from .nvfatbin import join
 
 __all__ = ["assembled"]
 

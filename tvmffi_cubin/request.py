@@ -18,7 +18,7 @@ from .source_files import SourceFiles
 
 if TYPE_CHECKING:
     from .bound_params import ModuleParam
-    from .given_image import GivenImage
+    from .cuda.given import GivenImage
     from .image_file import ImageFile
 
 __all__ = ["OBJECTS", "Export", "Request", "make_request"]
@@ -152,7 +152,7 @@ class Request(NamedTuple):
         key.add("compiler", self.compiler)
         key.add("extra_cuda_cflags", self.cuda_cflags)
         if self.is_by_nvcc:
-            from . import nvcc_flags
+            from .cuda import nvcc_flags
 
             key.add("nvcc_environment", nvcc_flags.environment())
         elif self.cuda_cflags:
@@ -254,9 +254,9 @@ def _whole(request: Request) -> Request:
 
         check_contents(request)
     if request.is_by_nvcc:
-        from .nvcc_request import check
+        from .nvcc_unit import check_request
 
-        check(request)
+        check_request(request)
     return request
 
 
@@ -279,7 +279,7 @@ def _images(
 def _libraries(value: Any) -> tuple[GivenImage, ...]:
     if value is None:
         return ()
-    from .given_image import read_libraries
+    from .cuda.given import read_libraries
 
     return read_libraries(value)
 

@@ -34,13 +34,13 @@ def cuda_flags(value: Any, lto: Any, compiler: str) -> tuple[tuple[str, ...], bo
     """
     given = flags("extra_cuda_cflags", value)
     if compiler == "nvcc":
-        from .nvcc_flags import read, with_variables
+        from .cuda.nvcc_flags import read, with_variables
 
         given = read(with_variables(given))
     elif given:
-        from .link_options import take_out
+        from .cuda.options import without_separation
 
-        given, asked = take_out(given)
+        given, asked = without_separation(given)
         lto = asked if lto is None else lto
     if not isinstance(lto, bool | None):
         raise TypeError(f"lto is True or False, got {lto!r}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from .cuda.unit import line_directive
 from .mixed_headers import MixedFile
-from .nvrtc_unit import line_directive
 from .source import Source
 from .split import CutFile, SideTexts
 

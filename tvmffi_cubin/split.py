@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .call_mistakes import Callables
+from .cuda.unit import line_directive
 from .cut_edits import FileCut, path_edits
 from .device_headers import is_for_host, is_stood_in, left_out_headers, stand_ins
 from .device_text import device_edits
@@ -17,7 +18,6 @@ from .item_words import is_kernel
 from .mixed_headers import MixedFile, read_files
 from .mixed_program import Program
 from .needs_nvcc import check
-from .nvrtc_unit import line_directive
 from .side_hints import side_hints
 from .side_members import Side
 from .sides import Dropped, Sides, decide

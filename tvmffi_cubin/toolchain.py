@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import config
-from .cuda_wheels import Cuda, find_cuda
+from .cuda.libraries import Cuda, find_cuda
 from .errors import ToolchainError
 
 __all__ = [

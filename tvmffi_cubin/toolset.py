@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import own_files, parsers, toolchain
+from .cuda.library import identity
 from .environment import compiler_environment, places_of_tools
 from .field_key import FieldKey
 from .host_tools import HostTools, Question, linker_names, native_cpu
 from .identity import Answer
 from .key import file_digest
-from .library_build import library_identity
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
 if TYPE_CHECKING:
-    from .nvcc import Nvcc
+    from .cuda.nvcc import Nvcc
 
 __all__ = ["TOOLS", "Toolset", "find"]
 
@@ -104,7 +104,7 @@ class Toolset(NamedTuple):
         if self.cuda is None:
             return {}
         cuda = self.cuda
-        return {x: library_identity(x, cuda.major, cuda.require(x)) for x in self.libraries}
+        return {x: identity(x, cuda.major, cuda.require(x)) for x in self.libraries}
 
     @property
     def package_roots(self) -> dict[str, str]:
@@ -230,8 +230,8 @@ def find(
 
 def _find_nvcc(flags: Sequence[str]) -> Nvcc:
     """Return nvcc, with the identity of a host compiler of its own."""
-    from .nvcc import find_nvcc
-    from .nvcc_flags import host_compiler
+    from .cuda.nvcc import find_nvcc
+    from .cuda.nvcc_flags import host_compiler
 
     found, named = find_nvcc(), host_compiler(flags)
     if named is None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from . import nvrtc
+from .cuda import nvrtc
+from .cuda.options import without_archs
+from .cuda.parallel import in_parallel
 from .errors import CompileError
 from .instances import wanted_instances
 from .kernels.cubin import Cubin
-from .nvrtc_options import without_archs
-from .parallel import in_parallel
 from .probe import Probe, Target, plan, plan_targets, squeeze
 from .request import Request
 from .signature import instance_failure, try_probe

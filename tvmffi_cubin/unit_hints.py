@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from .cuda.link_faults import LinkFault
 from .errors import CompileError
 from .kernels.demangle import demangle, take_apart
-from .link_faults import LinkFault
 from .units import DeviceUnit
 
 __all__ = ["other_units_hints", "own_copy_hints", "with_hints"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from .cuda.unit import line_directive
 from .header_kernels import header_code
-from .nvrtc_unit import line_directive
 from .request import Request
 from .scan import scan
 from .source import Source

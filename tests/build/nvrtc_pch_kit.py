@@ -61,8 +61,8 @@ def in_new_process(code: str, *, wait: bool = True) -> subprocess.Popen:
 PROCESS = f"""
 import ctypes, logging, sys
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda_wheels import find_cuda
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 logging.basicConfig(level="DEBUG", stream=sys.stdout, format="%(message)s")
 def compile_it(value):
     nvrtc.compile({INCLUDE!r} + "#define VALUE %d\\n" % value + {KERNEL!r}, arch="sm_90")

@@ -16,9 +16,9 @@ from file_kit import compiled, write
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import library_build, tool_process
-from tvmffi_cubin.cuda_wheels import find_cuda
-from tvmffi_cubin.library_build import library_identity
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.cuda.library import library_identity
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 
 KERNEL = 'extern "C" __global__ void replaced(int* x) { *x = 1; }'
 ANSWER = "#include <answer.h>\nint answer(void) { return ANSWER; }\n"

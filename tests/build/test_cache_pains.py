@@ -214,7 +214,7 @@ subprocess.Popen = os.system = os.posix_spawn = os.fork = refuse
 import tvmffi_cubin as tc
 launch = tc.Launch(kernel=sys.argv[2], grid=1, block=1)
 print(tc.load_inline("template", sys.argv[1], functions={"fill": launch}, arch="sm_90").path)
-assert "tvmffi_cubin.nvrtc" not in sys.modules
+assert "tvmffi_cubin.cuda.nvrtc" not in sys.modules
 """
     identity.forget()  # what this process knows of tools, the other has from the cache folder
     launch = tc.Launch(kernel=expression, grid=1, block=1)

@@ -6,13 +6,12 @@ import ctypes
 from pathlib import Path
 
 import pytest
-
-from tvmffi_cubin.cuda_library import CudaLibrary
-from tvmffi_cubin.cuda_wheels import find_cuda
-from tvmffi_cubin.errors import CubinError, ToolchainError
-from tvmffi_cubin.nvfatbin import NvFatbinLibrary
 from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
+
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.cuda.nvfatbin import NvFatbinLibrary
+from tvmffi_cubin.cuda.program import CudaLibrary, NvrtcLibrary
+from tvmffi_cubin.errors import CubinError, ToolchainError
 
 KINDS = (NvrtcLibrary, NvJitLinkLibrary, NvFatbinLibrary)
 

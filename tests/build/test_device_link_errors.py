@@ -6,8 +6,8 @@ import pytest
 from several_units import BOTH, CALLER, HEADER, LIBRARY, SCALE, SOURCES, USE, load, refusal
 
 from tvmffi_cubin import device_link, nvrtc
+from tvmffi_cubin.cuda.nvjitlink import LinkFailure
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.linker import LinkFailure
 
 # Units that do not compile
 

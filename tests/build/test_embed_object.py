@@ -20,8 +20,8 @@ from wrapper_workshop import include_flags
 import tvmffi_cubin as tc
 from tvmffi_cubin import embed_object
 from tvmffi_cubin.__main__ import main
+from tvmffi_cubin.cuda.given import GivenImage
 from tvmffi_cubin.embed_object import embed, machine_number
-from tvmffi_cubin.given_image import GivenImage
 from tvmffi_cubin.image import read_image
 
 SOURCE = 'extern "C" __global__ void add_one(float* x, float* y, long n) {{ y[0] = x[0] + {}; }}\n'

@@ -14,8 +14,8 @@ from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 from tvmffi_cubin.errors import LaunchError
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
 
 NOT_SUPPORTED_PTX, INVALID_IMAGE, INVALID_PTX = 222, 200, 218
 INVALID_HANDLE = 400

@@ -12,15 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tvmffi_cubin.link_process import LinkCrash, run_apart
+from tvmffi_cubin.link_run import LinkRun
+from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 import tvmffi_cubin
 from tests.fatbin_builder import Row, fatbin
 from tvmffi_cubin import Cubin, link_process, nvjitlink, nvrtc
-from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.link_process import LinkCrash, run_apart
-from tvmffi_cubin.link_run import LinkRun
-from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 TWO = "__device__ int a[2]; __device__ int* get() { return a; }"
 NOTHING = LinkRun((), False, (), ())

@@ -10,8 +10,8 @@ from mixed_loader import ADD, SCALE, load
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 from tvmffi_cubin.host_object import HostCompiler
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
 
 INTEGERS = r"""
 #include <cstdint>

@@ -9,7 +9,7 @@ import pytest
 from wrapper_workshop import include_flags, run
 
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.mixed_program import MixedSource, Program
 from tvmffi_cubin.split import Split, split
 

@@ -13,7 +13,7 @@ from packing import in_lz4
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import CubinError, nvrtc
-from tvmffi_cubin.given_image import read_given
+from tvmffi_cubin.cuda.given import read_given
 from tvmffi_cubin.image import read_image
 from tvmffi_cubin.kernels import nv_info
 from tvmffi_cubin.kernels.cubin import Parameter

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from alive import Alive
+from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 from tvmffi_cubin import Cubin, cuda_wheels, nvjitlink, nvrtc
 from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.kernels import nv_info
-from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 LIBRARY = "__device__ float add_one(float x) { return x + 1; }\n__device__ int counter;"
 USER = """

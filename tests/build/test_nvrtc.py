@@ -9,8 +9,8 @@ from alive import Alive
 from nvrtc_kernel import KERNEL, compile_it
 
 from tvmffi_cubin import cuda_wheels, nvrtc, nvrtc_library
+from tvmffi_cubin.cuda.program import NvrtcLibrary, Program
 from tvmffi_cubin.errors import CompileError, ToolchainError
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary, Program
 
 
 def test_an_image_is_made():

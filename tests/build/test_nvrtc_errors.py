@@ -7,8 +7,8 @@ import pytest
 from nvrtc_kernel import KERNEL, compile_it
 
 from tvmffi_cubin import arch, nvrtc
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 from tvmffi_cubin.errors import CompileError, ToolchainError
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
 
 
 class TestFailure:

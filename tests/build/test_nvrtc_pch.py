@@ -12,8 +12,8 @@ from nvrtc_pch_kit import INCLUDE, KERNEL, folders, ptx, said, source, stored
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc, nvrtc_pch, nvrtc_pch_store
-from tvmffi_cubin.cuda_wheels import find_cuda
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 
 pytestmark = [
     pytest.mark.usefixtures("own_nvrtc_headers"),

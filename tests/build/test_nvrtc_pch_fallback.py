@@ -13,9 +13,9 @@ from nvrtc_pch_kit import INCLUDE, KERNEL, folders, in_new_process, ptx, said, s
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc, nvrtc_pch_store
-from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
 
 pytestmark = [
     pytest.mark.usefixtures("own_nvrtc_headers"),

@@ -15,8 +15,8 @@ from nvrtc_pch_kit import PROCESS, folders, in_new_process, ptx, said, source, s
 from processes import in_fork
 
 from tvmffi_cubin import nvrtc_pch_store
-from tvmffi_cubin.cuda_wheels import find_cuda
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 
 pytestmark = [
     pytest.mark.usefixtures("own_nvrtc_headers"),

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from several_units import BOTH, CALLER, HEADER, SCALE, SOURCES, USE, library, load, refusal
 from stub.cuda_array import cuda_array
+from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import cuda_wheels
 from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.kernels import nv_info
-from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 
 def symbols(mod: tc.Module) -> set[str]:

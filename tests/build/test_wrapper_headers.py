@@ -16,7 +16,7 @@ from wrapper_workshop import Workshop, run
 
 import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
 from tvmffi_cubin import LaunchError
-from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.cuda.libraries import find_cuda
 
 
 class MallInfo(ctypes.Structure):

@@ -14,7 +14,7 @@ import tvm_ffi
 
 import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
 from tvmffi_cubin import codegen, forwarders, nvrtc
-from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.toolchain import find_host_compiler, include_dir, tvm_ffi_paths
 
 CPP = Path(__file__).parent.parent / "cpp"

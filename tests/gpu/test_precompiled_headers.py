@@ -7,8 +7,8 @@ import logging
 import pytest
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cuda_wheels import find_cuda
-from tvmffi_cubin.nvrtc_library import NvrtcLibrary
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.cuda.program import NvrtcLibrary
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tvmffi_cubin import arch as arch_module
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.arch import check_arch, check_archs, resolve_archs
+from tvmffi_cubin.cuda.arch import check_arch, check_archs, resolve_archs
 from tvmffi_cubin.errors import ToolchainError
 
 NAMES = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100f", "sm_121a", "compute_90", "compute_100"]

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tvmffi_cubin import cuda_wheels
-from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.errors import ToolchainError
 
 FILES = {

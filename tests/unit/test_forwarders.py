@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tvmffi_cubin import forwarders
-from tvmffi_cubin.cuda_wheels import find_cuda
+from tvmffi_cubin.cuda.libraries import find_cuda
 
 CUDA_H = """
 #define __CUDA_API_PTSZ(api) api ## _ptsz

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tvmffi_cubin.cuda_wheels import Cuda
-from tvmffi_cubin.header_hints import host_header_problem, missing_header_hint
+from tvmffi_cubin.cuda.libraries import Cuda
+from tvmffi_cubin.cuda.log import host_header_problem, missing_header_hint
 
 MISSING = '{}(1): catastrophic error: cannot open source file "{}"'
 HOST = "error: A function explicitly marked as a __host__ function is not allowed in JIT mode"

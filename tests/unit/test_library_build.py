@@ -7,7 +7,7 @@ import os
 import pytest
 
 from tvmffi_cubin import library_build
-from tvmffi_cubin.library_build import library_identity, note_loaded, replacement
+from tvmffi_cubin.cuda.library import library_identity, note_loaded, replacement
 
 BUILD = bytes(range(20))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.link_options import check_link_options, link_options, take_out
+from tvmffi_cubin.cuda.options import check_link_options, link_options, take_out
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 
 from tvmffi_cubin import Cubin, Launch, host_tools, library_build, module_key
 from tvmffi_cubin.bound_params import module_params
-from tvmffi_cubin.cuda_wheels import Cuda
-from tvmffi_cubin.given_image import GivenImage
+from tvmffi_cubin.cuda.given import GivenImage
+from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host_tools import HostTools
 from tvmffi_cubin.image_file import ImageFile
 from tvmffi_cubin.request import Request, make_request

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from tvmffi_cubin import nvcc_flags, nvcc_unit
+from tvmffi_cubin.cuda.nvcc import resolve, told
 from tvmffi_cubin.environment import build_environment
-from tvmffi_cubin.nvcc_archs import resolve, told
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.toolchain import HostCompiler
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.nvrtc_options import (
+from tvmffi_cubin.cuda.options import (
     caller_options,
     compile_options,
     random_seed,

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tvmffi_cubin.parallel import in_parallel
+from tvmffi_cubin.cuda.parallel import in_parallel
 
 
 class Counter:

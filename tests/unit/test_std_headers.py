@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.std_headers import header_hints, headers_for
+from tvmffi_cubin.cuda.headers import header_hints, headers_for
 
 
 @pytest.fixture

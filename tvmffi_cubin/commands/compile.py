@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..arch import split
+from ..cuda.arch import split
 from ..kernel_table import kernel_table
 from ..kernels.cubin import KINDS
 

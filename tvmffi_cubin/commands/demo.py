@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__, config, driver, toolchain
-from ..arch import split
+from .. import __version__, config, toolchain
+from ..cuda import driver
+from ..cuda.arch import split
 from ..errors import CubinError
 from ..inline import load_inline
 from ..kernel_table import kernel_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import ctypes
 
-from ..driver import Driver
+from ..cuda.driver import Driver
 from ..errors import LaunchError
 
 __all__ = ["DeviceMemory"]

@@ -17,14 +17,13 @@ from .. import (
     builder,
     capacity,
     config,
-    driver,
     host_tools,
-    nvcc,
     parsers,
     pch,
     toolchain,
 )
-from ..arch import check_archs, number_of, split
+from ..cuda import driver, nvcc, program
+from ..cuda.arch import check_archs, number_of, split
 from ..errors import CubinError
 from ..executable import is_noexec
 from ..places import places
@@ -136,7 +135,7 @@ def _cuda() -> Iterator[Finding]:
         return
     yield Finding("CUDA wheels", f"{cuda.major}: {cuda.version}")
     yield from _checked("NVRTC", _nvrtc)
-    if cuda.cccl is None:
+    if cuda.find("cccl") is None:
         wheel = cuda.wheels["cccl"]
         text = f"cuda/std, cub and thrust headers are missing; pip install {wheel} brings them"
         yield Finding("CCCL", text, "note")
@@ -171,19 +170,15 @@ def _library(cuda: Cuda, part: str, use: str) -> Iterator[Finding]:
 
 
 def _library_text(part: str, path: Path) -> str:
-    if part == "nvfatbin":
-        from ..nvfatbin import NvFatbinLibrary
+    from ..cuda.nvfatbin import NvFatbin
+    from ..cuda.nvjitlink import NvJitLink
 
-        version = NvFatbinLibrary.load(path).version()
-    else:
-        from ..nvjitlink_library import NvJitLinkLibrary
-
-        version = NvJitLinkLibrary.load(path).version()
+    version = (NvFatbin if part == "nvfatbin" else NvJitLink).of(path).version()
     return f"{'.'.join(map(str, version))}, {path}"
 
 
 def _nvrtc() -> str:
-    from .. import nvrtc
+    from ..cuda import nvrtc
 
     return f"{'.'.join(map(str, nvrtc.version()))}, {toolchain.find_cuda().nvrtc}"
 
@@ -225,11 +220,9 @@ def _device(ordinal: int, cuda: Cuda | None) -> str:
     text = f"{driver.device_name(ordinal)}, {arch}"
     if cuda is None:
         return text
-    from ..nvrtc_library import NvrtcLibrary
-
-    library = NvrtcLibrary.load(cuda.nvrtc)
-    if number_of(arch) not in library.supported_archs():
-        release = ".".join(map(str, library.version()))
+    nvrtc = program.load(cuda.nvrtc)
+    if number_of(arch) not in nvrtc.supported_archs():
+        release = ".".join(map(str, nvrtc.version()))
         raise ValueError(
             f"{text}: NVRTC {release} cannot compile for it; run: "
             f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"

@@ -119,7 +119,7 @@ def _run(options: argparse.Namespace) -> int:
         options.parser.error("--machine is for an object without --input-obj")
     if not (options.images or options.file) or options.output is None:
         options.parser.error("give an image and -o, or --cubin, --output-obj and --name")
-    from ..arch import split
+    from ..cuda.arch import split
     from ..embed_module import embed_module
 
     with warnings.catch_warnings(record=True) as caught:

@@ -6,7 +6,7 @@ import ctypes
 import os
 import re
 
-from ..cuda_wheels import find_cuda
+from ..cuda.libraries import find_cuda
 from ..errors import BuildError, ToolchainError
 from ..executable import is_noexec
 from ..forwarders import remedies
@@ -26,9 +26,9 @@ def has_brought(message: str) -> bool:
         return False
     try:
         cuda = find_cuda()
-        if cuda.cudart is None or cuda.major != int(match[1]):
+        if cuda.major != int(match[1]):
             return False
-        ctypes.CDLL(str(cuda.cudart))
+        ctypes.CDLL(str(cuda.require("cudart")))
     except (OSError, ToolchainError, ValueError):
         return False
     return True

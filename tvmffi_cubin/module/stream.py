@@ -50,7 +50,7 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
 
 
 def _stream_device(stream: Any, handle: int, asked: int | None) -> int:
-    from .. import driver
+    from ..cuda import driver
 
     own: int | None = None
     for name in ("device_id", "device_index"):  # CuPy's name, torch's name

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .. import arch as archs
+from ..cuda import arch as archs
 from ..errors import CompileError
 from .kernel import CompiledKernel, read_kernel
 from .launch import make_launch

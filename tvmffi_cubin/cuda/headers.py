@@ -8,10 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .item_words import code_alone
-from .nvrtc_unit import shim_dir
-
-__all__ = ["header_hints", "headers_for"]
+from ..item_words import code_alone
+from .unit import shim_dir
 
 _MEMBER = re.compile(r"\bstd\s*::\s*(\w+)")
 _WORD = re.compile(r"\b[A-Za-z]\w*")

@@ -1,4 +1,4 @@
-"""The options that NVRTC is given: ours, the caller's, and which of nvcc's mean nothing to it."""
+"""Options: what NVRTC is given, ours and the caller's, and what of them matters to a link."""
 
 from __future__ import annotations
 
@@ -10,27 +10,17 @@ from pathlib import Path
 
 from .arch import check_archs
 
-__all__ = [
-    "PRELUDE",
-    "caller_options",
-    "check_options",
-    "compile_options",
-    "named_archs",
-    "random_seed",
-    "split_at_commas",
-    "standards",
-    "without_archs",
-]
-
 PRELUDE = "tvmffi_cubin_prelude.h"
 """The header that every source starts with, in the shims' folder."""
 
 _ARCH = ("-arch", "--gpu-architecture")
 _GENCODE = ("-gencode", "--gencode", "-generate-code", "--generate-code")
-_GENCODE_WORDS = re.compile(r"(--?(?:gencode|generate-code))\s+(.+)", re.DOTALL)
-# The whole of a -gencode: one virtual architecture, and what is made of it, quoted or not.
-_GENCODE_VALUE = re.compile(r"""arch=compute_(\d+[af]?)(?:,code=["'\[]?([\w,]+)["'\]]?)?""")
 _STD = ("-std", "--std")
+_PTXAS = ("-Xptxas", "--ptxas-options")
+_INCLUDE = ("-I", "--include-path", "-isystem", "--system-include", "-include", "--pre-include")
+_MACRO = ("-D", "--define-macro", "-U", "--undefine-macro")
+# As an item of their own they take the next one, and the last of all would take one of ours.
+_VALUED = (*_ARCH, *_GENCODE, *_STD, *_PTXAS, *_INCLUDE, *_MACRO, "-maxrregcount", "--maxrregcount")
 _KIND_OPTIONS = {
     "cubin": (),
     "relocatable": ("--relocatable-device-code=true",),
@@ -40,20 +30,11 @@ _KIND_OPTIONS = {
 _RANDOM_SEED = ("-frandom-seed", "--frandom-seed")
 _DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
 # Options of nvcc that set what NVRTC does anyway, or the host compiler that it does not have.
-_IGNORED = re.compile(
+_IGNORED = (
     r"-O[123]|--optimize=[123]|-m64|--machine=64"
     r"|--?expt-relaxed-constexpr|--?expt-extended-lambda|--?extended-lambda"
-    r"|-t\d+|--threads=\d+|(?:-Xcompiler|--compiler-options)[=\s].*",
-    re.DOTALL,
+    r"|-t\d+|--threads=\d+|(?:-Xcompiler|--compiler-options)[=\s].*"
 )
-_DEFAULT_STREAM = re.compile(r"--?default-stream(?:[=\s]\s*(.*))?")
-# nvcc's, which has no meaning of its own where nothing warns about headers.
-_SYSTEM_INCLUDE = re.compile(r"(?:-isystem|--system-include)=?(.*)", re.DOTALL)
-_PTXAS = ("-Xptxas", "--ptxas-options")
-# NVRTC ends the process where one of these has no value.
-_NO_VALUE = re.compile(r"(?:-Xptxas|--ptxas-options)=[\s,]*|--?dopt=\s*")
-# What is the assembler's in one option, as nvcc splits it; a comma may be escaped.
-_COMMA = re.compile(r"(?<!\\),")
 _IGNORED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "--threads", "--optimize")
 
 
@@ -68,8 +49,10 @@ def caller_options(options: object) -> tuple[str, ...]:
         An option asks for what NVRTC cannot give, or is no text.
     """
     given = check_options(options)
-    for option in given:
-        if _NO_VALUE.fullmatch(option):
+    for index, option in enumerate(given, 1):
+        # NVRTC ends the process where one of these has no value.
+        is_empty = re.fullmatch(r"(?:-Xptxas|--ptxas-options)=[\s,]*|--?dopt=\s*", option)
+        if is_empty or (index == len(given) and option in _VALUED):
             raise ValueError(f"the option {option!r} has no value: give it one, or leave it out")
     return tuple(_for_nvrtc(iter(given)))
 
@@ -105,9 +88,10 @@ def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
     for option in options:
         if option in _IGNORED_WITH_VALUE:
             next(options, None)
-        elif match := _DEFAULT_STREAM.fullmatch(option):
+        elif match := re.fullmatch(r"--?default-stream(?:[=\s]\s*(.*))?", option):
             _check_default_stream(match[1] or next(options, ""))
-        elif system := _SYSTEM_INCLUDE.fullmatch(option):
+        elif system := re.fullmatch(r"(?:-isystem|--system-include)=?(.*)", option, re.DOTALL):
+            # It has no meaning of its own where nothing warns about headers.
             yield f"-I{system[1] or next(options, '')}"
         elif option in _PTXAS:
             # Its value may look like an option that is left out: -Xptxas -O3.
@@ -117,9 +101,9 @@ def _for_nvrtc(options: Iterator[str]) -> Iterator[str]:
         elif option.startswith(tuple(f"{name}=" for name in _PTXAS)):
             name, _, value = option.partition("=")
             yield from (f"{name}={part}" for part in split_at_commas(value))
-        elif words := _GENCODE_WORDS.fullmatch(option):
+        elif words := re.fullmatch(r"(--?(?:gencode|generate-code))\s+(.+)", option, re.DOTALL):
             yield f"{words[1]}={words[2]}"
-        elif not _IGNORED.fullmatch(option):
+        elif not re.fullmatch(_IGNORED, option, re.DOTALL):
             yield option
 
 
@@ -133,8 +117,8 @@ def _check_default_stream(value: str) -> None:
 
 
 def split_at_commas(value: str) -> list[str]:
-    """Return the options that the value of ``-Xptxas`` holds, without empty ones."""
-    return [part for part in _COMMA.split(value) if part]
+    """Return the options that the value of ``-Xptxas`` holds, as nvcc does, without empty ones."""
+    return [part for part in re.split(r"(?<!\\),", value) if part]
 
 
 def named_archs(options: Sequence[str], archs: object = None) -> tuple[str, ...]:
@@ -175,7 +159,9 @@ def without_archs(options: object) -> tuple[str, ...]:
 
 
 def _gencode(value: str) -> list[str]:
-    match = _GENCODE_VALUE.fullmatch(value.replace("\\", ""))
+    # One virtual architecture, and what is made of it, quoted or not.
+    whole = r"""arch=compute_(\d+[af]?)(?:,code=["'\[]?([\w,]+)["'\]]?)?"""
+    match = re.fullmatch(whole, value.replace("\\", ""))
     if match is None:
         raise ValueError(
             f"-gencode {value}: wanted is arch=compute_80,code=sm_80 or the like, with "
@@ -280,3 +266,70 @@ def _items(options: Iterable[str]) -> list[tuple[str, str, tuple[str, ...]]]:
             parts = (option, value)
         result.append((name, value, parts))
     return result
+
+
+# Links
+
+
+def without_separation(options: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+    """Return options without those that ask for separate compilation, and whether for LTO."""
+    # nvcc has to be told; here it follows from the sources.
+    separate = r"-rdc=\w+|--relocatable-device-code=\w+|-dc|--device-c|-dlink|--device-link"
+    kept: list[str] = []
+    lto = False
+    rest = iter(options)
+    for option in rest:
+        if option in ("-dlto", "--dlink-time-opt"):
+            lto = True
+        elif option in ("-rdc", "--relocatable-device-code"):
+            next(rest, None)
+        elif not re.fullmatch(separate, option):
+            kept.append(option)
+    return tuple(kept), lto
+
+
+def check_link_options(options: object) -> tuple[str, ...]:
+    """Return a caller's options for nvJitLink.
+
+    Raises
+    ------
+    TypeError
+        They are no sequence of strings.
+    ValueError
+        One is no text, or says what an argument of `tvmffi_cubin.nvjitlink.link` is for.
+    """
+    arguments = {
+        r"--?(?:arch|gpu-architecture|gencode|generate-code)(?:[= ].*)?": 'arch="sm_90a"',
+        r"--?(?:lto|dlto|dlink-time-opt)": "lto=True",
+        r"--?ptx": 'arch="compute_90", and LTO-IR',
+    }
+    checked = check_options(options)
+    for option in checked:
+        for pattern, argument in arguments.items():
+            if re.fullmatch(pattern, option):
+                raise ValueError(f"the option {option!r} is said by an argument: {argument}")
+    return checked
+
+
+def link_options(options: Sequence[str]) -> tuple[str, ...]:
+    """Return, in nvJitLink's words, the options for NVRTC that matter to a link, as nvcc does."""
+    return tuple(_for_link(iter(options)))
+
+
+def _for_link(options: Iterator[str]) -> Iterator[str]:
+    for option in options:
+        name, equals, value = option.partition("=")
+        if name in ("-use_fast_math", "--use_fast_math"):
+            yield from ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
+        elif name in ("-G", "--device-debug"):
+            yield "-g"
+        elif name in ("-lineinfo", "--generate-line-info"):
+            yield "-lineinfo"
+        elif name in ("-maxrregcount", "--maxrregcount"):
+            yield f"-maxrregcount={value if equals else next(options, '')}"
+        elif match := re.fullmatch("--?(ftz|prec-div|prec-sqrt|fmad)", name):
+            value = value if equals else next(options, "")
+            yield f"-{match[1].replace('fmad', 'fma')}={int(value == 'true')}"
+        elif name in _PTXAS:
+            value = value if equals else next(options, "")
+            yield from (f"-Xptxas={part}" for part in split_at_commas(value))

@@ -6,37 +6,29 @@ import logging
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import CompileError, CubinError
+from ..kernels.cubin import Cubin
+from ..toolchain import include_dir
+from . import calls
 from .arch import is_ptx, number_of
-from .cuda_library import SUCCESS
-from .cuda_wheels import Cuda
-from .errors import CompileError, CubinError
-from .kernels.cubin import Cubin
-from .made_here import note_made_here
-from .nvrtc_library import INVALID_OPTION, NvrtcLibrary
-from .nvrtc_options import compile_options, random_seed
-from .toolchain import include_dir
+from .libraries import Cuda
+from .options import compile_options, random_seed
+from .program import INVALID_OPTION, SUCCESS, Nvrtc
 
 if TYPE_CHECKING:
-    from .nvrtc_pch import Headers
-
-__all__ = ["Unit", "line_directive", "shim_dir"]
+    from ..nvrtc_pch import Headers
 
 # NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
 # decide what a source means. -no-source-include would stop headers from finding each other, too.
 _NOWHERE = "/dev/null/kernel.cu"
 
-# What `line_directive` returns.
-_LINE = re.compile(r'#line 1 "((?:[^"\\]|\\.)*)"\n')
-
 # Headers that read fast, which NVIDIA's wheels have: where a source includes no others, nothing is
 # gained by precompiling, nor by importing what decides on it.
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b(.*)", re.MULTILINE)
-_FAST = re.compile(r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]")
+_FAST = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
 
 _logger = logging.getLogger("tvmffi_cubin")
 
@@ -50,8 +42,7 @@ class _Outcome(NamedTuple):
     lowered_names: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """One source with its options, whatever the architecture; see `tvmffi_cubin.nvrtc.compile`."""
 
     source: str
@@ -64,9 +55,7 @@ class Unit:
     source_include: bool
     use_pch: bool = False
 
-    def compile(
-        self, library: NvrtcLibrary, cuda: Cuda, arch: str, target_type: str = "cubin"
-    ) -> Cubin:
+    def compile(self, nvrtc: Nvrtc, cuda: Cuda, arch: str, target_type: str = "cubin") -> Cubin:
         """Compile for one architecture; of ``"compute_90"`` and the like PTX is made.
 
         Raises
@@ -87,52 +76,56 @@ class Unit:
             cuda_includes=cuda.include_dirs,
             target_type=target_type,
         )
-        done = self._compile_with_headers(library, cuda, command, target_type)
+        done = calls.apart(
+            lambda call: self._compile_with_headers(nvrtc, cuda, command, target_type, call)
+        )
         log = done.log.replace(_NOWHERE, self.name)
         own = [str(folder) for folder in cuda.include_dirs]
         if "deprecated" in log:
-            from . import compile_log
+            from .log import without_deprecations
 
-            log = compile_log.without_deprecations(log, headers=own)
+            log = without_deprecations(log, headers=own)
         if done.result != SUCCESS:
-            raise self._failure(library, cuda, done.result, log, arch, command)
+            raise self._failure(nvrtc, cuda, done.result, log, arch, command)
         if not done.image:
             raise ValueError(
                 "NVRTC made no image: one of the options asks for another kind of output "
                 f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
             )
         if log:
-            from . import compile_log
+            from .log import warns
 
-            level = logging.WARNING if compile_log.warns(log, headers=own) else logging.INFO
+            level = logging.WARNING if warns(log, headers=own) else logging.INFO
             _logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
-        image = done.image.rstrip(b"\0") if target_type == "ptx" else done.image
-        if target_type != "cubin":
-            note_made_here(image)
         return Cubin(
-            image=image,
+            image=done.image.rstrip(b"\0") if target_type == "ptx" else done.image,
             arch=arch,
             lowered_names=done.lowered_names,
             log=log,
             kind=target_type,
-            cuda_version=".".join(map(str, library.version())),
+            cuda_version=".".join(map(str, nvrtc.version())),
         )
 
     def _compile_with_headers(
-        self, library: NvrtcLibrary, cuda: Cuda, command: tuple[str, ...], target_type: str
+        self,
+        nvrtc: Nvrtc,
+        cuda: Cuda,
+        command: tuple[str, ...],
+        target_type: str,
+        call: calls.Call,
     ) -> _Outcome:
         if not self.use_pch or not self._may_be_heavy:
-            return self._run(library, command, target_type)
-        from .nvrtc_pch import headers
+            return self._run(nvrtc, command, target_type, call)
+        from ..nvrtc_pch import headers
 
         folder = os.path.dirname(os.path.abspath(self.name)) if self.source_include else None
         packages = [os.fspath(path) for path in (shim_dir(), *cuda.include_dirs)]
         with headers(
-            library, self._text[0], command, alias=self._alias, packages=packages, folder=folder
+            nvrtc, self._text[0], command, alias=self._alias, packages=packages, folder=folder
         ) as found:
-            done = self._run(library, command, target_type, found)
+            done = self._run(nvrtc, command, target_type, call, found)
         if found is not None and (found.is_stale or found.may_be_blamed(done.result, done.log)):
-            return self._run(library, command, target_type)
+            return self._run(nvrtc, command, target_type, call)
         return done
 
     @property
@@ -141,7 +134,10 @@ class Unit:
         text, _ = self._text
         if any("include" in option for option in self.options):
             return True
-        return "include" in text and not all(map(_FAST.match, _INCLUDE.findall(text)))
+        if "include" not in text:
+            return False
+        included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", text, re.MULTILINE)
+        return not all(re.match(_FAST, header) for header in included)
 
     @property
     def _text(self) -> tuple[str, str | None]:
@@ -153,7 +149,8 @@ class Unit:
         if not self.prologue:
             return self.source, name
         rest = f"{line_directive(self.name)}{self.source}"
-        first = _LINE.match(self.prologue)
+        # As `line_directive` writes it.
+        first = re.match(r'#line 1 "((?:[^"\\]|\\.)*)"\n', self.prologue)
         if first is None:
             return f"{self.prologue}\n{rest}", name
         return f"{self.prologue[first.end() :]}\n{rest}", first[1]
@@ -164,9 +161,10 @@ class Unit:
 
     def _run(
         self,
-        library: NvrtcLibrary,
+        nvrtc: Nvrtc,
         command: tuple[str, ...],
         target_type: str,
+        call: calls.Call,
         headers: Headers | None = None,
     ) -> _Outcome:
         text, name = self._text
@@ -176,13 +174,13 @@ class Unit:
             command = (*command, *headers.options)
         elif name is not None:
             text = f'#line 1 "{name}"\n{text}'
-        if library.has_random_seed:
+        if nvrtc.has_random_seed:
             # Only now: units with one set of precompiled headers have different seeds.
             given = (self.name, self.prologue, self.source)
             command = (*command, *random_seed(self.options, given))
         # The name of a file may be no UTF-8.
         data = text.encode("utf-8", "surrogateescape")
-        with library.program(data, os.fsencode(self._alias)) as program:
+        with nvrtc.program(data, os.fsencode(self._alias), call) as program:
             for expression in self.name_expressions:
                 program.add_name_expression(expression.encode())
             result = program.compile([os.fsencode(option) for option in command])
@@ -196,7 +194,7 @@ class Unit:
 
     def _failure(
         self,
-        library: NvrtcLibrary,
+        nvrtc: Nvrtc,
         cuda: Cuda,
         result: int,
         log: str,
@@ -204,24 +202,20 @@ class Unit:
         command: tuple[str, ...],
     ) -> CubinError | ValueError:
         if result == INVALID_OPTION:
-            release = ".".join(map(str, library.version()))
+            release = ".".join(map(str, nvrtc.version()))
             return ValueError(
-                f"NVRTC {release} refuses an option: {log or library.error_text(result)}; "
+                f"NVRTC {release} refuses an option: {log or nvrtc.error_text(result)}; "
                 f"the options were: {' '.join(command)}"
             )
-        # Only here: every first build waits for the imports of this module.
-        from . import compile_log
-        from .header_hints import host_header_problem, missing_header_hint
-        from .std_headers import header_hints
+        from .headers import header_hints
+        from .log import annotate, hints, host_header_problem, missing_header_hint
 
         if problem := host_header_problem(log, self.source, cuda):
             lines = f"(NVRTC's {log.count(chr(10))} lines about it are in the error's log.)"
             text = f"{problem}.\n{lines}"
         else:
-            text = compile_log.annotate(log, name=self.name, source=self.source)
-            text = text or library.error_text(result)
-            advice = (*missing_header_hint(log, cuda), *header_hints(log))
-            advice = (*advice, *compile_log.hints(log, arch=arch))
+            text = annotate(log, name=self.name, source=self.source) or nvrtc.error_text(result)
+            advice = (*missing_header_hint(log, cuda), *header_hints(log), *hints(log, arch=arch))
             text = "\n".join((text, *(f"Hint: {hint}" for hint in dict.fromkeys(advice))))
         return CompileError(
             f"{self.name} does not compile for {arch}:\n{text}",

@@ -1,68 +1,57 @@
-"""Joins images for several architectures to a fatbin, through libnvfatbin by ctypes."""
+"""Joins images for several architectures to a fatbin, through nvFatbin."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
+from ..errors import CompileError
+from ..kernels import nv_info, ptx
+from ..kernels.cubin import Cubin
+from ..kernels.demangle import demangle
+from . import calls
 from .arch import check_archs, number_of
-from .cuda_library import CudaLibrary
-from .cuda_wheels import Cuda
-from .errors import CompileError
-from .fork_guard import not_forking
-from .kernels import nv_info, ptx
-from .kernels.cubin import Cubin
-from .kernels.demangle import demangle
+from .libraries import Cuda
+from .library import Library
 
-__all__ = ["NvFatbinLibrary", "join"]
-
-_Handle = ctypes.c_void_p
-_PROTOTYPES: dict[str, list[type]] = {
-    "nvFatbinVersion": [ctypes.c_void_p, ctypes.c_void_p],
-    "nvFatbinCreate": [ctypes.c_void_p, ctypes.POINTER(ctypes.c_char_p), ctypes.c_size_t],
-    "nvFatbinDestroy": [ctypes.c_void_p],
-    "nvFatbinAddCubin": [
-        _Handle,
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-    ],
-    "nvFatbinAddPTX": [
-        _Handle,
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-    ],
-    "nvFatbinSize": [_Handle, ctypes.c_void_p],
-    "nvFatbinGet": [_Handle, ctypes.c_char_p],
-}
 # In the symbol of what is in an unnamed namespace.
 _HIDDEN = b"_GLOBAL__N_"
 # What is compressed can neither be inspected everywhere nor loaded without the time it takes.
 _OPTIONS = (b"-compress=false",)
 
 
-class NvFatbinLibrary(CudaLibrary):
+class NvFatbin(Library):
     """A loaded libnvfatbin."""
 
     title = "nvFatbin"
     prefix = "nvFatbin"
-    prototypes = _PROTOTYPES
 
-    @contextmanager
-    def container(self) -> Iterator[ctypes.c_void_p]:
-        """Create an empty fatbin for the duration of a with statement."""
-        handle = ctypes.c_void_p()
+    def join(self, cubins: Sequence[Cubin]) -> bytes:
+        """Return a fatbin of cubins and PTX."""
+        handle, size = ctypes.c_void_p(), ctypes.c_size_t()
         options = (ctypes.c_char_p * len(_OPTIONS))(*_OPTIONS)
-        self.call("nvFatbinCreate", ctypes.byref(handle), options, len(_OPTIONS))
-        try:
-            yield handle
-        finally:
-            self.library.nvFatbinDestroy(ctypes.byref(handle))
+        with calls.under_way():
+            self.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(len(_OPTIONS)))
+            try:
+                for cubin in cubins:
+                    self._add(handle, cubin)
+                self.call("Size", handle, ctypes.byref(size))
+                buffer = ctypes.create_string_buffer(size.value)
+                self.call("Get", handle, buffer)
+                return buffer.raw
+            finally:
+                self.result("Destroy", ctypes.byref(handle))
+
+    def _add(self, handle: ctypes.c_void_p, cubin: Cubin) -> None:
+        name = cubin.arch.encode()
+        if cubin.kind == "ptx":
+            text = cubin.image.rstrip(b"\0") + b"\0"
+            number = str(number_of(cubin.arch)).encode()
+            self.call("AddPTX", handle, text, ctypes.c_size_t(len(text)), number, name, b"")
+        else:
+            number = name.partition(b"_")[2]
+            size = ctypes.c_size_t(len(cubin.image))
+            self.call("AddCubin", handle, cubin.image, size, number, name)
 
 
 def join(cubins: Sequence[Cubin], *, cuda: Cuda) -> Cubin:
@@ -92,17 +81,9 @@ def join(cubins: Sequence[Cubin], *, cuda: Cuda) -> Cubin:
     for cubin in ordered:
         _check_member(cubin)
     _check_hidden_names(ordered, cuda)
-    library = NvFatbinLibrary.load(cuda.require("nvfatbin"))
-    with not_forking(), library.container() as handle:
-        for cubin in ordered:
-            _add(library, handle, cubin)
-        size = ctypes.c_size_t()
-        library.call("nvFatbinSize", handle, ctypes.byref(size))
-        buffer = ctypes.create_string_buffer(size.value)
-        library.call("nvFatbinGet", handle, buffer)
     versions = {cubin.cuda_version for cubin in ordered}
     return Cubin(
-        image=buffer.raw,
+        image=NvFatbin.of(cuda.require("nvfatbin")).join(ordered),
         arch=", ".join(cubin.arch for cubin in ordered),
         lowered_names={k: v for cubin in ordered for k, v in cubin.lowered_names.items()},
         log="\n".join(dict.fromkeys(cubin.log for cubin in ordered if cubin.log)),
@@ -152,22 +133,3 @@ def _check_hidden_names(cubins: Sequence[Cubin], cuda: Cuda) -> None:
                     "one architecture. NVRTC 12.9 and newer give it the same symbol, run: "
                     f"pip install --upgrade '{cuda.wheels['nvrtc']}>=12.9'"
                 )
-
-
-def _add(library: NvFatbinLibrary, handle: ctypes.c_void_p, cubin: Cubin) -> None:
-    number = cubin.arch.partition("_")[2]
-    name = cubin.arch.encode()
-    if cubin.kind == "ptx":
-        text = cubin.image.rstrip(b"\0") + b"\0"
-        library.call(
-            "nvFatbinAddPTX",
-            handle,
-            text,
-            len(text),
-            str(number_of(cubin.arch)).encode(),
-            name,
-            b"",
-        )
-    else:
-        data = cubin.image
-        library.call("nvFatbinAddCubin", handle, data, len(data), number.encode(), name)

@@ -5,19 +5,8 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from . import config
-from .errors import ToolchainError
-
-__all__ = [
-    "Driver",
-    "current_device",
-    "device_arch",
-    "device_count",
-    "device_name",
-    "missing_reason",
-    "open",
-    "version",
-]
+from .. import config
+from ..errors import ToolchainError
 
 _SUCCESS = 0
 _COMPUTE_CAPABILITY_MAJOR = 75

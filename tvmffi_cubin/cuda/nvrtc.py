@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import nvrtc_archs, pch
-from .arch import Archs
-from .cuda_wheels import find_cuda
-from .kernels.cubin import KINDS, Cubin
-from .nvrtc_library import NvrtcLibrary
-from .nvrtc_options import caller_options, named_archs
-from .nvrtc_unit import Unit, shim_dir
+from .. import pch
+from ..errors import ToolchainError
+from ..kernels.cubin import KINDS, Cubin
+from . import arch as archs
+from . import library, program
+from .arch import Archs, is_known, number_of
+from .libraries import Cuda, find_cuda
+from .options import caller_options, named_archs
+from .program import Nvrtc
+from .unit import Unit, shim_dir
 
 __all__ = [
     "compile",
@@ -43,7 +46,8 @@ def compile(  # noqa: A001
 
     CUDA's headers (``cuda_fp16.h``, ``cooperative_groups.h``, ``cuda/std/...``, ``cub/...``),
     fixed-width integers and the intrinsics of programmatic dependent launch are at hand. Functions
-    without an execution space are device functions. Any number of threads may compile at once.
+    without an execution space are device functions. Any number of threads may compile at once, and
+    Ctrl-C ends a compilation.
 
     Parameters
     ----------
@@ -94,14 +98,15 @@ def compile(  # noqa: A001
     _check_text("prologue", prologue, empty=True)
     _check_text("epilogue", epilogue, empty=True)
     expressions = _expressions(name_expressions)
-    _check_target_type(target_type)
+    if target_type not in KINDS:
+        raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
     given = caller_options(options)
     named = named_archs(given, arch)
     cuda = find_cuda()
-    library = NvrtcLibrary.load(cuda.nvrtc)
-    archs = nvrtc_archs.targets(named, target_type, known=library.supported_archs)
-    for target in archs:
-        nvrtc_archs.check_supported(library, cuda, target, detected=not named)
+    nvrtc = program.load(cuda.nvrtc)
+    targets = _targets(named, target_type, known=nvrtc.supported_archs)
+    for target in targets:
+        _check_supported(nvrtc, cuda, target, detected=not named)
     unit = Unit(
         source=source.removeprefix("\ufeff"),  # the mark that some editors put first
         name=name,
@@ -113,13 +118,13 @@ def compile(  # noqa: A001
         source_include=source_include,
         use_pch=pch.is_wanted(use_pch),
     )
-    if len(archs) == 1:
-        return unit.compile(library, cuda, archs[0], target_type)
+    if len(targets) == 1:
+        return unit.compile(nvrtc, cuda, targets[0], target_type)
     from .nvfatbin import join
     from .parallel import in_parallel
 
     cuda.require("nvfatbin")
-    return join(in_parallel(partial(unit.compile, library, cuda), archs), cuda=cuda)
+    return join(in_parallel(partial(unit.compile, nvrtc, cuda), targets), cuda=cuda)
 
 
 def nvrtc_compile(
@@ -173,10 +178,10 @@ def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
     TypeError, ValueError, ToolchainError
         As in `resolve_archs`; or there are several.
     """
-    archs = resolve_archs(arch, options)
-    if len(archs) > 1:
-        raise ValueError(f"there are several architectures, {', '.join(archs)}: use resolve_archs")
-    return archs[0]
+    found = resolve_archs(arch, options)
+    if len(found) > 1:
+        raise ValueError(f"there are several architectures, {', '.join(found)}: use resolve_archs")
+    return found[0]
 
 
 def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str, ...]:
@@ -207,7 +212,7 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
         Nothing names one and there is no device.
     """
     named = named_archs(caller_options(options), arch)
-    return nvrtc_archs.targets(named, known=lambda: nvrtc_archs.known_archs(find_cuda()))
+    return _targets(named, known=lambda: known_archs(find_cuda()))
 
 
 def version() -> tuple[int, int]:
@@ -218,14 +223,82 @@ def version() -> tuple[int, int]:
     ToolchainError
         It is missing.
     """
-    return NvrtcLibrary.load(find_cuda().nvrtc).version()
+    return program.load(find_cuda().nvrtc).version()
+
+
+def known_archs(cuda: Cuda) -> tuple[int, ...]:
+    """Return the architecture numbers that an NVRTC compiles for; loads it once an installation."""
+    from .. import identity
+
+    def ask() -> str:
+        return " ".join(map(str, program.load(cuda.nvrtc).supported_archs()))
+
+    # What is loaded does not tell what the file is now.
+    is_other = library.replacement()
+    text = ask() if is_other else identity.remember(cuda.nvrtc, ask, what="architectures")
+    return tuple(map(int, text.split()))
+
+
+def _targets(
+    named: tuple[str, ...],
+    target_type: str = "cubin",
+    *,
+    known: Callable[[], Collection[int]],
+) -> tuple[str, ...]:
+    """Return the architectures that a compilation goes to; `named` is empty where none is."""
+    found = archs.resolve_archs(named or None, known=known)
+    if target_type == "cubin":
+        return found
+    if len(found) > 1:
+        raise ValueError(
+            f"target_type={target_type!r} is made for one architecture at a time, got "
+            f"{', '.join(found)}; call once for each"
+        )
+    if target_type != "ptx":
+        return (archs.resolve_arch(found[0]),)
+    base = f"compute_{number_of(found[0])}"
+    if named and not found[0][-1].isdigit():
+        raise ValueError(
+            f"arch={found[0]!r}: PTX is compiled by newer devices, too, and what needs {found[0]} "
+            f'is not for them; pass arch="{base}"'
+        )
+    return (base,)
+
+
+def _check_supported(nvrtc: Nvrtc, cuda: Cuda, arch: str, *, detected: bool) -> None:
+    """Raise unless an NVRTC compiles for an architecture, and say which one may."""
+    supported = nvrtc.supported_archs()
+    number = number_of(arch)
+    if number in supported:
+        return
+    release = ".".join(map(str, nvrtc.version()))
+    names = ", ".join(f"sm_{other}" for other in supported)
+    if not detected and not is_known(number):
+        raise ValueError(f"arch={arch!r}: NVRTC {release} does not know it; it knows {names}")
+    if number > max(supported):
+        remedy = (
+            f"install a newer one, run: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+            + ("" if cuda.major == 13 else " (or [cu13])")
+        )
+    elif number < min(supported):
+        remedy = "an older one may: pip install 'tvmffi-cubin[cu12]', then set TVMFFI_CUBIN_CUDA=12"
+    else:
+        remedy = "install another one, run: pip install --upgrade 'tvmffi-cubin[cu13]'"
+    raise ToolchainError(
+        f"NVRTC {release} cannot compile for {arch}{' of this device' if detected else ''}: "
+        f"it knows {names}; {remedy}"
+    )
 
 
 def _check_text(what: str, text: object, *, empty: bool = False) -> None:
+    wanted = {
+        "name": 'pass what messages are to call the source, such as "kernel.cu"',
+        "a name expression": 'pass a kernel\'s name, such as "scale<float, 4>"',
+    }.get(what, "pass CUDA C++ text")
     if not isinstance(text, str):
-        raise TypeError(f"{what} must be a string, got {type(text).__name__}; {_wanted(what)}")
+        raise TypeError(f"{what} must be a string, got {type(text).__name__}; {wanted}")
     if not empty and not text.strip():
-        raise ValueError(f"{what} is empty; {_wanted(what)}")
+        raise ValueError(f"{what} is empty; {wanted}")
     if "\0" in text:
         raise ValueError(
             f"{what} holds a NUL character at offset {text.index(chr(0))}, where NVRTC would stop "
@@ -241,14 +314,6 @@ def _check_text(what: str, text: object, *, empty: bool = False) -> None:
         ) from None
 
 
-def _wanted(what: str) -> str:
-    if what == "name":
-        return 'pass what messages are to call the source, such as "kernel.cu"'
-    if what == "a name expression":
-        return 'pass a kernel\'s name, such as "scale<float, 4>"'
-    return "pass CUDA C++ text"
-
-
 def _expressions(given: object) -> tuple[str, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise TypeError(
@@ -258,12 +323,6 @@ def _expressions(given: object) -> tuple[str, ...]:
     for expression in expressions:
         _check_text("a name expression", expression)
     return expressions
-
-
-def _check_target_type(target_type: object) -> None:
-    if target_type not in KINDS:
-        known = ", ".join(map(repr, KINDS))
-        raise ValueError(f"target_type={target_type!r}: there are {known}")
 
 
 def _folders(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:

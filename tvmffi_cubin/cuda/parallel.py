@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-__all__ = ["in_parallel"]
-
 _Input = TypeVar("_Input")
 _Output = TypeVar("_Output")
 

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .errors import ToolchainError
-from .kernels.cubin import Cubin
-from .kernels.image import check_regular, looks_like_ptx
-
-__all__ = ["GivenImage", "read_given", "read_libraries"]
+from ..errors import ToolchainError
+from ..kernels.cubin import Cubin
+from ..kernels.image import check_regular, looks_like_ptx
 
 _RUNTIME = "cudadevrt"
 
@@ -46,12 +44,7 @@ class GivenImage(NamedTuple):
 def read_given(what: str, value: Any) -> GivenImage:
     """Return what a caller gave as bytes, a Cubin or the path of a file.
 
-    Parameters
-    ----------
-    what : str
-        What messages call it; a file is called by its path.
-    value : bytes, Cubin or path
-        What was given.
+    Messages call it `what`, and a file by its path.
 
     Raises
     ------
@@ -99,24 +92,19 @@ def read_libraries(value: Any) -> tuple[GivenImage, ...]:
         raise TypeError(
             f"{what} is a sequence of paths, bytes or Cubins, got {type(value).__name__}"
         )
-    return tuple(
-        read_given(
-            f"{what}[{index}]", _runtime() if isinstance(item, str) and item == _RUNTIME else item
-        )
-        for index, item in enumerate(value)
-    )
+    given = (_runtime() if isinstance(x, str) and x == _RUNTIME else x for x in value)
+    return tuple(read_given(f"{what}[{index}]", item) for index, item in enumerate(given))
 
 
 def _runtime() -> str:
     """Return the path of the device runtime, which kernels that launch kernels need."""
-    from .cuda_wheels import find_cuda
+    from .libraries import find_cuda
 
     cuda = find_cuda()
-    path = None if cuda.cudart is None else cuda.cudart.with_name(f"lib{_RUNTIME}.a")
-    if path is None or not path.is_file():
-        wheel = cuda.wheels["cudart"]
+    path = cuda.require("cudart").with_name(f"lib{_RUNTIME}.a")
+    if not path.is_file():
         raise ToolchainError(
-            f"the Python path has no lib{_RUNTIME}.a of CUDA {cuda.major}; "
-            f"run: pip install --upgrade {wheel}"
+            f"CUDA {cuda.major} has no lib{_RUNTIME}.a in {path.parent}; "
+            f"run: pip install --upgrade {cuda.wheels['cudart']}"
         )
     return os.fspath(path)

@@ -7,20 +7,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 
-from . import config
-from .errors import ToolchainError
-
-__all__ = [
-    "Archs",
-    "check_arch",
-    "check_archs",
-    "is_known",
-    "is_ptx",
-    "number_of",
-    "resolve_arch",
-    "resolve_archs",
-    "split",
-]
+from .. import config
+from ..errors import ToolchainError
 
 Archs = Sequence[str] | str | None
 """One architecture, or several; None for that of the current device."""

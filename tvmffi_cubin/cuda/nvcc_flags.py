@@ -9,29 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .arch import is_ptx
 
-__all__ = [
-    "CODE",
-    "arch_values",
-    "compile_flags",
-    "environment",
-    "host_compiler",
-    "is_separate",
-    "link_flags",
-    "names_archs",
-    "read",
-    "with_variables",
-]
-
 _BEFORE, _BEHIND, _HOST = "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"
 # What nvcc takes for one word of a variable: quotes in a word belong to it, around one they do not.
 _WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|[^\s"]|")+')
 _QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 _CCBIN = ("-ccbin", "--compiler-bindir")
-CODE = ("-code", "--gpu-code")
-"""The options that say for which architectures of ``-arch`` there is code."""
-
-_CODES = (*CODE, "-gencode", "--generate-code")
+# For which architectures of -arch there is code.
+_CODE = ("-code", "--gpu-code")
+_CODES = (*_CODE, "-gencode", "--generate-code")
 _ARCH = ("-arch", "--gpu-architecture", *_CODES)
 _ALIASES = {"-dc": "-rdc=true", "--device-c": "-rdc=true"}
 _SEPARATE = ("-rdc", "--relocatable-device-code")
@@ -135,14 +121,24 @@ def host_compiler(flags: Sequence[str]) -> str | None:
     return _value(flags, _CCBIN) or os.environ.get(_HOST) or None
 
 
-def names_archs(flags: Sequence[str]) -> bool:
-    """Whether flags name architectures."""
-    return bool(arch_values(flags))
-
-
 def arch_values(flags: Sequence[str]) -> list[tuple[str, str]]:
     """Return the options of flags that name architectures, with their values."""
     return list(_values(flags, _ARCH))
+
+
+def told(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
+    """Return what is said of the architectures of a module: `archs`, or what flags name instead.
+
+    That is what code is made for: ``-gencode``'s ``code``, ``-code``, or else ``-arch``.
+    """
+    if archs:
+        return tuple(archs)
+    given = arch_values(flags)
+    pairs = [value.partition("code=")[2] for option, value in given if "code=" in value]
+    codes = [value for option, value in given if option in _CODE]
+    plain = [value for option, value in given if option not in _CODE and "=" not in value]
+    found = [word for text in (*pairs, *(codes or plain)) for word in re.split(r"[\s\[\],]+", text)]
+    return tuple(dict.fromkeys(word.replace("lto_", "sm_") for word in found if word))
 
 
 def is_separate(flags: Sequence[str]) -> bool:

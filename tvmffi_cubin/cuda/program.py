@@ -1,0 +1,261 @@
+"""`Nvrtc` and `Program`: NVRTC through cuda-python; a program is freed on every way out."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import CubinError, ToolchainError
+from . import calls, library
+
+SUCCESS = 0
+INVALID_OPTION = 5
+COMPILATION = 6
+PCH_HEAP_EXHAUSTED = 14
+
+_GETTERS = {
+    "cubin": "nvrtcGetCUBIN",
+    "relocatable": "nvrtcGetCUBIN",
+    "ltoir": "nvrtcGetLTOIR",
+    "ptx": "nvrtcGetPTX",
+}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# Bytes: more than any libc's struct sigaction, whose first member is the handler.
+_ACTION = 256
+
+_guard = threading.Lock()
+_prepared: dict[Path, _Prepared] = {}
+_loaded: dict[Path, Nvrtc] = {}
+
+
+class _Prepared:
+    """NVRTC being mapped and warmed up in a thread that needs no lock of Python's."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.error: BaseException | None = None
+        self.thread: threading.Thread | None = threading.Thread(target=self.run, daemon=True)
+        try:
+            self.thread.start()
+        except RuntimeError:  # no thread can be started
+            self.thread = None
+            self.run()
+
+    def run(self) -> None:
+        try:
+            with calls.under_way():
+                self.version = _warmed_up(self.path)
+        except BaseException as error:
+            self.error = error
+
+    def wait(self) -> tuple[int, int]:
+        """Wait until it is ready and return its version; raises what went wrong."""
+        if self.thread is not None:
+            self.thread.join()
+        if self.error is not None:
+            raise self.error
+        return self.version
+
+
+def prepare(path: Path) -> None:
+    """Begin to map NVRTC and to compile an empty program with it, unless that was begun before.
+
+    Its first compilation takes longer than all later ones, where there is a driver by 0.2 s (NVRTC
+    13.0, H200). It is done by ctypes, beside the import of cuda-python.
+    """
+    with _guard:
+        if path not in _prepared:
+            _prepared[path] = _Prepared(path)
+
+
+def load(path: Path) -> Nvrtc:
+    """Return the NVRTC of a path.
+
+    Raises
+    ------
+    ToolchainError
+        It cannot be loaded, cuda-python is missing, or has loaded another NVRTC before.
+    """
+    found = _loaded.get(path)
+    if found is not None:
+        return found
+    prepare(path)
+    try:
+        from cuda.bindings import nvrtc as api
+    except ImportError as error:
+        raise ToolchainError(
+            f"cuda-python is missing ({error}); run: pip install cuda-bindings"
+        ) from error
+    try:
+        version = _prepared[path].wait()
+    except BaseException:
+        with _guard:
+            _prepared.pop(path, None)
+        raise
+    made = Nvrtc(path, api)
+    if made.version() != version:
+        theirs, ours = (".".join(map(str, x)) for x in (made.version(), version))
+        raise ToolchainError(
+            f"NVRTC {theirs} was loaded by another library before, and cuda-python uses that in "
+            f"place of NVRTC {ours} of {path}: compile before that is imported, or set "
+            f"TVMFFI_CUBIN_CUDA={made.version()[0]} where that is installed"
+        )
+    return _loaded.setdefault(path, made)
+
+
+def _warmed_up(path: Path) -> tuple[int, int]:
+    nvrtc = library.load(path, "NVRTC")
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    handle = ctypes.c_void_p()
+    try:
+        nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    except AttributeError as error:
+        raise ToolchainError(f"NVRTC could not be loaded from {path}: {error}") from None
+    version = major.value, minor.value
+    # Some wheels' (13.0) does not look beside itself for what it opens by name.
+    builtins = path.with_name(f"libnvrtc-builtins.so.{major.value}.{minor.value}")
+    if builtins.is_file():
+        ctypes.CDLL(str(builtins))
+    nvrtc.nvrtcCreateProgram(ctypes.byref(handle), b"", b"empty.cu", 0, None, None)
+    with _kept_signals() if version < (13, 2) else contextlib.nullcontext():
+        nvrtc.nvrtcCompileProgram(handle, 0, None)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(handle))
+    return version
+
+
+@contextlib.contextmanager
+def _kept_signals() -> Iterator[None]:
+    """Keep what SIGINT and SIGTERM do from the first compilation of NVRTC before 13.2.
+
+    It sets handlers that call ``exit``, and at its end the old ones, but so that no system call
+    would ever again return because of Ctrl-C. A SIGINT that is ignored it leaves alone; so one that
+    comes amid this compilation of nothing is lost.
+    """
+    libc = ctypes.CDLL(None)
+    before = []
+    for number in _SIGNALS:
+        action = ctypes.create_string_buffer(_ACTION)
+        libc.sigaction(number, None, action)
+        before.append(action)
+    ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
+    libc.sigaction(signal.SIGINT, ignored, None)
+    try:
+        yield
+    finally:
+        for number, action in zip(_SIGNALS, before, strict=True):
+            libc.sigaction(number, action, None)
+
+
+class Nvrtc:
+    """A loaded NVRTC; see `load`."""
+
+    def __init__(self, path: Path, api: Any) -> None:
+        self.path = path
+        self.api = api
+
+    def call(self, function: str, *arguments: Any) -> Any:
+        """Call a function that is not expected to fail, and return what it gives."""
+        result, *found = getattr(self.api, function)(*arguments)
+        if result != SUCCESS:
+            raise CubinError(f"{function} of {self.path} failed: {self.error_text(result)}")
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def error_text(self, result: int) -> str:
+        """Return NVRTC's own text for a result."""
+        text: bytes = self.api.nvrtcGetErrorString(self.api.nvrtcResult(result))[1]
+        return text.decode()
+
+    @cached_property
+    def _version(self) -> tuple[int, int]:
+        major, minor = self.call("nvrtcVersion")
+        return major, minor
+
+    def version(self) -> tuple[int, int]:
+        """Return the version, major and minor."""
+        return self._version
+
+    def supported_archs(self) -> tuple[int, ...]:
+        """Return the architecture numbers that it compiles for, in order."""
+        return tuple(self.call("nvrtcGetSupportedArchs"))
+
+    @property
+    def has_pch(self) -> bool:
+        """Whether it can precompile headers."""
+        return self.version() >= (12, 8)
+
+    @property
+    def has_random_seed(self) -> bool:
+        """Whether it knows ``-frandom-seed``."""
+        return self.version() >= (12, 9)
+
+    def grow_pch_heap(self, size: int) -> None:
+        """Make the memory of precompiled headers larger, in bytes; all are made anew afterwards.
+
+        Nothing may be compiled with precompiled headers meanwhile.
+        """
+        self.call("nvrtcSetPCHHeapSize", size)
+
+    @contextlib.contextmanager
+    def program(self, source: bytes, name: bytes, call: calls.Call) -> Iterator[Program]:
+        """Create a program for the duration of a with statement."""
+        handle = self.call("nvrtcCreateProgram", source, name, 0, None, None)
+        try:
+            yield Program(self, handle, call)
+        finally:
+            self.api.nvrtcDestroyProgram(handle)
+
+
+class Program:
+    """A program of NVRTC, alive inside `Nvrtc.program` only."""
+
+    def __init__(self, owner: Nvrtc, handle: Any, call: calls.Call) -> None:
+        self.owner = owner
+        self.handle = handle
+        if owner.version() >= (12, 8):
+            # Between its phases NVRTC asks a function of the caller's whether to go on. The length
+            # of `stop` says it, and strlen needs no lock of Python's to tell.
+            strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
+            owner.call("nvrtcSetFlowCallback", handle, strlen, ctypes.addressof(call.stop))
+
+    def compile(self, options: Sequence[bytes]) -> int:
+        """Compile and return NVRTC's result."""
+        (result,) = self.owner.api.nvrtcCompileProgram(self.handle, len(options), list(options))
+        return int(result)
+
+    def add_name_expression(self, expression: bytes) -> None:
+        """Ask for the instance and the lowered name of an expression; before `compile`."""
+        self.owner.call("nvrtcAddNameExpression", self.handle, expression)
+
+    def lowered_name(self, expression: bytes) -> str:
+        """Return the symbol of a name expression."""
+        name: bytes = self.owner.call("nvrtcGetLoweredName", self.handle, expression)
+        return name.decode()
+
+    def missing_pch_heap(self) -> int:
+        """Return the bytes that a precompiled header takes that did not fit; 0 where none did."""
+        (status, *_) = self.owner.api.nvrtcGetPCHCreateStatus(self.handle)
+        if status != PCH_HEAP_EXHAUSTED:
+            return 0
+        return int(self.owner.call("nvrtcGetPCHHeapSizeRequired", self.handle))
+
+    def log(self) -> str:
+        """Return the log, empty where there is none."""
+        return self._read("nvrtcGetProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip("\n")
+
+    def output(self, kind: str) -> bytes:
+        """Return what was made, empty where the options asked for another kind of output."""
+        return self._read(_GETTERS[kind])
+
+    def _read(self, function: str) -> bytes:
+        size = self.owner.call(f"{function}Size", self.handle)
+        if size < 2:  # Python shares bytes as short as this
+            return b""
+        data = bytes(size)
+        self.owner.call(function, self.handle, data)
+        return data
