@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import driver
+from tvmffi_cubin.cuda import driver
 
 
 def arch() -> str | tuple[str, ...]:

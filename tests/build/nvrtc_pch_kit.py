@@ -62,7 +62,7 @@ PROCESS = f"""
 import ctypes, logging, sys
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda.libraries import find_cuda
-from tvmffi_cubin.cuda.program import NvrtcLibrary
+from tvmffi_cubin.cuda import program
 logging.basicConfig(level="DEBUG", stream=sys.stdout, format="%(message)s")
 def compile_it(value):
     nvrtc.compile({INCLUDE!r} + "#define VALUE %d\\n" % value + {KERNEL!r}, arch="sm_90")

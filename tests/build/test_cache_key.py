@@ -15,10 +15,9 @@ import pytest
 from file_kit import compiled, write
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import library_build, tool_process
+from tvmffi_cubin import tool_process
+from tvmffi_cubin.cuda import library, program
 from tvmffi_cubin.cuda.libraries import find_cuda
-from tvmffi_cubin.cuda.library import library_identity
-from tvmffi_cubin.cuda.program import NvrtcLibrary
 
 KERNEL = 'extern "C" __global__ void replaced(int* x) { *x = 1; }'
 ANSWER = "#include <answer.h>\nint answer(void) { return ANSWER; }\n"
@@ -213,11 +212,11 @@ def test_what_a_replaced_compiler_still_builds_serves_one_call_alone(here, monke
     def entry() -> str:
         return tc.build_inline("key", cuda_sources=KERNEL, arch="sm_80")
 
-    NvrtcLibrary.load(nvrtc)
-    assert library_build._loaded[nvrtc] in library_identity("NVRTC", 12, nvrtc)
-    monkeypatch.setitem(library_build._loaded, nvrtc, "another")
+    program.load(nvrtc)
+    assert library._noted[nvrtc] in library.identity("NVRTC", 12, nvrtc)
+    monkeypatch.setitem(library._noted, nvrtc, "another")
     first = entry()
     assert f"{nvrtc} was replaced while it was in use" in caplog.text
-    monkeypatch.setattr(library_build, "_loaded", {})
+    monkeypatch.setattr(library, "_noted", {})
     second = entry()
     assert first != second == entry()

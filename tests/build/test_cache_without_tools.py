@@ -17,7 +17,8 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import built_elsewhere, cuda_wheels, identity, parsers, toolset
+from tvmffi_cubin import built_elsewhere, identity, parsers, toolset
+from tvmffi_cubin.cuda import libraries
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
 FUNCTIONS = {"k": tc.Launch(grid="x.numel", block=1)}
@@ -64,12 +65,12 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
         for name in ("nvrtc", "assemble", "codegen", "scan", "builder"):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
         identity.forget()
-        cuda_wheels.reset()
+        libraries.reset()
         built_elsewhere._known.clear()
 
     yield remove
     identity.forget()
-    cuda_wheels.reset()
+    libraries.reset()
 
 
 def built(source: str = SOURCE, **options) -> str:
@@ -283,11 +284,11 @@ def test_a_wrapper_finds_cuda_s_runtime_where_the_wheel_lies_here(here):
     text += "int version() { int n = 0; cudaRuntimeGetVersion(&n); return n; }\n"
     write("version.cc", text + EXPORT.format("version"))
     path = tc.build("version", sources="version.cc", extra_ldflags=["-lcudart"])
-    folder = os.fsencode(cuda_wheels.find_cuda().cudart.parent)
+    folder = os.fsencode(libraries.find_cuda().cudart.parent)
     content = Path(path).read_bytes()
     assert folder in content
     elsewhere = here / "version.so"
     elsewhere.write_bytes(content.replace(folder, b"/" * len(folder)))
     code = "import sys, tvmffi_cubin as tc; print(tc.load_module(sys.argv[1]).version())"
     found = int(in_new_process(code, str(elsewhere)))
-    assert found // 1000 == cuda_wheels.find_cuda().major
+    assert found // 1000 == libraries.find_cuda().major

@@ -17,8 +17,9 @@ from stub.driver_stub import DriverStub
 from stub.record import Launch
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, nvcc, nvjitlink, parsers, toolchain
+from tvmffi_cubin import nvjitlink, parsers, toolchain
 from tvmffi_cubin.__main__ import main
+from tvmffi_cubin.cuda import libraries, nvcc
 
 SOURCE = r"""
 extern "C" __global__ void __launch_bounds__(64) add(float* x, int n) {
@@ -332,8 +333,8 @@ def test_doctor_without_a_gpu_finds_all_that_builds_need(capsys):
 
 @pytest.mark.usefixtures("no_driver")
 def test_doctor_names_the_wheels_of_libraries_that_only_some_builds_need(monkeypatch, capsys):
-    cuda = cuda_wheels.find_cuda()
-    bare = cuda_wheels.Cuda(**{**cuda._asdict(), "nvfatbin": None, "nvjitlink": None})
+    cuda = libraries.find_cuda()
+    bare = libraries.Cuda(**{**cuda._asdict(), "nvfatbin": None, "nvjitlink": None})
     monkeypatch.setattr(toolchain, "find_cuda", lambda: bare)
     assert main(["doctor"]) == 0
     output = capsys.readouterr().out

@@ -9,7 +9,8 @@ import pytest
 from several_units import BOTH, CALLER, LIBRARY, library, load, refusal
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, nvrtc
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import libraries
 
 
 @BOTH
@@ -39,7 +40,7 @@ def test_the_content_of_a_library_is_part_of_the_key():
 
 
 def test_kernels_may_launch_kernels_with_the_device_runtime():
-    cudart = cuda_wheels.find_cuda().cudart
+    cudart = libraries.find_cuda().cudart
     if cudart is None or not cudart.with_name("libcudadevrt.a").exists():
         pytest.skip("the CUDA runtime's wheel has no libcudadevrt.a")
     source = """

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from several_units import BOTH, CALLER, HEADER, LIBRARY, SCALE, SOURCES, USE, load, refusal
+from several_units import BOTH, HEADER, SCALE, SOURCES, USE, load, refusal
 
-from tvmffi_cubin import device_link, nvrtc
-from tvmffi_cubin.cuda.nvjitlink import LinkFailure
 from tvmffi_cubin.errors import CompileError
 
 # Units that do not compile
@@ -141,17 +139,3 @@ def test_a_variable_of_two_sizes_is_an_error(capfd):
     )
     assert "16 bytes in cuda_sources[0] and 32 bytes in cuda_sources[1]" in message
     assert capfd.readouterr().err == ""
-
-
-def test_what_was_given_is_blamed_where_only_the_log_tells(tmp_path, monkeypatch):
-    def fail(inputs, **options):
-        raise LinkFailure((), "error   : of a new kind", (), (inputs[-1].name,))
-
-    library = tmp_path / "library.cubin"
-    cubin = nvrtc.compile(LIBRARY, arch="sm_90a", target_type="relocatable")
-    library.write_bytes(cubin.image)
-    monkeypatch.setattr(device_link, "link_inputs", fail)
-    for lto in (False, True):
-        message = refusal(CALLER, device_libraries=[library], lto=lto)
-        assert "error   : of a new kind" in message
-        assert f"Hint: {library} may be damaged" in message

@@ -9,7 +9,7 @@ from stub.cuda_array import cuda_array
 from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels
+from tvmffi_cubin.cuda import libraries
 
 # Images
 
@@ -252,8 +252,10 @@ def test_without_nvjitlink_ptx_names_what_to_install_and_how_to_do_without(
     here, driver_stub, monkeypatch
 ):
     write_ptx("lib.ptx")
-    cuda = cuda_wheels.find_cuda()._replace(nvjitlink=None)
-    monkeypatch.setattr(cuda_wheels, "_find", lambda *_: cuda)
+    cuda = libraries.find_cuda()
+    parts = {part: path for part, path in cuda.parts.items() if part != "nvjitlink"}
+    cuda = cuda._replace(parts=parts)
+    monkeypatch.setattr(libraries, "_find", lambda *_: cuda)
     with pytest.raises(tc.ToolchainError) as error:
         tc.load("none", sources="lib.ptx", arch="sm_90")
     for text in ("lib.ptx is PTX", "pip install 'tvmffi-cubin[cu1", 'ptx="keep"'):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -34,35 +33,6 @@ def test_a_child_of_a_process_that_has_launched_is_told_to_spawn(driver_stub):
         assert "CUDA_ERROR_NOT_INITIALIZED" in str(error)
     mod.k(x, 4)
     assert [launch.values("Pi")[1] for launch in driver_stub.launches()] == [1, 4]
-
-
-def test_a_child_that_was_forked_while_another_thread_compiled_can_compile():
-    # Headers: while they are read, NVRTC holds the lock that the child would wait for.
-    slow = '#include <cooperative_groups.h>\nextern "C" __global__ void k(int* x) { x[0] = %d; }'
-    number = 0
-    stopped, started = threading.Event(), threading.Event()
-    # A child that is forked amid imports waits for these, which is none of ours.
-    tc.nvrtc.compile(SOURCE, arch="sm_90")
-
-    def compile_all_the_time():
-        nonlocal number
-        while not stopped.is_set():
-            started.set()
-            number += 1
-            tc.nvrtc.compile(slow % number, arch="sm_90", use_pch=False)
-
-    def compile_here():
-        signal.alarm(300)
-        return tc.nvrtc.compile(SOURCE, arch="sm_90").arch
-
-    thread = threading.Thread(target=compile_all_the_time)
-    thread.start()
-    try:
-        started.wait()
-        assert [in_fork(compile_here) for _ in range(4)] == ["sm_90"] * 4
-    finally:
-        stopped.set()
-        thread.join()
 
 
 ENDED = """

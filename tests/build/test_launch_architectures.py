@@ -14,7 +14,7 @@ from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda.program import NvrtcLibrary
+from tvmffi_cubin.cuda import program
 from tvmffi_cubin.errors import LaunchError
 
 NOT_SUPPORTED_PTX, INVALID_IMAGE, INVALID_PTX = 222, 200, 218
@@ -134,7 +134,7 @@ def test_ptx_that_is_too_new_for_the_driver_names_both_versions(driver_stub):
 @pytest.mark.parametrize("result", [NOT_SUPPORTED_PTX, INVALID_IMAGE, INVALID_PTX])
 @pytest.mark.parametrize("function", ["cuLibraryLoadData", "cuLibraryGetKernel"])
 def test_an_image_of_a_newer_cuda_names_the_remedy(result, function, driver_stub, monkeypatch):
-    monkeypatch.setattr(NvrtcLibrary, "version", lambda self: (14, 1))
+    monkeypatch.setattr(program.Nvrtc, "version", lambda self: (14, 1))
     mod = load("sm_90", name="newer_cuda")
     mod.unload()
     driver_stub.fail(function, result, nth=0)

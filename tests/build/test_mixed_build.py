@@ -10,7 +10,7 @@ from mixed_loader import ADD, SCALE, load
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cuda.program import NvrtcLibrary
+from tvmffi_cubin.cuda import program
 from tvmffi_cubin.host_object import HostCompiler
 
 INTEGERS = r"""
@@ -74,15 +74,15 @@ def test_nvrtc_is_made_ready_while_the_host_compiler_finds_the_instances(monkeyp
     is_warm = threading.Event()
     obtain = HostCompiler.obtain
 
-    def warm_up(self) -> None:
-        warmed.append(self)
+    def prepare(path) -> None:
+        warmed.append(path)
         is_warm.set()
 
     def slow(*args):
         assert is_warm.wait(60)
         return obtain(*args)
 
-    monkeypatch.setattr(NvrtcLibrary, "warm_up", warm_up)
+    monkeypatch.setattr(program, "prepare", prepare)
     monkeypatch.setattr(HostCompiler, "obtain", slow)
     for source, functions in ((SCALE, ["twice"]), (ADD, ["vec_add"])):
         tc.build_inline("ready", f"{source}//", functions=functions, arch="sm_90")

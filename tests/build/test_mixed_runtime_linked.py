@@ -8,7 +8,7 @@ import pytest
 from mixed.cases import CASES
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels
+from tvmffi_cubin.cuda import libraries
 
 NO_LIBRARY = ["arrays_and_textures", "graphs_and_peers", "streams_and_copies"]
 
@@ -37,7 +37,7 @@ def test_the_calls_of_a_source_need_no_libcudart(name: str) -> None:
 def test_a_call_that_libcudart_would_make_of_a_kernel_is_refused_by_name(
     name: str, call: str
 ) -> None:
-    if name.endswith("_v2") and cuda_wheels.find_cuda().major != 12:
+    if name.endswith("_v2") and libraries.find_cuda().major != 12:
         pytest.skip("CUDA 12 alone has it")
     source = f"""
 __global__ void k(int* x) {{ *x = 1; }}

@@ -14,7 +14,8 @@ from nvcc_kit import FakeNvcc
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import identity, nvcc
+from tvmffi_cubin import identity
+from tvmffi_cubin.cuda import nvcc
 
 SOURCES = (
     "int two() { return 2; }",

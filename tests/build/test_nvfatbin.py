@@ -20,7 +20,8 @@ from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, nvfatbin, nvrtc
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import libraries, nvfatbin
 from tvmffi_cubin.errors import CompileError, ToolchainError
 
 pytestmark = needs_sm_100a
@@ -89,7 +90,7 @@ def test_a_fatbin_of_code_that_is_yet_to_be_linked_is_refused(kinds):
 
 
 def join(*cubins: tc.Cubin) -> tc.Cubin:
-    return nvfatbin.join(cubins, cuda=cuda_wheels.find_cuda())
+    return nvfatbin.join(cubins, cuda=libraries.find_cuda())
 
 
 def test_images_are_joined_in_one_order_with_what_is_known_of_them():
@@ -148,19 +149,19 @@ def test_a_kernel_of_an_unnamed_namespace_is_one_kernel_in_all_members():
 
 
 def test_containers_are_freed_on_every_way_out(monkeypatch):
-    library = nvfatbin.NvFatbinLibrary.load(cuda_wheels.find_cuda().require("nvfatbin"))
-    alive = Alive(monkeypatch, library.library, "nvFatbinCreate", "nvFatbinDestroy")
+    library = nvfatbin.NvFatbin.of(libraries.find_cuda().require("nvfatbin"))
+    alive = Alive(monkeypatch, library.calls, "nvFatbinCreate", "nvFatbinDestroy")
     cubins = [nvrtc.compile(SOURCE, arch=arch) for arch in ("sm_80", "sm_90")]
     join(*cubins)
-    monkeypatch.setattr(library.library, "nvFatbinGet", lambda *_: 1)
-    with pytest.raises(tc.CubinError, match="nvFatbinGet of .* failed: .*internal error"):
+    monkeypatch.setattr(library.calls, "nvFatbinGet", lambda *_: 1)
+    with pytest.raises(tc.CubinError, match="nvFatbinGet of .* failed with error 1"):
         join(*cubins)
     assert alive.count == 0
 
 
 def test_its_version_is_that_of_the_family():
-    cuda = cuda_wheels.find_cuda()
-    library = nvfatbin.NvFatbinLibrary.load(cuda.require("nvfatbin"))
+    cuda = libraries.find_cuda()
+    library = nvfatbin.NvFatbin.of(cuda.require("nvfatbin"))
     assert library.version()[0] == cuda.major
 
 
@@ -183,7 +184,7 @@ def test_a_file_that_is_no_library_is_a_toolchain_error(tmp_path):
     file = tmp_path / "libnvfatbin.so.12"
     file.write_text("nothing")
     with pytest.raises(ToolchainError, match=r"nvFatbin could not be loaded .*force-reinstall"):
-        nvfatbin.NvFatbinLibrary.load(file)
+        nvfatbin.NvFatbin.of(file)
 
 
 def test_hand_made_fatbins_are_what_nvfatbin_makes(driver_stub):

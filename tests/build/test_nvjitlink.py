@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from alive import Alive
-from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
-from tvmffi_cubin import Cubin, cuda_wheels, nvjitlink, nvrtc
+from tvmffi_cubin import Cubin, nvjitlink, nvrtc
+from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.cuda.nvjitlink import NvJitLink
 from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.kernels import nv_info
 
@@ -62,7 +63,7 @@ def test_ptx_is_linked_too():
 
 
 def test_a_static_library_is_linked_too():
-    cudart = cuda_wheels.find_cuda().cudart
+    cudart = libraries.find_cuda().find("cudart")
     assert cudart is not None
     runtime = cudart.with_name("libcudadevrt.a")
     if not runtime.exists():
@@ -256,7 +257,7 @@ def test_a_fatbin_of_linked_cubins_is_refused():
 
 @pytest.mark.parametrize("left", [9, 100, 5000, -8])
 def test_a_truncated_library_is_refused(left: int):
-    library = cuda_wheels.find_cuda().cudart.with_name("libcudadevrt.a").read_bytes()
+    library = libraries.find_cuda().require("cudart").with_name("libcudadevrt.a").read_bytes()
     said = refusal(library[:left], error=ValueError, arch="sm_90")
     assert "inputs[0] cannot be linked: corrupt library" in said
 
@@ -271,7 +272,7 @@ def test_a_truncated_object_is_refused(tmp_path: Path):
 
 
 def test_a_shared_object_is_refused():
-    cudart = cuda_wheels.find_cuda().cudart
+    cudart = libraries.find_cuda().find("cudart")
     assert "a shared object" in refusal(cudart, error=ValueError, arch="sm_90")
 
 
@@ -320,8 +321,8 @@ def test_warnings_are_logged_and_kept(caplog):
 
 
 def test_a_link_that_fails_is_freed(monkeypatch):
-    library = NvJitLinkLibrary.load(cuda_wheels.find_cuda().require("nvjitlink"))
-    alive = Alive(monkeypatch, library.library, "nvJitLinkCreate", "nvJitLinkDestroy")
+    library = NvJitLink.of(libraries.find_cuda().require("nvjitlink"))
+    alive = Alive(monkeypatch, library.calls, "nvJitLinkCreate", "nvJitLinkDestroy")
     nvjitlink.link([unit(LIBRARY), unit(USER)])
     refusal(unit(USER))
     refusal(unit(LIBRARY), error=ValueError, options=["-nothing"])
@@ -330,13 +331,13 @@ def test_a_link_that_fails_is_freed(monkeypatch):
 
 
 def test_an_older_nvjitlink_names_both_versions_and_the_remedy(monkeypatch):
-    monkeypatch.setattr(NvJitLinkLibrary, "version", lambda self: (12, 1))
+    monkeypatch.setattr(NvJitLink, "version", lambda self: (12, 1))
     message = refusal(unit(LIBRARY), error=ToolchainError)
     made = ".".join(map(str, nvrtc.version()))
-    wheel = cuda_wheels.find_cuda().wheels["nvjitlink"]
+    wheel = libraries.find_cuda().wheels["nvjitlink"]
     assert f"nvJitLink 12.1 is older than NVRTC {made}" in message
     assert f"pip install --upgrade '{wheel}>={made}'" in message
 
 
 def test_the_version_is_that_of_the_family():
-    assert nvjitlink.version()[0] == cuda_wheels.find_cuda().major
+    assert nvjitlink.version()[0] == libraries.find_cuda().major

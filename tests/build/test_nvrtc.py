@@ -3,13 +3,13 @@
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
-from alive import Alive
 from nvrtc_kernel import KERNEL, compile_it
 
-from tvmffi_cubin import cuda_wheels, nvrtc, nvrtc_library
-from tvmffi_cubin.cuda.program import NvrtcLibrary, Program
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import libraries, program
 from tvmffi_cubin.errors import CompileError, ToolchainError
 
 
@@ -25,30 +25,13 @@ def test_the_same_source_gives_the_same_bytes():
     assert compile_it().image == compile_it().image
 
 
-def test_a_process_warms_up_once_and_only_before_it_compiles(monkeypatch):
-    library = NvrtcLibrary.load(cuda_wheels.find_cuda().nvrtc)
-    compiled = []
-    compile_program = Program.compile
-    monkeypatch.setattr(
-        Program, "compile", lambda *args: compiled.append(compile_program(*args)) or compiled[-1]
-    )
-    monkeypatch.setattr(nvrtc_library, "_used", set())
-    library.warm_up()
-    library.warm_up()
-    assert compiled == [0]
-    nvrtc_library._used.clear()
-    compile_it()
-    library.warm_up()
-    assert len(compiled) == 2
-
-
 HIDDEN = """
 namespace { __global__ void k(float* x) { x[threadIdx.x] = 1; } }
 static __global__ void s(float* x) { x[threadIdx.x] = 2; }
 """
 
 needs_random_seed = pytest.mark.skipif(
-    not NvrtcLibrary.load(cuda_wheels.find_cuda().nvrtc).has_random_seed,
+    not program.load(libraries.find_cuda().nvrtc).has_random_seed,
     reason="needs NVRTC 12.9 or newer",
 )
 
@@ -173,14 +156,14 @@ class TestNvrtcCompile:
 
 
 def test_the_version_is_that_of_the_family_in_use():
-    assert nvrtc.version()[0] == cuda_wheels.find_cuda().major
+    assert nvrtc.version()[0] == libraries.find_cuda().major
 
 
 def test_a_file_that_is_no_library_is_a_toolchain_error(tmp_path):
     file = tmp_path / "libnvrtc.so.12"
     file.write_text("nothing")
     with pytest.raises(ToolchainError, match=r"NVRTC could not be loaded .*force-reinstall"):
-        NvrtcLibrary.load(file)
+        program.load(file)
 
 
 def test_threads_may_compile_at_once():
@@ -201,13 +184,17 @@ def test_threads_may_compile_at_once():
 
 
 def test_programs_are_freed_on_every_way_out(monkeypatch):
-    library = NvrtcLibrary.load(cuda_wheels.find_cuda().nvrtc)
-    alive = Alive(monkeypatch, library.library, "nvrtcCreateProgram", "nvrtcDestroyProgram")
+    nvrtc = program.load(libraries.find_cuda().nvrtc)
+    freed = []
+    destroy = nvrtc.api.nvrtcDestroyProgram
+    fake = SimpleNamespace(**vars(nvrtc.api))
+    fake.nvrtcDestroyProgram = lambda handle: freed.append(destroy(handle))
+    monkeypatch.setattr(nvrtc, "api", fake)
     compile_it()
     for broken in ({"source": "broken"}, {"options": ["--none"]}, {"options": ["-dlto"]}):
         with pytest.raises((CompileError, ValueError)):
             compile_it(**broken)
-    assert alive.count == 0
+    assert len(freed) == 4
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pickle
 import pytest
 from nvrtc_kernel import KERNEL, compile_it
 
-from tvmffi_cubin import arch, nvrtc
-from tvmffi_cubin.cuda.program import NvrtcLibrary
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import arch, program
 from tvmffi_cubin.errors import CompileError, ToolchainError
 
 
@@ -161,8 +161,8 @@ class TestBadInput:
 class TestNvrtcTooOld:
     @pytest.fixture(autouse=True)
     def _old(self, monkeypatch):
-        monkeypatch.setattr(NvrtcLibrary, "version", lambda self: (12, 2))
-        monkeypatch.setattr(NvrtcLibrary, "supported_archs", lambda self: (60, 80, 90))
+        monkeypatch.setattr(program.Nvrtc, "version", lambda self: (12, 2))
+        monkeypatch.setattr(program.Nvrtc, "supported_archs", lambda self: (60, 80, 90))
 
     @pytest.mark.parametrize("capability", [100, 137])
     def test_for_the_device_makes_ptx_for_it(self, driver_stub, capability, caplog):
@@ -173,7 +173,7 @@ class TestNvrtcTooOld:
         assert f"sm_{capability}" in caplog.text
 
     def test_for_the_device_where_none_will_do(self, driver_stub, monkeypatch):
-        monkeypatch.setattr(NvrtcLibrary, "supported_archs", lambda self: (120,))
+        monkeypatch.setattr(program.Nvrtc, "supported_archs", lambda self: (120,))
         driver_stub.set_devices(100)
         match = r"NVRTC 12\.2 cannot compile for sm_100a of this device.*TVMFFI_CUBIN_CUDA=12"
         with pytest.raises(ToolchainError, match=match):

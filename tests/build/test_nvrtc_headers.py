@@ -5,7 +5,8 @@ import logging
 import pytest
 from header_kit import KERNEL, compile_it, includes
 
-from tvmffi_cubin import CompileError, cuda_wheels, nvrtc, nvrtc_pch_store
+from tvmffi_cubin import CompileError, nvrtc, nvrtc_pch_store
+from tvmffi_cubin.cuda import libraries
 
 SHIMS = sorted(
     path.relative_to(nvrtc.shim_dir()).as_posix()
@@ -85,7 +86,7 @@ SMALL_SHIMS = [
 
 def exists(header):
     """Whether the installed CCCL has it; older ones lack some."""
-    folders = (nvrtc.shim_dir(), *cuda_wheels.find_cuda().include_dirs[:2])
+    folders = (nvrtc.shim_dir(), *libraries.find_cuda().include_dirs[:2])
     return any((folder / header).is_file() for folder in folders[1:])
 
 
@@ -154,7 +155,7 @@ def test_mma_compiles_or_names_the_wheel_that_is_missing():
           mma_sync(z, x, y, z);
           store_matrix_sync(c, z, 16, mem_row_major);
         }"""
-    cuda = cuda_wheels.find_cuda()
+    cuda = libraries.find_cuda()
     if any((folder / "crt" / "mma.h").is_file() for folder in cuda.include_dirs):
         assert compile_it(source).image
     else:

@@ -12,13 +12,13 @@ from nvrtc_pch_kit import INCLUDE, KERNEL, folders, ptx, said, source, stored
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc, nvrtc_pch, nvrtc_pch_store
+from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
-from tvmffi_cubin.cuda.program import NvrtcLibrary
 
 pytestmark = [
     pytest.mark.usefixtures("own_nvrtc_headers"),
     pytest.mark.skipif(
-        not NvrtcLibrary.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
+        not program.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
     ),
 ]
 
@@ -164,7 +164,8 @@ def test_a_header_that_appears_before_another_is_read(tmp_path):
 
 
 def test_a_changed_header_of_a_package_is_read_anew(tmp_path, monkeypatch, caplog):
-    cuda = find_cuda()._replace(more_includes=(tmp_path,))
+    cuda = find_cuda()
+    cuda = cuda._replace(parts={**cuda.parts, "curand": str(tmp_path)})
     monkeypatch.setattr(nvrtc, "find_cuda", lambda: cuda)
     write(tmp_path / "packaged.h", 1)
     text = source("OWN", include="#include <packaged.h>\n#include <cuda/std/array>\n")

@@ -13,14 +13,14 @@ from nvrtc_pch_kit import INCLUDE, KERNEL, folders, in_new_process, ptx, said, s
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc, nvrtc_pch_store
+from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
-from tvmffi_cubin.cuda.program import NvrtcLibrary
 from tvmffi_cubin.errors import CompileError
 
 pytestmark = [
     pytest.mark.usefixtures("own_nvrtc_headers"),
     pytest.mark.skipif(
-        not NvrtcLibrary.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
+        not program.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
     ),
 ]
 
@@ -94,7 +94,7 @@ def test_it_is_done_without_where_it_cannot_be(problem, tmp_path, monkeypatch, c
     elif problem == "no folder":
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     else:
-        monkeypatch.setattr(NvrtcLibrary, "has_pch", False)
+        monkeypatch.setattr(program.Nvrtc, "has_pch", False)
     assert stored(source(1)) == 1
     assert said(caplog) == []
 
@@ -129,7 +129,7 @@ def test_a_folder_that_is_gone_is_no_error():
 
 def test_too_little_memory_for_it_is_made_more():
     process = in_new_process(
-        "NvrtcLibrary.load(find_cuda().nvrtc).grow_pch_heap(8 << 20)\n"
+        "program.load(find_cuda().nvrtc).grow_pch_heap(8 << 20)\n"
         "for value in range(3): compile_it(value)"
     )
     assert process.stdout is not None

@@ -15,13 +15,13 @@ from nvrtc_pch_kit import PROCESS, folders, in_new_process, ptx, said, source, s
 from processes import in_fork
 
 from tvmffi_cubin import nvrtc_pch_store
+from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
-from tvmffi_cubin.cuda.program import NvrtcLibrary
 
 pytestmark = [
     pytest.mark.usefixtures("own_nvrtc_headers"),
     pytest.mark.skipif(
-        not NvrtcLibrary.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
+        not program.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
     ),
 ]
 

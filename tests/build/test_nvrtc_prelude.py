@@ -5,7 +5,8 @@ import subprocess
 import pytest
 from header_kit import KERNEL, compile_it, includes
 
-from tvmffi_cubin import cuda_wheels, toolchain
+from tvmffi_cubin import toolchain
+from tvmffi_cubin.cuda import libraries
 
 
 def test_what_nvcc_offers_without_an_include_is_there():
@@ -122,7 +123,7 @@ def test_a_tensor_map_is_laid_out_and_named_as_in_the_drivers_header(tmp_path):
     device_name = compile_it(source, name_expressions=["k"]).lowered_names["k"]
     host = "#include <cuda.h>\nvoid k(CUtensorMap map, CUdeviceptr p) {}\n"
     compiler = toolchain.find_host_compiler()
-    folder = cuda_wheels.find_cuda().include
+    folder = libraries.find_cuda().include
     (tmp_path / "k.cc").write_text(host)
     text = subprocess.run(
         [*compiler.command, "-S", "-o", "-", f"-I{folder}", str(tmp_path / "k.cc")],

@@ -6,7 +6,8 @@ import pytest
 from several_architectures import EVERYTHING, SOURCE, THREE, load, needs_sm_100a
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels, nvfatbin, nvrtc, obtain
+from tvmffi_cubin import nvrtc, obtain
+from tvmffi_cubin.cuda import libraries, nvfatbin
 from tvmffi_cubin.errors import ToolchainError
 
 pytestmark = needs_sm_100a
@@ -62,7 +63,7 @@ def test_members_are_what_each_architecture_alone_gives():
 
 
 def test_ptx_alone_is_text_and_needs_no_nvfatbin(monkeypatch):
-    monkeypatch.setattr(nvfatbin.NvFatbinLibrary, "load", None)
+    monkeypatch.setattr(nvfatbin.NvFatbin, "of", None)
     image = load("compute_90").cubins["kernels"]
     assert (image.kind, image.archs) == ("ptx", ("compute_90",))
     assert {kernel.name for kernel in image.kernels} == {"add", "dynamic", "newer"}
@@ -82,8 +83,9 @@ def test_nvccs_gencode_means_the_same():
 
 
 def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_built(monkeypatch):
-    cuda = cuda_wheels.find_cuda()
-    bare = cuda_wheels.Cuda(**{**cuda._asdict(), "nvfatbin": None})
+    cuda = libraries.find_cuda()
+    parts = {part: path for part, path in cuda.parts.items() if part != "nvfatbin"}
+    bare = cuda._replace(parts=parts)
     monkeypatch.setattr(obtain.toolset.toolchain, "find_cuda", lambda: bare)
     with pytest.raises(ToolchainError, match=f"pip install {cuda.wheels['nvfatbin']}"):
         load(["sm_80", "sm_89"])
@@ -92,7 +94,7 @@ def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_bui
 
 def test_another_nvfatbin_makes_only_fatbins_anew(monkeypatch):
     several, one = load(THREE).path, load("sm_90").path
-    monkeypatch.setattr(obtain.toolset, "library_identity", lambda *_: "another build")
+    monkeypatch.setattr(obtain.toolset, "identity", lambda *_: "another build")
     assert load("sm_90").path == one
     assert load(THREE).path != several
 

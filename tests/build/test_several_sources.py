@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from several_units import BOTH, CALLER, HEADER, SCALE, SOURCES, USE, library, load, refusal
 from stub.cuda_array import cuda_array
-from tvmffi_cubin.nvjitlink_library import NvJitLinkLibrary
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels
+from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.cuda.nvjitlink import NvJitLink
 from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.kernels import nv_info
 
@@ -130,7 +130,7 @@ def test_several_architectures_and_ptx_are_made_of_several_units():
 
 
 def test_a_source_that_is_alone_is_not_linked(monkeypatch):
-    monkeypatch.setattr(NvJitLinkLibrary, "load", None)
+    monkeypatch.setattr(NvJitLink, "load", None)
     alone = ["#define N 3", 'extern "C" __global__ void alone(int* x) { x[0] = N; }']
     for sources in (alone, alone[1].replace("N;", "4;")):
         mod = load(sources, name="alone", lto=True, extra_cuda_cflags=["-rdc=true"])
@@ -192,8 +192,10 @@ def test_the_options_of_a_link_are_those_of_the_compilation():
 
 
 def test_a_missing_nvjitlink_names_its_wheel(monkeypatch):
-    cuda = cuda_wheels.find_cuda()._replace(nvjitlink=None)
-    monkeypatch.setattr(cuda_wheels, "_find", lambda *_: cuda)
+    cuda = libraries.find_cuda()
+    parts = {part: path for part, path in cuda.parts.items() if part != "nvjitlink"}
+    cuda = cuda._replace(parts=parts)
+    monkeypatch.setattr(libraries, "_find", lambda *_: cuda)
     wheel = cuda.wheels["nvjitlink"]
     message = refusal(*SOURCES, error=ToolchainError, name="missing")
     assert f"pip install {wheel}" in message
@@ -206,9 +208,9 @@ def test_another_nvjitlink_is_another_key_only_where_there_may_be_a_link(monkeyp
 
     alone = build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone")
     build(SOURCES, "key_several")
-    cuda = cuda_wheels.find_cuda()
-    other = cuda._replace(nvjitlink=cuda.nvrtc)
-    monkeypatch.setattr(cuda_wheels, "_find", lambda *_: other)
+    cuda = libraries.find_cuda()
+    other = cuda._replace(parts={**cuda.parts, "nvjitlink": cuda.parts["nvrtc"]})
+    monkeypatch.setattr(libraries, "_find", lambda *_: other)
     assert build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone") == alone
     assert tc.cache_info().events[-1].reason == ""
     # Not under its own key: what the other one has built will do where this one cannot be used.

@@ -12,7 +12,7 @@ import wrapper_sources
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels
+from tvmffi_cubin.cuda import libraries
 
 ADD = "int add(int a, int b) { return a + b; }"
 LAUNCH = tc.Launch(grid="ceil_div(x.numel, 256)", block=256, args={"n": "x.numel"})
@@ -101,7 +101,7 @@ def test_cpp_sources_need_nothing_of_cuda(monkeypatch):
     def missing():
         raise tc.ToolchainError("no CUDA here")
 
-    monkeypatch.setattr(cuda_wheels, "find_cuda", missing)
+    monkeypatch.setattr(libraries, "find_cuda", missing)
     monkeypatch.setattr("tvmffi_cubin.toolchain.find_cuda", missing)
     source = "double half(double x) { return x / 2; }"
     assert tc.load_inline("w_plain", cpp_sources=source, functions="half").half(3.0) == 1.5
@@ -120,7 +120,7 @@ def test_cpp_sources_export_what_cuda_sources_define():
         cpp_sources="int major();",
         functions="major",
     )
-    assert mod.major() == cuda_wheels.find_cuda().major
+    assert mod.major() == libraries.find_cuda().major
 
 
 def test_flags_reach_the_host_compiler(tmp_path):

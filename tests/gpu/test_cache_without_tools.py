@@ -22,7 +22,7 @@ LOADER = """
 import sys
 import torch, tvm_ffi
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels
+from tvmffi_cubin.cuda import libraries
 
 def none():
     raise tc.ToolchainError("no wheels")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvcc
+from tvmffi_cubin.cuda import nvcc
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 

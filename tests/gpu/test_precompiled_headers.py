@@ -7,8 +7,8 @@ import logging
 import pytest
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
-from tvmffi_cubin.cuda.program import NvrtcLibrary
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 
@@ -62,9 +62,7 @@ def expected(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return along, padded.view(-1, 32).sum(1, dtype=torch.int32)
 
 
-@pytest.mark.skipif(
-    not NvrtcLibrary.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer"
-)
+@pytest.mark.skipif(not program.load(find_cuda().nvrtc).has_pch, reason="needs NVRTC 12.8 or newer")
 def test_an_edited_kernel_of_cub_computes_the_same_with_the_headers_precompiled(caplog):
     caplog.set_level(logging.DEBUG, "tvmffi_cubin")
 

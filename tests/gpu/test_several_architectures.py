@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvfatbin, nvrtc
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import nvfatbin
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 

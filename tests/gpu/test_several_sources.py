@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cuda_wheels
+from tvmffi_cubin.cuda import libraries
 
 torch = pytest.importorskip("torch", reason="the GPU tests compare with torch, which is missing")
 
@@ -106,7 +106,7 @@ def test_an_image_linked_by_hand_is_embedded(kind):
 
 
 def test_kernels_launch_kernels_with_the_device_runtime():
-    cudart = cuda_wheels.find_cuda().cudart
+    cudart = libraries.find_cuda().cudart
     if cudart is None or not cudart.with_name("libcudadevrt.a").exists():
         pytest.skip("the CUDA runtime's wheel has no libcudadevrt.a")
     source = r"""

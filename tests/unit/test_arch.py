@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin import arch as arch_module
 from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import arch as arch_module
 from tvmffi_cubin.cuda.arch import check_arch, check_archs, resolve_archs
 from tvmffi_cubin.errors import ToolchainError
 

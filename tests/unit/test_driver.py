@@ -2,7 +2,7 @@
 
 import pytest
 
-from tvmffi_cubin import driver
+from tvmffi_cubin.cuda import driver
 from tvmffi_cubin.errors import ToolchainError
 
 

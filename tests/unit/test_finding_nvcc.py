@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import identity, nvcc, nvcc_hints
+from tvmffi_cubin import identity
+from tvmffi_cubin.cuda import nvcc
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.launch import Launch
 from tvmffi_cubin.request import Request, make_request
@@ -230,9 +231,9 @@ def test_the_wheels_of_nvrtc_are_needed_only_to_assemble():
     ],
 )
 def test_what_nvcc_says_is_explained(said: str, hint: str):
-    (found,) = nvcc_hints.hints(said)
+    (found,) = nvcc.hints(said)
     assert hint in found
 
 
 def test_other_messages_are_left_alone():
-    assert nvcc_hints.hints('a.cu(3): error: identifier "x" is undefined') == []
+    assert nvcc.hints('a.cu(3): error: identifier "x" is undefined') == []

@@ -12,8 +12,7 @@ HOST = "error: A function explicitly marked as a __host__ function is not allowe
 @pytest.fixture
 def bare(tmp_path):
     """A CUDA 12 without CCCL and without the headers of other wheels."""
-    nvrtc, include = tmp_path / "libnvrtc.so.12", tmp_path / "include"
-    return Cuda(major=12, nvrtc=nvrtc, include=include, cccl=None, cudart=None, sites=())
+    return Cuda(12, {"nvrtc": f"{tmp_path}/libnvrtc.so.12", "runtime": f"{tmp_path}/include"}, {})
 
 
 @pytest.fixture
@@ -21,9 +20,7 @@ def cuda(bare, tmp_path):
     """A CUDA 12 with a CCCL that has <cuda/std/tuple>."""
     (tmp_path / "cccl/cuda/std").mkdir(parents=True)
     (tmp_path / "cccl/cuda/std/tuple").touch()
-    return bare._replace(
-        cccl=tmp_path / "cccl", sites=(("cccl", str(tmp_path)), ("nvrtc", str(tmp_path)))
-    )
+    return bare._replace(parts={**bare.parts, "cccl": f"{tmp_path}/cccl"})
 
 
 def hint(cuda, header):
@@ -62,15 +59,21 @@ def test_what_the_host_calls_is_named_in_place_of_its_errors(cuda):
     refused = 'error: #error directive: "<x> is not supported when compiling with NVRTC."'
     member = 'error: namespace "std" has no member "basic_ostream"'
     for problem in (HOST, MISSING.format("x", "ostream")[1:], refused, member):
-        text = host_header_problem(f"\n{cuda.cccl}/thrust/y.h{problem}", source, cuda)
+        text = host_header_problem(f"\n{cuda.parts['cccl']}/thrust/y.h{problem}", source, cuda)
         assert text.startswith("<cub/cub.cuh>, <thrust/x.h> needs a host compiler")
         assert "<cub/block/block_scan.cuh>" in text
-    assert "a header of CCCL needs" in host_header_problem(f"{cuda.cccl}/x(1): {HOST}", "", cuda)
+    assert "a header of CCCL needs" in host_header_problem(
+        f"{cuda.parts['cccl']}/x(1): {HOST}", "", cuda
+    )
 
 
 def test_errors_of_other_headers_are_shown_as_they_are(cuda, bare):
-    for log in (f"k.cu(3): {HOST}", MISSING.format("k.cu", "vector"), f"{cuda.cccl}/x(1): error"):
+    for log in (
+        f"k.cu(3): {HOST}",
+        MISSING.format("k.cu", "vector"),
+        f"{cuda.parts['cccl']}/x(1): error",
+    ):
         assert host_header_problem(log, "#include <cub/cub.cuh>", cuda) == ""
-    inner = MISSING.format(f"{cuda.cccl}/x", "crt/mma.h")
+    inner = MISSING.format(f"{cuda.parts['cccl']}/x", "crt/mma.h")
     assert host_header_problem(inner, "", cuda) == ""
-    assert host_header_problem(f"{cuda.cccl}/x(1): {HOST}", "", bare) == ""
+    assert host_header_problem(f"{cuda.parts['cccl']}/x(1): {HOST}", "", bare) == ""

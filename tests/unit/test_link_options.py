@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.cuda.options import check_link_options, link_options, take_out
+from tvmffi_cubin.cuda.options import check_link_options, link_options, without_separation
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tvmffi_cubin.cuda.options import check_link_options, link_options, take_out
     ],
 )
 def test_what_asks_for_separate_compilation_is_taken_out(given, kept, lto):
-    assert take_out(given) == (tuple(kept), lto)
+    assert without_separation(given) == (tuple(kept), lto)
 
 
 @pytest.mark.parametrize(

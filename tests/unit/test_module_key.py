@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin import Cubin, Launch, host_tools, library_build, module_key
+from tvmffi_cubin import Cubin, Launch, host_tools, module_key
 from tvmffi_cubin.bound_params import module_params
+from tvmffi_cubin.cuda import library
 from tvmffi_cubin.cuda.given import GivenImage
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host_tools import HostTools
@@ -23,7 +24,7 @@ from tvmffi_cubin.toolset import TOOLS, Toolset
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 REQUEST = make_request("m", cuda_sources=SOURCE, use_pch=True)
-NVRTC = b"\x7fELF" + library_build._BUILD_ID + bytes(20)
+NVRTC = b"\x7fELF" + library._BUILD_ID + bytes(20)
 
 
 @pytest.fixture(autouse=True)
@@ -33,16 +34,14 @@ def _no_variables(monkeypatch):
 
 
 def made_cuda(folder: Path, build: bytes = NVRTC) -> Cuda:
-    paths = {}
+    parts = {}
+    folder.mkdir(parents=True, exist_ok=True)
     for part in ("nvrtc", "nvjitlink", "nvfatbin"):
-        paths[part] = folder / f"lib{part}.so"
-        paths[part].parent.mkdir(parents=True, exist_ok=True)
-        paths[part].write_bytes(build)
-    include = folder / "nvidia" / "cuda_runtime" / "include"
-    more = folder / "nvidia" / "curand" / "include"
-    return Cuda(
-        12, include=include, cccl=None, cudart=None, sites=(), more_includes=(more,), **paths
-    )
+        parts[part] = str(folder / f"lib{part}.so")
+        (folder / f"lib{part}.so").write_bytes(build)
+    parts["runtime"] = str(folder / "nvidia" / "cuda_runtime" / "include")
+    parts["curand"] = str(folder / "nvidia" / "curand" / "include")
+    return Cuda(12, parts, {})
 
 
 def made_tools(folder: Path, **changes: object) -> Toolset:
@@ -226,7 +225,7 @@ def test_the_build_of_each_part_of_cuda_counts_where_it_is_used(libraries, tmp_p
     other = made_cuda(tmp_path / "other", NVRTC[:-1] + b"\1")
     tools = made_tools(tmp_path / "a")._replace(libraries=libraries)
     part = libraries[0] if libraries else "nvrtc"
-    newer = tools.cuda._replace(**{part: getattr(other, part)})
+    newer = tools.cuda._replace(parts={**tools.cuda.parts, part: other.parts[part]})
     assert digest(tools._replace(cuda=newer)) != digest(tools)
 
 

@@ -7,8 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin import nvcc_flags, nvcc_unit
-from tvmffi_cubin.cuda.nvcc import resolve, told
+from tvmffi_cubin import nvcc_unit
+from tvmffi_cubin.cuda import nvcc_flags
+from tvmffi_cubin.cuda.nvcc import resolve
+from tvmffi_cubin.cuda.nvcc_flags import told
 from tvmffi_cubin.environment import build_environment
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.toolchain import HostCompiler

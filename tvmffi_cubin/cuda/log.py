@@ -183,6 +183,7 @@ _PART_OF = (
     ("nv/", "cccl"),
     ("crt/", "crt"),
     ("curand", "curand"),
+    *((start, "runtime") for start in ("cuda.h", "cuda_", "cooperative_groups", "mma.h")),
 )
 _HOST_ONLY = re.compile(r"[a-z_]+\Z")
 # How NVRTC, and newer releases of CCCL themselves, complain of host code.
@@ -232,7 +233,8 @@ def wheel_hint(header: str, cuda: Cuda) -> str:
     """Return which of NVIDIA's wheels brings a header that is missing; empty where none does."""
     part = next((part for start, part in _PART_OF if header.startswith(start)), "")
     wheel = cuda.wheels.get(part)
-    if wheel is None:
+    # The user's own may be called cuda_..., too.
+    if wheel is None or (part == "runtime" and part in cuda.parts):
         return ""
     if part in cuda.parts:
         return f"the installed release of {wheel} has no {header}"

@@ -1,10 +1,11 @@
 """Which CUDA family is used, of what is installed; played with empty files in folders."""
 
+import platform
 import sys
 
 import pytest
 
-from tvmffi_cubin import cuda_wheels
+from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.errors import ToolchainError
 
@@ -38,9 +39,12 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
     monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(tmp_path / "libnone.so"))
     monkeypatch.delenv("TVMFFI_CUBIN_CUDA", raising=False)
-    cuda_wheels.reset()
+    monkeypatch.setattr(libraries, "_TOOLKIT", str(tmp_path / "toolkit"))
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    libraries.reset()
     yield tmp_path / "site"
-    cuda_wheels.reset()
+    libraries.reset()
 
 
 def test_the_parts_of_cuda_12_are_found(site):
@@ -49,9 +53,9 @@ def test_the_parts_of_cuda_12_are_found(site):
     assert cuda.major == 12
     assert cuda.nvrtc == site / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
     assert cuda.include == site / "nvidia/cuda_runtime/include"
-    assert cuda.cccl == site / "nvidia/cuda_cccl/include"
-    assert cuda.cudart is None
-    assert cuda.include_dirs == (cuda.include, cuda.cccl)
+    assert cuda.find("cccl") == site / "nvidia/cuda_cccl/include"
+    assert cuda.find("cudart") is None
+    assert cuda.include_dirs == (cuda.include, cuda.find("cccl"))
 
 
 def test_the_parts_of_cuda_13_are_found(site):
@@ -60,8 +64,8 @@ def test_the_parts_of_cuda_13_are_found(site):
     assert cuda.major == 13
     assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
     assert cuda.include == site / "nvidia/cu13/include"
-    assert cuda.cccl == site / "nvidia/cu13/include/cccl"
-    assert cuda.include_dirs == (cuda.include, cuda.cccl)
+    assert cuda.find("cccl") == site / "nvidia/cu13/include/cccl"
+    assert cuda.include_dirs == (cuda.include, cuda.find("cccl"))
 
 
 def test_headers_of_further_wheels_are_found_where_they_are_installed(site):
@@ -138,27 +142,53 @@ def test_what_is_installed_later_is_found(site):
     assert find_cuda().major == 12
 
 
-@pytest.mark.parametrize(
-    ("major", "wheel"),
-    [
-        (12, "nvidia_cuda_runtime_cu12"),
-        (12, "nvidia_cuda_nvrtc_cu12"),
-        (13, "nvidia_cuda_runtime"),
-        (13, "nvidia_cuda_crt"),
-    ],
-)
-def test_an_incomplete_family_names_the_missing_wheel(site, monkeypatch, major, wheel):
-    install(site, major, *(name for name in FILES[major] if name != wheel))
-    monkeypatch.setenv("TVMFFI_CUBIN_CUDA", str(major))
-    with pytest.raises(ToolchainError) as caught:
-        find_cuda()
-    assert f"no {wheel.replace('_', '-')};" in str(caught.value)
-    assert f"[cu{major}]" in str(caught.value)
+def test_what_nobody_needs_is_not_asked_for(site, monkeypatch):
+    install(site, 13, "nvidia_cuda_nvrtc")
+    cuda = find_cuda()
+    assert (cuda.major, cuda.include_dirs) == (13, ())
+    with pytest.raises(ToolchainError, match="pip install nvidia-cuda-runtime$"):
+        _ = cuda.include
+    with pytest.raises(ToolchainError, match="pip install nvidia-nvjitlink$"):
+        cuda.require("nvjitlink")
+
+
+def toolkit(folder, major, *files):
+    for file in (f"lib/libcudart.so.{major}", *files):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).touch()
+    return folder
+
+
+@pytest.mark.parametrize("inner", ["", f"targets/{platform.machine()}-linux"])
+def test_what_wheels_lack_a_toolkit_of_their_major_version_has(site, tmp_path, monkeypatch, inner):
+    install(site, 13, "nvidia_cuda_nvrtc", "nvidia_cuda_runtime")
+    headers = ("include/crt/mma.h", "include/cccl/cuda/std/cstdint", "include/cuda_fp16.h")
+    root = toolkit(tmp_path / "toolkit" / inner, 13, *headers, "lib/libnvrtc.so.13")
+    cuda = find_cuda()
+    assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
+    own = site / "nvidia/cu13/include"
+    assert cuda.include_dirs == (own, root / "include/cccl", root / "include")
+    assert f"the toolkit in {root}" in cuda.version
+    monkeypatch.setenv("CUDA_HOME", str(toolkit(tmp_path / "home", 13, "include/crt/mma.h")))
+    assert find_cuda().find("crt") == tmp_path / "home/include"
+
+
+def test_a_toolkit_of_another_major_version_has_no_part_in_it(site, tmp_path):
+    install(site, 12)
+    toolkit(tmp_path / "toolkit", 13, "lib/libnvJitLink.so.12", "include/crt/mma.h")
+    cuda = find_cuda()
+    assert cuda.find("nvjitlink") is None
+    assert cuda.find("crt") is None
+
+
+def test_a_toolkit_alone_will_do(site, tmp_path):
+    toolkit(tmp_path / "toolkit", 13, "lib/libnvrtc.so.13", "include/cuda_fp16.h")
+    assert find_cuda().nvrtc == tmp_path / "toolkit/lib/libnvrtc.so.13"
 
 
 def test_missing_cccl_is_no_error(site):
     install(site, 12, "nvidia_cuda_nvrtc_cu12", "nvidia_cuda_runtime_cu12")
-    assert find_cuda().cccl is None
+    assert find_cuda().find("cccl") is None
 
 
 def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path):

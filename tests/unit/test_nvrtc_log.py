@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin import compile_log
+from tvmffi_cubin.cuda import log as nvrtc_log
 
 SOURCE = "__global__ void k(float* x) {\n\tx[0] = foo;\n}\n"
 LOG = """\
@@ -15,7 +15,7 @@ k.cu(2): error: identifier "foo" is undefined
 
 
 def test_a_diagnostic_shows_its_line_and_the_one_before_with_numbers():
-    assert compile_log.annotate(LOG, name="k.cu", source=SOURCE).split("\n") == [
+    assert nvrtc_log.annotate(LOG, name="k.cu", source=SOURCE).split("\n") == [
         'k.cu(2): error: identifier "foo" is undefined',
         "  1 | __global__ void k(float* x) {",
         "> 2 | \tx[0] = foo;",
@@ -32,7 +32,7 @@ def test_the_caret_is_under_its_place_behind_tabs_and_letters_of_several_bytes()
         'k.cu(2): error: identifier "foo" is undefined\n'
         f"    /* \u00fc\u20ac */\tx = foo;\n{caret}\t    ^\n"
     )
-    assert compile_log.annotate(log, name="k.cu", source=source).split("\n")[-3:] == [
+    assert nvrtc_log.annotate(log, name="k.cu", source=source).split("\n")[-3:] == [
         "> 2 |   /* \u00fc\u20ac */\tx = foo;",
         "    |           \t    ^",
         "",
@@ -40,13 +40,13 @@ def test_the_caret_is_under_its_place_behind_tabs_and_letters_of_several_bytes()
 
 
 def test_a_line_that_nvrtc_does_not_echo_is_shown_without_a_caret():
-    text = compile_log.annotate("k.cu(3): error: no", name="k.cu", source=SOURCE)
+    text = nvrtc_log.annotate("k.cu(3): error: no", name="k.cu", source=SOURCE)
     assert text.split("\n")[-2:] == ["  2 | \tx[0] = foo;", "> 3 | }"]
 
 
 def test_headers_and_lines_past_the_source_stay_as_they_are():
     log = "a/b.h(2): error: no\nk.cu(99): error: no\nother k.cu(1): warning: no"
-    assert compile_log.annotate(log, name="k.cu", source=SOURCE) == log
+    assert nvrtc_log.annotate(log, name="k.cu", source=SOURCE) == log
 
 
 def test_the_caret_in_a_header_is_under_its_place_too():
@@ -55,7 +55,7 @@ def test_the_caret_in_a_header_is_under_its_place_too():
         f'a/b.h(2): error: identifier "foo" is undefined\n{echo}foo;\n'
         f"{' ' * len(echo[:-1].encode())}\t^\n"
     )
-    assert compile_log.annotate(log, name="k.cu", source=SOURCE).split("\n")[1:] == [
+    assert nvrtc_log.annotate(log, name="k.cu", source=SOURCE).split("\n")[1:] == [
         f"{echo}foo;",
         f"{' ' * len(echo[:-1])}\t^",
         "",
@@ -64,7 +64,7 @@ def test_the_caret_in_a_header_is_under_its_place_too():
 
 def test_so_is_that_below_what_else_a_diagnostic_says():
     log = "k.cu(2): error: more than one\n   candidates\n  /* \u00fc */ x;\n            ^\n"
-    assert compile_log.annotate(log, name="k.cu", source=SOURCE).split("\n")[-3:] == [
+    assert nvrtc_log.annotate(log, name="k.cu", source=SOURCE).split("\n")[-3:] == [
         "  /* \u00fc */ x;",
         "           ^",
         "",
@@ -73,19 +73,19 @@ def test_so_is_that_below_what_else_a_diagnostic_says():
 
 def test_a_source_that_moves_its_line_numbers_is_not_quoted():
     source = '#line 40 "generated"\n' + SOURCE
-    assert compile_log.annotate(LOG, name="k.cu", source=source) == LOG
+    assert nvrtc_log.annotate(LOG, name="k.cu", source=source) == LOG
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_no_log_and_no_source_break_it(log, source):
     noisy = f"k.cu(1): error: x\n{log}\nk.cu(2): error: y\n{log}"
-    text = compile_log.annotate(noisy, name="k.cu", source=source)
+    text = nvrtc_log.annotate(noisy, name="k.cu", source=source)
     assert "k.cu(1): error: x" in text
     assert "k.cu(2): error: y" in text
 
 
 def hints(log, arch="sm_90"):
-    return " ".join(compile_log.hints(log, arch=arch))
+    return " ".join(nvrtc_log.hints(log, arch=arch))
 
 
 def test_an_instruction_for_the_specific_architecture_suggests_it():
@@ -106,15 +106,15 @@ def test_a_tensor_map_without_its_header_names_it():
 def test_only_warnings_outside_nvidias_headers_count():
     own = ["/cuda/include"]
     theirs = "/cuda/include/cub/x.cuh(3): warning #1444-D: old\nRemark: The warnings can be ..."
-    assert not compile_log.warns("", headers=own)
-    assert not compile_log.warns("ptxas info    : Used 8 registers", headers=own)
-    assert not compile_log.warns(theirs, headers=own)
-    assert compile_log.warns(theirs + "\nk.cu(3): warning #177-D: unused", headers=own)
+    assert not nvrtc_log.warns("", headers=own)
+    assert not nvrtc_log.warns("ptxas info    : Used 8 registers", headers=own)
+    assert not nvrtc_log.warns(theirs, headers=own)
+    assert nvrtc_log.warns(theirs + "\nk.cu(3): warning #177-D: unused", headers=own)
 
 
 def test_an_undefined_symbol_is_spelled_as_in_the_source():
     log = "ptxas fatal   : Unresolved extern function '_Z7missingi'"
-    shown = compile_log.annotate(log, name="k.cu", source=SOURCE)
+    shown = nvrtc_log.annotate(log, name="k.cu", source=SOURCE)
     assert shown == "ptxas fatal   : Unresolved extern function 'missing(int)'"
     assert "missing(int) is declared and not defined: define it in this source" in hints(log)
     assert "v is declared" in hints("ptxas fatal   : Unresolved extern variable 'v'")
@@ -144,7 +144,7 @@ def test_what_nvidia_s_headers_deprecate_among_themselves_is_not_told():
     )
 
     def told(log):
-        return compile_log.without_deprecations(log, headers=["/cuda/include"])
+        return nvrtc_log.without_deprecations(log, headers=["/cuda/include"])
 
     assert told(theirs * 2 + REMARK) == ""
     assert told(theirs + error) == error

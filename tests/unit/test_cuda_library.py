@@ -6,15 +6,16 @@ import os
 
 import pytest
 
-from tvmffi_cubin import library_build
-from tvmffi_cubin.cuda.library import library_identity, note_loaded, replacement
+from tvmffi_cubin.cuda import library as module
+from tvmffi_cubin.cuda.library import identity, load, replacement
+from tvmffi_cubin.errors import ToolchainError
 
 BUILD = bytes(range(20))
 
 
 @pytest.fixture(autouse=True)
 def _nothing_loaded(monkeypatch):
-    monkeypatch.setattr(library_build, "_loaded", {})
+    monkeypatch.setattr(module, "_noted", {})
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def library(tmp_path):
 
 
 def note(build: bytes = BUILD) -> bytes:
-    return library_build._BUILD_ID + build
+    return module._BUILD_ID + build
 
 
 def replace(library, data: bytes) -> None:
@@ -36,18 +37,19 @@ def replace(library, data: bytes) -> None:
 @pytest.mark.parametrize("after", [0, 16])
 def test_the_build_counts_where_the_note_is_first_or_last(library, before, after):
     library.write_bytes(bytes(before) + note() + bytes(after))
-    assert library_identity("NVRTC", 12, library) == f"NVRTC 12, build {BUILD.hex()}"
+    assert identity("NVRTC", 12, library) == f"NVRTC 12, build {BUILD.hex()}"
 
 
 def test_a_library_that_does_not_say_its_build_is_known_by_its_size(library):
     library.write_bytes(bytes(9000))
-    assert library_identity("NVRTC", 12, library) == "NVRTC 12 of 9000 bytes"
+    assert identity("NVRTC", 12, library) == "NVRTC 12 of 9000 bytes"
 
 
 def test_what_was_loaded_and_is_there_still_is_not_replaced(library):
     assert replacement() == ""
     library.write_bytes(note())
-    note_loaded(library)
+    with pytest.raises(ToolchainError):  # it is none, and that is known afterwards
+        load(library, "NVRTC")
     replace(library, note())
     assert replacement() == ""
 
@@ -55,7 +57,8 @@ def test_what_was_loaded_and_is_there_still_is_not_replaced(library):
 @pytest.mark.parametrize("now", [None, note(bytes(20))])
 def test_what_is_gone_or_another_since_it_was_loaded_is_told(library, now):
     library.write_bytes(note())
-    note_loaded(library)
+    with pytest.raises(ToolchainError):  # it is none, and that is known afterwards
+        load(library, "NVRTC")
     library.unlink() if now is None else replace(library, now)
     assert str(library) in replacement()
     assert "start the process again" in replacement()

@@ -1,0 +1,170 @@
+"""Calls into NVRTC: signals amid them, forks amid them, deeply nested sources, missing wheels."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from processes import in_fork, in_new_process
+
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import calls
+from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.errors import CompileError, CubinError
+
+# The back end works on it for a minute.
+SLOW = """
+source = 'extern "C" __global__ void k(float* x, int n) {%s}' % "".join(
+    f"if (n == {i}) x[{i}] = x[{i * 7 % 1000}] * x[n] + sinf(x[{i}]);" for i in range(12000))
+"""
+# The front end reads for seconds.
+HEADERS = "source = '#include <cub/cub.cuh>\\n#include <cuda/std/ranges>\\n__global__ void k() {}'"
+COMPILE = "nvrtc.compile(source, arch='sm_90', use_pch=False)"
+BUILD = "tc.load_inline('slow', source, arch='sm_90')"
+
+
+@pytest.mark.parametrize("source", [SLOW, HEADERS], ids=["back end", "front end"])
+@pytest.mark.parametrize("call", [COMPILE, BUILD], ids=["compile", "build"])
+def test_ctrl_c_ends_the_first_compilation_of_a_process(source, call, tmp_path):
+    code = f"""
+import time
+import tvmffi_cubin as tc
+from tvmffi_cubin import nvrtc
+nvrtc.version()
+{source}
+print("begins", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("ended", time.monotonic(), flush=True)
+"""
+    environment = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": str(tmp_path), "TVMFFI_CUBIN_PCH": "off"}
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert child.stdout.readline() == "begins\n"
+    time.sleep(0.8)
+    sent = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    printed = child.stdout.read().split()
+    assert printed[:1] == ["ended"]
+    assert float(printed[1]) - sent < 1
+    assert child.wait(30) == 0
+
+
+ACTIONS = """
+import ctypes, signal
+from tvmffi_cubin import nvrtc
+
+class Action(ctypes.Structure):  # glibc fills no more of the mask than this
+    _fields_ = [("handler", ctypes.c_void_p), ("mask", ctypes.c_uint64), ("_", ctypes.c_byte * 120),
+                ("flags", ctypes.c_int), ("restorer", ctypes.c_void_p)]
+
+def action(number):
+    found = Action()
+    ctypes.CDLL(None).sigaction(number, None, ctypes.byref(found))
+    return found.handler, found.mask, bool(found.flags & 0x10000000)
+
+signals = (signal.SIGINT, signal.SIGTERM)
+for number in signals:
+    signal.signal(number, lambda number, frame: None)
+before = [action(number) for number in signals]
+for body in ("", "x[0] = 1;"):
+    nvrtc.compile('extern "C" __global__ void k(int* x) { %s }' % body, arch="sm_90")
+print([action(number) for number in signals] == before)
+"""
+
+
+def test_a_compilation_leaves_the_callers_signals_as_they_were():
+    assert in_new_process(ACTIONS) == "True"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["(" * 5000 + "1" + ")" * 5000, "[]{ return " * 200 + "1" + "; }()" * 200],
+    ids=["parentheses", "lambdas"],
+)
+def test_a_deeply_nested_expression_does_not_end_the_process(expression):
+    with contextlib.suppress(CompileError):
+        nvrtc.compile(f"__global__ void k(int* x) {{ *x = {expression}; }}", arch="sm_90")
+
+
+def test_deeply_nested_blocks_do_not_end_the_process():
+    source = "__global__ void k(int* x) {" + "{" * 20000 + "*x = 1;" + "}" * 20000 + "}"
+    made = []
+    thread = threading.Thread(target=lambda: made.append(nvrtc.compile(source, arch="sm_90")))
+    thread.start()
+    thread.join()
+    assert made[0].image
+
+
+def test_a_child_that_was_forked_amid_a_compilation_is_told_so():
+    nvrtc.version()
+    begun, ended = threading.Event(), threading.Event()
+
+    def inside():
+        with calls.under_way():
+            begun.set()
+            ended.wait()
+
+    thread = threading.Thread(target=inside)
+    thread.start()
+    begun.wait()
+    compile_it = lambda: nvrtc.compile("__global__ void k() {}", arch="sm_90").arch  # noqa: E731
+    try:
+        error = in_fork(compile_it)
+    finally:
+        ended.set()
+        thread.join()
+    assert type(error) is CubinError
+    assert "'spawn'" in str(error)
+    assert in_fork(compile_it) == "sm_90"
+
+
+# What nobody needs is not asked for
+
+
+@pytest.fixture
+def nvrtc_alone(tmp_path) -> str:
+    """Code that leaves a process NVRTC's wheel alone of NVIDIA's."""
+    cuda = find_cuda()
+    wheel = Path(cuda.sites["nvrtc"], "nvidia", cuda.nvrtc.parent.parent.name)
+    (tmp_path / "nvidia").mkdir()
+    (tmp_path / "nvidia" / wheel.name).symlink_to(wheel)
+    return f"""
+import os, sys
+import cuda.bindings.nvrtc
+import tvmffi_cubin as tc
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.cuda import libraries
+libraries._TOOLKIT = "/nowhere"
+site = {str(tmp_path)!r}
+sys.path = [p for p in sys.path if not os.path.isdir(os.path.join(p, "nvidia"))] + [site]
+"""
+
+
+def test_a_kernel_without_includes_needs_nvrtc_alone(nvrtc_alone):
+    code = "print(nvrtc.compile('__global__ void k(int* x) {}', arch='sm_90').kernels[0].name)"
+    assert in_new_process(nvrtc_alone + code) == "_Z1kPi"
+
+
+@pytest.mark.parametrize(
+    ("header", "wheel"),
+    [("cuda_fp16.h", "runtime"), ("cub/block/block_scan.cuh", "cccl"), ("curand.h", "curand")],
+)
+def test_a_header_that_is_missing_names_its_wheel(nvrtc_alone, header, wheel):
+    code = f"""
+try:
+    nvrtc.compile('#include <{header}>', arch='sm_90')
+except tc.CompileError as error:
+    print(error)
+"""
+    printed = in_new_process(nvrtc_alone + code)
+    assert f"run: pip install {find_cuda().wheels[wheel]}" in printed
