@@ -28,6 +28,7 @@ from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from . import triton
+    from .cuda import nvjitlink, nvrtc
     from .cache_figures import CacheInfo, cache_info
     from .files import build, load
     from .formats import tvm

@@ -116,8 +116,12 @@ VARIABLES: dict[str, Variable] = {
             None,
             "The host C compiler, for `.c` files. Default: `cc`, else `gcc`, else `clang` on PATH.",
         ),
-        Variable("CUDA_HOME", None, "A CUDA toolkit's folder, where nvcc is looked for first."),
-        Variable("CUDA_PATH", None, "A CUDA toolkit's folder, where nvcc is looked for next."),
+        Variable(
+            "CUDA_HOME",
+            None,
+            "A CUDA toolkit's folder: nvcc is looked for there first, and what NVIDIA's wheels lack.",
+        ),
+        Variable("CUDA_PATH", None, "As `CUDA_HOME`, looked at next."),
         Variable("MAX_JOBS", None, "How many jobs ninja runs at once. Default: ninja's own."),
     )
 }

@@ -334,7 +334,8 @@ def test_doctor_without_a_gpu_finds_all_that_builds_need(capsys):
 @pytest.mark.usefixtures("no_driver")
 def test_doctor_names_the_wheels_of_libraries_that_only_some_builds_need(monkeypatch, capsys):
     cuda = libraries.find_cuda()
-    bare = libraries.Cuda(**{**cuda._asdict(), "nvfatbin": None, "nvjitlink": None})
+    without = {"nvfatbin", "nvjitlink"}
+    bare = cuda._replace(parts={x: path for x, path in cuda.parts.items() if x not in without})
     monkeypatch.setattr(toolchain, "find_cuda", lambda: bare)
     assert main(["doctor"]) == 0
     output = capsys.readouterr().out

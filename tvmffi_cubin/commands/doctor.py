@@ -162,7 +162,7 @@ def _nvcc() -> Iterator[Finding]:
 
 def _library(cuda: Cuda, part: str, use: str) -> Iterator[Finding]:
     what = {"nvfatbin": "nvFatbin", "nvjitlink": "nvJitLink"}[part]
-    if getattr(cuda, part) is None:
+    if cuda.find(part) is None:
         wheel = cuda.wheels[part]
         yield Finding(what, f"missing, and {use}; pip install {wheel} brings it", "note")
     else:
