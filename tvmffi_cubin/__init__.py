@@ -28,8 +28,8 @@ from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from . import triton
-    from .cuda import nvjitlink, nvrtc
     from .cache_figures import CacheInfo, cache_info
+    from .cuda import nvjitlink, nvrtc
     from .files import build, load
     from .formats import tvm
     from .formats.description import Description

@@ -119,7 +119,7 @@ VARIABLES: dict[str, Variable] = {
         Variable(
             "CUDA_HOME",
             None,
-            "A CUDA toolkit's folder: nvcc is looked for there first, and what NVIDIA's wheels lack.",
+            "A CUDA toolkit's folder, first for nvcc and for what NVIDIA's wheels lack.",
         ),
         Variable("CUDA_PATH", None, "As `CUDA_HOME`, looked at next."),
         Variable("MAX_JOBS", None, "How many jobs ninja runs at once. Default: ninja's own."),

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..artifact import open_artifact
 from ..atomic import write_output
-from ..given_image import read_given
+from ..cuda.given import read_given
 from ..image_file import ImageFile
 from ..kernels.cubin import Cubin
 from .description import Description
