@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from . import host_unit, preprocessor_flags, private_folder
 from .cache import Cache
-from .cuda import nvrtc, program
+from .cuda import nvrtc
 from .cuda.unit import line_directive
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
@@ -190,7 +190,7 @@ class MixedBuild:
         is_sure = bool(cut.kernels) and not any(x.is_template for x in cut.kernels)
         early = Later(partial(device.compile, ())) if is_sure else None
         try:
-            return self._compile_warming(host, code) if early is None else host.obtain(code), early
+            return host.obtain(code), early
         except BuildError as error:
             if early is not None:
                 try:
@@ -201,12 +201,6 @@ class MixedBuild:
                     private_folder.remove(error.directory)
                     raise
             raise
-
-    def _compile_warming(self, host: HostCompiler, code: HostCode) -> Entry:
-        """Return the host's object, and have NVRTC ready for what comes next."""
-        assert self.tools.cuda is not None
-        program.prepare(self.tools.cuda.nvrtc)
-        return host.obtain(code)
 
     def _device_compiler(self, cut: Split) -> DeviceCompiler:
         archs = self.archs or nvrtc.resolve_archs(options=self.request.cuda_cflags)

@@ -284,7 +284,7 @@ def test_a_wrapper_finds_cuda_s_runtime_where_the_wheel_lies_here(here):
     text += "int version() { int n = 0; cudaRuntimeGetVersion(&n); return n; }\n"
     write("version.cc", text + EXPORT.format("version"))
     path = tc.build("version", sources="version.cc", extra_ldflags=["-lcudart"])
-    folder = os.fsencode(libraries.find_cuda().cudart.parent)
+    folder = os.fsencode(libraries.find_cuda().require("cudart").parent)
     content = Path(path).read_bytes()
     assert folder in content
     elsewhere = here / "version.so"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import threading
 
 import pytest
 from mixed_loader import ADD, SCALE, load
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cuda import program
-from tvmffi_cubin.host_object import HostCompiler
 
 INTEGERS = r"""
 #include <cstdint>
@@ -67,26 +64,6 @@ def test_the_instances_that_host_code_comes_to_are_compiled(driver_stub):
         ("scale<float, Twice, 1>", 7),
         ("scale<float, Thrice, 4>", 2),
     ]
-
-
-def test_nvrtc_is_made_ready_while_the_host_compiler_finds_the_instances(monkeypatch):
-    warmed = []
-    is_warm = threading.Event()
-    obtain = HostCompiler.obtain
-
-    def prepare(path) -> None:
-        warmed.append(path)
-        is_warm.set()
-
-    def slow(*args):
-        assert is_warm.wait(60)
-        return obtain(*args)
-
-    monkeypatch.setattr(program, "prepare", prepare)
-    monkeypatch.setattr(HostCompiler, "obtain", slow)
-    for source, functions in ((SCALE, ["twice"]), (ADD, ["vec_add"])):
-        tc.build_inline("ready", f"{source}//", functions=functions, arch="sm_90")
-    assert len(warmed) == 1
 
 
 def test_overloads_and_what_has_no_linkage_are_told_apart(driver_stub):

@@ -130,7 +130,7 @@ def test_several_architectures_and_ptx_are_made_of_several_units():
 
 
 def test_a_source_that_is_alone_is_not_linked(monkeypatch):
-    monkeypatch.setattr(NvJitLink, "load", None)
+    monkeypatch.setattr(NvJitLink, "of", None)
     alone = ["#define N 3", 'extern "C" __global__ void alone(int* x) { x[0] = N; }']
     for sources in (alone, alone[1].replace("N;", "4;")):
         mod = load(sources, name="alone", lto=True, extra_cuda_cflags=["-rdc=true"])

@@ -98,7 +98,7 @@ class Workshop:
         image: str = "kernels.s.o",
     ) -> Path:
         paths = tvm_ffi_paths()
-        cudart = find_cuda().cudart if extra else None
+        cudart = find_cuda().find("cudart") if extra else None
         libraries = forwarders.link_flags(extra)
         if cudart is not None:
             libraries += forwarders.cudart_flags(cudart)

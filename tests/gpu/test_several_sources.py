@@ -106,7 +106,7 @@ def test_an_image_linked_by_hand_is_embedded(kind):
 
 
 def test_kernels_launch_kernels_with_the_device_runtime():
-    cudart = libraries.find_cuda().cudart
+    cudart = libraries.find_cuda().find("cudart")
     if cudart is None or not cudart.with_name("libcudadevrt.a").exists():
         pytest.skip("the CUDA runtime's wheel has no libcudadevrt.a")
     source = r"""

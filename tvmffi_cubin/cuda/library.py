@@ -105,7 +105,9 @@ class Library:
         try:
             return int(getattr(self.calls, f"{self.prefix}{function}")(*arguments))
         except AttributeError as error:
-            raise ToolchainError(f"{self.path} is no {self.title}: {error}") from None
+            raise ToolchainError(
+                f"{self.title} could not be loaded from {self.path}: {error}"
+            ) from None
 
 
 def _build_of(path: Path) -> str:
