@@ -62,19 +62,19 @@ class __attribute__((visibility("default"))) GuideResult {
   int code_ = 0;
 };
 
-#define TVMFFI_CUBIN_COMPARE_RESULTS(Left, Right)             \
-  constexpr bool operator==(Left left, Right right) {         \
-    return static_cast<int>(left) == static_cast<int>(right); \
-  }                                                           \
-  constexpr bool operator!=(Left left, Right right) { return !(left == right); }
-TVMFFI_CUBIN_COMPARE_RESULTS(GuideResult, GuideResult)
-TVMFFI_CUBIN_COMPARE_RESULTS(GuideResult, CUresult)
-TVMFFI_CUBIN_COMPARE_RESULTS(CUresult, GuideResult)
-TVMFFI_CUBIN_COMPARE_RESULTS(GuideResult, cudaError_t)
-TVMFFI_CUBIN_COMPARE_RESULTS(cudaError_t, GuideResult)
-TVMFFI_CUBIN_COMPARE_RESULTS(GuideResult, int)
-TVMFFI_CUBIN_COMPARE_RESULTS(int, GuideResult)
-#undef TVMFFI_CUBIN_COMPARE_RESULTS
+template <typename Left, typename Right>
+constexpr bool kComparesGuideResults =
+    std::is_same_v<Left, GuideResult> || std::is_same_v<Right, GuideResult>;
+template <typename Left, typename Right>
+constexpr std::enable_if_t<kComparesGuideResults<Left, Right>, bool> operator==(Left left,
+                                                                                Right right) {
+  return static_cast<int>(left) == static_cast<int>(right);
+}
+template <typename Left, typename Right>
+constexpr std::enable_if_t<kComparesGuideResults<Left, Right>, bool> operator!=(Left left,
+                                                                                Right right) {
+  return !(left == right);
+}
 
 /*! \brief "name (number): meaning", and what is noted of the thread's last refusal, once. */
 std::string DescribeGuideError(CUresult error);
