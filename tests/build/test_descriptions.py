@@ -361,7 +361,6 @@ def test_a_module_of_another_major_version_says_so_wherever_it_is_read(
     for read in (tc.inspect, tc.Description.of, lambda path: tc.load_module(path).manifest):
         with pytest.raises(ValueError, match=r"this version of tvmffi_cubin reads 2\.x"):
             read("other.so")
-    assert not hasattr(tc.load_module("other.so"), "none")
 
 
 def test_what_has_no_description_is_told(here: Path):
