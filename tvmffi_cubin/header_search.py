@@ -10,7 +10,6 @@ from pathlib import Path
 from . import (
     flag_files,
     include_scan,
-    launcher_object,
     pch_maker,
     preprocessor_flags,
 )
@@ -22,10 +21,7 @@ from .request import Request
 from .source import Source
 from .toolset import Toolset
 
-__all__ = ["LAUNCHER", "HeaderSearch", "joined"]
-
-LAUNCHER = "launcher.cc"
-"""The unit of generated launchers, of whose headers only those of packages count."""
+__all__ = ["HeaderSearch", "joined"]
 
 
 @dataclass(frozen=True)
@@ -89,10 +85,7 @@ class HeaderSearch:
         """Return the files that the host compiler says it read, from a folder with its depfiles."""
         found = []
         for path in folder.glob("*.d"):
-            if path.name == f"{LAUNCHER}.d":
-                found += launcher_object.own_headers(path, self.tools)
-            else:
-                found += parse_depfile(path.read_text(errors="surrogateescape"))
+            found += parse_depfile(path.read_text(errors="surrogateescape"))
         return [path for path in found if os.path.basename(path) != pch_maker.HEADER]
 
 

@@ -9,7 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from string import Template
 
-from .c_text import c_string
+from .functions.assembly import quoted
 from .leading_includes import leading_includes
 from .sources import HostSource
 from .toolset import Toolset
@@ -171,7 +171,7 @@ def _export_lines(exports: Sequence[tuple[str, str]]) -> list[str]:
     for name, doc in exports:
         lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({name}, {name});")
         if doc:
-            lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({name}, {c_string(doc)});")
+            lines.append(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({name}, {quoted(doc)});")
     return lines
 
 

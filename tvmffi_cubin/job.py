@@ -11,11 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import codegen, forwarders, host_unit, include_scan, launcher_object, nvcc_unit, toolchain
+from . import forwarders, host_unit, include_scan, nvcc_unit, toolchain
 from .errors import ToolchainError
 from .exports import Exports
 from .file_units import file_units, library_flags
-from .header_search import LAUNCHER, HeaderSearch, joined
+from .functions.assembly import Text, image_text, manifest_text
+from .functions.plan import Contents, write_plan
+from .header_search import HeaderSearch, joined
 from .image import Image, may_be_named
 from .manifest import image_paths
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
@@ -30,6 +32,7 @@ __all__ = ["Job"]
 
 # The dots keep it from being an image's or a source's.
 _MANIFEST = "tvmffi_cubin.manifest.json"
+_MODULE = "tvmffi_cubin.module.s"
 _FORWARDERS = "forwarders.cc"
 _TABLE = "tvmffi_cubin.{}.table.s"
 _MAY_BE_UNDEFINED = re.compile(r"undefs|unresolved-symbols")
@@ -64,41 +67,51 @@ class Job:
             assembler = (os.fspath(toolchain.find_assembler()),)
         tables = {} if self.mixed is None else self.mixed.tables
         is_shared = is_called or not self.request.is_object or may_be_named(self.request)
+        machine = os.uname().machine
+        sections, embedded = [], []
         for image in self.images:
             files[image.file] = image.data
-            files[f"{image.name}.s"] = codegen.image_unit(
+            text = image_text(
                 image.name,
                 image.file,
                 len(image.data),
-                os.uname().machine,
+                machine,
                 arches=image.cubin.arch,
                 cuda_version=image.cubin.cuda_version,
                 is_shared=is_shared or image.name not in tables,
-            ) + tables.pop(image.name, "")
-            units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
+            )
+            if table := tables.pop(image.name, ""):
+                files[f"{image.name}.s"] = text + table
+                units.append(Assembly(f"{image.name}.s", assembler, (image.file,)))
+            else:
+                sections.append(text)
+                embedded.append(image.file)
         for name, text in tables.items():
             files[_TABLE.format(name)] = text
             units.append(Assembly(_TABLE.format(name), assembler))
         if self.images or is_called:
-            text = json.dumps(manifest)
-            files[_MANIFEST] = text
-            files[f"{_MANIFEST}.s"] = codegen.manifest_unit(_MANIFEST, text, is_called=is_called)
-            units.append(Assembly(f"{_MANIFEST}.s", assembler, (_MANIFEST,)))
-        if is_called:
-            used = {b.kernel.image for f in self.exports.functions for b in f.launches}
-            names = [image.name for image in self.images if image.name in used]
-            launched = {i.name: [s.kernel for s in i.signatures] for i in self.images}
-            files[LAUNCHER] = codegen.launcher_unit(
-                self.exports.functions,
-                names,
-                self.exports.slots,
-                launched if self.exports.slots else None,
-                image_paths(self.request),
-            )
-            flags = launcher_object.launcher_flags(self.tools, optimize="-O1")
-            units.append(Cxx(LAUNCHER, self.tools.compiler.command, flags))
+            said = json.dumps(manifest)
+            files[_MANIFEST] = said
+            unit = Text(machine)
+            if is_called:
+                write_plan(unit, self._plan())
+            files[_MODULE] = unit.finished(*sections, manifest_text(_MANIFEST, said))
+            units.append(Assembly(_MODULE, assembler, (*embedded, _MANIFEST)))
         more_files, more_units = self.host_units()
         return {**files, **more_files}, (*units, *more_units)
+
+    def _plan(self) -> Contents:
+        """Return what the launcher has."""
+        exports = self.exports
+        used = {b.kernel.image for f in exports.functions for b in f.launches}
+        launched = {i.name: [s.kernel for s in i.signatures] for i in self.images}
+        return Contents(
+            exports.functions,
+            [image.name for image in self.images if image.name in used],
+            exports.slots,
+            launched if exports.slots else {},
+            image_paths(self.request),
+        )
 
     def host_units(self) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:
         """Return the same of host code that comes with the module alone."""

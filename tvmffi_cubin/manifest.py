@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from . import __version__, codegen
+from . import __version__
 from .exports import Exports
+from .functions.plan import kernel_rows
 from .image import Image, image_facts
 from .request import Request
 from .schema import SCHEMA
@@ -43,9 +44,7 @@ def manifest(
         "schema": SCHEMA,
         "name": request.name,
         "functions": {f.name: f.facts() for f in exports.functions},
-        "kernels": [
-            [x.kernel.name, x.display, x.image] for x in codegen.kernel_rows(exports.functions)
-        ],
+        "kernels": [[x.kernel.name, x.display, x.image] for x in kernel_rows(exports.functions)],
         "images": {
             **{i.name: image_facts(i) for i in images},
             **{name: {"file": path} for name, path in image_paths(request).items()},

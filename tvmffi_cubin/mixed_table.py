@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
 
-from .c_text import c_string, template
+from .functions.assembly import quoted
 
 __all__ = ["mixed_table_unit"]
 
@@ -18,7 +20,7 @@ def mixed_table_unit(
 ) -> str:
     """Return the assembly text of the table that stubs look into, see ``mixed/table.h``.
 
-    It goes behind that of the image, `codegen.image_unit`.
+    It goes behind that of the image, `assembly.image_text`.
 
     Parameters
     ----------
@@ -37,7 +39,8 @@ def mixed_table_unit(
     rows = [*kernels.items(), *variables.items()]
     cells = [*(text for row in rows for text in row), *(file for file, _, _ in lines)]
     labels = {text: f".Ltext_{number}" for number, text in enumerate(dict.fromkeys(cells))}
-    return template("mixed_table.s.in").substitute(
+    path = Path(__file__).parent / "templates" / "mixed_table.s.in"
+    return Template(path.read_text(encoding="utf-8")).substitute(
         tag=tag,
         image="0" if image is None else f".Limage_{image}",
         strings="\n".join(_string(label, text) for text, label in labels.items()),
@@ -53,9 +56,7 @@ def mixed_table_unit(
 
 
 def _string(label: str, text: str) -> str:
-    # Names of instances may be long: the assembler joins no literals, as C does.
-    pieces = "".join(f"    .ascii {literal}\n" for literal in c_string(text).split("\n"))
-    return f"{label}:\n{pieces}    .byte 0"
+    return f"{label}:\n    .asciz {quoted(text)}"
 
 
 def _rows(table: Mapping[str, str], labels: Mapping[str, str]) -> str:

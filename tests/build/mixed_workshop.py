@@ -8,7 +8,8 @@ from pathlib import Path
 
 from wrapper_workshop import CPP, WARNINGS, Workshop
 
-from tvmffi_cubin import codegen, host_instances, nvrtc
+from tvmffi_cubin import host_instances, nvrtc
+from tvmffi_cubin.functions.assembly import image_text
 from tvmffi_cubin.mixed_table import mixed_table_unit
 
 
@@ -42,6 +43,6 @@ class MixedWorkshop(Workshop):
             {stub: lowered[cast] for stub, cast in names.items()},
             {variable: lowered[f"&{variable}"] for variable in variables},
         )
-        image = codegen.image_unit("kernels", f"{name}.cubin", len(cubin.image), machine)
+        image = image_text("kernels", f"{name}.cubin", len(cubin.image), machine)
         (self.folder / f"{name}_image.s").write_text(image + table)
         return self._compile(f"{name}_image.s")

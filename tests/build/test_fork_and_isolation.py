@@ -157,7 +157,7 @@ def test_a_launcher_exports_its_functions_alone_and_needs_no_cuda_library():
     assert {line.split()[-1] for line in symbols.splitlines()} == {
         "__tvm_ffi_k",
         "__tvm_ffi__doc_k",
-        "__tvm_ffi__tvmffi_cubin_call_k",
+        "__tvm_ffi__tvmffi_cubin_configure",
         "__tvm_ffi__tvmffi_cubin_manifest",
         "__tvm_ffi__tvmffi_cubin_occupancy",
         "__tvm_ffi__tvmffi_cubin_preload",

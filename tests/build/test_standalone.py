@@ -16,7 +16,8 @@ from stub.driver_stub import DriverStub
 from wrapper_sources import DRIVER, KERNELS
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import CubinError, codegen
+from tvmffi_cubin import CubinError
+from tvmffi_cubin.functions import assembly
 from tvmffi_cubin.toolchain import tvm_ffi_paths
 
 SAXPY = r"""
@@ -160,7 +161,7 @@ def test_stripping_takes_neither_manifest_nor_images(launcher_so: Path, tmp_path
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="x86_64 alone has large sections")
 def test_images_of_the_largest_kind_are_found_too(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(codegen, "_LARGE", 100)
+    monkeypatch.setattr(assembly, "_LARGE", 100)
     path = tmp_path / "large.so"
     tc.build_inline("large", SAXPY, functions=FUNCTIONS, arch="sm_90", output=path)
     assert ".lrodata" in run("readelf", "-SW", path)

@@ -13,8 +13,9 @@ from pathlib import Path
 import tvm_ffi
 
 import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
-from tvmffi_cubin import codegen, forwarders, nvrtc
+from tvmffi_cubin import forwarders, nvrtc
 from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.functions.assembly import Text, image_text
 from tvmffi_cubin.toolchain import find_host_compiler, include_dir, tvm_ffi_paths
 
 CPP = Path(__file__).parent.parent / "cpp"
@@ -65,8 +66,9 @@ class Workshop:
         image = nvrtc.compile((CPP / "kernels.cu").read_text(), arch="sm_90").image
         (folder / "kernels.cubin").write_bytes(image)
         (folder / "kernel_bytes.inc").write_text(",".join(map(str, image)))
-        unit = codegen.image_unit("kernels", "kernels.cubin", len(image), os.uname().machine)
-        (folder / "kernels.s").write_text(unit)
+        machine = os.uname().machine
+        text = image_text("kernels", "kernels.cubin", len(image), machine)
+        (folder / "kernels.s").write_text(Text(machine).finished(text))
         cuda_h = find_cuda().include / "cuda.h"
         (folder / "forwarders.cc").write_text(forwarders.forwarder_unit(cuda_h))
         (folder / "exports.map").write_text(

@@ -44,17 +44,7 @@ def configured(function: Function, options: Options) -> Configured:
     made = function._made.get(options)
     if made is None:
         kind = Configured if function._generated()["callers_grid"] is None else WithKeywords
-        try:
-            raw = function._module._configure(function.name, *options)
-        except AttributeError:
-            # Until launchers have that entry: by their other one, from Python.
-            entry = function._module._entry(f"call_{function.name}")
-            raw = tvm_ffi.Module.get_function(function._module, function.name)
-
-            def call(made: Configured, *args: Any, **kwargs: Any) -> None:
-                entry(*options, *(made._ordered(args, kwargs) if kwargs else args))
-
-            kind = type(kind.__name__, (kind,), {"__call__": call})  # type: ignore[assignment]
+        raw = function._module._configure(function.name, *options)
         made = kind._wrap(raw, function._module, function.name, function._made)
         made._options = options
         if len(function._made) >= _MOST_KEPT:

@@ -1,6 +1,7 @@
-"""Text of the launcher and of the units that embed images."""
+"""The plan of a module as assembly text, and the expressions in it."""
 
 import re
+import struct
 from dataclasses import replace
 
 import golden_file
@@ -9,24 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_refs import bound, kernel_ref
 
-from tvmffi_cubin import Bound, Launch, Scratch, TensorMap, codegen
-from tvmffi_cubin.c_text import c_string
+from tvmffi_cubin import Bound, Launch, Scratch, TensorMap, condition, expr
 from tvmffi_cubin.declared_kernel import declared_kernel
 from tvmffi_cubin.dispatched import dispatched
+from tvmffi_cubin.functions.assembly import Layout, Text, image_text, manifest_text, quoted
+from tvmffi_cubin.functions.plan import Contents, write_plan
+from tvmffi_cubin.functions.postfix import postfix
 from tvmffi_cubin.mixed_table import mixed_table_unit
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
 
-def text_of(*functions, images=None) -> str:
-    return codegen.launcher_unit(functions, images or ["kernels"])
+def text_of(*functions, images=("kernels",), machine="x86_64", **more) -> str:
+    text = Text(machine)
+    write_plan(text, Contents(functions, images, **more))
+    return text.finished()
 
 
 # Golden files
 
 
 def test_one_kernel_without_a_shape():
-    golden_file.check("one_kernel.cc", text_of(bound((Launch(), kernel_ref(SAXPY)), name="saxpy")))
+    one = bound((Launch(), kernel_ref(SAXPY)), name="saxpy")
+    golden_file.check("one_kernel.s", text_of(one, machine="aarch64"))
 
 
 def test_every_kind_of_parameter_and_source():
@@ -45,7 +51,7 @@ def test_every_kind_of_parameter_and_source():
     )
     ref = kernel_ref(declaration, sizes={"p": 24}, static_smem_bytes=1024)
     golden_file.check(
-        "every_kind.cc", text_of(bound((launch, ref), name="all", doc="Does\n\tit all."))
+        "every_kind.s", text_of(bound((launch, ref), name="all", doc="Does\n\tit all."))
     )
 
 
@@ -62,7 +68,7 @@ def test_scratch_memory_and_assumptions():
         equal_to={"stride": -(2**63)},
     )
     ref = kernel_ref("reduce(float* x, float* partial, void* work, int n)")
-    golden_file.check("scratch.cc", text_of(bound((launch, ref), name="reduce")))
+    golden_file.check("scratch.s", text_of(bound((launch, ref), name="reduce")))
 
 
 def test_where_launches_go():
@@ -73,7 +79,7 @@ def test_where_launches_go():
         bound((both, kernel_ref("two(float* x)")), name="both"),
         bound((other, kernel_ref("two(float* x, void* p)")), name="other"),
     )
-    golden_file.check("targets.cc", text_of(*functions))
+    golden_file.check("targets.s", text_of(*functions))
 
 
 def test_images_in_files():
@@ -85,8 +91,8 @@ def test_images_in_files():
     ]  # fmt: skip
     refs = [(launch, declared_kernel("f", "tiles", launch, launches)) for launch in launches]
     functions = (bound(*refs), bound((Launch(), kernel_ref(SAXPY)), name="saxpy"))
-    text = codegen.launcher_unit(functions, ["kernels"], files={"tiles": 'a b/"t".cubin'})
-    golden_file.check("files.cc", text)
+    text = text_of(*functions, files={"tiles": 'a b/"t".cubin'})
+    golden_file.check("files.s", text)
 
 
 def test_several_functions_launches_and_images():
@@ -97,7 +103,7 @@ def test_several_functions_launches_and_images():
     shape = Launch(grid="x.numel", block=128)
     both = bound((shape, one), (shape, two), name="both", doc="One, then two.")
     functions = (both, bound((Launch(), one), name="one"), bound("tick()", name="tick"))
-    golden_file.check("several.cc", text_of(*functions, images=["kernels", "extra"]))
+    golden_file.check("several.s", text_of(*functions, images=("kernels", "extra")))
 
 
 def test_a_function_of_several_instances_beside_one_with_a_condition():
@@ -107,13 +113,13 @@ def test_a_function_of_several_instances_beside_one_with_a_condition():
     nothing = (Launch(), kernel_ref("u()"))
     instances = [bound(*launches, name="f") for launches in ([vector], [scalar, after], [nothing])]
     functions = (dispatched("f", instances, doc="Any."), bound(vector, name="only"))
-    golden_file.check("instances.cc", text_of(*functions))
+    golden_file.check("instances.s", text_of(*functions))
 
 
 def test_an_image_is_embedded():
     facts = {"arches": "sm_80, sm_90a, compute_90", "cuda_version": "12.9"}
-    text = codegen.image_unit("kernels", "kernels.fatbin", 4096, "x86_64", **facts)
-    golden_file.check("image.s", text)
+    image = image_text("kernels", "kernels.fatbin", 4096, "x86_64", **facts)
+    golden_file.check("image.s", image + manifest_text("m.json", "{}"))
 
 
 def test_tensor_maps_of_several_launches():
@@ -128,7 +134,7 @@ def test_tensor_maps_of_several_launches():
     two = Launch(grid=1, block=1, args={"p": pixels})
     first = kernel_ref("one(CUtensorMap m, CUtensorMap o, int n)")
     second = kernel_ref("two(float* x, CUtensorMap p)")
-    golden_file.check("maps.cc", text_of(bound((one, first), (two, second), name="both")))
+    golden_file.check("maps.s", text_of(bound((one, first), (two, second), name="both")))
 
 
 def test_bound_parameters_of_functions_and_of_the_module():
@@ -140,8 +146,8 @@ def test_bound_parameters_of_functions_and_of_the_module():
     one = bound((launch, ref), name="one")
     two = dispatched("two", [bound((replace(launch, when="x.numel > 1"), ref), (launch, ref))])
     kernels = {"kernels": [ref.kernel], "other": [kernel_ref("bare()").kernel]}
-    text = codegen.launcher_unit([one, two], ["kernels"], one.slots[:1], kernels)
-    golden_file.check("bound.cc", text)
+    text = text_of(one, two, trailing=one.slots[:1], launched=kernels)
+    golden_file.check("bound.s", text)
 
 
 def test_stubs_and_device_variables_have_a_table():
@@ -156,33 +162,11 @@ def test_stubs_and_device_variables_have_a_table():
 
 
 def test_an_image_beyond_the_reach_of_relocations_lies_apart():
-    near = codegen.image_unit("k", "k.cubin", 1 << 30, "x86_64")
-    far = codegen.image_unit("k", "k.cubin", (1 << 30) + 1, "x86_64")
+    near = image_text("k", "k.cubin", 1 << 30, "x86_64")
+    far = image_text("k", "k.cubin", (1 << 30) + 1, "x86_64")
     assert ".section .lrodata," not in near
     assert ".section .lrodata," in far
-    assert ".section .lrodata," not in codegen.image_unit("k", "k.cubin", 1 << 31, "aarch64")
-
-
-def test_a_table_has_names_of_any_length():
-    text = mixed_table_unit("t4g", None, {"s" * 2500: "k"}, {})
-    pieces = re.findall(r'\.ascii "(s+)"', text)
-    assert "".join(pieces) == "s" * 2500
-    assert text.count(".byte 0") == 2
-
-
-def test_functions_that_launch_the_same_kernel_share_it():
-    ref = kernel_ref(SAXPY)
-    text = text_of(bound((Launch(), ref), name="a"), bound((Launch(), ref), name="b"))
-    assert text.count('"saxpy", "saxpy"') == 1
-    assert text.count("&kernels[0]") == 2
-
-
-def test_static_shared_memory_lessens_what_needs_no_opt_in():
-    assert "{49152u}" in text_of(bound("k(int n)"))
-    ref = kernel_ref("k(int n)", static_smem_bytes=40000)
-    assert "{9152u}" in text_of(bound((Launch(), ref)))
-    ref = kernel_ref("k(int n)", static_smem_bytes=49152 + 1)
-    assert "{0u}" in text_of(bound((Launch(), ref)))
+    assert ".section .lrodata," not in image_text("k", "k.cubin", 1 << 31, "aarch64")
 
 
 def test_the_same_input_gives_the_same_text():
@@ -194,30 +178,61 @@ def test_no_machine_s_path_is_in_the_text():
     assert not re.search(r'"/|/home|/tmp', text_of(bound(SAXPY)))
 
 
-# C strings
+def test_structs_are_as_c_lays_them_out():
+    layout = Layout("BP?I3s")
+    assert layout.size == 32
+    assert layout.row(1, ".L1", True, 7, b"ab") == "    .quad 1,.L1,30064771073,25185"
 
 
-def unquoted(literal: str) -> bytes:
-    """The bytes of adjacent C string literals, read by C's rules; fails on what C could misread."""
-    pieces = []
-    for line in literal.split("\n"):
-        assert re.fullmatch(r'"(?:[^"\\?]|\\[0-7]{3})*"', line), line
-        pieces.append(re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line[1:-1]))
-    return "".join(pieces).encode("latin-1")
+# Strings
 
 
 @given(st.text())
-def test_any_text_survives_as_a_c_string(text):
-    assert unquoted(c_string(text)) == text.encode()
+def test_any_text_survives_as_a_string(text):
+    literal = quoted(text)
+    assert re.fullmatch(r'"(?:[^"\\?]|\\[0-7]{3})*"', literal)
+    plain = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), literal[1:-1])
+    assert plain.encode("latin-1") == text.encode()
 
 
-@pytest.mark.parametrize("text", ["", '"', "\\", "??/", "\n", "\0" + "1", "é" * 700, "a" * 5000])
-def test_awkward_text_survives_as_a_c_string(text):
-    literal = c_string(text)
-    assert unquoted(literal) == text.encode()
-    assert max(map(len, literal.split("\n"))) <= 4 * 1000 + 2
+# Expressions
 
 
-def test_a_manifest_is_a_note_whose_names_are_local_but_for_a_launcher():
-    golden_file.check("manifest.s", codegen.manifest_unit("m.json", "{}", is_called=True))
-    assert ".globl" not in codegen.manifest_unit("m.json", "{}", is_called=False)
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("7", [1, 7]),
+        ("-128 + x.numel", [1, 0x80, 4, 1, 0, 10]),
+        ("1000 * n", [2, *struct.pack("<q", 1000), 3, 0, 0, 12]),
+        ("ceil_div(n, x.shape[-1]) - x.stride[2]", [3, 0, 0, 5, 1, 0, 255, 15, 6, 1, 0, 2, 11]),
+        ("min(n, 2, num_sms)", [3, 0, 0, 1, 2, 16, 8, 16]),
+        ("max(n // 2 % 3, max_cooperative_blocks)", [3, 0, 0, 1, 2, 13, 1, 3, 14, 9, 17]),
+    ],
+)
+def test_an_expression_is_postfix(text, code):
+    assert postfix(expr.parse(text), {"n": 0, "x": 1}) == bytes([*code, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("f", [3, 2, 0]),
+        ("not n == 1", [3, 0, 0, 1, 1, 18, 24]),
+        ("True or n < 2", [1, 1, 26, 6, 0, 3, 0, 0, 1, 2, 20]),
+        ("1 <= n > 2", [1, 1, 3, 0, 0, 21, 25, 6, 0, 3, 0, 0, 1, 2, 22]),
+        (
+            "x.data_ptr != 0 and f and n >= 3",
+            [7, 1, 0, 1, 0, 19, 25, 12, 0, 3, 2, 0, 25, 6, 0, 3, 0, 0, 1, 3, 23],
+        ),
+    ],
+)
+def test_a_condition_skips_what_is_decided(text, code):
+    assert postfix(condition.parse(text), {"n": 0, "x": 1, "f": 2}) == bytes([*code, 0])
+
+
+def test_an_expression_that_is_nested_too_deeply_is_told():
+    deep = "(1 - " * 32 + "n" + ")" * 32
+    launch = Launch(grid=deep, block=1)
+    with pytest.raises(ValueError, match=r"function 'f': .*: an expression needs 33 values"):
+        text_of(bound((launch, kernel_ref("k(int n)"))))
+    text_of(bound((replace(launch, grid=deep[5:-1]), kernel_ref("k(int n)"))))
