@@ -67,16 +67,17 @@ struct TensorMapSpec {
   TensorMapInterleave interleave = TensorMapInterleave::kNone;
   TensorMapL2Promotion l2_promotion = TensorMapL2Promotion::kNone;
   TensorMapOobFill oob_fill = TensorMapOobFill::kZeros;
-  int32_t rank = 0;                   // of the tensor that it is for
-  int32_t num_element_strides = 0;    // 0: all 1
+  int32_t rank = 0;                 // of the tensor that it is for
+  int32_t num_element_strides = 0;  // 0: all 1
+  int32_t num_global_dims = 0;      // 0: the tensor's own shape and strides
+  int32_t num_global_strides = 0;   // 0: without gaps
+  // The words from here on are known to generated launchers by their numbers.
   int64_t box_dim[kMaxMapRank] = {};  // tiled
   int64_t element_strides[kMaxMapRank] = {};
   int64_t lower_corner[kMaxMapCorners] = {};  // im2col: of all dimensions but the first and last
   int64_t upper_corner[kMaxMapCorners] = {};
   int64_t channels_per_pixel = 0;
   int64_t pixels_per_column = 0;
-  int32_t num_global_dims = 0;                   // 0: the tensor's own shape and strides
-  int32_t num_global_strides = 0;                // 0: without gaps
   int64_t global_dim[kMaxMapRank] = {};          // in elements of the map's type
   int64_t global_strides[kMaxMapRank - 1] = {};  // in bytes
 };

@@ -1,192 +1,257 @@
 /*!
  * \file tvmffi_cubin/launcher/plan.h
- * \brief The tables that a generated launcher consists of, and the entries that work on them.
+ * \brief The data that a generated launcher consists of: tables over one body, and their layout.
  *
- * What works on them is hot.cc and cold.cc, compiled once a toolchain: a generated launcher
- * includes this file alone, which takes a fortieth of the time that compiling everything anew
- * would.
+ * A module's tables are assembly text; what works on them is the body, compiled once. Both sides
+ * know the layout from here: rows are little-endian, in the order of their members, with C's
+ * padding. The assertions at the end are what the generator relies on.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_PLAN_H_
 #define TVMFFI_CUBIN_LAUNCHER_PLAN_H_
 
+#include <stddef.h>
 #include <tvm/ffi/c_api.h>
 
-#include "../embed.h"
-#include "../core/state.h"
+#include "../core/bound.h"
+#include "../core/library.h"
+#include "../core/tensor_map_spec.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief What a parameter takes; of a raw one the size is known alone; a map is a CUtensorMap. */
+/*! \brief What a parameter takes; of a raw one only the size is known; a map is a CUtensorMap. */
 enum class Kind : uint8_t { kPointer, kInt, kUint, kFloat, kBfloat, kBool, kBytes, kRaw, kMap };
 
-/*! \brief One parameter of an exported function; a row of a generated table. */
+/*! \brief A parameter of an exported function. */
 struct Param {
   const char* name;
-  const char* type;  // C++ spelling, for messages
+  const char* type;         // C++ spelling, for messages
+  const char* dtype_names;  // for messages: "float32", "int8 or uint8"
+  int64_t value;            // the only one that the kernel takes (kValue)
+  DLDataType dtypes[4];
+  uint32_t size;     // bytes of the kernel parameter
+  uint32_t align;    // what an address, or an integer (kMultiple), is a multiple of; a power of two
+  int32_t min_rank;  // dimensions that expressions read
+  int32_t rank;      // exact rank where it was declared, else -1
   Kind kind;
+  enum Assumed : uint8_t { kNothing, kMultiple, kValue } assumed;
+  uint8_t num_dtypes;  // 0: any
   bool strided;        // any strides will do
   bool in_expression;  // its integer, shape or strides are read by an expression
-  uint32_t size;       // bytes of the kernel parameter
-  uint32_t align;      // what a pointer's address is a multiple of; a power of two
-  int32_t min_rank;    // dimensions that expressions read
-  int32_t rank;        // exact rank where it was declared, else -1
-  uint8_t num_dtypes;  // 0: any
-  DLDataType dtypes[4];
-  const char* dtype_names;  // for messages: "float32", "int8 or uint8"
-  // What the kernel was compiled to assume of an integer: a multiple of `align`, or one value
-  // alone.
-  enum Assumed : uint8_t { kNothing, kMultiple, kValue } assumed;
+};
+
+/*!
+ * \brief Opcodes of postfix expressions over int64. Operands follow the opcode, little-endian,
+ * unaligned. Arithmetic notes overflow and division by zero; comparisons give 0 or 1.
+ */
+struct Op {
+  enum Code : uint8_t {
+    kEnd,                   // the top of the stack is the value
+    kPush8,                 // i8
+    kPush64,                // i64
+    kInteger,               // u16 parameter; its integer
+    kNumel,                 // u16 parameter
+    kShape,                 // u16 parameter, i8 dimension (negative: from the end)
+    kStride,                // u16 parameter, i8 dimension
+    kDataPtr,               // u16 parameter
+    kNumSms,                // multiprocessors of the launch's device, asked when first read
+    kMaxCooperativeBlocks,  // see Evaluation::MaxCooperativeBlocks
+    kAdd,
+    kSub,
+    kMul,
+    kFloorDiv,
+    kMod,
+    kCeilDiv,
+    kMin,
+    kMax,
+    kEq,
+    kNe,
+    kLt,
+    kLe,
+    kGt,
+    kGe,
+    kNot,          // 0 becomes 1, all else 0
+    kBranchFalse,  // u16; a zero on top stays and so many bytes are skipped; else it is popped
+    kBranchTrue,   // u16; the same of what is not zero
+  };
+};
+
+/*! \brief The deepest stack that an expression may need; the generator refuses deeper ones. */
+constexpr int kMaxStack = 32;
+
+/*! \brief A figure: a constant, or an expression. */
+struct Figure {
+  const uint8_t* code;  // null: `value` is the figure
+  const char* text;     // the expression as the user wrote it, for messages
   int64_t value;
 };
 
-/*! \brief One argument of a call, converted. */
-struct Argument {
-  void* address;           // of the value, what the driver copies from
-  const DLTensor* tensor;  // where the argument is one
-  int64_t integer;         // the value that expressions see
-  union {
-    void* pointer;
-    int64_t i64;
-    uint64_t u64;
-    double f64;
-    float f32;
-    uint16_t u16;
-    uint8_t u8;
-  } storage;
+/*! \brief One step of evaluating a launch; a launch's are done in order. */
+struct Step {
+  Figure figure;
+  enum Target : uint8_t {
+    kWhen,        // a condition, which must hold; conditions come first
+    kGrid,        // `axis`; skipped where the caller gives a grid
+    kBlock,       // `axis`; likewise
+    kSmem,        // dynamic shared memory, in bytes; likewise
+    kDimensions,  // an attribute of three dimensions, `axis` of it; all three, 0 first
+    kInteger,     // an attribute that is an integer
+    kFlag,        // an attribute that is on or off; off leaves it out
+    kEvent,       // an attribute that is an event's handle; 0 leaves it out
+    kRaw,         // an attribute by its bytes: `text` points at them, `value` says how many
+    kComputed,    // kernel argument computed[number], of Kind `axis` and `id` bytes
+    kMapWord,     // word `number` of a tensor map's spec (see TensorMapPlan)
+  } target;
+  uint8_t axis;
+  uint16_t number;
+  uint32_t id;  // the attribute's, as in CUlaunchAttributeID
 };
 
-/*! \brief An image that is embedded in this shared object, or lies in a file, with its name. */
+/*! \brief An image that is embedded in this shared object, or lies in a file. Writable. */
 struct EmbeddedImage {
-  const void* const* table;  // EMBED_CUBIN's: read late, so that this is constant-initialised
+  const void* const* table;  // EMBED_CUBIN's; of an image in a file one of nulls and empty texts
   const char* name;
-  Library library{};
-  Gate gate{};                       // launches use it, unloading closes it
-  struct ImageFile* file = nullptr;  // where it is not embedded: what the table says is then empty
+  const char* path;  // of one in a file, from the shared object's folder on; else null
+  Library library;
+  Gate gate;               // launches use it, unloading closes it
+  struct ImageFile* file;  // made by the body where there is a path
 };
 
-/*! \brief One kernel, a row of a generated table. */
+/*! \brief What is passed to a kernel that is only seen when its file is loaded. */
+struct DeclaredParams {
+  const uint32_t* sizes;  // in bytes
+  int32_t most;           // of them are passed
+  int32_t least;          // of them are the kernel's; the rest may be for expressions alone
+  bool by_part;           // whether the kernel's name may be a part of that in the file
+};
+
+/*! \brief One kernel. Writable. */
 struct EmbeddedKernel {
   EmbeddedImage* image;
   const char* symbol;
-  const char* display;     // as people write it
-  const char* arches;      // those of the image's that have it; null: all
-  DynamicSmemLimits smem;  // `everywhere` is filled in by the generator
-  uint32_t max_threads;    // of a block, as many as every device lets it have; 0: not known yet
-  uint32_t cluster[3];     // what the kernel itself fixes; zeros where it fixes none
-  bool grid_in_clusters;   // the driver counts its grid in those, .blocksareclusters in PTX
-  ClusterLimits clusters{};
-  CUkern_st* handle = nullptr;
-  const struct DeclaredParams* declared = nullptr;  // of a kernel in a file: what is passed to it
-};
-
-/*! \brief One attribute of a launch, laid out as CUlaunchAttribute, and read as one. */
-struct __attribute__((may_alias, aligned(8))) LaunchAttribute {
-  uint32_t id;  // of CUlaunchAttributeID
-  uint32_t reserved;
-  uint32_t words[16];
+  const char* display;             // as people write it
+  const char* arches;              // those of the image's that have it; null: all
+  const DeclaredParams* declared;  // of a kernel in a file
+  CUkern_st* handle;
+  uint32_t max_threads;  // of a block, as many as every device lets it have; 0: not known yet
+  uint32_t cluster[3];   // what the kernel itself fixes; zeros where it fixes none
+  bool grid_in_clusters;  // the driver counts its grid in those, .blocksareclusters in PTX
+  DynamicSmemLimits smem;
+  ClusterLimits clusters;
 };
 
 /*! \brief Where one kernel parameter comes from. */
 struct Source {
   enum From : uint8_t { kArgument, kComputed, kConstant, kTensorMap, kScratch, kBound } from;
-  int32_t index;         // of the argument, of the computed value, of the bound slot
-  const void* constant;  // its bytes, in the kernel's own type; or a TensorMapPlan, a ScratchPlan
+  int32_t index;     // of the argument, of the computed value, of the bound slot
+  const void* data;  // a constant's bytes, a TensorMapPlan or a ScratchPlan
 };
 
-/*! \brief One launch of a function; a row of a generated table. */
+/*! \brief One launch of a function. */
 struct LaunchPlan {
   EmbeddedKernel* kernel;
   const Source* sources;
+  const Step* steps;
   int32_t num_sources;
+  int32_t num_steps;
+  int32_t num_conditions;  // of the steps, the first ones
   int32_t num_computed;
-  bool has_grid;   // else the caller gives it
-  bool has_block;  // likewise
-  bool reads_num_sms;
-  // Null where there is nothing to evaluate. The caller's own figures are not: they may be given
-  // because the launch's have no value for these arguments. (In registers: memory takes longer.)
-  void (*evaluate)(struct Evaluation*, bool own_grid, bool own_block, bool own_smem);
-  int32_t num_attributes;  // the most that `evaluate` sets
+  int32_t num_attributes;  // the most that the steps set
+  bool has_grid;           // else the caller gives it
+  bool has_block;          // likewise
 };
 
-/*! \brief An exported function; a row of a generated table. */
+/*! \brief A kernel parameter that is a tensor's map. */
+struct TensorMapPlan {
+  const char* name;   // of the kernel's parameter
+  const Step* steps;  // kMapWord: the words that expressions give
+  int32_t num_steps;
+  int32_t argument;    // the tensor
+  TensorMapSpec spec;  // with zeros where expressions give the figures
+};
+
+/*! \brief A kernel parameter that is memory for the launch alone. */
+struct ScratchPlan {
+  const char* name;  // of the kernel's parameter
+  Figure bytes;
+  Figure bytes_per_block;
+  uint32_t align;  // what the address is a multiple of; a power of two
+};
+
+/*! \brief Where a function's launches go, where its author says it. */
+struct TargetPlan {
+  Figure device;    // an ordinal
+  Figure stream;    // a handle
+  int32_t pointer;  // the argument that is the stream, where it is an address; else -1
+  bool has_device;
+  bool has_stream;
+};
+
+/*! \brief One way to launch under a name: the only one, or one of several, tried in order. */
+struct Instance {
+  const char* signature;  // "scale<float, 4>(const float* x, int n) when n % 4 == 0"
+  const Param* params;
+  const LaunchPlan* launches;
+  const TargetPlan* target;  // null where its author does not say
+  BoundTable* bound;         // null where no kernel parameter is bound
+  int32_t num_params;
+  int32_t num_launches;
+  int32_t num_slots;  // of all launches, kernel parameters and computed values: room for either
+  int32_t num_maps;   // tensor maps of all launches
+  int32_t num_attributes;  // the most that all launches can have
+  int32_t num_scratch;     // kernel parameters that are memory for the call alone
+};
+
+/*! \brief An exported function. */
 struct FunctionPlan {
   const char* name;
-  const Param* params;
-  int32_t num_params;
-  const LaunchPlan* launches;
-  int32_t num_launches;
-  int32_t num_slots;                   // computed values and kernel parameters of all launches
-  int32_t num_maps;                    // tensor maps of all launches
-  int32_t num_attributes;              // the most that all launches can have
-  int32_t num_scratch;                 // kernel parameters that are memory for the call alone
-  struct BoundTable* bound = nullptr;  // where some kernel parameter is bound
-  const struct TargetPlan* target = nullptr;  // where its author says where it goes
-};
-
-/*! \brief One of several ways to launch under one name; a row of a generated table. */
-struct Instance {
-  FunctionPlan function;  // under the name that callers know
-  const char* signature;  // "scale<float, 4>(const float* x, int n) when n % 4 == 0"
-  bool when_reads_num_sms;
-  void (*when)(struct Evaluation*);  // fails where a condition does not hold; null: always fits
-};
-
-/*! \brief An exported function of several instances: the first that fits is launched. */
-struct DispatchPlan {
-  const char* name;
+  const char* doc;
   const Instance* instances;
   int32_t num_instances;
   int32_t most_params;  // of any instance
+  struct ModulePlan* module;
 };
 
-/*! \brief What tvm-ffi calls: one positional call. Returns 0, or -1 with an error raised. */
-int Call(const FunctionPlan& function, const TVMFFIAny* args, int num_args);
-int Call(const DispatchPlan& function, const TVMFFIAny* args, int num_args);
+/*! \brief A module. */
+struct ModulePlan {
+  EmbeddedImage* const* images;
+  EmbeddedKernel* kernels;
+  const FunctionPlan* functions;
+  BoundTable* bound;     // null where nothing can be bound
+  const char* manifest;  // and where it ends
+  const char* manifest_end;
+  int32_t num_images;
+  int32_t num_kernels;
+  int32_t num_functions;
+};
 
-/*!
- * \brief One call with options in front of the arguments: stream, grid x y z, block x y z,
- * dynamic_smem_bytes, attributes (bytes: an array of LaunchAttribute, each in the place of the
- * function's own); None leaves each as the function says.
- */
-int CallWithOptions(const FunctionPlan& function, const TVMFFIAny* args, int num_args);
-int CallWithOptions(const DispatchPlan& function, const TVMFFIAny* args, int num_args);
-
-/*! \brief Loads all kernels on the device that the one argument names; None: the current one. */
-int Preload(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int num_args);
-
-/*!
- * \brief Unloads images and releases contexts once no launch is under way; a later call loads and
- * retains them again.
- */
-int Unload(EmbeddedImage* const* images, int num_images, EmbeddedKernel* kernels, int num_kernels);
-
-/*!
- * \brief What a kernel can have resident. The arguments: its row, device, block x y z,
- * dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's figures and of what
- * the driver says of the kernel there, in the order of `Occupancy` in Python.
- */
-int DescribeOccupancy(EmbeddedKernel* kernels, int num_kernels, const TVMFFIAny* args, int num_args,
-                      TVMFFIAny* result);
-
-/*!
- * \brief Binds values all at once, or none where one is wrong. The arguments: the device, -1 for
- * the current one, None for all; for each value the slot's number, the value (None: nothing is
- * bound any more), and the object that keeps it alive, or None where it does so itself.
- */
-int Bind(struct BoundTable* table, const TVMFFIAny* args, int num_args);
-
-/*!
- * \brief What is bound: the object that keeps it alive, or None. The arguments: the device, as for
- * Bind, and the slot's number.
- */
-int ReadBound(struct BoundTable* table, const TVMFFIAny* args, int num_args, TVMFFIAny* result);
-
-/*! \brief Lets go of what is bound, as the shared object is unloaded. */
-void ReleaseBound(struct BoundTable* table);
-
-/*! \brief Makes a string for tvm-ffi. */
-int ReturnText(const char* text, size_t size, TVMFFIAny* result);
+static_assert(sizeof(Param) == 72 && offsetof(Param, dtypes) == 32 && offsetof(Param, size) == 48 &&
+              offsetof(Param, kind) == 64 && offsetof(Param, in_expression) == 68);
+static_assert(sizeof(Figure) == 24 && sizeof(Step) == 32 && offsetof(Step, target) == 24 &&
+              offsetof(Step, number) == 26 && offsetof(Step, id) == 28);
+static_assert(sizeof(EmbeddedImage) == 64 && offsetof(EmbeddedImage, library) == 24 &&
+              offsetof(EmbeddedImage, gate) == 48 && offsetof(EmbeddedImage, file) == 56);
+static_assert(sizeof(DeclaredParams) == 24 && offsetof(DeclaredParams, by_part) == 16);
+static_assert(sizeof(EmbeddedKernel) == 400 && offsetof(EmbeddedKernel, handle) == 40 &&
+              offsetof(EmbeddedKernel, cluster) == 52 &&
+              offsetof(EmbeddedKernel, grid_in_clusters) == 64 &&
+              offsetof(EmbeddedKernel, smem) == 68 && offsetof(EmbeddedKernel, clusters) == 328);
+static_assert(sizeof(Source) == 16 && offsetof(Source, index) == 4 && offsetof(Source, data) == 8);
+static_assert(sizeof(LaunchPlan) == 48 && offsetof(LaunchPlan, num_sources) == 24 &&
+              offsetof(LaunchPlan, num_attributes) == 40 && offsetof(LaunchPlan, has_block) == 45);
+static_assert(sizeof(TensorMapSpec) == 240 && offsetof(TensorMapSpec, rank) == 8 &&
+              offsetof(TensorMapSpec, box_dim) == 24 &&
+              offsetof(TensorMapSpec, lower_corner) == 24 + 8 * 10 &&
+              offsetof(TensorMapSpec, channels_per_pixel) == 24 + 8 * 16 &&
+              offsetof(TensorMapSpec, global_dim) == 24 + 8 * 18);
+static_assert(sizeof(TensorMapPlan) == 264 && offsetof(TensorMapPlan, spec) == 24);
+static_assert(sizeof(ScratchPlan) == 64 && offsetof(ScratchPlan, align) == 56);
+static_assert(sizeof(TargetPlan) == 56 && offsetof(TargetPlan, has_stream) == 53);
+static_assert(sizeof(Instance) == 64 && offsetof(Instance, num_params) == 40);
+static_assert(sizeof(FunctionPlan) == 40 && sizeof(ModulePlan) == 64);
+static_assert(sizeof(BoundSlot) == 40 && offsetof(BoundSlot, required) == 24);
+static_assert(sizeof(BoundTable) == 40 && offsetof(BoundTable, kernels) == 16 &&
+              offsetof(BoundTable, gate) == 28 && sizeof(BoundKernel) == 32);
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

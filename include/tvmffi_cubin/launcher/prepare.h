@@ -1,91 +1,176 @@
 /*!
  * \file tvmffi_cubin/launcher/prepare.h
- * \brief One launch evaluated: its configuration and where its kernel's parameters lie.
+ * \brief One launch evaluated: its configuration, and where its kernel's parameters lie.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_PREPARE_H_
 #define TVMFFI_CUBIN_LAUNCHER_PREPARE_H_
 
-#include "attributes.h"
-#include "options.h"
+#include "launch.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief One grid, block or shared memory figure as the driver takes it. */
-inline int CheckFigure(const LaunchSite& site, const char* what, int64_t value, int64_t least,
-                       uint32_t* out) {
-  if (__builtin_expect(value < least, 0)) {
-    return Fail("ValueError", "%s: %s is %lld, wanted %lld or more", SiteText(site).chars, what,
-                static_cast<long long>(value), static_cast<long long>(least));
-  }
-  if (__builtin_expect(value > UINT32_MAX, 0)) {
-    return Fail("LaunchLimitError", "%s: %s is %lld, the driver takes at most %u",
-                SiteText(site).chars, what, static_cast<long long>(value), UINT32_MAX);
-  }
-  *out = static_cast<uint32_t>(value);
-  return 0;
-}
+/*! \brief What a caller sets for one call, in place of what the function says. */
+struct CallOptions {
+  bool has_stream = false;
+  bool has_grid = false;
+  bool has_block = false;
+  uint32_t replaced = 0;  // a bit for each Step::Target that is given
+  CUstream stream = nullptr;
+  Shape shape;
+  int32_t num_attributes = 0;
+  const CUlaunchAttribute* attributes = nullptr;
+};
 
-/*! \brief Checks an evaluated shape; leaves 0 in a grid dimension where nothing is to be done. */
-inline int FillConfig(const LaunchSite& site, const Evaluation& shape, CUlaunchConfig* config) {
-  if (CheckFigure(site, "grid.x", shape.grid[0], 0, &config->gridDimX) != 0 ||
-      CheckFigure(site, "grid.y", shape.grid[1], 0, &config->gridDimY) != 0 ||
-      CheckFigure(site, "grid.z", shape.grid[2], 0, &config->gridDimZ) != 0) {
-    return -1;
+/*! \brief Those of a plain call. */
+inline constexpr CallOptions kNoOptions;
+
+/*! \brief All launches of one call, evaluated; on the call's own stack. */
+struct CallFrame {
+  const FunctionPlan& function;
+  const Instance& instance;
+  const Driver* driver;
+  CUstream stream;
+  bool has_stream;  // the caller or the function names the stream
+  CUlaunchConfig* configs;
+  void** params;
+
+  LaunchSite Site(int launch, bool is_under_way = false) const {
+    return {function.name, launch, instance.num_launches, is_under_way};
   }
-  // An empty tensor often makes grid and block zero alike; then there is nothing to launch.
-  const int64_t least = IsEmpty(*config) ? 0 : 1;
-  if (CheckFigure(site, "block.x", shape.block[0], least, &config->blockDimX) != 0 ||
-      CheckFigure(site, "block.y", shape.block[1], least, &config->blockDimY) != 0 ||
-      CheckFigure(site, "block.z", shape.block[2], least, &config->blockDimZ) != 0 ||
-      CheckFigure(site, "dynamic_smem_bytes", shape.dynamic_smem_bytes, 0,
-                  &config->sharedMemBytes) != 0) {
-    return -1;
-  }
-  return 0;
-}
+};
+
+/*! \brief Raises that of a launch's shape no block fits the device, and what is in the way. */
+int FailResidency(const LaunchSite& site, const Evaluation& evaluation);
 
 /*! \brief Raises what went wrong with an expression, or that a condition does not hold. */
-__attribute__((cold)) int FailEvaluation(const LaunchSite& site, const Evaluation& evaluation);
+TVMFFI_CUBIN_RARE int FailEvaluation(const LaunchSite& site, const Evaluation& evaluation) {
+  if (evaluation.failure == kErrorIsRaised) return -1;
+  if (evaluation.failure == kNothingFits) return FailResidency(site, evaluation);
+  if (evaluation.failure == kDriverFailed) {
+    return FailLaunch(site, *evaluation.kernel, evaluation.device, nullptr, evaluation.status);
+  }
+  if (evaluation.failure == kOutOfRange) {
+    const char axis[] = {'.', evaluation.axis, '\0'};
+    return Fail("ValueError", "%s: %s%s is %lld, wanted %lld to %lld", SiteText(site).chars,
+                evaluation.where, evaluation.axis != '\0' ? axis : "",
+                static_cast<long long>(evaluation.value), static_cast<long long>(evaluation.least),
+                static_cast<long long>(evaluation.most));
+  }
+  const bool is_condition = evaluation.failure == kDoesNotHold;
+  return Fail("ValueError", "%s: the %s '%s' %s", SiteText(site).chars,
+              is_condition ? "condition" : "expression", evaluation.where, evaluation.failure);
+}
 
 /*! \brief Raises that a launch has no grid, no block, or neither. */
-__attribute__((cold)) int FailShape(const LaunchSite& site, bool has_grid);
+TVMFFI_CUBIN_RARE int FailShape(const LaunchSite& site, bool has_grid, bool has_block) {
+  return Fail("TypeError",
+              "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
+              "block=...)",
+              SiteText(site).chars, has_grid ? "block" : has_block ? "grid" : "shape",
+              site.function, has_block ? "[grid]" : "[grid, block]");
+}
+
+/*! \brief Raises which figure of a shape the driver cannot take. */
+TVMFFI_CUBIN_RARE int FailFigure(const LaunchSite& site, const Shape& shape, bool is_empty) {
+  const struct {
+    const char* what;
+    int64_t value, least;
+  } rows[] = {{"grid.x", shape.grid[0], 0},
+              {"grid.y", shape.grid[1], 0},
+              {"grid.z", shape.grid[2], 0},
+              {"block.x", shape.block[0], !is_empty},
+              {"block.y", shape.block[1], !is_empty},
+              {"block.z", shape.block[2], !is_empty},
+              {"dynamic_smem_bytes", shape.dynamic_smem_bytes, 0}};
+  for (const auto& row : rows) {
+    const auto value = static_cast<long long>(row.value);
+    if (row.value < row.least) {
+      return Fail("ValueError", "%s: %s is %lld, wanted %lld or more", SiteText(site).chars,
+                  row.what, value, static_cast<long long>(row.least));
+    }
+    if (row.value > UINT32_MAX) {
+      return Fail("LaunchLimitError", "%s: %s is %lld, the driver takes at most %u",
+                  SiteText(site).chars, row.what, value, UINT32_MAX);
+    }
+  }
+  return 0;
+}
+
+/*! \brief Checks an evaluated shape; a grid with a zero in it stays: nothing is to be done. */
+inline int FillConfig(const LaunchSite& site, const Shape& shape, CUstream stream,
+                      CUlaunchConfig* config) {
+  const int64_t *grid = shape.grid, *block = shape.block;
+  // An empty tensor often makes grid and block zero alike.
+  const bool is_empty = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
+  const bool has_block = block[0] != 0 && block[1] != 0 && block[2] != 0;
+  const uint64_t bits = static_cast<uint64_t>(grid[0] | grid[1] | grid[2] | block[0] | block[1] |
+                                              block[2] | shape.dynamic_smem_bytes);
+  if (__builtin_expect(bits > UINT32_MAX || !(has_block || is_empty), 0)) {
+    return FailFigure(site, shape, is_empty);
+  }
+  *config = {static_cast<unsigned>(grid[0]),
+             static_cast<unsigned>(grid[1]),
+             static_cast<unsigned>(grid[2]),
+             static_cast<unsigned>(block[0]),
+             static_cast<unsigned>(block[1]),
+             static_cast<unsigned>(block[2]),
+             static_cast<unsigned>(shape.dynamic_smem_bytes),
+             stream,
+             nullptr,
+             0};
+  return 0;
+}
+
+/*! \brief Begins the attributes of a launch with those that the caller gave. */
+inline void TakeGiven(const CallOptions& options, Evaluation* evaluation) {
+  for (int i = 0; i < options.num_attributes; ++i) {
+    const CUlaunchAttribute& given = options.attributes[i];
+    const int id = given.id;
+    evaluation->given |= UINT64_C(1) << (id & 63);
+    // An event of 0 takes the function's own away, as in a Launch.
+    const bool is_event =
+        id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == kLaunchCompletionEvent;
+    if (is_event && given.value.programmaticEvent.event == nullptr) continue;
+    evaluation->attributes[evaluation->num_attributes++] = given;
+  }
+}
 
 /*!
- * \brief Evaluates one launch into its configuration and its kernel parameters. Every call goes
+ * \brief Evaluates one launch into its configuration and its kernel's parameters. Every call goes
  * through it, and the compiler would not inline it by itself.
+ * \param first The step to begin with: conditions may have been looked at already.
  */
-__attribute__((always_inline)) inline int PrepareLaunch(const LaunchSite& site,
-                                                        const CallOptions& options,
-                                                        Evaluation* evaluation, void** params,
-                                                        CUlaunchConfig* config) {
-  const LaunchPlan& launch = site.function.launches[site.number];
+__attribute__((always_inline)) inline int PrepareLaunch(const CallFrame& frame, int number,
+                                                        const CallOptions& options, int first,
+                                                        Evaluation* evaluation, void** params) {
+  const LaunchPlan& launch = frame.instance.launches[number];
   const bool has_grid = launch.has_grid || options.has_grid;
-  if (__builtin_expect(!has_grid || !(launch.has_block || options.has_block), 0)) {
-    return FailShape(site, has_grid);
+  const bool has_block = launch.has_block || options.has_block;
+  if (__builtin_expect(!has_grid || !has_block, 0)) {
+    return FailShape(frame.Site(number), has_grid, has_block);
   }
-  for (int i = 0; i < 3; ++i) {
-    evaluation->grid[i] = options.grid[i];
-    evaluation->block[i] = options.block[i];
+  evaluation->kernel = launch.kernel;
+  evaluation->shape = options.shape;
+  evaluation->num_attributes = 0;
+  if (__builtin_expect(options.num_attributes != 0, 0)) TakeGiven(options, evaluation);
+  if (!evaluation->Do(launch.steps + first, launch.num_steps - first, options.replaced)) {
+    return FailEvaluation(frame.Site(number), *evaluation);
   }
-  evaluation->dynamic_smem_bytes = options.dynamic_smem_bytes;
-  if (launch.evaluate != nullptr) {
-    launch.evaluate(evaluation, !options.has_grid, !options.has_block, !options.has_smem);
-  }
-  if (__builtin_expect(evaluation->failure != nullptr, 0)) {
-    return FailEvaluation(site, *evaluation);
-  }
-  if (FillConfig(site, *evaluation, config) != 0) return -1;
+  CUlaunchConfig* config = &frame.configs[number];
+  if (FillConfig(frame.Site(number), evaluation->shape, frame.stream, config) != 0) return -1;
   if (__builtin_expect(evaluation->num_attributes != 0 || launch.kernel->cluster[0] != 0, 0)) {
-    config->attrs = reinterpret_cast<CUlaunchAttribute*>(evaluation->attributes);
+    config->attrs = evaluation->attributes;
     config->numAttrs = static_cast<unsigned>(evaluation->num_attributes);
-    if (!IsEmpty(*config) && CheckClusters(site, *launch.kernel, *config) != 0) return -1;
+    if (!IsEmpty(*config) && CheckClusters(frame.Site(number), *launch.kernel, *config) != 0) {
+      return -1;
+    }
   }
   for (int i = 0; i < launch.num_sources; ++i) {
     const Source& source = launch.sources[i];
     params[i] = source.from == Source::kArgument   ? evaluation->arguments[source.index].address
                 : source.from == Source::kComputed ? evaluation->computed[source.index].address
-                                                   : const_cast<void*>(source.constant);
+                                                   : const_cast<void*>(source.data);
   }
   return 0;
 }

@@ -10,23 +10,13 @@
 
 #include <tvm/ffi/extra/c_env_api.h>
 
-#include "../core/driver.h"
-#include "run.h"
-#include "scratch_plan.h"
+#include "prepare.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
-
-/*! \brief Where the launches of a call go, and with that where their memory may come from. */
-struct ScratchSource {
-  const Driver* driver;
-  int device;
-  CUstream stream;
-  bool has_stream;  // the caller named the stream, which may be none of the tensors' library
-};
 
 /*! \brief The scratch memory of one kernel parameter; what the parameter points to comes first. */
 struct ScratchBlock {
@@ -50,34 +40,28 @@ struct ScratchBlocks {
   }
 };
 
-/*! \brief Whether a launch may begin before the one before it has ended. */
-inline bool MayOverlap(const CUlaunchConfig& config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) return true;
-  }
-  return false;
-}
-
 /*!
  * \brief Whether memory may come from the tensors' allocator. It takes back what was freed for the
  * next work on the stream that is current for it: a launch on another stream would still be using
  * it, and so would one that the next launch need not wait for.
  */
-inline bool MayUseTensorsAllocator(const ScratchSource& source, const CUlaunchConfig& config) {
-  if (TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr || MayOverlap(config)) return false;
-  return !source.has_stream || source.stream == TVMFFIEnvGetStream(kDLCUDA, source.device);
+inline bool MayUseTensorsAllocator(const CallFrame& frame, int device,
+                                   const CUlaunchConfig& config) {
+  const bool may_overlap =
+      FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
+  if (TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr || may_overlap) return false;
+  return !frame.has_stream || frame.stream == TVMFFIEnvGetStream(kDLCUDA, device);
 }
 
 /*! \brief Allocates one block of a launch. */
-inline int AllocateScratch(const LaunchSite& site, const ScratchSource& source,
-                           const ScratchPlan& plan, const CUlaunchConfig& config, int64_t bytes,
-                           ScratchBlock* block) {
+inline int AllocateScratch(const CallFrame& frame, int launch, int device, const ScratchPlan& plan,
+                           int64_t bytes, ScratchBlock* block) {
   constexpr uint32_t kAlwaysAligned = 256;  // by every allocator of device memory
   const uint32_t slack = plan.align > kAlwaysAligned ? plan.align - kAlwaysAligned : 0;
   int64_t size = bytes + slack;
-  if (MayUseTensorsAllocator(source, config)) {
+  if (MayUseTensorsAllocator(frame, device, frame.configs[launch])) {
     DLTensor wanted{};
-    wanted.device = {kDLCUDA, source.device};
+    wanted.device = {kDLCUDA, device};
     wanted.ndim = 1;
     wanted.dtype = {kDLUInt, 8, 1};
     wanted.shape = &size;
@@ -86,12 +70,13 @@ inline int AllocateScratch(const LaunchSite& site, const ScratchSource& source,
         reinterpret_cast<uintptr_t>(DataOf(*TVMFFITensorGetDLTensorPtr(block->allocation)));
   } else {
     const CUresult result =
-        entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size), source.stream);
+        entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size), frame.stream);
     if (result != CUDA_SUCCESS) {
       Text text;
       DescribeStatus({result, "cuMemAllocAsync"}, text.chars, sizeof(text.chars));
       return Fail("LaunchError", "%s: %lld bytes of scratch memory for %s: %s",
-                  SiteText(site).chars, static_cast<long long>(size), plan.name, text.chars);
+                  SiteText(frame.Site(launch)).chars, static_cast<long long>(size), plan.name,
+                  text.chars);
     }
     block->pointer = static_cast<uintptr_t>(block->allocated);
   }
@@ -102,15 +87,14 @@ inline int AllocateScratch(const LaunchSite& site, const ScratchSource& source,
 /*! \brief Finds out how much memory one parameter of a launch is given. */
 inline int EvaluateScratch(const LaunchSite& site, const ScratchPlan& plan,
                            const CUlaunchConfig& config, Evaluation* evaluation, int64_t* bytes) {
-  int64_t fixed = plan.bytes, per_block = plan.bytes_per_block;
-  if (plan.evaluate != nullptr) plan.evaluate(evaluation, &fixed, &per_block);
+  const int64_t fixed = evaluation->Value(plan.bytes);
+  const int64_t per_block =
+      evaluation->failure == nullptr ? evaluation->Value(plan.bytes_per_block) : 0;
   if (evaluation->failure != nullptr) return FailEvaluation(site, *evaluation);
   int64_t total = per_block;
   bool overflows = false;
   const int64_t counts[] = {config.gridDimX, config.gridDimY, config.gridDimZ};
-  for (const int64_t count : counts) {
-    overflows |= __builtin_mul_overflow(total, count, &total);
-  }
+  for (const int64_t count : counts) overflows |= __builtin_mul_overflow(total, count, &total);
   overflows |= __builtin_add_overflow(total, fixed, bytes);
   constexpr int64_t kMost = INT64_C(1) << 48;
   if (!overflows && fixed >= 0 && per_block >= 0 && *bytes <= kMost) return 0;
@@ -122,22 +106,22 @@ inline int EvaluateScratch(const LaunchSite& site, const ScratchPlan& plan,
 }
 
 /*! \brief Allocates what all launches of a call need, before the first of them. */
-inline int AllocateAll(const FunctionPlan& function, const ScratchSource& source,
-                       const CUlaunchConfig* configs, Evaluation* evaluation, void** params,
-                       ScratchBlocks* all) {
-  for (int i = 0; i < function.num_launches; ++i) {
-    const LaunchPlan& launch = function.launches[i];
-    const LaunchSite site{function, i, false};
-    for (int k = 0; k < launch.num_sources && !IsEmpty(configs[i]); ++k) {
+inline int AllocateAll(const CallFrame& frame, Evaluation* evaluation, ScratchBlocks* all) {
+  void** params = frame.params;
+  for (int i = 0; i < frame.instance.num_launches; ++i) {
+    const LaunchPlan& launch = frame.instance.launches[i];
+    for (int k = 0; k < launch.num_sources && !IsEmpty(frame.configs[i]); ++k) {
       if (launch.sources[k].from != Source::kScratch) continue;
-      const auto& plan = *static_cast<const ScratchPlan*>(launch.sources[k].constant);
+      const auto& plan = *static_cast<const ScratchPlan*>(launch.sources[k].data);
       ScratchBlock* block = &all->blocks[all->count++];
       *block = {};
       params[k] = &block->pointer;
       int64_t bytes = 0;
-      if (EvaluateScratch(site, plan, configs[i], evaluation, &bytes) != 0) return -1;
+      if (EvaluateScratch(frame.Site(i), plan, frame.configs[i], evaluation, &bytes) != 0) {
+        return -1;
+      }
       if (bytes == 0) continue;
-      if (AllocateScratch(site, source, plan, configs[i], bytes, block) != 0) return -1;
+      if (AllocateScratch(frame, i, evaluation->device, plan, bytes, block) != 0) return -1;
     }
     params += launch.num_sources;
   }
@@ -145,28 +129,25 @@ inline int AllocateAll(const FunctionPlan& function, const ScratchSource& source
 }
 
 /*! \brief Launches everything that was prepared, each with its scratch memory. */
-__attribute__((noinline)) inline int RunWithScratch(const FunctionPlan& function,
-                                                    const ScratchSource& source,
-                                                    const CUlaunchConfig* configs,
-                                                    Evaluation* evaluation, void** params) {
+__attribute__((noinline)) inline int RunWithScratch(const CallFrame& frame,
+                                                    Evaluation* evaluation) {
+  EmbeddedKernel* const kernel = frame.instance.launches[0].kernel;
   // One image keeps all of the module's from being unloaded, and the contexts, which the memory
   // belongs to. A second one must not be waited for meanwhile.
-  ImageUse use(function.launches[0].kernel->image);
+  ImageUse use(kernel->image);
   DeviceScope scope;
-  const Status status = scope.Enter(source.driver, source.device);
-  if (!status.ok()) {
-    return FailLaunch({function, 0, false}, *function.launches[0].kernel, source.device, nullptr,
-                      status);
-  }
-  ScratchBlocks all{
-      source.stream,
-      static_cast<ScratchBlock*>(__builtin_alloca(sizeof(ScratchBlock) * function.num_scratch))};
-  if (AllocateAll(function, source, configs, evaluation, params, &all) != 0) return -1;
-  for (int i = 0; i < function.num_launches; ++i) {
-    const LaunchPlan& launch = function.launches[i];
-    const LaunchSite site{function, i, true};
-    if (!IsEmpty(configs[i]) &&
-        RunInUse(site, source.driver, launch, source.device, configs[i], params) != 0) {
+  const int device = evaluation->device;
+  const Status status = scope.Enter(frame.driver, device);
+  if (!status.ok()) return FailLaunch(frame.Site(0), *kernel, device, nullptr, status);
+  ScratchBlocks all{frame.stream, static_cast<ScratchBlock*>(__builtin_alloca(
+                                      sizeof(ScratchBlock) * frame.instance.num_scratch))};
+  if (AllocateAll(frame, evaluation, &all) != 0) return -1;
+  void** params = frame.params;
+  for (int i = 0; i < frame.instance.num_launches; ++i) {
+    const LaunchPlan& launch = frame.instance.launches[i];
+    if (!IsEmpty(frame.configs[i]) &&
+        RunInUse(frame.Site(i, true), frame.driver, launch.kernel, device, frame.configs[i],
+                 params) != 0) {
       return -1;
     }
     params += launch.num_sources;

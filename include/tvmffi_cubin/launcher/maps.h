@@ -1,0 +1,117 @@
+/*!
+ * \file tvmffi_cubin/launcher/maps.h
+ * \brief The tensor maps of a call, made anew of the tensors that it is given.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_MAPS_H_
+#define TVMFFI_CUBIN_LAUNCHER_MAPS_H_
+
+#include "../core/tensor_map_encode.h"
+#include "prepare.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief The strides of memory without gaps; of a dimension of one element any will do. */
+inline bool FillStrides(int64_t align, int64_t bits, TensorMapMemory* out,
+                        TensorMapProblem* problem) {
+  int64_t total = bits;
+  for (int i = out->rank - 1; i > 0; --i) {
+    if (__builtin_mul_overflow(total, out->shape[i], &total)) {
+      return FailMap(problem, "ValueError", "stride[%d] is 2**60 bytes or more", i - 1);
+    }
+    if (out->shape[i - 1] == 1 && total % (8 * align) != 0) {
+      out->strides[i - 1] = align;
+    } else if (total % 8 == 0) {
+      out->strides[i - 1] = total / 8;
+    } else {
+      return FailMap(problem, "ValueError", "stride[%d] is %lld bits, no whole bytes", i - 1,
+                     static_cast<long long>(total));
+    }
+  }
+  return true;
+}
+
+/*!
+ * \brief Works out the memory that a map says itself; what the driver asks of it is another
+ * question (CheckTensorMap).
+ */
+__attribute__((noinline)) inline bool DescribeExtents(const TensorMapSpec& spec,
+                                                      const Argument& given, TensorMapMemory* out,
+                                                      TensorMapProblem* problem) {
+  // What is no tensor comes with a type alone: conversion has seen to that.
+  out->type = spec.type;
+  if (spec.type == TensorMapType::kFromTensor &&
+      !ResolveMapType(spec, *given.tensor, &out->type, problem)) {
+    return false;
+  }
+  out->address = given.storage.pointer;
+  if (out->address == nullptr) {
+    return FailMap(problem, "ValueError", "there is no data: the address is null");
+  }
+  const int64_t bits = FactsOf(out->type).bits;
+  out->rank = spec.num_global_dims;
+  out->strides[out->rank - 1] = bits / 8;
+  for (int i = 0; i < out->rank; ++i) {
+    constexpr int64_t kMost = INT64_C(1) << 32;
+    out->shape[i] = spec.global_dim[i];
+    if (!CheckMapRange("global_dim", i, out->shape[i], 1, kMost, problem)) return false;
+  }
+  for (int i = 0; i < spec.num_global_strides; ++i) out->strides[i] = spec.global_strides[i];
+  return spec.num_global_strides != 0 ||
+         FillStrides(MapAlignment(out->type, spec.interleave), bits, out, problem);
+}
+
+/*! \brief Evaluates and makes one map. */
+inline int EncodeMap(const CallFrame& frame, int launch, const TensorMapPlan& plan,
+                     Evaluation* evaluation, CUtensorMap* map) {
+  TensorMapSpec spec = plan.spec;
+  TensorMapProblem problem;
+  evaluation->map_words = spec.box_dim;
+  if (!evaluation->Do(plan.steps, plan.num_steps, 0)) {
+    return FailEvaluation(frame.Site(launch), *evaluation);
+  }
+  const Argument& given = evaluation->arguments[plan.argument];
+  TensorMapMemory memory;
+  const bool is_described = spec.num_global_dims != 0
+                                ? DescribeExtents(spec, given, &memory, &problem)
+                                : DescribeMemory(spec, *given.tensor, &memory, &problem);
+  if (__builtin_expect(is_described && EncodeTensorMap(spec, memory, map, &problem), 1)) return 0;
+  const char* name = frame.instance.params[plan.argument].name;
+  const bool is_same = strcmp(name, plan.name) == 0;
+  return Fail(problem.kind, "%s: tensor map %s%s%s: %s", SiteText(frame.Site(launch)).chars,
+              plan.name, is_same ? "" : " of ", is_same ? "" : name, problem.text);
+}
+
+/*!
+ * \brief Makes the maps of all launches that have blocks, before the first of them is launched.
+ * \param maps Room for all, as the driver wants it aligned.
+ */
+__attribute__((noinline)) inline int EncodeMaps(const CallFrame& frame, Evaluation* evaluation,
+                                                CUtensorMap* maps) {
+  EmbeddedKernel* const kernel = frame.instance.launches[0].kernel;
+  // No expression of a map asks for a kernel's occupancy, which would be another use.
+  ImageUse use(kernel->image);
+  DeviceScope scope;
+  const Status status = scope.Enter(frame.driver, evaluation->device);
+  if (!status.ok()) {
+    return FailLaunch(frame.Site(0), *kernel, evaluation->device, nullptr, status);
+  }
+  void** params = frame.params;
+  for (int i = 0; i < frame.instance.num_launches; ++i) {
+    const LaunchPlan& launch = frame.instance.launches[i];
+    // An empty tensor has no map, and mostly gives an empty grid.
+    for (int k = 0; k < launch.num_sources && !IsEmpty(frame.configs[i]); ++k) {
+      if (launch.sources[k].from != Source::kTensorMap) continue;
+      const auto& plan = *static_cast<const TensorMapPlan*>(launch.sources[k].data);
+      if (EncodeMap(frame, i, plan, evaluation, maps) != 0) return -1;
+      params[k] = maps++;
+    }
+    params += launch.num_sources;
+  }
+  return 0;
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_MAPS_H_
