@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from .cache import Cache
 from .cuda.library import replacement
 from .device import compile_device
-from .entry import Entry
 from .incbin import incbin_files
 from .later import Later
 from .product import Product
@@ -45,11 +44,11 @@ def make(
         device = Later(partial(compile_device, request, sources.device, archs))
     # While NVRTC works, which needs no Python, the stages after it are imported, and the launcher's
     # own object, which does not depend on the kernels, is compiled where that was never done.
-    from . import launcher_object
+    from .functions import body
 
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     generates = generates or bool(request.bound_params)
-    launcher = Later(partial(launcher_object.obtain, cache, tools)) if generates else None
+    launcher = Later(partial(body.obtain, cache, tools)) if generates else None
     from . import exports
     from .image import given_images, with_own
     from .job import Job
@@ -83,9 +82,7 @@ def make(
         _check_images(images, resolved, archs)
     objects = []
     if resolved.functions or resolved.slots:
-        objects.append(launcher.result() if launcher else launcher_object.obtain(cache, tools))
-    if request.image_files:
-        objects.append(launcher_object.obtain(cache, tools, part="image_file"))
+        objects.append(launcher.result() if launcher else body.obtain(cache, tools))
     job = Job(request, tools, sources, images, resolved, archs, mixed)
     return _build(job, objects, cache, folder)
 
@@ -108,7 +105,7 @@ def _refuse_compiled(request: Request) -> None:
             )
 
 
-def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Product:
+def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
     from . import flag_files, host_build
     from .command_words import is_expressible
@@ -127,7 +124,7 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
     request, tools = job.request, job.tools
     facts = manifest(request, tools=tools, images=job.images, exports=job.exports, archs=job.archs)
     files, units = job.files_and_units(facts)
-    linked = [os.fspath(entry.so) for entry in objects]
+    linked = list(objects)
     linked += () if job.mixed is None else job.mixed.objects
     link = job.link([linkable(path) for path in linked])
     plan = BuildPlan(request.name, units, link=link, output=request.output)
@@ -139,14 +136,12 @@ def _build(job: Job, objects: Sequence[Entry], cache: Cache, folder: Path) -> Pr
     named = flag_files.find_for(tools.compiler, (*tools.options, *request.host_flags))
     embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
     read_by_host = (*precompiled, *search.read(folder))
-    read = [path for entry in objects for path in entry.facts["dependencies"]]
     parts = () if job.mixed is None else job.mixed.files
     return Product(
         so=request.output,
         keep=tuple(files),
         dependencies=tools.unknown(
             (
-                *read,
                 *read_by_host,
                 *headers.files,
                 *named.files,

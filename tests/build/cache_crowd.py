@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import shutil
 import signal
 import sys
 import traceback
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import launcher_object
+from tvmffi_cubin.functions import body
 
 # New Pythons run this file, too, and must not wait for the test framework.
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def is_right(mod: tc.Module, number: int, stub: DriverStub) -> bool:
 
 @dataclass(frozen=True)
 class CountingCompiler:
-    """A compiler for CXX that writes down how it is called."""
+    """A compiler for CXX, and an assembler, that write down how they are called."""
 
     log: Path
 
@@ -130,25 +131,28 @@ class CountingCompiler:
 
 @contextlib.contextmanager
 def counting_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingCompiler]:
-    """Have builds use a compiler that counts; its folder is made."""
+    """Have builds use a compiler and an assembler that count; their folder is made."""
     folder.mkdir()
-    log, compiler = folder / "log", folder / "c++"
-    compiler.write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec c++ "$@"\n')
-    compiler.chmod(0o755)
+    log = folder / "log"
+    for name in ("c++", "as"):
+        script = folder / name
+        script.write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which(name)} "$@"\n')
+        script.chmod(0o755)
     with monkeypatch.context() as context:
-        context.setenv("CXX", str(compiler))
+        context.setenv("CXX", str(folder / "c++"))
+        context.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         yield CountingCompiler(log)
 
 
 def launcher_in_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the launcher's object in the cache folder, as where the package cannot be written."""
-    monkeypatch.setattr(launcher_object, "home", lambda cache, tools: cache)
+    monkeypatch.setattr(body, "cache_beside", lambda name, cache, tools: cache)
 
 
 def main() -> None:
     """Load the module of a number and print whether it is right, as a Python of its own."""
     number = int(sys.argv[1])
-    launcher_object.home = lambda cache, tools: cache
+    body.cache_beside = lambda name, cache, tools: cache
     sys.stdin.read()
     stub = DriverStub(Path(os.environ["TVMFFI_CUBIN_DRIVER"]))
     print(is_right(load(number), number, stub))

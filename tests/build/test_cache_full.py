@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -132,16 +134,14 @@ def test_a_disk_that_others_fill_up_at_the_last_step_gives_one_warning_and_the_m
 def test_a_quota_that_a_compiler_meets_gives_one_warning_and_the_module(
     tmp_path, monkeypatch, fresh_driver_stub, warnings
 ):
-    compiler = tmp_path / "c++"
-    compiler.write_text(
+    assembler = tmp_path / "as"
+    assembler.write_text(
         "#!/bin/sh\n"
-        'case "$PWD/$1" in */quota/*-c*|*/quota/*-std*)\n'
-        '  echo "as: launcher.cc.o: Disk quota exceeded"; exit 1\n'
-        "esac\n"
-        'exec c++ "$@"\n'
+        'case "$PWD/" in */quota/*) echo "as: module.o: Disk quota exceeded"; exit 1;; esac\n'
+        f'exec {shutil.which("as")} "$@"\n'
     )
-    compiler.chmod(0o755)
-    monkeypatch.setenv("CXX", str(compiler))
+    assembler.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     load(0)
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "quota"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))

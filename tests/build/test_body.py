@@ -1,0 +1,76 @@
+"""The launcher's body: compiled once, kept beside the package, and what is wrong with a compiler."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+import tvmffi_cubin
+from tvmffi_cubin import package_folder, toolset
+from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.functions import body
+from tvmffi_cubin.toolchain import HostCompiler
+
+BESIDE = Path(tvmffi_cubin.__file__).parent / "__pycache__" / "launcher"
+
+
+@pytest.fixture
+def tools():
+    return toolset.find(needs_cuda=True)
+
+
+def test_it_lies_beside_the_package_whatever_the_cache_folder(tools, tmp_path):
+    first = body.obtain(Cache(tmp_path / "one"), tools)
+    assert body.obtain(Cache(tmp_path / "two"), tools) == first
+    assert BESIDE in Path(first).parents
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("obstacle", ["rights", "room"])
+def test_it_lies_in_the_cache_where_the_package_takes_no_files(
+    obstacle, tools, tmp_path, monkeypatch, caplog
+):
+    def fail(*_) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(package_folder, "path_beside", lambda name: tmp_path / "package" / name)
+    if obstacle == "rights":
+        monkeypatch.setattr(package_folder, "is_writable", lambda path: False)
+    else:
+        monkeypatch.setattr(package_folder, "check_room", fail)
+    made = body.obtain(Cache(tmp_path / "cache"), tools)
+    assert tmp_path / "cache" in Path(made).parents
+    assert body.obtain(Cache(tmp_path / "cache"), tools) == made
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("c++: error: unrecognized command line option '-std=c++17'", "a C++17 compiler is needed"),
+        ("launcher.cc:3:10: error: 'string_view' is not in std", "a C++17 compiler is needed"),
+        ("launcher.cc:1:10: fatal error: string.h: No such file or directory", "libc6-dev"),
+        ("launcher.cc:1:10: fatal error: 'string.h' file not found", "libc6-dev"),
+        ("g++: error trying to exec 'cc1plus': execvp: No such file or directory", "apt install g"),
+        (
+            "c++: fatal error: Killed signal terminated program cc1plus",
+            "the compiler itself failed",
+        ),
+        ("", "the compiler itself failed"),
+    ],
+)
+def test_a_compiler_that_fails_is_quoted_with_the_remedy_for_what_it_said(
+    said, remedy, tools, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(body, "cache_beside", lambda name, cache, tools: cache)
+    compiler = tmp_path / "compiler"
+    compiler.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\nexit 1\n")
+    compiler.chmod(0o755)
+    with pytest.raises(BuildError) as caught:
+        body.obtain(Cache(tmp_path / "cache"), tools._replace(compiler=HostCompiler(compiler)))
+    message = str(caught.value)
+    assert f"(exit status 1):\n{said or 'it printed nothing'}\n" in message
+    assert remedy in message.splitlines()[-1]

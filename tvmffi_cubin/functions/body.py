@@ -1,0 +1,111 @@
+"""The launcher's body: the object that every generated launcher links.
+
+Wheels bring it. Other installations compile it once, and keep it beside the package as Python
+keeps bytecode, so that a new cache folder does not mean compiling it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from pathlib import Path
+
+from .. import tool_process, toolchain
+from ..cache import Cache
+from ..environment import build_environment
+from ..errors import BuildError
+from ..key import Key
+from ..package_folder import cache_beside
+from ..product import Product
+from ..toolset import Toolset
+
+_OBJECT = "launcher.o"
+_SOURCE = "tvmffi_cubin/launcher/launcher.cc"
+_HEADERS = ("tvmffi_cubin", "tvmffi_cubin/core", "tvmffi_cubin/launcher")
+
+# What a compiler's words mean, the first that is found. Of those that it says where it refuses the
+# source, the language is too old for it; all else has causes of its own: limits, memory, disk.
+_REMEDIES = (
+    (
+        ("cannot execute", "error trying to exec"),
+        "the C++ compiler is not installed in full: apt install g++ (or: conda install -c "
+        "conda-forge gxx), or set CXX to another",
+    ),
+    (
+        ("No such file", "file not found"),
+        "a header is missing: install the package that has it (the C library's: apt install "
+        "libc6-dev; or: conda install -c conda-forge gxx)",
+    ),
+    (("c++17", "C++17", ": error: "), "a C++17 compiler is needed: set CXX to one"),
+)
+_NOT_THE_SOURCE = (
+    "the compiler itself failed, for the reason that it gives above: look at this process's limits "
+    "(ulimit -a), at memory and at the disk's room, or set CXX to another compiler"
+)
+
+
+def obtain(cache: Cache, tools: Toolset) -> str:
+    """Return the path of the body's object: the package's own, else one that is compiled once.
+
+    Raises
+    ------
+    BuildError
+        It does not compile.
+    ToolchainError
+        There is no assembler, or no compiler where one is needed.
+    """
+    headers = headers_digest(tools.include)
+    if (path := shipped(headers)) is not None:
+        return path
+    # What generates text has no part in the object.
+    made_with = {name: x for name, x in tools.versions.items() if name != "generator"}
+    key = Key("launcher's body").add("tools", made_with).add("headers", headers)
+    kept = cache_beside("launcher", cache, tools)
+    entry = kept.obtain(key.hexdigest(), lambda folder: _make(folder, tools), name=_OBJECT)
+    return os.fspath(entry.so)
+
+
+def shipped(headers: str) -> str | None:
+    """Return the path of the object that the package brings; None where it is of other headers."""
+    path = Path(__file__).parents[1] / "launcher" / f"{os.uname().machine}.o"
+    try:
+        made_of = path.with_suffix(".txt").read_text()
+    except OSError:
+        return None
+    return os.fspath(path) if made_of == headers else None
+
+
+def headers_digest(include: Path) -> str:
+    """Return the digest of the headers that the body is made of."""
+    digest = hashlib.sha256()
+    for folder in _HEADERS:
+        for path in sorted((include / folder).glob("*.*")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def command(compiler: tuple[str, ...], includes: tuple[Path | str, ...], cuda: str) -> list[str]:
+    """Return the command that compiles the body; neither exceptions nor a C++ library are in it."""
+    flags = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti")
+    folders = (*(f"-I{folder}" for folder in includes), f"-isystem{cuda}")
+    return [*compiler, *flags, "-w", *folders, "-c", "-o", _OBJECT, f"{includes[0]}/{_SOURCE}"]
+
+
+def _make(folder: Path, tools: Toolset) -> Product:
+    # A compiler that has no assembler fails too, but does not say which package to install.
+    toolchain.find_assembler()
+    includes = (tools.include, tools.tvm_ffi.include)
+    words = command(tools.compiler.command, includes, tools.cuda_include_dirs[0])
+    status, output = tool_process.run(words, environment=build_environment(), folder=folder)
+    if status != 0 or not os.path.exists(folder / _OBJECT):
+        said = output.strip() or "it printed nothing"
+        remedies = (remedy for said_so, remedy in _REMEDIES if any(x in output for x in said_so))
+        raise BuildError(
+            f"the launcher does not compile with {' '.join(tools.compiler.command)} (exit status "
+            f"{status}):\n{said}\n{next(remedies, _NOT_THE_SOURCE)}",
+            command=shlex.join(words),
+            output=output,
+            directory=os.fspath(folder),
+        )
+    return Product(so=_OBJECT, outdated=tools.outdated, versions=tools.versions)
