@@ -155,9 +155,8 @@ inline bool IsReadable(void* address, size_t size) {
 }
 
 /*! \brief The address of a tensor map; the driver copies from there, wherever that is. */
-TVMFFI_CUBIN_RARE Problem ConvertMapHandle(const Param& param,
-                                                                const TVMFFIAny& any,
-                                                                Argument* out) {
+TVMFFI_CUBIN_RARE Problem ConvertMapHandle(const Param& param, const TVMFFIAny& any,
+                                           Argument* out) {
   if (any.type_index != kTVMFFIOpaquePtr) return Problem::kType;
   if (any.v_ptr == nullptr || !IsReadable(any.v_ptr, param.size)) return Problem::kUnreadable;
   out->address = any.v_ptr;
@@ -337,8 +336,9 @@ struct TensorDevice {
 };
 
 /*! \brief Checks a tensor that is the call's first, or not where that is. */
-__attribute__((noinline)) inline int CheckOtherDevice(const char* function, const Param& param, int position,
-                       const DLTensor& tensor, TensorDevice* common) {
+__attribute__((noinline)) inline int CheckOtherDevice(const char* function, const Param& param,
+                                                      int position, const DLTensor& tensor,
+                                                      TensorDevice* common) {
   if (tensor.device.device_type == kDLCUDA) {
     const int device = tensor.device.device_id;
     if (common->from == nullptr) {

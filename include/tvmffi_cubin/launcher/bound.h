@@ -16,27 +16,21 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
  * \brief Points the parameters of all launches of a call at what is bound on its device. The
  * table's gate is used for as long as they are.
  */
-inline int FillBound(const CallFrame& frame, int device) {
-  const Instance& instance = frame.instance;
-  void** params = frame.params;
-  for (int i = 0; i < instance.num_launches; ++i) {
-    const LaunchPlan& launch = instance.launches[i];
-    for (int k = 0; k < launch.num_sources; ++k) {
-      if (launch.sources[k].from != Source::kBound) continue;
-      const BoundSlot& slot = instance.bound->slots[launch.sources[k].index];
-      const void* value = slot.Find(device);
-      if (value == nullptr && slot.required) {
-        return Fail("LaunchError",
-                    "%s: the parameter %s (%s) of %s is not bound on device %d: call "
-                    "mod.bind(\"%s\", %s=...) before",
-                    SiteText(frame.Site(i)).chars, slot.param->name, slot.param->type,
-                    launch.kernel->display, device, slot.function, slot.param->name);
-      }
-      params[k] = const_cast<void*>(value == nullptr ? slot.zeros : value);
+inline int FillBound(const CallFrame& frame) {
+  return frame.ForEach(Source::kBound, [&](int launch, const Source& source, void** param) {
+    const BoundSlot& slot = frame.instance.bound->slots[source.index];
+    const void* value = slot.Find(frame.device);
+    if (value == nullptr && slot.required) {
+      return Fail("LaunchError",
+                  "%s: the parameter %s (%s) of %s is not bound on device %d: call "
+                  "mod.bind(\"%s\", %s=...) before",
+                  SiteText(frame.Site(launch)).chars, slot.param->name, slot.param->type,
+                  frame.launches[launch].plan->kernel->display, frame.device, slot.function,
+                  slot.param->name);
     }
-    params += launch.num_sources;
-  }
-  return 0;
+    *param = const_cast<void*>(value == nullptr ? slot.zeros : value);
+    return 0;
+  });
 }
 
 constexpr int kAllDevices = -1;
@@ -92,7 +86,8 @@ TVMFFI_CUBIN_RARE int PlaceTensor(const BoundSlot& slot, const DLTensor& tensor,
 }
 
 /*! \brief Converts a value, as it would be converted for a call; None: nothing is bound. */
-TVMFFI_CUBIN_RARE int ConvertBound(BoundChange* change, const TVMFFIAny& value, const TVMFFIAny& keep) {
+TVMFFI_CUBIN_RARE int ConvertBound(BoundChange* change, const TVMFFIAny& value,
+                                   const TVMFFIAny& keep) {
   const BoundSlot& slot = *change->slot;
   if (value.type_index == kTVMFFINone) {
     change->cell.state = BoundCell::kNothing;
@@ -163,7 +158,8 @@ TVMFFI_CUBIN_RARE void ApplyAll(BoundTable* table, BoundChange* changes, int cou
 }
 
 /*! \brief Reads one value to be bound and the slot's number before it. */
-TVMFFI_CUBIN_RARE int ReadChange(BoundTable* table, const TVMFFIAny* args, int device, BoundChange* change) {
+TVMFFI_CUBIN_RARE int ReadChange(BoundTable* table, const TVMFFIAny* args, int device,
+                                 BoundChange* change) {
   if (args[0].type_index != kTVMFFIInt || args[0].v_int64 < 0 ||
       args[0].v_int64 >= table->num_slots) {
     return Fail("ValueError", "bind: got %s, wanted the number of a bound parameter, up to %d",
@@ -212,7 +208,8 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   return result;
 }
 
-TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, int num_args, TVMFFIAny* result) {
+TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, int num_args,
+                                TVMFFIAny* result) {
   int device = kAllDevices;
   if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
   if (num_args != 2 || args[1].type_index != kTVMFFIInt || args[1].v_int64 < 0 ||

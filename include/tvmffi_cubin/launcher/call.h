@@ -17,27 +17,43 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief Launches everything that was prepared. */
+/*! \brief Launches in order, with tensor maps and scratch memory. */
+__attribute__((noinline)) inline int LaunchWithMemory(const CallFrame& frame,
+                                                      Evaluation* evaluation) {
+  auto* maps = static_cast<CUtensorMap*>(
+      __builtin_alloca_with_align(sizeof(CUtensorMap) * (frame.instance.num_maps + 1), 512));
+  ScratchBlocks scratch{frame.stream, static_cast<ScratchBlock*>(__builtin_alloca(
+                                          sizeof(ScratchBlock) * frame.instance.num_scratch))};
+  if (EncodeMaps(frame, evaluation, maps) != 0) return -1;
+  if (AllocateAll(frame, evaluation, &scratch) != 0) return -1;
+  return LaunchInOrder(frame);
+}
+
+/*! \brief Checks all that was evaluated against the device's limits, then launches it. */
 __attribute__((always_inline)) inline int RunAll(const CallFrame& frame, Evaluation* evaluation) {
-  if (__builtin_expect(frame.instance.num_scratch != 0, 0)) {
-    return RunWithScratch(frame, evaluation);
+  const Instance& instance = frame.instance;
+  int first = 0;
+  while (first < instance.num_launches && frame.launches[first].is_empty) ++first;
+  if (first == instance.num_launches) return 0;
+  // One image in use keeps all of the module's loaded, and the contexts retained. Before the scope:
+  // what is unloaded releases contexts, too.
+  EmbeddedKernel* const kernel = instance.launches[first].kernel;
+  GateUse use(&kernel->image->gate);
+  DeviceScope scope;
+  const Status status = scope.Enter(frame.driver, frame.device);
+  if (!status.ok()) return FailLaunch(frame.Site(first), *kernel, frame.device, nullptr, status);
+  for (int i = first; i < instance.num_launches; ++i) {
+    if (!frame.launches[i].is_empty && ReadyKernel(frame, i) != 0) return -1;
   }
-  void** params = frame.params;
-  for (int i = 0; i < frame.instance.num_launches; ++i) {
-    const LaunchPlan& launch = frame.instance.launches[i];
-    if (RunLaunch(frame.Site(i, true), frame.driver, launch.kernel, evaluation->device,
-                  frame.configs[i], params) != 0) {
-      return -1;
-    }
-    params += launch.num_sources;
-  }
-  return 0;
+  const bool has_memory = (instance.num_maps | instance.num_scratch) != 0;
+  return __builtin_expect(has_memory, 0) ? LaunchWithMemory(frame, evaluation)
+                                         : LaunchInOrder(frame);
 }
 
 /*! \brief The same with what is bound, which stays as it is until all is launched. */
 __attribute__((noinline)) inline int RunBound(const CallFrame& frame, Evaluation* evaluation) {
   const GateUse use(&frame.instance.bound->gate);
-  return FillBound(frame, evaluation->device) == 0 ? RunAll(frame, evaluation) : -1;
+  return FillBound(frame) == 0 ? RunAll(frame, evaluation) : -1;
 }
 
 /*! \brief Raises that a function's device is not that of its tensors, or none at all. */
@@ -128,25 +144,11 @@ __attribute__((noinline)) inline int CheckStream(const FunctionPlan& function, c
               function.name, static_cast<int>(home), device);
 }
 
-/*! \brief Whether the device can do what the launches after the first ask for. */
-__attribute__((noinline)) inline int CheckAllAhead(const CallFrame& frame, int device) {
-  for (int i = 1; i < frame.instance.num_launches; ++i) {
-    if (IsEmpty(frame.configs[i])) continue;
-    EmbeddedKernel* kernel = frame.instance.launches[i].kernel;
-    if (CheckAhead(frame.Site(i), frame.driver, kernel, device, frame.configs[i]) != 0) return -1;
-  }
-  return 0;
-}
-
-/*!
- * \brief Evaluates every launch of an instance, then launches in order.
- * \param conditions_hold Whether the conditions have been looked at already.
- */
+/*! \brief Evaluates every launch of an instance, then launches in order. */
 __attribute__((always_inline)) inline int LaunchAll(const FunctionPlan& function,
                                                     const Instance& instance,
                                                     const CallOptions& options,
-                                                    const Driver* driver, Evaluation* evaluation,
-                                                    bool conditions_hold) {
+                                                    const Driver* driver, Evaluation* evaluation) {
   bool has_stream = options.has_stream;
   CUstream stream = options.stream;
   if (__builtin_expect(instance.target != nullptr, 0)) {
@@ -168,39 +170,38 @@ __attribute__((always_inline)) inline int LaunchAll(const FunctionPlan& function
     return -1;
   }
   const int count = instance.num_launches;
-  const int most = instance.num_attributes + count * options.num_attributes;
-  const size_t slots = static_cast<size_t>(instance.num_slots);
-  const CallFrame frame = {
-      function,
-      instance,
-      driver,
-      stream,
-      has_stream,
-      static_cast<CUlaunchConfig*>(__builtin_alloca(sizeof(CUlaunchConfig) * count)),
-      static_cast<void**>(__builtin_alloca(sizeof(void*) * slots))};
+  const auto slots = static_cast<size_t>(instance.num_slots);
+  const auto most = static_cast<size_t>(instance.num_attributes + count * options.num_attributes);
+  const CallFrame frame = {function,
+                           instance,
+                           driver,
+                           device,
+                           stream,
+                           has_stream,
+                           static_cast<PreparedLaunch*>(__builtin_alloca(
+                               sizeof(PreparedLaunch) * static_cast<size_t>(count)))};
+  auto** params = static_cast<void**>(__builtin_alloca(sizeof(void*) * slots));
   evaluation->computed = static_cast<Argument*>(__builtin_alloca(sizeof(Argument) * slots));
   if (__builtin_expect(most != 0, 0)) {
-    evaluation->attributes = static_cast<CUlaunchAttribute*>(
-        __builtin_alloca(sizeof(CUlaunchAttribute) * static_cast<size_t>(most)));
+    evaluation->attributes =
+        static_cast<CUlaunchAttribute*>(__builtin_alloca(sizeof(CUlaunchAttribute) * most));
   }
-  void** params = frame.params;
   for (int i = 0; i < count; ++i) {
-    const LaunchPlan& launch = instance.launches[i];
-    const int first = conditions_hold ? launch.num_conditions : 0;
-    if (PrepareLaunch(frame, i, options, first, evaluation, params) != 0) return -1;
-    evaluation->computed += launch.num_computed;
+    const LaunchPlan& plan = instance.launches[i];
+    frame.launches[i].plan = &plan;
+    frame.launches[i].params = params;
+    const int first = function.num_instances == 1 ? 0 : plan.num_conditions;
+    if (PrepareLaunch(frame, i, options, first, evaluation) != 0) return -1;
+    params += plan.num_sources;
+    evaluation->computed += plan.num_computed;
     evaluation->attributes += evaluation->num_attributes;
-    params += launch.num_sources;
-  }
-  if (count > 1 && CheckAllAhead(frame, device) != 0) return -1;
-  if (__builtin_expect(instance.num_maps != 0, 0)) {
-    auto* maps = static_cast<CUtensorMap*>(
-        __builtin_alloca_with_align(sizeof(CUtensorMap) * instance.num_maps, 512));
-    if (EncodeMaps(frame, evaluation, maps) != 0) return -1;
   }
   return __builtin_expect(instance.bound != nullptr, 0) ? RunBound(frame, evaluation)
                                                         : RunAll(frame, evaluation);
 }
+
+/*! \brief What a call returns that an instance of several does not fit. */
+constexpr int kDoesNotFit = 1;
 
 /*! \brief Raises that a call has more or fewer arguments than its function takes. */
 TVMFFI_CUBIN_RARE int FailCount(const FunctionPlan& function, const Instance& instance,
@@ -214,58 +215,30 @@ TVMFFI_CUBIN_RARE int FailCount(const FunctionPlan& function, const Instance& in
               instance.num_params, list.chars);
 }
 
-/*! \brief Raises that there is no driver. */
-TVMFFI_CUBIN_RARE int FailDriver(const FunctionPlan& function) {
-  return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
-}
-
-/*! \brief A call of a function of one instance. */
-__attribute__((always_inline)) inline int CallOnly(const FunctionPlan& function,
-                                                   const CallOptions& options,
-                                                   const TVMFFIAny* args, int num_args,
-                                                   Argument* arguments) {
-  const Instance& instance = *function.instances;
+/*!
+ * \brief Converts the arguments of a call and checks where its tensors live: 0, -1 with an error
+ * raised, or of one of several instances that it does not fit, which raises nothing.
+ */
+__attribute__((always_inline)) inline int TakeArguments(const FunctionPlan& function,
+                                                        const Instance& instance,
+                                                        const TVMFFIAny* args, int num_args,
+                                                        Argument* arguments, int* device) {
+  const bool is_only = function.num_instances == 1;
   if (__builtin_expect(num_args != instance.num_params, 0)) {
-    return FailCount(function, instance, num_args);
+    return is_only ? FailCount(function, instance, num_args) : kDoesNotFit;
   }
-  TensorDevice device;
+  TensorDevice common;
   for (int i = 0; i < num_args; ++i) {
     const Param& param = instance.params[i];
     const Problem problem = Convert(param, args[i], &arguments[i]);
     if (__builtin_expect(problem != Problem::kNone, 0)) {
-      return FailArgument(function.name, param, i + 1, args[i], problem);
+      return is_only ? FailArgument(function.name, param, i + 1, args[i], problem) : kDoesNotFit;
     }
+    // Tensors of two devices are wrong whichever instance is taken.
     const DLTensor* tensor = arguments[i].tensor;
-    if (tensor != nullptr && CheckDevice(function.name, param, i + 1, *tensor, &device) != 0) {
+    if (tensor != nullptr && CheckDevice(function.name, param, i + 1, *tensor, &common) != 0) {
       return -1;
     }
-  }
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return FailDriver(function);
-  Evaluation evaluation;
-  evaluation.arguments = arguments;
-  evaluation.device = device.device;
-  return LaunchAll(function, instance, options, driver, &evaluation, false);
-}
-
-/*! \brief Converts all arguments; false where one does not go with its parameter. */
-inline bool ConvertAll(const Instance& instance, const TVMFFIAny* args, int num_args,
-                       Argument* out) {
-  if (num_args != instance.num_params) return false;
-  for (int i = 0; i < num_args; ++i) {
-    if (Convert(instance.params[i], args[i], &out[i]) != Problem::kNone) return false;
-  }
-  return true;
-}
-
-/*! \brief Checks where all tensors live: that is wrong whichever instance is taken. */
-inline int CheckDevices(const FunctionPlan& function, const Instance& instance,
-                        const Argument* arguments, int* device) {
-  TensorDevice common;
-  for (int i = 0; i < instance.num_params; ++i) {
-    const DLTensor* tensor = arguments[i].tensor;
-    if (tensor == nullptr) continue;
-    if (CheckDevice(function.name, instance.params[i], i + 1, *tensor, &common) != 0) return -1;
   }
   *device = common.device;
   return 0;
@@ -281,10 +254,32 @@ inline int EvaluateConditions(const FunctionPlan& function, const Instance& inst
     evaluation->kernel = launch.kernel;
     if (evaluation->Do(launch.steps, launch.num_conditions, 0)) continue;
     const bool is_drivers = evaluation->failure == kDriverFailed;
-    return is_drivers ? FailEvaluation({function.name, i, instance.num_launches, false}, *evaluation)
-                      : 0;
+    return is_drivers
+               ? FailEvaluation({function.name, i, instance.num_launches, false}, *evaluation)
+               : 0;
   }
   return 0;
+}
+
+/*! \brief A call of an instance: as LaunchAll, or kDoesNotFit. */
+__attribute__((always_inline)) inline int CallInstance(const FunctionPlan& function,
+                                                       const Instance& instance,
+                                                       const CallOptions& options,
+                                                       const TVMFFIAny* args, int num_args,
+                                                       Argument* arguments) {
+  Evaluation evaluation;
+  evaluation.arguments = arguments;
+  const int code = TakeArguments(function, instance, args, num_args, arguments, &evaluation.device);
+  if (__builtin_expect(code != 0, 0)) return code;
+  const Driver* driver = OpenDriver();
+  if (__builtin_expect(driver == nullptr, 0)) {
+    return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
+  }
+  if (__builtin_expect(function.num_instances != 1, 0)) {
+    if (EvaluateConditions(function, instance, driver, &evaluation) != 0) return -1;
+    if (evaluation.failure != nullptr) return kDoesNotFit;
+  }
+  return LaunchAll(function, instance, options, driver, &evaluation);
 }
 
 /*! \brief An error's text, as long as some dozens of instances need. */
@@ -310,9 +305,8 @@ struct LongText {
 };
 
 /*! \brief Says why an instance does not fit; returns which kind of error that is by itself. */
-TVMFFI_CUBIN_RARE const char* DescribeMisfit(const FunctionPlan& function,
-                                             const Instance& instance, const TVMFFIAny* args,
-                                             int num_args, const Driver* driver,
+TVMFFI_CUBIN_RARE const char* DescribeMisfit(const FunctionPlan& function, const Instance& instance,
+                                             const TVMFFIAny* args, int num_args,
                                              Argument* arguments, Text* text) {
   if (num_args != instance.num_params) {
     text->Print("wanted %d arguments, got %d", instance.num_params, num_args);
@@ -329,13 +323,12 @@ TVMFFI_CUBIN_RARE const char* DescribeMisfit(const FunctionPlan& function,
   }
   Evaluation evaluation;
   evaluation.arguments = arguments;
-  if (CheckDevices(function, instance, arguments, &evaluation.device) == 0 &&
-      EvaluateConditions(function, instance, driver, &evaluation) == 0 &&
+  if (TakeArguments(function, instance, args, num_args, arguments, &evaluation.device) == 0 &&
+      EvaluateConditions(function, instance, OpenDriver(), &evaluation) == 0 &&
       evaluation.failure != nullptr) {
     text->Print("the condition '%.200s' %s", evaluation.where, evaluation.failure);
-    return "ValueError";
   }
-  return "TypeError";
+  return "ValueError";
 }
 
 /*!
@@ -343,7 +336,7 @@ TVMFFI_CUBIN_RARE const char* DescribeMisfit(const FunctionPlan& function,
  * ValueError, where the types are those of some instance.
  */
 TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, const TVMFFIAny* args, int num_args,
-                                const Driver* driver, Argument* arguments) {
+                                Argument* arguments) {
   constexpr size_t kForArguments = sizeof(LongText::chars) * 3 / 4;
   constexpr size_t kForTheRest = 64;
   LongText message;
@@ -360,8 +353,7 @@ TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, const TVMFFIAny* a
   for (int i = 0; i < function.num_instances; ++i) {
     const Instance& instance = function.instances[i];
     Text reason;
-    const char* own =
-        DescribeMisfit(function, instance, args, num_args, driver, arguments, &reason);
+    const char* own = DescribeMisfit(function, instance, args, num_args, arguments, &reason);
     if (strcmp(own, "ValueError") == 0) kind = own;
     if (!message.Add(kForTheRest, "\n  %.400s: %s", instance.signature, reason.chars)) {
       message.Add(0, "\n  and %d more", function.num_instances - i);
@@ -373,37 +365,19 @@ TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, const TVMFFIAny* a
 }
 
 /*!
- * \brief A call of a function of several instances: the first that the arguments fit is launched.
- * That one does not fit is found out in a few instructions and raises nothing.
+ * \brief The whole of a call. Of a function of several instances the first that the arguments fit
+ * is launched.
  */
-__attribute__((noinline)) inline int CallFitting(const FunctionPlan& function,
-                                                 const CallOptions& options, const TVMFFIAny* args,
-                                                 int num_args, Argument* arguments) {
-  const Driver* driver = nullptr;
-  for (int i = 0; i < function.num_instances; ++i) {
-    const Instance& instance = function.instances[i];
-    if (!ConvertAll(instance, args, num_args, arguments)) continue;
-    driver = OpenDriver();
-    if (driver == nullptr) return FailDriver(function);
-    Evaluation evaluation;
-    evaluation.arguments = arguments;
-    if (CheckDevices(function, instance, arguments, &evaluation.device) != 0) return -1;
-    if (EvaluateConditions(function, instance, driver, &evaluation) != 0) return -1;
-    if (evaluation.failure != nullptr) continue;
-    return LaunchAll(function, instance, options, driver, &evaluation, true);
-  }
-  return FailToFit(function, args, num_args, driver, arguments);
-}
-
-/*! \brief The whole of a call. */
-__attribute__((always_inline)) inline int Call(const FunctionPlan& function,
-                                               const CallOptions& options, const TVMFFIAny* args,
-                                               int num_args) {
+__attribute__((noinline)) inline int Call(const FunctionPlan& function, const CallOptions& options,
+                                          const TVMFFIAny* args, int num_args) {
   auto* arguments = static_cast<Argument*>(
       __builtin_alloca(sizeof(Argument) * static_cast<size_t>(function.most_params + 1)));
-  return __builtin_expect(function.num_instances == 1, 1)
-             ? CallOnly(function, options, args, num_args, arguments)
-             : CallFitting(function, options, args, num_args, arguments);
+  for (int i = 0; i < function.num_instances; ++i) {
+    const int code =
+        CallInstance(function, function.instances[i], options, args, num_args, arguments);
+    if (__builtin_expect(code != kDoesNotFit, 1)) return code;
+  }
+  return FailToFit(function, args, num_args, arguments);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -54,9 +54,9 @@ inline Status Raised(int) { return {CUDA_ERROR_UNKNOWN, kErrorIsRaised}; }
 /*! \brief Which launch of which function an error is about. */
 struct LaunchSite {
   const char* function;
-  int number;                  // of the launch, from 0
-  int count;                   // of the function's launches
-  bool is_under_way;           // the launches before it went ahead
+  int number;         // of the launch, from 0
+  int count;          // of the function's launches
+  bool is_under_way;  // the launches before it went ahead
 };
 
 /*! \brief "f", and of several launches "f: launch 2 of 3 (the one before it went ahead)". */
@@ -78,8 +78,24 @@ TVMFFI_CUBIN_RARE Text SiteText(const LaunchSite& site) {
 
 /*! \brief A DLPack dtype as people write it: "float32", "bfloat16", "int8x4". */
 TVMFFI_CUBIN_RARE Text DescribeDType(DLDataType dtype) {
-  static constexpr const char* kNames[] = {
-      "int", "uint", "float", "handle", "bfloat", "complex", "bool", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"};
+  static constexpr const char* kNames[] = {"int",
+                                           "uint",
+                                           "float",
+                                           "handle",
+                                           "bfloat",
+                                           "complex",
+                                           "bool",
+                                           "float8_e3m4",
+                                           "float8_e4m3",
+                                           "float8_e4m3b11fnuz",
+                                           "float8_e4m3fn",
+                                           "float8_e4m3fnuz",
+                                           "float8_e5m2",
+                                           "float8_e5m2fnuz",
+                                           "float8_e8m0fnu",
+                                           "float6_e2m3fn",
+                                           "float6_e3m2fn",
+                                           "float4_e2m1fn"};
   Text text;
   const bool known = dtype.code < sizeof(kNames) / sizeof(kNames[0]);
   const bool sized = dtype.code < kDLBool;
@@ -151,9 +167,8 @@ inline void* DataOf(const DLTensor& tensor) {
 TVMFFI_CUBIN_RARE Text DescribeArgument(const TVMFFIAny& any) {
   Text text;
   if (const DLTensor* tensor = AsTensor(any)) {
-    text.Print("a tensor of dtype %.99s and rank %d on %.99s",
-             DescribeDType(tensor->dtype).chars, tensor->ndim,
-             DescribeDevice(tensor->device).chars);
+    text.Print("a tensor of dtype %.99s and rank %d on %.99s", DescribeDType(tensor->dtype).chars,
+               tensor->ndim, DescribeDevice(tensor->device).chars);
     return text;
   }
   switch (any.type_index) {
@@ -190,7 +205,7 @@ TVMFFI_CUBIN_RARE Text DescribeArgument(const TVMFFIAny& any) {
   }
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(any.type_index);
   text.Print("an object of type %.*s", info ? static_cast<int>(info->type_key.size) : 7,
-           info ? info->type_key.data : "unknown");
+             info ? info->type_key.data : "unknown");
   return text;
 }
 
@@ -262,37 +277,37 @@ TVMFFI_CUBIN_RARE void DescribeRange(const Param& param, const TVMFFIAny& any, T
   const bool is_raw = param.kind == Kind::kRaw;
   const bool is_integer = param.kind == Kind::kInt || param.kind == Kind::kUint || is_raw;
   if (!is_integer || any.type_index == kTVMFFIFloat) {
-    text->Print("%.200s is out of range: it would become inf",
-             got.chars);
+    text->Print("%.200s is out of range: it would become inf", got.chars);
     return;
   }
   const bool is_signed = param.kind == Kind::kInt;
   const int bits = static_cast<int>(param.size) * 8;
   const long long low = is_signed || is_raw ? -(1LL << (bits - 2)) * 2 : 0;
   const unsigned long long high = ~0ULL >> (64 - bits + (is_signed ? 1 : 0));
-  text->Print("%.200s is out of range %lld to %llu", got.chars, low,
-           high);
+  text->Print("%.200s is out of range %lld to %llu", got.chars, low, high);
 }
 
 /*! \brief What is wrong with a tensor. */
-TVMFFI_CUBIN_RARE void DescribeTensorProblem(const Param& param, const DLTensor& tensor, Problem problem,
-                                  Text* text) {
+TVMFFI_CUBIN_RARE void DescribeTensorProblem(const Param& param, const DLTensor& tensor,
+                                             Problem problem, Text* text) {
   switch (problem) {
     case Problem::kDType:
-      text->Print("got a tensor of dtype %.99s, wanted %.99s",
-               DescribeDType(tensor.dtype).chars, param.dtype_names);
+      text->Print("got a tensor of dtype %.99s, wanted %.99s", DescribeDType(tensor.dtype).chars,
+                  param.dtype_names);
       return;
     case Problem::kRank:
       text->Print("got a tensor of rank %d, wanted rank %d", tensor.ndim, param.rank);
       return;
     case Problem::kFewDimensions:
-      text->Print("got a tensor of rank %d, wanted rank %d or more: an expression of the launch reads "
-               "dimension %d",
-               tensor.ndim, param.min_rank, param.min_rank - 1);
+      text->Print(
+          "got a tensor of rank %d, wanted rank %d or more: an expression of the launch reads "
+          "dimension %d",
+          tensor.ndim, param.min_rank, param.min_rank - 1);
       return;
     case Problem::kNotContiguous:
-      text->Print("got a tensor that is not contiguous, wanted a contiguous one: call .contiguous(), "
-               "or name it in strided= of its Launch if the kernel handles strides");
+      text->Print(
+          "got a tensor that is not contiguous, wanted a contiguous one: call .contiguous(), "
+          "or name it in strided= of its Launch if the kernel handles strides");
       return;
     default:
       return;
@@ -300,14 +315,16 @@ TVMFFI_CUBIN_RARE void DescribeTensorProblem(const Param& param, const DLTensor&
 }
 
 /*! \brief Puts a problem in words, "got ..., wanted ..."; returns the error's kind. */
-TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAny& any, Problem problem, Text* text) {
+TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAny& any,
+                                              Problem problem, Text* text) {
   const DLTensor* tensor = AsTensor(any);
   TVMFFIByteArray content{};
   switch (problem) {
     case Problem::kType:
       text->Print("got %.99s, wanted %s%s", DescribeArgument(any).chars, DescribeWanted(param),
-          param.kind == Kind::kRaw ? "; the image does not tell its type: declare it with params="
-                                   : "");
+                  param.kind == Kind::kRaw
+                      ? "; the image does not tell its type: declare it with params="
+                      : "");
       return "TypeError";
     case Problem::kRange:
       DescribeRange(param, any, text);
@@ -318,33 +335,35 @@ TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAn
     case Problem::kStructSize:
       AsBytes(any, &content);
       text->Print("got %zu bytes, wanted %u, the %s size", content.size, param.size,
-               param.kind == Kind::kRaw ? "parameter's" : "struct's");
+                  param.kind == Kind::kRaw ? "parameter's" : "struct's");
       break;
     case Problem::kMisaligned:
       text->Print("the data lies at %p, wanted an address that is a multiple of %u",
-               tensor != nullptr ? DataOf(*tensor) : any.v_ptr, param.align);
+                  tensor != nullptr ? DataOf(*tensor) : any.v_ptr, param.align);
       break;
     case Problem::kNoTensor:
       text->Print("got %s, wanted a tensor: the launch reads its shape or its dtype",
-               any.type_index == kTVMFFINone ? "None" : "an address");
+                  any.type_index == kTVMFFINone ? "None" : "an address");
       break;
     case Problem::kNotMultiple:
       text->Print("got %.200s, wanted a multiple of %u: the kernel was compiled for that",
-               DescribeArgument(any).chars, param.align);
+                  DescribeArgument(any).chars, param.align);
       break;
     case Problem::kOtherValue:
       text->Print("got %.200s, wanted %lld: the kernel was compiled for that alone",
-               DescribeArgument(any).chars, static_cast<long long>(param.value));
+                  DescribeArgument(any).chars, static_cast<long long>(param.value));
       break;
     case Problem::kHalf:
-      text->Print("got %.99s for 2 bytes, which may be fp16 or bf16: declare the type, as in "
-               "params=\"__half %.99s\"",
-               DescribeArgument(any).chars, param.name);
+      text->Print(
+          "got %.99s for 2 bytes, which may be fp16 or bf16: declare the type, as in "
+          "params=\"__half %.99s\"",
+          DescribeArgument(any).chars, param.name);
       return "TypeError";
     case Problem::kUnreadable:
-      text->Print("the %u bytes at %p cannot be read, wanted the address of a CUtensorMap in host "
-               "memory",
-               param.size, any.v_ptr);
+      text->Print(
+          "the %u bytes at %p cannot be read, wanted the address of a CUtensorMap in host "
+          "memory",
+          param.size, any.v_ptr);
       break;
     default:
       DescribeTensorProblem(param, *tensor, problem, text);
@@ -353,8 +372,8 @@ TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAn
 }
 
 /*! \brief Raises "f: argument 2 (n: int): got ..., wanted ..."; `position` is from 1. */
-TVMFFI_CUBIN_RARE int FailArgument(const char* function, const Param& param, int position, const TVMFFIAny& any,
-                 Problem problem) {
+TVMFFI_CUBIN_RARE int FailArgument(const char* function, const Param& param, int position,
+                                   const TVMFFIAny& any, Problem problem) {
   Text text;
   const char* kind = DescribeProblem(param, any, problem, &text);
   return Fail(kind, "%s: argument %d (%s: %s): %s", function, position, param.name, param.type,

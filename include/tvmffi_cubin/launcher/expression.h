@@ -17,7 +17,7 @@ inline constexpr char kDoesNotHold[] = "does not hold";
 /*! \brief The failure of a figure that is beyond its range: the value and the range are noted. */
 inline constexpr char kOutOfRange[] = "is out of range";
 
-/*! \brief The failure of a driver call that an expression needs: its status is noted. */
+/*! \brief The failure of a driver call that an expression needs: its name and result are noted. */
 inline constexpr char kDriverFailed[] = "cannot be evaluated";
 
 /*! \brief The failure of max_cooperative_blocks where not one block fits. */
@@ -25,9 +25,9 @@ inline constexpr char kNothingFits[] = "is 0";
 
 /*! \brief Grid, block and dynamic shared memory as figures give them, not checked yet. */
 struct Shape {
-  int64_t grid[3] = {1, 1, 1};
-  int64_t block[3] = {1, 1, 1};
-  int64_t dynamic_smem_bytes = 0;
+  int64_t grid[3];
+  int64_t block[3];
+  int64_t dynamic_smem_bytes;
 };
 
 /*! \brief An attribute of launches: its name, and the range of its figures. */
@@ -55,25 +55,31 @@ inline constexpr AttributeFacts kAttributes[] = {
  */
 struct Evaluation {
   const Argument* arguments;
-  EmbeddedKernel* kernel;         // that of the launch
-  Shape shape;                    // so far
-  Argument* computed;             // kernel arguments that expressions give
-  int64_t* map_words;             // of the map that is being evaluated
+  EmbeddedKernel* kernel;                   // that of the launch
+  Shape shape;                              // so far
+  Argument* computed;                       // kernel arguments that expressions give
+  int64_t* map_words;                       // of the map that is being evaluated
   CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may carry
-  int32_t num_attributes = 0;     // so far
-  int32_t device = -1;            // that the launch goes to; -1: the current one
-  uint64_t given = 0;             // a bit for each attribute that the caller gave
-  int64_t num_sms = 0;            // of the device, once asked for
+  int32_t num_attributes = 0;               // so far
+  int32_t device = -1;                      // that the launch goes to; -1: the current one
+  uint64_t given = 0;                       // a bit for each attribute that the caller gave
+  int64_t num_sms = 0;                      // of the device, once asked for
 
   const char* failure = nullptr;  // what went wrong
   const char* where = nullptr;    // in which expression, as the user wrote it, or in which figure
-  char axis = '\0';               // of what is out of range, if any
+  char axis;                      // of what is out of range, if any
   int64_t value, least, most;     // likewise
-  Status status;                  // of the driver call that failed
+  CUresult result;                // of the driver call that failed
+  const char* call;               // likewise
 
   TVMFFI_CUBIN_RARE int64_t Failed(const char* what) {
     if (failure == nullptr) failure = what;
     return 0;
+  }
+  int64_t Failed(const Status& status) {
+    result = status.result;
+    call = status.call;
+    return Failed(kDriverFailed);
   }
 
   int64_t Add(int64_t a, int64_t b) {

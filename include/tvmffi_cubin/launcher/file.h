@@ -133,7 +133,9 @@ TVMFFI_CUBIN_RARE ImageFile* FileOf(EmbeddedImage* image) {
   ImageFile* file = __atomic_load_n(&image->file, __ATOMIC_ACQUIRE);
   if (file != nullptr) return file;
   auto* made = static_cast<ImageFile*>(calloc(1, sizeof(ImageFile)));
-  const bool is_first = made != nullptr && __atomic_compare_exchange_n(&image->file, &file, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  const bool is_first =
+      made != nullptr && __atomic_compare_exchange_n(&image->file, &file, made, false,
+                                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   if (is_first) return made;
   free(made);
   return file;
@@ -210,8 +212,7 @@ inline Status LoadContent(const Driver* driver, EmbeddedImage* image, const File
  * \brief Loads the image unless it is loaded. Where its file is missing and there is a maker, that
  * one is called first, with no lock held: it may be Python, and run for minutes.
  */
-TVMFFI_CUBIN_RARE Status LoadImageFile(const Driver* driver,
-                                                            EmbeddedImage* image) {
+TVMFFI_CUBIN_RARE Status LoadImageFile(const Driver* driver, EmbeddedImage* image) {
   ImageFile* const file = FileOf(image);
   if (file == nullptr) return {CUDA_ERROR_OUT_OF_MEMORY, "calloc"};
   for (bool is_made = false;; is_made = true) {
@@ -367,9 +368,8 @@ TVMFFI_CUBIN_RARE Status FailOldDriver(const EmbeddedKernel& kernel) {
 }
 
 /*! \brief Raises that no kernel has a pattern in its name, or that several have. */
-TVMFFI_CUBIN_RARE Status FailPattern(const EmbeddedKernel& kernel,
-                                                          const NameList& found,
-                                                          const NameList& all) {
+TVMFFI_CUBIN_RARE Status FailPattern(const EmbeddedKernel& kernel, const NameList& found,
+                                     const NameList& all) {
   const FilePath path = PathOf(kernel.image);
   if (found.count == 0) {
     return Raised(Fail("LaunchError", "the image %s, %.500s, has no kernel %s%s; it has %s",
@@ -390,8 +390,7 @@ TVMFFI_CUBIN_RARE Status FailPattern(const EmbeddedKernel& kernel,
  * that it sees: `k` before `k_1`, and one in which no number follows the part before those in which
  * one does.
  */
-TVMFFI_CUBIN_RARE Status FindByPattern(const EmbeddedKernel& kernel,
-                                                            CUkernel* out) {
+TVMFFI_CUBIN_RARE Status FindByPattern(const EmbeddedKernel& kernel, CUkernel* out) {
   KernelTable table;
   const Status status = table.Fill(kernel.image->library.handle);
   if (status.result == CUDA_ERROR_NOT_FOUND) return FailOldDriver(kernel);
@@ -412,8 +411,7 @@ TVMFFI_CUBIN_RARE Status FindByPattern(const EmbeddedKernel& kernel,
 }
 
 /*! \brief Checks that all that a kernel reads of its parameters is passed. */
-TVMFFI_CUBIN_RARE Status CheckParams(const EmbeddedKernel& kernel,
-                                                          CUkernel handle) {
+TVMFFI_CUBIN_RARE Status CheckParams(const EmbeddedKernel& kernel, CUkernel handle) {
   const DeclaredParams& declared = *kernel.declared;
   const char* const image = kernel.image->name;
   for (int index = 0;; ++index) {
@@ -457,7 +455,8 @@ inline void ReadFigures(const Driver* driver, EmbeddedKernel* kernel, CUkernel h
   for (int i = 0; i < 3; ++i) __atomic_store_n(&kernel->cluster[i], sizes[i], __ATOMIC_RELAXED);
 }
 
-TVMFFI_CUBIN_RARE Status LoadFileKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel* out) {
+TVMFFI_CUBIN_RARE Status LoadFileKernel(const Driver* driver, EmbeddedKernel* kernel,
+                                        CUkernel* out) {
   Status status = LoadImageFile(driver, kernel->image);
   if (!status.ok()) return status;
   CUlibrary library = kernel->image->library.handle;

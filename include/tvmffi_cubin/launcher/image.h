@@ -15,21 +15,22 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief Loads one kernel on a device, unless its image has it for other architectures alone. */
 TVMFFI_CUBIN_RARE int PreloadKernel(const Driver* driver, EmbeddedKernel* kernel, int device) {
   const LaunchSite site{"preload", 0, 1, false};
-  ImageUse use(kernel->image);
+  GateUse use(&kernel->image->gate);
   DeviceScope scope;
   Status status = scope.Enter(driver, device);
   if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
   CUkernel handle = nullptr;
   status = LoadKernel(driver, kernel, &handle);
   if (status.ok()) status = LoadHere(handle);
-  if (!status.ok() && LacksKernel(driver, *kernel, device, status.result)) status = {};
+  if (!status.ok() && LacksKernel(*kernel, status.result)) status = {};
   const Status left = scope.Leave();
   if (status.ok()) status = left;
   return status.ok() ? 0 : FailLaunch(site, *kernel, device, nullptr, status);
 }
 
 /*! \brief Reads which device is meant: an int, or None for the current one. */
-TVMFFI_CUBIN_RARE int ReadDevice(const Driver* driver, const TVMFFIAny* args, int num_args, int* device) {
+TVMFFI_CUBIN_RARE int ReadDevice(const Driver* driver, const TVMFFIAny* args, int num_args,
+                                 int* device) {
   if (num_args != 1) {
     return Fail("TypeError", "preload: got %d arguments, wanted 1: the device", num_args);
   }
@@ -104,7 +105,8 @@ TVMFFI_CUBIN_RARE void ForgetKernels(const ModulePlan& module) {
 TVMFFI_CUBIN_RARE const EmbeddedImage* FindMade(const ModulePlan& module) {
   for (int i = 0; i < module.num_images; ++i) {
     const ImageFile* file = module.images[i]->file;
-    if (file != nullptr && __atomic_load_n(&file->makers, __ATOMIC_SEQ_CST) != 0) return module.images[i];
+    if (file != nullptr && __atomic_load_n(&file->makers, __ATOMIC_SEQ_CST) != 0)
+      return module.images[i];
   }
   return nullptr;
 }
@@ -127,7 +129,8 @@ TVMFFI_CUBIN_RARE const EmbeddedImage* WaitForLaunches(const ModulePlan& module)
  * \brief Unloads all images and releases all contexts, once no launch is under way; or nothing, and
  * tells which image is being made.
  */
-TVMFFI_CUBIN_RARE Refusals UnloadAll(const Driver* driver, const ModulePlan& module, const EmbeddedImage** made) {
+TVMFFI_CUBIN_RARE Refusals UnloadAll(const Driver* driver, const ModulePlan& module,
+                                     const EmbeddedImage** made) {
   Refusals refusals;
   // All are closed before anything goes: a launch of any image may have any context current.
   for (int i = 0; i < module.num_images; ++i) CloseGate(&module.images[i]->gate);

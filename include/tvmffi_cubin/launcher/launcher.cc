@@ -10,9 +10,10 @@
 #include "image.h"
 #include "occupancy.h"
 
-#define TVMFFI_CUBIN_ENTRY(name, Table)                                                     \
-  extern "C" __attribute__((visibility("hidden"))) int tvmffi_cubin_##name(                 \
-      const tvmffi_cubin::Table& table, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)
+#define TVMFFI_CUBIN_ENTRY(name, Table)                                          \
+  extern "C" __attribute__((visibility("hidden"))) int tvmffi_cubin_##name(      \
+      const tvmffi_cubin::Table& table, const TVMFFIAny* args, int32_t num_args, \
+      TVMFFIAny* result)
 
 namespace {
 
@@ -59,7 +60,8 @@ TVMFFI_CUBIN_ENTRY(set_image_file, ModulePlan) {
 }
 
 // Where the module has anything to bind, its assembly defines this.
-extern "C" __attribute__((weak, visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
+extern "C"
+    __attribute__((weak, visibility("hidden"))) tvmffi_cubin::BoundTable __tvmffi_cubin_bound;
 
 __attribute__((destructor)) static void ReleaseAllBound() {
   if (&__tvmffi_cubin_bound != nullptr) tvmffi_cubin::ReleaseBound(&__tvmffi_cubin_bound);

@@ -83,32 +83,16 @@ inline int EncodeMap(const CallFrame& frame, int launch, const TensorMapPlan& pl
 }
 
 /*!
- * \brief Makes the maps of all launches that have blocks, before the first of them is launched.
+ * \brief Makes the maps of all launches that have blocks; the device is current. An empty tensor
+ * has no map, and mostly gives an empty grid.
  * \param maps Room for all, as the driver wants it aligned.
  */
-__attribute__((noinline)) inline int EncodeMaps(const CallFrame& frame, Evaluation* evaluation,
-                                                CUtensorMap* maps) {
-  EmbeddedKernel* const kernel = frame.instance.launches[0].kernel;
-  // No expression of a map asks for a kernel's occupancy, which would be another use.
-  ImageUse use(kernel->image);
-  DeviceScope scope;
-  const Status status = scope.Enter(frame.driver, evaluation->device);
-  if (!status.ok()) {
-    return FailLaunch(frame.Site(0), *kernel, evaluation->device, nullptr, status);
-  }
-  void** params = frame.params;
-  for (int i = 0; i < frame.instance.num_launches; ++i) {
-    const LaunchPlan& launch = frame.instance.launches[i];
-    // An empty tensor has no map, and mostly gives an empty grid.
-    for (int k = 0; k < launch.num_sources && !IsEmpty(frame.configs[i]); ++k) {
-      if (launch.sources[k].from != Source::kTensorMap) continue;
-      const auto& plan = *static_cast<const TensorMapPlan*>(launch.sources[k].data);
-      if (EncodeMap(frame, i, plan, evaluation, maps) != 0) return -1;
-      params[k] = maps++;
-    }
-    params += launch.num_sources;
-  }
-  return 0;
+inline int EncodeMaps(const CallFrame& frame, Evaluation* evaluation, CUtensorMap* maps) {
+  return frame.ForEach(Source::kTensorMap, [&](int launch, const Source& source, void** param) {
+    *param = maps;
+    const auto& plan = *static_cast<const TensorMapPlan*>(source.data);
+    return EncodeMap(frame, launch, plan, evaluation, maps++);
+  });
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -12,7 +12,7 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief Finds what fits a device at once; loads the kernel, whose image is in use. */
 TVMFFI_CUBIN_RARE Status OccupancyInUse(const Driver* driver, EmbeddedKernel* kernel, int device,
-                             const CUlaunchConfig& config, Occupancy* found) {
+                                        const CUlaunchConfig& config, Occupancy* found) {
   DeviceScope scope;
   Status status = scope.Enter(driver, device);
   if (!status.ok()) return status;
@@ -30,7 +30,8 @@ TVMFFI_CUBIN_RARE bool FillForOccupancy(const Evaluation& evaluation, CUlaunchCo
     if (evaluation.shape.block[i] < 1 || evaluation.shape.block[i] > UINT32_MAX) return false;
     *figures[i] = static_cast<uint32_t>(evaluation.shape.block[i]);
   }
-  if (evaluation.shape.dynamic_smem_bytes < 0 || evaluation.shape.dynamic_smem_bytes > UINT32_MAX) return false;
+  if (evaluation.shape.dynamic_smem_bytes < 0 || evaluation.shape.dynamic_smem_bytes > UINT32_MAX)
+    return false;
   config->sharedMemBytes = static_cast<uint32_t>(evaluation.shape.dynamic_smem_bytes);
   config->attrs = evaluation.attributes;
   config->numAttrs = static_cast<unsigned>(evaluation.num_attributes);
@@ -44,8 +45,8 @@ struct OccupancyQuestion {
 constexpr int kNumOccupancyArguments = sizeof(OccupancyQuestion) / sizeof(int64_t);
 
 /*! \brief Answers a question about a kernel's occupancy, or raises what is wrong with it. */
-TVMFFI_CUBIN_RARE int AnswerOccupancy(EmbeddedKernel* kernel, const OccupancyQuestion& question, int device,
-                           Text* answer) {
+TVMFFI_CUBIN_RARE int AnswerOccupancy(EmbeddedKernel* kernel, const OccupancyQuestion& question,
+                                      int device, Text* answer) {
   const Driver* driver = OpenDriver();
   if (driver == nullptr) return Fail("LaunchError", "occupancy: %s", DriverProblem());
   if (device < 0) device = CurrentDevice(driver);
@@ -63,7 +64,7 @@ TVMFFI_CUBIN_RARE int AnswerOccupancy(EmbeddedKernel* kernel, const OccupancyQue
   config.attrs = &attribute;
   config.numAttrs = question.cluster[0] != 0;
   Occupancy found;
-  ImageUse use(kernel->image);
+  GateUse use(&kernel->image->gate);
   Status status = OccupancyInUse(driver, kernel, device, config, &found);
   CUdevice handle = 0;
   if (status.ok()) status = {driver->cuDeviceGet(&handle, device), "cuDeviceGet"};
@@ -90,7 +91,7 @@ TVMFFI_CUBIN_RARE int AnswerOccupancy(EmbeddedKernel* kernel, const OccupancyQue
 /*! \brief Raises that of a launch's shape no block fits the device, and what is in the way. */
 TVMFFI_CUBIN_RARE int FailResidency(const LaunchSite& site, const Evaluation& evaluation) {
   const EmbeddedKernel& kernel = *evaluation.kernel;
-  ImageUse use(kernel.image);
+  GateUse use(&kernel.image->gate);
   CUlaunchConfig config;
   Text text;
   FillForOccupancy(evaluation, &config);
@@ -111,9 +112,9 @@ TVMFFI_CUBIN_RARE int64_t Evaluation::MaxCooperativeBlocks() {
   // A figure that is out of range is told where it is used.
   if (failure != nullptr || !FillForOccupancy(*this, &config)) return 1;
   Occupancy found;
-  ImageUse use(kernel->image);
-  status = OccupancyInUse(OpenDriver(), kernel, device, config, &found);
-  if (!status.ok()) return Failed(kDriverFailed);
+  GateUse use(&kernel->image->gate);
+  const Status status = OccupancyInUse(OpenDriver(), kernel, device, config, &found);
+  if (!status.ok()) return Failed(status);
   return found.cooperative_blocks != 0 ? found.cooperative_blocks : Failed(kNothingFits);
 }
 
@@ -122,13 +123,14 @@ TVMFFI_CUBIN_RARE int64_t Evaluation::NumSms() {
   const Driver* driver = OpenDriver();
   CUdevice handle = 0;
   int count = 0;
-  status = {driver->cuDeviceGet(&handle, device < 0 ? CurrentDevice(driver) : device),
-            "cuDeviceGet"};
+  Status status = {driver->cuDeviceGet(&handle, device < 0 ? CurrentDevice(driver) : device),
+                   "cuDeviceGet"};
   if (status.ok()) {
-    status = {driver->cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle),
-              "cuDeviceGetAttribute"};
+    status = {
+        driver->cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle),
+        "cuDeviceGetAttribute"};
   }
-  if (!status.ok()) return Failed(kDriverFailed);
+  if (!status.ok()) return Failed(status);
   return num_sms = count;
 }
 
@@ -137,8 +139,8 @@ TVMFFI_CUBIN_RARE int64_t Evaluation::NumSms() {
  * dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's figures and of what
  * the driver says of the kernel there, in the order of `Occupancy` in Python.
  */
-TVMFFI_CUBIN_RARE int DescribeOccupancy(const ModulePlan& module, const TVMFFIAny* args, int num_args,
-                      TVMFFIAny* result) {
+TVMFFI_CUBIN_RARE int DescribeOccupancy(const ModulePlan& module, const TVMFFIAny* args,
+                                        int num_args, TVMFFIAny* result) {
   OccupancyQuestion question;
   if (num_args != kNumOccupancyArguments) {
     return Fail("TypeError", "occupancy: got %d arguments, wanted %d", num_args,

@@ -133,8 +133,8 @@ struct EmbeddedKernel {
   const char* arches;              // those of the image's that have it; null: all
   const DeclaredParams* declared;  // of a kernel in a file
   CUkern_st* handle;
-  uint32_t max_threads;  // of a block, as many as every device lets it have; 0: not known yet
-  uint32_t cluster[3];   // what the kernel itself fixes; zeros where it fixes none
+  uint32_t max_threads;   // of a block, as many as every device lets it have; 0: not known yet
+  uint32_t cluster[3];    // what the kernel itself fixes; zeros where it fixes none
   bool grid_in_clusters;  // the driver counts its grid in those, .blocksareclusters in PTX
   DynamicSmemLimits smem;
   ClusterLimits clusters;

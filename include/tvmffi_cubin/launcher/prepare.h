@@ -5,6 +5,7 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_PREPARE_H_
 #define TVMFFI_CUBIN_LAUNCHER_PREPARE_H_
 
+#include "expression.h"
 #include "launch.h"
 
 namespace tvmffi_cubin {
@@ -17,28 +18,13 @@ struct CallOptions {
   bool has_block = false;
   uint32_t replaced = 0;  // a bit for each Step::Target that is given
   CUstream stream = nullptr;
-  Shape shape;
+  Shape shape = {{1, 1, 1}, {1, 1, 1}, 0};
   int32_t num_attributes = 0;
   const CUlaunchAttribute* attributes = nullptr;
 };
 
 /*! \brief Those of a plain call. */
 inline constexpr CallOptions kNoOptions;
-
-/*! \brief All launches of one call, evaluated; on the call's own stack. */
-struct CallFrame {
-  const FunctionPlan& function;
-  const Instance& instance;
-  const Driver* driver;
-  CUstream stream;
-  bool has_stream;  // the caller or the function names the stream
-  CUlaunchConfig* configs;
-  void** params;
-
-  LaunchSite Site(int launch, bool is_under_way = false) const {
-    return {function.name, launch, instance.num_launches, is_under_way};
-  }
-};
 
 /*! \brief Raises that of a launch's shape no block fits the device, and what is in the way. */
 int FailResidency(const LaunchSite& site, const Evaluation& evaluation);
@@ -48,7 +34,8 @@ TVMFFI_CUBIN_RARE int FailEvaluation(const LaunchSite& site, const Evaluation& e
   if (evaluation.failure == kErrorIsRaised) return -1;
   if (evaluation.failure == kNothingFits) return FailResidency(site, evaluation);
   if (evaluation.failure == kDriverFailed) {
-    return FailLaunch(site, *evaluation.kernel, evaluation.device, nullptr, evaluation.status);
+    return FailLaunch(site, *evaluation.kernel, evaluation.device, nullptr,
+                      {evaluation.result, evaluation.call});
   }
   if (evaluation.failure == kOutOfRange) {
     const char axis[] = {'.', evaluation.axis, '\0'};
@@ -67,7 +54,10 @@ TVMFFI_CUBIN_RARE int FailShape(const LaunchSite& site, bool has_grid, bool has_
   return Fail("TypeError",
               "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
               "block=...)",
-              SiteText(site).chars, has_grid ? "block" : has_block ? "grid" : "shape",
+              SiteText(site).chars,
+              has_grid    ? "block"
+              : has_block ? "grid"
+                          : "shape",
               site.function, has_block ? "[grid]" : "[grid, block]");
 }
 
@@ -98,27 +88,27 @@ TVMFFI_CUBIN_RARE int FailFigure(const LaunchSite& site, const Shape& shape, boo
 }
 
 /*! \brief Checks an evaluated shape; a grid with a zero in it stays: nothing is to be done. */
-inline int FillConfig(const LaunchSite& site, const Shape& shape, CUstream stream,
-                      CUlaunchConfig* config) {
+inline int FillConfig(const CallFrame& frame, int number, const Shape& shape) {
   const int64_t *grid = shape.grid, *block = shape.block;
   // An empty tensor often makes grid and block zero alike.
   const bool is_empty = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
+  frame.launches[number].is_empty = is_empty;
   const bool has_block = block[0] != 0 && block[1] != 0 && block[2] != 0;
   const uint64_t bits = static_cast<uint64_t>(grid[0] | grid[1] | grid[2] | block[0] | block[1] |
                                               block[2] | shape.dynamic_smem_bytes);
   if (__builtin_expect(bits > UINT32_MAX || !(has_block || is_empty), 0)) {
-    return FailFigure(site, shape, is_empty);
+    return FailFigure(frame.Site(number), shape, is_empty);
   }
-  *config = {static_cast<unsigned>(grid[0]),
-             static_cast<unsigned>(grid[1]),
-             static_cast<unsigned>(grid[2]),
-             static_cast<unsigned>(block[0]),
-             static_cast<unsigned>(block[1]),
-             static_cast<unsigned>(block[2]),
-             static_cast<unsigned>(shape.dynamic_smem_bytes),
-             stream,
-             nullptr,
-             0};
+  frame.launches[number].config = {static_cast<unsigned>(grid[0]),
+                                   static_cast<unsigned>(grid[1]),
+                                   static_cast<unsigned>(grid[2]),
+                                   static_cast<unsigned>(block[0]),
+                                   static_cast<unsigned>(block[1]),
+                                   static_cast<unsigned>(block[2]),
+                                   static_cast<unsigned>(shape.dynamic_smem_bytes),
+                                   frame.stream,
+                                   nullptr,
+                                   0};
   return 0;
 }
 
@@ -143,33 +133,38 @@ inline void TakeGiven(const CallOptions& options, Evaluation* evaluation) {
  */
 __attribute__((always_inline)) inline int PrepareLaunch(const CallFrame& frame, int number,
                                                         const CallOptions& options, int first,
-                                                        Evaluation* evaluation, void** params) {
-  const LaunchPlan& launch = frame.instance.launches[number];
-  const bool has_grid = launch.has_grid || options.has_grid;
-  const bool has_block = launch.has_block || options.has_block;
+                                                        Evaluation* evaluation) {
+  PreparedLaunch* const launch = &frame.launches[number];
+  const LaunchPlan& plan = *launch->plan;
+  const bool has_grid = plan.has_grid || options.has_grid;
+  const bool has_block = plan.has_block || options.has_block;
   if (__builtin_expect(!has_grid || !has_block, 0)) {
     return FailShape(frame.Site(number), has_grid, has_block);
   }
-  evaluation->kernel = launch.kernel;
+  evaluation->kernel = plan.kernel;
   evaluation->shape = options.shape;
   evaluation->num_attributes = 0;
   if (__builtin_expect(options.num_attributes != 0, 0)) TakeGiven(options, evaluation);
-  if (!evaluation->Do(launch.steps + first, launch.num_steps - first, options.replaced)) {
+  if (!evaluation->Do(plan.steps + first, plan.num_steps - first, options.replaced)) {
     return FailEvaluation(frame.Site(number), *evaluation);
   }
-  CUlaunchConfig* config = &frame.configs[number];
-  if (FillConfig(frame.Site(number), evaluation->shape, frame.stream, config) != 0) return -1;
-  if (__builtin_expect(evaluation->num_attributes != 0 || launch.kernel->cluster[0] != 0, 0)) {
+  CUlaunchConfig* config = &launch->config;
+  if (FillConfig(frame, number, evaluation->shape) != 0) return -1;
+  if (__builtin_expect(evaluation->num_attributes != 0 || plan.kernel->cluster[0] != 0, 0)) {
     config->attrs = evaluation->attributes;
     config->numAttrs = static_cast<unsigned>(evaluation->num_attributes);
-    if (!IsEmpty(*config) && CheckClusters(frame.Site(number), *launch.kernel, *config) != 0) {
+    if (!launch->is_empty && CheckClusters(frame.Site(number), *plan.kernel, *config) != 0) {
       return -1;
     }
   }
-  for (int i = 0; i < launch.num_sources; ++i) {
-    const Source& source = launch.sources[i];
-    params[i] = source.from == Source::kArgument   ? evaluation->arguments[source.index].address
-                : source.from == Source::kComputed ? evaluation->computed[source.index].address
+  // In registers: the compiler takes each store for one that may change the pointers.
+  const Argument *const arguments = evaluation->arguments, *const computed = evaluation->computed;
+  void** const params = launch->params;
+  const Source* const sources = plan.sources;
+  for (int i = 0, count = plan.num_sources; i < count; ++i) {
+    const Source& source = sources[i];
+    params[i] = source.from == Source::kArgument   ? arguments[source.index].address
+                : source.from == Source::kComputed ? computed[source.index].address
                                                    : const_cast<void*>(source.data);
   }
   return 0;

@@ -45,23 +45,22 @@ struct ScratchBlocks {
  * next work on the stream that is current for it: a launch on another stream would still be using
  * it, and so would one that the next launch need not wait for.
  */
-inline bool MayUseTensorsAllocator(const CallFrame& frame, int device,
-                                   const CUlaunchConfig& config) {
+inline bool MayUseTensorsAllocator(const CallFrame& frame, const CUlaunchConfig& config) {
   const bool may_overlap =
       FindAttribute(config, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
   if (TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr || may_overlap) return false;
-  return !frame.has_stream || frame.stream == TVMFFIEnvGetStream(kDLCUDA, device);
+  return !frame.has_stream || frame.stream == TVMFFIEnvGetStream(kDLCUDA, frame.device);
 }
 
 /*! \brief Allocates one block of a launch. */
-inline int AllocateScratch(const CallFrame& frame, int launch, int device, const ScratchPlan& plan,
+inline int AllocateScratch(const CallFrame& frame, int launch, const ScratchPlan& plan,
                            int64_t bytes, ScratchBlock* block) {
   constexpr uint32_t kAlwaysAligned = 256;  // by every allocator of device memory
   const uint32_t slack = plan.align > kAlwaysAligned ? plan.align - kAlwaysAligned : 0;
   int64_t size = bytes + slack;
-  if (MayUseTensorsAllocator(frame, device, frame.configs[launch])) {
+  if (MayUseTensorsAllocator(frame, frame.launches[launch].config)) {
     DLTensor wanted{};
-    wanted.device = {kDLCUDA, device};
+    wanted.device = {kDLCUDA, frame.device};
     wanted.ndim = 1;
     wanted.dtype = {kDLUInt, 8, 1};
     wanted.shape = &size;
@@ -105,54 +104,18 @@ inline int EvaluateScratch(const LaunchSite& site, const ScratchPlan& plan,
               static_cast<long long>(per_block));
 }
 
-/*! \brief Allocates what all launches of a call need, before the first of them. */
+/*! \brief Allocates what all launches of a call need; the device is current. */
 inline int AllocateAll(const CallFrame& frame, Evaluation* evaluation, ScratchBlocks* all) {
-  void** params = frame.params;
-  for (int i = 0; i < frame.instance.num_launches; ++i) {
-    const LaunchPlan& launch = frame.instance.launches[i];
-    for (int k = 0; k < launch.num_sources && !IsEmpty(frame.configs[i]); ++k) {
-      if (launch.sources[k].from != Source::kScratch) continue;
-      const auto& plan = *static_cast<const ScratchPlan*>(launch.sources[k].data);
-      ScratchBlock* block = &all->blocks[all->count++];
-      *block = {};
-      params[k] = &block->pointer;
-      int64_t bytes = 0;
-      if (EvaluateScratch(frame.Site(i), plan, frame.configs[i], evaluation, &bytes) != 0) {
-        return -1;
-      }
-      if (bytes == 0) continue;
-      if (AllocateScratch(frame, i, evaluation->device, plan, bytes, block) != 0) return -1;
-    }
-    params += launch.num_sources;
-  }
-  return 0;
-}
-
-/*! \brief Launches everything that was prepared, each with its scratch memory. */
-__attribute__((noinline)) inline int RunWithScratch(const CallFrame& frame,
-                                                    Evaluation* evaluation) {
-  EmbeddedKernel* const kernel = frame.instance.launches[0].kernel;
-  // One image keeps all of the module's from being unloaded, and the contexts, which the memory
-  // belongs to. A second one must not be waited for meanwhile.
-  ImageUse use(kernel->image);
-  DeviceScope scope;
-  const int device = evaluation->device;
-  const Status status = scope.Enter(frame.driver, device);
-  if (!status.ok()) return FailLaunch(frame.Site(0), *kernel, device, nullptr, status);
-  ScratchBlocks all{frame.stream, static_cast<ScratchBlock*>(__builtin_alloca(
-                                      sizeof(ScratchBlock) * frame.instance.num_scratch))};
-  if (AllocateAll(frame, evaluation, &all) != 0) return -1;
-  void** params = frame.params;
-  for (int i = 0; i < frame.instance.num_launches; ++i) {
-    const LaunchPlan& launch = frame.instance.launches[i];
-    if (!IsEmpty(frame.configs[i]) &&
-        RunInUse(frame.Site(i, true), frame.driver, launch.kernel, device, frame.configs[i],
-                 params) != 0) {
-      return -1;
-    }
-    params += launch.num_sources;
-  }
-  return 0;
+  return frame.ForEach(Source::kScratch, [&](int launch, const Source& source, void** param) {
+    const auto& plan = *static_cast<const ScratchPlan*>(source.data);
+    ScratchBlock* block = &all->blocks[all->count++];
+    *block = {};
+    *param = &block->pointer;
+    int64_t bytes = 0;
+    const CUlaunchConfig& config = frame.launches[launch].config;
+    if (EvaluateScratch(frame.Site(launch), plan, config, evaluation, &bytes) != 0) return -1;
+    return bytes == 0 ? 0 : AllocateScratch(frame, launch, plan, bytes, block);
+  });
 }
 
 TVMFFI_CUBIN_END_NAMESPACE
