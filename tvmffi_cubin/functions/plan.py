@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .. import expr
-from ..kernels.cubin import Kernel
-from ..kernels.types import CxxType
 from ..dispatched import Dispatched
 from ..exported import Exported
 from ..function import (
@@ -24,6 +22,8 @@ from ..function import (
     Scratched,
     Target,
 )
+from ..kernels.cubin import Kernel
+from ..kernels.types import CxxType
 from ..launch_attributes import ATTRIBUTES
 from ..tensor_map_modes import DATA_TYPES, INTERLEAVES, L2_PROMOTIONS, OOB_FILLS, SWIZZLES
 from .assembly import Layout, Text
