@@ -1,4 +1,4 @@
-"""The launcher's body: compiled once, kept beside the package, and what is wrong with a compiler."""
+"""The launcher's body: compiled once, kept beside the package; what a compiler may say."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_a_kernel_s_limit_is_no_other_s(mod, driver_stub):
     driver_stub.fail("cuKernelSetAttribute", 2, nth=2)
     arguments = (*tensors(driver_stub, 0), 100, 64, 0, 0)
     with pytest.raises(
-        tc.LaunchError, match=r"launch: launch 1 of 2: .*cuKernelSetAttribute failed"
+        tc.LaunchError, match=r"launch: launch 2 of 2: .*cuKernelSetAttribute failed"
     ):
         mod.launch(*arguments)
     assert not driver_stub.launches()

@@ -282,28 +282,6 @@ __attribute__((always_inline)) inline int CallInstance(const FunctionPlan& funct
   return LaunchAll(function, instance, options, driver, &evaluation);
 }
 
-/*! \brief An error's text, as long as some dozens of instances need. */
-struct LongText {
-  char chars[8192] = "";
-  size_t used = 0;
-
-  /*! \brief Adds a text and keeps `reserve` bytes free; false, and nothing added, without room. */
-  __attribute__((noinline, cold, format(printf, 3, 4))) bool Add(size_t reserve, const char* format,
-                                                                 ...) {
-    const size_t room = sizeof(chars) - used;
-    va_list values;
-    va_start(values, format);
-    const int length = vsnprintf(chars + used, room, format, values);
-    va_end(values);
-    if (length < 0 || static_cast<size_t>(length) + reserve >= room) {
-      chars[used] = '\0';
-      return false;
-    }
-    used += static_cast<size_t>(length);
-    return true;
-  }
-};
-
 /*! \brief Says why an instance does not fit; returns which kind of error that is by itself. */
 TVMFFI_CUBIN_RARE const char* DescribeMisfit(const FunctionPlan& function, const Instance& instance,
                                              const TVMFFIAny* args, int num_args,

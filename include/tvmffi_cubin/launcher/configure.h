@@ -55,10 +55,7 @@ inline const FunctionPlan* FindFunction(const ModulePlan& module, const TVMFFIAn
   }
   const TVMFFIByteArray name = TextIn(which);
   for (int i = 0; i < module.num_functions && name.data != nullptr; ++i) {
-    const char* own = module.functions[i].name;
-    if (strlen(own) == name.size && memcmp(own, name.data, name.size) == 0) {
-      return &module.functions[i];
-    }
+    if (IsText(name, module.functions[i].name)) return &module.functions[i];
   }
   return nullptr;
 }

@@ -33,6 +33,28 @@ struct Text {
   }
 };
 
+/*! \brief A text that is added to, as long as some dozens of instances need. */
+struct LongText {
+  char chars[8192] = "";
+  size_t used = 0;
+
+  /*! \brief Adds a text and keeps `reserve` bytes free; false, and nothing added, without room. */
+  __attribute__((noinline, cold, format(printf, 3, 4))) bool Add(size_t reserve, const char* format,
+                                                                 ...) {
+    const size_t room = sizeof(chars) - used;
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(chars + used, room, format, values);
+    va_end(values);
+    if (length < 0 || static_cast<size_t>(length) + reserve >= room) {
+      chars[used] = '\0';
+      return false;
+    }
+    used += static_cast<size_t>(length);
+    return true;
+  }
+};
+
 /*! \brief Raises `kind` with a printf-formatted text; returns -1, as a tvm-ffi callee does. */
 __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char* kind,
                                                                       const char* format, ...) {
@@ -155,6 +177,11 @@ inline TVMFFIByteArray TextIn(const TVMFFIAny& any) {
     default:
       return {nullptr, 0};
   }
+}
+
+/*! \brief Whether an argument's text is this one. */
+inline bool IsText(const TVMFFIByteArray& text, const char* wanted) {
+  return strlen(wanted) == text.size && memcmp(wanted, text.data, text.size) == 0;
 }
 
 /*! \brief Where a tensor's elements begin. */

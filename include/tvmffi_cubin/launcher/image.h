@@ -19,172 +19,95 @@ TVMFFI_CUBIN_RARE int PreloadKernel(const Driver* driver, EmbeddedKernel* kernel
   DeviceScope scope;
   Status status = scope.Enter(driver, device);
   if (!status.ok()) return FailLaunch(site, *kernel, device, nullptr, status);
-  CUkernel handle = nullptr;
-  status = LoadKernel(driver, kernel, &handle);
-  if (status.ok()) status = LoadHere(handle);
+  status = LoadKernel(driver, kernel);
+  if (status.ok()) status = LoadHere(kernel->handle);
   if (!status.ok() && LacksKernel(*kernel, status.result)) status = {};
-  const Status left = scope.Leave();
-  if (status.ok()) status = left;
   return status.ok() ? 0 : FailLaunch(site, *kernel, device, nullptr, status);
-}
-
-/*! \brief Reads which device is meant: an int, or None for the current one. */
-TVMFFI_CUBIN_RARE int ReadDevice(const Driver* driver, const TVMFFIAny* args, int num_args,
-                                 int* device) {
-  if (num_args != 1) {
-    return Fail("TypeError", "preload: got %d arguments, wanted 1: the device", num_args);
-  }
-  if (args[0].type_index == kTVMFFINone) {
-    *device = CurrentDevice(driver);
-    return 0;
-  }
-  if (args[0].type_index != kTVMFFIInt) {
-    return Fail("TypeError", "preload: device: got %s, wanted an int or None",
-                DescribeArgument(args[0]).chars);
-  }
-  if (args[0].v_int64 < 0 || args[0].v_int64 > INT32_MAX) {
-    return Fail("ValueError", "preload: device is %lld, which is no device's number",
-                static_cast<long long>(args[0].v_int64));
-  }
-  *device = static_cast<int>(args[0].v_int64);
-  return 0;
 }
 
 /*! \brief Loads all kernels on the device that the one argument names; None: the current one. */
 TVMFFI_CUBIN_RARE int Preload(const ModulePlan& module, const TVMFFIAny* args, int num_args) {
   const Driver* driver = OpenDriver();
   if (driver == nullptr) return Fail("LaunchError", "preload: %s", DriverProblem());
-  int device = 0;
-  if (ReadDevice(driver, args, num_args, &device) != 0) return -1;
+  if (num_args != 1) {
+    return Fail("TypeError", "preload: got %d arguments, wanted 1: the device", num_args);
+  }
+  int64_t device = 0;
+  bool is_given = false;
+  if (ReadOption("preload", "device", args[0], &device, &is_given) != 0) return -1;
+  if (!is_given) device = CurrentDevice(driver);
+  if (device < 0 || device > INT32_MAX) {
+    return Fail("ValueError", "preload: device is %lld, which is no device's number",
+                static_cast<long long>(device));
+  }
   for (int i = 0; i < module.num_kernels; ++i) {
-    if (PreloadKernel(driver, &module.kernels[i], device) != 0) return -1;
+    if (PreloadKernel(driver, &module.kernels[i], static_cast<int>(device)) != 0) return -1;
   }
   return 0;
 }
 
-/*! \brief What the driver has refused: how often, and the first refusal with what it was about. */
-struct Refusals {
-  int count = 0;
-  Status first;
-  Text about;
-
-  __attribute__((format(printf, 3, 4))) void Note(const Status& status, const char* format, ...) {
-    if (status.ok() || count++ > 0) return;
-    first = status;
-    va_list values;
-    va_start(values, format);
-    vsnprintf(about.chars, sizeof(about.chars), format, values);
-    va_end(values);
-  }
-};
-
-/*! \brief Whether anything is loaded or retained. */
-TVMFFI_CUBIN_RARE bool HoldsAnything(const ModulePlan& module) {
-  for (int i = 0; i < module.num_images; ++i) {
-    if (module.images[i]->library.handle != nullptr) return true;
-  }
-  for (CUcontext context : primary_contexts) {
-    if (context != nullptr) return true;
-  }
-  return false;
-}
-
-/*! \brief Forgets kernels that are about to be unloaded. */
-TVMFFI_CUBIN_RARE void ForgetKernels(const ModulePlan& module) {
-  for (int i = 0; i < module.num_kernels; ++i) {
-    __atomic_store_n(&module.kernels[i].handle, nullptr, __ATOMIC_SEQ_CST);
-    module.kernels[i].smem.Reset();
-    module.kernels[i].clusters.Reset();
-    if (module.kernels[i].declared != nullptr) {
-      __atomic_store_n(&module.kernels[i].max_threads, 0u, __ATOMIC_RELAXED);
-    }
-  }
-}
-
-/*! \brief The image of which the file is just being made; null where there is none. */
-TVMFFI_CUBIN_RARE const EmbeddedImage* FindMade(const ModulePlan& module) {
-  for (int i = 0; i < module.num_images; ++i) {
-    const ImageFile* file = module.images[i]->file;
-    if (file != nullptr && __atomic_load_n(&file->makers, __ATOMIC_SEQ_CST) != 0)
-      return module.images[i];
-  }
-  return nullptr;
-}
-
 /*!
- * \brief Waits for the launches that are under way, or returns the image that one of them has made:
- * who makes it may run for minutes, launch other kernels of the module, or be who unloads.
+ * \brief Closes all gates and waits for the launches that are under way; false, and all is open,
+ * where one of them has an image made: who makes it may run for minutes, launch other kernels of
+ * the module, or be who unloads.
  */
-TVMFFI_CUBIN_RARE const EmbeddedImage* WaitForLaunches(const ModulePlan& module) {
+TVMFFI_CUBIN_RARE bool CloseAll(const ModulePlan& module) {
+  // All of them: a launch of any image may have any context current.
+  for (int i = 0; i < module.num_images; ++i) CloseGate(&module.images[i]->gate);
   for (int i = 0; i < module.num_images; ++i) {
     while (__atomic_load_n(&module.images[i]->gate.users, __ATOMIC_SEQ_CST) != 0) {
-      if (const EmbeddedImage* made = FindMade(module)) return made;
+      if (__atomic_load_n(&makers_under_way, __ATOMIC_SEQ_CST) != 0) {
+        for (int k = 0; k < module.num_images; ++k) OpenGate(&module.images[k]->gate);
+        return false;
+      }
       usleep(20);
     }
   }
-  return nullptr;
+  return true;
 }
 
 /*!
- * \brief Unloads all images and releases all contexts, once no launch is under way; or nothing, and
- * tells which image is being made.
- */
-TVMFFI_CUBIN_RARE Refusals UnloadAll(const Driver* driver, const ModulePlan& module,
-                                     const EmbeddedImage** made) {
-  Refusals refusals;
-  // All are closed before anything goes: a launch of any image may have any context current.
-  for (int i = 0; i < module.num_images; ++i) CloseGate(&module.images[i]->gate);
-  *made = WaitForLaunches(module);
-  if (*made != nullptr) {
-    for (int i = 0; i < module.num_images; ++i) OpenGate(&module.images[i]->gate);
-    return refusals;
-  }
-  ForgetKernels(module);
-  for (int i = 0; i < module.num_images; ++i) {
-    refusals.Note(module.images[i]->library.Unload(), "the image %s", module.images[i]->name);
-  }
-  for (int i = 0; i < kMaxDevices; ++i) {
-    refusals.Note(ReleasePrimaryContext(driver, i), "the context of device %d", i);
-  }
-  for (int i = 0; i < module.num_images; ++i) OpenGate(&module.images[i]->gate);
-  return refusals;
-}
-
-/*! \brief Raises what was refused. */
-TVMFFI_CUBIN_RARE int FailUnload(const Refusals& refusals) {
-  Text text, more;
-  DescribeStatus(refusals.first, text.chars, sizeof(text.chars));
-  if (refusals.count > 1) {
-    snprintf(more.chars, sizeof(more.chars), ", the first of %d refusals", refusals.count);
-  }
-  return Fail("LaunchError",
-              "unload: %s (%s%s). The rest is unloaded, and another unload() tries again what is "
-              "left",
-              text.chars, refusals.about.chars, more.chars);
-}
-
-/*!
- * \brief Unloads images and releases contexts once no launch is under way; a later call loads and
- * retains them again.
+ * \brief Unloads images and releases contexts once no launch is under way, all of it, whatever is
+ * refused; a later call loads and retains them again.
  */
 TVMFFI_CUBIN_RARE int Unload(const ModulePlan& module) {
   const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
-  if (driver == nullptr) return 0;
-  Refusals refusals;
-  const EmbeddedImage* made = nullptr;
-  if (!InForkedChild()) {
-    refusals = UnloadAll(driver, module, &made);
-  } else if (HoldsAnything(module)) {
-    // The launches that other threads had begun never end here, and the driver refuses all calls.
-    refusals.Note({CUDA_ERROR_NOT_INITIALIZED, "cuLibraryUnload"}, "all images");
-  }
-  if (made != nullptr) {
+  // In a fork the launches that other threads had begun never end, and the driver takes no calls.
+  if (driver == nullptr || InForkedChild()) return 0;
+  if (!CloseAll(module)) {
     return Fail("LaunchError",
-                "unload: nothing is unloaded, since the image %s is just being made for a launch: "
-                "unload after that, and not in what makes it",
-                made->name);
+                "unload: nothing is unloaded, since an image is just being made for a launch: "
+                "unload after that, and not in what makes it");
   }
-  return refusals.count == 0 ? 0 : FailUnload(refusals);
+  for (int i = 0; i < module.num_kernels; ++i) {
+    EmbeddedKernel* const kernel = &module.kernels[i];
+    __atomic_store_n(&kernel->handle, nullptr, __ATOMIC_SEQ_CST);
+    kernel->smem.Reset();
+    kernel->clusters.Reset();
+    if (kernel->declared != nullptr) __atomic_store_n(&kernel->max_threads, 0u, __ATOMIC_RELAXED);
+  }
+  Status first;
+  Text about;
+  for (int i = 0; i < module.num_images; ++i) {
+    const Status status = module.images[i]->library.Unload();
+    if (status.ok() || !first.ok()) continue;
+    first = status;
+    about.Print("the image %s", module.images[i]->name);
+  }
+  for (int i = 0; i < kMaxDevices; ++i) {
+    const Status status = ReleasePrimaryContext(driver, i);
+    if (status.ok() || !first.ok()) continue;
+    first = status;
+    about.Print("the context of device %d", i);
+  }
+  for (int i = 0; i < module.num_images; ++i) OpenGate(&module.images[i]->gate);
+  if (first.ok()) return 0;
+  Text text;
+  DescribeStatus(first, text.chars, sizeof(text.chars));
+  return Fail(
+      "LaunchError",
+      "unload: %s (%s). The rest is unloaded, and another unload() tries again what is left",
+      text.chars, about.chars);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

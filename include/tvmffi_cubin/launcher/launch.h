@@ -150,9 +150,9 @@ TVMFFI_CUBIN_RARE Status LoadKernelNow(const Driver* driver, EmbeddedKernel* ker
 }
 
 /*! \brief Loads a kernel and its image unless they are. */
-inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel* out) {
-  *out = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST);
-  return __builtin_expect(*out != nullptr, 1) ? Status() : LoadKernelNow(driver, kernel, out);
+inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel) {
+  CUkernel handle = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST);
+  return __builtin_expect(handle != nullptr, 1) ? Status() : LoadKernelNow(driver, kernel, &handle);
 }
 
 /*!

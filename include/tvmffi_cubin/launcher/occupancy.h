@@ -16,10 +16,10 @@ TVMFFI_CUBIN_RARE Status OccupancyInUse(const Driver* driver, EmbeddedKernel* ke
   DeviceScope scope;
   Status status = scope.Enter(driver, device);
   if (!status.ok()) return status;
-  CUkernel handle = nullptr;
-  status = LoadKernel(driver, kernel, &handle);
+  status = LoadKernel(driver, kernel);
   if (!status.ok()) return status;
-  return FindOccupancy(driver, handle, device, config, found, &kernel->smem, &kernel->clusters);
+  return FindOccupancy(driver, kernel->handle, device, config, found, &kernel->smem,
+                       &kernel->clusters);
 }
 
 /*! \brief An evaluation's block, shared memory and cluster, those of the grid being open. */
