@@ -106,7 +106,7 @@ def test_cluster_policy_and_dependent_launch_go_on_one_launch(
 def test_heads_that_the_cluster_does_not_divide_are_told(
     attention: tc.Module, driver_stub: DriverStub
 ) -> None:
-    with pytest.raises(tc.LaunchError, match=r"grid.y is 7, which cluster.y of 2 does not divide"):
+    with pytest.raises(tc.LaunchError, match=r"grid.y is 7, wanted a multiple of cluster.y, 2"):
         attention.Attention(*tensors(driver_stub, heads=7))
 
 

@@ -456,7 +456,7 @@ def test_unloading_does_not_wait_for_a_compiler(copy, driver_stub, image):
     x, errors = cuda_array(driver_stub, 32), []
 
     def unload() -> None:
-        with pytest.raises(tc.LaunchError, match="nothing is unloaded, since the image kernels is"):
+        with pytest.raises(tc.LaunchError, match="nothing is unloaded, since an image is just"):
             mod.unload()
         errors.append(1)
 

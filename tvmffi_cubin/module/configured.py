@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any
 
-import tvm_ffi
-
 from .function import Function
 from .options import NO_OPTIONS, Options
 

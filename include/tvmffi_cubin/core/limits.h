@@ -141,7 +141,8 @@ TVMFFI_CUBIN_COLD bool FindClusterShapeLimit(const LimitSearch& launch, const Cl
     const char axis = static_cast<char>('x' + i);
     if (cluster[i] == 0) return launch.Found("%s.%c is 0, the least is 1", what, axis);
     if (grid[i] % cluster[i] == 0) continue;
-    return launch.Found("grid.%c is %u, which %s.%c of %u does not divide (a grid counts blocks)",
+    return launch.Found("grid.%c is %u, wanted a multiple of %s.%c, %u: a grid counts blocks, with clusters "
+                        "too",
                         axis, grid[i], what, axis, cluster[i]);
   }
   return false;

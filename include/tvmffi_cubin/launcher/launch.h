@@ -67,10 +67,15 @@ inline bool IsCooperative(const CUlaunchConfig& config) {
   return value != nullptr && value->cooperative != 0;
 }
 
-/*! \brief Whether a refusal may mean that an image has a kernel for other architectures alone. */
-inline bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
-  return kernel.arches != nullptr &&
-         (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_HANDLE);
+/*!
+ * \brief Whether a refusal means that an image has a kernel for other architectures alone than that
+ * of the current device.
+ */
+TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
+  if (kernel.arches == nullptr) return false;
+  // The driver says the latter of dead streams, too.
+  return result == CUDA_ERROR_NOT_FOUND ||
+         (result == CUDA_ERROR_INVALID_HANDLE && !LoadHere(kernel.handle).ok());
 }
 
 /*! \brief What to do about a refusal that a graph capture is the reason of, else nothing. */
