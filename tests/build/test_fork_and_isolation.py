@@ -50,12 +50,13 @@ def test_a_process_that_ends_by_an_error_while_nvrtc_works_does_not_crash():
     assert done.returncode == 1
 
 
-def test_a_child_that_asks_for_num_sms_or_loads_or_unloads_is_told_too(driver_stub):
+def test_a_child_that_asks_for_num_sms_or_loads_is_told_too(driver_stub):
     functions = {"k": tc.Launch(grid="num_sms", block=1)}
     mod = tc.load_inline("forked", SOURCE, functions=functions, arch="sm_90")
     x = cuda_array(driver_stub, 4)
     mod.k(x, 1)
-    for work in (lambda: mod.k(x, 2), mod.unload, mod.preload, lambda: mod.preload(1)):
+    assert in_fork(mod.unload) is None
+    for work in (lambda: mod.k(x, 2), mod.preload, lambda: mod.preload(1)):
         error = in_fork(work)
         assert type(error) is tc.LaunchError
         assert "'spawn'" in str(error)
@@ -71,9 +72,7 @@ def test_a_child_forked_amid_a_launch_does_not_wait_for_it_to_unload(driver_stub
 
     driver_stub.set_kernel("k", lambda launch: errors.append(in_fork(unload)))
     mod.k(cuda_array(driver_stub, 4), 1)
-    (error,) = errors
-    assert type(error) is tc.LaunchError
-    assert "'spawn'" in str(error)
+    assert errors == [None]
 
 
 def test_a_child_of_a_process_whose_other_libraries_use_cuda_is_told_too(driver_stub):
