@@ -2,9 +2,11 @@
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
+from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
@@ -163,6 +165,35 @@ def test_a_configured_function_is_pickled_with_its_options(ops, driver_stub):
     for made in (ops.nothing[3, 32, 16].configure(priority=-1), ops.nothing):
         assert pickle.loads(pickle.dumps(made))._options == made._options
     assert copy.copy(ops.nothing[3, 32]) is ops.nothing[3, 32]
+
+
+def test_a_call_with_a_shape_runs_one_frame_of_python(ops, driver_stub):
+    frames = []
+
+    def note(frame, event, argument):
+        if event == "call":
+            frames.append(frame.f_code.co_name)
+
+    kept = ops.nothing[1, 32]
+    sys.setprofile(note)
+    kept()
+    ops.nothing[1, 32]()
+    sys.setprofile(None)
+    assert frames == ["__getitem__"]
+    assert len(driver_stub.launches()) == 2
+
+
+def test_a_configured_function_keeps_its_library(ops):
+    code = """
+import gc, sys
+import tvmffi_cubin as tc
+made = tc.load_module(sys.argv[1], keep_module_alive=False).nothing[0, 32]
+for _ in range(2):
+    gc.collect()
+    print(sys.argv[1] in open("/proc/self/maps").read())
+    made = None
+"""
+    assert in_new_process(code, ops.path).split() == ["True", "False"]
 
 
 def test_a_function_without_a_shape_asks_for_one(ops, driver_stub):
