@@ -230,11 +230,7 @@ inline bool IsContiguous(const DLTensor& tensor) {
 inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
   if (param.num_dtypes == 0) return true;
   for (int i = 0; i < param.num_dtypes; ++i) {
-    const DLDataType& wanted = param.dtypes[i];
-    if (tensor.dtype.code == wanted.code && tensor.dtype.bits == wanted.bits &&
-        tensor.dtype.lanes == wanted.lanes) {
-      return true;
-    }
+    if (memcmp(&tensor.dtype, &param.dtypes[i], sizeof(DLDataType)) == 0) return true;
   }
   return false;
 }

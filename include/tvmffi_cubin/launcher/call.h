@@ -150,7 +150,7 @@ __attribute__((always_inline)) inline int LaunchAll(const FunctionPlan& function
                                                     const CallOptions& options,
                                                     const Driver* driver, Evaluation* evaluation) {
   bool has_stream = options.has_stream;
-  CUstream stream = options.stream;
+  CUstream stream = options.config.hStream;
   if (__builtin_expect(instance.target != nullptr, 0)) {
     const TargetPlan& target = *instance.target;
     if (target.has_device && FindDevice(function, instance, driver, evaluation) != 0) return -1;
@@ -171,7 +171,8 @@ __attribute__((always_inline)) inline int LaunchAll(const FunctionPlan& function
   }
   const int count = instance.num_launches;
   const auto slots = static_cast<size_t>(instance.num_slots);
-  const auto most = static_cast<size_t>(instance.num_attributes + count * options.num_attributes);
+  const size_t most = static_cast<size_t>(instance.num_attributes) +
+                      static_cast<size_t>(count) * options.config.numAttrs;
   const CallFrame frame = {function,
                            instance,
                            driver,

@@ -19,31 +19,42 @@ struct ConfiguredFunction {
   CUlaunchAttribute attributes[];
 };
 
+/*! \brief Reads a figure of a launch's shape. */
+inline int ReadFigure(const char* function, const char* what, const TVMFFIAny& any, unsigned* out,
+                      bool* is_given) {
+  int64_t value = 0;
+  if (ReadOption(function, what, any, &value, is_given) != 0) return -1;
+  if (!*is_given) return 0;
+  if (value < 0 || value > UINT32_MAX) {
+    return Fail("ValueError", "%s: %s is %lld, wanted 0 to %u", function, what,
+                static_cast<long long>(value), UINT32_MAX);
+  }
+  *out = static_cast<unsigned>(value);
+  return 0;
+}
+
 /*! \brief Reads stream, grid x y z, block x y z and dynamic_smem_bytes. */
 inline int ReadOptions(const char* function, const TVMFFIAny* args, CallOptions* options) {
+  static constexpr const char* kNames[] = {
+      "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
+  static constexpr Step::Target kTargets[] = {Step::kGrid, Step::kBlock, Step::kSmem};
+  CUlaunchConfig* const config = &options->config;
+  int64_t stream = 0;
   if (args[0].type_index == kTVMFFIOpaquePtr) {
     options->has_stream = true;
-    options->stream = static_cast<CUstream>(args[0].v_ptr);
-  } else {
-    int64_t stream = 0;
-    if (ReadOption(function, "stream", args[0], &stream, &options->has_stream) != 0) return -1;
-    options->stream = reinterpret_cast<CUstream>(stream);
-  }
-  Shape* const shape = &options->shape;
-  bool is_given = false;
-  for (int i = 0; i < 3; ++i) {
-    if (ReadOption(function, "grid", args[1 + i], &shape->grid[i], &is_given) != 0) return -1;
-    options->has_grid |= is_given;
-    if (ReadOption(function, "block", args[4 + i], &shape->block[i], &is_given) != 0) return -1;
-    options->has_block |= is_given;
-  }
-  if (ReadOption(function, "dynamic_smem_bytes", args[7], &shape->dynamic_smem_bytes, &is_given) !=
-      0) {
+    stream = reinterpret_cast<int64_t>(args[0].v_ptr);
+  } else if (ReadOption(function, "stream", args[0], &stream, &options->has_stream) != 0) {
     return -1;
   }
-  if (options->has_grid) options->replaced |= 1u << Step::kGrid;
-  if (options->has_block) options->replaced |= 1u << Step::kBlock;
-  if (is_given) options->replaced |= 1u << Step::kSmem;
+  config->hStream = reinterpret_cast<CUstream>(stream);
+  for (int i = 0; i < 7; ++i) {
+    bool is_given = false;
+    if (ReadFigure(function, kNames[i], args[1 + i], &config->gridDimX + i, &is_given) != 0)
+      return -1;
+    if (is_given) options->replaced |= 1u << kTargets[i / 3];
+  }
+  options->has_grid = (options->replaced >> Step::kGrid & 1) != 0;
+  options->has_block = (options->replaced >> Step::kBlock & 1) != 0;
   return 0;
 }
 
@@ -98,9 +109,9 @@ TVMFFI_CUBIN_RARE int Configure(const ModulePlan& module, const TVMFFIAny* args,
   auto* made = static_cast<ConfiguredFunction*>(malloc(sizeof(ConfiguredFunction) + bytes.size));
   if (made == nullptr) return Fail("MemoryError", "%s: configure", function->name);
   if (bytes.size != 0) memcpy(made->attributes, bytes.data, bytes.size);
-  options.attributes = made->attributes;
-  options.num_attributes = static_cast<int32_t>(bytes.size / kSize);
   if (bytes.size != 0) {
+    options.config.attrs = made->attributes;
+    options.config.numAttrs = static_cast<unsigned>(bytes.size / kSize);
     for (int i = Step::kDimensions; i <= Step::kRaw; ++i) options.replaced |= 1u << i;
   }
   made->function = function;

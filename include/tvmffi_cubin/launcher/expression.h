@@ -23,12 +23,9 @@ inline constexpr char kDriverFailed[] = "cannot be evaluated";
 /*! \brief The failure of max_cooperative_blocks where not one block fits. */
 inline constexpr char kNothingFits[] = "is 0";
 
-/*! \brief Grid, block and dynamic shared memory as figures give them, not checked yet. */
-struct Shape {
-  int64_t grid[3];
-  int64_t block[3];
-  int64_t dynamic_smem_bytes;
-};
+static_assert(offsetof(CUlaunchConfig, blockDimX) == 12 &&
+                  offsetof(CUlaunchConfig, sharedMemBytes) == 24,
+              "the figures of a shape are neighbours");
 
 /*! \brief An attribute of launches: its name, and the range of its figures. */
 struct AttributeFacts {
@@ -56,7 +53,7 @@ inline constexpr AttributeFacts kAttributes[] = {
 struct Evaluation {
   const Argument* arguments;
   EmbeddedKernel* kernel;                   // that of the launch
-  Shape shape;                              // so far
+  CUlaunchConfig* config;                   // of which grid, block and shared memory are set
   Argument* computed;                       // kernel arguments that expressions give
   int64_t* map_words;                       // of the map that is being evaluated
   CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may carry
@@ -153,6 +150,12 @@ struct Evaluation {
     least = from;
     most = to;
     return false;
+  }
+
+  /*! \brief Sets a figure of the launch's shape; a zero may go with an empty grid. */
+  bool SetFigure(const char* name, char its_axis, int64_t figure, int64_t from, unsigned* out) {
+    *out = static_cast<unsigned>(figure);
+    return figure == 0 || CheckRange(name, its_axis, figure, from, UINT32_MAX);
   }
 
   bool SetAttribute(const Step& step, int64_t figure);
@@ -340,13 +343,19 @@ inline bool Evaluation::Do(const Step* steps, int count, uint32_t replaced) {
         where = step->figure.text;
         return false;
       case Step::kGrid:
-        shape.grid[step->axis] = figure;
+        if (!SetFigure("grid", static_cast<char>('x' + step->axis), figure, 0,
+                       &config->gridDimX + step->axis))
+          return false;
         break;
       case Step::kBlock:
-        shape.block[step->axis] = figure;
+        if (!SetFigure("block", static_cast<char>('x' + step->axis), figure, 1,
+                       &config->blockDimX + step->axis)) {
+          return false;
+        }
         break;
       case Step::kSmem:
-        shape.dynamic_smem_bytes = figure;
+        if (!SetFigure("dynamic_smem_bytes", '\0', figure, 0, &config->sharedMemBytes))
+          return false;
         break;
       case Step::kComputed:
         if (!SetComputed(*step, figure)) return false;

@@ -22,20 +22,17 @@ TVMFFI_CUBIN_RARE Status OccupancyInUse(const Driver* driver, EmbeddedKernel* ke
                        &kernel->clusters);
 }
 
-/*! \brief An evaluation's block, shared memory and cluster, those of the grid being open. */
-TVMFFI_CUBIN_RARE bool FillForOccupancy(const Evaluation& evaluation, CUlaunchConfig* config) {
-  *config = CUlaunchConfig{};
-  uint32_t* const figures[] = {&config->blockDimX, &config->blockDimY, &config->blockDimZ};
-  for (int i = 0; i < 3; ++i) {
-    if (evaluation.shape.block[i] < 1 || evaluation.shape.block[i] > UINT32_MAX) return false;
-    *figures[i] = static_cast<uint32_t>(evaluation.shape.block[i]);
-  }
-  if (evaluation.shape.dynamic_smem_bytes < 0 || evaluation.shape.dynamic_smem_bytes > UINT32_MAX)
-    return false;
-  config->sharedMemBytes = static_cast<uint32_t>(evaluation.shape.dynamic_smem_bytes);
-  config->attrs = evaluation.attributes;
-  config->numAttrs = static_cast<unsigned>(evaluation.num_attributes);
-  return true;
+/*! \brief An evaluation's block, shared memory and attributes so far, with a grid of one cluster.
+ */
+TVMFFI_CUBIN_RARE CUlaunchConfig ConfigSoFar(const Evaluation& evaluation) {
+  CUlaunchConfig config = *evaluation.config;
+  config.attrs = evaluation.attributes;
+  config.numAttrs = static_cast<unsigned>(evaluation.num_attributes);
+  const ClusterShape cluster = FindCluster(*evaluation.kernel, config);
+  config.gridDimX = cluster.x == 0 ? 1 : cluster.x;
+  config.gridDimY = cluster.y == 0 ? 1 : cluster.y;
+  config.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
+  return config;
 }
 
 /*! \brief The arguments of DescribeOccupancy. */
@@ -92,15 +89,9 @@ TVMFFI_CUBIN_RARE int AnswerOccupancy(EmbeddedKernel* kernel, const OccupancyQue
 TVMFFI_CUBIN_RARE int FailResidency(const LaunchSite& site, const Evaluation& evaluation) {
   const EmbeddedKernel& kernel = *evaluation.kernel;
   GateUse use(&kernel.image->gate);
-  CUlaunchConfig config;
   Text text;
-  FillForOccupancy(evaluation, &config);
-  const ClusterShape cluster = FindCluster(kernel, config);
-  config.gridDimX = cluster.x == 0 ? 1 : cluster.x;
-  config.gridDimY = cluster.y == 0 ? 1 : cluster.y;
-  config.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
-  if (!FindLimit(OpenDriver(), evaluation.device, kernel.handle, config, text.chars,
-                 sizeof(text.chars))) {
+  if (!FindLimit(OpenDriver(), evaluation.device, kernel.handle, ConfigSoFar(evaluation),
+                 text.chars, sizeof(text.chars))) {
     text.Print("no grid of this shape is resident on device %d", evaluation.device);
   }
   return Fail("LaunchLimitError", "%s: launch of %s: max_cooperative_blocks is 0: %s",
@@ -108,12 +99,13 @@ TVMFFI_CUBIN_RARE int FailResidency(const LaunchSite& site, const Evaluation& ev
 }
 
 TVMFFI_CUBIN_RARE int64_t Evaluation::MaxCooperativeBlocks() {
-  CUlaunchConfig config;
-  // A figure that is out of range is told where it is used.
-  if (failure != nullptr || !FillForOccupancy(*this, &config)) return 1;
+  const bool has_threads =
+      config->blockDimX != 0 && config->blockDimY != 0 && config->blockDimZ != 0;
+  // A block of none is told where it is used.
+  if (failure != nullptr || !has_threads) return 1;
   Occupancy found;
   GateUse use(&kernel->image->gate);
-  const Status status = OccupancyInUse(OpenDriver(), kernel, device, config, &found);
+  const Status status = OccupancyInUse(OpenDriver(), kernel, device, ConfigSoFar(*this), &found);
   if (!status.ok()) return Failed(status);
   return found.cooperative_blocks != 0 ? found.cooperative_blocks : Failed(kNothingFits);
 }

@@ -17,10 +17,7 @@ struct CallOptions {
   bool has_grid = false;
   bool has_block = false;
   uint32_t replaced = 0;  // a bit for each Step::Target that is given
-  CUstream stream = nullptr;
-  Shape shape = {{1, 1, 1}, {1, 1, 1}, 0};
-  int32_t num_attributes = 0;
-  const CUlaunchAttribute* attributes = nullptr;
+  CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
 };
 
 /*! \brief Those of a plain call. */
@@ -61,61 +58,17 @@ TVMFFI_CUBIN_RARE int FailShape(const LaunchSite& site, bool has_grid, bool has_
               site.function, has_block ? "[grid]" : "[grid, block]");
 }
 
-/*! \brief Raises which figure of a shape the driver cannot take. */
-TVMFFI_CUBIN_RARE int FailFigure(const LaunchSite& site, const Shape& shape, bool is_empty) {
-  const struct {
-    const char* what;
-    int64_t value, least;
-  } rows[] = {{"grid.x", shape.grid[0], 0},
-              {"grid.y", shape.grid[1], 0},
-              {"grid.z", shape.grid[2], 0},
-              {"block.x", shape.block[0], !is_empty},
-              {"block.y", shape.block[1], !is_empty},
-              {"block.z", shape.block[2], !is_empty},
-              {"dynamic_smem_bytes", shape.dynamic_smem_bytes, 0}};
-  for (const auto& row : rows) {
-    const auto value = static_cast<long long>(row.value);
-    if (row.value < row.least) {
-      return Fail("ValueError", "%s: %s is %lld, wanted %lld or more", SiteText(site).chars,
-                  row.what, value, static_cast<long long>(row.least));
-    }
-    if (row.value > UINT32_MAX) {
-      return Fail("LaunchLimitError", "%s: %s is %lld, the driver takes at most %u",
-                  SiteText(site).chars, row.what, value, UINT32_MAX);
-    }
-  }
-  return 0;
-}
-
-/*! \brief Checks an evaluated shape; a grid with a zero in it stays: nothing is to be done. */
-inline int FillConfig(const CallFrame& frame, int number, const Shape& shape) {
-  const int64_t *grid = shape.grid, *block = shape.block;
-  // An empty tensor often makes grid and block zero alike.
-  const bool is_empty = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
-  frame.launches[number].is_empty = is_empty;
-  const bool has_block = block[0] != 0 && block[1] != 0 && block[2] != 0;
-  const uint64_t bits = static_cast<uint64_t>(grid[0] | grid[1] | grid[2] | block[0] | block[1] |
-                                              block[2] | shape.dynamic_smem_bytes);
-  if (__builtin_expect(bits > UINT32_MAX || !(has_block || is_empty), 0)) {
-    return FailFigure(frame.Site(number), shape, is_empty);
-  }
-  frame.launches[number].config = {static_cast<unsigned>(grid[0]),
-                                   static_cast<unsigned>(grid[1]),
-                                   static_cast<unsigned>(grid[2]),
-                                   static_cast<unsigned>(block[0]),
-                                   static_cast<unsigned>(block[1]),
-                                   static_cast<unsigned>(block[2]),
-                                   static_cast<unsigned>(shape.dynamic_smem_bytes),
-                                   frame.stream,
-                                   nullptr,
-                                   0};
-  return 0;
+/*! \brief Raises that a block has no threads. */
+TVMFFI_CUBIN_RARE int FailBlock(const LaunchSite& site, const CUlaunchConfig& config) {
+  const char axis = config.blockDimX == 0 ? 'x' : config.blockDimY == 0 ? 'y' : 'z';
+  return Fail("ValueError", "%s: block.%c is 0, wanted 1 to %u", SiteText(site).chars, axis,
+              UINT32_MAX);
 }
 
 /*! \brief Begins the attributes of a launch with those that the caller gave. */
 inline void TakeGiven(const CallOptions& options, Evaluation* evaluation) {
-  for (int i = 0; i < options.num_attributes; ++i) {
-    const CUlaunchAttribute& given = options.attributes[i];
+  for (unsigned i = 0; i < options.config.numAttrs; ++i) {
+    const CUlaunchAttribute& given = options.config.attrs[i];
     const int id = given.id;
     evaluation->given |= UINT64_C(1) << (id & 63);
     // An event of 0 takes the function's own away, as in a Launch.
@@ -141,21 +94,29 @@ __attribute__((always_inline)) inline int PrepareLaunch(const CallFrame& frame, 
   if (__builtin_expect(!has_grid || !has_block, 0)) {
     return FailShape(frame.Site(number), has_grid, has_block);
   }
+  CUlaunchConfig* const config = &launch->config;
+  *config = options.config;
+  config->hStream = frame.stream;
+  evaluation->config = config;
   evaluation->kernel = plan.kernel;
-  evaluation->shape = options.shape;
   evaluation->num_attributes = 0;
-  if (__builtin_expect(options.num_attributes != 0, 0)) TakeGiven(options, evaluation);
+  if (__builtin_expect(options.config.numAttrs != 0, 0)) TakeGiven(options, evaluation);
   if (!evaluation->Do(plan.steps + first, plan.num_steps - first, options.replaced)) {
     return FailEvaluation(frame.Site(number), *evaluation);
   }
-  CUlaunchConfig* config = &launch->config;
-  if (FillConfig(frame, number, evaluation->shape) != 0) return -1;
-  if (__builtin_expect(evaluation->num_attributes != 0 || plan.kernel->cluster[0] != 0, 0)) {
-    config->attrs = evaluation->attributes;
-    config->numAttrs = static_cast<unsigned>(evaluation->num_attributes);
-    if (!launch->is_empty && CheckClusters(frame.Site(number), *plan.kernel, *config) != 0) {
-      return -1;
-    }
+  // An empty tensor often makes grid and block zero alike: nothing is to be done.
+  launch->is_empty = config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0;
+  const bool has_threads =
+      config->blockDimX != 0 && config->blockDimY != 0 && config->blockDimZ != 0;
+  if (__builtin_expect(!has_threads && !launch->is_empty, 0)) {
+    return FailBlock(frame.Site(number), *config);
+  }
+  config->attrs = evaluation->attributes;
+  config->numAttrs = static_cast<unsigned>(evaluation->num_attributes);
+  const bool is_plain = config->numAttrs == 0 && plan.kernel->cluster[0] == 0;
+  if (__builtin_expect(!is_plain && !launch->is_empty, 0) &&
+      CheckClusters(frame.Site(number), *plan.kernel, *config) != 0) {
+    return -1;
   }
   // In registers: the compiler takes each store for one that may change the pointers.
   const Argument *const arguments = evaluation->arguments, *const computed = evaluation->computed;
