@@ -7,6 +7,7 @@
 
 #include "../core/limits.h"
 #include "argument.h"
+#include "launch.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -51,14 +52,14 @@ inline constexpr AttributeFacts kAttributes[] = {
  * and the figure that it went wrong in is the last one that is evaluated.
  */
 struct Evaluation {
-  const Argument* arguments;
+  const CallFrame* const frame;
+  const Argument* const arguments;
   EmbeddedKernel* kernel;                   // that of the launch
   CUlaunchConfig* config;                   // of which grid, block and shared memory are set
   Argument* computed;                       // kernel arguments that expressions give
   int64_t* map_words;                       // of the map that is being evaluated
   CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may carry
   int32_t num_attributes = 0;               // so far
-  int32_t device = -1;                      // that the launch goes to; -1: the current one
   uint64_t given = 0;                       // a bit for each attribute that the caller gave
   int64_t num_sms = 0;                      // of the device, once asked for
 
@@ -68,6 +69,9 @@ struct Evaluation {
   int64_t value, least, most;     // likewise
   CUresult result;                // of the driver call that failed
   const char* call;               // likewise
+
+  Evaluation(const CallFrame* call, const Argument* converted)
+      : frame(call), arguments(converted) {}
 
   TVMFFI_CUBIN_RARE int64_t Failed(const char* what) {
     if (failure == nullptr) failure = what;

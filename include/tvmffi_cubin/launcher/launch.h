@@ -18,6 +18,18 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
+/*! \brief What a caller sets for one call, in place of what the function says. */
+struct CallOptions {
+  bool has_stream = false;
+  bool has_grid = false;
+  bool has_block = false;
+  uint32_t replaced = 0;  // a bit for each Step::Target that is given
+  CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
+};
+
+/*! \brief Those of a plain call. */
+inline constexpr CallOptions kNoOptions;
+
 /*! \brief One launch of a call, evaluated. */
 struct PreparedLaunch {
   CUlaunchConfig config;
@@ -26,15 +38,21 @@ struct PreparedLaunch {
   bool is_empty;  // the grid has no blocks: nothing is to be done
 };
 
-/*! \brief All launches of one call; on the call's own stack. */
+/*! \brief All launches of one call, and where they go; on the call's own stack. */
 struct CallFrame {
   const FunctionPlan& function;
   const Instance& instance;
-  const Driver* driver;
-  int device;
+  const Driver* driver = nullptr;
+  int device = -1;  // -1: not known yet
   CUstream stream;
   bool has_stream;  // the caller or the function names the stream
-  PreparedLaunch* launches;
+  PreparedLaunch* launches = nullptr;
+
+  CallFrame(const FunctionPlan& called, const Instance& taken, const CallOptions& options)
+      : function(called),
+        instance(taken),
+        stream(options.config.hStream),
+        has_stream(options.has_stream) {}
 
   LaunchSite Site(int launch, bool is_under_way = false) const {
     return {function.name, launch, instance.num_launches, is_under_way};

@@ -90,9 +90,9 @@ TVMFFI_CUBIN_RARE int FailResidency(const LaunchSite& site, const Evaluation& ev
   const EmbeddedKernel& kernel = *evaluation.kernel;
   GateUse use(&kernel.image->gate);
   Text text;
-  if (!FindLimit(OpenDriver(), evaluation.device, kernel.handle, ConfigSoFar(evaluation),
-                 text.chars, sizeof(text.chars))) {
-    text.Print("no grid of this shape is resident on device %d", evaluation.device);
+  if (!FindLimit(evaluation.frame->driver, evaluation.frame->device, kernel.handle,
+                 ConfigSoFar(evaluation), text.chars, sizeof(text.chars))) {
+    text.Print("no grid of this shape is resident on device %d", evaluation.frame->device);
   }
   return Fail("LaunchLimitError", "%s: launch of %s: max_cooperative_blocks is 0: %s",
               SiteText(site).chars, kernel.display, text.chars);
@@ -105,18 +105,19 @@ TVMFFI_CUBIN_RARE int64_t Evaluation::MaxCooperativeBlocks() {
   if (failure != nullptr || !has_threads) return 1;
   Occupancy found;
   GateUse use(&kernel->image->gate);
-  const Status status = OccupancyInUse(OpenDriver(), kernel, device, ConfigSoFar(*this), &found);
+  const Status status =
+      OccupancyInUse(frame->driver, kernel, frame->device, ConfigSoFar(*this), &found);
   if (!status.ok()) return Failed(status);
   return found.cooperative_blocks != 0 ? found.cooperative_blocks : Failed(kNothingFits);
 }
 
 TVMFFI_CUBIN_RARE int64_t Evaluation::NumSms() {
   if (num_sms != 0 || failure != nullptr) return num_sms;
-  const Driver* driver = OpenDriver();
+  const Driver* driver = frame->driver;
+  const int device = frame->device < 0 ? CurrentDevice(driver) : frame->device;
   CUdevice handle = 0;
   int count = 0;
-  Status status = {driver->cuDeviceGet(&handle, device < 0 ? CurrentDevice(driver) : device),
-                   "cuDeviceGet"};
+  Status status = {driver->cuDeviceGet(&handle, device), "cuDeviceGet"};
   if (status.ok()) {
     status = {
         driver->cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle),

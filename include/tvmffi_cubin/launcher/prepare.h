@@ -11,18 +11,6 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief What a caller sets for one call, in place of what the function says. */
-struct CallOptions {
-  bool has_stream = false;
-  bool has_grid = false;
-  bool has_block = false;
-  uint32_t replaced = 0;  // a bit for each Step::Target that is given
-  CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
-};
-
-/*! \brief Those of a plain call. */
-inline constexpr CallOptions kNoOptions;
-
 /*! \brief Raises that of a launch's shape no block fits the device, and what is in the way. */
 int FailResidency(const LaunchSite& site, const Evaluation& evaluation);
 
@@ -31,7 +19,7 @@ TVMFFI_CUBIN_RARE int FailEvaluation(const LaunchSite& site, const Evaluation& e
   if (evaluation.failure == kErrorIsRaised) return -1;
   if (evaluation.failure == kNothingFits) return FailResidency(site, evaluation);
   if (evaluation.failure == kDriverFailed) {
-    return FailLaunch(site, *evaluation.kernel, evaluation.device, nullptr,
+    return FailLaunch(site, *evaluation.kernel, evaluation.frame->device, nullptr,
                       {evaluation.result, evaluation.call});
   }
   if (evaluation.failure == kOutOfRange) {
@@ -82,10 +70,9 @@ inline void TakeGiven(const CallOptions& options, Evaluation* evaluation) {
 /*!
  * \brief Evaluates one launch into its configuration and its kernel's parameters. Every call goes
  * through it, and the compiler would not inline it by itself.
- * \param first The step to begin with: conditions may have been looked at already.
  */
 __attribute__((always_inline)) inline int PrepareLaunch(const CallFrame& frame, int number,
-                                                        const CallOptions& options, int first,
+                                                        const CallOptions& options,
                                                         Evaluation* evaluation) {
   PreparedLaunch* const launch = &frame.launches[number];
   const LaunchPlan& plan = *launch->plan;
@@ -101,6 +88,8 @@ __attribute__((always_inline)) inline int PrepareLaunch(const CallFrame& frame, 
   evaluation->kernel = plan.kernel;
   evaluation->num_attributes = 0;
   if (__builtin_expect(options.config.numAttrs != 0, 0)) TakeGiven(options, evaluation);
+  // The conditions of one of several instances have been looked at.
+  const int first = frame.function.num_instances == 1 ? 0 : plan.num_conditions;
   if (!evaluation->Do(plan.steps + first, plan.num_steps - first, options.replaced)) {
     return FailEvaluation(frame.Site(number), *evaluation);
   }
