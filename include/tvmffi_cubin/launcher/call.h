@@ -22,10 +22,9 @@ constexpr int kDoesNotFit = 1;
 /*! \brief Raises that a call has more or fewer arguments than its function takes. */
 TVMFFI_CUBIN_RARE int FailCount(const FunctionPlan& function, const Instance& instance,
                                 int num_args) {
-  Text list;
-  for (int i = 0, used = 0; i < instance.num_params && used < 280; ++i) {
-    used += snprintf(list.chars + used, sizeof(list.chars) - used, "%s%s %s", i ? ", " : "",
-                     instance.params[i].type, instance.params[i].name);
+  LongText list;
+  for (int i = 0; i < instance.num_params; ++i) {
+    list.Add(0, "%s%s %s", i ? ", " : "", instance.params[i].type, instance.params[i].name);
   }
   return Fail("TypeError", "%s: got %d arguments, wanted %d: (%s)", function.name, num_args,
               instance.num_params, list.chars);

@@ -98,38 +98,6 @@ TVMFFI_CUBIN_RARE Text SiteText(const LaunchSite& site) {
   return text;
 }
 
-/*! \brief A DLPack dtype as people write it: "float32", "bfloat16", "int8x4". */
-TVMFFI_CUBIN_RARE Text DescribeDType(DLDataType dtype) {
-  static constexpr const char* kNames[] = {"int",
-                                           "uint",
-                                           "float",
-                                           "handle",
-                                           "bfloat",
-                                           "complex",
-                                           "bool",
-                                           "float8_e3m4",
-                                           "float8_e4m3",
-                                           "float8_e4m3b11fnuz",
-                                           "float8_e4m3fn",
-                                           "float8_e4m3fnuz",
-                                           "float8_e5m2",
-                                           "float8_e5m2fnuz",
-                                           "float8_e8m0fnu",
-                                           "float6_e2m3fn",
-                                           "float6_e3m2fn",
-                                           "float4_e2m1fn"};
-  Text text;
-  const bool known = dtype.code < sizeof(kNames) / sizeof(kNames[0]);
-  const bool sized = dtype.code < kDLBool;
-  int used = known ? snprintf(text.chars, sizeof(text.chars), "%s", kNames[dtype.code])
-                   : snprintf(text.chars, sizeof(text.chars), "dtype code %d, bits ", dtype.code);
-  if (sized || !known) {
-    used += snprintf(text.chars + used, sizeof(text.chars) - used, "%d", dtype.bits);
-  }
-  if (dtype.lanes != 1) snprintf(text.chars + used, sizeof(text.chars) - used, "x%d", dtype.lanes);
-  return text;
-}
-
 /*! \brief A DLPack device as people write it: "cuda:1", "cpu". */
 TVMFFI_CUBIN_RARE Text DescribeDevice(DLDevice device) {
   Text text;
@@ -177,6 +145,20 @@ inline TVMFFIByteArray TextIn(const TVMFFIAny& any) {
     default:
       return {nullptr, 0};
   }
+}
+
+/*! \brief A DLPack dtype as people write it: "float32", "bfloat16", "int8x4". */
+TVMFFI_CUBIN_RARE Text DescribeDType(DLDataType dtype) {
+  Text text;
+  TVMFFIAny name{};
+  if (TVMFFIDataTypeToString(&dtype, &name) != 0) {
+    text.Print("DLPack code %d, bits %d, lanes %d", dtype.code, dtype.bits, dtype.lanes);
+    return text;
+  }
+  const TVMFFIByteArray found = TextIn(name);
+  text.Print("%.*s", static_cast<int>(found.size), found.data);
+  if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
+  return text;
 }
 
 /*! \brief Whether an argument's text is this one. */
@@ -314,33 +296,6 @@ TVMFFI_CUBIN_RARE void DescribeRange(const Param& param, const TVMFFIAny& any, T
   text->Print("%.200s is out of range %lld to %llu", got.chars, low, high);
 }
 
-/*! \brief What is wrong with a tensor. */
-TVMFFI_CUBIN_RARE void DescribeTensorProblem(const Param& param, const DLTensor& tensor,
-                                             Problem problem, Text* text) {
-  switch (problem) {
-    case Problem::kDType:
-      text->Print("got a tensor of dtype %.99s, wanted %.99s", DescribeDType(tensor.dtype).chars,
-                  param.dtype_names);
-      return;
-    case Problem::kRank:
-      text->Print("got a tensor of rank %d, wanted rank %d", tensor.ndim, param.rank);
-      return;
-    case Problem::kFewDimensions:
-      text->Print(
-          "got a tensor of rank %d, wanted rank %d or more: an expression of the launch reads "
-          "dimension %d",
-          tensor.ndim, param.min_rank, param.min_rank - 1);
-      return;
-    case Problem::kNotContiguous:
-      text->Print(
-          "got a tensor that is not contiguous, wanted a contiguous one: call .contiguous(), "
-          "or name it in strided= of its Launch if the kernel handles strides");
-      return;
-    default:
-      return;
-  }
-}
-
 /*! \brief Puts a problem in words, "got ..., wanted ..."; returns the error's kind. */
 TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAny& any,
                                               Problem problem, Text* text) {
@@ -392,8 +347,26 @@ TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAn
           "memory",
           param.size, any.v_ptr);
       break;
-    default:
-      DescribeTensorProblem(param, *tensor, problem, text);
+    case Problem::kDType:
+      text->Print("got a tensor of dtype %.99s, wanted %.99s", DescribeDType(tensor->dtype).chars,
+                  param.dtype_names);
+      break;
+    case Problem::kRank:
+      text->Print("got a tensor of rank %d, wanted rank %d", tensor->ndim, param.rank);
+      break;
+    case Problem::kFewDimensions:
+      text->Print(
+          "got a tensor of rank %d, wanted rank %d or more: an expression of the launch reads "
+          "dimension %d",
+          tensor->ndim, param.min_rank, param.min_rank - 1);
+      break;
+    case Problem::kNotContiguous:
+      text->Print(
+          "got a tensor that is not contiguous, wanted a contiguous one: call .contiguous(), "
+          "or name it in strided= of its Launch if the kernel handles strides");
+      break;
+    case Problem::kNone:
+      break;
   }
   return problem == Problem::kDType ? "TypeError" : "ValueError";
 }

@@ -61,7 +61,6 @@ struct Evaluation {
   CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may carry
   int32_t num_attributes = 0;               // so far
   uint64_t given = 0;                       // a bit for each attribute that the caller gave
-  int64_t num_sms = 0;                      // of the device, once asked for
 
   const char* failure = nullptr;  // what went wrong
   const char* where = nullptr;    // in which expression, as the user wrote it, or in which figure

@@ -35,56 +35,6 @@ TVMFFI_CUBIN_RARE CUlaunchConfig ConfigSoFar(const Evaluation& evaluation) {
   return config;
 }
 
-/*! \brief The arguments of DescribeOccupancy. */
-struct OccupancyQuestion {
-  int64_t kernel, device, block[3], smem, cluster[3];
-};
-constexpr int kNumOccupancyArguments = sizeof(OccupancyQuestion) / sizeof(int64_t);
-
-/*! \brief Answers a question about a kernel's occupancy, or raises what is wrong with it. */
-TVMFFI_CUBIN_RARE int AnswerOccupancy(EmbeddedKernel* kernel, const OccupancyQuestion& question,
-                                      int device, Text* answer) {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return Fail("LaunchError", "occupancy: %s", DriverProblem());
-  if (device < 0) device = CurrentDevice(driver);
-  CUlaunchAttribute attribute{};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  attribute.value.clusterDim.x = static_cast<uint32_t>(question.cluster[0]);
-  attribute.value.clusterDim.y = static_cast<uint32_t>(question.cluster[1]);
-  attribute.value.clusterDim.z = static_cast<uint32_t>(question.cluster[2]);
-  CUlaunchConfig config{};
-  config.blockDimX = static_cast<uint32_t>(question.block[0]);
-  config.blockDimY = static_cast<uint32_t>(question.block[1]);
-  config.blockDimZ = static_cast<uint32_t>(question.block[2]);
-  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-  config.sharedMemBytes = static_cast<uint32_t>(question.smem);
-  config.attrs = &attribute;
-  config.numAttrs = question.cluster[0] != 0;
-  Occupancy found;
-  GateUse use(&kernel->image->gate);
-  Status status = OccupancyInUse(driver, kernel, device, config, &found);
-  CUdevice handle = 0;
-  if (status.ok()) status = {driver->cuDeviceGet(&handle, device), "cuDeviceGet"};
-  int of_kernel[4] = {};
-  const CUfunction_attribute attributes[] = {
-      CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-      CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK};
-  for (int i = 0; i < 4 && status.ok(); ++i) {
-    status = {driver->cuKernelGetAttribute(&of_kernel[i], attributes[i], kernel->handle, handle),
-              "cuKernelGetAttribute"};
-  }
-  if (!status.ok()) return FailLaunch({"occupancy", 0, 1, false}, *kernel, device, nullptr, status);
-  const int optin =
-      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  const int threads =
-      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
-  snprintf(answer->chars, sizeof(answer->chars), "[%d,%d,%d,%lld,%d,%d,%d,%d,%d,%d,%d]", device,
-           found.blocks_per_sm, threads, static_cast<long long>(found.cooperative_blocks),
-           found.cluster_blocks, found.clusters, of_kernel[0], of_kernel[1], of_kernel[2],
-           of_kernel[3], optin - of_kernel[1]);
-  return 0;
-}
-
 /*! \brief Raises that of a launch's shape no block fits the device, and what is in the way. */
 TVMFFI_CUBIN_RARE int FailResidency(const LaunchSite& site, const Evaluation& evaluation) {
   const EmbeddedKernel& kernel = *evaluation.kernel;
@@ -111,20 +61,19 @@ TVMFFI_CUBIN_RARE int64_t Evaluation::MaxCooperativeBlocks() {
   return found.cooperative_blocks != 0 ? found.cooperative_blocks : Failed(kNothingFits);
 }
 
-TVMFFI_CUBIN_RARE int64_t Evaluation::NumSms() {
-  if (num_sms != 0 || failure != nullptr) return num_sms;
-  const Driver* driver = frame->driver;
-  const int device = frame->device < 0 ? CurrentDevice(driver) : frame->device;
-  CUdevice handle = 0;
-  int count = 0;
-  Status status = {driver->cuDeviceGet(&handle, device), "cuDeviceGet"};
-  if (status.ok()) {
-    status = {
-        driver->cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, handle),
-        "cuDeviceGetAttribute"};
-  }
+/*! \brief Multiprocessors of each device; 0: not asked for yet. */
+inline int32_t device_sms[kMaxDevices];
+
+inline int64_t Evaluation::NumSms() {
+  const int device = frame->device < 0 ? CurrentDevice(frame->driver) : frame->device;
+  if (device >= kMaxDevices) return Failed({CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"});
+  int count = __atomic_load_n(&device_sms[device], __ATOMIC_RELAXED);
+  if (__builtin_expect(count != 0, 1)) return count;
+  const Status status =
+      ReadDeviceAttribute(frame->driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &count);
   if (!status.ok()) return Failed(status);
-  return num_sms = count;
+  __atomic_store_n(&device_sms[device], count, __ATOMIC_RELAXED);
+  return count;
 }
 
 /*!
@@ -134,28 +83,53 @@ TVMFFI_CUBIN_RARE int64_t Evaluation::NumSms() {
  */
 TVMFFI_CUBIN_RARE int DescribeOccupancy(const ModulePlan& module, const TVMFFIAny* args,
                                         int num_args, TVMFFIAny* result) {
-  OccupancyQuestion question;
-  if (num_args != kNumOccupancyArguments) {
-    return Fail("TypeError", "occupancy: got %d arguments, wanted %d", num_args,
-                kNumOccupancyArguments);
-  }
-  int64_t* const words = &question.kernel;
+  int64_t given[9] = {};
+  if (num_args != 9) return Fail("TypeError", "occupancy: got %d arguments, wanted 9", num_args);
   for (int i = 0; i < num_args; ++i) {
     bool present = false;
-    words[i] = 0;
-    if (ReadOption("occupancy", "argument", args[i], &words[i], &present) != 0) return -1;
-    if (words[i] < INT32_MIN || words[i] > INT32_MAX) {
+    if (ReadOption("occupancy", "argument", args[i], &given[i], &present) != 0) return -1;
+    if (given[i] < INT32_MIN || given[i] > INT32_MAX) {
       return Fail("ValueError", "occupancy: %lld is beyond any device's limit",
-                  static_cast<long long>(words[i]));
+                  static_cast<long long>(given[i]));
     }
   }
-  if (question.kernel < 0 || question.kernel >= module.num_kernels) {
+  if (given[0] < 0 || given[0] >= module.num_kernels) {
     return Fail("ValueError", "occupancy: there is no kernel %lld",
-                static_cast<long long>(question.kernel));
+                static_cast<long long>(given[0]));
   }
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return Fail("LaunchError", "occupancy: %s", DriverProblem());
+  EmbeddedKernel* const kernel = &module.kernels[given[0]];
+  const int device = given[1] < 0 ? CurrentDevice(driver) : static_cast<int>(given[1]);
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, &cluster, given[6] != 0};
+  for (int i = 0; i < 4; ++i) (&config.blockDimX)[i] = static_cast<unsigned>(given[2 + i]);
+  for (int i = 0; i < 3; ++i) {
+    (&cluster.value.clusterDim.x)[i] = static_cast<unsigned>(given[6 + i]);
+  }
+  Occupancy found;
+  GateUse use(&kernel->image->gate);
+  Status status = OccupancyInUse(driver, kernel, device, config, &found);
+  CUdevice handle = 0;
+  if (status.ok()) status = {driver->cuDeviceGet(&handle, device), "cuDeviceGet"};
+  constexpr CUfunction_attribute kAttributes[] = {
+      CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+      CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK};
+  int own[4] = {};
+  for (int i = 0; i < 4 && status.ok(); ++i) {
+    status = {driver->cuKernelGetAttribute(&own[i], kAttributes[i], kernel->handle, handle),
+              "cuKernelGetAttribute"};
+  }
+  if (!status.ok()) return FailLaunch({"occupancy", 0, 1, false}, *kernel, device, nullptr, status);
+  const int optin =
+      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  const int threads =
+      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   Text answer;
-  const int device = static_cast<int>(question.device);
-  if (AnswerOccupancy(&module.kernels[question.kernel], question, device, &answer) != 0) return -1;
+  answer.Print("[%d,%d,%d,%lld,%d,%d,%d,%d,%d,%d,%d]", device, found.blocks_per_sm, threads,
+               static_cast<long long>(found.cooperative_blocks), found.cluster_blocks,
+               found.clusters, own[0], own[1], own[2], own[3], optin - own[1]);
   const TVMFFIByteArray text{answer.chars, strlen(answer.chars)};
   return TVMFFIStringFromByteArray(&text, result);
 }
