@@ -190,6 +190,11 @@ TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny* args, int num_args, int* 
   return 0;
 }
 
+/*!
+ * \brief Binds values all at once, or none where one is wrong. The arguments: the device, -1 for
+ * the current one, None for all; for each value the slot's number, the value (None: nothing is
+ * bound any more), and the object that keeps it alive, or None where it does so itself.
+ */
 TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
   int device = kAllDevices;
   if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
@@ -208,6 +213,10 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   return result;
 }
 
+/*!
+ * \brief What is bound: the object that keeps it alive, or None. The arguments: the device, as for
+ * Bind, and the slot's number.
+ */
 TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, int num_args,
                                 TVMFFIAny* result) {
   int device = kAllDevices;
@@ -229,6 +238,7 @@ TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, int nu
 // Of Python, where the process has one.
 extern "C" __attribute__((weak, visibility("default"))) int Py_IsInitialized();
 
+/*! \brief Lets go of what is bound, as the shared object is unloaded. */
 TVMFFI_CUBIN_RARE void ReleaseBound(BoundTable* table) {
   // At the process's end Python is gone, whose code frees what is bound, and maybe the driver too.
   // Where there is no Python, an end cannot be told from an unloading.

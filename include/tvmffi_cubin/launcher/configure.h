@@ -49,7 +49,7 @@ inline int ReadOptions(const char* function, const TVMFFIAny* args, CallOptions*
   config->hStream = reinterpret_cast<CUstream>(stream);
   for (int i = 0; i < 7; ++i) {
     bool is_given = false;
-    if (ReadFigure(function, kNames[i], args[1 + i], &config->gridDimX + i, &is_given) != 0)
+    if (ReadFigure(function, kNames[i], args[1 + i], FiguresOf(config) + i, &is_given) != 0)
       return -1;
     if (is_given) options->replaced |= 1u << kTargets[i / 3];
   }

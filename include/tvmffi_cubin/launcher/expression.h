@@ -24,9 +24,14 @@ inline constexpr char kDriverFailed[] = "cannot be evaluated";
 /*! \brief The failure of max_cooperative_blocks where not one block fits. */
 inline constexpr char kNothingFits[] = "is 0";
 
-static_assert(offsetof(CUlaunchConfig, blockDimX) == 12 &&
-                  offsetof(CUlaunchConfig, sharedMemBytes) == 24,
-              "the figures of a shape are neighbours");
+/*! \brief The figures of a launch's shape: grid x y z, block x y z, dynamic shared memory. */
+inline unsigned* FiguresOf(CUlaunchConfig* config) {
+  static_assert(offsetof(CUlaunchConfig, gridDimX) == 0 &&
+                    offsetof(CUlaunchConfig, blockDimX) == 12 &&
+                    offsetof(CUlaunchConfig, sharedMemBytes) == 24,
+                "they are its first words");
+  return reinterpret_cast<unsigned*>(config);
+}
 
 /*! \brief An attribute of launches: its name, and the range of its figures. */
 struct AttributeFacts {
@@ -156,8 +161,8 @@ struct Evaluation {
   }
 
   /*! \brief Sets a figure of the launch's shape; a zero may go with an empty grid. */
-  bool SetFigure(const char* name, char its_axis, int64_t figure, int64_t from, unsigned* out) {
-    *out = static_cast<unsigned>(figure);
+  bool SetFigure(const char* name, char its_axis, int64_t figure, int64_t from, int index) {
+    FiguresOf(config)[index] = static_cast<unsigned>(figure);
     return figure == 0 || CheckRange(name, its_axis, figure, from, UINT32_MAX);
   }
 
@@ -346,19 +351,15 @@ inline bool Evaluation::Do(const Step* steps, int count, uint32_t replaced) {
         where = step->figure.text;
         return false;
       case Step::kGrid:
-        if (!SetFigure("grid", static_cast<char>('x' + step->axis), figure, 0,
-                       &config->gridDimX + step->axis))
+        if (!SetFigure("grid", static_cast<char>('x' + step->axis), figure, 0, step->axis))
           return false;
         break;
       case Step::kBlock:
-        if (!SetFigure("block", static_cast<char>('x' + step->axis), figure, 1,
-                       &config->blockDimX + step->axis)) {
+        if (!SetFigure("block", static_cast<char>('x' + step->axis), figure, 1, 3 + step->axis))
           return false;
-        }
         break;
       case Step::kSmem:
-        if (!SetFigure("dynamic_smem_bytes", '\0', figure, 0, &config->sharedMemBytes))
-          return false;
+        if (!SetFigure("dynamic_smem_bytes", '\0', figure, 0, 6)) return false;
         break;
       case Step::kComputed:
         if (!SetComputed(*step, figure)) return false;

@@ -66,7 +66,9 @@ inline int EncodeMap(const CallFrame& frame, int launch, const TensorMapPlan& pl
                      Evaluation* evaluation, CUtensorMap* map) {
   TensorMapSpec spec = plan.spec;
   TensorMapProblem problem;
-  evaluation->map_words = spec.box_dim;
+  // All words, not only those of the box.
+  evaluation->map_words =
+      reinterpret_cast<int64_t*>(reinterpret_cast<char*>(&spec) + offsetof(TensorMapSpec, box_dim));
   if (!evaluation->Do(plan.steps, plan.num_steps, 0)) {
     return FailEvaluation(frame.Site(launch), *evaluation);
   }

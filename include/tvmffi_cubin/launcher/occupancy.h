@@ -104,10 +104,10 @@ TVMFFI_CUBIN_RARE int DescribeOccupancy(const ModulePlan& module, const TVMFFIAn
   CUlaunchAttribute cluster{};
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, &cluster, given[6] != 0};
-  for (int i = 0; i < 4; ++i) (&config.blockDimX)[i] = static_cast<unsigned>(given[2 + i]);
-  for (int i = 0; i < 3; ++i) {
-    (&cluster.value.clusterDim.x)[i] = static_cast<unsigned>(given[6 + i]);
-  }
+  for (int i = 0; i < 4; ++i) FiguresOf(&config)[3 + i] = static_cast<unsigned>(given[2 + i]);
+  const unsigned sizes[] = {static_cast<unsigned>(given[6]), static_cast<unsigned>(given[7]),
+                            static_cast<unsigned>(given[8])};
+  memcpy(cluster.value.pad, sizes, sizeof(sizes));
   Occupancy found;
   GateUse use(&kernel->image->gate);
   Status status = OccupancyInUse(driver, kernel, device, config, &found);
