@@ -23,7 +23,9 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief A short text in a buffer of its own, for use as one argument of Fail. */
 struct Text {
-  char chars[320] = "";
+  char chars[320];
+
+  Text() { chars[0] = '\0'; }
 
   __attribute__((noinline, cold, format(printf, 2, 3))) void Print(const char* format, ...) {
     va_list values;
@@ -35,8 +37,10 @@ struct Text {
 
 /*! \brief A text that is added to, as long as some dozens of instances need. */
 struct LongText {
-  char chars[8192] = "";
+  char chars[8192];
   size_t used = 0;
+
+  LongText() { chars[0] = '\0'; }
 
   /*! \brief Adds a text and keeps `reserve` bytes free; false, and nothing added, without room. */
   __attribute__((noinline, cold, format(printf, 3, 4))) bool Add(size_t reserve, const char* format,
