@@ -53,8 +53,6 @@ inline int ReadOptions(const char* function, const TVMFFIAny* args, CallOptions*
       return -1;
     if (is_given) options->replaced |= 1u << kTargets[i / 3];
   }
-  options->has_grid = (options->replaced >> Step::kGrid & 1) != 0;
-  options->has_block = (options->replaced >> Step::kBlock & 1) != 0;
   return 0;
 }
 

@@ -21,8 +21,6 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief What a caller sets for one call, in place of what the function says. */
 struct CallOptions {
   bool has_stream = false;
-  bool has_grid = false;
-  bool has_block = false;
   uint32_t replaced = 0;  // a bit for each Step::Target that is given
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
 };

@@ -16,7 +16,6 @@ int FailResidency(const LaunchSite& site, const Evaluation& evaluation);
 
 /*! \brief Raises what went wrong with an expression, or that a condition does not hold. */
 TVMFFI_CUBIN_RARE int FailEvaluation(const LaunchSite& site, const Evaluation& evaluation) {
-  if (evaluation.failure == kErrorIsRaised) return -1;
   if (evaluation.failure == kNothingFits) return FailResidency(site, evaluation);
   if (evaluation.failure == kDriverFailed) {
     return FailLaunch(site, *evaluation.kernel, evaluation.frame->device, nullptr,
@@ -76,8 +75,8 @@ __attribute__((always_inline)) inline int PrepareLaunch(const CallFrame& frame, 
                                                         Evaluation* evaluation) {
   PreparedLaunch* const launch = &frame.launches[number];
   const LaunchPlan& plan = *launch->plan;
-  const bool has_grid = plan.has_grid || options.has_grid;
-  const bool has_block = plan.has_block || options.has_block;
+  const bool has_grid = plan.has_grid || (options.replaced >> Step::kGrid & 1) != 0;
+  const bool has_block = plan.has_block || (options.replaced >> Step::kBlock & 1) != 0;
   if (__builtin_expect(!has_grid || !has_block, 0)) {
     return FailShape(frame.Site(number), has_grid, has_block);
   }
