@@ -26,7 +26,7 @@ source = 'extern "C" __global__ void k(float* x, int n) {%s}' % "".join(
 """
 # The front end reads for seconds.
 HEADERS = "source = '#include <cub/cub.cuh>\\n#include <cuda/std/ranges>\\n__global__ void k() {}'"
-COMPILE = "nvrtc.compile(source, arch='sm_90', use_pch=False)"
+COMPILE = "nvrtc.compile(source, arch=['sm_80', 'sm_90'], use_pch=False)"
 BUILD = "tc.load_inline('slow', source, arch='sm_90')"
 
 

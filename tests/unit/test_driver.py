@@ -19,13 +19,9 @@ class TestWithoutADriver:
         assert driver.device_count() == 0
         assert "libnone.so" in driver.missing_reason()
 
-    @pytest.mark.parametrize(
-        "ask",
-        [driver.current_device, lambda: driver.device_arch(0), lambda: driver.device_name(0)],
-    )
-    def test_the_others_say_what_is_missing(self, ask):
+    def test_who_needs_one_is_told_what_is_missing(self):
         with pytest.raises(ToolchainError, match=r"libnone\.so.*NVIDIA's driver"):
-            ask()
+            driver.require()
 
 
 def test_a_library_that_is_no_driver_is_named(monkeypatch):
@@ -52,27 +48,27 @@ def test_the_version_needs_no_initialisation(driver_stub):
 def test_devices_are_counted_and_described(driver_stub):
     driver_stub.set_devices(90, 80, 120)
     assert driver.device_count() == 3
-    assert [driver.device_arch(i) for i in range(3)] == ["sm_90", "sm_80", "sm_120"]
-    assert driver.device_name(0)
+    assert [driver.require().device_arch(i) for i in range(3)] == ["sm_90", "sm_80", "sm_120"]
+    assert driver.require().device_name(0)
 
 
 def test_no_question_makes_a_context(driver_stub):
-    driver.device_arch(driver.current_device())
-    driver.device_name(0)
+    driver.require().device_arch(driver.require().current_device())
+    driver.require().device_name(0)
     assert not driver_stub.calls("cuCtxCreate", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent")
 
 
 def test_the_current_device_is_the_contexts_and_0_without_one(driver_stub):
-    assert driver.current_device() == 0
+    assert driver.require().current_device() == 0
     with driver_stub.current_device(1):
-        assert driver.current_device() == 1
-    assert driver.current_device() == 0
+        assert driver.require().current_device() == 1
+    assert driver.require().current_device() == 0
 
 
 @pytest.mark.parametrize("ordinal", [-1, 3])
 def test_a_device_that_is_not_there_is_a_value_error(driver_stub, ordinal):
     with pytest.raises(ValueError, match=rf"no CUDA device {ordinal}: the driver shows 3"):
-        driver.device_arch(ordinal)
+        driver.require().device_arch(ordinal)
 
 
 def test_a_driver_that_cannot_start_shows_no_device_and_says_why(driver_stub):
@@ -80,4 +76,4 @@ def test_a_driver_that_cannot_start_shows_no_device_and_says_why(driver_stub):
     assert driver.device_count() == 0
     driver_stub.fail("cuInit", 100)
     with pytest.raises(ToolchainError, match=r"cuInit .*CUDA_ERROR_NO_DEVICE.*100"):
-        driver.current_device()
+        driver.require().current_device()

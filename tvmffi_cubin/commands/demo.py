@@ -148,7 +148,9 @@ def _launch(modules: dict[str, Module]) -> int:
     wanted = [2.0 * value + 1.0 for value in x]
     _check("saxpy", list(y) == wanted)
     _check("block_sum", total[0] == sum(wanted))
-    print(f"Launched on {driver.device_name(0)}: {_COUNT} elements, all numbers are right.")
+    print(
+        f"Launched on {driver.require().device_name(0)}: {_COUNT} elements, all numbers are right."
+    )
     return 0
 
 

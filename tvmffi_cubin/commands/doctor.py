@@ -216,8 +216,8 @@ def _driver_version(version: int, cuda: Cuda | None) -> Finding:
 
 
 def _device(ordinal: int, cuda: Cuda | None) -> str:
-    arch = driver.device_arch(ordinal)
-    text = f"{driver.device_name(ordinal)}, {arch}"
+    arch = driver.require().device_arch(ordinal)
+    text = f"{driver.require().device_name(ordinal)}, {arch}"
     if cuda is None:
         return text
     nvrtc = program.load(cuda.nvrtc)

@@ -26,15 +26,7 @@ _VARIABLE = "TVMFFI_CUBIN_ARCH"
 def check_arch(arch: object, *, what: str = "arch") -> str:
     """Return the architecture that a caller named, unchanged, once its form is seen to be right.
 
-    Whether an NVRTC knows it is for that NVRTC to say.
-
-    Parameters
-    ----------
-    arch : object
-        Wanted: ``"sm_90"``, ``"sm_90a"`` (features of this architecture alone), ``"sm_100f"``
-        (features of its family), ``"compute_90"`` (PTX, for this architecture and newer ones).
-    what : str
-        What it is called in messages.
+    Whether an NVRTC knows it is for that NVRTC to say. Messages call it `what`.
 
     Raises
     ------
@@ -81,19 +73,8 @@ _FORM = 'wanted is "sm_" with a number, such as "sm_80" or "sm_90a", or "compute
 def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
     """Return the architectures that a caller named, each once, in an order that is always the same.
 
-    Cubins come first, oldest architecture first; then PTX.
-
-    Parameters
-    ----------
-    archs : object
-        Wanted: one as in `check_arch`, or a sequence of them.
-    what : str
-        What it is called in messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `check_arch`; or the sequence is empty.
+    Cubins come first, oldest architecture first; then PTX. Raises as `check_arch` does, and
+    ValueError where there is none.
     """
     if isinstance(archs, str | bytes) or not isinstance(archs, Iterable):
         return (check_arch(archs, what=what),)
@@ -146,7 +127,8 @@ def resolve_archs(
     try:
         from . import driver
 
-        found = driver.device_arch(driver.current_device())
+        device = driver.require()
+        found = device.device_arch(device.current_device())
     except (ToolchainError, ValueError) as error:
         raise ToolchainError(
             f"no GPU to compile for: {error}; building works without one: say which architecture "

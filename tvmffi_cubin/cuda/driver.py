@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 from .. import config
 from ..errors import ToolchainError
 
 _SUCCESS = 0
-_COMPUTE_CAPABILITY_MAJOR = 75
-_COMPUTE_CAPABILITY_MINOR = 76
+_COMPUTE_CAPABILITY = (75, 76)  # the attributes of its major and of its minor number
 _NAME_BYTES = 256
 _NOT_INITIALIZED = 3
 
+# By library name: the driver, or why it could not be opened.
+_opened: dict[str, Driver | str] = {}
 
-@dataclass(frozen=True)
+
 class Driver:
-    """A loaded driver library.
+    """A loaded driver library: its name, as the seam has it, and its handle."""
 
-    Attributes
-    ----------
-    name : str
-        The library as the seam names it.
-    library : ctypes.CDLL
-        Its handle.
-    """
-
-    name: str
-    library: ctypes.CDLL
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.library = ctypes.CDLL(name)
 
     def version(self) -> int:
         """Return the newest CUDA version that the driver supports, 12040 for 12.4; no cuInit."""
@@ -39,7 +32,7 @@ class Driver:
     def device_count(self) -> int:
         """Return the number of devices visible to this process; 0 where the driver finds none."""
         value = ctypes.c_int()
-        if self._try("cuInit", ctypes.c_uint(0)) != _SUCCESS:
+        if self._try("cuInit", 0) != _SUCCESS:
             return 0
         self._call("cuDeviceGetCount", ctypes.byref(value))
         return value.value
@@ -65,14 +58,12 @@ class Driver:
 
     def device_arch(self, ordinal: int) -> str:
         """Return a device's architecture without suffix, such as ``"sm_90"``."""
-        device = self._device(ordinal)
-        major, minor = ctypes.c_int(), ctypes.c_int()
-        for value, attribute in (
-            (major, _COMPUTE_CAPABILITY_MAJOR),
-            (minor, _COMPUTE_CAPABILITY_MINOR),
-        ):
+        device, value = self._device(ordinal), ctypes.c_int()
+        arch = "sm_"
+        for attribute in _COMPUTE_CAPABILITY:
             self._call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
-        return f"sm_{major.value}{minor.value}"
+            arch += str(value.value)
+        return arch
 
     def device_name(self, ordinal: int) -> str:
         """Return a device's name, such as ``"NVIDIA H200"``."""
@@ -82,7 +73,7 @@ class Driver:
 
     def _initialise(self) -> None:
         # Not remembered: a forked child must see the driver's refusal, not its parent's success.
-        self._call("cuInit", ctypes.c_uint(0))
+        self._call("cuInit", 0)
 
     def _device(self, ordinal: int) -> ctypes.c_int:
         self._initialise()
@@ -105,27 +96,21 @@ class Driver:
     def _call(self, function: str, *arguments: object) -> None:
         result = self._try(function, *arguments)
         if result != _SUCCESS:
+            remedy = (
+                ". This process was forked from one that had already used CUDA: start it with "
+                "the multiprocessing method 'spawn' (or 'forkserver')"
+            )
             forked = function == "cuInit" and result == _NOT_INITIALIZED
             raise ToolchainError(
                 f"{function} of the CUDA driver ({self.name}) failed: {self._error_name(result)}"
-                + (
-                    ". This process was forked from one that had already used CUDA: start it with "
-                    "the multiprocessing method 'spawn' (or 'forkserver')"
-                    if forked
-                    else ""
-                )
+                f"{remedy if forked else ''}"
             )
 
     def _error_name(self, result: int) -> str:
         text = ctypes.c_char_p()
-        found = hasattr(self.library, "cuGetErrorName") and (
-            self.library.cuGetErrorName(result, ctypes.byref(text)) == _SUCCESS
-        )
-        return f"{text.value.decode()} ({result})" if found and text.value else f"error {result}"
-
-
-_opened: dict[str, Driver | str] = {}
-"""By library name: the driver, or why it could not be opened."""
+        if self._try("cuGetErrorName", result, ctypes.byref(text)) == _SUCCESS and text.value:
+            return f"{text.value.decode()} ({result})"
+        return f"error {result}"
 
 
 def _open() -> Driver | str:
@@ -133,7 +118,7 @@ def _open() -> Driver | str:
     known = _opened.get(name)
     if known is None:
         try:
-            known = Driver(name, ctypes.CDLL(name))
+            known = Driver(name)
         except OSError as error:
             known = f"the CUDA driver could not be opened: {error}"
         _opened[name] = known
@@ -141,11 +126,7 @@ def _open() -> Driver | str:
 
 
 def open() -> Driver | None:  # noqa: A001
-    """Return the driver that the seam names, None where it cannot be opened.
-
-    It is opened once for each value of ``TVMFFI_CUBIN_DRIVER``. `missing_reason` says why there
-    is none.
-    """
+    """Return the driver that the seam names now; None where there is none, see `missing_reason`."""
     found = _open()
     return found if isinstance(found, Driver) else None
 
@@ -168,36 +149,8 @@ def device_count() -> int:
     return 0 if driver is None else driver.device_count()
 
 
-def current_device() -> int:
-    """Return the ordinal of the current context's device, 0 where the thread has no context.
-
-    Raises
-    ------
-    ToolchainError
-        There is no driver, or it has no device.
-    """
-    return _require().current_device()
-
-
-def device_arch(ordinal: int) -> str:
-    """Return the architecture of a device, such as ``"sm_90"``, without an ``a`` suffix.
-
-    Raises
-    ------
-    ToolchainError
-        There is no driver, or it has no device.
-    ValueError
-        There is no device of this ordinal.
-    """
-    return _require().device_arch(ordinal)
-
-
-def device_name(ordinal: int) -> str:
-    """Return the name of a device; raises as `device_arch` does."""
-    return _require().device_name(ordinal)
-
-
-def _require() -> Driver:
+def require() -> Driver:
+    """Return the driver; raises ToolchainError where there is none."""
     found = _open()
     if isinstance(found, str):
         raise ToolchainError(f"{found}; a GPU and NVIDIA's driver are needed for this")

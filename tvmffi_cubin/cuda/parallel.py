@@ -17,27 +17,40 @@ _share = threading.local()
 def in_parallel(work: Callable[[_Input], _Output], inputs: Sequence[_Input]) -> list[_Output]:
     """Return `work` of each input, in order; of several failures the first input's is raised.
 
-    There are no more threads than processors, where `work` does its own in parallel, too.
+    There are no more threads than processors, where `work` does its own in parallel, too. This
+    thread works as well; Ctrl-C ends its part, and its wait for the others.
     """
     available = getattr(_share, "threads", None) or os.cpu_count() or 1
-    width = min(len(inputs), available)
-    if width < 2:
-        return [work(item) for item in inputs]
-    from concurrent.futures import ThreadPoolExecutor
+    width = max(min(len(inputs), available), 1)
+    made: dict[int, _Output] = {}
+    failed: dict[int, BaseException] = {}
+    left = iter(range(len(inputs)))
 
-    with ThreadPoolExecutor(width, initializer=_take, initargs=(available // width,)) as pool:
+    def run() -> None:
+        before = getattr(_share, "threads", None)
+        _share.threads = available // width
         try:
-            futures = [pool.submit(work, item) for item in inputs]
-        except RuntimeError:
-            # No thread can be started, or no further one; those that run may have begun with some.
-            pool.shutdown(cancel_futures=True)
-        else:
-            try:
-                return [future.result() for future in futures]
-            finally:
-                pool.shutdown(cancel_futures=True)
-    return [work(item) for item in inputs]
+            for index in left:
+                try:
+                    made[index] = work(inputs[index])
+                except BaseException as error:
+                    failed[index] = error
+                    if not isinstance(error, Exception):
+                        raise
+                if failed:
+                    break
+        finally:
+            _share.threads = before
 
-
-def _take(threads: int) -> None:
-    _share.threads = threads
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(width - 1)]
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError:  # no further thread can be started
+        threads = [thread for thread in threads if thread.ident is not None]
+    run()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[min(failed)]
+    return [made[index] for index in range(len(inputs))]
