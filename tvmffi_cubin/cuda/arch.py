@@ -101,17 +101,11 @@ def resolve_archs(
 ) -> tuple[str, ...]:
     """Return the architectures to compile for.
 
-    Parameters
-    ----------
-    archs : str or sequence of str, optional
-        As in `check_archs`. None: what ``TVMFFI_CUBIN_ARCH`` names, else the current device's, 0's
-        where the thread has no context, with the ``a`` suffix where the architecture has one.
-    known : callable, optional
-        Gives the numbers of the architectures that can be compiled for. It is asked about a device
-        that not every NVRTC knows; where this one does not, the newest architecture whose cubins
-        the device runs takes its place, else PTX.
-    newer : str
-        What to do then.
+    Where none is named: what ``TVMFFI_CUBIN_ARCH`` names, else the current device's, 0's where the
+    thread has no context, with the ``a`` suffix where the architecture has one. `known` gives the
+    numbers that can be compiled for, and is asked about a device that not every NVRTC knows: of one
+    that is not among them, the newest architecture whose cubins it runs takes the place, else PTX.
+    `newer` says what to do then.
 
     Raises
     ------

@@ -66,13 +66,6 @@ def headers_for(texts: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]
 
     nvcc's own headers, tvm-ffi's and those of the host that a source includes bring names that
     NVRTC does not have; what is included by these is not known, so names alone decide.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        The source, and the user's headers that it includes.
-    folders : sequence of str
-        Where CUDA's headers are: what the installed CCCL does not have is left out.
     """
     texts = [*texts]
     names = _names()

@@ -34,17 +34,7 @@ _UNRESOLVED = re.compile(r"(Unresolved extern (?:function|variable)) '([^']+)'")
 
 
 def annotate(log: str, *, name: str, source: str) -> str:
-    """Return a log in which each diagnostic about the caller's file shows its lines, numbered.
-
-    Parameters
-    ----------
-    log : str
-        NVRTC's log.
-    name : str
-        The name under which NVRTC knows the caller's source.
-    source : str
-        That source; diagnostics past its end and in other files stay as they are.
-    """
+    """Return a log in which each diagnostic about the caller's file shows its lines, numbered."""
     # A #line directive moves the numbers away from the text at hand.
     moved = re.search(r"^\s*#\s*(line\b|\d)", source, re.MULTILINE)
     lines = [] if moved else source.split("\n")
@@ -104,13 +94,6 @@ def without_deprecations(log: str, *, headers: Iterable[str]) -> str:
     """Return a log without what NVIDIA's own headers use that they have deprecated themselves.
 
     nvcc is silent about headers of the system. Such uses in the caller's files stay.
-
-    Parameters
-    ----------
-    log : str
-        NVRTC's log.
-    headers : iterable of str
-        The folders of those headers.
     """
     known = tuple(f"{folder}{os.sep}" for folder in headers)
     kept: list[str] = []
@@ -131,15 +114,7 @@ def without_deprecations(log: str, *, headers: Iterable[str]) -> str:
 
 
 def hints(log: str, *, arch: str) -> tuple[str, ...]:
-    """Return what a log's errors suggest to do.
-
-    Parameters
-    ----------
-    log : str
-        NVRTC's log.
-    arch : str
-        The architecture compiled for.
-    """
+    """Return what a log's errors suggest to do."""
     found = []
     target = _WRONG_TARGET.search(log)
     if target is not None and number_of(arch) >= 90 and arch[-1].isdigit():
@@ -200,15 +175,7 @@ _FOR_HOST = re.compile(
 
 
 def missing_header_hint(log: str, cuda: Cuda) -> tuple[str, ...]:
-    """Return what brings the header that a log lacks, if it lacks one.
-
-    Parameters
-    ----------
-    log : str
-        NVRTC's log.
-    cuda : Cuda
-        The wheels that there are.
-    """
+    """Return what brings the header that a log lacks, if it lacks one."""
     match = _MISSING.search(log)
     if match is None:
         return ()
@@ -245,15 +212,6 @@ def host_header_problem(log: str, source: str, cuda: Cuda) -> str:
     """Return what is wrong where headers of CCCL need a host compiler; empty where none does.
 
     Such a header ends in hundreds of lines about code that the caller never wrote.
-
-    Parameters
-    ----------
-    log : str
-        NVRTC's log.
-    source : str
-        The caller's source.
-    cuda : Cuda
-        The wheels that there are.
     """
     cccl = cuda.find("cccl")
     if cccl is None:

@@ -108,13 +108,7 @@ class Nvcc(NamedTuple):
 
 
 def find_nvcc() -> Nvcc:
-    """Return the nvcc to use; spawns processes only where it is new to this user.
-
-    Raises
-    ------
-    ToolchainError
-        There is none, or it cannot be run.
-    """
+    """Return the nvcc to use; spawns processes only where it is new to this user."""
     return describe(locate())
 
 
@@ -151,13 +145,7 @@ def locate() -> Path:
 
 
 def describe(path: Path) -> Nvcc:
-    """Return what an nvcc says of itself, from memory or disk while its files are unchanged.
-
-    Raises
-    ------
-    ToolchainError
-        It cannot be run, or is no nvcc.
-    """
+    """Return what an nvcc says of itself, from memory or disk while its files are unchanged."""
     text = identity.remember(path, lambda: _ask(path), what="nvcc")
     said, version, root, includes, libraries, archs = text.split("\0")
     numbers = tuple(map(int, archs.split()))
@@ -226,13 +214,7 @@ def _folders(text: str, option: str) -> Iterator[str]:
 
 
 def resolve(flags: Sequence[str], arch: Any, nvcc: Nvcc | None) -> tuple[str, ...]:
-    """Return the architectures; none where flags name them, or none can be found out.
-
-    Raises
-    ------
-    TypeError, ValueError
-        `arch` is no architecture, or given beside flags that name some.
-    """
+    """Return the architectures; none where flags name them, or none can be found out."""
     if arch_values(flags):
         if arch is not None:
             raise ValueError(

@@ -66,11 +66,6 @@ def read(flags: Iterable[str]) -> tuple[str, ...]:
     An option and its value in one item are two words; relative paths of folders, and of headers
     that exist, are absolute; files of options are read; ``-dc`` is what it means for a compilation.
     ``-arch=native`` is left out: it is the architecture by default.
-
-    Raises
-    ------
-    OSError
-        A file of options cannot be read.
     """
     words: list[str] = []
     for flag in flags:
@@ -147,15 +142,7 @@ def is_separate(flags: Sequence[str]) -> bool:
 
 
 def compile_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
-    """Return all flags of a compilation for architectures: the caller's, and ours before them.
-
-    Parameters
-    ----------
-    flags : sequence of str
-        The caller's, from `read`.
-    archs : sequence of str
-        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; none where the flags name them.
-    """
+    """Return all flags of a compilation for architectures: the caller's, and ours before them."""
     is_lto = _is_lto(flags)
     # It takes no -dlto beside -gencode and -code, which say it in their own words.
     if is_lto and (archs or _value(flags, _CODES) is not None):

@@ -230,17 +230,6 @@ def link_inputs(
 ) -> Linked:
     """Link inputs to an image.
 
-    Parameters
-    ----------
-    inputs : sequence of LinkInput
-        In order.
-    arch : str
-        Such as ``"sm_90a"``; for ``"compute_90"`` PTX is made, of LTO-IR alone.
-    lto : bool
-        Whether there may be LTO-IR that does not show, in a fatbin or a library.
-    options : sequence of str
-        Further options for nvJitLink.
-
     Raises
     ------
     LinkFailure

@@ -10,9 +10,6 @@ from pathlib import Path
 
 from .arch import check_archs
 
-PRELUDE = "tvmffi_cubin_prelude.h"
-"""The header that every source starts with, in the shims' folder."""
-
 _ARCH = ("-arch", "--gpu-architecture")
 _GENCODE = ("-gencode", "--gencode", "-generate-code", "--generate-code")
 _STD = ("-std", "--std")
@@ -39,15 +36,7 @@ _IGNORED_WITH_VALUE = ("-Xcompiler", "--compiler-options", "--threads", "--optim
 
 
 def caller_options(options: object) -> tuple[str, ...]:
-    """Return the caller's options as NVRTC knows them, without those that mean nothing to it.
-
-    Raises
-    ------
-    TypeError
-        The options are no sequence of strings.
-    ValueError
-        An option asks for what NVRTC cannot give, or is no text.
-    """
+    """Return the caller's options as NVRTC knows them, without those that mean nothing to it."""
     given = check_options(options)
     for index, option in enumerate(given, 1):
         # NVRTC ends the process where one of these has no value.
@@ -58,15 +47,7 @@ def caller_options(options: object) -> tuple[str, ...]:
 
 
 def check_options(options: object) -> tuple[str, ...]:
-    """Return a caller's options, if a compiler can be given them.
-
-    Raises
-    ------
-    TypeError
-        They are no sequence of strings.
-    ValueError
-        One is no text.
-    """
+    """Return a caller's options, if a compiler can be given them."""
     if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
         raise TypeError(
             f"options must be a sequence of strings, got {type(options).__name__} {options!r}; "
@@ -125,13 +106,6 @@ def named_archs(options: Sequence[str], archs: object = None) -> tuple[str, ...]
     """Return the architectures that the options or the argument name, none where neither does.
 
     nvcc's ``-gencode`` names them as its ``-arch`` and ``-code`` do.
-
-    Raises
-    ------
-    TypeError
-        The argument is neither a string nor a sequence of strings.
-    ValueError
-        Options and argument differ, or they name something that is no architecture.
     """
     items = _items(options)
     gencode = [arch for name, value, _ in items if name in _GENCODE for arch in _gencode(value)]
@@ -147,13 +121,7 @@ def named_archs(options: Sequence[str], archs: object = None) -> tuple[str, ...]
 
 
 def without_archs(options: object) -> tuple[str, ...]:
-    """Return the caller's options, from `caller_options`, without those that name architectures.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `caller_options`.
-    """
+    """Return the caller's options, from `caller_options`, without those that name architectures."""
     items = _items(caller_options(options))
     return tuple(p for name, _, parts in items if name not in (*_ARCH, *_GENCODE) for p in parts)
 
@@ -195,33 +163,14 @@ def compile_options(
     cuda_includes: Iterable[Path],
     target_type: str = "cubin",
 ) -> tuple[str, ...]:
-    """Return all options in the order that NVRTC gets them.
-
-    Parameters
-    ----------
-    arch : str
-        The one architecture to compile for now; options of the caller that name any are dropped.
-    options : sequence of str
-        The caller's, from `caller_options`.
-    shims : Path
-        Our headers for NVRTC, searched before all others.
-    include_paths, cuda_includes : iterable of Path
-        The caller's folders, then CUDA's.
-    target_type : str
-        What is to be made, see `tvmffi_cubin.nvrtc.compile`.
-
-    Raises
-    ------
-    ValueError
-        The options name two language standards.
-    """
+    """Return all options in the order that NVRTC gets them: our headers come before all others."""
     items = _items(options)
     given = standards(options)
     if len(set(given)) > 1:
         raise ValueError(f"two language standards are given: {' and '.join(given)}; give one -std=")
     ours = [f"-arch={arch}", *_KIND_OPTIONS[target_type]]
     ours += ["-default-device", f"-std={(given or ['c++17'])[0]}"]
-    ours += [f"-I{shims}", f"--pre-include={shims / PRELUDE}"]
+    ours += [f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h"]
     kept = [
         part
         for name, _, parts in items
@@ -237,14 +186,6 @@ def random_seed(options: Sequence[str], texts: Iterable[str]) -> tuple[str, ...]
 
     Where nothing of a unit can be seen from outside, NVRTC calls what is static or in an unnamed
     namespace after the time and the process, unless it is given a seed.
-
-    Parameters
-    ----------
-    options : sequence of str
-        The caller's, from `caller_options`; a seed among them is left to count.
-    texts : iterable of str
-        What tells the unit from others that it may be linked with. The architecture must not be
-        in it: a kernel has one symbol in all members of a fatbin.
     """
     items = _items(options)
     if any(name in _RANDOM_SEED for name, _, _ in items):
@@ -289,15 +230,7 @@ def without_separation(options: Iterable[str]) -> tuple[tuple[str, ...], bool]:
 
 
 def check_link_options(options: object) -> tuple[str, ...]:
-    """Return a caller's options for nvJitLink.
-
-    Raises
-    ------
-    TypeError
-        They are no sequence of strings.
-    ValueError
-        One is no text, or says what an argument of `tvmffi_cubin.nvjitlink.link` is for.
-    """
+    """Return a caller's options for nvJitLink."""
     arguments = {
         r"--?(?:arch|gpu-architecture|gencode|generate-code)(?:[= ].*)?": 'arch="sm_90a"',
         r"--?(?:lto|dlto|dlink-time-opt)": "lto=True",
