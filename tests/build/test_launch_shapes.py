@@ -139,10 +139,10 @@ def test_a_configured_function_is_made_once_and_kept(ops, driver_stub):
     assert ops.nothing.configure(priority=-1).on(7777) is ops.nothing.on(7777).configure(
         priority=-1
     )
-    for grid in range(500):
+    for grid in range(2000):
         ops.nothing[grid, 64]
-    assert len(ops.nothing._shapes) <= 64
-    assert len(ops.nothing._made) <= 64
+    assert len(ops.nothing._shapes) <= 512
+    assert len(ops.nothing._made) <= 512
     made()
     assert shape_of(driver_stub) == ((3, 2, 1), (32, 1, 1), 0)
 

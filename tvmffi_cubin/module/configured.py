@@ -7,9 +7,9 @@ from numbers import Integral
 from typing import Any
 
 from .function import Function
-from .options import NO_OPTIONS, Options
+from .options import NO_OPTIONS, Options, stream_handle
 
-_MOST_KEPT = 64
+_MOST_KEPT = 512  # of a kilobyte each
 
 GridFunction = Callable[[Mapping[str, Any]], Any]
 
@@ -35,6 +35,23 @@ def shaped(function: Function, shape: Any) -> Configured | ByGrid:
             function._shapes.clear()
         function._shapes[shape] = made
     return made
+
+
+def on(function: Function, stream: Any) -> Configured:
+    """Return a function with a stream."""
+    return configured(function, Options(stream_handle(stream), *options_of(function)[1:]))
+
+
+def configure(function: Function, stream: Any, options: Mapping[str, Any]) -> Configured:
+    """Return a function with options by name; see `Function.configure`."""
+    changed = function if stream is None else on(function, stream)
+    given = {name: value for name, value in options.items() if value is not None}
+    wanted = options_of(changed)
+    if given:
+        function._require_one_launch()
+        alone = function._generated()["fixes_block"]
+        wanted = wanted.with_given(function.name, given, grid_alone=alone)
+    return configured(function, wanted)
 
 
 def configured(function: Function, options: Options) -> Configured:
@@ -126,9 +143,9 @@ class ByGrid:
 
 def _is_fixed(shape: Any) -> bool:
     """Whether a shape stays what it is; a tensor is a key, and may hold another number later."""
-    return isinstance(shape, Integral) or (
-        isinstance(shape, tuple) and all(_is_fixed(part) for part in shape)
-    )
+    if isinstance(shape, tuple):
+        return all(map(_is_fixed, shape))
+    return isinstance(shape, (int, Integral))
 
 
 class Meta(dict[str, Any]):

@@ -95,10 +95,9 @@ class Function(tvm_ffi.Function):
 
     def on(self, stream: Any) -> Configured:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
-        from .configured import configured, options_of
-        from .options import stream_handle
+        from .configured import on
 
-        return configured(self, options_of(self).on(stream_handle(stream)))
+        return on(self, stream)
 
     def configure(self, *, stream: Any = None, **options: Any) -> Configured:
         """Set whatever a launch can carry.
@@ -120,16 +119,9 @@ class Function(tvm_ffi.Function):
             There is no such option, a value is not what it wants, or the function has several
             launches, each with its own.
         """
-        from .configured import configured, options_of
+        from .configured import configure
 
-        changed = self if stream is None else self.on(stream)
-        given = {name: value for name, value in options.items() if value is not None}
-        wanted = options_of(changed)
-        if given:
-            self._require_one_launch()
-            alone = self._generated()["fixes_block"]
-            wanted = wanted.with_given(self.name, given, grid_alone=alone)
-        return configured(self, wanted)
+        return configure(self, stream, options)
 
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with keywords, by the parameters' names."""

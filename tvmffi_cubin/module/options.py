@@ -25,10 +25,6 @@ class Options(NamedTuple):
     dynamic_smem_bytes: int | None = None
     attributes: bytes | None = None
 
-    def on(self, stream: int) -> Options:
-        """Return them with a stream."""
-        return Options(stream, *self[1:])
-
     def with_grid(self, grid: Any, unit: int = 1) -> Options:
         """Return them with a grid that counts `unit` blocks in x as one."""
         x, y, z = dimensions("grid", grid)
@@ -110,6 +106,8 @@ def integer(what: str, value: Any) -> int:
 
 def dimensions(what: str, value: Any) -> tuple[int, int, int]:
     """Return one to three dimensions of a call, those left out being 1."""
+    if type(value) is int and -1 < value < 2**31:  # most are
+        return value, 1, 1
     values = tuple(value) if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(values) <= 3:
         raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
