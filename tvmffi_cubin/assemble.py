@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from .cache import Cache
 from .cuda.library import replacement
 from .device import compile_device
-from .incbin import incbin_files
 from .later import Later
 from .product import Product
 from .request import Request
@@ -19,11 +18,12 @@ from .sources import sort_sources
 from .toolset import Toolset
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from .exports import Exports
     from .image import Image
     from .job import Job
+    from .plan import BuildPlan
 
 __all__ = ["make"]
 
@@ -107,9 +107,8 @@ def _refuse_compiled(request: Request) -> None:
 
 def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
-    from . import flag_files, host_build
+    from . import builder
     from .command_words import is_expressible
-    from .header_search import HeaderSearch
     from .manifest import manifest
     from .plan import BuildPlan
 
@@ -128,14 +127,13 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
     linked += () if job.mixed is None else job.mixed.objects
     link = job.link([linkable(path) for path in linked])
     plan = BuildPlan(request.name, units, link=link, output=request.output)
-    precompiled = host_build.run(
-        plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
-    )
+    read_by_host: tuple[str, ...] = ()
+    host_absent: tuple[str, ...] = ()
+    if job.sources.has_host or request.host_flags:
+        read_by_host, host_absent = _build_host(job, plan, cache, folder, files)
+    else:
+        builder.run(plan, folder, files)
     headers = job.scanned_headers()
-    search = HeaderSearch(request, tools)
-    named = flag_files.find_for(tools.compiler, (*tools.options, *request.host_flags))
-    embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
-    read_by_host = (*precompiled, *search.read(folder))
     parts = () if job.mixed is None else job.mixed.files
     return Product(
         so=request.output,
@@ -144,8 +142,6 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
             (
                 *read_by_host,
                 *headers.files,
-                *named.files,
-                *embedded,
                 *(binary.path for binary in request.files.binaries),
                 *(path for part in parts for path in part.read),
             )
@@ -153,12 +149,30 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
         absent=(
             *(path for part in parts for path in part.absent),
             *headers.absent,
-            *search.hiding(read_by_host),
-            *named.absent,
-            *not_embedded,
+            *host_absent,
         ),
         unknown=(*headers.unknown, *(name for part in parts for name in part.unknown)),
         outdated=replacement() or tools.outdated,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},
     )
+
+
+def _build_host(
+    job: Job, plan: BuildPlan, cache: Cache, folder: Path, files: Mapping[str, bytes | str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Build a plan with host code or flags; return what was read, and what would be if it were."""
+    from . import flag_files, host_build
+    from .header_search import HeaderSearch
+    from .incbin import incbin_files
+
+    request, tools = job.request, job.tools
+    precompiled = host_build.run(
+        plan, folder, files, cache=cache, tools=tools, use_pch=request.use_pch
+    )
+    search = HeaderSearch(request, tools)
+    read = (*precompiled, *search.read(folder))
+    named = flag_files.find_for(tools.compiler, (*tools.options, *request.host_flags))
+    embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
+    absent = (*search.hiding(read), *named.absent, *not_embedded)
+    return (*read, *named.files, *embedded), absent

@@ -7,16 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import (
-    flag_files,
-    include_scan,
-    pch_maker,
-    preprocessor_flags,
-)
+from . import include_scan, preprocessor_flags
 from .cuda import nvrtc, options
 from .dependencies import parse_depfile
 from .environment import header_folder_flags
 from .include_scan import Scan
+from .plan import PRECOMPILED
 from .request import Request
 from .source import Source
 from .toolset import Toolset
@@ -59,7 +55,7 @@ class HeaderSearch:
     def _scan(
         self, sources: Sequence[Source], options: Sequence[str], system: Sequence[str]
     ) -> Iterator[Scan]:
-        flags = preprocessor_flags.parse(flag_files.expanded(options))
+        flags = preprocessor_flags.parse(_expanded(options))
         first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
         texts: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
         for source in sources:
@@ -76,7 +72,7 @@ class HeaderSearch:
     def hiding(self, read: Iterable[str]) -> tuple[str, ...]:
         """Return what would hide one of the headers that host code read, should it appear."""
         flags = (*self.tools.options, *self.cuda_flags, *header_folder_flags())
-        folders = preprocessor_flags.parse(flag_files.expanded(flags)).folders
+        folders = preprocessor_flags.parse(_expanded(flags)).folders
         folders = (*folders, *self.request.include_paths)
         others = dict.fromkeys(filter(os.path.isabs, folders))
         return include_scan.hidden_by([*others], read)
@@ -86,7 +82,15 @@ class HeaderSearch:
         found = []
         for path in folder.glob("*.d"):
             found += parse_depfile(path.read_text(errors="surrogateescape"))
-        return [path for path in found if os.path.basename(path) != pch_maker.HEADER]
+        return [path for path in found if os.path.basename(path) != PRECOMPILED]
+
+
+def _expanded(options: Sequence[str]) -> Sequence[str]:
+    if not any(option.startswith("@") for option in options):
+        return options
+    from .flag_files import expanded
+
+    return expanded(options)
 
 
 def joined(device: Scan, host: Iterable[Scan]) -> Scan:

@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import forwarders, host_unit, include_scan, nvcc_unit, toolchain
+from . import include_scan, toolchain
 from .errors import ToolchainError
 from .exports import Exports
-from .file_units import file_units, library_flags
 from .functions.assembly import Text, image_text, manifest_text
 from .functions.plan import Contents, write_plan
 from .header_search import HeaderSearch, joined
@@ -119,6 +118,9 @@ class Job:
         units: list[Unit] = []
         if not self.sources.has_host:
             return files, ()
+        from . import forwarders, host_unit, nvcc_unit
+        from .file_units import file_units
+
         groups = self._host_groups()
         for name, (group, own) in groups.items():
             files.update((host.file, host.source.text) for host in group)
@@ -180,6 +182,8 @@ class Job:
 
     def _device_link(self, units: Iterable[Unit]) -> tuple[Unit, ...]:
         """Return what links the device code of separate units, where there is any."""
+        from . import nvcc_unit
+
         given = (x.path for x in self.request.files.binaries if not x.is_shared)
         made = (object_name(x) for x in units if isinstance(x, Cxx) and "cu" in x.flags[:2])
         flags = self.request.cuda_cflags
@@ -200,7 +204,9 @@ class Job:
 
     def _own_flags(self) -> tuple[str, ...]:
         """Return what all host code is compiled with."""
-        return (host_unit.BOUND_PARAMS,) if self.exports.slots else ()
+        from .host_unit import BOUND_PARAMS
+
+        return (BOUND_PARAMS,) if self.exports.slots else ()
 
     def link(self, libraries: Sequence[str]) -> Link | Merge:
         """Return how the objects are linked, with further objects or libraries."""
@@ -214,6 +220,9 @@ class Job:
         is_scripted = any(map(_VERSION_SCRIPT.search, self.request.ldflags))
         local_symbols = () if is_scripted else LOCAL_SYMBOLS
         if self.sources.has_host:
+            from . import forwarders, nvcc_unit
+            from .file_units import library_flags
+
             cuda = self.tools.cuda
             flags = self.request.ldflags
             further: tuple[str, ...] = ()

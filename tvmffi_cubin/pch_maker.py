@@ -14,7 +14,7 @@ from .dependencies import parse_depfile
 from .entry import Entry
 from .environment import build_environment, header_folder_flags
 from .errors import BuildError
-from .plan import Cxx
+from .plan import PRECOMPILED, Cxx
 from .product import Product
 from .toolset import Toolset
 
@@ -30,7 +30,7 @@ __all__ = [
     "objects_of",
 ]
 
-HEADER = "tvmffi_cubin_precompiled.h"
+HEADER = PRECOMPILED
 """The file that stands for the headers on gcc's command line."""
 
 Make = Callable[[Path], Product]

@@ -22,6 +22,9 @@ __all__ = [
 
 # Two shared objects must not interpose each other's images, nor the process's own driver and
 # runtime entry points, nor share our classes: under RTLD_GLOBAL a global symbol would.
+PRECOMPILED = "tvmffi_cubin_precompiled.h"
+"""What a precompiled header is called; compilers list it among what they read."""
+
 LOCAL_SYMBOLS = (
     "cu[A-Z]*",
     "cuda[A-Z]*",

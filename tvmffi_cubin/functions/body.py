@@ -59,7 +59,7 @@ def obtain(cache: Cache, tools: Toolset) -> str:
     if (path := shipped(headers)) is not None:
         return path
     # What generates text has no part in the object.
-    made_with = {name: x for name, x in tools.versions.items() if name != "generator"}
+    made_with = {name: x for name, x in tools.versions.items() if name != "own_files"}
     key = Key("launcher's body").add("tools", made_with).add("headers", headers)
     kept = cache_beside("launcher", cache, tools)
     entry = kept.obtain(key.hexdigest(), lambda folder: _make(folder, tools), name=_OBJECT)
