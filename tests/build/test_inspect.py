@@ -209,7 +209,7 @@ def test_a_manifest_of_another_form_is_told(
 def test_a_damaged_image_is_told_and_the_rest_is_shown(here):
     path = tc.build_inline("k", SOURCE, functions=FUNCTIONS, arch="sm_90", output="k.so")
     data = bytearray(Path(path).read_bytes())
-    at = data.index(b"\x7fELF", 4)
+    at = data.index(b"\x7fELF\x02\x01", 4)
     data[at + 40 : at + 48] = struct.pack("<Q", 1 << 40)
     found = tc.inspect(bytes(data))
     assert "truncated or damaged" in found.images[0].problem
