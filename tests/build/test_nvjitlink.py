@@ -103,26 +103,6 @@ def test_an_undefined_variable_is_an_error_for_ltoir_too():
 
 
 @pytest.mark.parametrize(
-    ("definition", "hint"),
-    [
-        ("__device__ int f(float x) { return 1; }", "inputs[1] defines f(float)"),
-        (
-            'extern "C" __device__ int f(int x) { return 1; }',
-            'inputs[1] defines f as extern "C", inputs[0] declares it without',
-        ),
-        (
-            "static __device__ __noinline__ int f(int x) { return x * clock(); }\n"
-            "__global__ void other(int* x) { x[0] = f(x[1]); }",
-            "inputs[1] has it for itself alone (static)",
-        ),
-    ],
-)
-def test_something_almost_like_an_undefined_symbol_is_pointed_out(definition: str, hint: str):
-    user = unit("__device__ int f(int); __global__ void k(int* x) { x[0] = f(x[1]); }")
-    assert f"Hint: {hint}" in refusal(user, unit(definition))
-
-
-@pytest.mark.parametrize(
     "kinds", [("relocatable", "relocatable"), ("ltoir", "ltoir"), ("relocatable", "ltoir")]
 )
 def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capfd):

@@ -128,7 +128,7 @@ def test_flags_of_nvccs_variables_are_read_like_the_callers(tmp_path, monkeypatc
     request = make_request(name="k", cuda_sources="int f();", functions="f", compiler="nvcc")
     assert request.cuda_cflags == (
         *("-ccbin", f"{tmp_path}/bin/g++", f"-I{tmp_path}/inc", "-I", f"{tmp_path}/some dir"),
-        *('-DS="a b"', "-rdc=true", "-gencode", "arch=compute_90,code=sm_90"),
+        *("-DS=a b", "-rdc=true", "-gencode", "arch=compute_90,code=sm_90"),
     )
     assert resolve(request.cuda_cflags, None, None) == ()
     assert not {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"} & {*build_environment()}

@@ -118,6 +118,13 @@ def test_an_option_without_a_value_that_nvrtc_ends_the_process_for_is_a_value_er
         caller_options(["-lineinfo", option])
 
 
+@pytest.mark.parametrize("option", ["-Xptxas", "-I", "-D", "-isystem", "-std", "-maxrregcount"])
+def test_a_last_option_without_a_value_does_not_take_one_of_ours(option):
+    with pytest.raises(ValueError, match=f"the option '{option}' has no value: give it one"):
+        caller_options(["-lineinfo", option])
+    assert caller_options([option, "x"])
+
+
 @pytest.mark.parametrize("given", ["-O3", b"-O3", 3, {"-O3"}, None])
 def test_options_that_are_no_sequence_are_a_type_error(given):
     with pytest.raises(TypeError, match="options must be a sequence of strings"):

@@ -95,14 +95,15 @@ def _begin() -> Call:
 
 def _start(run: Callable[[], None]) -> None:
     thread = threading.Thread(target=run, daemon=True)
-    with _starting:
-        before = threading.stack_size(_STACK)
-        try:
-            thread.start()
-        except RuntimeError:  # no thread can be started, or none with so much memory
-            run()
-        finally:
-            threading.stack_size(before)
+    try:
+        with _starting:
+            before = threading.stack_size(_STACK)
+            try:
+                thread.start()
+            finally:
+                threading.stack_size(before)
+    except RuntimeError:  # no thread can be started, or none with so much memory
+        run()
 
 
 def _leave() -> None:

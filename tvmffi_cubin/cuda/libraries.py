@@ -246,9 +246,6 @@ def _version(cuda: Cuda) -> str:
         for entry in os.listdir(site)
         if entry.startswith(tuple(wanted)) and entry.endswith(".dist-info")
     ]
-    if len(found) < sum(map(len, prefixes.values())):
-        # Files without their metadata (copied, or from a system package): size tells builds apart.
-        found.append(f"libnvrtc of {cuda.nvrtc.stat().st_size} bytes")
     others = {x for part, x in cuda.parts.items() if part not in cuda.sites}
     folders = {x.partition("/lib/")[0].partition("/include")[0] for x in others}
     return ", ".join((*sorted(found), *(f"the toolkit in {x}" for x in sorted(folders))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..kernels.demangle import demangle
@@ -159,7 +159,7 @@ def read_faults(log: str, names: Mapping[str, str]) -> tuple[LinkFault, ...]:
 
 
 def hints(faults: Sequence[LinkFault], inputs: Sequence[LinkInput]) -> tuple[str, ...]:
-    """Return what may help, as sentences: what is almost an undefined symbol, or was dropped."""
+    """Return what may help, as sentences."""
     found = []
     # What the compiler makes of <<<...>>> in device code.
     if any(x.kind == "undefined" and x.symbol.startswith("__cudaCDP2") for x in faults):
@@ -173,44 +173,4 @@ def hints(faults: Sequence[LinkFault], inputs: Sequence[LinkInput]) -> tuple[str
             f"compile {_join(tuple(dict.fromkeys(users)))} to LTO-IR, too, or {it} to relocatable "
             "code"
         )
-    for fault in faults:
-        if fault.kind == "undefined":
-            found += _similar(fault, inputs)
-    return tuple(dict.fromkeys(found))
-
-
-def _similar(fault: LinkFault, inputs: Iterable[LinkInput]) -> Iterable[str]:
-    """Return where something that is almost an undefined symbol is defined."""
-    wanted = demangle(fault.symbol)
-    base = _base(wanted)
-    users = _join(fault.units) or "the other"
-    found: list[str] = []
-    elsewhere: list[str] = []
-    for item in inputs:
-        for symbol in item.symbols() if item.kind != "fatbin" else ():
-            # Around what is static or in an unnamed namespace, so that units do not collide.
-            text = re.sub(r"\b(?:_INTERNAL_|_GLOBAL__N_)\w+::", "", demangle(symbol.name))
-            if not symbol.defined or _last(_base(text)) != _last(base):
-                continue
-            if _base(text) != base:
-                elsewhere.append(f"{item.name} defines {text}, which is in another namespace")
-            elif text == wanted:
-                found.append(f"{item.name} has it for itself alone (static)")
-            elif text == symbol.name:
-                found.append(
-                    f'{item.name} defines {text} as extern "C", {users} declares it without'
-                )
-            elif wanted == fault.symbol:
-                found.append(f'{item.name} defines {text}, {users} declares it as extern "C"')
-            else:
-                found.append(f"{item.name} defines {text}")
-    return found or elsewhere
-
-
-def _base(name: str) -> str:
-    # In front of a template's instance is what it returns.
-    return name.split("(", 1)[0].split("<", 1)[0].strip().rpartition(" ")[2]
-
-
-def _last(name: str) -> str:
-    return name.rpartition("::")[2]
+    return tuple(found)

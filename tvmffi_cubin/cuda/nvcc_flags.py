@@ -10,10 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from .arch import is_ptx
 
 _BEFORE, _BEHIND, _HOST = "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"
-# What nvcc takes for one word of a variable: quotes in a word belong to it, around one they do not.
-_WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|[^\s"]|")+')
-_QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
-
 _CCBIN = ("-ccbin", "--compiler-bindir")
 # For which architectures of -arch there is code.
 _CODE = ("-code", "--gpu-code")
@@ -28,16 +24,11 @@ _OPTION_FILES = ("-optf", "--options-file")
 # These take their value behind "=", or as the next word; callers also put both into one item.
 _VALUED = {
     *(*_CCBIN, *_ARCH, *_SEPARATE, *_FOLDERS, *_FILES, *_OPTION_FILES),
-    *("-D", "--define-macro", "-U", "--undefine-macro", "-std", "--std", "-O", "--optimize"),
-    *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xnvlink"),
-    *("--nvlink-options", "-Xcudafe", "-Xfatbin", "--fatbin-options", "-Xlinker"),
-    *("--linker-options", "-Xarchive", "--archive-options", "-maxrregcount", "--maxrregcount"),
-    *("-t", "--threads", "-split-compile", "--split-compile", "-diag-suppress"),
-    *("--diag-suppress", "-diag-error", "--diag-error", "-diag-warn", "--diag-warn", "-m"),
-    *("--machine", "-cudart", "--cudart", "-cudadevrt", "--cudadevrt", "-ftz", "--ftz"),
-    *("-fmad", "--fmad", "-prec-div", "--prec-div", "-prec-sqrt", "--prec-sqrt", "-Werror"),
-    *("--Werror", "-default-stream", "--default-stream", "-idp", "--input-drive-prefix"),
-    *("-l", "--library", "-x", "--x", "-opt-info", "--opt-info"),
+    *("-D", "--define-macro", "-U", "--undefine-macro", "-std", "--std", "-O", "--optimize", "-l"),
+    *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xnvlink", "-Xlinker"),
+    *("-Xcudafe", "-Xfatbin", "-maxrregcount", "--maxrregcount", "-t", "--threads", "-cudart"),
+    *("-diag-suppress", "--diag-suppress", "-ftz", "-fmad", "-prec-div", "-prec-sqrt", "-Werror"),
+    *("-default-stream", "--default-stream"),
 }
 _TWO_WORDS = re.compile(r"(--?[A-Za-z][\w-]*)\s+(\S.*)", re.DOTALL)
 
@@ -48,16 +39,11 @@ def with_variables(flags: Iterable[str]) -> tuple[str, ...]:
     nvcc runs in a folder of the build, without these variables: relative paths in them would be
     others there, and a GPU that is there is nobody's architecture.
     """
-    before, behind = (_words(os.environ.get(name, "")) for name in (_BEFORE, _BEHIND))
+    before, behind = (shlex.split(os.environ.get(name, "")) for name in (_BEFORE, _BEHIND))
     host = os.environ.get(_HOST, "")
     # Only a path is another in another folder; a name is found on PATH by nvcc itself.
     named = ("-ccbin", host) if os.sep in host and not os.path.isabs(host) else ()
     return (*named, *before, *flags, *behind)
-
-
-def _words(text: str) -> list[str]:
-    quoted = ((word, _QUOTED.fullmatch(word)) for word in _WORD.findall(text))
-    return [word if match is None else match[1] for word, match in quoted]
 
 
 def read(flags: Iterable[str]) -> tuple[str, ...]:

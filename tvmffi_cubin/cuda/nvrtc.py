@@ -275,15 +275,11 @@ def _check_supported(nvrtc: Nvrtc, cuda: Cuda, arch: str, *, detected: bool) -> 
     names = ", ".join(f"sm_{other}" for other in supported)
     if not detected and not is_known(number):
         raise ValueError(f"arch={arch!r}: NVRTC {release} does not know it; it knows {names}")
-    if number > max(supported):
-        remedy = (
-            f"install a newer one, run: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-            + ("" if cuda.major == 13 else " (or [cu13])")
-        )
+    remedy = f"another one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+    if number > max(supported) and cuda.major < 13:
+        remedy += " (or [cu13])"
     elif number < min(supported):
         remedy = "an older one may: pip install 'tvmffi-cubin[cu12]', then set TVMFFI_CUBIN_CUDA=12"
-    else:
-        remedy = "install another one, run: pip install --upgrade 'tvmffi-cubin[cu13]'"
     raise ToolchainError(
         f"NVRTC {release} cannot compile for {arch}{' of this device' if detected else ''}: "
         f"it knows {names}; {remedy}"

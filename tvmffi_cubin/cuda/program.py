@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,14 @@ class _Prepared:
         return self.version
 
 
+def _after_fork() -> None:
+    global _guard
+    _guard = threading.Lock()  # a thread that the child does not have may hold the old one
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def prepare(path: Path) -> None:
     """Begin to map NVRTC and to compile an empty program with it, unless that was begun before.
 
@@ -99,12 +107,13 @@ def load(path: Path) -> Nvrtc:
             _prepared.pop(path, None)
         raise
     made = Nvrtc(path, api)
-    if made.version() != version:
-        theirs, ours = (".".join(map(str, x)) for x in (made.version(), version))
+    used = made.call("nvrtcVersion")
+    if used != version:
+        theirs, ours = (".".join(map(str, x)) for x in (used, version))
         raise ToolchainError(
             f"NVRTC {theirs} was loaded by another library before, and cuda-python uses that in "
             f"place of NVRTC {ours} of {path}: compile before that is imported, or set "
-            f"TVMFFI_CUBIN_CUDA={made.version()[0]} where that is installed"
+            f"TVMFFI_CUBIN_CUDA={used[0]} where that is installed"
         )
     return _loaded.setdefault(path, made)
 
@@ -171,14 +180,10 @@ class Nvrtc:
         text: bytes = self.api.nvrtcGetErrorString(self.api.nvrtcResult(result))[1]
         return text.decode()
 
-    @cached_property
-    def _version(self) -> tuple[int, int]:
-        major, minor = self.call("nvrtcVersion")
-        return major, minor
-
     def version(self) -> tuple[int, int]:
         """Return the version, major and minor."""
-        return self._version
+        major, minor = self.call("nvrtcVersion")
+        return major, minor
 
     def supported_archs(self) -> tuple[int, ...]:
         """Return the architecture numbers that it compiles for, in order."""

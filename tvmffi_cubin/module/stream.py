@@ -65,7 +65,7 @@ def _stream_device(stream: Any, handle: int, asked: int | None) -> int:
     known = asked if own is None else own
     if known is not None:
         return known
-    return 0 if found is None else driver.require().current_device()
+    return 0 if found is None else found.current_device()
 
 
 def _of_torch(torch: Any, stream: Any, handle: int, ordinal: int) -> Any:
