@@ -28,6 +28,7 @@ extern "C" __global__ void kernel_main_kernel_0(float* x, int n) { if (n) x[0] =
 extern "C" __global__ void kernel_main_kernel_1(float* x, int n) { if (n) x[0] = 2; }
 extern "C" __global__ void long_post_name(float* x) { x[0] = 3; }
 extern "C" __global__ void long_post_name_1(float* x) { x[0] = 4; }
+extern "C" __global__ void post_1_name(float* x) { x[0] = 5; }
 extern "C" __global__ void __launch_bounds__(64) small(float* x) { x[0] = 5; }
 #if __CUDA_ARCH__ >= 900
 extern "C" __global__ void __cluster_dims__(2) paired(float* x) { x[0] = blockIdx.x; }

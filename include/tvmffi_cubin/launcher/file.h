@@ -258,9 +258,16 @@ TVMFFI_CUBIN_RARE Text ImageText(const EmbeddedImage& image) {
   return text;
 }
 
+/*! \brief Whether a number follows a part of a name where it first is: a variant, "k_1". */
+inline bool IsVariant(const char* name, const char* part) {
+  const char* rest = strstr(name, part) + strlen(part);
+  return rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
+}
+
 /*!
  * \brief Finds the one kernel that a part of its name stands for, as the build does in an image
- * that it sees: the only one, or the one of which all others are numbered variants, `k` of `k_1`.
+ * that it sees: one in which no number follows the part before those in which one does, and of
+ * those `k` before `k_1`.
  */
 TVMFFI_CUBIN_RARE Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out) {
   constexpr unsigned kMost = 1024;
@@ -272,17 +279,25 @@ TVMFFI_CUBIN_RARE Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
   if (result == CUDA_SUCCESS) result = entry::cuLibraryEnumerateKernels(kernels, count, library);
   if (result == CUDA_ERROR_NOT_FOUND) return FailOldDriver(kernel);
   const char *base = nullptr, *names[kMost];
+  bool is_variant = true;
   for (unsigned i = 0; i < count && result == CUDA_SUCCESS; ++i) {
     result = entry::cuKernelGetName(&names[i], kernels[i]);
     if (result != CUDA_SUCCESS || strstr(names[i], kernel.symbol) == nullptr) continue;
-    if (base == nullptr || strlen(names[i]) < strlen(base)) base = names[i], *out = kernels[i];
+    const bool variant = IsVariant(names[i], kernel.symbol);
+    const bool is_first = base == nullptr || (is_variant && !variant);
+    if (is_first || (variant == is_variant && strlen(names[i]) < strlen(base))) {
+      base = names[i], *out = kernels[i], is_variant = variant;
+    }
   }
   if (result != CUDA_SUCCESS) return {result, "cuLibraryEnumerateKernels"};
   const bool by_part = kernel.declared->by_part && base != nullptr;
   LongText list;
   int found = 0, rivals = 0;
   for (unsigned i = 0; i < count; ++i) {
-    if (by_part && strstr(names[i], kernel.symbol) == nullptr) continue;
+    if (by_part && (strstr(names[i], kernel.symbol) == nullptr ||
+                    IsVariant(names[i], kernel.symbol) != is_variant)) {
+      continue;
+    }
     list.Add(0, "%s%s", found++ == 0 ? "" : ", ", names[i]);
     rivals += by_part && strncmp(names[i], base, strlen(base)) != 0;
   }
