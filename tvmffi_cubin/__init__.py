@@ -9,8 +9,6 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .bound import Bound
-from .dispatch import Dispatch
 from .errors import (
     BuildError,
     CacheError,
@@ -22,9 +20,10 @@ from .errors import (
     ToolchainError,
 )
 from .inline import build_inline, load_inline
-from .launch import Launch
-from .scratch import Scratch
-from .tensor_map import TensorMap
+from .launches.dispatch import Dispatch
+from .launches.launch import Launch
+from .launches.tensor_map import TensorMap
+from .launches.values import Bound, Scratch
 
 if TYPE_CHECKING:
     from . import triton

@@ -20,7 +20,7 @@ from .toolset import Toolset
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .exports import Exports
+    from .functions.exports import Exports
     from .image import Image
     from .job import Job
     from .plan import BuildPlan
@@ -49,7 +49,7 @@ def make(
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     generates = generates or bool(request.bound_params)
     launcher = Later(partial(body.obtain, cache, tools)) if generates else None
-    from . import exports
+    from .functions import exports
     from .image import given_images, with_own
     from .job import Job
 
@@ -109,7 +109,7 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
     """Generate, plan and build; `objects` are those that generated launchers link."""
     from . import builder
     from .command_words import is_expressible
-    from .manifest import manifest
+    from .functions.manifest import manifest
     from .plan import BuildPlan
 
     def linkable(path: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,8 +10,8 @@ from . import signature
 from .cuda import nvrtc
 from .cuda.libraries import find_cuda
 from .cuda.options import without_archs
+from .functions.signature import KernelSignature, signature_text
 from .instances import wanted_instances
-from .kernel_signature import KernelSignature, signature_text
 from .kernels.cubin import Cubin
 from .request import Request
 from .source import Source
@@ -108,7 +107,7 @@ def _merged_signatures(cubin: Cubin, images: Sequence[DeviceImage]) -> tuple[Ker
                     "one parameter list, or two names"
                 )
             better = here if known.problem and not here.problem else known
-            found[here.symbol] = (arch, replace(better, kernel=kernels[here.symbol]))
+            found[here.symbol] = (arch, better._replace(kernel=kernels[here.symbol]))
     return tuple(signature for _, signature in found.values())
 
 

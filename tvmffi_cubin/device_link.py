@@ -12,7 +12,7 @@ from .cuda.link_input import LinkInput, as_input
 from .cuda.nvjitlink import Linked, LinkFailure, link_inputs
 from .cuda.options import caller_options, link_options
 from .errors import CompileError
-from .kernel_signature import KernelSignature
+from .functions.signature import KernelSignature
 from .kernels.cubin import Cubin
 from .probe import squeeze
 from .request import Request
@@ -151,9 +151,7 @@ def _finish(
     if libraries:
         own = {*lowered.values(), *(x.name for done in compiled for x in _input(done).symbols())}
         found = tuple(
-            s
-            if s.line is not None or s.symbol in own
-            else dataclasses.replace(s, from_library=True)
+            s if s.line is not None or s.symbol in own else s._replace(from_library=True)
             for s in found
         )
     return dataclasses.replace(image, lowered_names=lowered), found

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .device import DeviceImage
-from .kernel_signature import KernelSignature
+from .functions.signature import KernelSignature
 from .kernels.cubin import Cubin
 from .kernels.types import CxxType, Param, Pointee
 

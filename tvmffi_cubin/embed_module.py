@@ -12,7 +12,7 @@ from typing import Any
 from .formats.description import Description, read_description
 from .formats.load import build_description
 from .inspect_file import inspect
-from .launch_reader import read_function
+from .launches.form import read_function
 
 __all__ = ["embed_module"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from .arguments import identifier
 from .cuda.given import GivenImage, read_given
-from .dispatch import Dispatch
 from .export import Export
 from .kernels.cubin import Cubin
-from .launch import Launch
+from .launches.dispatch import Dispatch
+from .launches.launch import Launch
 from .source import DEVICE_IMAGE
 from .source_files import EmbeddedFile, SourceFiles
 

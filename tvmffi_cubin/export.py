@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import fields as dataclass_fields
 from typing import Any, NamedTuple
 
 from .arguments import check_unicode, identifier
-from .bound import Bound
-from .dispatch import Dispatch
-from .launch import Launch
-from .scratch import Scratch
-from .tensor_map import TensorMap
+from .launches.dispatch import Dispatch
+from .launches.form import function_value
+from .launches.launch import Launch
 
 __all__ = ["Described", "Export", "read_functions", "warn_of_options"]
 
@@ -48,24 +45,8 @@ class Export(NamedTuple):
 
     def fields(self) -> list[Any]:
         """Return everything here as values for a key."""
-        launches = None if self.launches is None else [_fields(x) for x in self.launches]
-        # Which launches belong together; their fields are there already.
-        sizes = None if self.dispatch is None else [len(x) for x in self.dispatch.instances]
-        return [self.name, self.doc, launches, sizes]
-
-
-def _fields(launch: Launch) -> list[Any]:
-    # A key takes no account of the order of args, which does not matter to a launch.
-    values = {field.name: getattr(launch, field.name) for field in dataclass_fields(launch)}
-    values["args"] = {
-        name: value.fields() if isinstance(value, TensorMap | Scratch | Bound) else value
-        for name, value in launch.args.items()
-    }
-    for name in ("multiple_of", "equal_to"):
-        values[name] = sorted((values[name] or {}).items())
-    if launch.attributes is not None:
-        values["attributes"] = sorted(launch.attributes.items())
-    return list(values.values())
+        launched = self.dispatch or self.launches
+        return [self.name, self.doc, launched and function_value(launched)]
 
 
 def read_functions(value: Any) -> tuple[Export, ...] | None:

@@ -12,12 +12,12 @@ from typing import Any
 
 from .arguments import identifier
 from .cuda.given import GivenImage
-from .dispatch import Dispatch
 from .entry import Entry
 from .export import Described
 from .kernels.cubin import Cubin
-from .launch import Launch
-from .launch_json import Launched, function_value
+from .launches.dispatch import Dispatch
+from .launches.form import Launched, function_value
+from .launches.launch import Launch
 from .product import Product
 
 __all__ = ["FORM", "Generated", "generated", "read", "store"]
@@ -203,7 +203,7 @@ def read(entry: Entry) -> Generated:
     }
     if index["functions"] is None:
         return Generated(images, description=index.get("description"))
-    from .launch_reader import read_function
+    from .launches.form import read_function
 
     return Generated(images, {k: read_function(x, where=k) for k, x in index["functions"].items()})
 

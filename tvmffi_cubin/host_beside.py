@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import host_build, toolchain
 from .cache import Cache
-from .exports import Exports
+from .functions.exports import Exports
 from .job import Job
 from .later import Later
 from .plan import BuildPlan, Merge

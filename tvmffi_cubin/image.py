@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from .cuda.arch import is_ptx, number_of
 from .cuda.given import GivenImage
 from .device import DeviceImage
-from .kernel_signature import KernelSignature, known_signatures, resolve_declared
+from .functions.signature import KernelSignature, known_signatures, resolve_declared
 from .kernels import fatbin, nv_info, ptx
 from .kernels.cubin import Cubin, Kernel, Parameter
 from .kernels.demangle import FunctionName, function_name, spelled_types

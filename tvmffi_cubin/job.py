@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import include_scan, toolchain
 from .errors import ToolchainError
-from .exports import Exports
 from .functions.assembly import Text, image_text, manifest_text
+from .functions.exports import Exports
+from .functions.manifest import image_paths
 from .functions.plan import Contents, write_plan
 from .header_search import HeaderSearch, joined
 from .image import Image, may_be_named
-from .manifest import image_paths
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
 from .sources import HostSource, Sources

@@ -12,9 +12,9 @@ from .cuda.arch import Archs
 from .export import warn_of_options
 
 if TYPE_CHECKING:
-    from .bound import Bound
-    from .dispatch import Dispatch
-    from .launch import Launch
+    from .launches.dispatch import Dispatch
+    from .launches.launch import Launch
+    from .launches.values import Bound
 
 __all__ = [
     "BuildOptions",

@@ -17,9 +17,9 @@ from .source import Source
 from .source_files import SourceFiles
 
 if TYPE_CHECKING:
-    from .bound_params import ModuleParam
     from .cuda.given import GivenImage
     from .image_file import ImageFile
+    from .launches.values import ModuleParam
 
 __all__ = ["OBJECTS", "Export", "Request", "make_request"]
 
@@ -182,7 +182,7 @@ class Request(NamedTuple):
         key.add("device_libraries", [[x.data, x.arch] for x in self.device_libraries])
         key.add("lto", self.lto)
         key.add("ptx", self.ptx)
-        key.add("bound_params", [[*x.bound.fields(), x.declared] for x in self.bound_params])
+        key.add("bound_params", [x.value() for x in self.bound_params])
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])
@@ -287,7 +287,7 @@ def _libraries(value: Any) -> tuple[GivenImage, ...]:
 def _bound_params(value: Any) -> tuple[ModuleParam, ...]:
     if value is None:
         return ()
-    from .bound_params import module_params
+    from .launches.values import module_params
 
     return module_params(value)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .errors import CompileError
-from .kernel_signature import KernelSignature, check, suggestion
+from .functions.signature import KernelSignature, check, suggestion
 from .kernels.cubin import Cubin, Kernel
 from .kernels.demangle import FunctionName, function_name, spelled_types
 from .kernels.types import CxxType, Param, parse_type
@@ -219,11 +219,11 @@ def _resolve(
             _refuse_unknown(parsed)
         title = f"kernel {name.display!r}"
         declared = [Param(*pair) for pair in zip(_fit(names, len(parsed)), parsed, strict=True)]
-        return dataclasses.replace(signature, params=check(tuple(declared), kernel, title))
+        return signature._replace(params=check(tuple(declared), kernel, title))
     except ValueError as error:
         remedy = f"declare them, such as {suggestion(kernel, names=names)}"
         problem = f"the parameters of kernel {name.display!r} are not known: {error}\n{remedy}"
-        return dataclasses.replace(signature, problem=problem)
+        return signature._replace(problem=problem)
 
 
 def _refuse_unknown(types: Sequence[CxxType]) -> None:

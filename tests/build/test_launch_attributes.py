@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.launch_attributes import ATTRIBUTES
+from tvmffi_cubin.launches.attributes import ATTRIBUTES
 
 CLUSTER, POLICY, PDL, EVENT, COOPERATIVE = 4, 5, 6, 7, 2
 PRIORITY, DOMAIN, PREFERRED, COMPLETION, CARVEOUT = 8, 10, 11, 12, 14

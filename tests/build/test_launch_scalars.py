@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from launch_kernels import SCALAR_TYPES
 from stub.cuda_array import cuda_array
 
-from tvmffi_cubin.constant import encode
 from tvmffi_cubin.kernels.types import parse_type
+from tvmffi_cubin.launches.constant import encode
 
 INTEGERS = [name for name, (_, code) in SCALAR_TYPES.items() if code in "bBhHiIqQ" and name != "bf"]
 FLOATS = ["h", "bf", "f", "d"]

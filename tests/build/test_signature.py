@@ -6,7 +6,7 @@ import pytest
 
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.kernel_choice import select
+from tvmffi_cubin.functions.choice import select
 from tvmffi_cubin.signature import compile_with_signatures, resolve, scan
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tvmffi_cubin import Launch, Parameter
-from tvmffi_cubin.bind import bind
-from tvmffi_cubin.function import Function, KernelRef
+from tvmffi_cubin.functions.bind import bind
+from tvmffi_cubin.functions.function import Function, Instance, KernelRef
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.types import parse_params
 
@@ -41,16 +41,21 @@ def kernel_ref(
     return KernelRef(image, kernel, name, params if known else None, names_known)
 
 
-def bound(*launches: tuple[Launch, KernelRef] | str, name: str = "f", doc: str = "") -> Function:
-    """Return a function over launches; a str is a declaration, launched in the shape 1, 1."""
+def bound(*launches: tuple[Launch, KernelRef] | str, name: str = "f") -> Instance:
+    """Return launches, bound; a str is a declaration, launched in the shape 1, 1."""
     pairs = [
         (Launch(grid=1, block=1), kernel_ref(item)) if isinstance(item, str) else item
         for item in launches
     ]
-    return bind(name, pairs, doc=doc)
+    return bind(name, pairs)
 
 
-def instance(declaration: str, when: str | None = None, **options: Any) -> Function:
-    """Return a function over one launch of the kernel of a declaration, in the shape 1, 1."""
+def function(instance: Instance, doc: str = "") -> Function:
+    """Return the function of one instance."""
+    return Function(instance.name, (instance,), doc, instance.slots)
+
+
+def instance(declaration: str, when: str | None = None, **options: Any) -> Instance:
+    """Return one launch of the kernel of a declaration, in the shape 1, 1."""
     launch = Launch(**({"grid": 1, "block": 1} | options), when=when)
     return bound((launch, kernel_ref(declaration)))

@@ -53,6 +53,11 @@ def test_what_are_no_instances_is_refused(instances, error, text):
     assert str(caught.value).startswith("Dispatch: ")
 
 
+def test_equal_numbers_of_other_types_are_other_constants():
+    launches = [Launch(args={"n": value}) for value in (1, 1.0, True)]
+    assert len(Dispatch(launches).instances) == 3
+
+
 def test_a_dispatch_is_a_value():
     one, same = Dispatch([ONE, TWO]), Dispatch((ONE, [TWO]))
     assert one == same

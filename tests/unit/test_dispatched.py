@@ -4,9 +4,8 @@ import pytest
 from kernel_refs import bound, instance, kernel_ref
 
 from tvmffi_cubin import Launch
-from tvmffi_cubin.condition import Compare, Flag, Joined
-from tvmffi_cubin.dispatched import dispatched
-from tvmffi_cubin.expr import Binary, Name, Number, TensorField
+from tvmffi_cubin.functions.bind import dispatched
+from tvmffi_cubin.launches.expression import Field, Name, Number, Op
 
 SHAPE = {"grid": 1, "block": 1}
 
@@ -19,20 +18,17 @@ def test_a_condition_is_bound_over_the_function_s_parameters():
     (launch,) = function.launches
     assert launch.when is not None
     assert launch.when.text == "n == x.numel and (f or f == 1)"
-    flag = Name("f", 18)
-    either = Joined("or", (Flag(flag), Compare("==", Name("f", 23), Number(1))))
-    same = Compare("==", Name("n", 0), TensorField("x", "numel", None, 5))
-    assert launch.when.tree == Joined("and", (same, either))
+    either = Op("or", (Name("f", 18), Op("==", (Name("f", 23), Number(1)))))
+    same = Op("==", (Name("n", 0), Field("x", "numel", None, 5)))
+    assert launch.when.tree == Op("and", (same, either))
     assert [p.in_expression for p in function.params] == [True, True, True]
 
 
 def test_a_condition_reads_what_args_give():
     function = instance("k(const float* x, int n)", "n % 4 == 0", args={"n": "x.numel * 2"})
-    numel = TensorField("x", "numel", None, 0)
-    doubled = Binary("*", numel, Number(2))
-    assert function.launches[0].when.tree == Compare(
-        "==", Binary("%", doubled, Number(4)), Number(0)
-    )
+    doubled = Op("*", (Field("x", "numel", None, 0), Number(2)))
+    remainder = Op("%", (doubled, Number(4)))
+    assert function.launches[0].when.tree == Op("==", (remainder, Number(0)))
 
 
 def test_a_condition_needs_of_a_tensor_what_it_reads():
@@ -86,7 +82,6 @@ def test_each_instance_takes_what_its_own_kernels_take():
         "s<double>(const double* x)",
         "one + two(int* x, int n)",
     )
-    assert function.signature == "\n".join(function.signatures)
     assert [launch.kernel.display for launch in function.launches] == [
         *("s<float>", "s<double>", "one", "two"),
     ]
@@ -98,7 +93,7 @@ def test_the_conditions_of_an_instance_s_launches_are_all_shown():
         for i, when in enumerate(("n > 0 or n < -9", "n != 7"))
     ]
     function = dispatched("f", [bound(*launches)])
-    assert function.signature == "k0 + k1(int n) when (n > 0 or n < -9) and (n != 7)"
+    assert function.signatures == ("k0 + k1(int n) when (n > 0 or n < -9) and (n != 7)",)
 
 
 def test_the_facts_have_the_instances_together_and_each_by_itself():

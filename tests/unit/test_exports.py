@@ -1,14 +1,12 @@
 """Which exports are kernels and which are C++ functions."""
 
-import dataclasses
-
 import pytest
 
 from tvmffi_cubin import Cubin, Launch, Parameter
 from tvmffi_cubin.export import Export
-from tvmffi_cubin.exports import resolve
+from tvmffi_cubin.functions.exports import resolve
+from tvmffi_cubin.functions.signature import KernelSignature
 from tvmffi_cubin.image import Image
-from tvmffi_cubin.kernel_signature import KernelSignature
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.demangle import demangle, take_apart
 from tvmffi_cubin.kernels.types import parse_params
@@ -221,7 +219,7 @@ def test_kernels_of_one_name_have_to_be_told_apart():
 
 def test_a_kernel_that_two_images_have_is_named_with_both():
     kernel = signature("_Z1kPfi", "float* x, int n")
-    opaque = dataclasses.replace(kernel, params=(), problem="declare its parameters")
+    opaque = kernel._replace(params=(), problem="declare its parameters")
     images = (image(kernel), image(opaque, name="j"))
     for wanted in ("k", "_Z1kPfi"):
         export = Export("f", launches=(Launch(kernel=wanted),))

@@ -11,7 +11,7 @@ import pytest
 from tvmffi_cubin import identity
 from tvmffi_cubin.cuda import nvcc
 from tvmffi_cubin.errors import ToolchainError
-from tvmffi_cubin.launch import Launch
+from tvmffi_cubin.launches.launch import Launch
 from tvmffi_cubin.request import Request, make_request
 from tvmffi_cubin.sources import sort_sources
 

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 from tvmffi_cubin import Cubin, Launch, host_tools, module_key
-from tvmffi_cubin.bound_params import module_params
 from tvmffi_cubin.cuda import library
 from tvmffi_cubin.cuda.given import GivenImage
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host_tools import HostTools
 from tvmffi_cubin.image_file import ImageFile
+from tvmffi_cubin.launches.values import module_params
 from tvmffi_cubin.request import Request, make_request
 from tvmffi_cubin.source import Source
 from tvmffi_cubin.source_files import Binary, SourceFiles

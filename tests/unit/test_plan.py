@@ -8,14 +8,16 @@ import golden_file
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_refs import bound, kernel_ref
+from kernel_refs import bound, function, kernel_ref
 
-from tvmffi_cubin import Bound, Launch, Scratch, TensorMap, condition, expr
-from tvmffi_cubin.declared_kernel import declared_kernel
-from tvmffi_cubin.dispatched import dispatched
+from tvmffi_cubin import Bound, Launch, Scratch, TensorMap
 from tvmffi_cubin.functions.assembly import Layout, Text, image_text, manifest_text, quoted
+from tvmffi_cubin.functions.bind import dispatched
+from tvmffi_cubin.functions.function import Function
+from tvmffi_cubin.functions.kernel_params import declared_kernel
 from tvmffi_cubin.functions.plan import Contents, write_plan
 from tvmffi_cubin.functions.postfix import postfix
+from tvmffi_cubin.launches.expression import parse
 from tvmffi_cubin.mixed_table import mixed_table_unit
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
@@ -23,7 +25,8 @@ SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
 def text_of(*functions, images=("kernels",), machine="x86_64", **more) -> str:
     text = Text(machine)
-    write_plan(text, Contents(functions, images, **more))
+    given = [x if isinstance(x, Function) else function(x) for x in functions]
+    write_plan(text, Contents(given, images, **more))
     return text.finished()
 
 
@@ -51,7 +54,7 @@ def test_every_kind_of_parameter_and_source():
     )
     ref = kernel_ref(declaration, sizes={"p": 24}, static_smem_bytes=1024)
     golden_file.check(
-        "every_kind.s", text_of(bound((launch, ref), name="all", doc="Does\n\tit all."))
+        "every_kind.s", text_of(function(bound((launch, ref), name="all"), "Does\n\tit all."))
     )
 
 
@@ -97,11 +100,10 @@ def test_images_in_files():
 
 def test_several_functions_launches_and_images():
     one = kernel_ref("one(const float* x, float* t)")
-    two = replace(
-        kernel_ref("two(const float* t, float* y)", image="extra"), archs=("sm_90a", "compute_90")
-    )
+    two = kernel_ref("two(const float* t, float* y)", image="extra")
+    two = two._replace(archs=("sm_90a", "compute_90"))
     shape = Launch(grid="x.numel", block=128)
-    both = bound((shape, one), (shape, two), name="both", doc="One, then two.")
+    both = function(bound((shape, one), (shape, two), name="both"), "One, then two.")
     functions = (both, bound((Launch(), one), name="one"), bound("tick()", name="tick"))
     golden_file.check("several.s", text_of(*functions, images=("kernels", "extra")))
 
@@ -210,7 +212,7 @@ def test_any_text_survives_as_a_string(text):
     ],
 )
 def test_an_expression_is_postfix(text, code):
-    assert postfix(expr.parse(text), {"n": 0, "x": 1}) == bytes([*code, 0])
+    assert postfix(parse(text), {"n": 0, "x": 1}) == bytes([*code, 0])
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def test_an_expression_is_postfix(text, code):
     ],
 )
 def test_a_condition_skips_what_is_decided(text, code):
-    assert postfix(condition.parse(text), {"n": 0, "x": 1, "f": 2}) == bytes([*code, 0])
+    assert postfix(parse(text, is_condition=True), {"n": 0, "x": 1, "f": 2}) == bytes([*code, 0])
 
 
 def test_an_expression_that_is_nested_too_deeply_is_told():

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.kernel_choice import select
-from tvmffi_cubin.kernel_signature import KernelSignature, resolve_declared
+from tvmffi_cubin.functions.choice import select
+from tvmffi_cubin.functions.signature import KernelSignature, resolve_declared
 from tvmffi_cubin.kernels.cubin import Kernel, Parameter
 from tvmffi_cubin.kernels.demangle import demangle, take_apart
 from tvmffi_cubin.kernels.types import parse_params
@@ -186,8 +185,7 @@ def named(index: int, display: str, params: str) -> KernelSignature:
     """Return a kernel of any name; those without C++ in it are their own symbols."""
     qualified = display.partition("<")[0]
     plain = display.isidentifier() and not params
-    return dataclasses.replace(
-        signature(display if plain else f"_Z{index}", params, *[8] * bool(params)),
+    return signature(display if plain else f"_Z{index}", params, *[8] * bool(params))._replace(
         name=qualified.rpartition("::")[2],
         qualified=qualified,
         display=display,

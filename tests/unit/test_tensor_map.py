@@ -5,15 +5,12 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from kernel_refs import bound, instance, kernel_ref
 
 from tvmffi_cubin import Launch, TensorMap
 from tvmffi_cubin.export import Export
-from tvmffi_cubin.function import Formula, Mapped
+from tvmffi_cubin.functions.function import Formula, Mapped
 from tvmffi_cubin.key import Key
-from tvmffi_cubin.tensor_map_modes import DATA_TYPES, INTERLEAVES, SWIZZLES
 
 CORNERS = {"lower_corner": (-1, -1), "upper_corner": (1, 1)}
 PIXELS = {**CORNERS, "channels_per_pixel": 64, "pixels_per_column": 128}
@@ -31,105 +28,30 @@ def map_of(function, parameter=0) -> Mapped:
     [
         ({"box_dim": ()}, "box_dim has 1 to 5 dimensions, got 0"),
         ({"box_dim": (1,) * 6}, "box_dim has 1 to 5 dimensions, got 6"),
-        ({"box_dim": (0, 16)}, "box_dim[0] is 0, wanted 1 to 256"),
-        ({"box_dim": (1, 257)}, "box_dim[1] is 257, wanted 1 to 256"),
         ({"box_dim": ("n +",)}, "box_dim[0]: "),
         ({"box_dim": 16, "element_strides": (1, 1)}, "element_strides has 2 dimensions, wanted 1"),
-        ({"box_dim": (2, 16), "element_strides": (9, 1)}, "element_strides[0] is 9, wanted 1 to 8"),
-        (
-            {"box_dim": (2, 16), "element_strides": (1, 2)},
-            "element_strides[1], of the innermost dimension, is 2, wanted 1",
-        ),
         ({"box_dim": 16, "swizzle": "256B"}, "swizzle is '256B'; there are none, 32B, 64B, 128B,"),
         ({"box_dim": 16, "interleave": "64B"}, "interleave is '64B'; there are none, 16B, 32B"),
         ({"box_dim": 16, "l2_promotion": "512B"}, "l2_promotion is '512B'; there are none, 64B,"),
         ({"box_dim": 16, "oob_fill": "ones"}, "oob_fill is 'ones'; there are zeros, nan"),
         ({"box_dim": 16, "dtype": "int8"}, "dtype is 'int8'; there are uint8, uint16,"),
         ({"box_dim": 16, "tensor": "x y"}, "tensor: 'x y' is not a parameter's name"),
-        ({"box_dim": (1, 16), "interleave": "16B"}, "the rank is 2, interleave '16B' takes 3 to 5"),
-        (
-            {"box_dim": (1, 1, 16), "interleave": "32B", "swizzle": "64B"},
-            "swizzle is '64B', CUDA's documentation allows '32B' alone with interleave '32B'",
-        ),
-        (
-            {"box_dim": 16, "oob_fill": "nan", "dtype": "uint8"},
-            "oob_fill is 'nan', dtype uint8: only floating types have one",
-        ),
-        (
-            {"box_dim": 3, "dtype": "float32"},
-            "box_dim[0] is 3 elements of float32, 96 bits, wanted a multiple of 128, 16 bytes",
-        ),
-        (
-            {"box_dim": (1, 8, 3), "dtype": "float32", "interleave": "16B"},
-            "box_dim[2] is 3 elements of float32, 96 bits, wanted a multiple of 128, 16 bytes",
-        ),
-        (
-            {"box_dim": (8, 64), "dtype": "float32", "swizzle": "128B"},
-            "box_dim[1] is 64 elements of float32, 256 bytes, swizzle '128B' takes at most 128",
-        ),
-        (
-            {"box_dim": 64, "dtype": "16u4_align16b"},
-            "box_dim[0] is 64, dtype 16u4_align16b takes 128 alone",
-        ),
-        (
-            {"box_dim": 128, "dtype": "16u4_align16b", "swizzle": "64B"},
-            "swizzle is '64B', dtype 16u4_align16b takes 'none', '128B', '128B_atom_32B'",
-        ),
-        (
-            {"box_dim": (1, 1, 128), "dtype": "16u6_align16b", "interleave": "16B"},
-            "interleave is '16B', dtype 16u6_align16b takes 'none' alone",
-        ),
-        (
-            {**PIXELS, "lower_corner": (-129, 0)},
-            "lower_corner[0] is -129, wanted -128 to 127",
-        ),
-        (
-            {**PIXELS, "lower_corner": 0, "upper_corner": 32768},
-            "upper_corner[0] is 32768, wanted -32768 to 32767",
-        ),
-        (
-            {**PIXELS, "lower_corner": (0, 0, 0), "upper_corner": (0, 0, 16)},
-            "upper_corner[2] is 16, wanted -16 to 15",
-        ),
         (
             {**PIXELS, "lower_corner": (0,) * 4, "upper_corner": (0,) * 4},
             "lower_corner has 1 to 3 dimensions, got 4",
         ),
-        (
-            {**PIXELS, "upper_corner": 0},
-            "lower_corner has 2 dimensions, upper_corner 1",
-        ),
+        ({**PIXELS, "upper_corner": 0}, "upper_corner has 1 dimensions, wanted 2"),
         ({"box_dim": 16, "global_dim": ()}, "global_dim has 1 to 5 dimensions, got 0"),
         ({"box_dim": 16, "global_dim": (4, 16)}, "global_dim has 2 dimensions, wanted 1"),
         ({**PIXELS, "global_dim": "n"}, "global_dim has 1 dimensions, wanted 4"),
-        ({"box_dim": (8, 16), "global_dim": ("n", 0)}, "global_dim[1] is 0, wanted 1 to 42949672"),
         ({"box_dim": 16, "global_dim": "n +"}, "global_dim[0]: not an expression"),
         (
             {"box_dim": (8, 16), "global_dim": (8, 16), "global_strides": (64, 4)},
             "global_strides has 2 dimensions, wanted 1: all of global_dim's but the innermost",
         ),
-        (
-            {"box_dim": (8, 16), "global_dim": (8, 16), "global_strides": 72},
-            "global_strides[0] is 72 bytes, wanted a multiple of 16",
-        ),
-        (
-            {
-                "box_dim": (8, 128),
-                "dtype": "16u4_align16b",
-                "global_dim": (8, 128),
-                "global_strides": 48,
-            },
-            "global_strides[0] is 48 bytes, wanted a multiple of 32",
-        ),
-        (
-            {"box_dim": (8, 16), "global_dim": (8, 16), "global_strides": 2**40},
-            "global_strides[0] is 1099511627776, wanted 0 to 1099511627775",
-        ),
-        ({**PIXELS, "channels_per_pixel": 257}, "channels_per_pixel is 257, wanted 1 to 256"),
-        ({**PIXELS, "pixels_per_column": 1025}, "pixels_per_column is 1025, wanted 1 to 1024"),
     ],
 )
-def test_a_value_that_no_driver_takes(options, message):
+def test_a_value_of_the_wrong_form(options, message):
     with pytest.raises(ValueError) as caught:
         TensorMap(**options)
     assert str(caught.value).startswith("TensorMap: ")
@@ -141,11 +63,11 @@ def test_a_value_that_no_driver_takes(options, message):
     [
         ({}, "box_dim is missing"),
         ({"tensor": 3, "box_dim": 16}, "tensor is a parameter's name, got int"),
-        ({"box_dim": {1, 2}}, "box_dim is an int, an expression or a sequence of them, got set"),
+        ({"box_dim": {1, 2}}, "box_dim is an int, an expression or up to 5 of them, got set"),
         ({"box_dim": (1.5,)}, r"box_dim\[0\] is an int or an expression, got float"),
         ({"box_dim": (True,)}, r"box_dim\[0\] is an int or an expression, got bool"),
         ({"box_dim": 16, "global_strides": ()}, "global_strides is given without global_dim"),
-        ({"box_dim": 16, "global_dim": {1}}, "global_dim is an int, an expression or a seq"),
+        ({"box_dim": 16, "global_dim": {1}}, "global_dim is an int, an expression or up to 5"),
         ({"box_dim": 16, "swizzle": 128}, "swizzle is a str, got int"),
         ({"box_dim": 16, "pixels_per_column": 8}, "lower_corner is missing: an im2col map has"),
         ({"box_dim": 16, **PIXELS}, "box_dim is given, too: an im2col map has"),
@@ -156,27 +78,11 @@ def test_a_value_of_another_type(options, message):
         TensorMap(**options)
 
 
-@given(
-    box=st.lists(st.integers(1, 256), min_size=1, max_size=5),
-    swizzle=st.sampled_from(list(SWIZZLES)),
-    interleave=st.sampled_from(INTERLEAVES),
-    dtype=st.sampled_from([None, *DATA_TYPES]),
-)
-def test_what_is_made_keeps_what_it_was_given_and_what_is_not_says_why(
-    box, swizzle, interleave, dtype
-):
-    options = {"swizzle": swizzle, "interleave": interleave, "dtype": dtype}
-    problem = ""
-    try:
-        made = TensorMap("x", box_dim=box, **options)
-    except ValueError as error:
-        problem = str(error)
-    if problem:
-        assert problem.startswith("TensorMap: ")
-        return
-    assert made.box_dim == tuple(box)
-    assert made.rank == len(box)
-    assert made == TensorMap("x", box_dim=tuple(box), **options)
+def test_a_map_is_a_value():
+    made = TensorMap("x", box_dim=[8, 64], swizzle="128B", dtype="float16")
+    assert made.box_dim == (8, 64)
+    assert made.rank == 2
+    assert made == TensorMap("x", box_dim=(8, 64), swizzle="128B", dtype="float16")
     assert pickle.loads(pickle.dumps(made)) == made
 
 

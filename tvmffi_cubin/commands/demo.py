@@ -17,7 +17,7 @@ from ..cuda.arch import split
 from ..errors import CubinError
 from ..inline import load_inline
 from ..kernel_table import kernel_table
-from ..launch import Launch
+from ..launches.launch import Launch
 from .device_memory import DeviceMemory
 
 if TYPE_CHECKING:

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import identifier
 from ..export import Described
-from ..launch_json import Launched, argument_value, function_value
-from ..launch_reader import read_argument, read_function, type_name
+from ..launches.form import (
+    Launched,
+    argument_value,
+    function_value,
+    read_argument,
+    read_function,
+    type_name,
+)
 from ..schema import SCHEMA, check_schema
 from .document import parse_json, read_source
 

@@ -18,7 +18,7 @@ from .tvm_binary import read_functions, read_parts
 from .tvm_launch import FunctionInfo, make_launch
 
 if TYPE_CHECKING:
-    from ..launch import Launch
+    from ..launches.launch import Launch
     from ..module import Module
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..launch import Launch
+from ..launches.launch import Launch
 
 # By what TVM writes for the type of an argument.
 C_TYPES: Final = {

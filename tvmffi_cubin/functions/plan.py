@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .. import expr
-from ..dispatched import Dispatched
-from ..exported import Exported
-from ..function import (
+from ..kernels.cubin import Kernel
+from ..kernels.types import CxxType
+from ..launches.attributes import ATTRIBUTES
+from ..launches.expression import Field, Name, names
+from ..launches.tensor_map import DATA_TYPES, INTERLEAVES, L2_PROMOTIONS, OOB_FILLS, SWIZZLES
+from .assembly import Layout, Text
+from .exported import Exported
+from .function import (
     BoundLaunch,
     BoundParam,
     Carried,
     Computed,
     Constant,
+    Figure,
     Formula,
     Function,
+    Instance,
     KernelRef,
     Mapped,
-    Requirement,
     Scratched,
     Target,
 )
-from ..kernels.cubin import Kernel
-from ..kernels.types import CxxType
-from ..launch_attributes import ATTRIBUTES
-from ..tensor_map_modes import DATA_TYPES, INTERLEAVES, L2_PROMOTIONS, OOB_FILLS, SWIZZLES
-from .assembly import Layout, Text
 from .postfix import postfix
-
-__all__ = ["Contents", "kernel_rows", "write_plan"]
 
 _PARAM = Layout("PPPq" + "BBH" * 4 + "IIiiBBB??")
 _STEP = Layout("PPqBBHI")
@@ -80,15 +78,13 @@ _QUARTER_REGISTERS = 16 * 1024
 _MODULE_ENTRIES = ("configure", "preload", "unload", "occupancy", "manifest")
 _SLOT_ENTRIES = ("bind", "bound")
 
-Figure = int | Formula | Requirement
-
 
 class Contents(NamedTuple):
     """What a launcher has.
 
     Attributes
     ----------
-    functions : sequence of Function or Dispatched
+    functions : sequence of Function
         What it exports.
     images : sequence of str
         Names of the embedded images that the functions use.
@@ -100,7 +96,7 @@ class Contents(NamedTuple):
         Images that lie in files: names and paths.
     """
 
-    functions: Sequence[Function | Dispatched]
+    functions: Sequence[Function]
     images: Sequence[str]
     trailing: Sequence[BoundParam] = ()
     launched: Mapping[str, Sequence[Kernel]] = {}
@@ -118,9 +114,9 @@ def write_plan(text: Text, contents: Contents) -> None:
     _Writer(text, contents).write()
 
 
-def kernel_rows(functions: Sequence[Function | Dispatched]) -> tuple[KernelRef, ...]:
+def kernel_rows(functions: Sequence[Function]) -> tuple[KernelRef, ...]:
     """Return the kernels that functions launch, in the order of the module's table."""
-    kernels: dict[tuple[str, str, str], KernelRef] = {}
+    kernels: dict[tuple[object, ...], KernelRef] = {}
     for function in functions:
         for bound in function.launches:
             kernels.setdefault(bound.kernel.key, bound.kernel)
@@ -220,17 +216,14 @@ class _Writer:
         data = b"".join(param.size.to_bytes(4, "little") for param in kernel.params)
         return self.text.data(data, align=4)
 
-    def function(self, function: Function | Dispatched) -> str:
-        instances: Sequence[Function] = (
-            (function,) if isinstance(function, Function) else (function.instances)
-        )
-        signatures = function.signature.split("\n")
+    def function(self, function: Function) -> str:
+        instances, signatures = function.instances, function.signatures
         slots = {slot.name: n for n, (name, slot) in enumerate(self.slots) if name == function.name}
         rows = [
             _Instance(self, instance, slots).row(signature)
             for instance, signature in zip(instances, signatures, strict=True)
         ]
-        doc = "\n\n".join(filter(None, [function.signature, function.doc]))
+        doc = "\n\n".join(filter(None, ["\n".join(signatures), function.doc]))
         return _FUNCTION.row(
             self.text.string(function.name),
             self.text.string(doc),
@@ -298,28 +291,29 @@ class _Writer:
 class _Instance:
     """One way to launch under a name, as it is written."""
 
-    def __init__(self, module: _Writer, function: Function, slots: Mapping[str, int]) -> None:
+    def __init__(self, module: _Writer, instance: Instance, slots: Mapping[str, int]) -> None:
         self.module = module
         self.text = module.text
-        self.function = function
+        self.instance = instance
         self.slots = slots
-        self.numbers = {param.name: number for number, param in enumerate(function.params)}
+        self.numbers = {param.name: number for number, param in enumerate(instance.params)}
 
     def row(self, signature: str) -> str:
-        function, text = self.function, self.text
-        launches = function.launches
+        instance, text = self.instance, self.text
+        launches = instance.launches
+        sources = [source for bound in launches for source in bound.sources]
         return _INSTANCE.row(
             text.string(signature),
-            text.table([self.module.param(param) for param in function.params]),
+            text.table([self.module.param(param) for param in instance.params]),
             text.table([self.launch(bound) for bound in launches]),
-            None if function.target is None else self.target(function.target),
-            self.module.bound if function.slots else None,
-            len(function.params),
+            None if instance.target is None else self.target(instance.target),
+            self.module.bound if instance.slots else None,
+            len(instance.params),
             len(launches),
             sum(max(1, len(bound.sources)) for bound in launches),
-            sum(len(bound.maps) for bound in launches),
-            sum(bound.num_attributes for bound in launches),
-            sum(len(bound.scratch) for bound in launches),
+            sum(isinstance(source, Mapped) for source in sources),
+            sum(map(_num_attributes, launches)),
+            sum(isinstance(source, Scratched) for source in sources),
         )
 
     def launch(self, bound: BoundLaunch) -> str:
@@ -333,7 +327,7 @@ class _Instance:
             len(steps),
             bound.when is not None,
             len(computed),
-            bound.num_attributes,
+            _num_attributes(bound),
             bound.launch.grid is not None,
             bound.launch.block is not None,
         )
@@ -360,10 +354,10 @@ class _Instance:
             yield self.step(bound.when, _WHEN)
         # How many blocks can be resident depends on all else.
         grid_is_last = any(
-            isinstance(read, expr.Name) and read.name == "max_cooperative_blocks"
+            isinstance(read, Name) and read.name == "max_cooperative_blocks"
             for what, figure in bound.figures.items()
             if what.startswith("grid.") and isinstance(figure, Formula)
-            for read in expr.names(figure.tree)
+            for read in names(figure.tree)
         )
         if not grid_is_last:
             yield from self.shape(bound, "grid", _GRID)
@@ -414,18 +408,22 @@ class _Instance:
         try:
             code = postfix(figure.tree, self.numbers)
         except ValueError as error:
-            raise ValueError(f"function {self.function.name!r}: {figure.text!r}: {error}") from None
+            raise ValueError(f"function {self.instance.name!r}: {figure.text!r}: {error}") from None
         return self.text.data(code), self.text.string(figure.text), 0
 
     def scratch(self, scratched: Scratched) -> str | None:
-        figures = [self.figure(scratched.figures[x]) for x in ("bytes", "bytes_per_block")]
-        name = self.text.string(scratched.name)
-        return self.text.table([_SCRATCH.row(name, *figures[0], *figures[1], scratched.align)])
+        row = _SCRATCH.row(
+            self.text.string(scratched.name),
+            *self.figure(scratched.bytes),
+            *self.figure(scratched.bytes_per_block),
+            scratched.align,
+        )
+        return self.text.table([row])
 
     def target(self, target: Target) -> str | None:
         pointer = -1
         tree = target.stream.tree if isinstance(target.stream, Formula) else None
-        if isinstance(tree, expr.TensorField) and tree.field == "data_ptr":
+        if isinstance(tree, Field) and tree.field == "data_ptr":
             pointer = self.numbers[tree.tensor]
         row = _TARGET.row(
             *self.figure(target.device),
@@ -451,8 +449,8 @@ class _Instance:
             len(steps),
             self.numbers[mapped.tensor],
             map_.is_im2col,
-            -1 if map_.dtype is None else list(DATA_TYPES).index(map_.dtype),
-            list(SWIZZLES).index(map_.swizzle),
+            -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
+            SWIZZLES.index(map_.swizzle),
             INTERLEAVES.index(map_.interleave),
             L2_PROMOTIONS.index(map_.l2_promotion),
             OOB_FILLS.index(map_.oob_fill),
@@ -463,6 +461,11 @@ class _Instance:
             *words,
         )
         return self.text.table([row])
+
+
+def _num_attributes(bound: BoundLaunch) -> int:
+    """Return the most attributes that a launch can carry."""
+    return len(bound.attributes) + len(bound.launch.attributes or {})
 
 
 def _kind(type_: CxxType) -> int:

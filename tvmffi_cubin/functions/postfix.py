@@ -5,11 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 
-from .. import condition, expr
-
-__all__ = ["postfix"]
-
-Tree = expr.Expr | condition.Condition
+from ..launches.expression import Field, Name, Number, Tree
 
 # As `Op` in launcher/plan.h has them.
 _END, _PUSH8, _PUSH64, _INTEGER = 0, 1, 2, 3
@@ -29,7 +25,7 @@ def postfix(tree: Tree, numbers: Mapping[str, int]) -> bytes:
 
     Parameters
     ----------
-    tree : Expr or Condition
+    tree : Tree
         What to compute.
     numbers : mapping of str to int
         The position of each parameter that it may read.
@@ -47,27 +43,22 @@ def postfix(tree: Tree, numbers: Mapping[str, int]) -> bytes:
 
 def _code(tree: Tree, numbers: Mapping[str, int]) -> tuple[bytes, int]:
     """Return the code without its end, and how deep its stack becomes."""
-    if isinstance(tree, expr.Number):
+    if isinstance(tree, Number):
         return _push(tree.value), 1
-    if isinstance(tree, condition.Truth):
-        return _push(int(tree.value)), 1
-    if isinstance(tree, condition.Flag):
-        return _code(tree.name, numbers)
-    if isinstance(tree, expr.Name):
+    if isinstance(tree, Name):
         if tree.name in numbers:
             return struct.pack("<BH", _INTEGER, numbers[tree.name]), 1
         return bytes([_OF_DEVICE[tree.name]]), 1
-    if isinstance(tree, expr.TensorField):
+    if isinstance(tree, Field):
         read = struct.pack("<BH", _FIELDS[tree.field], numbers[tree.tensor])
-        return read if tree.index is None else read + struct.pack("b", tree.index), 1
-    if isinstance(tree, condition.Not):
-        code, deepest = _code(tree.part, numbers)
+        return read if tree.dim is None else read + struct.pack("b", tree.dim), 1
+    parts = [_code(part, numbers) for part in tree.parts]
+    if tree.op == "not":
+        ((code, deepest),) = parts
         return code + bytes([_NOT]), deepest
-    if isinstance(tree, condition.Joined):
-        return _joined(_BRANCH[tree.op], [_code(part, numbers) for part in tree.parts])
-    if isinstance(tree, expr.Call):
-        return _folded(_BINARY[tree.function], [_code(arg, numbers) for arg in tree.args])
-    return _folded(_BINARY[tree.op], [_code(tree.left, numbers), _code(tree.right, numbers)])
+    if tree.op in _BRANCH:
+        return _joined(_BRANCH[tree.op], parts)
+    return _folded(_BINARY[tree.op], parts)
 
 
 def _push(value: int) -> bytes:

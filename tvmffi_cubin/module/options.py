@@ -45,7 +45,7 @@ class Options(NamedTuple):
 
     def with_given(self, function: str, given: dict[str, Any], *, grid_alone: bool) -> Options:
         """Return them with those of `Function.configure`; `grid_alone`: the block is known."""
-        from ..launch_attributes import ATTRIBUTES, RAW, encode
+        from ..launches.attributes import ATTRIBUTES, RAW, encode
 
         options = self
         if ("grid" in given) != ("block" in given) and not (grid_alone and "grid" in given):
@@ -83,7 +83,7 @@ class Options(NamedTuple):
         if self.stream is not None:
             text += f".on({self.stream:#x})"
         if self.attributes is not None:
-            from ..launch_attributes import ATTRIBUTES
+            from ..launches.attributes import ATTRIBUTES
 
             names = {attribute.id: name for name, attribute in ATTRIBUTES.items()}
             found = (names.get(x, f"attribute {x}") for x in self.attribute_values())

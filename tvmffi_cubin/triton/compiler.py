@@ -12,7 +12,7 @@ from .kernel import CompiledKernel, read_kernel
 from .launch import make_launch
 
 if TYPE_CHECKING:
-    from ..launch import Launch
+    from ..launches.launch import Launch
 
 
 def compile(  # noqa: A001 - as Triton's own is called

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..figures import plain
 from ..kernels import nv_info
 from ..kernels.cubin import Cubin
 from ..kernels.types import parse_type
-from ..launch import Launch
-from ..scratch import Scratch
-from ..tensor_map import TensorMap
-from ..tensor_map_modes import DATA_TYPES, SWIZZLES
+from ..launches.figures import plain
+from ..launches.launch import Launch
+from ..launches.tensor_map import DATA_TYPES, SWIZZLES, TensorMap
+from ..launches.values import Scratch
 from .grid import launch_grid
 from .kernel import CompiledKernel
 from .types import Descriptor, descriptor, kernel_type

@@ -30,15 +30,15 @@
 .L17:
     .asciz "partial"
 .L19:
-    .byte 1,8,3,1,0,12,0
-.L20:
-    .asciz "8 * n"
-.L21:
-    .byte 8,0
-.L22:
-    .asciz "num_sms"
-.L23:
     .asciz "work"
+.L20:
+    .byte 1,8,3,1,0,12,0
+.L21:
+    .asciz "8 * n"
+.L22:
+    .byte 8,0
+.L23:
+    .asciz "num_sms"
     .section .data.rel.ro,"aw"
     .balign 16
 .L14:
@@ -48,7 +48,7 @@
 .L18:
     .quad .L17,0,0,0,0,0,4,256
 .L24:
-    .quad .L23,.L19,.L20,0,.L21,.L22,0,1024
+    .quad .L19,.L20,.L21,0,.L22,.L23,0,1024
 .L25:
     .quad 0,0
     .quad 4,.L18

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
-from .kernels.cubin import Kernel
-from .kernels.types import CxxType, Param, parse_params
-
-__all__ = [
-    "KernelSignature",
-    "check",
-    "known_signatures",
-    "resolve_declared",
-    "signature_text",
-    "suggestion",
-]
+from ..kernels.cubin import Kernel
+from ..kernels.types import CxxType, Param, parse_params
 
 
-@dataclass(frozen=True)
-class KernelSignature:
+class KernelSignature(NamedTuple):
     """A kernel of an image, with what is known of its parameters.
 
     Attributes

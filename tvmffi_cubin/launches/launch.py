@@ -1,26 +1,36 @@
-"""`Launch`: how one kernel is launched; validated when made, knows nothing of text or building."""
+"""`Launch`: how one kernel is launched; checked when made, knows nothing of text or building."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from .assumptions import checked_multiples, checked_values
-from .figures import Figure, Flag, check_condition, check_figure, dimensions, plain
-from .launch_args import checked_args, checked_names
-from .launch_attributes import ATTRIBUTES, RAW, checked
-from .launch_meta import check_meta
+from .attributes import ATTRIBUTES, RAW, checked
+from .expression import parse
+from .figures import (
+    Figure,
+    Flag,
+    check_condition,
+    check_figure,
+    dimensions,
+    is_unordered,
+    plain,
+)
+from .tensor_map import TensorMap
+from .values import Bound, Scratch
 
 if TYPE_CHECKING:
     from .dispatch import Dispatch
 
-__all__ = ["Constant", "Launch"]
-
 Constant = bool | int | float | bytes | None
 """A constant for a kernel parameter."""
+
+_ARGS = (bool, int, float, bytes, TensorMap, Scratch, Bound)
+_EVENTS = ("programmatic_event", "launch_completion_event")
+_MOST_MULTIPLE = 2**30
+_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,8 @@ class Launch:
     Parameters
     ----------
     grid : int, str or a sequence of up to three, optional
-        Number of blocks in x, y, z. A str is an expression (see `tvmffi_cubin.expr`). Without
+        Number of blocks in x, y, z. A str is an expression over the arguments:
+        ``"ceil_div(x.numel, 256)"``. Without
         `grid` and `block` the caller gives them: ``mod.k[grid, block](...)``; with a `block` alone,
         ``mod.k[grid](...)``.
     block : int, str or a sequence of up to three, optional
@@ -83,8 +94,8 @@ class Launch:
         Further attributes: CUDA's number (``CUlaunchAttributeID``) and the bytes of the value, as
         many as it has, up to 64.
     when : str, optional
-        A condition on the arguments (see `tvmffi_cubin.condition`), ``"n % 4 == 0"``: where it does
-        not hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.
+        A condition on the arguments, ``"n % 4 == 0 and x.data_ptr % 16 == 0"``: where it does not
+        hold, the next instance of a `Dispatch` is tried; elsewhere the call is a ValueError.
     meta : mapping of str to int, float, bool, str or None, optional
         What a Python function that a caller gives as the grid, ``mod.k[lambda meta: ...](...)``,
         finds in its mapping beside the arguments.
@@ -142,22 +153,19 @@ class Launch:
                 "k[grid, block]"
             )
         if self.grid is not None:
-            _set(self, "grid", dimensions("Launch: grid", self.grid, least=0))
+            self._set("grid", dimensions("Launch: grid", self.grid, least=0))
         if self.block is not None:
-            _set(self, "block", dimensions("Launch: block", self.block, least=1))
-        check_meta(
-            self.meta,
-            self.blocks_per_program,
-            is_free=not self.is_shaped and self.block is not None,
-        )
-        _set(self, "dynamic_smem_bytes", plain(self.dynamic_smem_bytes))
+            block = dimensions("Launch: block", self.block, least=1, most=_MOST_THREADS)
+            self._set("block", block)
+        self._check_callers_grid()
+        self._set("dynamic_smem_bytes", plain(self.dynamic_smem_bytes))
         check_figure("Launch: dynamic_smem_bytes", self.dynamic_smem_bytes)
-        _set(self, "args", checked_args(self.args))
-        _set(self, "strided", checked_names("strided", self.strided))
+        self._set("args", _checked_args(self.args))
+        self._set("strided", _checked_names("strided", self.strided))
         if self.multiple_of is not None:
-            _set(self, "multiple_of", checked_multiples("Launch: multiple_of", self.multiple_of))
+            self._set("multiple_of", _checked_multiples(self.multiple_of))
         if self.equal_to is not None:
-            _set(self, "equal_to", checked_values("Launch: equal_to", self.equal_to))
+            self._set("equal_to", _integers("equal_to", self.equal_to))
         for name in ("params", "kernel"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
@@ -168,18 +176,17 @@ class Launch:
             )
         if self.when is not None:
             check_condition("Launch: when", self.when)
-        _set(self, "image", _checked_image(self.image))
+        self._set("image", _checked_image(self.image))
         for name in (*ATTRIBUTES, RAW):
             value = getattr(self, name)
             if value is not None:
-                _set(self, name, checked(name, value, where="Launch"))
+                self._set(name, checked(name, value, where="Launch"))
         for name, most in (("stream", 2**63 - 1), ("device", 2**31 - 1)):
             value = plain(getattr(self, name))
             if value is not None:
                 check_figure(f"Launch: {name}", value, most=most)
-                _set(self, name, value)
-        _check_whole_clusters(self)
-        for name in ("programmatic_event", "launch_completion_event"):
+                self._set(name, value)
+        for name in _EVENTS:
             number = ATTRIBUTES[name].id
             if getattr(self, name) is not None and number in (self.attributes or {}):
                 raise ValueError(f"Launch: {name} and attributes[{number}] are the same: give one")
@@ -203,9 +210,9 @@ class Launch:
             A name is not in `kernel`, or has no values; a value is of another type, or a type's
             name would stand in an expression; there are more than 1024 combinations.
         """
-        from .over import instances_over
+        from .dispatch import over
 
-        return instances_over(self, names)
+        return over(self, names)
 
     @property
     def is_shaped(self) -> bool:
@@ -222,6 +229,31 @@ class Launch:
             return None
         return {"meta": dict(self.meta or {}), "unit": self.blocks_per_program}
 
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_callers_grid(self) -> None:
+        """Check what a launch that leaves its grid to callers says of it."""
+        meta = {} if self.meta is None else self.meta
+        if not isinstance(meta, Mapping):
+            raise TypeError(f"Launch: meta maps names to constants, got {type(meta).__name__}")
+        for name, value in meta.items():
+            if not isinstance(name, str):
+                raise TypeError(f"Launch: meta: a name is a str, got {type(name).__name__}")
+            if value is not None and not isinstance(value, bool | int | float | str):
+                raise TypeError(
+                    f"Launch: meta[{name!r}] is an int, float, bool, str or None, got "
+                    f"{type(value).__name__}"
+                )
+        if isinstance(self.blocks_per_program, str):
+            raise TypeError("Launch: blocks_per_program is an int, got str")
+        check_figure("Launch: blocks_per_program", self.blocks_per_program, least=1)
+        if (meta or self.blocks_per_program != 1) and self.callers_grid is None:
+            raise ValueError(
+                "Launch: meta and blocks_per_program are for a grid that callers give: leave out "
+                "grid="
+            )
+
     def figures(self) -> Iterable[tuple[str, Figure]]:
         """Yield each figure with its field's name: grid, block (x, y, z), then shared memory."""
         for name in ("grid", "block"):
@@ -230,8 +262,69 @@ class Launch:
         yield "dynamic_smem_bytes", self.dynamic_smem_bytes
 
 
-def _set(launch: Launch, name: str, value: object) -> None:
-    object.__setattr__(launch, name, value)
+def _checked_names(name: str, value: object) -> tuple[str, ...]:
+    """Return one parameter's name, or several, as a tuple."""
+    names = (value,) if isinstance(value, str) else value
+    if is_unordered(names) or not isinstance(names, Iterable):
+        raise TypeError(f"Launch: {name} is a sequence of names, got {type(value).__name__}")
+    names = tuple(names)
+    for item in names:
+        _check_name(name, item)
+    return names
+
+
+def _check_name(where: str, name: object) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"Launch: {where}: a name is a str, got {type(name).__name__}")
+    if not name.isidentifier():
+        raise ValueError(f"Launch: {where}: {name!r} is not a parameter's name")
+
+
+def _checked_args(args: object) -> dict[str, Any]:
+    if not isinstance(args, Mapping):
+        raise TypeError(f"Launch: args maps parameter names to values, got {type(args).__name__}")
+    for name, value in args.items():
+        _check_name("args", name)
+        if isinstance(value, str):
+            try:
+                parse(value)
+            except ValueError as error:
+                raise ValueError(f"Launch: args[{name!r}]: {error}") from None
+        elif value is not None and not isinstance(value, _ARGS):
+            raise TypeError(
+                f"Launch: args[{name!r}] is an expression, a parameter's name or a constant (int, "
+                "float, bool, bytes, None), a TensorMap, a Scratch or a Bound, got "
+                f"{type(value).__name__}"
+            )
+    return dict(args)
+
+
+def _checked_multiples(value: object) -> dict[str, int]:
+    found = _integers("multiple_of", value)
+    for name, number in found.items():
+        if not 1 <= number <= _MOST_MULTIPLE or number & (number - 1):
+            raise ValueError(
+                f"Launch: multiple_of[{name!r}] is {number}, wanted a power of two from 1 to 2^30; "
+                f'of an integer anything else is a condition, as in when="{name} % {number} == 0"'
+            )
+    return found
+
+
+def _integers(name: str, value: object) -> dict[str, int]:
+    what = f"Launch: {name}"
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} maps parameter names to integers, got {type(value).__name__}")
+    found = {}
+    for key, given in value.items():
+        if not isinstance(key, str) or not key.isidentifier():
+            raise TypeError(f"{what}: {key!r} is not a parameter's name")
+        number = plain(given)
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise TypeError(f"{what}[{key!r}] is an int, got {type(given).__name__}")
+        if not -(2**63) <= number < 2**63:
+            raise ValueError(f"{what}[{key!r}] is {number}, which no 64-bit integer can be")
+        found[key] = number
+    return found
 
 
 def _checked_image(image: object) -> object:
@@ -253,7 +346,7 @@ def _checked_image(image: object) -> object:
         from pathlib import Path
 
         return Path(os.fsdecode(image))
-    from .kernels.cubin import Cubin
+    from ..kernels.cubin import Cubin
 
     if isinstance(image, Cubin):
         return image
@@ -261,15 +354,3 @@ def _checked_image(image: object) -> object:
         "Launch: image is a name, bytes, a Cubin or a pathlib.Path, got "
         f"{type(image).__name__} {image!r}"
     )
-
-
-def _check_whole_clusters(launch: Launch) -> None:
-    """Refuse constants that no call could make good."""
-    if launch.grid is None or launch.cluster is None:
-        return
-    for axis, grid, cluster in zip_longest("xyz", launch.grid, launch.cluster, fillvalue=1):
-        if isinstance(grid, int) and isinstance(cluster, int) and grid % cluster:
-            raise ValueError(
-                f"Launch: grid.{axis} is {grid}, wanted a multiple of cluster.{axis}, {cluster}: a "
-                "grid counts blocks, with clusters too"
-            )

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from .kernels.types import CxxType
-
-__all__ = ["encode"]
+from ..kernels.types import CxxType
 
 _FORMATS = {"float16": "<e", "float32": "<f", "float64": "<d"}
 

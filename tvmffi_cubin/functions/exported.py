@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
-from . import expr
-from .kernels.types import CxxType, Param, Pointee
-
-__all__ = ["Exported", "agree"]
+from ..kernels.types import CxxType, Param, Pointee
+from ..launches.expression import Field, Name
 
 
-@dataclass(frozen=True)
-class Exported:
+class Exported(NamedTuple):
     """A parameter of an exported function.
 
     Attributes
@@ -88,7 +86,7 @@ class Exported:
                 f"has rank {param.ndim} here and rank {self.param.ndim} in an earlier launch"
             )
         ndim = next(iter(ranks), None)
-        return replace(self, param=Param(self.name, both, ndim))
+        return self._replace(param=Param(self.name, both, ndim))
 
     def stands_for(self, type_: CxxType, size: int) -> bool:
         """Whether its argument, as it is, is a valid value of another kernel parameter."""
@@ -105,10 +103,10 @@ class Exported:
         fits = not wanted or (bool(given) and given <= wanted)
         return fits and own.pointee.align >= type_.pointee.align
 
-    def misread(self, read: expr.Name | expr.TensorField) -> str | None:
+    def misread(self, read: Name | Field) -> str | None:
         """Return what is wrong with an expression that reads it so; None where nothing is."""
         type_ = self.param.type
-        if isinstance(read, expr.TensorField):
+        if isinstance(read, Field):
             if type_.kind == "pointer":
                 return None
             if type_.kind == "raw" and type_.size == 8:
@@ -125,19 +123,18 @@ class Exported:
     def as_tensor(self) -> Exported:
         """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
         type_ = replace(self.param.type, kind="pointer", pointee=Pointee("void"))
-        return replace(self, param=replace(self.param, type=type_))
+        return self._replace(param=replace(self.param, type=type_))
 
-    def with_read(self, read: expr.Name | expr.TensorField) -> Exported:
+    def with_read(self, read: Name | Field) -> Exported:
         """Return it with what an expression needs of it noted."""
-        if isinstance(read, expr.TensorField) and self.param.type.kind == "raw":
+        if isinstance(read, Field) and self.param.type.kind == "raw":
             return self.as_tensor().with_read(read)
-        if isinstance(read, expr.TensorField) and read.field == "data_ptr":
+        if isinstance(read, Field) and read.field == "data_ptr":
             return self  # which None and addresses have too
-        if isinstance(read, expr.Name) or read.index is None:
-            return replace(self, in_expression=True)
-        needed = -read.index if read.index < 0 else read.index + 1
-        return replace(
-            self,
+        if isinstance(read, Name) or read.dim is None:
+            return self._replace(in_expression=True)
+        needed = -read.dim if read.dim < 0 else read.dim + 1
+        return self._replace(
             in_expression=True,
             min_rank=max(self.min_rank, needed),
             strided=self.strided or read.field == "stride",

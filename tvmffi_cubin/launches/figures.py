@@ -7,27 +7,13 @@ from collections.abc import Iterable, Mapping, Set
 from itertools import islice
 from typing import Any
 
-from . import expr
-
-__all__ = [
-    "Figure",
-    "Flag",
-    "check_condition",
-    "check_figure",
-    "check_flag",
-    "dimensions",
-    "is_unordered",
-    "plain",
-]
+from .expression import parse
 
 Figure = int | str
 """A dimension, a size, a priority: a constant or an expression."""
 
 Flag = bool | str
 """Whether something is on: a constant or a condition."""
-
-# Iterable, and yet no sequence of figures or names: a slip, as where "n" became b"n".
-_UNORDERED = (bytes, bytearray, Mapping, Set)
 
 
 def check_figure(name: str, value: object, *, least: int = 0, most: int = 2**32 - 1) -> None:
@@ -40,7 +26,7 @@ def check_figure(name: str, value: object, *, least: int = 0, most: int = 2**32 
     """
     if isinstance(value, str):
         try:
-            expr.parse(value)
+            parse(value)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         return
@@ -50,22 +36,7 @@ def check_figure(name: str, value: object, *, least: int = 0, most: int = 2**32 
         raise ValueError(f"{name} is {value}, wanted {least} to {most}")
 
 
-def check_flag(name: str, value: object) -> None:
-    """Check a bool or a condition.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is neither.
-    """
-    if isinstance(value, bool):
-        return
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is a bool or a condition, got {type(value).__name__}")
-    check_condition(name, value)
-
-
-def check_condition(name: str, text: str) -> None:
+def check_condition(name: str, text: object) -> None:
     """Check a condition.
 
     Raises
@@ -73,15 +44,39 @@ def check_condition(name: str, text: str) -> None:
     TypeError, ValueError
         It is none; the message points at the character.
     """
-    from . import condition
-
     try:
-        condition.parse(text)
+        parse(text, is_condition=True)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: {error}") from None
 
 
-def dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:
+def figures(
+    name: str, value: object, *, most: int = 3, least: int = 1, of: str = ""
+) -> tuple[Figure, ...]:
+    """Return a figure, or a sequence of `least` to `most`, as a tuple of plain values.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is something else, or of another length; the message has the name, `of` before it.
+    """
+    value = plain(value)
+    if isinstance(value, int | str):
+        value = (value,)
+    if is_unordered(value) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"{of}{name} is an int, an expression or up to {most} of them, got "
+            f"{type(value).__name__}"
+        )
+    # What has no end, such as itertools.count(), is not read to it.
+    found = tuple(map(plain, islice(value, most + 1)))
+    if not least <= len(found) <= most:
+        count = len(found) if len(found) <= most else f"{most + 1} or more"
+        raise ValueError(f"{of}{name} has {least} to {most} dimensions, got {count}")
+    return found
+
+
+def dimensions(name: str, value: object, *, least: int, most: int = 2**32 - 1) -> tuple[Any, ...]:
     """Return one to three dimensions, checked.
 
     Raises
@@ -89,21 +84,10 @@ def dimensions(name: str, value: object, *, least: int) -> tuple[Figure, ...]:
     TypeError, ValueError
         It is no figure and no sequence of them, or one of them is out of range.
     """
-    value = plain(value)
-    if isinstance(value, int | str):
-        value = (value,)
-    if is_unordered(value) or not isinstance(value, Iterable):
-        raise TypeError(
-            f"{name} is an int, an expression or up to three of them, got {type(value).__name__}"
-        )
-    # What has no end, such as itertools.count(), is not read to it.
-    figures = tuple(map(plain, islice(value, 4)))
-    if not 1 <= len(figures) <= 3:
-        count = len(figures) if len(figures) < 4 else "4 or more"
-        raise ValueError(f"{name} has 1 to 3 dimensions, got {count}")
-    for axis, figure in zip("xyz", figures, strict=False):
-        check_figure(f"{name}.{axis}", figure, least=least)
-    return figures
+    found = figures(name, value)
+    for axis, figure in zip("xyz", found, strict=False):
+        check_figure(f"{name}.{axis}", figure, least=least, most=most)
+    return found
 
 
 def plain(value: Any) -> Any:
@@ -124,5 +108,5 @@ def plain(value: Any) -> Any:
 
 
 def is_unordered(value: object) -> bool:
-    """Whether a value can be iterated over and yet is no sequence of figures or names."""
-    return isinstance(value, _UNORDERED)
+    """Whether a value is iterable and yet no sequence of figures or names: b"n" for "n"."""
+    return isinstance(value, bytes | bytearray | Mapping | Set)

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from launch_strategies import FUNCTIONS
 
 from tvmffi_cubin import Bound, Cubin, Dispatch, Launch, Scratch, TensorMap
-from tvmffi_cubin.launch_json import function_value, launch_value
-from tvmffi_cubin.launch_reader import read_function
+from tvmffi_cubin.launches.form import function_value, launch_value, read_function
 
 
 @settings(max_examples=200, deadline=None)
@@ -136,35 +135,3 @@ def test_what_is_no_function_is_refused_by_its_place(value, error, text):
     with pytest.raises(error, match=text) as caught:
         read_function(value, where="f")
     assert type(caught.value) is error
-
-
-def test_fields_of_others_are_kept_by_their_place_and_written_again():
-    value = {
-        "instances": [
-            {"launches": [{"kernel": "one", "warps": 4}], "cost": 2},
-            {
-                "launches": [
-                    {"args": {"x": {"TensorMap": {"box_dim": [8], "gather": {"a": [None]}}}}}
-                ]
-            },
-        ],
-        "doc": "What it does.",
-    }
-    further: dict = {}
-    function = read_function(value, where="f", further=further)
-    assert further == {
-        "f": {"doc": "What it does."},
-        "f.instances[0]": {"cost": 2},
-        "f.instances[0].launches[0]": {"warps": 4},
-        "f.instances[1].launches[0].args.x": {"gather": {"a": [None]}},
-    }
-    assert function_value(function, where="f", further=further) == value
-
-
-def test_fields_of_a_short_form_are_kept_where_the_long_one_has_them():
-    further: dict = {}
-    function = read_function({"kernel": "k", "warps": 4, "doc": "d"}, where="f", further=further)
-    assert function_value(function, where="f", further=further) == {
-        "launches": [{"kernel": "k", "warps": 4}],
-        "doc": "d",
-    }

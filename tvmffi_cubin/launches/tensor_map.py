@@ -1,30 +1,42 @@
-"""`TensorMap`: a kernel's tensor map and the tensor that it is made of, validated when made."""
+"""`TensorMap`: a kernel's tensor map and the tensor that it is made of.
+
+What the driver takes is checked at each call, in core/tensor_map_check.h; here is checked what
+kind of values are given, and that dimensions agree.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .figures import Figure, check_figure, plain
-from .map_extents import MAX_RANK, checked_extents, figure_sequence
-from .tensor_map_modes import (
-    DATA_TYPES,
-    INTERLEAVES,
-    L2_PROMOTIONS,
-    OOB_FILLS,
-    SWIZZLES,
-    check_word,
-    inner_problem,
-    mode_problem,
+from .figures import Figure, check_figure, figures, plain
+
+# The words of the modes, in the order of the driver's numbers.
+DATA_TYPES = (
+    *("uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"),
+    *("bfloat16", "float32_ftz", "tfloat32", "tfloat32_ftz"),
+    *("16u4_align8b", "16u4_align16b", "16u6_align16b"),
 )
+SWIZZLES = (
+    *("none", "32B", "64B", "128B"),
+    *("128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"),
+)
+INTERLEAVES = ("none", "16B", "32B")
+L2_PROMOTIONS = ("none", "64B", "128B", "256B")
+OOB_FILLS = ("zeros", "nan")
 
-__all__ = ["TensorMap"]
-
-_CORNERS = {1: 32768, 2: 128, 3: 16}  # by the number of dimensions between N and C
-_IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
-_EXTENTS = ("global_dim", "global_strides")
-_FIGURES = ("box_dim", "element_strides", *_IM2COL, *_EXTENTS)
+_MODES = {
+    "swizzle": SWIZZLES,
+    "interleave": INTERLEAVES,
+    "l2_promotion": L2_PROMOTIONS,
+    "oob_fill": OOB_FILLS,
+}
+_MAX_RANK = 5
+_CORNERS = ("lower_corner", "upper_corner")
+_IM2COL = (*_CORNERS, "channels_per_pixel", "pixels_per_column")
+_FIGURES = ("box_dim", "element_strides", *_IM2COL, "global_dim", "global_strides")
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -78,8 +90,8 @@ class TensorMap:
     Raises
     ------
     TypeError, ValueError
-        A value is of the wrong type, or one that the driver never takes; the message has the limit.
-        What depends on the tensor is checked at each call.
+        A value is of the wrong type, or dimensions differ in number. What the driver takes is
+        checked at each call.
     """
 
     tensor: str | None = None
@@ -104,30 +116,31 @@ class TensorMap:
             )
         if self.tensor is not None and not self.tensor.isidentifier():
             raise ValueError(f"TensorMap: tensor: {self.tensor!r} is not a parameter's name")
-        for name, known in (
-            ("swizzle", SWIZZLES),
-            ("interleave", INTERLEAVES),
-            ("l2_promotion", L2_PROMOTIONS),
-            ("oob_fill", OOB_FILLS),
-        ):
-            check_word(f"TensorMap: {name}", getattr(self, name), known)
+        for name, words in _MODES.items():
+            _check_word(name, getattr(self, name), words)
         if self.dtype is not None:
-            check_word("TensorMap: dtype", self.dtype, DATA_TYPES)
+            _check_word("dtype", self.dtype, DATA_TYPES)
         if self.is_im2col:
-            self._check_im2col()
+            missing = [name for name in _IM2COL if getattr(self, name) is None]
+            if missing or self.box_dim is not None:
+                wrong = f"{missing[0]} is missing" if missing else "box_dim is given, too"
+                raise TypeError(
+                    f"TensorMap: {wrong}: an im2col map has {', '.join(_IM2COL)}, a tiled one "
+                    "box_dim"
+                )
+            for name in _CORNERS:
+                self._set(name, _MAX_RANK - 2)
+            count = len(self.lower_corner)
+            self._check_count("upper_corner", count)
+        elif self.box_dim is None:
+            raise TypeError("TensorMap: box_dim is missing (or, for im2col, TensorMap.im2col)")
         else:
-            self._check_tiled()
-        self._check_element_strides()
-        self._check_modes()
-        found = checked_extents(
-            self.global_dim,
-            self.global_strides,
-            rank=self.rank,
-            dtype=self.dtype,
-            interleave=self.interleave,
-        )
-        for name, value in zip(_EXTENTS, found, strict=True):
-            self._set(name, value)
+            self._set("box_dim", _MAX_RANK)
+        self._check_extents()
+        for name in ("channels_per_pixel", "pixels_per_column"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+        for name, figure in self.figures():
+            check_figure(f"TensorMap: {name}", figure, least=_LEAST, most=_MOST)
 
     @classmethod
     def im2col(
@@ -196,80 +209,38 @@ class TensorMap:
                 changed[name] = change(name, value)
         return replace(self, **changed)
 
-    def fields(self) -> dict[str, Any]:
-        """Return everything here as values for a key."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def _check_tiled(self) -> None:
-        if self.box_dim is None:
-            raise TypeError("TensorMap: box_dim is missing (or, for im2col, TensorMap.im2col)")
-        self._set("box_dim", figure_sequence("box_dim", self.box_dim, MAX_RANK))
-        for i, figure in enumerate(self.box_dim):
-            check_figure(f"TensorMap: box_dim[{i}]", figure, least=1, most=256)
-        self._check_inner(f"box_dim[{self.rank - 1}]", self.box_dim[-1])
-
-    def _check_im2col(self) -> None:
-        missing = [name for name in _IM2COL if getattr(self, name) is None]
-        if missing or self.box_dim is not None:
-            wrong = f"{missing[0]} is missing" if missing else "box_dim is given, too"
-            raise TypeError(
-                f"TensorMap: {wrong}: an im2col map has {', '.join(_IM2COL)}, a tiled one box_dim"
-            )
-        corners = ("lower_corner", "upper_corner")
-        for name in corners:
-            self._set(name, figure_sequence(name, getattr(self, name), MAX_RANK - 2))
-        if len(self.lower_corner) != len(self.upper_corner):
-            raise ValueError(
-                f"TensorMap: lower_corner has {len(self.lower_corner)} dimensions, upper_corner "
-                f"{len(self.upper_corner)}"
-            )
-        limit = _CORNERS[len(self.lower_corner)]
-        for name in corners:
-            for i, figure in enumerate(getattr(self, name)):
-                what = f"TensorMap: {name}[{i}]"
-                check_figure(what, figure, least=-limit, most=limit - 1)
-        for name in ("channels_per_pixel", "pixels_per_column"):
-            self._set(name, plain(getattr(self, name)))
-        check_figure("TensorMap: channels_per_pixel", self.channels_per_pixel, least=1, most=256)
-        check_figure("TensorMap: pixels_per_column", self.pixels_per_column, least=1, most=1024)
-        self._check_inner("channels_per_pixel", self.channels_per_pixel)
-
-    def _check_inner(self, what: str, figure: Figure | None) -> None:
-        """Check what one load has of the innermost dimension, as far as its type is known."""
-        if not isinstance(figure, int) or self.dtype is None:
+    def _check_extents(self) -> None:
+        if self.element_strides is not None:
+            self._set("element_strides", _MAX_RANK)
+            self._check_count("element_strides", self.rank)
+        if self.global_dim is None:
+            if self.global_strides is not None:
+                raise TypeError("TensorMap: global_strides is given without global_dim")
             return
-        modes = {"swizzle": self.swizzle, "interleave": self.interleave}
-        problem = inner_problem(figure, dtype=self.dtype, **modes)
-        if problem:
-            raise ValueError(f"TensorMap: {what} {problem}")
-
-    def _check_element_strides(self) -> None:
-        if self.element_strides is None:
+        self._set("global_dim", _MAX_RANK)
+        self._check_count("global_dim", self.rank)
+        if self.global_strides is None:
             return
-        strides = figure_sequence("element_strides", self.element_strides, MAX_RANK)
-        self._set("element_strides", strides)
-        if len(strides) != self.rank:
-            raise ValueError(
-                f"TensorMap: element_strides has {len(strides)} dimensions, wanted {self.rank}"
-            )
-        for i, figure in enumerate(strides):
-            check_figure(f"TensorMap: element_strides[{i}]", figure, least=1, most=8)
-        if self.interleave == "none" and isinstance(strides[-1], int) and strides[-1] != 1:
-            raise ValueError(
-                f"TensorMap: element_strides[{self.rank - 1}], of the innermost dimension, is "
-                f"{strides[-1]}, wanted 1"
-            )
-
-    def _check_modes(self) -> None:
-        problem = mode_problem(
-            rank=self.rank,
-            dtype=self.dtype,
-            swizzle=self.swizzle,
-            interleave=self.interleave,
-            oob_fill=self.oob_fill,
+        self._set("global_strides", _MAX_RANK, least=0)
+        self._check_count(
+            "global_strides", self.rank - 1, ": all of global_dim's but the innermost"
         )
-        if problem:
-            raise ValueError(f"TensorMap: {problem}")
+        if not self.global_strides:
+            # There is nothing to say of a single dimension.
+            object.__setattr__(self, "global_strides", None)
 
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
+    def _set(self, name: str, most: int, *, least: int = 1) -> None:
+        found = figures(name, getattr(self, name), most=most, least=least, of="TensorMap: ")
+        object.__setattr__(self, name, found)
+
+    def _check_count(self, name: str, wanted: int, why: str = "") -> None:
+        count = len(getattr(self, name))
+        if count != wanted:
+            raise ValueError(f"TensorMap: {name} has {count} dimensions, wanted {wanted}{why}")
+
+
+def _check_word(name: str, value: object, words: tuple[str, ...]) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"TensorMap: {name} is a str, got {type(value).__name__}")
+    if value not in words:
+        raise ValueError(f"TensorMap: {name} is {value!r}; there are {', '.join(words)}")

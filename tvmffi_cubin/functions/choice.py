@@ -4,21 +4,62 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 
-from .kernel_signature import KernelSignature, check, signature_text, suggestion
-from .kernels.types import CxxType, Param
-from .probe import squeeze
-
-__all__ = ["is_exact", "select"]
+from ..kernels.types import CxxType, Param
+from ..probe import squeeze
+from .signature import KernelSignature, check, signature_text, suggestion
 
 _NUMBER = re.compile(r"_[0-9]+\Z")
 _VARIANT = re.compile(r"_[0-9]")
 _MOST_LISTED = 20
 
 
+class Catalog:
+    """Kernels by every way of naming them, so that each of many names is found at once.
+
+    `lowered_names` is the image's, from name expression to symbol.
+    """
+
+    def __init__(
+        self, signatures: Iterable[KernelSignature], lowered_names: Mapping[str, str]
+    ) -> None:
+        self.signatures = list(signatures)
+        self._lowered = dict(lowered_names)
+        self._symbols: dict[str, list[KernelSignature]] = {}
+        self._displays: dict[str, list[KernelSignature]] = {}
+        self._qualified: dict[str, list[KernelSignature]] = {}
+        for x in self.signatures:
+            self._symbols.setdefault(x.symbol, []).append(x)
+            self._displays.setdefault(squeeze(x.display), []).append(x)
+            self._qualified.setdefault(x.qualified, []).append(x)
+        self._squeezed: dict[str, list[str]] = {}
+        for name, symbol in self._lowered.items():
+            self._squeezed.setdefault(squeeze(name), []).append(symbol)
+
+    def find(self, wanted: str, *, parts: bool) -> list[KernelSignature]:
+        """Return the matches of the first way of naming that has any, the most exact way first."""
+        return next(filter(None, self._ways(wanted, parts)), [])
+
+    def _ways(self, wanted: str, parts: bool) -> Iterator[list[KernelSignature]]:
+        yield self._symbols.get(wanted.strip(), [])
+        yield self._symbols.get(self._lowered.get(wanted, ""), [])
+        squeezed = squeeze(wanted)
+        symbols = dict.fromkeys(self._squeezed.get(squeezed, ()))
+        yield [x for symbol in symbols for x in self._symbols.get(symbol, ())]
+        name = squeezed.removeprefix("::")
+        yield self._displays.get(name, [])
+        yield self._qualified.get(name, [])
+        # `fill<float>` for `ns::fill<float>`, `fill` for either.
+        yield [
+            x for text, found in self._displays.items() if text.endswith(f"::{name}") for x in found
+        ]
+        yield [x for x in self.signatures if x.name == name or x.qualified.endswith(f"::{name}")]
+        if parts:
+            yield _by_part(self.signatures, name)
+
+
 def select(
-    signatures: Iterable[KernelSignature],
+    signatures: Catalog | Iterable[KernelSignature],
     wanted: str,
     *,
     declared: tuple[Param, ...] | None = None,
@@ -31,14 +72,14 @@ def select(
 
     Parameters
     ----------
-    signatures : iterable of KernelSignature
+    signatures : Catalog or iterable of KernelSignature
         The kernels there are.
     wanted : str
         A symbol, a name expression, or a name, with or without namespaces and template arguments.
     declared : tuple of Param, optional
         Declared parameters: they choose between overloads, and replace what was found.
     lowered_names : mapping of str to str, optional
-        The image's, from name expression to symbol.
+        The image's, from name expression to symbol; a catalog has them.
     checked : bool
         Whether the declared parameters replace what was found, after a check against the image;
         else they only choose between overloads, and may have more at the end.
@@ -56,55 +97,25 @@ def select(
         No kernel, or more than one, has that name; or its parameters are not known; or the
         declared ones do not fit the image.
     """
-    signatures = list(signatures)
-    lowered_names = lowered_names or {}
-    found = _matches(signatures, wanted, lowered_names, parts)
+    catalog = signatures
+    if not isinstance(catalog, Catalog):
+        catalog = Catalog(catalog, lowered_names or {})
+    found = catalog.find(wanted, parts=parts)
     if not found:
-        raise ValueError(_no_match(signatures, wanted, parts))
+        raise ValueError(_no_match(catalog.signatures, wanted, parts))
     if len(found) > 1 and declared is not None:
         found = [x for x in found if _same_types(x.params, declared, checked)] or found
         found = [x for x in found if _same_sizes(x, declared, checked)] or found
     if len(found) > 1:
         shown = found[:_MOST_LISTED]
-        names = [_name_of(x, signatures, lowered_names, x.symbol in foreign) for x in shown]
+        names = [_name_of(x, catalog, x.symbol in foreign) for x in shown]
         raise ValueError(_ambiguous(found, wanted, names))
     if declared is None:
         return found[0].require()
     if not checked:
         return found[0]
     params = check(declared, found[0].kernel, f"kernel {found[0].display!r}")
-    return replace(found[0], params=params, names_known=True, problem="")
-
-
-def is_exact(
-    signatures: Iterable[KernelSignature], wanted: str, lowered_names: Mapping[str, str]
-) -> bool:
-    """Whether some kernel has that name, and not only as a part of its own."""
-    return bool(_matches(list(signatures), wanted, lowered_names, parts=False))
-
-
-def _matches(
-    signatures: list[KernelSignature], wanted: str, lowered_names: Mapping[str, str], parts: bool
-) -> list[KernelSignature]:
-    """Return the matches of the first way of naming that has any, the most exact way first."""
-    return next(filter(None, _ways(signatures, wanted, lowered_names, parts)), [])
-
-
-def _ways(
-    signatures: list[KernelSignature], wanted: str, lowered_names: Mapping[str, str], parts: bool
-) -> Iterator[list[KernelSignature]]:
-    name = squeeze(wanted).removeprefix("::")
-    yield [x for x in signatures if x.symbol == wanted.strip()]
-    yield [x for x in signatures if x.symbol == lowered_names.get(wanted)]
-    symbols = {symbol for key, symbol in lowered_names.items() if squeeze(key) == squeeze(wanted)}
-    yield [x for x in signatures if x.symbol in symbols]
-    yield [x for x in signatures if squeeze(x.display) == name]
-    yield [x for x in signatures if x.qualified == name]
-    # `fill<float>` for `ns::fill<float>`, `fill` for either.
-    yield [x for x in signatures if squeeze(x.display).endswith(f"::{name}")]
-    yield [x for x in signatures if x.name == name or x.qualified.endswith(f"::{name}")]
-    if parts:
-        yield _by_part(signatures, name)
+    return found[0]._replace(params=params, names_known=True, problem="")
 
 
 def _by_part(signatures: list[KernelSignature], part: str) -> list[KernelSignature]:
@@ -147,18 +158,13 @@ def _arguments(signature: KernelSignature) -> str:
     return squeeze(signature.display[len(signature.qualified) :])
 
 
-def _name_of(
-    signature: KernelSignature,
-    signatures: list[KernelSignature],
-    lowered_names: Mapping[str, str],
-    is_foreign: bool,
-) -> str | None:
+def _name_of(signature: KernelSignature, catalog: Catalog, is_foreign: bool) -> str | None:
     """Return the shortest name that stands for this kernel alone; None where there is none."""
     names = [signature.name, signature.qualified, signature.display, signature.symbol]
     for name in names:
         if is_foreign and "<" in name:
             continue
-        if _matches(signatures, name, lowered_names, parts=True) == [signature]:
+        if catalog.find(name, parts=True) == [signature]:
             return name
     return None
 

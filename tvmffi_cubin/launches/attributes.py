@@ -6,9 +6,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .figures import check_figure, check_flag, dimensions, plain
-
-__all__ = ["ATTRIBUTES", "RAW", "Attribute", "checked", "encode"]
+from .figures import check_condition, check_figure, dimensions, plain
 
 RAW = "attributes"
 """The field for attributes by number."""
@@ -42,6 +40,9 @@ class Attribute(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
+_POLICIES = ("default", "spread", "load_balancing")
+_DOMAINS = ("default", "remote")
+
 ATTRIBUTES = {
     attribute.field: attribute
     for attribute in (
@@ -49,19 +50,13 @@ ATTRIBUTES = {
         # resident depends on it.
         Attribute("cluster", 4, "dimensions"),
         Attribute("preferred_cluster", 11, "dimensions"),
-        Attribute(
-            "cluster_scheduling_policy",
-            5,
-            "integer",
-            most=2,
-            choices=("default", "spread", "load_balancing"),
-        ),
+        Attribute("cluster_scheduling_policy", 5, "integer", most=2, choices=_POLICIES),
         Attribute("programmatic_dependent_launch", 6, "flag"),
-        Attribute("programmatic_event", 7, "event"),
-        Attribute("launch_completion_event", 12, "event"),
+        Attribute("programmatic_event", 7, "event", most=2**63 - 1),
+        Attribute("launch_completion_event", 12, "event", most=2**63 - 1),
         Attribute("cooperative", 2, "flag"),
         Attribute("priority", 8, "integer", least=-(2**31), most=2**31 - 1),
-        Attribute("mem_sync_domain", 10, "integer", most=1, choices=("default", "remote")),
+        Attribute("mem_sync_domain", 10, "integer", most=1, choices=_DOMAINS),
     )
 }
 """The attributes that have a field of their own, by its name."""
@@ -95,10 +90,10 @@ def checked(field: str, value: Any, *, where: str) -> Any:
     if attribute.kind == "dimensions":
         return dimensions(what, value, least=1)
     if attribute.kind == "flag":
-        check_flag(what, value)
-        return value
-    if attribute.kind == "event":
-        check_figure(what, value, most=2**63 - 1)
+        if isinstance(value, str):
+            check_condition(what, value)
+        elif not isinstance(value, bool):
+            raise TypeError(f"{what} is a bool or a condition, got {type(value).__name__}")
         return value
     if isinstance(value, str) and value in attribute.choices:
         return attribute.choices.index(value)
@@ -155,9 +150,8 @@ def encode(field: str, value: Any, *, where: str) -> Iterator[tuple[int, bytes]]
     given = _handle(what, value) if attribute.kind == "event" else value
     given = tuple(map(plain, given)) if isinstance(given, tuple | list) else plain(given)
     if isinstance(given, str) and given not in attribute.choices:
-        raise TypeError(
-            f"{what}: at a call a value is given, got the str {given!r}{_names(attribute)}"
-        )
+        names = f"; it has {', '.join(map(repr, attribute.choices))}" if attribute.choices else ""
+        raise TypeError(f"{what}: at a call a value is given, got the str {given!r}{names}")
     given = checked(field, given, where=where)
     if attribute.kind == "dimensions":
         if any(isinstance(figure, str) for figure in given):
@@ -167,10 +161,6 @@ def encode(field: str, value: Any, *, where: str) -> Iterator[tuple[int, bytes]]
         yield attribute.id, struct.pack("<Qii", given, 0, 0)
     else:
         yield attribute.id, struct.pack("<i", given)
-
-
-def _names(attribute: Attribute) -> str:
-    return f"; it has {', '.join(map(repr, attribute.choices))}" if attribute.choices else ""
 
 
 def _handle(what: str, event: Any) -> Any:

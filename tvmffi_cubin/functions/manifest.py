@@ -6,15 +6,13 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from . import __version__
+from .. import __version__
+from ..image import Image, image_facts
+from ..request import Request
+from ..schema import SCHEMA
+from ..toolset import Toolset
 from .exports import Exports
-from .functions.plan import kernel_rows
-from .image import Image, image_facts
-from .request import Request
-from .schema import SCHEMA
-from .toolset import Toolset
-
-__all__ = ["image_paths", "manifest"]
+from .plan import kernel_rows
 
 
 def manifest(
@@ -54,7 +52,7 @@ def manifest(
         **_options(request, images),
     }
     if request.is_by_nvcc:
-        from .cuda.nvcc_flags import told
+        from ..cuda.nvcc_flags import told
 
         said["archs"] = list(told(request.cuda_cflags, archs))
     return said

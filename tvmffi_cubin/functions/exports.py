@@ -1,0 +1,409 @@
+"""Which exports are kernels and which are C++ functions; kernels bound to their launches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from typing import NamedTuple
+
+from ..arguments import identifier
+from ..export import Export
+from ..image import Image
+from ..kernels.demangle import demangle
+from ..kernels.types import CxxType, Param, sized_type
+from ..launches.launch import Launch
+from ..launches.values import ModuleParam
+from ..scan import scan
+from ..source import DEVICE_IMAGE
+from .bind import bind, dispatched
+from .choice import Catalog, select
+from .exported import Exported, contradicts
+from .function import BoundParam, Function, Instance, KernelRef
+from .kernel_params import declared_kernel, declared_params, declared_type, own_count
+from .signature import KernelSignature, signature_text
+
+_MOST_LISTED = 20
+
+
+class Exports(NamedTuple):
+    """What the module exports: C++ functions by name, with docstrings, and generated functions.
+
+    `slots` is what may be bound for the kernels that C++ functions launch.
+    """
+
+    host: tuple[tuple[str, str], ...]
+    functions: tuple[Function, ...]
+    slots: tuple[BoundParam, ...] = ()
+
+
+def resolve(
+    functions: Sequence[Export] | None,
+    images: Sequence[Image],
+    *,
+    host_functions: Sequence[str],
+    has_host: bool,
+    exported_by_files: Sequence[str] | None = None,
+    device_sources: Sequence[str] = (),
+    bound_params: tuple[ModuleParam, ...] = (),
+    image_files: Collection[str] = (),
+) -> Exports:
+    """Tell kernels from C++ functions and bind the former.
+
+    Parameters
+    ----------
+    functions : sequence of Export or None
+        None: every kernel of the device sources, or of the images where there are none, unless
+        there is host code.
+    images : sequence of Image
+        What is embedded.
+    host_functions : sequence of str
+        Names that the host sources declare.
+    has_host : bool
+        Whether there are host sources at all: names that are no kernels are theirs.
+    exported_by_files : sequence of str, optional
+        Where the host sources are files, which export by themselves: what they are seen to export.
+    device_sources : sequence of str
+        The device sources' texts.
+    bound_params : tuple of ModuleParam
+        The last parameters of all kernels, which the module binds.
+    image_files : collection of str
+        Names of images that lie in files, and are not seen here.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A name is on both sides or on neither, or a launch does not fit its kernel.
+    """
+    if functions is None:
+        functions = () if has_host else all_kernels(images, from_sources=bool(device_sources))
+    elif not functions and not has_host:
+        raise ValueError(
+            "functions is empty, so that nothing would be exported: leave it out to export all "
+            "kernels of the sources, or name some"
+        )
+    kernels = _Kernels(images, device_sources, image_files)
+    known = {name for s in _signatures(images) for name in (s.name, s.symbol)}
+    host: list[tuple[str, str]] = []
+    bound = []
+    for export in functions:
+        own = exported_by_files is not None and _is_files_own(export, known, exported_by_files)
+        if own or _is_host(export, known, host_functions, has_host):
+            host.append((export.name, export.doc))
+        else:
+            bound.append(_bound(export, kernels, bound_params))
+    slots = _trailing_slots(images, bound_params) if has_host else ()
+    return Exports(tuple(host), tuple(bound), slots)
+
+
+def _bound(export: Export, kernels: _Kernels, trailing: tuple[ModuleParam, ...]) -> Function:
+    def one(launches: Sequence[Launch]) -> Instance:
+        refs = [(launch, kernels.find(export.name, launch, launches)) for launch in launches]
+        return bind(export.name, refs, trailing=trailing)
+
+    if export.dispatch is not None:
+        return dispatched(export.name, map(one, export.dispatch.instances), doc=export.doc)
+    instance = one(export.launches or (Launch(),))
+    return Function(export.name, (instance,), export.doc, instance.slots)
+
+
+def _signatures(images: Sequence[Image]) -> Iterator[KernelSignature]:
+    for image in images:
+        yield from image.signatures
+
+
+# C++ functions
+
+
+def _is_files_own(export: Export, kernels: Set[str], exported: Sequence[str]) -> bool:
+    """Whether files export a function themselves, as far as that can be seen."""
+    if export.name in exported and export.launches is not None:
+        raise ValueError(
+            f"functions[{export.name!r}] is a Launch, and a file exports a function of that name "
+            "itself: rename one"
+        )
+    own = export.name in exported or not (export.launches or export.name in kernels)
+    if own and export.doc:
+        raise ValueError(
+            f"functions[{export.name!r}] has a docstring for a function that a file exports: write "
+            f'TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({export.name}, "..."); there'
+        )
+    return own
+
+
+def _is_host(
+    export: Export, kernels: Set[str], host_functions: Sequence[str], has_host: bool
+) -> bool:
+    in_host = export.name in host_functions
+    if export.launches is not None:
+        if in_host:
+            raise ValueError(
+                f"functions[{export.name!r}] is a Launch, and the C++ sources define a function of "
+                "that name: rename one"
+            )
+        return False
+    in_device = export.name in kernels
+    if in_host and in_device:
+        raise ValueError(
+            f"functions names {export.name!r}, which is both a kernel and a C++ function: rename "
+            "one, or give the kernel as a Launch under another name"
+        )
+    return has_host and not in_device
+
+
+# The kernel of a launch
+
+
+class _Kernels:
+    """The kernels of all images, as launches name them.
+
+    `device_sources` are the texts of the device sources; `image_files` the names of images that
+    lie in files.
+    """
+
+    def __init__(
+        self,
+        images: Sequence[Image],
+        device_sources: Sequence[str],
+        image_files: Collection[str],
+    ) -> None:
+        self.images = images
+        self.device_sources = device_sources
+        self.image_files = image_files
+        self._catalogs: dict[str | None, Catalog] = {}
+
+    def find(self, function: str, launch: Launch, launches: Sequence[Launch]) -> KernelRef:
+        """Return the kernel of a launch, one of those of its function."""
+        alone = self.image_files and not self.images and len(self.image_files) == 1
+        image = launch.image or (next(iter(self.image_files)) if alone else None)
+        if isinstance(image, str) and image in self.image_files:
+            return declared_kernel(function, image, launch, launches)
+        return self._find(function, launch)
+
+    def _find(self, function: str, launch: Launch) -> KernelRef:
+        wanted = launch.kernel or function
+        images = self._chosen(function, launch)
+        catalog = self._catalog(launch.image, images)
+        where = f"function {function!r}"
+        declared = None if launch.params is None else declared_params(where, launch.params)
+        # What cannot be read may have a kernel of that very name.
+        parts = launch.kernel is not None and not any(image.problem for image in images)
+        has_own = any(image.name == DEVICE_IMAGE for image in images)
+        try:
+            if parts and has_own and not catalog.find(wanted, parts=False):
+                _refuse_absent(wanted.strip(), self.device_sources)
+            found = select(
+                catalog,
+                wanted,
+                declared=declared,
+                checked=False,
+                parts=parts,
+                foreign=_foreign(images) if has_own else (),
+            )
+        except ValueError as error:
+            _refuse_twins(where, wanted, images, parts)
+            unread = "".join(f"; image {i.name!r}: {i.problem}" for i in images if i.problem)
+            raise ValueError(f"{where}: {error}{unread}") from None
+        # Types may have chosen one of two kernels of one symbol; that is no choice of an image.
+        _refuse_twins(where, found.symbol, images, parts)
+        home = images[0]
+        if len(images) > 1:
+            home = next(image for image in images if found in image.signatures)
+        return KernelRef(
+            home.name,
+            found.kernel,
+            found.display,
+            None if found.problem else found.params,
+            found.names_known,
+            home.archs_with(found.symbol),
+            found.opaque,
+        )
+
+    def _chosen(self, function: str, launch: Launch) -> Sequence[Image]:
+        """Return the images that may have a launch's kernel: the one that it names, else all."""
+        if launch.image is None:
+            return self.images
+        chosen = [image for image in self.images if image.name == launch.image]
+        if not chosen:
+            known = ", ".join(repr(image.name) for image in self.images) or "none"
+            raise ValueError(
+                f"function {function!r}: there is no image {launch.image!r}; there are {known}"
+            )
+        return chosen
+
+    def _catalog(self, name: str | None, images: Sequence[Image]) -> Catalog:
+        if name not in self._catalogs:
+            lowered = {key: x for image in images for key, x in image.cubin.lowered_names.items()}
+            self._catalogs[name] = Catalog(_signatures(images), lowered)
+        return self._catalogs[name]
+
+
+def _foreign(images: Sequence[Image]) -> frozenset[str]:
+    """Return the kernels of which the device sources have no instances."""
+    others = [image for image in images if image.name != DEVICE_IMAGE]
+    return frozenset(signature.symbol for signature in _signatures(others))
+
+
+def _refuse_twins(where: str, wanted: str, images: Sequence[Image], parts: bool) -> None:
+    """Refuse a kernel that several images have: no way of writing its name tells them apart."""
+    if len(images) < 2:
+        return
+    # Whether its parameters are known does not matter here.
+    by_symbol = {s.symbol: s._replace(problem="") for s in _signatures(images)}
+    lowered = {key: x for image in images for key, x in image.cubin.lowered_names.items()}
+    try:
+        found = select(by_symbol.values(), wanted, lowered_names=lowered, parts=parts)
+    except ValueError:
+        return
+    homes = [i.name for i in images if any(s.symbol == found.symbol for s in i.signatures)]
+    if len(homes) > 1:
+        raise ValueError(
+            f"{where}: kernel {demangle(found.symbol)} is in {len(homes)} images, "
+            f"{', '.join(map(repr, homes))}: say which is meant, as in Launch(image={homes[0]!r})"
+        )
+
+
+def _refuse_absent(wanted: str, sources: Sequence[str]) -> None:
+    """Refuse a name that a kernel of the sources has which is not in the image.
+
+    Else its name could be a part of another's, and that would be launched in its place.
+    """
+    if any(wanted in (k.name, k.qualified) for text in sources for k in scan(text).kernels):
+        raise ValueError(
+            f"the sources have a kernel {wanted!r}, which is not in the image: of a template name "
+            f'an instance, such as kernel="{wanted}<float>"; else a condition (#if) leaves it out'
+        )
+
+
+# What is exported where nobody says what
+
+
+def all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export, ...]:
+    """Return every kernel of the device sources or, where there are none, of all images.
+
+    Raises
+    ------
+    ValueError
+        There is none, or several have one name, or one has none that C can have.
+    """
+    if from_sources:
+        own = [image for image in images if image.name == DEVICE_IMAGE]
+        return _of_sources([s for image in own for s in image.signatures if not s.from_library])
+    found = [(image.name, signature) for image in images for signature in image.signatures]
+    if not found:
+        problems = "; ".join(f"image {i.name!r}: {i.problem}" for i in images if i.problem)
+        raise ValueError(problems or f"no kernel is in {', '.join(repr(i.name) for i in images)}")
+    _refuse_shared(
+        [(s.name, f"{signature_text(s)} in {image!r}") for image, s in found],
+        'functions={"one": Launch(kernel="...", image="..."), ...}',
+    )
+    nameless = [signature for _, signature in found if not _is_name(signature.name)]
+    if nameless:
+        raise ValueError(
+            "kernels have names that C cannot have:"
+            + _listed(s.display for s in nameless)
+            + '\nname what is to be exported: functions={"k": Launch(kernel="...")}'
+        )
+    return tuple(
+        Export(s.name, launches=(Launch(kernel=s.symbol, image=image),)) for image, s in found
+    )
+
+
+def _of_sources(signatures: list[KernelSignature]) -> tuple[Export, ...]:
+    if not signatures:
+        raise ValueError(
+            "the device sources define no kernel that is in the image: templates are instantiated "
+            'by functions={"name": Launch(kernel="fill<float>", ...)}'
+        )
+    # The image has them in an order of its own; those of headers and macros come last.
+    signatures.sort(key=lambda signature: (signature.line is None, signature.line or 0))
+    _refuse_shared(
+        [(signature.name, signature_text(signature)) for signature in signatures],
+        'functions={"one": Launch(kernel="...", params="..."), ...}',
+    )
+    return tuple(Export(signature.name) for signature in signatures)
+
+
+def _refuse_shared(kernels: Sequence[tuple[str, str]], remedy: str) -> None:
+    """Refuse kernels that share a name; each comes with how it is shown."""
+    shown: dict[str, list[str]] = {}
+    for name, text in kernels:
+        shown.setdefault(name, []).append(text)
+    for name, several in shown.items():
+        if len(several) > 1:
+            raise ValueError(
+                f"{len(several)} kernels are called {name!r}:{_listed(several)}\n"
+                f"name each: {remedy}"
+            )
+
+
+def _listed(lines: Iterable[str]) -> str:
+    every = [*lines]
+    rest = [f"... and {len(every) - _MOST_LISTED} more"] if len(every) > _MOST_LISTED else []
+    return "".join(f"\n  {line}" for line in (*every[:_MOST_LISTED], *rest))
+
+
+def _is_name(name: str) -> bool:
+    try:
+        identifier("", name)
+    except ValueError:
+        return False
+    return True
+
+
+# What may be bound for the kernels that C++ functions launch
+
+
+def _trailing_slots(
+    images: Sequence[Image], trailing: Sequence[ModuleParam]
+) -> tuple[BoundParam, ...]:
+    found = [signature for signature in _signatures(images) if not signature.from_library]
+    for signature in found:
+        own_count(signature.kernel, signature.display, trailing)
+    return tuple(_slot(param, index - len(trailing), found) for index, param in enumerate(trailing))
+
+
+def _slot(param: ModuleParam, position: int, kernels: Sequence[KernelSignature]) -> BoundParam:
+    declared = declared_type(param)
+    if declared is not None and declared.size is None:
+        raise ValueError(f"bound_params: {param.declared!r} is of a type of unknown size")
+    sizes: dict[int, str] = {}
+    if declared is not None:
+        sizes[declared.size or 0] = "bound_params"
+    for signature in kernels:
+        sizes.setdefault(signature.kernel.params[position].size, signature.display)
+    if len(sizes) > 1:
+        (one, first), (other, second) = list(sizes.items())[:2]
+        raise ValueError(
+            f"bound_params: {param.name!r} has {one} bytes in {first} and {other} in {second}: it "
+            "is one parameter of all kernels of the module"
+        )
+    if not sizes:
+        raise ValueError(
+            f"bound_params: no kernel is embedded that could tell the type of {param.name!r}: "
+            f'declare it, as in "unsigned long long* {param.name}"'
+        )
+    size = next(iter(sizes))
+    types = [s.params[position].type for s in kernels if s.params and not s.problem]
+    if declared is not None and (other_type := _other(declared, types)) is not None:
+        raise ValueError(
+            f"bound_params declares {param.declared!r}, a kernel has '{other_type.text}'"
+        )
+    type_ = declared or _common(types, size)
+    return BoundParam(Exported(Param(param.name, type_), size), param.bound.required)
+
+
+def _other(declared: CxxType, types: Sequence[CxxType]) -> CxxType | None:
+    return next((x for x in types if contradicts(declared, x)), None)
+
+
+def _common(types: Sequence[CxxType], size: int) -> CxxType:
+    """Return the type that does for all kernels; where none does, they agree in its size."""
+    known = [type_ for type_ in types if type_.kind != "raw"]
+    if not known:
+        return sized_type(size)
+    common = Exported(Param("", known[0]), size)
+    for type_ in known[1:]:
+        try:
+            common = common.merged(Param("", type_), size)
+        except ValueError:
+            return sized_type(size)
+    return common.param.type
