@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 WORKERS ?= --numprocesses=auto --maxprocesses=8 --dist=loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format gpu-test size clean prerequisites
+.PHONY: help demo test lint format gpu-test size wheel clean prerequisites
 
 bin := $(VENV)/bin
 pip := $(bin)/python -m pip --disable-pip-version-check --quiet install
@@ -23,6 +23,7 @@ help:
 	@echo "make gpu-test  the tests in tests/gpu; GPU_PYTHON=python3 runs them outside $(VENV)"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make format    let ruff rewrite the sources, and the snippets in the documentation"
+	@echo "make wheel     wheels in dist/, with the launcher's object for this processor"
 	@echo "make size      count lines by room; SINCE=COMMIT puts that commit's beside them"
 	@echo "make clean     remove $(VENV) and everything that was built"
 	@echo "PYTHON=...     the interpreter that $(VENV) is made with (now: $(PYTHON))"
@@ -51,6 +52,10 @@ else
 gpu-test: $(VENV)/.installed-test
 	$(bin)/python -m pytest tests/gpu $(PYTEST_ARGS)
 endif
+
+# Also for aarch64 where aarch64-linux-gnu-g++ is installed.
+wheel: $(VENV)/.installed-test
+	$(bin)/python scripts/wheel.py
 
 size:
 	@$(PYTHON) scripts/size.py $(SINCE)

@@ -39,6 +39,8 @@ def make(
         See `tvmffi_cubin.load_inline`.
     """
     sources = sort_sources(request)
+    if sources.has_host:
+        tools.compiler.require()
     device = None
     if sources.device and not sources.mixed:
         device = Later(partial(compile_device, request, sources.device, archs))

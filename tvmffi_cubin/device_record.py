@@ -24,7 +24,7 @@ def record_device(device: DeviceImage) -> dict[str, Any]:
     rows = []
     for signature in device.signatures:
         # The image itself tells what it uses.
-        rows.append({k: v for k, v in vars(signature).items() if k not in ("kernel", "params")})
+        rows.append({k: v for k, v in signature._asdict().items() if k not in ("kernel", "params")})
         rows[-1]["params"] = [asdict(param) for param in signature.params]
     return {"cubin": said, "signatures": rows}
 

@@ -123,7 +123,8 @@ class Question(NamedTuple):
 
         def known() -> Answer:
             # Which, PATH says, too: then it is part of another question.
-            is_unsure = not self.by_path and _starts_another(self.compiler.path)
+            is_known = self.by_path or self.compiler.missing
+            is_unsure = not is_known and _starts_another(self.compiler.path)
             return Answer("") if is_unsure else ask(self)
 
         text = identity.remember((*self.files, *files), known, what=self.what)
@@ -140,7 +141,7 @@ class Question(NamedTuple):
             The compiler cannot be run, or fails.
         """
         compiler = self.compiler
-        said = _said(compiler)
+        said = "" if compiler.missing else _said(compiler)
         lines = [_version_of(said), *map(_called, compiler.programs)]
         files = [
             x.removeprefix(_CONFIGURED) for x in said.splitlines() if x.startswith(_CONFIGURED)
@@ -220,6 +221,8 @@ def _program_version(path: str) -> str:
 
 
 def _own_program(compiler: HostCompiler, name: str) -> str:
+    if compiler.missing:
+        return ""
     path = run([*compiler.command, f"-print-prog-name={name}"])[1].strip()
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
 

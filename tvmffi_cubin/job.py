@@ -257,6 +257,10 @@ class Job:
         except ToolchainError:
             linker = None
         flags = self.request.ldflags
+        if flags:
+            self.tools.compiler.require()
+        elif self.tools.compiler.missing:
+            command = ()
         return Link(
             command, libraries, flags, bare=True, linker=linker, local_symbols=local_symbols
         )

@@ -198,7 +198,7 @@ def _link(plan: BuildPlan) -> str:
     if link.linker and not link.flags:
         separate = [word for option in options for word in option.split(",")]
         direct = [link.linker, "-shared", "-o", plan.product, *objects, *separate, *link.libraries]
-        run = f"{_shell(direct)}{OTHERWISE}{run}"
+        run = f"{_shell(direct)}{OTHERWISE}{run}" if link.command else _shell(direct)
     return run
 
 

@@ -162,7 +162,7 @@ class Link:
         Link no C or C++ runtime: for units that call nothing but C functions, which the process
         has anyway. It takes a third of the time.
     linker : str or None
-        With `bare`, the ``ld`` to run by itself; where that fails, `command` links.
+        With `bare`, the ``ld`` to run by itself; where that fails, `command` links, if any.
     required : tuple of str
         Symbols that an object or library must define (never with `bare`).
     no_undefined : bool
@@ -183,7 +183,7 @@ class Link:
     local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
 
     def __post_init__(self) -> None:
-        check_words("command", self.command, least=1)
+        check_words("command", self.command, least=0 if self.linker else 1)
         check_paths("libraries", self.libraries)
         check_paths("objects", self.objects)
         check_words("flags", self.flags)

@@ -55,11 +55,19 @@ class HostCompiler(NamedTuple):
         What its variable gives it before any other argument; the compiler itself after a launcher.
     variable : str
         The environment variable that names another: ``CXX`` or ``CC``.
+    missing : str
+        Where there is none, why, and how to install it; builds that compile no C++ do without.
     """
 
     path: Path
     arguments: tuple[str, ...] = ()
     variable: str = "CXX"
+    missing: str = ""
+
+    def require(self) -> None:
+        """Raise ToolchainError where there is no compiler."""
+        if self.missing:
+            raise ToolchainError(self.missing)
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -80,6 +88,8 @@ class HostCompiler(NamedTuple):
     @property
     def files(self) -> tuple[Path, ...]:
         """Every program of the command: stat them all to see whether the compiler changed."""
+        if self.missing:
+            return ()
         programs = (on_path(argument) for argument in self.arguments if argument[:1] != "-")
         return (self.path, *(program for program in programs if program is not None))
 

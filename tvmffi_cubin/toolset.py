@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import own_files, parsers, toolchain
 from .cuda.library import identity
 from .environment import compiler_environment, places_of_tools
+from .errors import ToolchainError
 from .field_key import FieldKey
 from .host_tools import HostTools, Question, linker_names, native_cpu
 from .identity import Answer
@@ -206,7 +207,7 @@ def find(
     ToolchainError
         One is missing; the message says how to install it.
     """
-    compiler = toolchain.find_host_compiler()
+    compiler = _find_compiler()
     paths = toolchain.tvm_ffi_paths()
     c_compiler = toolchain.find_c_compiler() if needs_c else None
     linkers = linker_names((*compiler.options, *flags))
@@ -226,6 +227,18 @@ def find(
         c_host=_identify_c(Question.about(c_compiler, linkers)) if c_compiler else None,
         nvcc=None if nvcc_flags is None else _find_nvcc(nvcc_flags),
     )
+
+
+def _find_compiler() -> HostCompiler:
+    """Return the host compiler, which a package that brings the launcher's body can do without."""
+    try:
+        return toolchain.find_host_compiler()
+    except ToolchainError as error:
+        from .functions.body import shipped
+
+        if shipped(toolchain.include_dir()) is None:
+            raise
+        return HostCompiler(Path("c++"), missing=str(error))
 
 
 def _find_nvcc(flags: Sequence[str]) -> Nvcc:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
+import shutil
 from pathlib import Path
 
 import pytest
+from stub.cuda_array import cuda_array
 
 import tvmffi_cubin
-from tvmffi_cubin import package_folder, toolset
+from tvmffi_cubin import Launch, package_folder, toolset
 from tvmffi_cubin.cache import Cache
-from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.errors import BuildError, ToolchainError
 from tvmffi_cubin.functions import body
 from tvmffi_cubin.toolchain import HostCompiler
 
@@ -74,3 +77,38 @@ def test_a_compiler_that_fails_is_quoted_with_the_remedy_for_what_it_said(
     message = str(caught.value)
     assert f"(exit status 1):\n{said or 'it printed nothing'}\n" in message
     assert remedy in message.splitlines()[-1]
+
+
+@pytest.fixture
+def no_compiler(tools, tmp_path, monkeypatch):
+    """A machine with as and ld alone, and a package that brings the object, as wheels do."""
+    made = body.obtain(Cache(tmp_path / "cache"), tools)
+    folder = tmp_path / "launcher"
+    folder.mkdir()
+    shutil.copy(made, folder / f"{os.uname().machine}.o")
+    (folder / f"{os.uname().machine}.txt").write_text(body.headers_digest(tools.include))
+    monkeypatch.setattr(body, "SHIPPED", folder)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("as", "ld", "sh"):
+        (programs / name).symlink_to(shutil.which(name))
+    monkeypatch.setenv("PATH", os.fspath(programs))
+    monkeypatch.delenv("CXX", raising=False)
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_without_a_compiler_kernels_are_built_with_the_object_that_wheels_bring(driver_stub):
+    source = 'extern "C" __global__ void k(float* x, int n) { x[0] = n; }'
+    launch = Launch(grid="ceil_div(n, 32)", block=32)
+    mod = tvmffi_cubin.load_inline("plain", source, functions={"k": launch}, arch="sm_90")
+    mod.k(cuda_array(driver_stub, 4), 100)
+    assert driver_stub.launches()[-1].grid == (4, 1, 1)
+    with pytest.raises(ToolchainError, match=r"no C\+\+ compiler: .* run: apt install g\+\+"):
+        tvmffi_cubin.load_inline("host", cpp_sources="int f() { return 1; }", functions="f")
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_an_object_of_other_headers_is_not_used(tools):
+    (body.SHIPPED / f"{os.uname().machine}.txt").write_text("other")
+    with pytest.raises(ToolchainError, match=r"no C\+\+ compiler"):
+        toolset.find(needs_cuda=True)

@@ -332,7 +332,7 @@ def test_a_constant_of_args_can_be_a_condition(driver_stub):
             "plain: cluster: at a call a value is given, got the str 'n'",
         ),
         ({"cluster": (1, 1, 1, 1)}, ValueError, "cluster has 1 to 3 dimensions, got 4"),
-        ({"cluster": 2.0}, TypeError, "cluster is an int, an expression or up to three"),
+        ({"cluster": 2.0}, TypeError, "cluster is an int, an expression or up to 3"),
         ({"cooperative": 1}, TypeError, "cooperative is a bool or a condition, got int"),
         ({"cooperative": "n > 1"}, TypeError, "cooperative: at a call a value is given"),
         ({"priority": 2**31}, ValueError, "priority is 2147483648, wanted -2147483648 to"),

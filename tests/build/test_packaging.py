@@ -33,17 +33,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (find_spec("wheel") or find_spec("setuptools.command.bdist_wheel")):
         pytest.skip("setuptools 70.1 is needed to build a wheel; run: pip install -e '.[test]'")
     folder = tmp_path_factory.mktemp("wheel")
-    # A copy, because setuptools writes build/ and *.egg-info beside pyproject.toml.
-    source = folder / "source"
-    source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    for name in ("tvmffi_cubin", "include"):
-        # What other processes keep beside the package comes and goes meanwhile.
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel"]
-    run(*command, "--no-deps", "--no-build-isolation", "-w", folder, source, cwd=folder)
-    (built,) = folder.glob("*.whl")
+    run(sys.executable, ROOT / "scripts" / "wheel.py", folder)
+    (built,) = folder.glob(f"*_{os.uname().machine}.whl")
     return built
 
 
@@ -80,9 +71,11 @@ def test_the_wheel_holds_headers_templates_and_the_licence(wheel: Path):
     assert not [name for name in names if name.startswith(("tests", "examples"))]
 
 
-def test_the_wheel_is_for_any_platform_and_has_the_command(wheel: Path):
-    assert wheel.name.endswith("-py3-none-any.whl")
+def test_the_wheel_brings_the_launcher_s_object_and_has_the_command(wheel: Path):
+    machine = os.uname().machine
+    assert wheel.name.endswith(f"-py3-none-linux_{machine}.whl")
     with zipfile.ZipFile(wheel) as archive:
+        assert archive.read(f"tvmffi_cubin/launcher/{machine}.o").startswith(b"\x7fELF")
         (entry,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
         assert b"tvmffi-cubin = tvmffi_cubin.__main__:main" in archive.read(entry)
 
@@ -101,13 +94,15 @@ def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(
     where = run(
         installed,
         "-c",
-        "from tvmffi_cubin import toolchain as t; print(t.__file__); print(t.include_dir())",
+        "from tvmffi_cubin import toolchain as t; print(t.__file__); print(t.include_dir())\n"
+        "from tvmffi_cubin.functions.body import shipped; print(shipped(t.include_dir()))",
         cwd=tmp_path,
         env=environment,
     ).splitlines()
     package = Path(where[0]).parent
     assert installed.parents[1] in package.parents
     assert where[1] == str(package / "include")
+    assert where[2] == str(package / "launcher" / f"{os.uname().machine}.o")
     for name in ("quick_start.py", "own_wrapper.py"):
         assert "built, not launched" in run(installed, name, cwd=tmp_path, env=environment)
     assert "Kernels for sm_90a:" in run(

@@ -20,7 +20,10 @@ from ..package_folder import cache_beside
 from ..product import Product
 from ..toolset import Toolset
 
-_OBJECT = "launcher.o"
+SHIPPED = Path(__file__).parents[1] / "launcher"
+"""Where wheels have the object, by the machine's name, and beside it the digest of its headers."""
+
+OBJECT = "launcher.o"
 _SOURCE = "tvmffi_cubin/launcher/launcher.cc"
 _HEADERS = ("tvmffi_cubin", "tvmffi_cubin/core", "tvmffi_cubin/launcher")
 
@@ -55,25 +58,26 @@ def obtain(cache: Cache, tools: Toolset) -> str:
     ToolchainError
         There is no assembler, or no compiler where one is needed.
     """
-    headers = headers_digest(tools.include)
-    if (path := shipped(headers)) is not None:
+    if (path := shipped(tools.include)) is not None:
         return path
+    tools.compiler.require()
+    headers = headers_digest(tools.include)
     # What generates text has no part in the object.
     made_with = {name: x for name, x in tools.versions.items() if name != "own_files"}
     key = Key("launcher's body").add("tools", made_with).add("headers", headers)
     kept = cache_beside("launcher", cache, tools)
-    entry = kept.obtain(key.hexdigest(), lambda folder: _make(folder, tools), name=_OBJECT)
+    entry = kept.obtain(key.hexdigest(), lambda folder: _make(folder, tools), name=OBJECT)
     return os.fspath(entry.so)
 
 
-def shipped(headers: str) -> str | None:
+def shipped(include: Path) -> str | None:
     """Return the path of the object that the package brings; None where it is of other headers."""
-    path = Path(__file__).parents[1] / "launcher" / f"{os.uname().machine}.o"
+    path = SHIPPED / f"{os.uname().machine}.o"
     try:
         made_of = path.with_suffix(".txt").read_text()
     except OSError:
         return None
-    return os.fspath(path) if made_of == headers else None
+    return os.fspath(path) if made_of == headers_digest(include) else None
 
 
 def headers_digest(include: Path) -> str:
@@ -89,7 +93,7 @@ def command(compiler: tuple[str, ...], includes: tuple[Path | str, ...], cuda: s
     """Return the command that compiles the body; neither exceptions nor a C++ library are in it."""
     flags = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti")
     folders = (*(f"-I{folder}" for folder in includes), f"-isystem{cuda}")
-    return [*compiler, *flags, "-w", *folders, "-c", "-o", _OBJECT, f"{includes[0]}/{_SOURCE}"]
+    return [*compiler, *flags, "-w", *folders, "-c", "-o", OBJECT, f"{includes[0]}/{_SOURCE}"]
 
 
 def _make(folder: Path, tools: Toolset) -> Product:
@@ -98,7 +102,7 @@ def _make(folder: Path, tools: Toolset) -> Product:
     includes = (tools.include, tools.tvm_ffi.include)
     words = command(tools.compiler.command, includes, tools.cuda_include_dirs[0])
     status, output = tool_process.run(words, environment=build_environment(), folder=folder)
-    if status != 0 or not os.path.exists(folder / _OBJECT):
+    if status != 0 or not os.path.exists(folder / OBJECT):
         said = output.strip() or "it printed nothing"
         remedies = (remedy for said_so, remedy in _REMEDIES if any(x in output for x in said_so))
         raise BuildError(
@@ -108,4 +112,4 @@ def _make(folder: Path, tools: Toolset) -> Product:
             output=output,
             directory=os.fspath(folder),
         )
-    return Product(so=_OBJECT, outdated=tools.outdated, versions=tools.versions)
+    return Product(so=OBJECT, outdated=tools.outdated, versions=tools.versions)
