@@ -9,8 +9,6 @@ from typing import Any
 __all__ = [
     "BITS",
     "FLOATS",
-    "INTERLEAVES",
-    "SWIZZLES",
     "TYPES",
     "Asked",
     "Im2col",
@@ -27,10 +25,6 @@ TYPES = (
 )
 BITS = (8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32, 32, 4, 4, 6)
 FLOATS = range(6, 13)
-SWIZZLES = (
-    *("none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"),
-)
-INTERLEAVES = ("none", "16B", "32B")
 
 
 @dataclass(frozen=True)
@@ -59,26 +53,6 @@ class Asked:
     def modes(self) -> list[int]:
         """As tests/cpp/tensor_maps.cc takes them."""
         return [self.type, self.swizzle, self.interleave, self.promotion, self.fill]
-
-    def options(self) -> dict[str, Any]:
-        """As `TensorMap` takes them."""
-        options: dict[str, Any] = {
-            "dtype": TYPES[self.type],
-            "element_strides": self.steps or None,
-            "swizzle": SWIZZLES[self.swizzle],
-            "interleave": INTERLEAVES[self.interleave],
-            "oob_fill": ("zeros", "nan")[self.fill],
-        }
-        if isinstance(self, Tiled):
-            return {**options, "box_dim": self.box}
-        assert isinstance(self, Im2col)
-        return {
-            **options,
-            "lower_corner": self.lower,
-            "upper_corner": self.upper,
-            "channels_per_pixel": self.channels,
-            "pixels_per_column": self.pixels,
-        }
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,9 @@ class Layout:
 
     def row(self, *values: Value) -> str:
         """Return the directive for one struct; an address is a label, or None."""
-        plain = [0 if x is None or type(x) is str else x for x in values]
+        plain = [*values]
+        for position, _ in self._addresses:
+            plain[position] = 0
         words: list[int | str] = list(self._words.unpack(self._struct.pack(*plain)))
         for position, word in self._addresses:
             label = values[position]

@@ -137,6 +137,7 @@ class _Writer:
         self.slots = [(f.name, slot) for f in contents.functions for slot in f.slots]
         self.bound = "__tvmffi_cubin_bound" if self.slots or contents.trailing else None
         self.module = "__tvmffi_cubin_module"
+        self.params: dict[Exported, str] = {}
 
     def write(self) -> None:
         """Write everything."""
@@ -234,6 +235,12 @@ class _Writer:
         )
 
     def param(self, exported: Exported) -> str:
+        # Many functions have the same ones.
+        if exported not in self.params:
+            self.params[exported] = self._param(exported)
+        return self.params[exported]
+
+    def _param(self, exported: Exported) -> str:
         text, param, type_ = self.text, exported.param, exported.param.type
         pointee = type_.pointee
         dtypes = pointee.dtypes if pointee else ()
