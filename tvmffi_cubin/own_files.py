@@ -82,8 +82,9 @@ def package_identity() -> str:
 
 
 def change() -> str:
-    """Return what says that the files are no longer those that were imported; else nothing."""
-    if _look() == _imported:
+    """Return what says that a file which builds read is not what it was; else nothing."""
+    read = (x for x in zip(_imported.paths, _imported.stamps.split("\n"), strict=True))
+    if all(path.endswith(".py") or _stamp(path) == stamp for path, stamp in read):
         return ""
     return "tvmffi_cubin itself changed while it was in use: start the process again"
 

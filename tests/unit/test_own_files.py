@@ -61,5 +61,5 @@ def test_a_further_header_counts(package: Path):
 
 
 def test_a_change_after_the_import_is_told(package: Path):
-    _, told = asked(package / "include/tvmffi_cubin/launcher/new.h")
+    _, told = asked(package / "include/tvmffi_cubin/launcher/plan.h")
     assert told == "tvmffi_cubin itself changed while it was in use: start the process again"

@@ -11,7 +11,7 @@ import os
 import shlex
 from pathlib import Path
 
-from .. import tool_process, toolchain
+from .. import identity, tool_process, toolchain
 from ..cache import Cache
 from ..environment import build_environment
 from ..errors import BuildError
@@ -82,11 +82,15 @@ def shipped(include: Path) -> str | None:
 
 def headers_digest(include: Path) -> str:
     """Return the digest of the headers that the body is made of."""
-    digest = hashlib.sha256()
-    for folder in _HEADERS:
-        for path in sorted((include / folder).glob("*.*")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    paths = [path for folder in _HEADERS for path in sorted((include / folder).glob("*.*"))]
+
+    def digest() -> str:
+        found = hashlib.sha256()
+        for path in paths:
+            found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        return found.hexdigest()
+
+    return identity.remember(paths, digest, what="launcher's headers")
 
 
 def command(compiler: tuple[str, ...], includes: tuple[Path | str, ...], cuda: str) -> list[str]:
