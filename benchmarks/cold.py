@@ -39,7 +39,7 @@ PEERS = (
     Peer(
         INSTALLED,
         "tvmffi_cubin, first build of an installation",
-        "as above, with an empty cache, and the launcher's own object compiled too",
+        "as above, of the wheel that make wheel builds, installed a moment ago, with an empty cache",
     ),
     Peer(
         "tvmffi_cubin_wrapper",

@@ -1,11 +1,11 @@
-"""The first build of an installation: of a copy of the package that has never built anything."""
+"""The first build of an installation: of the package's wheel, installed where nothing was built."""
 
 from __future__ import annotations
 
-import compileall
 import dataclasses
 import os
-import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -14,22 +14,14 @@ import process
 from section import Skip, Task
 
 PEER = "tvmffi_cubin"
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def first_build(task: Task) -> float:
     """Return the milliseconds of the same task of PEER, with a package and caches that are new."""
-    import tvmffi_cubin
-    from tvmffi_cubin.toolchain import include_dir
-
-    package = Path(tvmffi_cubin.__file__).parent
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "site")
-        # With the bytecode lies what was built, and other processes write there just now.
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(package, place / package.name, ignore=ignored)
-        if package not in include_dir().parents:
-            shutil.copytree(include_dir(), place / "include")
-        compileall.compile_dir(place, quiet=2)
+        install(Path(folder, "dist"), place)
         own = dataclasses.replace(task, job=PEER)
         job = child.load(task.section).job(PEER, task.argument, task.settings)
         path = os.pathsep.join(filter(None, (str(place), os.environ.get("PYTHONPATH"))))
@@ -39,3 +31,18 @@ def first_build(task: Task) -> float:
     if not found[0].values:
         raise Skip(found[0].reason)
     return found[0].values[0]
+
+
+def install(dist: Path, place: Path) -> None:
+    """Build the wheel for this machine and install it, with its bytecode, into a folder."""
+    run([sys.executable, ROOT / "scripts" / "wheel.py", dist])
+    (wheel,) = dist.glob(f"*_{os.uname().machine}.whl")
+    run([sys.executable, "-m", "pip", "install", "--no-deps", "--target", place, wheel])
+
+
+def run(command: list[str | Path]) -> None:
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stdout[-2000:])
