@@ -39,7 +39,7 @@ PEERS = (
     Peer(
         INSTALLED,
         "tvmffi_cubin, first build of an installation",
-        "as above, of the wheel that make wheel builds, installed a moment ago, with an empty cache",
+        "as above, of the wheel that make wheel builds, just installed, with an empty cache",
     ),
     Peer(
         "tvmffi_cubin_wrapper",
