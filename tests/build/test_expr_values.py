@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import expr
+from tvmffi_cubin.launches.expression import Field, Name, Number, Tree, parse
 
 SOURCE = 'extern "C" __global__ void probe(const float* x, long long value) {}'
 PARAMS = "const float* x, long a, long b, int c, unsigned d"
@@ -58,22 +58,17 @@ class Undefined(Exception):
     """The expression divides by zero, or some step of it leaves 64 bits."""
 
 
-def value_of(tree: expr.Expr, values: dict[str, int]) -> int:
+def value_of(tree: Tree, values: dict[str, int]) -> int:
     """The value by Python's integers; every step must fit 64 bits, as the guide says."""
-    if isinstance(tree, expr.Number):
+    if isinstance(tree, Number):
         return tree.value
-    if isinstance(tree, expr.Name):
+    if isinstance(tree, Name):
         return values[tree.name]
-    if isinstance(tree, expr.TensorField):
-        if tree.index is None:
+    if isinstance(tree, Field):
+        if tree.dim is None:
             return values[f"x.{tree.field}"]
-        return values[tree.field][tree.index]
-    if isinstance(tree, expr.Call):
-        args = [value_of(arg, values) for arg in tree.args]
-        if tree.function != "ceil_div":
-            return {"min": min, "max": max}[tree.function](args)
-        return checked(lambda: -(-args[0] // args[1]))
-    left, right = value_of(tree.left, values), value_of(tree.right, values)
+        return values[tree.field][tree.dim]
+    left, right, *more = [value_of(part, values) for part in tree.parts]
     return checked(
         {
             "+": lambda: left + right,
@@ -81,6 +76,9 @@ def value_of(tree: expr.Expr, values: dict[str, int]) -> int:
             "*": lambda: left * right,
             "//": lambda: left // right,
             "%": lambda: left % right,
+            "ceil_div": lambda: -(-left // right),
+            "min": lambda: min(left, right, *more),
+            "max": lambda: max(left, right, *more),
         }[tree.op]
     )
 
@@ -135,7 +133,7 @@ def test_compiled_expressions_compute_what_python_does(
     for index, text in enumerate(ALL):
         function = probes[f"f{index}"]
         try:
-            wanted = value_of(expr.parse(text), values)
+            wanted = value_of(parse(text), values)
         except Undefined:
             with pytest.raises(ValueError) as error:
                 function(x, a, b, c, d)

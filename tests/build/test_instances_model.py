@@ -13,7 +13,7 @@ from stub.cuda_array import cuda_array
 from test_expr_values import Undefined, value_of
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import condition
+from tvmffi_cubin.launches.expression import JOINING, Name, names, parse
 
 SOURCE = """
 #include <cuda_fp16.h>
@@ -81,7 +81,8 @@ class Model:
         )
 
     def fits(self, x, rest) -> bool:
-        reads = [] if self.when is None else list(condition.reads(condition.parse(self.when)))
+        tree = None if self.when is None else parse(self.when, is_condition=True)
+        reads = [] if tree is None else list(names(tree))
         fields = {read.field for read in reads if hasattr(read, "field")} - {"data_ptr"}
         n_is_read = any(getattr(read, "name", "") == "n" for read in reads)
         if len(rest) != (self.number is not None):
@@ -93,14 +94,14 @@ class Model:
             return False
         if rest and not takes_number(self.number, rest[0], n_is_read):
             return False
-        if self.when is None:
+        if tree is None:
             return True
         values = {"num_sms": NUM_SMS, "n": rest[0] if rest else None}
         values["x.data_ptr"] = 0 if x is None else x.data_ptr
         if x is not None:
             values |= {"shape": x.shape, "x.numel": math.prod(x.shape)}
         try:
-            return holds(condition.parse(self.when), values)
+            return holds(tree, values)
         except Undefined:
             return False
 
@@ -143,13 +144,13 @@ def takes_number(kind, value, is_read) -> bool:
 
 
 def holds(tree, values) -> bool:
-    if isinstance(tree, condition.Joined):
-        return (all if tree.op == "and" else any)(holds(part, values) for part in tree.parts)
-    if isinstance(tree, condition.Not):
-        return not holds(tree.part, values)
-    if isinstance(tree, condition.Flag):
-        return bool(values[tree.name.name])
-    return COMPARE[tree.op](value_of(tree.left, values), value_of(tree.right, values))
+    if isinstance(tree, Name):
+        return bool(values[tree.name])
+    if tree.op not in JOINING:
+        return COMPARE[tree.op](*(value_of(part, values) for part in tree.parts))
+    # What is decided is not looked at any further, as in Python.
+    parts = (holds(part, values) for part in tree.parts)
+    return not next(parts) if tree.op == "not" else (all if tree.op == "and" else any)(parts)
 
 
 def made_up_condition(rng: random.Random, number: str | None, depth: int) -> str:

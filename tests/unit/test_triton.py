@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin import expr
 from tvmffi_cubin.kernels.types import parse_params
+from tvmffi_cubin.launches.expression import parse
 from tvmffi_cubin.triton.grid import launch_grid, outside_values
 from tvmffi_cubin.triton.kernel import Argument, CompiledKernel
 from tvmffi_cubin.triton.launch import _mapped
@@ -68,7 +68,7 @@ def test_symbols_write_the_expression_that_python_would_compute(text, n, m):
     except ZeroDivisionError:
         return
     written = traced.text if isinstance(traced, SymbolicInt) else str(traced)
-    expr.parse(written)
+    parse(written)
     assert eval(written, {"n": n, "m": m}) == wanted
 
 
