@@ -10,7 +10,7 @@ from .cuda.arch import is_ptx, number_of
 from .cuda.given import GivenImage
 from .device import DeviceImage
 from .functions.signature import KernelSignature, known_signatures, resolve_declared
-from .kernels import fatbin, nv_info, ptx
+from .kernels import nv_info
 from .kernels.cubin import Cubin, Kernel, Parameter
 from .kernels.demangle import FunctionName, function_name, spelled_types
 from .kernels.image import FATBIN, describe, looks_like_ptx
@@ -156,6 +156,8 @@ def _read_elf(given: GivenImage) -> Cubin:
 
 def _read_ptx(given: GivenImage) -> Cubin:
     """Return PTX as an image; the driver assembles it, and only then the whole text is checked."""
+    from .kernels import ptx
+
     parsed = ptx.parse(given.data)
     if not parsed.kernels:
         raise ValueError("the PTX has no kernel (.entry): it is cut off, or no PTX but its header")
@@ -164,6 +166,8 @@ def _read_ptx(given: GivenImage) -> Cubin:
 
 
 def _read_fatbin(given: GivenImage) -> Cubin:
+    from .kernels import fatbin
+
     cubin = _known(given, fatbin.read_cubin(given.data))
     kinds = [member.kind for member in fatbin.read(given.data)]
     unlinked = [member for member in cubin.members if member.kind == "relocatable"]

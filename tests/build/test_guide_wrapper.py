@@ -180,7 +180,9 @@ class TestSeveralAttributes:
         self, wrapper: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:
         x = cuda_array(driver_stub, 64)
-        with pytest.raises(LaunchError, match=r"\(912\): .*; launch of add_one: grid.x is 6, whi"):
+        with pytest.raises(
+            LaunchError, match=r"\(912\): .*; launch of add_one: grid.x is 6, wanted"
+        ):
             wrapper.run(4, x, x, 0)
         # Told once, for another call's failure may have the same code.
         driver_stub.fail("cuLaunchKernelEx", 912)
