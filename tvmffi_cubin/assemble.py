@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .cache import Cache
-from .cuda.library import replacement
+from .cuda.libraries import replacement
 from .device import compile_device
 from .later import Later
 from .product import Product

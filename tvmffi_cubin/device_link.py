@@ -6,10 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
-from .cuda import link_faults
 from .cuda.arch import is_ptx, number_of
-from .cuda.link_input import LinkInput, as_input
-from .cuda.nvjitlink import Linked, LinkFailure, link_inputs
+from .cuda.nvjitlink import Linked, LinkFailure, LinkInput, as_input, link_inputs
 from .cuda.options import caller_options, link_options
 from .errors import CompileError
 from .functions.signature import KernelSignature
@@ -101,11 +99,9 @@ def _link(
         try:
             link_inputs(relocatable, arch=again.arch, options=options)
         except LinkFailure as error:
-            inputs = relocatable
             log = failure.log or error.log
             failure = LinkFailure(error.faults, log, failure.options)
-    hints = [*link_faults.hints(failure.faults, inputs)]
-    hints += [x for fault in failure.faults for x in own_copy_hints(fault, compiler.units)]
+    hints = [x for fault in failure.faults for x in own_copy_hints(fault, compiler.units)]
     title = f"the device sources do not link for {arch}"
     raise failure.error(title, tuple(dict.fromkeys(hints)))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from .cuda.arch import is_ptx, number_of
 from .cuda.given import GivenImage
 from .cuda.libraries import find_cuda
-from .cuda.link_input import LinkInput
 from .cuda.nvfatbin import join
-from .cuda.nvjitlink import LinkFailure, link_inputs
+from .cuda.nvjitlink import LinkFailure, LinkInput, link_inputs
 from .kernels import ptx
 from .kernels.cubin import Cubin
 

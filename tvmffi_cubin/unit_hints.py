@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from .cuda.link_faults import LinkFault
+from .cuda.nvjitlink import LinkFault
 from .errors import CompileError
 from .kernels.demangle import demangle, take_apart
 from .units import DeviceUnit

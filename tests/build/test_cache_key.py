@@ -16,7 +16,7 @@ from file_kit import compiled, write
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import tool_process
-from tvmffi_cubin.cuda import library, program
+from tvmffi_cubin.cuda import libraries, program
 from tvmffi_cubin.cuda.libraries import find_cuda
 
 KERNEL = 'extern "C" __global__ void replaced(int* x) { *x = 1; }'
@@ -213,10 +213,10 @@ def test_what_a_replaced_compiler_still_builds_serves_one_call_alone(here, monke
         return tc.build_inline("key", cuda_sources=KERNEL, arch="sm_80")
 
     program.load(nvrtc)
-    assert library._noted[nvrtc] in library.identity("NVRTC", 12, nvrtc)
-    monkeypatch.setitem(library._noted, nvrtc, "another")
+    assert libraries._noted[nvrtc] in libraries.identity("NVRTC", 12, nvrtc)
+    monkeypatch.setitem(libraries._noted, nvrtc, "another")
     first = entry()
     assert f"{nvrtc} was replaced while it was in use" in caplog.text
-    monkeypatch.setattr(library, "_noted", {})
+    monkeypatch.setattr(libraries, "_noted", {})
     second = entry()
     assert first != second == entry()

@@ -15,7 +15,7 @@ import pytest
 from processes import in_fork, in_new_process
 
 from tvmffi_cubin import nvrtc
-from tvmffi_cubin.cuda import calls
+from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.errors import CompileError, CubinError
 
@@ -110,7 +110,7 @@ def test_a_child_that_was_forked_amid_a_compilation_is_told_so():
     begun, ended = threading.Event(), threading.Event()
 
     def inside():
-        with calls.under_way():
+        with program.under_way():
             begun.set()
             ended.wait()
 

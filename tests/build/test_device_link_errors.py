@@ -117,9 +117,9 @@ def test_all_that_is_defined_twice_is_named_with_both_units(lto, capfd):
     extern "C" __global__ void k(int* x) { x[0] = helper(counter); }"""
     message = refusal(unit, unit, lto=lto)
     places = "is defined twice, in cuda_sources[0] and cuda_sources[1]"
-    assert f"helper(int) {places}: make it static or inline, or keep one" in message
+    assert f"helper(int) {places}: rename one, make it static" in message
     assert f"counter {places}" in message
-    assert f"k {places}: rename one, or keep one" in message
+    assert f"k {places}: rename one, make it static" in message
     assert capfd.readouterr().err == ""
 
 

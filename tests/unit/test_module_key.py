@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tvmffi_cubin import Cubin, Launch, host_tools, module_key
-from tvmffi_cubin.cuda import library
+from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.cuda.given import GivenImage
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host_tools import HostTools
@@ -24,7 +24,7 @@ from tvmffi_cubin.toolset import TOOLS, Toolset
 
 SOURCE = 'extern "C" __global__ void k(int n) {}'
 REQUEST = make_request("m", cuda_sources=SOURCE, use_pch=True)
-NVRTC = b"\x7fELF" + library._BUILD_ID + bytes(20)
+NVRTC = b"\x7fELF" + libraries._BUILD_ID + bytes(20)
 
 
 @pytest.fixture(autouse=True)

@@ -1,41 +1,49 @@
-"""Where CUDA's libraries and headers are: NVIDIA's wheels of one major version, or a toolkit."""
+"""CUDA's libraries and headers: NVIDIA's wheels of one major version, or a toolkit.
+
+Where they are, which build a library is, and calls into one by ctypes.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import struct
 import sys
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 from .. import config
-from ..errors import ToolchainError
-from .library import identity
+from ..errors import CubinError, ToolchainError
+
+if TYPE_CHECKING:
+    import ctypes
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""
 
 _TOOLKIT = "/usr/local/cuda"
 _HEADERS = ("runtime", "crt", "cccl", "curand")
-_LIBRARIES = ("nvrtc", "cudart", "nvjitlink", "nvfatbin")
 # What a family is complete with; all but NVRTC is only asked for when it is used.
 _WANTED = {12: ("nvrtc", "runtime"), 13: ("nvrtc", "runtime", "crt")}
+
+# The ELF note that holds a library's build ID: sizes of name and content, type, name.
+_BUILD_ID_SIZE = 20
+_BUILD_ID = struct.pack("<III", 4, _BUILD_ID_SIZE, 3) + b"GNU\0"
+_READ = 4096
+# By path, the build that was there just before it was loaded.
+_noted: dict[Path, str] = {}
+_loaded: dict[Path, Library] = {}
+
+_L = TypeVar("_L", bound="Library")
 
 
 class Cuda(NamedTuple):
     """One CUDA family, all parts of the same major version.
 
-    Attributes
-    ----------
-    major : int
-        12 or 13.
-    parts : dict of str to str
-        The path of each part that is there: the file of a library (``"nvrtc"``, ``"cudart"``,
-        ``"nvjitlink"``, ``"nvfatbin"``), the folder of headers (``"runtime"``, ``"cccl"``,
-        ``"crt"``, ``"curand"``).
-    sites : dict of str to str
-        The folder of the Python path whose wheel has a part; none for what a toolkit has.
+    `parts` has the path of each part that is there: the file of a library (``"nvrtc"``,
+    ``"cudart"``, ``"nvjitlink"``, ``"nvfatbin"``) or the folder of headers (``"runtime"``,
+    ``"cccl"``, ``"crt"``, ``"curand"``); `sites` the folder of the Python path whose wheel has it.
     """
 
     major: int
@@ -58,13 +66,7 @@ class Cuda(NamedTuple):
         return None if path is None else Path(path)
 
     def require(self, part: str) -> Path:
-        """Return the path of a part.
-
-        Raises
-        ------
-        ToolchainError
-            It is missing; the message says how to install it.
-        """
+        """Return the path of a part; where it is missing, a ToolchainError says what to install."""
         path = self.find(part)
         if path is None:
             wheel = self.wheels[part]
@@ -135,13 +137,6 @@ def find_cuda() -> Cuda:
     supports; without a driver, the oldest. Where none is complete, the oldest that has an NVRTC: a
     kernel that includes nothing needs no more. What wheels lack, the toolkit of the same major
     version has, in ``CUDA_HOME``, ``CUDA_PATH`` or ``/usr/local/cuda``.
-
-    Raises
-    ------
-    ToolchainError
-        There is no NVRTC; the message names what to install.
-    ValueError
-        ``TVMFFI_CUBIN_CUDA`` names no family.
     """
     toolkits = (config.get("CUDA_HOME"), config.get("CUDA_PATH"), _TOOLKIT)
     return _find(
@@ -249,3 +244,106 @@ def _version(cuda: Cuda) -> str:
     others = {x for part, x in cuda.parts.items() if part not in cuda.sites}
     folders = {x.partition("/lib/")[0].partition("/include")[0] for x in others}
     return ", ".join((*sorted(found), *(f"the toolkit in {x}" for x in sorted(folders))))
+
+
+# Libraries that are loaded
+
+
+def identity(name: str, major: int, path: Path) -> str:
+    """Return the build of a library, the same text on every machine; found with short reads."""
+    return f"{name} {major}{_build_of(path)}"
+
+
+def replacement() -> str:
+    """Return what says that a library is no longer the one that was loaded; else nothing."""
+    for path, build in tuple(_noted.items()):
+        try:
+            is_same = _build_of(path) == build
+        except OSError:
+            is_same = False
+        if not is_same:
+            return f"{path} was replaced while it was in use: start the process again"
+    return ""
+
+
+def load(path: Path, title: str) -> ctypes.CDLL:
+    """Load a library; `title` is what messages call it."""
+    import ctypes
+
+    try:
+        _noted.setdefault(path, _build_of(path))
+        # To map 100 MB takes 20 ms, for which ctypes.CDLL would keep Python's lock.
+        ctypes.CDLL(None).dlopen(os.fsencode(path), os.RTLD_NOW)
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ToolchainError(
+            f"{title} could not be loaded from {path}: {error}; reinstall its wheel, run: "
+            "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
+        ) from error
+
+
+class Library:
+    """A library that ctypes calls; a subclass says which.
+
+    cuda-python has both of those that are called so. Its `nvjitlink` frees the names of inputs
+    that nvJitLink goes on to read, so that messages name none; its `nvfatbin` is not in the
+    releases that torch asks for.
+    """
+
+    title: ClassVar[str]
+    prefix: ClassVar[str]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.calls = load(path, self.title)
+
+    @classmethod
+    def of(cls: type[_L], path: Path) -> _L:
+        """Return the library of a path, loaded once a process."""
+        found = _loaded.get(path)
+        if not isinstance(found, cls):
+            found = _loaded[path] = cls(path)
+        return found
+
+    def version(self) -> tuple[int, int]:
+        """Return the library's version, major and minor."""
+        import ctypes
+
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self.call("Version", ctypes.byref(major), ctypes.byref(minor))
+        return major.value, minor.value
+
+    def call(self, function: str, *arguments: object) -> None:
+        """Call a function that is not expected to fail."""
+        result = self.result(function, *arguments)
+        if result != 0:
+            name = f"{self.prefix}{function} of {self.path}"
+            raise CubinError(f"{name} failed with error {result}")
+
+    def result(self, function: str, *arguments: object) -> int:
+        """Call a function and return its result."""
+        try:
+            return int(getattr(self.calls, f"{self.prefix}{function}")(*arguments))
+        except AttributeError as error:
+            raise ToolchainError(
+                f"{self.title} could not be loaded from {self.path}: {error}"
+            ) from None
+
+
+def _build_of(path: Path) -> str:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        build = _build_in(os.read(descriptor, _READ))
+        if not build:
+            # Who makes wheels moves the notes of most NVRTCs behind all else.
+            size = os.fstat(descriptor).st_size
+            build = _build_in(os.pread(descriptor, _READ, max(size - _READ, 0)))
+        return build or f" of {size} bytes"
+    finally:
+        os.close(descriptor)
+
+
+def _build_in(data: bytes) -> str:
+    at = data.find(_BUILD_ID)
+    start = at + len(_BUILD_ID)
+    return f", build {data[start : start + _BUILD_ID_SIZE].hex()}" if at >= 0 else ""

@@ -9,10 +9,9 @@ from ..errors import CompileError
 from ..kernels import nv_info, ptx
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import demangle
-from . import calls
+from . import program
 from .arch import check_archs, number_of
-from .libraries import Cuda
-from .library import Library
+from .libraries import Cuda, Library
 
 # In the symbol of what is in an unnamed namespace.
 _HIDDEN = b"_GLOBAL__N_"
@@ -30,7 +29,7 @@ class NvFatbin(Library):
         """Return a fatbin of cubins and PTX."""
         handle, size = ctypes.c_void_p(), ctypes.c_size_t()
         options = (ctypes.c_char_p * len(_OPTIONS))(*_OPTIONS)
-        with calls.under_way():
+        with program.under_way():
             self.call("Create", ctypes.byref(handle), options, ctypes.c_size_t(len(_OPTIONS)))
             try:
                 for cubin in cubins:

@@ -11,7 +11,7 @@ from .. import pch
 from ..errors import ToolchainError
 from ..kernels.cubin import KINDS, Cubin
 from . import arch as archs
-from . import library, program
+from . import libraries, program
 from .arch import Archs, is_known, number_of
 from .libraries import Cuda, find_cuda
 from .options import caller_options, named_archs
@@ -234,7 +234,7 @@ def known_archs(cuda: Cuda) -> tuple[int, ...]:
         return " ".join(map(str, program.load(cuda.nvrtc).supported_archs()))
 
     # What is loaded does not tell what the file is now.
-    is_other = library.replacement()
+    is_other = libraries.replacement()
     text = ask() if is_other else identity.remember(cuda.nvrtc, ask, what="architectures")
     return tuple(map(int, text.split()))
 

@@ -1,24 +1,37 @@
-"""`Nvrtc` and `Program`: NVRTC through cuda-python; a program is freed on every way out."""
+"""`Nvrtc` and `Program`: NVRTC through cuda-python, in calls that Ctrl-C leaves.
+
+A program is freed on every way out. A call has a large stack, and is refused in a child that was
+forked amid another.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import CubinError, ToolchainError
-from . import calls, library
+from . import libraries
 
 SUCCESS = 0
 INVALID_OPTION = 5
 COMPILATION = 6
 PCH_HEAP_EXHAUSTED = 14
 
+_T = TypeVar("_T")
+
+# Bytes of address space. Deeply nested source overflows a thread's usual 8 MB, which ends the
+# process; on the first thread of a process alone NVRTC sees to it itself.
+_STACK = 256 << 20
+# Seconds for which the end of a process waits for what was left.
+_PATIENCE = 1.0
 _GETTERS = {
     "cubin": "nvrtcGetCUBIN",
     "relocatable": "nvrtcGetCUBIN",
@@ -30,15 +43,108 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ACTION = 256
 
 _guard = threading.Lock()
+_running: set[Call] = set()
+_is_broken = False
 _prepared: dict[Path, _Prepared] = {}
 _loaded: dict[Path, Nvrtc] = {}
 
 
-class _Prepared:
-    """NVRTC being mapped and warmed up in a thread that needs no lock of Python's."""
+# Calls
 
-    def __init__(self, path: Path) -> None:
+
+class Call:
+    """A call that is under way; `stop` is an empty C string until nobody wants its result."""
+
+    def __init__(self) -> None:
+        if _is_broken:
+            raise CubinError(
+                "this process was forked while another of its threads compiled: what CUDA's "
+                "compilers had locked is never unlocked here; fork before, or start the process "
+                "with the multiprocessing method 'spawn'"
+            )
+        self.stop = ctypes.create_string_buffer(2)
+        _running.add(self)
+
+
+@contextlib.contextmanager
+def under_way() -> Iterator[None]:
+    """Be inside a library for a with statement; an error in a child forked amid such a call."""
+    call = Call()
+    try:
+        yield
+    finally:
+        _running.discard(call)
+
+
+def apart(work: Callable[[Call], _T]) -> _T:
+    """Return the result of some work, done in a thread with a large stack.
+
+    Ctrl-C ends the wait; the work is told so, and its result is dropped.
+    """
+    found: list[_T] = []
+    failed: list[BaseException] = []
+    done = threading.Lock()
+    done.acquire()
+    call = Call()
+
+    def run() -> None:
+        try:
+            found.append(work(call))
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            _running.discard(call)
+            done.release()
+
+    try:
+        with _guard:
+            before = threading.stack_size(_STACK)
+            try:
+                threading.Thread(target=run, daemon=True).start()
+            finally:
+                threading.stack_size(before)
+    except RuntimeError:  # no thread can be started, or none with so much memory
+        run()
+    try:
+        done.acquire()
+    except BaseException:
+        call.stop[0] = b"\1"
+        raise
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
+def _leave() -> None:
+    """Stop what is under way when the process ends: the libraries are about to be torn down."""
+    end = time.monotonic() + _PATIENCE
+    for call in list(_running):
+        call.stop[0] = b"\1"
+    while _running and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def _after_fork() -> None:
+    global _is_broken, _guard
+    _is_broken = _is_broken or bool(_running)
+    _running.clear()
+    _guard = threading.Lock()  # a thread that the child does not have may hold the old one
+
+
+atexit.register(_leave)
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# Loading
+
+
+class _Prepared:
+    """NVRTC being mapped in a thread that needs no lock of Python's."""
+
+    def __init__(self, path: Path, options: Sequence[bytes]) -> None:
         self.path = path
+        self.options = options
+        self.version = (0, 0)
         self.error: BaseException | None = None
         self.thread: threading.Thread | None = threading.Thread(target=self.run, daemon=True)
         try:
@@ -49,8 +155,8 @@ class _Prepared:
 
     def run(self) -> None:
         try:
-            with calls.under_way():
-                self.version = _warmed_up(self.path)
+            with under_way():
+                self.version = _opened(self.path, self.options)
         except BaseException as error:
             self.error = error
 
@@ -63,23 +169,15 @@ class _Prepared:
         return self.version
 
 
-def _after_fork() -> None:
-    global _guard
-    _guard = threading.Lock()  # a thread that the child does not have may hold the old one
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-def prepare(path: Path) -> None:
+def prepare(path: Path, options: Sequence[bytes] = ()) -> None:
     """Begin to map NVRTC and to compile an empty program with it, unless that was begun before.
 
     Its first compilation takes longer than all later ones, where there is a driver by 0.2 s (NVRTC
-    13.0, H200). It is done by ctypes, beside the import of cuda-python.
+    13.0, H200). It is done by ctypes, beside the import of cuda-python and of all else.
     """
     with _guard:
         if path not in _prepared:
-            _prepared[path] = _Prepared(path)
+            _prepared[path] = _Prepared(path, options)
 
 
 def load(path: Path) -> Nvrtc:
@@ -93,7 +191,9 @@ def load(path: Path) -> Nvrtc:
     found = _loaded.get(path)
     if found is not None:
         return found
-    prepare(path)
+    # Nothing overlaps it but an import: a header that is not there ends this program where NVRTC
+    # has set itself up and compiled nothing.
+    prepare(path, [b"--pre-include=/dev/null/none.h"])
     try:
         from cuda.bindings import nvrtc as api
     except ImportError as error:
@@ -107,7 +207,7 @@ def load(path: Path) -> Nvrtc:
             _prepared.pop(path, None)
         raise
     made = Nvrtc(path, api)
-    used = made.call("nvrtcVersion")
+    used = made.version()
     if used != version:
         theirs, ours = (".".join(map(str, x)) for x in (used, version))
         raise ToolchainError(
@@ -118,8 +218,8 @@ def load(path: Path) -> Nvrtc:
     return _loaded.setdefault(path, made)
 
 
-def _warmed_up(path: Path) -> tuple[int, int]:
-    nvrtc = library.load(path, "NVRTC")
+def _opened(path: Path, options: Sequence[bytes]) -> tuple[int, int]:
+    nvrtc = libraries.load(path, "NVRTC")
     major, minor = ctypes.c_int(), ctypes.c_int()
     handle = ctypes.c_void_p()
     try:
@@ -132,8 +232,9 @@ def _warmed_up(path: Path) -> tuple[int, int]:
     if builtins.is_file():
         ctypes.CDLL(str(builtins))
     nvrtc.nvrtcCreateProgram(ctypes.byref(handle), b"", b"empty.cu", 0, None, None)
+    words = (ctypes.c_char_p * len(options))(*options)
     with _kept_signals() if version < (13, 2) else contextlib.nullcontext():
-        nvrtc.nvrtcCompileProgram(handle, 0, None)
+        nvrtc.nvrtcCompileProgram(handle, len(options), words)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(handle))
     return version
 
@@ -207,7 +308,7 @@ class Nvrtc:
         self.call("nvrtcSetPCHHeapSize", size)
 
     @contextlib.contextmanager
-    def program(self, source: bytes, name: bytes, call: calls.Call) -> Iterator[Program]:
+    def program(self, source: bytes, name: bytes, call: Call) -> Iterator[Program]:
         """Create a program for the duration of a with statement."""
         handle = self.call("nvrtcCreateProgram", source, name, 0, None, None)
         try:
@@ -219,7 +320,7 @@ class Nvrtc:
 class Program:
     """A program of NVRTC, alive inside `Nvrtc.program` only."""
 
-    def __init__(self, owner: Nvrtc, handle: Any, call: calls.Call) -> None:
+    def __init__(self, owner: Nvrtc, handle: Any, call: Call) -> None:
         self.owner = owner
         self.handle = handle
         if owner.version() >= (12, 8):

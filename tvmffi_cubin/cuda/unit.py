@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import CompileError, CubinError
 from ..kernels.cubin import Cubin
 from ..toolchain import include_dir
-from . import calls
+from . import program
 from .arch import is_ptx, number_of
 from .libraries import Cuda
 from .options import compile_options, random_seed
@@ -76,7 +76,7 @@ class Unit(NamedTuple):
             cuda_includes=cuda.include_dirs,
             target_type=target_type,
         )
-        done = calls.apart(
+        done = program.apart(
             lambda call: self._compile_with_headers(nvrtc, cuda, command, target_type, call)
         )
         log = done.log.replace(_NOWHERE, self.name)
@@ -112,7 +112,7 @@ class Unit(NamedTuple):
         cuda: Cuda,
         command: tuple[str, ...],
         target_type: str,
-        call: calls.Call,
+        call: program.Call,
     ) -> _Outcome:
         if not self.use_pch or not self._may_be_heavy:
             return self._run(nvrtc, command, target_type, call)
@@ -164,7 +164,7 @@ class Unit(NamedTuple):
         nvrtc: Nvrtc,
         command: tuple[str, ...],
         target_type: str,
-        call: calls.Call,
+        call: program.Call,
         headers: Headers | None = None,
     ) -> _Outcome:
         text, name = self._text
@@ -180,17 +180,17 @@ class Unit(NamedTuple):
             command = (*command, *random_seed(self.options, given))
         # The name of a file may be no UTF-8.
         data = text.encode("utf-8", "surrogateescape")
-        with nvrtc.program(data, os.fsencode(self._alias), call) as program:
+        with nvrtc.program(data, os.fsencode(self._alias), call) as made:
             for expression in self.name_expressions:
-                program.add_name_expression(expression.encode())
-            result = program.compile([os.fsencode(option) for option in command])
-            log = program.log()
+                made.add_name_expression(expression.encode())
+            result = made.compile([os.fsencode(option) for option in command])
+            log = made.log()
             if headers is not None:
-                log = headers.note(program, log, self.name)
+                log = headers.note(made, log, self.name)
             if result != SUCCESS:
                 return _Outcome(result, log)
-            lowered = {item: program.lowered_name(item.encode()) for item in self.name_expressions}
-            return _Outcome(result, log, program.output(target_type), lowered)
+            lowered = {item: made.lowered_name(item.encode()) for item in self.name_expressions}
+            return _Outcome(result, log, made.output(target_type), lowered)
 
     def _failure(
         self,

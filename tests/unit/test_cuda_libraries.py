@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from tvmffi_cubin.cuda import library as module
-from tvmffi_cubin.cuda.library import identity, load, replacement
+from tvmffi_cubin.cuda import libraries as module
+from tvmffi_cubin.cuda.libraries import identity, load, replacement
 from tvmffi_cubin.errors import ToolchainError
 
 BUILD = bytes(range(20))
