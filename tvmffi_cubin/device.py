@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import signature
 from .cuda import nvrtc
 from .cuda.libraries import find_cuda
 from .cuda.options import without_archs
-from .functions.signature import KernelSignature, signature_text
 from .instances import wanted_instances
-from .kernels.cubin import Cubin
 from .request import Request
 from .source import Source
+
+if TYPE_CHECKING:
+    from .functions.signature import KernelSignature
+    from .kernels.cubin import Cubin
 
 __all__ = ["DeviceImage", "compile_device"]
 
@@ -94,6 +96,8 @@ def _merged_signatures(cubin: Cubin, images: Sequence[DeviceImage]) -> tuple[Ker
     ValueError
         A kernel takes something else for one architecture than for another.
     """
+    from .functions.signature import signature_text
+
     kernels = {kernel.name: kernel for kernel in cubin.kernels}
     found: dict[str, tuple[str, KernelSignature]] = {}
     for image in images:

@@ -14,7 +14,8 @@ from .functions.signature import KernelSignature
 from .kernels.cubin import Cubin
 from .probe import squeeze
 from .request import Request
-from .signature import open_targets, resolve
+from .resolve_signatures import resolve
+from .signature import open_targets
 from .source import Source
 from .unit_compiler import CompiledUnit, UnitCompiler
 from .unit_hints import own_copy_hints

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from . import include_scan, preprocessor_flags
+from . import preprocessor_flags
 from .request import Request
 from .scan import scan
 from .source import Source
@@ -41,6 +41,10 @@ class HeaderCode(NamedTuple):
 def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
     """Return what is in the headers that sources include, directly or not, in any branch."""
     flags = preprocessor_flags.parse(request.cuda_cflags)
+    if not flags.first_headers and not any("include" in source.text for source in sources):
+        return HeaderCode()
+    from . import include_scan
+
     texts: dict[str, str] = {}
     for source in sources:
         found = include_scan.scan(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from . import include_scan, preprocessor_flags
 from .cuda import nvrtc, options
@@ -20,8 +20,7 @@ from .toolset import Toolset
 __all__ = ["HeaderSearch", "joined"]
 
 
-@dataclass(frozen=True)
-class HeaderSearch:
+class HeaderSearch(NamedTuple):
     """The folders and flags of a request, with which its sources find their headers."""
 
     request: Request

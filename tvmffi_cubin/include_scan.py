@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .dependencies import first_missing
 
 __all__ = ["Scan", "hidden_by", "names", "scan"]
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(NamedTuple):
     """What sources may include.
 
     Attributes
@@ -98,8 +97,7 @@ def hidden_by(folders: Sequence[str], files: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sorted(filter(None, found))))
 
 
-@dataclass(frozen=True)
-class _Operand:
+class _Operand(NamedTuple):
     """What follows ``#include`` or a macro's name: a header's name, another macro's, or a call."""
 
     kind: str
@@ -107,16 +105,14 @@ class _Operand:
     every_folder: bool = False
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """The folder of an including file, and whether it is one that the user may add files to."""
 
     folder: str | None
     watched: bool
 
 
-@dataclass(frozen=True)
-class _Directives:
+class _Directives(NamedTuple):
     includes: tuple[_Operand, ...]
     defines: tuple[tuple[bytes, _Operand], ...]
     has_kernels: bool

@@ -6,10 +6,9 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import include_scan, toolchain
 from .errors import ToolchainError
@@ -40,8 +39,7 @@ _MAPPED = "-Wl,-z,nodelete"
 _VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A request, its tools, and what the device part turned out to hold.
 
     `archs` is what nvcc compiles for, where it does; `mixed` what mixed sources were compiled to.

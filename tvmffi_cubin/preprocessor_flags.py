@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["PreprocessorFlags", "parse"]
 
@@ -31,8 +31,7 @@ _FIRST = ("-include", "-imacros")
 _FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")
 
 
-@dataclass(frozen=True)
-class PreprocessorFlags:
+class PreprocessorFlags(NamedTuple):
     """Pairs of gcc's spelling and value, in order; paths are absolute."""
 
     flags: tuple[tuple[str, str], ...]

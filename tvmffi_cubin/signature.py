@@ -7,31 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from .errors import CompileError
-from .functions.signature import KernelSignature, check, suggestion
-from .kernels.cubin import Cubin, Kernel
-from .kernels.demangle import FunctionName, function_name, spelled_types
-from .kernels.types import CxxType, Param, parse_type
 from .probe import Probe, Target, plan, plan_targets, squeeze
 from .scan import scan
-from .source_facts import KernelFact, SourceFacts
+from .source_facts import SourceFacts
 
-__all__ = [
-    "KernelSignature",
-    "SourceFacts",
-    "compile_with_signatures",
-    "instance_failure",
-    "open_targets",
-    "plan",
-    "resolve",
-    "scan",
-    "try_probe",
-]
-
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
+if TYPE_CHECKING:
+    from .functions.signature import KernelSignature
+    from .kernels.cubin import Cubin
 
 
 def compile_with_signatures(
@@ -87,6 +73,9 @@ def compile_with_signatures(
             compile(source, epilogue="", name_expressions=())
             raise instance_failure(wanted, facts, error) from None
         raise
+    # NVRTC has worked meanwhile without what only its result needs.
+    from .resolve_signatures import resolve
+
     found = resolve(facts, cubin, probe.types(cubin.lowered_names))
     more = open_targets(found, facts, planned.targets)
     cubin, probe = _again(attempt, cubin, probe, more)
@@ -166,122 +155,3 @@ def open_targets(
         if squeeze(target.expression) not in known:
             targets.append(target)
     return targets
-
-
-def resolve(
-    facts: SourceFacts,
-    cubin: Cubin,
-    types: Mapping[str, tuple[str, ...]],
-    *,
-    trust_source: bool = False,
-) -> tuple[KernelSignature, ...]:
-    """Return the signature of every kernel in an image.
-
-    Parameters
-    ----------
-    facts : SourceFacts
-        Of the source that it was compiled from.
-    cubin : Cubin
-        The image.
-    types : mapping of str to tuple of str
-        What the probes told, from `Probe.types`.
-    trust_source : bool
-        Whether, where nothing better is known, the types are read from the source's text.
-    """
-    return tuple(_resolve(kernel, facts, types, trust_source) for kernel in cubin.kernels)
-
-
-def _resolve(
-    kernel: Kernel, facts: SourceFacts, types: Mapping[str, tuple[str, ...]], trust_source: bool
-) -> KernelSignature:
-    name = function_name(kernel.name)
-    texts = types.get(kernel.name, types.get(squeeze(name.display), spelled_types(name)))
-    fact = _fact(kernel, name, texts, facts)
-    from_source = texts is None and trust_source
-    if from_source and fact is not None and fact.params is not None:
-        texts = tuple(param.type_text for param in fact.params)
-    names, names_known = _names(kernel, fact)
-    signature = KernelSignature(
-        symbol=kernel.name,
-        name=name.qualified.rpartition("::")[2],
-        qualified=name.qualified,
-        display=name.display,
-        params=(),
-        names_known=names_known,
-        line=fact.line if fact else None,
-        kernel=kernel,
-    )
-    try:
-        if texts is None:
-            raise ValueError("neither the compiler nor the source tells its parameters' types")
-        parsed = [parse_type(text) for text in texts]
-        if from_source:
-            _refuse_unknown(parsed)
-        title = f"kernel {name.display!r}"
-        declared = [Param(*pair) for pair in zip(_fit(names, len(parsed)), parsed, strict=True)]
-        return signature._replace(params=check(tuple(declared), kernel, title))
-    except ValueError as error:
-        remedy = f"declare them, such as {suggestion(kernel, names=names)}"
-        problem = f"the parameters of kernel {name.display!r} are not known: {error}\n{remedy}"
-        return signature._replace(problem=problem)
-
-
-def _refuse_unknown(types: Sequence[CxxType]) -> None:
-    for declared in types:
-        if declared.size is None:
-            raise ValueError(f"{declared.text!r} may be any type (the source names it only)")
-
-
-def _fit(names: Sequence[str], count: int) -> list[str]:
-    return [*names[:count], *(f"arg{index}" for index in range(len(names), count))]
-
-
-def _fact(
-    kernel: Kernel, name: FunctionName, texts: tuple[str, ...] | None, facts: SourceFacts
-) -> KernelFact | None:
-    """Return the declaration of a kernel of the image: its definition, if that has all names."""
-    found = []
-    for fact in facts.kernels:
-        if fact.extern_c:
-            matches = fact.name == kernel.name
-        else:
-            own = squeeze(fact.qualified)
-            matches = own in (squeeze(name.display), name.qualified) and name.params is not None
-        if matches and fact.params is not None and len(fact.params) == len(kernel.params):
-            found.append(fact)
-    named = [fact for fact in found if _is_named(fact)]
-    if len(_name_lists(named)) > 1:
-        named = [fact for fact in named if texts and _same_types(fact, texts)] or named
-        named = [fact for fact in named if fact.defined] or named
-    if len(_name_lists(named)) > 1:
-        # Overloads that only their types tell apart, in a spelling that we cannot follow.
-        return None
-    return next(iter([*named, *found]), None)
-
-
-def _name_lists(facts: Iterable[KernelFact]) -> set[tuple[str, ...]]:
-    return {tuple(param.name for param in fact.params or ()) for fact in facts}
-
-
-def _is_named(fact: KernelFact) -> bool:
-    return all(_IDENTIFIER.match(param.name) and not param.pack for param in fact.params or ())
-
-
-def _same_types(fact: KernelFact, texts: tuple[str, ...]) -> bool:
-    try:
-        written = [parse_type(param.type_text).text for param in fact.params or ()]
-        return written == [parse_type(text).text for text in texts]
-    except ValueError:
-        return False
-
-
-def _names(kernel: Kernel, fact: KernelFact | None) -> tuple[list[str], bool]:
-    """Return the parameters' names, and whether they are all the source's own."""
-    count = len(kernel.params)
-    if fact is None or fact.params is None:
-        return [f"arg{index}" for index in range(count)], count == 0
-    names = [
-        param.name if _IDENTIFIER.match(param.name) and not param.pack else f"arg{index}"
-        for index, param in enumerate(fact.params)
-    ]
-    return names, _is_named(fact)

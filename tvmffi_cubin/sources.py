@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .header_kernels import HeaderCode, header_code, in_headers
 from .request import Request
@@ -19,8 +19,7 @@ __all__ = ["HostFile", "HostSource", "Sources", "sort_sources"]
 _EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(\w+)")
 
 
-@dataclass(frozen=True)
-class HostSource:
+class HostSource(NamedTuple):
     """A source for the host compiler and the file that holds it in the build folder.
 
     A preamble (includes, macros, types) is given to both compilers, where there are both sides.
@@ -31,8 +30,7 @@ class HostSource:
     is_preamble: bool = False
 
 
-@dataclass(frozen=True)
-class HostFile:
+class HostFile(NamedTuple):
     """A file that is a unit of its own for a host compiler.
 
     Attributes
@@ -57,8 +55,7 @@ def _exports(text: str) -> tuple[str, ...]:
     return tuple(by_macro or by_symbol for by_macro, by_symbol in found)
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(NamedTuple):
     """A request's sources, sorted.
 
     Attributes

@@ -7,7 +7,9 @@ import pytest
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.errors import CompileError
 from tvmffi_cubin.functions.choice import select
-from tvmffi_cubin.signature import compile_with_signatures, resolve, scan
+from tvmffi_cubin.resolve_signatures import resolve
+from tvmffi_cubin.scan import scan
+from tvmffi_cubin.signature import compile_with_signatures
 
 
 class Compiler:
