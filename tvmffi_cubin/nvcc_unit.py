@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .cuda.arch import resolve_archs
-from .cuda.nvcc_flags import arch_values, compile_flags, host_compiler, is_separate, link_flags
+from .cuda.nvcc import arch_values, compile_flags, host_compiler, is_separate, link_flags
 from .host_unit import own_statics
 from .plan import Cxx, DeviceLink
 from .sources import HostFile
@@ -37,7 +37,7 @@ def text_unit(
     archs : sequence of str
         The architectures, none where the flags name them.
     flags : sequence of str
-        The caller's, from `nvcc_flags.read`.
+        The caller's, from `nvcc.caller_flags`.
     include_paths : sequence of str
         The user's header folders.
 

@@ -152,9 +152,7 @@ class Request(NamedTuple):
         key.add("compiler", self.compiler)
         key.add("extra_cuda_cflags", self.cuda_cflags)
         if self.is_by_nvcc:
-            from .cuda import nvcc_flags
-
-            key.add("nvcc_environment", nvcc_flags.environment())
+            key.add("nvcc_environment", os.environ.get("NVCC_CCBIN"))
         elif self.cuda_cflags:
             from . import preprocessor_flags
 

@@ -34,9 +34,9 @@ def cuda_flags(value: Any, lto: Any, compiler: str) -> tuple[tuple[str, ...], bo
     """
     given = flags("extra_cuda_cflags", value)
     if compiler == "nvcc":
-        from .cuda.nvcc_flags import read, with_variables
+        from .cuda.nvcc import caller_flags
 
-        given = read(with_variables(given))
+        given = caller_flags(given)
     elif given:
         from .cuda.options import without_separation
 

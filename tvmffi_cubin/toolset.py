@@ -243,8 +243,7 @@ def _find_compiler() -> HostCompiler:
 
 def _find_nvcc(flags: Sequence[str]) -> Nvcc:
     """Return nvcc, with the identity of a host compiler of its own."""
-    from .cuda.nvcc import find_nvcc
-    from .cuda.nvcc_flags import host_compiler
+    from .cuda.nvcc import find_nvcc, host_compiler
 
     found, named = find_nvcc(), host_compiler(flags)
     if named is None:

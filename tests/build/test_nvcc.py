@@ -283,13 +283,6 @@ def test_nvccs_own_messages_have_the_users_lines(genuine):
     assert "nothing" in failed.value.output
 
 
-def test_what_nvcc_asks_for_is_put_as_a_flag(genuine):
-    source = """template <class F> __global__ void k(F f) { f(); }
-    void f() { k<<<1, 1>>>([=] __device__() {}); }"""
-    with pytest.raises(tc.BuildError, match=r"Hint: .*extra_cuda_cflags=\['--extended-lambda'\]"):
-        tc.load_inline("lambda", source, functions="f", compiler="nvcc", arch=ARCH)
-
-
 def test_device_code_of_several_files_and_objects_is_linked(genuine, here):
     write("twice.cu", "__device__ float twice(float x) { return 2 * x; }\n")
     flags = ["-rdc=true", "-Xcompiler", "-fPIC", f"-arch={ARCH}", "-c", "-o", "twice.o"]

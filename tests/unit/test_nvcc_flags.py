@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from tvmffi_cubin import nvcc_unit
-from tvmffi_cubin.cuda import nvcc_flags
-from tvmffi_cubin.cuda.nvcc import resolve
-from tvmffi_cubin.cuda.nvcc_flags import told
+from tvmffi_cubin.cuda import nvcc
+from tvmffi_cubin.cuda.nvcc import resolve, told
 from tvmffi_cubin.environment import build_environment
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.toolchain import HostCompiler
@@ -46,17 +45,17 @@ def test_flags_are_words_with_absolute_paths(given, words, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here.h").touch()
     (tmp_path / "options").write_text("-DY=1 '-Ifrom file'\n-dc # separate\n")
-    assert nvcc_flags.read(given) == tuple(word.format(tmp_path) for word in words)
+    assert nvcc.caller_flags(given) == tuple(word.format(tmp_path) for word in words)
 
 
 def test_what_the_caller_sets_is_not_set_twice():
-    made = nvcc_flags.compile_flags(("-std=c++20", "-O3"), ("sm_90",))
+    made = nvcc.compile_flags(("-std=c++20", "-O3"), ("sm_90",))
     assert made == ("-Xcompiler=-fPIC", "-gencode=arch=compute_90,code=sm_90", "-std=c++20", "-O3")
-    assert nvcc_flags.compile_flags((), ()) == ("-Xcompiler=-fPIC", "-std=c++17", "-O2")
+    assert nvcc.compile_flags((), ()) == ("-Xcompiler=-fPIC", "-std=c++17", "-O2")
 
 
 def test_architectures_are_code_and_ptx():
-    made = nvcc_flags.compile_flags((), ("sm_90a", "sm_100f", "compute_80"))
+    made = nvcc.compile_flags((), ("sm_90a", "sm_100f", "compute_80"))
     assert made[-3:] == (
         "-gencode=arch=compute_90a,code=sm_90a",
         "-gencode=arch=compute_100f,code=sm_100f",
@@ -66,35 +65,34 @@ def test_architectures_are_code_and_ptx():
 
 def test_what_is_optimised_at_the_link_is_compiled_for_it():
     flags, archs = ("-dlto", "-lineinfo"), ("sm_90a", "compute_90")
-    made = nvcc_flags.compile_flags(flags, archs)
+    made = nvcc.compile_flags(flags, archs)
     assert made[-4:] == (
         "-rdc=true",
         "-gencode=arch=compute_90a,code=lto_90a",
         "-gencode=arch=compute_90,code=compute_90",
         "-lineinfo",
     )
-    linked = nvcc_flags.link_flags(flags, archs)
+    linked = nvcc.link_flags(flags, archs)
     assert linked[-4] == "-gencode=arch=compute_90a,code=sm_90a"
     assert linked[-2:] == ("-lineinfo", "-dlto")
-    assert nvcc_flags.is_separate(flags)
+    assert nvcc.is_separate(flags)
 
 
-@pytest.mark.parametrize(
-    ("flags", "kind"), [(["-dlto"], "sm"), (["-dlto"], "lto"), (["-rdc=true"], "lto")]
-)
-def test_so_is_what_flags_of_the_caller_name(flags, kind):
-    flags = (*flags, "-gencode", f"arch=compute_80,code={kind}_80", "-code=sm_90,compute_90")
-    made = nvcc_flags.compile_flags(flags, ())
-    linked = nvcc_flags.link_flags(flags, ())
-    code = {"-gencode=arch=compute_80,code=lto_80", "-code=lto_90,compute_90"}
-    assert code | {"-rdc=true"} <= {*made}
-    assert "-dlto" not in made
-    assert {x.replace("lto_", "sm_") for x in code} | {"-rdc=true", "-dlto"} <= {*linked}
+def test_code_that_flags_name_for_the_linker_becomes_an_image():
+    flags = ("-rdc=true", "-gencode", "arch=compute_80,code=lto_80", "-code=lto_90,compute_90")
+    made, linked = nvcc.compile_flags(flags, ()), nvcc.link_flags(flags, ())
+    assert made[-4:] == flags
+    assert linked[-4:] == (
+        "-gencode",
+        "arch=compute_80,code=sm_80",
+        "-code=sm_90,compute_90",
+        "-dlto",
+    )
     assert told(flags, ()) == ("sm_80", "sm_90", "compute_90")
 
 
 def test_an_architecture_alone_is_nvccs_own_to_optimise_for():
-    made = nvcc_flags.compile_flags(("-dlto", "-arch=sm_80"), ())
+    made = nvcc.compile_flags(("-dlto", "-arch=sm_80"), ())
     assert made[-3:] == ("-rdc=true", "-dlto", "-arch=sm_80")
 
 
@@ -116,8 +114,8 @@ def test_what_code_is_made_for_is_told(flags, archs):
 
 @pytest.mark.parametrize("given", [["-dc"], ["--device-c"], ["-rdc=true"], ["-rdc true"]])
 def test_device_code_that_is_yet_to_be_linked_is_seen(given):
-    assert nvcc_flags.is_separate(nvcc_flags.read(given))
-    assert not nvcc_flags.is_separate(("-rdc=false",))
+    assert nvcc.is_separate(nvcc.caller_flags(given))
+    assert not nvcc.is_separate(("-rdc=false",))
 
 
 def test_flags_of_nvccs_variables_are_read_like_the_callers(tmp_path, monkeypatch):
@@ -133,7 +131,7 @@ def test_flags_of_nvccs_variables_are_read_like_the_callers(tmp_path, monkeypatc
     assert resolve(request.cuda_cflags, None, None) == ()
     assert not {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"} & {*build_environment()}
     monkeypatch.setenv("NVCC_CCBIN", "g++-12")
-    assert nvcc_flags.with_variables(["-G"])[0] == "-Iinc"
+    assert nvcc.caller_flags(["-G"])[0] == f"-I{tmp_path}/inc"
 
 
 def test_flags_that_name_architectures_stand_for_themselves(monkeypatch):
@@ -147,11 +145,11 @@ def test_flags_that_name_architectures_stand_for_themselves(monkeypatch):
 
 
 def test_a_host_compiler_is_named_by_flags_or_variables(monkeypatch):
-    assert nvcc_flags.host_compiler(()) is None
+    assert nvcc.host_compiler(()) is None
     monkeypatch.setenv("NVCC_CCBIN", "g++-12")
-    assert nvcc_flags.host_compiler(()) == "g++-12"
-    assert nvcc_flags.host_compiler(("-ccbin", "g++-11")) == "g++-11"
-    assert nvcc_flags.host_compiler(("--compiler-bindir=/opt/gcc",)) == "/opt/gcc"
+    assert nvcc.host_compiler(()) == "g++-12"
+    assert nvcc.host_compiler(("-ccbin", "g++-11")) == "g++-11"
+    assert nvcc.host_compiler(("--compiler-bindir=/opt/gcc",)) == "/opt/gcc"
 
 
 _STATICS = "-Xcompiler=-fno-gnu-unique"

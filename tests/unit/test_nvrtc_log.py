@@ -25,20 +25,6 @@ def test_a_diagnostic_shows_its_line_and_the_one_before_with_numbers():
     ]
 
 
-def test_the_caret_is_under_its_place_behind_tabs_and_letters_of_several_bytes():
-    source = "__global__ void k() {\n  /* \u00fc\u20ac */\tx = foo;\n}\n"
-    caret = " " * len("    /* \u00fc\u20ac */".encode())
-    log = (
-        'k.cu(2): error: identifier "foo" is undefined\n'
-        f"    /* \u00fc\u20ac */\tx = foo;\n{caret}\t    ^\n"
-    )
-    assert nvrtc_log.annotate(log, name="k.cu", source=source).split("\n")[-3:] == [
-        "> 2 |   /* \u00fc\u20ac */\tx = foo;",
-        "    |           \t    ^",
-        "",
-    ]
-
-
 def test_a_line_that_nvrtc_does_not_echo_is_shown_without_a_caret():
     text = nvrtc_log.annotate("k.cu(3): error: no", name="k.cu", source=SOURCE)
     assert text.split("\n")[-2:] == ["  2 | \tx[0] = foo;", "> 3 | }"]
@@ -47,28 +33,6 @@ def test_a_line_that_nvrtc_does_not_echo_is_shown_without_a_caret():
 def test_headers_and_lines_past_the_source_stay_as_they_are():
     log = "a/b.h(2): error: no\nk.cu(99): error: no\nother k.cu(1): warning: no"
     assert nvrtc_log.annotate(log, name="k.cu", source=SOURCE) == log
-
-
-def test_the_caret_in_a_header_is_under_its_place_too():
-    echo = "  int x; /* \u00fc\u20ac */\t"
-    log = (
-        f'a/b.h(2): error: identifier "foo" is undefined\n{echo}foo;\n'
-        f"{' ' * len(echo[:-1].encode())}\t^\n"
-    )
-    assert nvrtc_log.annotate(log, name="k.cu", source=SOURCE).split("\n")[1:] == [
-        f"{echo}foo;",
-        f"{' ' * len(echo[:-1])}\t^",
-        "",
-    ]
-
-
-def test_so_is_that_below_what_else_a_diagnostic_says():
-    log = "k.cu(2): error: more than one\n   candidates\n  /* \u00fc */ x;\n            ^\n"
-    assert nvrtc_log.annotate(log, name="k.cu", source=SOURCE).split("\n")[-3:] == [
-        "  /* \u00fc */ x;",
-        "           ^",
-        "",
-    ]
 
 
 def test_a_source_that_moves_its_line_numbers_is_not_quoted():
@@ -118,36 +82,3 @@ def test_an_undefined_symbol_is_spelled_as_in_the_source():
     assert shown == "ptxas fatal   : Unresolved extern function 'missing(int)'"
     assert "missing(int) is declared and not defined: define it in this source" in hints(log)
     assert "v is declared" in hints("ptxas fatal   : Unresolved extern variable 'v'")
-
-
-DEPRECATED = """\
-{folder}/cub/warp.cuh(3): warning #1444-D: member "A::B" was declared deprecated ("Use C")
-        A::B
-           ^
-/cuda/include/cub/util.cuh(9): note #3287-D: because of a "deprecated" attribute
-    DEPRECATED B;
-    ^
-          detected during:
-            instantiation of class "A" at line 5
-            instantiation of class "D" at line 6 of k.cu
-
-"""
-REMARK = 'Remark: The warnings can be suppressed with "-diag-suppress <warning-number>"\n'
-
-
-def test_what_nvidia_s_headers_deprecate_among_themselves_is_not_told():
-    theirs = DEPRECATED.format(folder="/cuda/include")
-    users = DEPRECATED.format(folder="/home")
-    error = 'k.cu(2): error: identifier "foo" is undefined\n   foo\n   ^\n\n1 error detected.'
-    unused = (
-        '/cuda/include/x.h(3): warning #177-D: variable "x" was declared\n  int x;\n      ^\n\n'
-    )
-
-    def told(log):
-        return nvrtc_log.without_deprecations(log, headers=["/cuda/include"])
-
-    assert told(theirs * 2 + REMARK) == ""
-    assert told(theirs + error) == error
-    assert told(users + theirs + REMARK) == users + REMARK.rstrip("\n")
-    assert told(theirs.rstrip("\n") + "\n" + users + REMARK) == users + REMARK.rstrip("\n")
-    assert told(unused + REMARK) == unused + REMARK

@@ -63,19 +63,6 @@ def test_a_source_that_includes_cccl_s_header_itself_decides_when(cccl):
         assert headers_for([text, "std::optional<int> x;"], cccl) == ()
 
 
-def test_a_name_that_cccl_has_too_is_told_with_how_to_write_it():
-    log = (
-        'k.cu(1): error: "pair" is ambiguous\n'
-        'k.cu(2): error: more than one instance of overloaded function "exchange" matches the '
-        "argument list:\n"
-        'k.cu(3): error: "mine" is ambiguous\n'
-        'k.cu(4): error: "plus" is ambiguous\n'
-    )
-    hints = [*header_hints(log)]
-    assert [hint.split()[0] for hint in hints] == ["pair", "exchange"]
-    assert hints[0].endswith("under `using namespace std` write std::pair")
-
-
 def test_a_name_that_nvrtc_lacks_is_told_with_its_header():
     log = (
         'k.cu(1): error: namespace "std" has no member "is_same_v"\n'

@@ -38,10 +38,6 @@ _UNKNOWN = re.compile(
     r'namespace "std" has no member (?:\w+ )?"(?P<member>\w+)"'
     r'|identifier "(?P<word>\w+)" is undefined'
 )
-_AMBIGUOUS = re.compile(
-    r'error: (?:more than one instance of overloaded function )?"(?P<name>\w+)" '
-    r"(?:is ambiguous|matches the argument list)"
-)
 # They come with the prelude; and what nvcc does not have without an include, either.
 _LEFT_OUT = ("cmath", "math.h", "cuda.h")
 _PART_OF = {
@@ -83,7 +79,7 @@ def headers_for(texts: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]
 
 
 def header_hints(log: str) -> Iterator[str]:
-    """Iterate over which headers bring the names that a log of NVRTC's lacks or has twice."""
+    """Iterate over which headers bring the names that a log of NVRTC's lacks."""
     names = _names()
     for match in _UNKNOWN.finditer(log):
         name = match["member"] or match["word"]
@@ -91,13 +87,6 @@ def header_hints(log: str) -> Iterator[str]:
         if header is not None:
             header = _ITERATOR if header == _RANGES else header
             yield f"{name} is in <{header}>: add #include <{header}>"
-    for match in _AMBIGUOUS.finditer(log):
-        name = match["name"]
-        if names.members.get(name) not in (None, *names.by_cccl):
-            yield (
-                f"{name} is std's and, where <functional> or another header of CCCL's is "
-                f"included, cuda::std's: under `using namespace std` write std::{name}"
-            )
 
 
 def _has(folders: Iterable[str], header: str) -> bool:

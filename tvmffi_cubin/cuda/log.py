@@ -18,13 +18,6 @@ LAUNCHES_ON_DEVICE = (
 
 _NO_DEVICE_RUNTIME = "device-side kernel launch could not be processed"
 
-_LOCATED = re.compile(r"(?P<name>.+?)\((?P<line>\d+)\): ")
-# What begins a diagnostic; notes belong to the one before, and a blank line ends all.
-_BEGINS = re.compile(
-    r"(?P<file>.+?)\(\d+\): (?:catastrophic )?(?:error|warning|remark)\b(?P<words>.*)"
-)
-_DEPRECATED = re.compile(r" #(?:1215|1444)-D:")
-_SUPPRESSION = re.compile(r"^Remark: The warnings can be suppressed .*\n?", re.MULTILINE)
 _WRONG_TARGET = re.compile(r"(?:not supported on|requires) \.target '?(sm_\d+[af]?)")
 # <cuda/barrier> declares it, too, and leaves it incomplete.
 _NO_TENSOR_MAP = re.compile(
@@ -38,44 +31,26 @@ def annotate(log: str, *, name: str, source: str) -> str:
     # A #line directive moves the numbers away from the text at hand.
     moved = re.search(r"^\s*#\s*(line\b|\d)", source, re.MULTILINE)
     lines = [] if moved else source.split("\n")
+    located = re.compile(rf"{re.escape(name)}\((\d+)\): ")
     # The assembler knows symbols alone.
-    log = _UNRESOLVED.sub(lambda match: f"{match[1]} '{demangle(match[2])}'", log)
-    return "\n".join(_annotated(log.split("\n"), name, lines))
-
-
-def _annotated(log: list[str], name: str, source: list[str]) -> Iterator[str]:
+    told = _UNRESOLVED.sub(lambda match: f"{match[1]} '{demangle(match[2])}'", log).split("\n")
+    found: list[str] = []
     index = 0
-    while index < len(log):
-        line = log[index]
+    while index < len(told):
+        found.append(told[index])
+        match = located.match(told[index])
         index += 1
-        yield line
-        match = _LOCATED.match(line)
-        number = int(match["line"]) if match is not None and match["name"] == name else 0
-        if not 0 < number <= len(source):
-            if match is None and _is_caret(log[index : index + 1]):
-                yield f"{_under(line, len(log[index]) - 1)}^"
-                index += 1
+        number = int(match[1]) if match is not None else 0
+        if not 0 < number <= len(lines):
             continue
         caret = None
-        if _is_echo(log[index : index + 2], source[number - 1]):
+        echo = told[index : index + 2]
+        if [*map(str.split, echo)] == [lines[number - 1].split(), ["^"]]:
             # The echo is the line with two blanks before it; the caret under it is, too.
-            caret = log[index + 1].index("^") - (len(log[index]) - len(log[index].lstrip()))
+            caret = echo[1].index("^") - (len(echo[0]) - len(echo[0].lstrip()))
             index += 2
-        yield from _context(source, number, caret)
-
-
-def _is_echo(following: list[str], line: str) -> bool:
-    return _is_caret(following[1:]) and following[0].split() == line.split()
-
-
-def _is_caret(lines: list[str]) -> bool:
-    return bool(lines) and lines[0].strip() == "^" and lines[0].endswith("^")
-
-
-def _under(words: str, caret: int) -> str:
-    """Return the blanks up to a caret: NVRTC counts bytes, and puts a tab under a tab."""
-    before = words.encode(errors="surrogateescape")[:caret].decode(errors="ignore")
-    return "".join(x if x == "\t" else " " for x in before)
+        found += _context(lines, number, caret)
+    return "\n".join(found)
 
 
 def _context(source: list[str], number: int, caret: int | None) -> Iterator[str]:
@@ -85,32 +60,8 @@ def _context(source: list[str], number: int, caret: int | None) -> Iterator[str]
     line = source[number - 1].rstrip()
     yield f"> {number:>{width}} | {line}"
     if caret is not None:
-        words = line.lstrip()
-        indent = line[: len(line) - len(words)]
-        yield f"  {'':>{width}} | {indent}{_under(words, caret)}^"
-
-
-def without_deprecations(log: str, *, headers: Iterable[str]) -> str:
-    """Return a log without what NVIDIA's own headers use that they have deprecated themselves.
-
-    nvcc is silent about headers of the system. Such uses in the caller's files stay.
-    """
-    known = tuple(f"{folder}{os.sep}" for folder in headers)
-    kept: list[str] = []
-    is_kept = True
-    lines = log.split("\n")
-    for line in lines:
-        begins = _BEGINS.match(line)
-        if begins is not None:
-            is_theirs = begins["file"].startswith(known)
-            is_kept = not (is_theirs and _DEPRECATED.match(begins["words"]))
-        if is_kept:
-            kept.append(line)
-        is_kept = is_kept or not line
-    if len(kept) == len(lines):
-        return log
-    text = "\n".join(kept)
-    return (text if "): warning #" in text else _SUPPRESSION.sub("", text)).strip("\n")
+        before = re.sub(r"[^\t]", " ", line[: len(line) - len(line.lstrip()) + caret])
+        yield f"  {'':>{width}} | {before}^"
 
 
 def hints(log: str, *, arch: str) -> tuple[str, ...]:

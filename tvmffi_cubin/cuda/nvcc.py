@@ -1,4 +1,4 @@
-"""`Nvcc`: NVIDIA's own compiler, where there is one: found, what it is, what its messages mean."""
+"""`Nvcc`: NVIDIA's own compiler: where it is, what it is, and the caller's flags for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +14,7 @@ from .. import config, identity, toolchain
 from ..errors import ToolchainError
 from ..identity import Answer
 from ..key import file_digest
-from .arch import resolve_archs
-from .nvcc_flags import arch_values
+from .arch import is_ptx, resolve_archs
 
 _DEFAULT = "/usr/local/cuda"
 _RUNTIME = "libcudart_static.a"
@@ -44,47 +43,40 @@ _HINTS = {
     r"fatal error: (?:cub|cuda|thrust|nv)/\S+: No such file": (
         "these headers are a wheel of their own: pip install nvidia-cuda-cccl"
     ),
-    r"Failed to preprocess host compiler properties|gcc: (?:not found|No such file)": (
-        "nvcc cannot use the host compiler: set CXX to a gcc or clang"
-    ),
-    r"lambda.*--e?xtended-lambda|--extended-lambda": (
-        "give nvcc the flag, extra_cuda_cflags=['--extended-lambda']"
-    ),
-    r"--expt-relaxed-constexpr": (
-        "give nvcc the flag, extra_cuda_cflags=['--expt-relaxed-constexpr']"
-    ),
-    r"nvlink fatal\s*: elfLink linker library load error": (
-        "-dlto needs libnvvm.so in the folder nvvm/lib64 beside nvcc's bin, and NVIDIA's wheels "
-        "have it in lib: link the one to the other (ln -s ../lib nvvm/lib64), take a toolkit's "
-        "nvcc, or leave out -dlto"
-    ),
     r"requires? separate compilation|separate compilation mode": (
         "give nvcc the flag, extra_cuda_cflags=['-rdc=true']"
     ),
+}
+
+_BEFORE, _BEHIND, _HOST = "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"
+_CCBIN = ("-ccbin", "--compiler-bindir")
+# For which architectures of -arch there is code.
+_CODE = ("-code", "--gpu-code")
+_ARCH = ("-arch", "--gpu-architecture", *_CODE, "-gencode", "--generate-code")
+_SEPARATE = ("-rdc", "--relocatable-device-code")
+_LTO = ("-dlto", "--dlink-time-opt", "-lto", "--lto")
+_FOLDERS = ("-I", "--include-path", "-isystem", "--system-include", "-L", "--library-path")
+_FILES = ("-include", "--pre-include")
+_OPTION_FILES = ("-optf", "--options-file")
+# These take their value behind "=", or as the next word; callers also put both into one item.
+_VALUED = {
+    *(*_CCBIN, *_ARCH, *_SEPARATE, *_FOLDERS, *_FILES, *_OPTION_FILES),
+    *("-D", "--define-macro", "-U", "--undefine-macro", "-std", "--std", "-O", "--optimize", "-l"),
+    *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xnvlink", "-Xlinker"),
+    *("-Xcudafe", "-Xfatbin", "-maxrregcount", "--maxrregcount", "-t", "--threads", "-cudart"),
+    *("-diag-suppress", "--diag-suppress", "-ftz", "-fmad", "-prec-div", "-prec-sqrt", "-Werror"),
+    *("-default-stream", "--default-stream"),
 }
 
 
 class Nvcc(NamedTuple):
     """An nvcc, and what it says of itself.
 
-    Attributes
-    ----------
-    path : str
-        The program to run.
-    identity : str
-        Its build, and that of the runtime library beside it: the same text on every machine.
-    version : str
-        Such as ``"13.0"``.
-    root : str
-        The folder that it is installed to; empty where that is one of the system's.
-    includes : tuple of str
-        Its own header folders, ``cuda.h``'s first.
-    libraries : str
-        The folder of its runtime library; empty where there is none.
-    archs : tuple of int
-        The architectures that it compiles for; empty where it does not say.
-    host : str
-        What the host compiler that it starts is, where that is not the build's own.
+    `identity` is its build, and that of the runtime library beside it: the same text on every
+    machine. `root` is the folder that it is installed to, empty where that is one of the system's;
+    `includes` its own header folders, ``cuda.h``'s first; `libraries` the folder of its runtime
+    library, empty where there is none; `archs` what it compiles for, empty where it does not say;
+    `host` what the host compiler that it starts is, where that is not the build's own.
     """
 
     path: str
@@ -117,11 +109,6 @@ def locate() -> Path:
 
     That is what ``TVMFFI_CUBIN_NVCC`` names; else the one in ``CUDA_HOME`` or ``CUDA_PATH``; on
     PATH; of NVIDIA's wheels; of ``/usr/local/cuda``.
-
-    Raises
-    ------
-    ToolchainError
-        There is none, or none where the variable says.
     """
     if named := config.get("TVMFFI_CUBIN_NVCC"):
         path = toolchain.on_path(named)
@@ -235,3 +222,141 @@ def resolve(flags: Sequence[str], arch: Any, nvcc: Nvcc | None) -> tuple[str, ..
 def hints(output: str) -> list[str]:
     """Return what to do about the messages of nvcc, of its parts and of its host compiler."""
     return [hint for pattern, hint in _HINTS.items() if re.search(pattern, output)]
+
+
+# Flags
+
+
+def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
+    """Return a caller's flags, with those of nvcc's own variables around them as nvcc puts them.
+
+    nvcc runs in a folder of the build, without these variables: relative paths in them would be
+    others there, and a GPU that is there is nobody's architecture.
+    """
+    before, behind = (shlex.split(os.environ.get(name, "")) for name in (_BEFORE, _BEHIND))
+    host = os.environ.get(_HOST, "")
+    # Only a path is another in another folder; a name is found on PATH by nvcc itself.
+    named = ("-ccbin", host) if os.sep in host and not os.path.isabs(host) else ()
+    return _read((*named, *before, *flags, *behind))
+
+
+def _read(flags: Iterable[str]) -> tuple[str, ...]:
+    """Return flags as nvcc takes them wherever it runs.
+
+    An option and its value in one item are two words; relative paths of folders, and of headers
+    that exist, are absolute; files of options are read; ``-dc`` is what it means for a compilation.
+    ``-arch=native`` is left out: it is the architecture by default.
+    """
+    words: list[str] = []
+    for flag in flags:
+        match = re.fullmatch(r"(--?[A-Za-z][\w-]*)\s+(\S.*)", flag, re.DOTALL)
+        words += [match[1], match[2]] if match and match[1] in _VALUED else [flag]
+    found: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if option in _VALUED and not equals:
+            value = next(rest, "")
+        if option in _OPTION_FILES:
+            for path in value.split(","):
+                with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                    found += _read(shlex.split(file.read(), comments=True))
+        elif option in _VALUED and (option not in _ARCH or value != "native"):
+            value = _path(option, value)
+            found += (f"{option}={value}",) if equals else (option, value)
+        elif len(word) > 2 and word.startswith(("-I", "-L")):
+            found.append(f"{word[:2]}{_path(word[:2], word[2:])}")
+        elif option not in _ARCH:
+            found.append("-rdc=true" if word in ("-dc", "--device-c") else word)
+    return tuple(found)
+
+
+def _path(option: str, value: str) -> str:
+    is_path = option in _FOLDERS
+    # A header that is not here is looked for where headers are, a compiler on PATH.
+    is_path |= option in _FILES and os.path.isfile(value)
+    is_path |= option in _CCBIN and os.sep in value
+    return os.path.abspath(value) if value and is_path else value
+
+
+def host_compiler(flags: Sequence[str]) -> str | None:
+    """Return the host compiler that flags or nvcc's own variable name; None where none does."""
+    return _value(flags, _CCBIN) or os.environ.get(_HOST) or None
+
+
+def arch_values(flags: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the options of flags that name architectures, with their values."""
+    return list(_values(flags, _ARCH))
+
+
+def told(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
+    """Return what is said of the architectures of a module: `archs`, or what flags name instead.
+
+    That is what code is made for: ``-gencode``'s ``code``, ``-code``, or else ``-arch``.
+    """
+    if archs:
+        return tuple(archs)
+    given = arch_values(flags)
+    pairs = [value.partition("code=")[2] for option, value in given if "code=" in value]
+    codes = [value for option, value in given if option in _CODE]
+    plain = [value for option, value in given if option not in _CODE and "=" not in value]
+    found = [word for text in (*pairs, *(codes or plain)) for word in re.split(r"[\s\[\],]+", text)]
+    return tuple(dict.fromkeys(word.replace("lto_", "sm_") for word in found if word))
+
+
+def is_separate(flags: Sequence[str]) -> bool:
+    """Whether device code is yet to be linked when it is compiled."""
+    return _value(flags, _SEPARATE) == "true" or _is_lto(flags)
+
+
+def compile_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
+    """Return all flags of a compilation for architectures: the caller's, and ours before them."""
+    is_lto = _is_lto(flags)
+    if is_lto and archs:  # nvcc takes no -dlto beside -gencode, which says it in its own words
+        flags = [flag for flag in flags if flag not in _LTO]
+    return (*_own_flags(flags, is_lto), *_gencode(archs, "lto" if is_lto else "sm"), *flags)
+
+
+def link_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
+    """Return all flags of a link of device code, as of `compile_flags`."""
+    is_lto = _is_lto(flags)
+    if is_lto:  # code=lto_90 is what is linked, and code=sm_90 what becomes of it
+        given = (flag for flag in flags if flag not in _LTO)
+        flags = [*(re.sub(r"\blto_(?=\d)", "sm_", flag) for flag in given), "-dlto"]
+    return (*_own_flags(flags, is_lto), *_gencode(archs, "sm"), *flags)
+
+
+def _own_flags(flags: Sequence[str], is_lto: bool) -> list[str]:
+    """Return this package's flags: those that the caller does not set."""
+    ours = ["-Xcompiler=-fPIC"]
+    if _value(flags, ("-std", "--std")) is None:
+        ours.append("-std=c++17")
+    if not any(re.fullmatch(r"-O\d?|--optimize(=.*)?", flag) for flag in flags):
+        ours.append("-O2")
+    if is_lto and _value(flags, _SEPARATE) is None:
+        ours.append("-rdc=true")
+    return ours
+
+
+def _gencode(archs: Sequence[str], real: str) -> list[str]:
+    numbers = [arch.partition("_")[2] for arch in archs]
+    kinds = ["compute" if is_ptx(arch) else real for arch in archs]
+    made = zip(numbers, kinds, strict=True)
+    return [f"-gencode=arch=compute_{number},code={kind}_{number}" for number, kind in made]
+
+
+def _is_lto(flags: Sequence[str]) -> bool:
+    return any(flag in _LTO for flag in flags) or any("lto_" in x for _, x in arch_values(flags))
+
+
+def _value(flags: Sequence[str], options: Sequence[str]) -> str | None:
+    """Return the value that options were given last."""
+    return next((value for _, value in reversed([*_values(flags, options)])), None)
+
+
+def _values(flags: Sequence[str], options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    rest = iter(flags)
+    for flag in rest:
+        option, equals, value = flag.partition("=")
+        if option in options:
+            yield option, value if equals else next(rest, "")

@@ -97,7 +97,7 @@ def compile(  # noqa: A001
     _check_text("name", name)
     _check_text("prologue", prologue, empty=True)
     _check_text("epilogue", epilogue, empty=True)
-    expressions = _expressions(name_expressions)
+    expressions = tuple(_expressions(name_expressions))
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
     given = caller_options(options)
@@ -287,46 +287,31 @@ def _check_supported(nvrtc: Nvrtc, cuda: Cuda, arch: str, *, detected: bool) -> 
 
 
 def _check_text(what: str, text: object, *, empty: bool = False) -> None:
-    wanted = {
-        "name": 'pass what messages are to call the source, such as "kernel.cu"',
-        "a name expression": 'pass a kernel\'s name, such as "scale<float, 4>"',
-    }.get(what, "pass CUDA C++ text")
     if not isinstance(text, str):
-        raise TypeError(f"{what} must be a string, got {type(text).__name__}; {wanted}")
+        raise TypeError(f"{what} must be a string, got {type(text).__name__}")
     if not empty and not text.strip():
-        raise ValueError(f"{what} is empty; {wanted}")
+        raise ValueError(f"{what} is empty")
     if "\0" in text:
         raise ValueError(
             f"{what} holds a NUL character at offset {text.index(chr(0))}, where NVRTC would stop "
             "reading; remove it"
         )
-    try:
-        # A file may have a name that is no UTF-8.
-        os.fsencode(text) if what == "name" else text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"{what} holds {text[error.start]!r} at offset {error.start}, which is no Unicode "
-            "text: a file was read in another encoding than its own"
-        ) from None
 
 
-def _expressions(given: object) -> tuple[str, ...]:
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(
-            f"name_expressions must be a sequence of strings, got {given!r}; pass a list"
-        )
-    expressions = tuple(given)
-    for expression in expressions:
+def _sequence(what: str, given: object) -> tuple[object, ...]:
+    if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
+        raise TypeError(f"{what} must be a sequence, got {given!r}; pass a list")
+    return tuple(given)
+
+
+def _expressions(given: object) -> Iterator[str]:
+    for expression in _sequence("name_expressions", given):
         _check_text("a name expression", expression)
-    return expressions
+        yield str(expression)
 
 
-def _folders(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
-    if isinstance(paths, str | bytes | os.PathLike) or not isinstance(paths, Iterable):
-        raise TypeError(f"include_paths must be a sequence of paths, got {paths!r}; pass a list")
-    for path in paths:
+def _folders(paths: object) -> Iterator[Path]:
+    for path in _sequence("include_paths", paths):
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"include_paths must hold paths, got {type(path).__name__} {path!r}")
-        if "\0" in os.fspath(path):
-            raise ValueError(f"include_paths holds {path!r}, which has a NUL character")
         yield Path(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -58,10 +57,6 @@ def check_options(options: object) -> tuple[str, ...]:
             raise TypeError(f"options must hold strings, got {type(option).__name__} {option!r}")
         if "\0" in option:
             raise ValueError(f"the option {option!r} holds a NUL character")
-        try:
-            os.fsencode(option)  # folders may have names that are no UTF-8
-        except UnicodeEncodeError:
-            raise ValueError(f"the option {option!r} is no Unicode text") from None
     return tuple(options)
 
 

@@ -56,15 +56,7 @@ class Unit(NamedTuple):
     use_pch: bool = False
 
     def compile(self, nvrtc: Nvrtc, cuda: Cuda, arch: str, target_type: str = "cubin") -> Cubin:
-        """Compile for one architecture; of ``"compute_90"`` and the like PTX is made.
-
-        Raises
-        ------
-        CompileError
-            The source does not compile.
-        ValueError
-            NVRTC refuses an option.
-        """
+        """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
         target_type = "ptx" if is_ptx(arch) else target_type
         command = compile_options(
             # PTX is assembled along the way: what its base architecture lacks comes to light now
@@ -81,10 +73,6 @@ class Unit(NamedTuple):
         )
         log = done.log.replace(_NOWHERE, self.name)
         own = [str(folder) for folder in cuda.include_dirs]
-        if "deprecated" in log:
-            from .log import without_deprecations
-
-            log = without_deprecations(log, headers=own)
         if done.result != SUCCESS:
             raise self._failure(nvrtc, cuda, done.result, log, arch, command)
         if not done.image:

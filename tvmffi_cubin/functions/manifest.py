@@ -52,7 +52,7 @@ def manifest(
         **_options(request, images),
     }
     if request.is_by_nvcc:
-        from ..cuda.nvcc_flags import told
+        from ..cuda.nvcc import told
 
         said["archs"] = list(told(request.cuda_cflags, archs))
     return said
