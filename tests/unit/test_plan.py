@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernel_refs import bound, function, kernel_ref
 
-from tvmffi_cubin import Bound, Launch, Scratch, TensorMap
+from tvmffi_cubin import Launch
 from tvmffi_cubin.functions.assembly import Layout, Text, image_text, manifest_text, quoted
 from tvmffi_cubin.functions.bind import dispatched
 from tvmffi_cubin.functions.function import Function
-from tvmffi_cubin.functions.kernel_params import declared_kernel
 from tvmffi_cubin.functions.plan import Contents, write_plan
 from tvmffi_cubin.functions.postfix import postfix
 from tvmffi_cubin.launches.expression import parse
@@ -30,7 +29,7 @@ def text_of(*functions, images=("kernels",), machine="x86_64", **more) -> str:
     return text.finished()
 
 
-# Golden files
+# Golden files: what launches do with each table, tests/build shows
 
 
 def test_one_kernel_without_a_shape():
@@ -58,56 +57,6 @@ def test_every_kind_of_parameter_and_source():
     )
 
 
-def test_scratch_memory_and_assumptions():
-    launch = Launch(
-        grid="ceil_div(n, 256)",
-        block=256,
-        args={
-            "partial": Scratch(bytes_per_block=4),
-            "work": Scratch("8 * n", bytes_per_block="num_sms", align=1024),
-        },
-        params="float* x, float* partial, void* work, int n, long stride",
-        multiple_of={"x": 16, "n": 16, "stride": 2},
-        equal_to={"stride": -(2**63)},
-    )
-    ref = kernel_ref("reduce(float* x, float* partial, void* work, int n)")
-    golden_file.check("scratch.s", text_of(bound((launch, ref), name="reduce")))
-
-
-def test_where_launches_go():
-    params = "float* x, void* stream, int64_t device"
-    both = Launch(grid=1, block=1, params=params, stream="stream", device="device % 8")
-    other = Launch(grid=1, block=1, args={"p": Bound()}, device=1)
-    functions = (
-        bound((both, kernel_ref("two(float* x)")), name="both"),
-        bound((other, kernel_ref("two(float* x, void* p)")), name="other"),
-    )
-    golden_file.check("targets.s", text_of(*functions))
-
-
-def test_images_in_files():
-    params = "float* x, int n, CUtensorMap t, int64_t stream"
-    launches = [
-        Launch(kernel="main", params=params, args={"t": TensorMap("x", box_dim=64)}, grid=1,
-               block=64, stream="stream"),
-        Launch(kernel="main", params="int n, int64_t stream", grid="n", block=64, stream="stream"),
-    ]  # fmt: skip
-    refs = [(launch, declared_kernel("f", "tiles", launch, launches)) for launch in launches]
-    functions = (bound(*refs), bound((Launch(), kernel_ref(SAXPY)), name="saxpy"))
-    text = text_of(*functions, files={"tiles": 'a b/"t".cubin'})
-    golden_file.check("files.s", text)
-
-
-def test_several_functions_launches_and_images():
-    one = kernel_ref("one(const float* x, float* t)")
-    two = kernel_ref("two(const float* t, float* y)", image="extra")
-    two = two._replace(archs=("sm_90a", "compute_90"))
-    shape = Launch(grid="x.numel", block=128)
-    both = function(bound((shape, one), (shape, two), name="both"), "One, then two.")
-    functions = (both, bound((Launch(), one), name="one"), bound("tick()", name="tick"))
-    golden_file.check("several.s", text_of(*functions, images=("kernels", "extra")))
-
-
 def test_a_function_of_several_instances_beside_one_with_a_condition():
     vector = (Launch(grid="n // 4", block=64, when="n % 4 == 0"), kernel_ref("v(float4* x, int n)"))
     scalar = (Launch(grid="n", block=64, when="x.data_ptr != 0"), kernel_ref("s(float* x, int n)"))
@@ -122,34 +71,6 @@ def test_an_image_is_embedded():
     facts = {"arches": "sm_80, sm_90a, compute_90", "cuda_version": "12.9"}
     image = image_text("kernels", "kernels.fatbin", 4096, "x86_64", **facts)
     golden_file.check("image.s", image + manifest_text("m.json", "{}"))
-
-
-def test_tensor_maps_of_several_launches():
-    options = {"swizzle": "128B", "l2_promotion": "256B", "oob_fill": "nan", "dtype": "tfloat32"}
-    tiled = TensorMap(box_dim=("n", 32), element_strides=(2, 1), **options)
-    pixels = TensorMap.im2col(
-        "x", lower_corner=(-1, "-n"), upper_corner=(1, 0), channels_per_pixel="num_sms",
-        pixels_per_column=128,
-    )  # fmt: skip
-    own = {"global_dim": ("n", 64), "global_strides": 256}
-    one = Launch(grid=1, block=1, args={"m": tiled, "o": TensorMap("y", box_dim=(1, 16), **own)})
-    two = Launch(grid=1, block=1, args={"p": pixels})
-    first = kernel_ref("one(CUtensorMap m, CUtensorMap o, int n)")
-    second = kernel_ref("two(float* x, CUtensorMap p)")
-    golden_file.check("maps.s", text_of(bound((one, first), (two, second), name="both")))
-
-
-def test_bound_parameters_of_functions_and_of_the_module():
-    args = {"counters": Bound(), "pair": Bound("both"), "limit": Bound("limit", required=True)}
-    ref = kernel_ref(
-        "k(float* x, unsigned long* counters, Pair pair, int limit)", sizes={"pair": 24}
-    )
-    launch = Launch(grid=1, block=32, args=args)
-    one = bound((launch, ref), name="one")
-    two = dispatched("two", [bound((replace(launch, when="x.numel > 1"), ref), (launch, ref))])
-    kernels = {"kernels": [ref.kernel], "other": [kernel_ref("bare()").kernel]}
-    text = text_of(one, two, trailing=one.slots[:1], launched=kernels)
-    golden_file.check("bound.s", text)
 
 
 def test_stubs_and_device_variables_have_a_table():
