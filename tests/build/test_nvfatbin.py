@@ -100,35 +100,6 @@ def test_images_are_joined_in_one_order_with_what_is_known_of_them():
     assert (whole.arch, whole.cuda_version) == ("sm_80, sm_90a", new.cuda_version)
 
 
-def test_an_image_is_not_joined_under_another_architecture():
-    image = nvrtc.compile(SOURCE, arch="sm_90a").image
-    ptx = nvrtc.compile(SOURCE, arch="compute_80").image
-    for wrong in (tc.Cubin(image, "sm_90"), tc.Cubin(ptx, "compute_90", kind="ptx")):
-        with pytest.raises(ValueError, match=f"the image for {wrong.arch} is one for "):
-            join(nvrtc.compile(SOURCE, arch="sm_75"), wrong)
-
-
-@pytest.mark.parametrize(
-    ("kind", "message"), [("relocatable", "not 'relocatable'"), ("ltoir", "not 'ltoir'")]
-)
-def test_what_is_not_linked_is_not_joined(kind, message):
-    unlinked = nvrtc.compile(SOURCE, arch="sm_90", target_type=kind)
-    with pytest.raises(ValueError, match=f"cubins and PTX, {message}"):
-        join(nvrtc.compile(SOURCE, arch="sm_80"), unlinked)
-
-
-def test_an_unlinked_image_is_not_joined_as_a_cubin():
-    unlinked = nvrtc.compile(SOURCE, arch="sm_90", target_type="relocatable")
-    with pytest.raises(ValueError, match="the image for sm_90 is not linked yet"):
-        join(tc.Cubin(unlinked.image, "sm_90"))
-
-
-def test_two_images_for_one_architecture_are_not_joined():
-    cubin = nvrtc.compile(SOURCE, arch="sm_80")
-    with pytest.raises(ValueError, match="two images are for sm_80"):
-        join(cubin, nvrtc.compile(SOURCE, arch="sm_80"))
-
-
 @pytest.mark.skipif(nvrtc.version() < (12, 9), reason="needs NVRTC 12.9 for its seed")
 def test_a_kernel_of_an_unnamed_namespace_is_one_kernel_in_all_members():
     source = "namespace { __global__ void hidden(int* x) { x[0] = 1; } }"

@@ -23,8 +23,6 @@ def test_a_named_architecture_is_taken_as_it_is(arch):
     [
         ("compute_90a", 'pass "compute_90" for PTX, "sm_90a" for a cubin'),
         ("compute_100f", 'pass "compute_100" for PTX, "sm_100f" for a cubin'),
-        ("lto_90a", 'arch="sm_90a"'),
-        ("lto_80a", 'arch="sm_80"'),
         ("sm_80a", 'arch="sm_80"'),
         ("compute_80a", 'from sm_90 on; pass arch="compute_80"'),
         ("compute_90f", 'from sm_100 on; pass arch="compute_90"'),

@@ -27,13 +27,6 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
     """Return the architecture that a caller named, unchanged, once its form is seen to be right.
 
     Whether an NVRTC knows it is for that NVRTC to say. Messages call it `what`.
-
-    Raises
-    ------
-    TypeError
-        It is no string.
-    ValueError
-        It names no architecture that an image can be made for.
     """
     if not isinstance(arch, str):
         wanted = f"sm_{arch}" if type(arch) is int else "sm_90a"
@@ -43,10 +36,9 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
         )
     match = _NAME.match(arch)
     if match is None:
-        remedy = _FORM
-        if lto := re.match(r"lto_(\d+)([af]?)\Z", arch):
-            real = lto[1] + (lto[2] if int(lto[1]) >= _FIRST[lto[2]] else "")
-            remedy = f'an image needs a real architecture, pass arch="sm_{real}"'
+        remedy = (
+            'wanted is "sm_" with a number, such as "sm_80" or "sm_90a", or "compute_90" for PTX'
+        )
         if re.search(r"[,;\s]", arch.strip()):
             remedy = 'several are a list, such as arch=["sm_80", "sm_90a"]'
             if what.startswith(_VARIABLE):
@@ -67,14 +59,10 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
     return arch
 
 
-_FORM = 'wanted is "sm_" with a number, such as "sm_80" or "sm_90a", or "compute_90" for PTX'
-
-
 def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
     """Return the architectures that a caller named, each once, in an order that is always the same.
 
-    Cubins come first, oldest architecture first; then PTX. Raises as `check_arch` does, and
-    ValueError where there is none.
+    Cubins come first, oldest architecture first; then PTX.
     """
     if isinstance(archs, str | bytes) or not isinstance(archs, Iterable):
         return (check_arch(archs, what=what),)
@@ -106,13 +94,6 @@ def resolve_archs(
     numbers that can be compiled for, and is asked about a device that not every NVRTC knows: of one
     that is not among them, the newest architecture whose cubins it runs takes the place, else PTX.
     `newer` says what to do then.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `check_archs`.
-    ToolchainError
-        None was given and there is no device.
     """
     if archs is not None:
         return check_archs(archs)
@@ -142,13 +123,7 @@ def resolve_archs(
 
 
 def resolve_arch(arch: str | None = None) -> str:
-    """Return the one architecture to make a cubin for, as `resolve_archs` has it.
-
-    Raises
-    ------
-    TypeError, ValueError, ToolchainError
-        As in `resolve_archs`; or there are several, or it is PTX's.
-    """
+    """Return the one architecture to make a cubin for, as `resolve_archs` has it."""
     found, *more = resolve_archs(arch)
     if more:
         raise ValueError(f"one architecture is wanted, got {', '.join((found, *more))}")

@@ -17,16 +17,8 @@ _RUNTIME = "cudadevrt"
 class GivenImage(NamedTuple):
     """Device code that was compiled elsewhere, whatever it is.
 
-    Attributes
-    ----------
-    name : str
-        What messages call it: its path, or the argument that it was.
-    data : bytes
-        Its content.
-    arch : str
-        What it was compiled for, where the caller's `Cubin` says so; else empty.
-    lowered_names, signatures : mapping of str to str
-        What the caller's `Cubin` knows of its kernels.
+    `name` is what messages call it: its path, or the argument that it was. What follows `data` is
+    what the caller's `Cubin` says; else empty.
     """
 
     name: str
@@ -45,11 +37,6 @@ def read_given(what: str, value: Any) -> GivenImage:
     """Return what a caller gave as bytes, a Cubin or the path of a file.
 
     Messages call it `what`, and a file by its path.
-
-    Raises
-    ------
-    TypeError, ValueError, OSError
-        It is of another type, or the file cannot be read; the message says `what`.
     """
     if isinstance(value, Cubin):
         return GivenImage(what, value.image, value.arch, value.lowered_names, value.signatures)
@@ -70,27 +57,15 @@ def read_given(what: str, value: Any) -> GivenImage:
 
 
 def read_libraries(value: Any) -> tuple[GivenImage, ...]:
-    """Return the argument ``device_libraries`` in one form.
-
-    Raises
-    ------
-    TypeError, ValueError, OSError
-        One is of a wrong type or cannot be read.
-    ToolchainError
-        ``"cudadevrt"`` is asked for and is not there.
-    """
+    """Return the argument ``device_libraries`` in one form."""
     what = "device_libraries"
     if value is None:
         return ()
-    if isinstance(value, str | bytes | os.PathLike | Cubin):
-        shown = repr(value) if isinstance(value, str | os.PathLike) else "it"
+    single = isinstance(value, str | bytes | os.PathLike | Cubin | Mapping)
+    if single or not isinstance(value, Iterable):
         raise TypeError(
             f"{what} is a sequence of paths, bytes or Cubins, got one {type(value).__name__}; "
-            f"write [{shown}]"
-        )
-    if isinstance(value, Mapping) or not isinstance(value, Iterable):
-        raise TypeError(
-            f"{what} is a sequence of paths, bytes or Cubins, got {type(value).__name__}"
+            "pass a list"
         )
     given = (_runtime() if isinstance(x, str) and x == _RUNTIME else x for x in value)
     return tuple(read_given(f"{what}[{index}]", item) for index, item in enumerate(given))
