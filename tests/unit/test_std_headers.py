@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.cuda.headers import header_hints, headers_for
+from tvmffi_cubin.cuda.headers import header_hints
+from tvmffi_cubin.cuda.headers import headers_for as find_headers
+from tvmffi_cubin.item_words import code_alone
+
+
+def headers_for(texts, folders):
+    return find_headers(texts, folders, code_alone)
 
 
 @pytest.fixture

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..item_words import code_alone
 from .unit import shim_dir
 
 _MEMBER = re.compile(r"\bstd\s*::\s*(\w+)")
@@ -57,11 +56,14 @@ class _Names(NamedTuple):
     by_cccl: frozenset[str]
 
 
-def headers_for(texts: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
+def headers_for(
+    texts: Iterable[str], folders: Sequence[str], code_alone: Callable[[str], str]
+) -> tuple[str, ...]:
     """Return the headers that a source wants to have been included before it.
 
     nvcc's own headers, tvm-ffi's and those of the host that a source includes bring names that
-    NVRTC does not have; what is included by these is not known, so names alone decide.
+    NVRTC does not have; what is included by these is not known, so names alone decide. `code_alone`
+    blanks comments and literals.
     """
     texts = [*texts]
     names = _names()
