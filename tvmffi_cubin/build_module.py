@@ -104,12 +104,6 @@ class _Maker:
     def __call__(self, folder: Path) -> Product:
         self.begun = self.begun or time.perf_counter()
         wanted = self.wanted
-        cuda = wanted.tools.cuda
-        if cuda is not None and wanted.request.may_be_compiled:
-            from .cuda import program
-
-            # It takes as long as the imports; who needs it waits, and says what fails.
-            program.prepare(cuda.nvrtc)
         # Compilers and generators are imported where something is built, and nowhere else.
         from .assemble import make
 

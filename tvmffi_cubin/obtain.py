@@ -71,6 +71,11 @@ def _found_or_built(request: Request, arch: Any, start: float, *, is_loaded: boo
         if isinstance(other, Entry):
             _note(request.name, other, start, "it was built by other tools: ld or as is missing")
             return other
+    if tools.cuda is not None and request.may_be_compiled:
+        from .cuda import program
+
+        # It takes as long as the imports of a build; who needs it waits, and says what fails.
+        program.prepare(tools.cuda.nvrtc)
     from .build_module import Wanted, build
 
     wanted = Wanted(request, archs, tools, key, is_loaded)
