@@ -157,23 +157,7 @@ def image_text(
     cuda_version: str = "",
     is_shared: bool = True,
 ) -> str:
-    """Return the sections that embed a file as an image, as EMBED_CUBIN expects it.
-
-    Parameters
-    ----------
-    name : str
-        The image's name.
-    file : str
-        The file.
-    size : int
-        Its size in bytes.
-    machine : str
-        The processor that the text is for, as `platform.machine` names it.
-    arches, cuda_version : str
-        What messages say of the image, see `Cubin`.
-    is_shared : bool
-        Whether other units know it by its name, so that no other object's may have that.
-    """
+    """Return the sections that embed a file as an image, as EMBED_CUBIN expects it."""
     large = size > _LARGE and machine == "x86_64"
     section = '.lrodata,"al",%progbits' if large else '.rodata,"a",%progbits'
     binding = "globl" if is_shared else "weak"

@@ -41,12 +41,6 @@ def bind(
     """Bind launches to kernels and work out what the function takes.
 
     The last parameters of each kernel are those of `trailing`, which the module binds.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A name is unknown, types conflict, a value does not fit; the message names function,
-        parameter and remedy.
     """
     binder = _Binder(name, trailing)
     for number, (launch, ref) in enumerate(launches, 1):
@@ -67,13 +61,7 @@ def bind(
 
 
 def dispatched(name: str, instances: Iterable[Instance], *, doc: str = "") -> Function:
-    """Make one function of several instances.
-
-    Raises
-    ------
-    ValueError
-        An instance is never launched, because an earlier one fits whatever it fits.
-    """
+    """Make one function of several instances."""
     found = tuple(instances)
     for position, instance in enumerate(found):
         first = next((i for i in range(position) if found[i].covers(instance)), None)

@@ -49,15 +49,7 @@ _NOT_THE_SOURCE = (
 
 
 def obtain(cache: Cache, tools: Toolset) -> str:
-    """Return the path of the body's object: the package's own, else one that is compiled once.
-
-    Raises
-    ------
-    BuildError
-        It does not compile.
-    ToolchainError
-        There is no assembler, or no compiler where one is needed.
-    """
+    """Return the path of the body's object: the package's own, else one that is compiled once."""
     if (path := shipped(tools.include)) is not None:
         return path
     tools.compiler.require()

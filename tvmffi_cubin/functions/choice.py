@@ -68,35 +68,7 @@ def select(
     parts: bool = False,
     foreign: Collection[str] = (),
 ) -> KernelSignature:
-    """Return the kernel that a name stands for.
-
-    Parameters
-    ----------
-    signatures : Catalog or iterable of KernelSignature
-        The kernels there are.
-    wanted : str
-        A symbol, a name expression, or a name, with or without namespaces and template arguments.
-    declared : tuple of Param, optional
-        Declared parameters: they choose between overloads, and replace what was found.
-    lowered_names : mapping of str to str, optional
-        The image's, from name expression to symbol; a catalog has them.
-    checked : bool
-        Whether the declared parameters replace what was found, after a check against the image;
-        else they only choose between overloads, and may have more at the end.
-    parts : bool
-        Whether a name that no kernel has may be a part of one. Of kernels that differ in numbers
-        at the end alone (``main_kernel``, ``main_kernel_1``), or right behind the part
-        (``main_kernel_a0``, ``main_kernel_1_a0``), it stands for the one without.
-    foreign : collection of str
-        Symbols of kernels whose template arguments are of no use in a name, since NVRTC would be
-        asked for that instance.
-
-    Raises
-    ------
-    ValueError
-        No kernel, or more than one, has that name; or its parameters are not known; or the
-        declared ones do not fit the image.
-    """
+    """Return the kernel that a name stands for."""
     catalog = signatures
     if not isinstance(catalog, Catalog):
         catalog = Catalog(catalog, lowered_names or {})

@@ -10,32 +10,21 @@ from ..launches.expression import Field, Name
 
 
 class Exported(NamedTuple):
-    """A parameter of an exported function.
+    """A parameter of an exported function."""
 
-    Attributes
-    ----------
-    param : Param
-        Its name, type and, where it was declared, its tensor's rank.
-    size : int
-        Of the kernel parameter, in bytes.
-    strided : bool
-        Whether its tensor may have any strides.
-    in_expression : bool
-        Whether an expression reads it.
-    min_rank : int
-        Least rank of its tensor, from the dimensions that expressions read.
-    multiple_of : int
-        What the kernels assume that an integer, or a pointer's address, is a multiple of.
-    equal_to : int or None
-        The one value that they assume of an integer.
-    """
-
+    # Its name, type and, where it was declared, its tensor's rank.
     param: Param
+    # Of the kernel parameter, in bytes.
     size: int
+    # Whether its tensor may have any strides.
     strided: bool = False
+    # Whether an expression reads it.
     in_expression: bool = False
+    # Least rank of its tensor, from the dimensions that expressions read.
     min_rank: int = 0
+    # What the kernels assume that an integer, or a pointer's address, is a multiple of.
     multiple_of: int = 1
+    # The one value that they assume of an integer.
     equal_to: int | None = None
 
     @property
@@ -67,13 +56,7 @@ class Exported(NamedTuple):
         return asks_less and _takes_all(self.param.type, other.param.type, self.size, other.size)
 
     def merged(self, param: Param, size: int) -> Exported:
-        """Return what fits another launch's parameter of this name too.
-
-        Raises
-        ------
-        ValueError
-            None does; the message says what differs and needs a subject before it.
-        """
+        """Return what fits another launch's parameter of this name too."""
         both = _common_type(self.param.type, param.type)
         if both is None or self.size != size:
             raise ValueError(

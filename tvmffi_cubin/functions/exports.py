@@ -46,33 +46,7 @@ def resolve(
     bound_params: tuple[ModuleParam, ...] = (),
     image_files: Collection[str] = (),
 ) -> Exports:
-    """Tell kernels from C++ functions and bind the former.
-
-    Parameters
-    ----------
-    functions : sequence of Export or None
-        None: every kernel of the device sources, or of the images where there are none, unless
-        there is host code.
-    images : sequence of Image
-        What is embedded.
-    host_functions : sequence of str
-        Names that the host sources declare.
-    has_host : bool
-        Whether there are host sources at all: names that are no kernels are theirs.
-    exported_by_files : sequence of str, optional
-        Where the host sources are files, which export by themselves: what they are seen to export.
-    device_sources : sequence of str
-        The device sources' texts.
-    bound_params : tuple of ModuleParam
-        The last parameters of all kernels, which the module binds.
-    image_files : collection of str
-        Names of images that lie in files, and are not seen here.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A name is on both sides or on neither, or a launch does not fit its kernel.
-    """
+    """Tell kernels from C++ functions and bind the former."""
     if functions is None:
         functions = () if has_host else all_kernels(images, from_sources=bool(device_sources))
     elif not functions and not has_host:
@@ -277,13 +251,7 @@ def _refuse_absent(wanted: str, sources: Sequence[str]) -> None:
 
 
 def all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export, ...]:
-    """Return every kernel of the device sources or, where there are none, of all images.
-
-    Raises
-    ------
-    ValueError
-        There is none, or several have one name, or one has none that C can have.
-    """
+    """Return every kernel of the device sources or, where there are none, of all images."""
     if from_sources:
         own = [image for image in images if image.name == DEVICE_IMAGE]
         return _of_sources([s for image in own for s in image.signatures if not s.from_library])

@@ -16,39 +16,26 @@ from .exported import Exported
 
 
 class KernelRef(NamedTuple):
-    """A kernel of an image, with what is known of its parameters.
+    """A kernel of an image, with what is known of its parameters."""
 
-    Attributes
-    ----------
-    image : str
-        Name of the image.
-    kernel : Kernel
-        What the image says.
-    display : str
-        The name as people write it.
-    params : tuple of Param or None
-        Names and types, None where they have to be declared.
-    names_known : bool
-        Whether the names are the source's own; else they are ``arg0``, ``arg1``, ...
-    archs : tuple of str
-        The architectures of the image that have this kernel, empty where all do.
-    opaque : bool
-        Whether it came without a source: declared types are checked against its sizes alone.
-    least_params : int or None
-        Of a kernel in a file, which is seen only when it is loaded, how many of the declared
-        parameters it has at least; None of one that is embedded.
-    by_part : bool
-        Whether the name of one in a file may be a part of its kernel's.
-    """
-
+    # Name of the image.
     image: str
+    # What the image says.
     kernel: Kernel
+    # The name as people write it.
     display: str
+    # Names and types, None where they have to be declared.
     params: tuple[Param, ...] | None
+    # Whether the names are the source's own; else they are ``arg0``, ``arg1``, ...
     names_known: bool = True
+    # The architectures of the image that have this kernel, empty where all do.
     archs: tuple[str, ...] = ()
+    # Whether it came without a source: declared types are checked against its sizes alone.
     opaque: bool = False
+    # Of a kernel in a file, which is seen only when it is loaded, how many of the declared
+    # parameters it has at least; None of one that is embedded.
     least_params: int | None = None
+    # Whether the name of one in a file may be a part of its kernel's.
     by_part: bool = False
 
     @property
@@ -138,28 +125,19 @@ Source = str | Computed | Constant | Mapped | Scratched | BoundParam
 
 
 class BoundLaunch(NamedTuple):
-    """One launch: its kernel, its figures and where the kernel's parameters come from.
-
-    Attributes
-    ----------
-    sources : tuple of Source
-        For each kernel parameter in order.
-    figures : mapping of str to Figure
-        By field, such as ``"grid.x"``.
-    when : Formula or None
-        What must hold for the launch.
-    attributes : tuple of Carried
-        What it carries; further ones, by number, are the launch's own.
-    target : Target or None
-        Where it goes: the same for all launches of a function.
-    """
+    """One launch: its kernel, its figures and where the kernel's parameters come from."""
 
     launch: Launch
     kernel: KernelRef
+    # For each kernel parameter in order.
     sources: tuple[Source, ...]
+    # By field, such as ``"grid.x"``.
     figures: Mapping[str, Figure]
+    # What must hold for the launch.
     when: Formula | None = None
+    # What it carries; further ones, by number, are the launch's own.
     attributes: tuple[Carried, ...] = ()
+    # Where it goes: the same for all launches of a function.
     target: Target | None = None
 
     def facts(self) -> dict[str, Any]:

@@ -63,14 +63,7 @@ def declared_params(where: str, text: str) -> tuple[Param, ...]:
 def kernel_params(
     where: str, launch: Launch, ref: KernelRef, trailing: tuple[ModuleParam, ...] = ()
 ) -> tuple[Param, ...]:
-    """Return the kernel's parameters with the names and types that hold in a launch.
-
-    Raises
-    ------
-    ValueError
-        They are not known, or what is declared does not fit the kernel; the message begins with
-        `where`.
-    """
+    """Return the kernel's parameters with the names and types that hold in a launch."""
     count = len(ref.kernel.params)
     own = own_count(ref.kernel, ref.display, trailing)
     ref = _with_declared(where, ref, trailing)
@@ -135,13 +128,7 @@ def _known(ref: KernelRef, left_out: Sequence[str]) -> str:
 
 
 def own_count(kernel: Kernel, display: str, trailing: Sequence[ModuleParam]) -> int:
-    """Return how many parameters of a kernel are its callers'.
-
-    Raises
-    ------
-    ValueError
-        It has fewer than are bound.
-    """
+    """Return how many parameters of a kernel are its callers'."""
     count = len(kernel.params)
     if count < len(trailing):
         names = ", ".join(param.name for param in trailing)
@@ -230,11 +217,6 @@ def declared_kernel(
     What is declared last may be for expressions alone, as a stream is, or for the other launches:
     only the file tells. What comes before one for which neither holds is the kernel's, and so is
     what `args` give.
-
-    Raises
-    ------
-    ValueError
-        It declares nothing, or something of which the size is not known.
     """
     wanted = (launch.kernel or function).strip()
     where = f"function {function!r}, kernel {wanted!r}"

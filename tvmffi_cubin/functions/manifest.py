@@ -23,21 +23,7 @@ def manifest(
     exports: Exports,
     archs: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what the shared object says of itself, as JSON values.
-
-    Parameters
-    ----------
-    request : Request
-        What is built.
-    tools : Toolset
-        What builds it.
-    images : sequence of Image
-        What is embedded.
-    exports : Exports
-        What is exported.
-    archs : sequence of str
-        What the request is compiled for; none where its flags name it.
-    """
+    """Return what the shared object says of itself, as JSON values."""
     said = {
         "schema": SCHEMA,
         "name": request.name,

@@ -80,37 +80,22 @@ _SLOT_ENTRIES = ("bind", "bound")
 
 
 class Contents(NamedTuple):
-    """What a launcher has.
+    """What a launcher has."""
 
-    Attributes
-    ----------
-    functions : sequence of Function
-        What it exports.
-    images : sequence of str
-        Names of the embedded images that the functions use.
-    trailing : sequence of BoundParam
-        What may be bound for the kernels that C++ functions launch.
-    launched : mapping of str to sequence of Kernel
-        Those kernels, by the name of their image.
-    files : mapping of str to str
-        Images that lie in files: names and paths.
-    """
-
+    # What it exports.
     functions: Sequence[Function]
+    # Names of the embedded images that the functions use.
     images: Sequence[str]
+    # What may be bound for the kernels that C++ functions launch.
     trailing: Sequence[BoundParam] = ()
+    # Those kernels, by the name of their image.
     launched: Mapping[str, Sequence[Kernel]] = {}
+    # Images that lie in files: names and paths.
     files: Mapping[str, str] = {}
 
 
 def write_plan(text: Text, contents: Contents) -> None:
-    """Write a module's tables and stubs; the manifest is embedded by the same unit.
-
-    Raises
-    ------
-    ValueError
-        An expression is too large.
-    """
+    """Write a module's tables and stubs; the manifest is embedded by the same unit."""
     _Writer(text, contents).write()
 
 

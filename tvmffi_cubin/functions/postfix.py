@@ -21,20 +21,7 @@ _MAX_STACK = 32
 
 
 def postfix(tree: Tree, numbers: Mapping[str, int]) -> bytes:
-    """Return the code of an expression or a condition.
-
-    Parameters
-    ----------
-    tree : Tree
-        What to compute.
-    numbers : mapping of str to int
-        The position of each parameter that it may read.
-
-    Raises
-    ------
-    ValueError
-        It is nested too deeply, or too long.
-    """
+    """Return the code of an expression or a condition."""
     code, deepest = _code(tree, numbers)
     if deepest > _MAX_STACK:
         raise ValueError(f"an expression needs {deepest} values at once, at most {_MAX_STACK}")

@@ -26,21 +26,7 @@ _OF_DEVICE = ("num_sms", _COOPERATIVE)
 
 
 class Scope:
-    """The function's parameters first, then what the launch's `args` give, then the device's.
-
-    Attributes
-    ----------
-    exported : dict of str to Exported
-        The function's parameters; what expressions read of them is noted here.
-    args : mapping of str to object
-        The launch's.
-    types : mapping of str to CxxType
-        Those of the kernel's parameters.
-    where : str
-        Function and kernel, for messages.
-    hint : str
-        What to say after the names that there are.
-    """
+    """The function's parameters first, then what the launch's `args` give, then the device's."""
 
     def __init__(
         self,
@@ -57,33 +43,11 @@ class Scope:
         self.hint = hint
 
     def formula(self, what: str, text: str, *, reading: tuple[str, ...] = ()) -> Formula:
-        """Return an expression over the function's parameters and the device's figures.
-
-        Parameters
-        ----------
-        what : str
-            Where it stands, such as ``"grid.x"``.
-        text : str
-            The expression.
-        reading : tuple of str
-            The args whose expressions lead here; none of them may be read again.
-
-        Raises
-        ------
-        ValueError
-            It reads an unknown name, or one in a way that its type does not allow; the message
-            points at the name.
-        """
+        """Return an expression over the function's parameters and the device's figures."""
         return Formula(text, self._checked(parse(text), what, text, reading))
 
     def condition(self, what: str, text: str) -> Formula:
-        """Return a condition over the function's parameters and the device's figures.
-
-        Raises
-        ------
-        ValueError
-            As `formula`; or a name that stands alone is no bool.
-        """
+        """Return a condition over the function's parameters and the device's figures."""
         return Formula(text, self._condition(parse(text, is_condition=True), what, text))
 
     def _condition(self, tree: Tree, what: str, text: str) -> Tree:

@@ -11,55 +11,34 @@ from ..kernels.types import CxxType, Param, parse_params
 
 
 class KernelSignature(NamedTuple):
-    """A kernel of an image, with what is known of its parameters.
+    """A kernel of an image, with what is known of its parameters."""
 
-    Attributes
-    ----------
-    symbol : str
-        Its name in the image.
-    name : str
-        Its name without namespaces and template arguments.
-    qualified : str
-        With namespaces, without template arguments.
-    display : str
-        With both, such as ``"ns::fill<float, 4>"``.
-    params : tuple of Param
-        In order; empty where `problem` says why they are not known.
-    names_known : bool
-        Whether all parameters have the source's names; the others are ``arg0``, ``arg1``, ...
-    line : int or None
-        Where the source declares it, None where that is not known.
-    kernel : Kernel
-        The image's own account of it.
-    problem : str
-        Why the parameters are not known, and what to declare; empty where they are known.
-    from_library : bool
-        Whether it came with a device library: then it is exported only where it is named.
-    opaque : bool
-        Whether it came without a source, and its types from its symbol or its sizes: who declares
-        others is believed.
-    """
-
+    # Its name in the image.
     symbol: str
+    # Its name without namespaces and template arguments.
     name: str
+    # With namespaces, without template arguments.
     qualified: str
+    # With both, such as ``"ns::fill<float, 4>"``.
     display: str
+    # In order; empty where `problem` says why they are not known.
     params: tuple[Param, ...]
+    # Whether all parameters have the source's names; the others are ``arg0``, ``arg1``, ...
     names_known: bool
+    # Where the source declares it, None where that is not known.
     line: int | None
+    # The image's own account of it.
     kernel: Kernel
+    # Why the parameters are not known, and what to declare; empty where they are known.
     problem: str = ""
+    # Whether it came with a device library: then it is exported only where it is named.
     from_library: bool = False
+    # Whether it came without a source, and its types from its symbol or its sizes: who declares
+    # others is believed.
     opaque: bool = False
 
     def require(self) -> KernelSignature:
-        """Return itself where the parameters are known.
-
-        Raises
-        ------
-        ValueError
-            They are not; the message says which ``params=`` to declare.
-        """
+        """Return itself where the parameters are known."""
         if self.problem:
             raise ValueError(self.problem)
         return self
@@ -84,13 +63,7 @@ def _declarable(declared: CxxType) -> str:
 
 
 def check(params: tuple[Param, ...], kernel: Kernel, title: str) -> tuple[Param, ...]:
-    """Check parameters against the image; return them with sizes that were open filled in.
-
-    Raises
-    ------
-    ValueError
-        The count or a size differs.
-    """
+    """Check parameters against the image; return them with sizes that were open filled in."""
     if len(params) != len(kernel.params):
         listed = ", ".join(f"{param.type.text} {param.name}" for param in params) or "none"
         sizes = ", ".join(str(parameter.size) for parameter in kernel.params) or "none"
@@ -113,14 +86,7 @@ def check(params: tuple[Param, ...], kernel: Kernel, title: str) -> tuple[Param,
 
 
 def resolve_declared(params_text: str, kernel: Kernel) -> tuple[Param, ...]:
-    """Parse declared parameters and check them against a kernel of an image.
-
-    Raises
-    ------
-    ValueError
-        The text cannot be parsed, or does not fit: the message names the kernel, the parameter,
-        and both sizes.
-    """
+    """Parse declared parameters and check them against a kernel of an image."""
     return check(parse_params(params_text), kernel, f"kernel {kernel.name!r}")
 
 

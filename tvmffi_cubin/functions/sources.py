@@ -20,13 +20,7 @@ _POINTER = 8
 
 
 def source(launch: Launch, scope: Scope, param: Param, size: int) -> Source:
-    """Return where a kernel parameter of `size` bytes comes from.
-
-    Raises
-    ------
-    TypeError, ValueError
-        What `args` give does not go with it.
-    """
+    """Return where a kernel parameter of `size` bytes comes from."""
     if param.name not in launch.args:
         return param.name
     value = launch.args[param.name]
@@ -54,13 +48,7 @@ def source(launch: Launch, scope: Scope, param: Param, size: int) -> Source:
 
 
 def merged(params: Iterable[BoundParam], where: str) -> tuple[BoundParam, ...]:
-    """Return one slot for each name, which takes what is right for all parameters of that name.
-
-    Raises
-    ------
-    ValueError
-        Nothing is; the message begins with `where`.
-    """
+    """Return one slot for each name, which takes what is right for all parameters of that name."""
     slots: dict[str, BoundParam] = {}
     for given in params:
         before = slots.get(given.name)

@@ -16,27 +16,18 @@ _ID_LIMIT = 64
 
 
 class Attribute(NamedTuple):
-    """One attribute.
+    """One attribute."""
 
-    Attributes
-    ----------
-    field : str
-        Its name in `Launch`.
-    id : int
-        Its number in CUDA's enumeration ``CUlaunchAttributeID``.
-    kind : str
-        ``"dimensions"`` (blocks in x, y, z), ``"flag"``, ``"integer"`` or ``"event"``.
-    least, most : int
-        The range of an integer.
-    choices : tuple of str
-        Names of an integer's values, from 0.
-    """
-
+    # Its name in `Launch`.
     field: str
+    # Its number in CUDA's enumeration ``CUlaunchAttributeID``.
     id: int
+    # ``"dimensions"`` (blocks in x, y, z), ``"flag"``, ``"integer"`` or ``"event"``.
     kind: str
+    # The range of an integer.
     least: int = 0
     most: int = 0
+    # Names of an integer's values, from 0.
     choices: tuple[str, ...] = ()
 
 
@@ -65,23 +56,7 @@ _BY_ID = {attribute.id: attribute for attribute in ATTRIBUTES.values()}
 
 
 def checked(field: str, value: Any, *, where: str) -> Any:
-    """Return an attribute's value as `Launch` keeps it: dimensions as a tuple, choices as numbers.
-
-    Parameters
-    ----------
-    field : str
-        The attribute's name.
-    value : object
-        What was given for it.
-    where : str
-        Whom it was given to, for messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is not of the attribute's kind, out of range, or no expression; the message names the
-        field.
-    """
+    """Return a value as `Launch` keeps it: dimensions as a tuple, choices as numbers."""
     what = f"{where}: {field}"
     if field == RAW:
         return _checked_raw(what, value)
@@ -135,12 +110,6 @@ def encode(field: str, value: Any, *, where: str) -> Iterator[tuple[int, bytes]]
     """Yield the attributes that a value of a call stands for: number, and bytes of the value.
 
     The parameters are those of `checked`. Integers and bools may be NumPy's, events any library's.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `checked`; or it is an expression, which a call has nothing to evaluate with; or an event
-        that does not exist yet.
     """
     if field == RAW:
         yield from checked(field, value, where=where).items()

@@ -11,15 +11,7 @@ _FORMATS = {"float16": "<e", "float32": "<f", "float64": "<d"}
 
 
 def encode(value: object, type_: CxxType, size: int, what: str) -> bytes:
-    """Encode a constant for a parameter of `size` bytes.
-
-    Raises
-    ------
-    TypeError
-        The constant's kind does not go with the parameter's type.
-    ValueError
-        It is out of range, or the bytes are not of the struct's size.
-    """
+    """Encode a constant for a parameter of `size` bytes."""
     if type_.kind == "raw":
         return _encode_raw(value, type_, size, what)
     if type_.kind == "struct":

@@ -116,13 +116,7 @@ def _each(position: int, item: object) -> Iterator[tuple[Launch, ...]]:
 
 
 def over(launch: Launch, names: Mapping[str, Iterable[Value]]) -> Dispatch:
-    """Return what `Launch.over` documents.
-
-    Raises
-    ------
-    TypeError, ValueError
-        See there.
-    """
+    """Return what `Launch.over` documents."""
     if not names:
         raise ValueError("over: there is no name; give some, as in over(T=['float', 'double'])")
     if launch.kernel is None:

@@ -87,15 +87,7 @@ JOINING = frozenset(("and", "or", "not"))
 
 
 def parse(text: str, *, is_condition: bool = False) -> Tree:
-    """Parse an expression or a condition of one line; each text once.
-
-    Raises
-    ------
-    TypeError
-        `text` is not a str.
-    ValueError
-        It is not of the language; the message points at the character.
-    """
+    """Parse an expression or a condition of one line; each text once."""
     if not isinstance(text, str):
         raise TypeError(f"an expression is a str, got {type(text).__name__}")
     return _parse(text, is_condition)

@@ -17,13 +17,7 @@ Flag = bool | str
 
 
 def check_figure(name: str, value: object, *, least: int = 0, most: int = 2**32 - 1) -> None:
-    """Check a constant or an expression; `name` is what messages call it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is neither, or the constant is not from `least` to `most`.
-    """
+    """Check a constant or an expression; `name` is what messages call it."""
     if isinstance(value, str):
         try:
             parse(value)
@@ -37,13 +31,7 @@ def check_figure(name: str, value: object, *, least: int = 0, most: int = 2**32 
 
 
 def check_condition(name: str, text: object) -> None:
-    """Check a condition.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is none; the message points at the character.
-    """
+    """Check a condition."""
     try:
         parse(text, is_condition=True)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
@@ -53,13 +41,7 @@ def check_condition(name: str, text: object) -> None:
 def figures(
     name: str, value: object, *, most: int = 3, least: int = 1, of: str = ""
 ) -> tuple[Figure, ...]:
-    """Return a figure, or a sequence of `least` to `most`, as a tuple of plain values.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is something else, or of another length; the message has the name, `of` before it.
-    """
+    """Return a figure, or a sequence of `least` to `most`, as a tuple of plain values."""
     value = plain(value)
     if isinstance(value, int | str):
         value = (value,)
@@ -77,13 +59,7 @@ def figures(
 
 
 def dimensions(name: str, value: object, *, least: int, most: int = 2**32 - 1) -> tuple[Any, ...]:
-    """Return one to three dimensions, checked.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is no figure and no sequence of them, or one of them is out of range.
-    """
+    """Return one to three dimensions, checked."""
     found = figures(name, value)
     for axis, figure in zip("xyz", found, strict=False):
         check_figure(f"{name}.{axis}", figure, least=least, most=most)

@@ -45,13 +45,7 @@ def type_name(value: object) -> str:
 
 
 def function_value(function: Launched, *, where: str = "function") -> dict[str, Any]:
-    """Return a function as JSON values; `where` is what messages call its place.
-
-    Raises
-    ------
-    TypeError
-        A launch carries an image: JSON has the name of one.
-    """
+    """Return a function as JSON values; `where` is what messages call its place."""
     if not isinstance(function, Dispatch):
         launches = [function] if isinstance(function, Launch) else function
         return {"launches": _launch_values(launches, where)}
@@ -64,24 +58,12 @@ def function_value(function: Launched, *, where: str = "function") -> dict[str, 
 
 
 def launch_value(launch: Launch) -> dict[str, Any]:
-    """Return the fields of a launch that are not as they are by default, as JSON values.
-
-    Raises
-    ------
-    TypeError
-        It carries an image: JSON has the name of one.
-    """
+    """Return the fields of a launch that are not as they are by default, as JSON values."""
     return _fields(launch, "launch")
 
 
 def argument_value(value: Any, *, where: str = "argument") -> Any:
-    """Return a value of ``Launch(args=...)`` as a JSON value.
-
-    Raises
-    ------
-    TypeError
-        It is none.
-    """
+    """Return a value of ``Launch(args=...)`` as a JSON value."""
     return _value(value, where)
 
 
@@ -126,20 +108,7 @@ def _value(value: Any, where: str) -> Any:
 
 
 def read_function(value: Any, *, where: str = "function") -> Launched:
-    """Return a function of JSON values.
-
-    Parameters
-    ----------
-    value : mapping or sequence
-        As `function_value` writes it; or a launch alone, or a list of launches.
-    where : str
-        What messages call its place.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A value is wrong, or a field is unknown; the message begins with its place.
-    """
+    """Return a function of JSON values."""
     if isinstance(value, Mapping) and "instances" in value:
         if "launches" in value:
             raise ValueError(f"{where}: a function has launches or instances, got both")
@@ -155,13 +124,7 @@ def read_function(value: Any, *, where: str = "function") -> Launched:
 
 
 def read_argument(value: Any, *, where: str = "argument") -> Any:
-    """Return a value of ``Launch(args=...)`` of a JSON value.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is none; the message begins with `where`.
-    """
+    """Return a value of ``Launch(args=...)`` of a JSON value."""
     if isinstance(value, list | tuple):
         return [read_argument(x, where=f"{where}[{i}]") for i, x in enumerate(value)]
     if not isinstance(value, Mapping):

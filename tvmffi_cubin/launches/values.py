@@ -110,17 +110,11 @@ class Bound:
 
 
 class ModuleParam(NamedTuple):
-    """One of `bound_params`: the last parameters of all kernels of a module, which it binds.
+    """One of `bound_params`: the last parameters of all kernels of a module, which it binds."""
 
-    Attributes
-    ----------
-    bound : Bound
-        Its name and whether something has to be bound.
-    declared : str
-        Its C++ declaration; empty where the kernels tell its type.
-    """
-
+    # Its name and whether something has to be bound.
     bound: Bound
+    # Its C++ declaration; empty where the kernels tell its type.
     declared: str = ""
 
     @property
@@ -141,13 +135,7 @@ class ModuleParam(NamedTuple):
 
 
 def module_params(value: Any) -> tuple[ModuleParam, ...]:
-    """Return `bound_params` in one form.
-
-    Raises
-    ------
-    TypeError, ValueError
-        One is neither a name, nor a declaration, nor a Bound with a name; or two have one name.
-    """
+    """Return `bound_params` in one form."""
     if value is None:
         return ()
     given = (value,) if isinstance(value, str | Bound) else value
