@@ -60,23 +60,6 @@ def test_of_several_failures_the_first_inputs_is_raised(monkeypatch):
         in_parallel(fail, range(4))
 
 
-@pytest.mark.parametrize("startable", [0, 1])
-def test_where_no_further_thread_can_be_started_the_work_is_done_all_the_same(
-    monkeypatch, startable
-):
-    start, started = threading.Thread.start, []
-
-    def refuse(thread):
-        if len(started) == startable:
-            raise RuntimeError("can't start new thread")
-        started.append(thread)
-        start(thread)
-
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    assert in_parallel(lambda item: item + 1, range(4)) == [1, 2, 3, 4]
-
-
 def test_an_error_of_the_work_is_no_want_of_threads(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     runs = []

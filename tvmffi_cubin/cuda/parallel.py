@@ -43,11 +43,8 @@ def in_parallel(work: Callable[[_Input], _Output], inputs: Sequence[_Input]) -> 
             _share.threads = before
 
     threads = [threading.Thread(target=run, daemon=True) for _ in range(width - 1)]
-    try:
-        for thread in threads:
-            thread.start()
-    except RuntimeError:  # no further thread can be started
-        threads = [thread for thread in threads if thread.ident is not None]
+    for thread in threads:
+        thread.start()
     run()
     for thread in threads:
         thread.join()

@@ -146,12 +146,8 @@ class _Prepared:
         self.options = options
         self.version = (0, 0)
         self.error: BaseException | None = None
-        self.thread: threading.Thread | None = threading.Thread(target=self.run, daemon=True)
-        try:
-            self.thread.start()
-        except RuntimeError:  # no thread can be started
-            self.thread = None
-            self.run()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
 
     def run(self) -> None:
         try:
@@ -162,8 +158,7 @@ class _Prepared:
 
     def wait(self) -> tuple[int, int]:
         """Wait until it is ready and return its version; raises what went wrong."""
-        if self.thread is not None:
-            self.thread.join()
+        self.thread.join()
         if self.error is not None:
             raise self.error
         return self.version
@@ -181,13 +176,7 @@ def prepare(path: Path, options: Sequence[bytes] = ()) -> None:
 
 
 def load(path: Path) -> Nvrtc:
-    """Return the NVRTC of a path.
-
-    Raises
-    ------
-    ToolchainError
-        It cannot be loaded, cuda-python is missing, or has loaded another NVRTC before.
-    """
+    """Return the NVRTC of a path."""
     found = _loaded.get(path)
     if found is not None:
         return found
