@@ -21,25 +21,21 @@ POINTERS = "*fp32, *fp32"
     [
         (POINTERS, {}, TypeError, r"signature has 2 entries, wanted 4, for x, out, stride, n"),
         ("*fp32, *fp32, i32, i33", {}, ValueError, r"argument 'n': 'i33' is no type of Triton's"),
-        ("*fp32:8, *fp32, i32, i32", {}, ValueError, r"the hint after the colon is 1 or 16, got"),
-        ("*fp32:1, *fp32, i32, i32", {}, ValueError, "an argument of this type has no such hint"),
-        ("*fp32, *fp32, i32, 4x", {}, ValueError, "argument 'n': '4x' is no type and no value"),
+        ("*fp32:1, *fp32, i32, i32", {}, ValueError, r"'\*fp32:1': hints are :16, and of integers"),
         ({"x": "*fp32"}, {}, TypeError, r"argument 'out' has no type; give it, as in signature="),
         ({"y": "*fp32"}, {}, TypeError, r"strided\(x, out, stride, n, BLOCK\) has no argument 'y'"),
         (
             "*fp32, *fp32, i32, i32, i32",
             {},
             TypeError,
-            "'BLOCK': it is a constexpr, got the type 'i32'; give its",
+            "the constexpr 'BLOCK' has no value; give it, as in",
         ),
-        (b"x", {}, TypeError, "signature maps argument names .* got bytes"),
         (
             [object(), 1, 1, 1],
             {},
             TypeError,
             r"argument 'x': Triton takes no object: ",
         ),
-        (POINTERS, {"constexprs": 256}, TypeError, "constexprs maps names to values, got int 256"),
         ("*fp32,*fp32,i32,i32", {"constexprs": {"m": 1}}, TypeError, r"has no argument 'm'"),
         (
             {"x": "*fp32", "out": "*fp32", "stride": "i32", "n": "i32"},
@@ -51,9 +47,8 @@ POINTERS = "*fp32, *fp32"
             "*fp32,*fp32,i32,i32",
             {"padding": {"x": "nan"}},
             ValueError,
-            "padding names 'x'; its ten",
+            "padding and .* name x; its tensor descriptors are none",
         ),
-        ("*fp32,*fp32,i32,i32", {"round_f32_to_tf32": ["y"]}, ValueError, "descriptors are none"),
         ("*fp32,*fp32,i32,i32", {"num_warps": 3}, ValueError, "options: Triton refuses .*power of"),
         (
             "*fp32,*fp32,i32,i32",
@@ -67,10 +62,8 @@ POINTERS = "*fp32, *fp32"
             TypeError,
             "options: 'num_warps' is given twice, as 3 and 4",
         ),
-        ("*fp32,*fp32,i32,i32", {"arch": "90"}, ValueError, 'wanted is "sm_" with a number'),
         ("*fp32,*fp32,i32,i32", {"arch": "compute_90"}, ValueError, "compute_90 is PTX"),
         ("*fp32,*fp32,i32,i32", {"arch": ["sm_80", "sm_90"]}, ValueError, "one architecture"),
-        ("*fp32,*fp32,i32,i32", {"config": 3}, TypeError, "config is a triton.Config, got int"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_named(signature, options, error, message):
@@ -81,11 +74,13 @@ def test_what_is_wrong_with_a_call_is_named(signature, options, error, message):
 @pytest.mark.parametrize(
     ("type_", "message"),
     [
-        ("tensordesc<[64]>", "is no tensor descriptor of 1 to 5 dimensions, wanted such as"),
-        ("tensordesc_im2col<fp16[64,64],input_rank=4>", "an im2col descriptor has corners"),
-        ("tensordesc<foo[16,32]>", "there is no tensor descriptor of foo"),
-        ("tensordesc<fp16[2,2,2,2,2,16]>", "is no tensor descriptor of 1 to 5 dimensions"),
-        ("tensordesc<fp16[16,32]>:16", "an argument of this type has no such hint"),
+        (
+            "tensordesc<[64]>",
+            "no tensor descriptor that can be made here, wanted one of 1 to 5 dim",
+        ),
+        ("tensordesc_im2col<fp16[64,64],input_rank=4>", r"TensorMap\.im2col"),
+        ("tensordesc<foo[16,32]>", "no tensor descriptor that can be made here"),
+        ("tensordesc<fp16[16,32]>:16", "hints are :16, and of integers :1"),
     ],
 )
 def test_descriptors_that_cannot_be_made_are_refused(type_, message):
@@ -95,22 +90,12 @@ def test_descriptors_that_cannot_be_made_are_refused(type_, message):
         )
 
 
-def test_a_constexpr_without_a_value_is_named():
-    with pytest.raises(TypeError, match=r"the constexpr 'BLOCK' has no value; give it, as in con"):
-        tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", arch="sm_90")
-
-
 def test_triton_s_own_message_is_the_error_s():
     types = {"x": "*fp32", "out": "fp32", "stride": "i32", "n": "i32"}
     with pytest.raises(tc.CompileError, match="does not compile strided for sm_90") as caught:
         tc.triton.compile(kernels.strided, types, arch="sm_90")
     assert "tl.store(out + offsets" in caught.value.log
     assert "def strided" in caught.value.source
-
-
-def test_an_architecture_that_the_assembler_does_not_know_is_named():
-    with pytest.raises(tc.CompileError, match=r"strided for sm_399(.|\n)*sm_399"):
-        tc.triton.compile(kernels.strided, "*fp32, *fp32, i32, i32", arch="sm_399")
 
 
 def test_without_an_architecture_or_a_device_there_is_none_to_compile_for(monkeypatch, driver_stub):
@@ -128,17 +113,11 @@ def test_the_current_device_decides_what_is_compiled_for(driver_stub):
     assert launch.image.arch == "sm_80"
 
 
-@pytest.mark.parametrize("given", [len, 3, "add", lambda x: x])
-def test_what_is_no_function_of_triton_s_is_refused(given):
-    with pytest.raises(TypeError, match=r"wanted a @triton\.jit function, got "):
-        tc.triton.compile(given, "*fp32", arch="sm_90")
-
-
-def test_an_interpreted_function_is_refused(monkeypatch):
+def test_what_is_no_function_of_triton_s_is_refused(monkeypatch):
     monkeypatch.setenv("TRITON_INTERPRET", "1")
-    interpreted = triton.jit(kernels.strided.fn)
-    with pytest.raises(TypeError, match="which TRITON_INTERPRET=1 makes of it: unset that"):
-        tc.triton.compile(interpreted, "*fp32", arch="sm_90")
+    for given in (len, "add", triton.jit(kernels.strided.fn)):
+        with pytest.raises(TypeError, match=r"wanted a @triton\.jit function, got .*INTERPRET=1"):
+            tc.triton.compile(given, "*fp32", arch="sm_90")
 
 
 # Autotuned functions, and heuristics
@@ -166,7 +145,7 @@ def test_an_autotuned_function_wants_one_of_its_configurations():
 
 def test_a_configuration_with_a_hook_is_refused():
     hooked = triton.Config({"BLOCK": 64}, pre_hook=lambda nargs: None)
-    with pytest.raises(ValueError, match="has a pre_hook, Python code that Triton runs before"):
+    with pytest.raises(ValueError, match="has a pre_hook, Python that Triton runs before"):
         tc.triton.compile(kernels.add, "*fp32, *fp32, *fp32, i32", config=hooked, arch="sm_90")
 
 

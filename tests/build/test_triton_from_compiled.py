@@ -51,33 +51,17 @@ def test_nothing_of_a_compiled_kernel_is_touched_that_takes_a_gpu(kernel):
     assert kernel.module is None
 
 
-def test_a_kernel_that_is_still_being_compiled_is_waited_for(kernel):
-    future = SimpleNamespace(result=lambda: kernel)
-    assert tc.triton.from_compiled(future).params == tc.triton.from_compiled(kernel).params
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"asm": {"hsaco": b""}}, ValueError, "the kernel 'strided' is for cuda, it has no cubin"),
-        ({"src": {"fn": None}}, ValueError, "compiled from a file of Triton's intermediate code"),
+        ({"asm": {"hsaco": b""}}, TypeError, "wanted a kernel that was compiled for CUDA from a"),
         (
             {"src": {"attrs": {(0,): [["tt.pointer_range", 32]]}}},
             ValueError,
-            r"relied on tt\.pointer_range = 32 of argument \(0,\), which is not known here",
-        ),
-        (
-            {"src": {"signature": SIGNATURE | {"stride": "i32"}}},
-            ValueError,
-            r"takes parameters of \[8, 8, 4, 8, 8\] bytes, its .* are of \[8, 8, 4, 4, 8, 8\]",
+            r"relied on tt\.pointer_range of an argument, which cannot be checked",
         ),
         ({"metadata": {"triton_version": "3.5.1"}}, tc.ToolchainError, "Triton 3.5.1 is installed"),
-        ({"metadata": {"name": "other"}}, ValueError, "its image has no kernel 'other'"),
-        (
-            {"metadata": {"profile_scratch_size": 64}},
-            ValueError,
-            "compiled for a profiler, which wants memory of its own",
-        ),
+        ({"metadata": {"profile_scratch_size": 64}}, ValueError, "compiled for a profiler"),
     ],
 )
 def test_what_is_not_known_of_a_kernel_is_refused(kernel, change, error, message):
@@ -96,7 +80,7 @@ def test_what_is_not_known_of_a_kernel_is_refused(kernel, change, error, message
         tc.triton.from_compiled(changed)
 
 
-@pytest.mark.parametrize("given", [3, b"cubin", None, kernels.strided])
+@pytest.mark.parametrize("given", [3, kernels.strided])
 def test_what_is_no_compiled_kernel_is_refused(given):
-    with pytest.raises(TypeError, match="wanted a compiled kernel, such as fn.warmup"):
+    with pytest.raises(TypeError, match="such as fn.warmup.* returns, got"):
         tc.triton.from_compiled(given)

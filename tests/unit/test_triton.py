@@ -15,7 +15,7 @@ from tvmffi_cubin.launches.expression import parse
 from tvmffi_cubin.triton.grid import launch_grid, outside_values
 from tvmffi_cubin.triton.kernel import Argument, CompiledKernel
 from tvmffi_cubin.triton.launch import _mapped
-from tvmffi_cubin.triton.symbols import NotTraceable, SymbolicInt
+from tvmffi_cubin.triton.symbols import SymbolicInt
 from tvmffi_cubin.triton.types import POINTEES, SCALARS, descriptor, kernel_type
 
 OUTSIDE = 5
@@ -26,7 +26,7 @@ def compiled(*arguments, num_ctas=1, version=(3, 9), **constants):
     signature = {x.name: x.type for x in arguments} | dict.fromkeys(constants, "constexpr")
     values = {(len(arguments) + i,): x for i, x in enumerate(constants.values())}
     metadata = SimpleNamespace(num_ctas=num_ctas)
-    return CompiledKernel("k", b"", "k()", signature, values, arguments, metadata, version)
+    return CompiledKernel(b"", "k()", signature, values, arguments, metadata, version)
 
 
 @pytest.mark.parametrize("name", [*SCALARS, *(f"*{x}" for x in POINTEES), "*kfp32"])
@@ -85,10 +85,6 @@ def test_constexprs_stand_for_their_values_in_an_expression(text, written):
     assert launch_grid(compiled(N, B=64, BB=128, M=-3, F=True), text) == [written]
 
 
-def test_a_grid_of_clusters_counts_blocks():
-    assert launch_grid(compiled(N, num_ctas=4), ("n + 1", 3)) == ["(n + 1) * 4", 3]
-
-
 def test_a_symbol_is_an_int_to_those_who_ask():
     grid = lambda meta: (meta["n"] if isinstance(meta["n"], int) else 1,)  # noqa: E731
     assert launch_grid(compiled(N), grid) == ["n"]
@@ -140,17 +136,13 @@ def test_outside_values_are_found_wherever_they_are_read():
         bool,
         range,
         hash,
-        abs,
-        lambda n: n == 1,
         lambda n: max(n, 1),
         lambda n: n / 1,
         lambda n: n + 1.0,
         lambda n: 2**n,
-        lambda n: n & 1,
         lambda n: divmod(n, 2),
-        lambda n: n + "1",
     ],
 )
 def test_what_needs_a_symbol_s_value_is_refused(use):
-    with pytest.raises((NotTraceable, TypeError)):
+    with pytest.raises(TypeError):
         use(SymbolicInt("n"))

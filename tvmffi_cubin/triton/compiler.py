@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..cuda import arch as archs
-from ..errors import CompileError
-from .kernel import CompiledKernel, read_kernel
+from ..errors import CompileError, ToolchainError
+from .kernel import CompiledKernel, read_kernel, supported_version
 from .launch import make_launch
 
 if TYPE_CHECKING:
@@ -84,22 +84,19 @@ def compile(  # noqa: A001 - as Triton's own is called
         An argument is wrong; the message names it and the remedy.
     """
     from .specialise import specialise
-    from .unwrap import unwrap
-    from .version import installed
 
-    triton = installed()
-    fn, configured, computed = unwrap(fn, config)
+    triton = _installed()
+    fn, configured, computed = _unwrapped(fn, config)
     target = triton.backends.compiler.GPUTarget(
         "cuda", archs.number_of(archs.resolve_arch(arch)), 32
     )
     backend = triton.compiler.make_backend(target)
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
-    own = {name: value for name, value in own.items() if value is not None}
-    given = _merged("options", _mapping("options", options), own)
     of_arguments = {name: x for name, x in configured.items() if name in fn.arg_names}
     of_options = {name: x for name, x in configured.items() if name not in fn.arg_names}
-    fixed = _merged("constexprs", of_arguments, _mapping("constexprs", constexprs))
-    settings = _merged("options", of_options, given)
+    fixed = _merged("constexprs", of_arguments, constexprs or {})
+    given = [{name: x for name, x in y.items() if x is not None} for y in (options or {}, own)]
+    settings = _merged("options", of_options, *given)
     for name in computed:
         what, values = ("constexprs", fixed) if name in fn.arg_names else ("options", settings)
         if name not in values:
@@ -115,7 +112,7 @@ def compile(  # noqa: A001 - as Triton's own is called
     source = source_class(fn, wanted.signature, wanted.constexprs, wanted.attrs)
     parsed = _parsed_options(triton, fn, backend, settings)
     kernel = read_kernel(_run(triton, source, target, parsed), wanted.fixed)
-    chosen, rounded = _checked(kernel, padding, round_f32_to_tf32)
+    chosen, rounded = _of_descriptors(kernel, padding, round_f32_to_tf32)
     return make_launch(kernel, grid, {**wanted.padding, **chosen}, wanted.rounded | rounded)
 
 
@@ -146,37 +143,78 @@ def from_compiled(
         It is not a compiled kernel, or Triton is too old; or as in `compile`.
     """
     known = read_kernel(kernel)
-    return make_launch(known, grid, *_checked(known, padding, round_f32_to_tf32))
+    return make_launch(known, grid, *_of_descriptors(known, padding, round_f32_to_tf32))
 
 
-def _mapping(what: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping | None):
-        raise TypeError(f"{what} maps names to values, got {type(value).__name__} {value!r}")
-    return value or {}
+def _installed() -> Any:
+    """Import Triton with the parts that compile a function without a GPU."""
+    try:
+        triton = importlib.import_module("triton")
+    except ModuleNotFoundError as error:
+        raise ToolchainError(
+            f"Triton is not installed ({error}; it is needed to compile a Triton function, not to "
+            "load or launch one): run: pip install triton"
+        ) from error
+    supported_version(triton.__version__)
+    for name in ("compiler", "runtime.jit", "errors", "backends.compiler", "knobs"):
+        importlib.import_module(f"triton.{name}")
+    return triton
 
 
-def _merged(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    made = dict(one)
-    for name, value in other.items():
+def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], list[str]]:
+    """Return the function inside of decorators, its settings, and what heuristics compute."""
+    given, computed = fn, []
+    while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
+        if not hasattr(fn, "fn"):
+            raise TypeError(
+                "tvmffi_cubin.triton: wanted a @triton.jit function, got "
+                f"{type(given).__name__} (TRITON_INTERPRET=1 makes others)"
+            )
+        if hasattr(fn, "configs"):
+            config = config or _only(fn.configs)
+        elif hasattr(fn, "values"):
+            computed += fn.values
+        fn = fn.fn
+    if config is None:
+        return fn, {}, computed
+    if config.pre_hook is not None:
+        raise ValueError(
+            "the configuration has a pre_hook, Python that Triton runs before each launch and a "
+            "shared object cannot: if the kernel does not depend on it, give a Config without it"
+        )
+    return fn, config.all_kwargs(), computed
+
+
+def _only(configs: Any) -> Any:
+    if len(configs) == 1:
+        return configs[0]
+    listed = "\n".join(f"  {index}: {config}" for index, config in enumerate(configs))
+    raise ValueError(
+        "the function is autotuned, which takes a GPU and launches: choose one of its "
+        f"{len(configs)} configurations, as in config=fn.configs[0]; they are\n{listed}"
+    )
+
+
+def _merged(what: str, *givens: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, value in (item for given in givens for item in given.items()):
         if made.setdefault(name, value) != value:
             raise TypeError(f"{what}: {name!r} is given twice, as {made[name]!r} and {value!r}")
     return made
 
 
-def _parsed_options(triton: Any, fn: Any, backend: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _parsed_options(triton: Any, fn: Any, backend: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return the options as Triton's compiler takes them, which ignores those it lacks."""
-    given = {name: value for name, value in given.items() if value is not None}
     given["debug"] = bool(given.get("debug", fn.debug) or triton.knobs.runtime.debug)
     try:
         parsed = dict(vars(backend.parse_options(dict(given))))
     except Exception as error:
         raise ValueError(f"options: Triton refuses {given}: {error or repr(error)}") from error
-    for name in given:
-        if name not in parsed:
-            raise TypeError(
-                f"options: Triton {triton.__version__} has no option {name!r}; it has "
-                f"{', '.join(sorted(parsed))}"
-            )
+    if unknown := given.keys() - parsed:
+        raise TypeError(
+            f"options: Triton {triton.__version__} has no option {min(unknown)!r}; it has "
+            f"{', '.join(sorted(parsed))}"
+        )
     return parsed
 
 
@@ -184,11 +222,7 @@ def _run(triton: Any, source: Any, target: Any, options: dict[str, Any]) -> Any:
     try:
         return triton.compiler.compile(source, target=target, options=options)
     except Exception as error:
-        log = str(error) or repr(error)
-        if not isinstance(error, triton.errors.TritonError):
-            log = f"{type(error).__name__}: {log}"
-        if "PassManager" in log:
-            log += " (Triton's passes write the reason to the process's error stream)"
+        log = f"{type(error).__name__}: {error}"
         raise CompileError(
             f"Triton {triton.__version__} does not compile {source.fn.__name__} for "
             f"sm_{target.arch}:\n{log}",
@@ -197,22 +231,18 @@ def _run(triton: Any, source: Any, target: Any, options: dict[str, Any]) -> Any:
         ) from error
 
 
-def _checked(
+def _of_descriptors(
     kernel: CompiledKernel, padding: Mapping[str, str] | None, rounded: Iterable[str]
 ) -> tuple[Mapping[str, str], set[str]]:
     """Return what is asked of tensor descriptors, by name."""
-    padding = _mapping("padding", padding)
+    padding = padding or {}
     rounded = {rounded} if isinstance(rounded, str) else set(rounded)
-    known = {x.name: x.type for x in kernel.arguments if x.type.startswith("tensordesc")}
-    for name in (*padding, *rounded):
-        if name not in known:
-            what = "padding" if name in padding else "round_f32_to_tf32"
-            raise ValueError(
-                f"{kernel.function}: {what} names {name!r}; its tensor descriptors are "
-                f"{', '.join(known) or 'none'}"
-            )
-        if padding.get(name, "zero") not in ("zero", "nan"):
-            raise ValueError(f"padding[{name!r}] is 'zero' or 'nan', got {padding[name]!r}")
-        if name in rounded and not known[name].startswith("tensordesc<fp32["):
-            raise ValueError(f"round_f32_to_tf32: {name!r} is {known[name]}, wanted fp32")
+    known = [x.name for x in kernel.arguments if x.type.startswith("tensordesc")]
+    if unknown := {*padding, *rounded}.difference(known):
+        raise ValueError(
+            f"{kernel.function}: padding and round_f32_to_tf32 name {', '.join(sorted(unknown))}; "
+            f"its tensor descriptors are {', '.join(known) or 'none'}"
+        )
+    if not {"zero", "nan"}.issuperset(padding.values()):
+        raise ValueError(f"padding is 'zero' or 'nan', got {dict(padding)}")
     return padding, rounded

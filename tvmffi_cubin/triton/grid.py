@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dis
-import linecache
+import inspect
 import re
 import traceback
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,7 @@ from typing import Any
 
 from ..launches.figures import plain
 from .kernel import Argument, CompiledKernel
-from .symbols import SymbolicInt, SymbolicTensor, Unreadable, unwrapped
-from .types import descriptor
+from .symbols import SymbolicInt, SymbolicTensor, unwrapped
 
 _REMEDY = (
     "write the grid as an expression, such as grid='ceil_div(n, BLOCK)', or leave it to callers: "
@@ -25,16 +24,10 @@ _CONSTANT = ("triton", "math", "operator", "_operator", "functools", "_functools
 
 def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
     """Return a grid as `Launch` takes it, over the function's arguments, in blocks."""
-    if callable(grid):
-        grid = _traced(kernel, grid)
-    grid = unwrapped(grid)
-    if isinstance(grid, int | str):  # a symbol is an int as well
+    grid = unwrapped(_traced(kernel, grid) if callable(grid) else grid)
+    if isinstance(grid, int | str) or not isinstance(grid, Iterable):  # a symbol is an int as well
         grid = (grid,)
-    if isinstance(grid, bytes) or not isinstance(grid, Iterable):
-        raise TypeError(
-            f"grid is 1 to 3 numbers or expressions, or a function, got {type(grid).__name__}"
-        )
-    figures = [_dimension(kernel, plain(unwrapped(item))) for item in grid]
+    figures = [_dimension(kernel, unwrapped(item)) for item in grid]
     ctas = int(kernel.metadata.num_ctas)
     if ctas > 1 and figures:
         x = figures[0]
@@ -42,34 +35,35 @@ def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
     return figures
 
 
-def _dimension(kernel: CompiledKernel, item: Any) -> int | str:
-    if isinstance(item, SymbolicInt):
-        return item.text
+def _dimension(kernel: CompiledKernel, item: Any) -> Any:
     if isinstance(item, str):
         # Constexprs stand for their values; "x.BLOCK" is no constexpr.
         return re.sub(r"(?<![\w.])[^\W\d]\w*", lambda name: _constant(kernel, name[0]), item)
-    if isinstance(item, bool) or not isinstance(item, int):
-        hint = "; use // or triton.cdiv" if isinstance(item, float) else ""
-        raise TypeError(f"grid: a dimension is an int or an expression, got {item!r}{hint}")
-    return item
+    return item.text if type(item) is SymbolicInt else item
 
 
 def _constant(kernel: CompiledKernel, name: str) -> str:
-    if name not in kernel.constants:
-        return name
-    value = plain(kernel.constants[name])
-    if not isinstance(value, int):
+    value = plain(kernel.constants.get(name, name))
+    if isinstance(value, int):
+        return str(int(value)) if value >= 0 else f"({value})"
+    if value != name:
         raise ValueError(f"grid: {name} is the constant {value!r}, no integer")
-    return str(int(value)) if value >= 0 else f"({value})"
+    return name
+
+
+def _symbol(argument: Argument) -> Any:
+    if argument.type in ("one", "none"):
+        return 1 if argument.type == "one" else None
+    is_tensor = argument.type.startswith(("*", "tensordesc"))
+    return (SymbolicTensor if is_tensor else SymbolicInt)(argument.name)
 
 
 def _traced(kernel: CompiledKernel, function: Any) -> Any:
     if not isinstance(function, FunctionType):
         raise TypeError(
-            f"grid: a function of one mapping is traced, got a {type(function).__name__}; {_REMEDY}"
+            f"grid: a Python function is traced, got a {type(function).__name__}; {_REMEDY}"
         )
-    outside = outside_values(function)
-    if outside:
+    if outside := outside_values(function):
         raise ValueError(
             f"grid: the function reads {', '.join(outside)} from outside, whose values would be "
             f"those of now at every launch; pass them as arguments of the kernel, or {_REMEDY}"
@@ -77,31 +71,15 @@ def _traced(kernel: CompiledKernel, function: Any) -> Any:
     try:
         return function(kernel.nested(_symbol))
     except Exception as error:
-        is_unknown = isinstance(error, KeyError)
-        what = f"no argument {error}" if is_unknown else str(error)
-        kind = ValueError if is_unknown else TypeError
-        text = f"grid: the function cannot be traced: {what}{_line(error, function)}\n{_REMEDY}"
-        raise kind(text) from error
-
-
-def _line(error: Exception, function: FunctionType) -> str:
-    file = function.__code__.co_filename
-    frames = [x for x in traceback.extract_tb(error.__traceback__) if x.filename == file]
-    if not frames:
-        return ""
-    number = frames[-1].lineno or 0
-    return f"\n  {file}:{number}: {linecache.getline(file, number).strip()}"
-
-
-def _symbol(argument: Argument) -> Any:
-    name, type_ = argument.name, argument.type
-    if type_ in ("one", "none"):
-        return 1 if type_ == "one" else None
-    if type_.startswith("*") or descriptor(type_) is not None:
-        return SymbolicTensor(name)
-    if type_[0] in "iu" and type_ not in ("i1", "u1"):
-        return SymbolicInt(name)
-    return Unreadable(name, type_)
+        what = f"no argument {error}" if isinstance(error, KeyError) else str(error)
+        lines = (
+            f"\n  {x.filename}:{x.lineno}: {x.line}"
+            for x in reversed(traceback.extract_tb(error.__traceback__))
+            if x.filename == function.__code__.co_filename
+        )
+        raise TypeError(
+            f"grid: the function cannot be traced: {what}{next(lines, '')}\n{_REMEDY}"
+        ) from error
 
 
 def outside_values(function: FunctionType) -> list[str]:
@@ -115,10 +93,9 @@ def _outside(function: FunctionType, seen: list[Any]) -> Iterator[str]:
     values = {name: x for name, x in function.__globals__.items() if name in names}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         values[name] = cell.cell_contents
-    values |= function.__kwdefaults__ or {}
-    arguments = function.__code__.co_varnames[: function.__code__.co_argcount]
-    defaults = function.__defaults__ or ()
-    values |= dict(zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True))
+    for param in inspect.signature(function).parameters.values():
+        if param.default is not param.empty:
+            values[param.name] = param.default
     for name, value in values.items():
         yield from _frozen(name, value, attributes, seen)
 
@@ -142,25 +119,22 @@ def _is_constant(value: Any) -> bool:
     if isinstance(value, BuiltinFunctionType):
         value = value.__self__  # its module, or the object that it is a method of
     if isinstance(value, ModuleType):
-        module = value.__name__
-    elif callable(value) or type(value).__name__ in ("constexpr", "dtype"):
-        module = value.__module__ or ""
-    else:
-        return False
-    return module.partition(".")[0] in _CONSTANT
+        return value.__name__.partition(".")[0] in _CONSTANT
+    if callable(value) or type(value).__name__ in ("constexpr", "dtype"):
+        return (value.__module__ or "").partition(".")[0] in _CONSTANT
+    return False
 
 
 def _reads(code: CodeType) -> tuple[set[str], set[str]]:
-    """Return the names of variables and of attributes that a function's code reads."""
+    """Return the names of globals and of attributes that code reads."""
     names, attributes = set(), set()
     for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if instruction.opname == "LOAD_GLOBAL":
             names.add(instruction.argval)
         elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             attributes.add(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            inner_names, inner_attributes = _reads(constant)
-            names |= inner_names
-            attributes |= inner_attributes
+        elif isinstance(instruction.argval, CodeType):
+            inner = _reads(instruction.argval)
+            names |= inner[0]
+            attributes |= inner[1]
     return names, attributes

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
+from ..errors import ToolchainError
 from .symbols import unwrapped
-from .version import parse_version
 
 DIVISIBILITY = "tt.divisibility"
+OLDEST = (3, 6)
 
 Path = tuple[int, ...]
 """Where an argument is: its position, and in tuples the positions there."""
@@ -26,7 +27,6 @@ class Argument(NamedTuple):
 class CompiledKernel(NamedTuple):
     """A kernel that Triton has compiled."""
 
-    symbol: str
     image: bytes
     function: str  # with its arguments, for messages
     signature: Mapping[str, Any]  # Triton's types by argument, of tuples a tuple of them
@@ -57,30 +57,20 @@ class CompiledKernel(NamedTuple):
 
 def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
     """Read a compiled kernel, without touching what needs a GPU."""
-    kernel = kernel.result() if hasattr(kernel, "result") else kernel
     try:
-        source, metadata, image = kernel.src, kernel.metadata, kernel.asm.get("cubin")
-    except AttributeError:
+        source, fn, image = kernel.src, kernel.src.fn, kernel.asm["cubin"]
+        metadata = kernel.metadata
+    except (AttributeError, KeyError):
         raise TypeError(
-            "tvmffi_cubin.triton: wanted a compiled kernel, such as fn.warmup(...) or "
-            f"triton.compile(...) returns, got {type(kernel).__name__}"
+            "tvmffi_cubin.triton: wanted a kernel that was compiled for CUDA from a function, such "
+            f"as fn.warmup(...) returns, got {type(kernel).__name__}"
         ) from None
-    if image is None:
-        raise ValueError(
-            f"the kernel {metadata.name!r} is for {metadata.target.backend}, it has no cubin"
-        )
-    version = parse_version(str(metadata.triton_version))
-    fn = getattr(source, "fn", None)
-    if fn is None:
-        raise ValueError(
-            f"the kernel {metadata.name!r} was compiled from a file of Triton's intermediate code, "
-            "which names no arguments: give it as an image, tc.Launch(image=kernel.asm['cubin'], "
-            'params="...")'
-        )
+    version = supported_version(str(metadata.triton_version))
+    if metadata.profile_scratch_size > 0:
+        raise ValueError(f"{fn.__name__} is compiled for a profiler: compile it without")
     values = {path: unwrapped(value) for path, value in source.constants.items()}
     declared = {(i,) for i, param in enumerate(fn.params) if param.is_constexpr}
     return CompiledKernel(
-        metadata.name,
         bytes(image),
         f"{fn.__name__}({', '.join(fn.arg_names)})",
         source.signature,
@@ -89,6 +79,18 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
         metadata,
         version,
     )
+
+
+def supported_version(text: str) -> tuple[int, int]:
+    """Return major and minor version of Triton's."""
+    major, minor = text.split(".")[:2]
+    version = (int(major), int(minor))
+    if version < OLDEST:
+        raise ToolchainError(
+            f"Triton {text} is installed, {'.'.join(map(str, OLDEST))} or newer is wanted; run: "
+            "pip install --upgrade triton"
+        )
+    return version
 
 
 def _arguments(source: Any, values: Mapping[Path, Any], fixed: Set[Path]) -> Iterator[Argument]:
@@ -114,13 +116,7 @@ def _leaves(name: str, path: Path, type_: Any) -> Iterator[tuple[str, Path, str]
 
 def _multiples(attrs: Mapping[Path, Any]) -> dict[Path, int]:
     """Return what arguments are multiples of; nothing else may have been relied on."""
-    found = {}
-    for path, pairs in attrs.items():
-        for name, value in pairs:
-            if name != DIVISIBILITY:
-                raise ValueError(
-                    f"Triton has relied on {name} = {value!r} of argument {path}, which is not "
-                    "known here and could not be checked: a newer tvmffi-cubin may know it"
-                )
-            found[path] = int(value)
-    return found
+    pairs = [(path, name, value) for path, told in attrs.items() for name, value in told]
+    if other := next((name for _, name, _ in pairs if name != DIVISIBILITY), None):
+        raise ValueError(f"Triton has relied on {other} of an argument, which cannot be checked")
+    return {path: int(value) for path, _, value in pairs}

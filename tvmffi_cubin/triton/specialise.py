@@ -32,14 +32,27 @@ def specialise(
     binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
     for index, param in enumerate(fn.params):
         path, name = (index,), param.name
-        if name in constexprs:
-            _fix(made, path, name, constexprs[name])
-        elif name in entries and isinstance(entries[name], str):
-            _take_text(made, path, name, entries[name], f"{where}: argument {name!r}", param)
-        elif param.is_constexpr and (name in entries or param.has_default):
-            _fix(made, path, name, entries.get(name, param.default))
-        elif name in entries or param.has_default:
-            example = _example(triton, entries.get(name, param.default))
+        value = entries.get(name, param.default)
+        is_given = name in entries or param.has_default
+        if isinstance(entries.get(name), str):
+            value, type_ = _literal(value.strip())
+            is_fixed = type_ is None
+        else:
+            type_ = None
+            is_fixed = name in constexprs or param.is_constexpr
+        if param.is_constexpr and name not in constexprs and (type_ or not is_given):
+            raise TypeError(
+                f"{where}: the constexpr {name!r} has no value; give it, as in "
+                f'constexprs={{"{name}": ...}}'
+            )
+        if is_fixed:
+            made.signature[name] = "constexpr"
+            made.constexprs[path] = constexprs.get(name, value)
+            made.fixed.add(path)
+        elif type_:
+            _take_type(made, path, name, type_, f"{where}: argument {name!r}")
+        elif is_given:
+            example = _example(triton, value)
             try:
                 _, found, _ = binder(**{**dict.fromkeys(fn.arg_names), name: example})
             except Exception as error:
@@ -48,11 +61,6 @@ def specialise(
                 ) from error
             made.signature[name] = found[index][0]
             _take_leaves(made, path, name, found[index], example, backend)
-        elif param.is_constexpr:
-            raise TypeError(
-                f"{where}: the constexpr {name!r} has no value; give it, as in "
-                f'constexprs={{"{name}": ...}}'
-            )
         else:
             raise TypeError(
                 f"{where}: argument {name!r} has no type; give it, as in "
@@ -66,16 +74,12 @@ def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> 
     if isinstance(given, str):
         # Brackets may have commas, too: tensordesc<fp16[64,64]>.
         given = re.findall(r"(?:[^,<]|<[^>]*>)+", given)
-    if isinstance(given, Mapping):
-        entries = dict(given)
-    elif isinstance(given, Sequence) and not isinstance(given, bytes | bytearray):
-        entries = _positional(where, fn, given, constexprs)
-    else:
-        raise TypeError(
-            "signature maps argument names to types or examples, is a str of types or a sequence "
-            f"of examples, got {type(given).__name__}"
-        )
-    entries = {name: x for name, x in entries.items() if not _says_constexpr(x)}
+    entries = given if isinstance(given, Mapping) else _positional(where, fn, given, constexprs)
+    entries = {
+        name: x
+        for name, x in entries.items()
+        if not (isinstance(x, str) and x.strip() == "constexpr")
+    }
     for name in (*entries, *constexprs):
         if name not in fn.arg_names:
             raise TypeError(f"{where} has no argument {name!r}")
@@ -84,62 +88,44 @@ def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> 
     return entries
 
 
-def _says_constexpr(entry: Any) -> bool:
-    return isinstance(entry, str) and entry.strip() == "constexpr"
-
-
 def _positional(
     where: str, fn: Any, given: Sequence[Any], constexprs: Mapping[str, Any]
 ) -> dict[str, Any]:
     params = [x for x in fn.params if not x.is_constexpr and x.name not in constexprs]
-    names = [x.name for x in params]
     if len(given) == len(fn.arg_names):
-        return dict(zip(fn.arg_names, given, strict=True))
+        params = fn.params
     # As in a call, those with a default may be left out at the end.
-    if len(given) <= len(names) and all(x.has_default for x in params[len(given) :]):
-        return dict(zip(names, given, strict=False))
-    raise TypeError(
-        f"{where}: signature has {len(given)} entries, wanted {len(names)}, for "
-        f"{', '.join(names) or 'none'}"
-    )
-
-
-def _fix(made: Specialisation, path: Path, name: str, value: Any) -> None:
-    made.signature[name] = "constexpr"
-    made.constexprs[path] = value
-    made.fixed.add(path)
-
-
-def _take_text(
-    made: Specialisation, path: Path, name: str, text: str, what: str, param: Any
-) -> None:
-    """Take a type with a hint, as Triton's ahead-of-time tool writes them, or a value."""
-    text = text.strip()
-    if re.match(r"[+-]?\d|True\Z|False\Z|None\Z|['\"]", text):
-        try:
-            return _fix(made, path, name, ast.literal_eval(text))
-        except (ValueError, SyntaxError):
-            raise ValueError(f"{what}: {text!r} is no type and no value") from None
-    if param.is_constexpr:
+    if len(given) > len(params) or not all(x.has_default for x in params[len(given) :]):
         raise TypeError(
-            f"{what}: it is a constexpr, got the type {text!r}; give its value, as in "
-            f'constexprs={{"{name}": ...}}'
+            f"{where}: signature has {len(given)} entries, wanted {len(params)}, for "
+            f"{', '.join(x.name for x in params) or 'none'}"
         )
-    type_, colon, hint = (part.strip() for part in text.partition(":"))
-    if colon and hint not in ("1", "16"):
-        raise ValueError(f"{what}: {text!r}: the hint after the colon is 1 or 16, got {hint!r}")
+    return {param.name: x for param, x in zip(params, given, strict=False)}
+
+
+def _literal(text: str) -> tuple[Any, str | None]:
+    """Return the value that a text is, or the type."""
     try:
-        is_descriptor = descriptor(type_) is not None or not kernel_type(type_)
+        return ast.literal_eval(text), None
+    except (ValueError, SyntaxError):
+        return None, text
+
+
+def _take_type(made: Specialisation, path: Path, name: str, text: str, what: str) -> None:
+    """Take a type with a hint, as Triton's ahead-of-time tool writes them."""
+    type_, colon, hint = (part.strip() for part in text.partition(":"))
+    try:
+        takes_hint = not descriptor(type_) and bool(kernel_type(type_)) and type_[0] in "*iu"
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
-    if colon and (is_descriptor or type_[0] not in "*iu" or (hint == "1" and type_[0] == "*")):
-        raise ValueError(f"{what}: {text!r}: an argument of this type has no such hint")
+    hints = ("16",) if type_[0] == "*" else ("1", "16")
+    if colon and not (takes_hint and hint in hints):
+        raise ValueError(f"{what}: {text!r}: hints are :16, and of integers :1")
     made.signature[name] = "constexpr" if hint == "1" else type_
     if hint == "1":
         made.constexprs[path] = 1
     elif hint == "16":
         made.attrs[path] = [[DIVISIBILITY, 16]]
-    return None
 
 
 def _example(triton: Any, value: Any) -> Any:
@@ -155,12 +141,7 @@ def _example(triton: Any, value: Any) -> Any:
 
 
 def _take_leaves(
-    made: Specialisation,
-    path: Path,
-    name: str,
-    found: tuple[Any, Any],
-    example: Any,
-    backend: Any,
+    made: Specialisation, path: Path, name: str, found: Any, example: Any, backend: Any
 ) -> None:
     """Take what Triton made of an example: a type and a key, of a tuple tuples of them."""
     type_, key = found

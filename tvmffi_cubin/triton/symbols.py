@@ -1,17 +1,13 @@
 """Stand-ins for run-time arguments, over which a grid's Python function is traced.
 
-Arithmetic on them writes an expression; whatever needs a value raises `NotTraceable`.
+Arithmetic on them writes an expression; whatever needs a value is a TypeError.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn
-
-
-class NotTraceable(TypeError):
-    """A grid's function does what no expression can."""
 
 
 def unwrapped(value: Any) -> Any:
@@ -29,6 +25,24 @@ def _arithmetic(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return SymbolicInt(f"({_operand(other)} {sign} {self.text})")
 
     return left, right
+
+
+def _operand(value: Any) -> str:
+    value = unwrapped(value)
+    if isinstance(value, SymbolicInt):
+        return value.text
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{value!r} is no int, expressions are integer arithmetic") from None
+    return str(number) if number >= 0 else f"({number})"
+
+
+def _refused(why: str) -> Callable[..., NoReturn]:
+    def refuse(self: Any, *_: Any) -> NoReturn:
+        raise TypeError(why.format(self.text))
+
+    return refuse
 
 
 class SymbolicInt:
@@ -49,45 +63,14 @@ class SymbolicInt:
     def __neg__(self) -> SymbolicInt:
         return SymbolicInt(f"(0 - {self.text})")
 
-    def _value(self) -> NoReturn:
-        raise NotTraceable(
-            f"{self.text} is known at run time only, and its value is asked for here"
-        )
-
-    def _float(self, other: Any) -> NoReturn:
-        raise NotTraceable(f"'/' gives a float: use // or triton.cdiv for {self.text}")
-
-    def _compared(self, other: Any) -> NoReturn:
-        raise NotTraceable(
-            f"{self.text} is compared, or given to min or max, and is known at run time only: an "
-            "expression has min(a, b) and max(a, b)"
-        )
-
-    def _other(self, *_: Any) -> NoReturn:
-        raise NotTraceable(f"only + - * // % of {self.text} have an expression")
-
-    __bool__ = __int__ = __index__ = __float__ = _value
-    __truediv__ = __rtruediv__ = _float
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared
+    __bool__ = __int__ = __index__ = __float__ = _refused("{} is known at run time only")
+    __truediv__ = __rtruediv__ = _refused("'/' gives a float: use // or triton.cdiv for {}")
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refused(
+        "{} is compared, and known at run time only: an expression has min(a, b) and max(a, b)"
+    )
     __hash__ = None  # type: ignore[assignment]
-    __pow__ = __rpow__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _other
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __abs__ = __round__ = _other
-    __divmod__ = __rdivmod__ = _other
-
-
-class Unreadable(SymbolicInt):
-    """An argument that no expression reads, such as a float: any use of it is an error."""
-
-    def __init__(self, name: str, type_: str) -> None:
-        self._problem = (
-            f"{name} is {type_}, known at run time only; expressions read integers and tensors' "
-            "shapes"
-        )
-
-    @property
-    def text(self) -> str:  # type: ignore[override]
-        """Raise."""
-        raise NotTraceable(self._problem)
+    __lshift__ = __rlshift__ = __rshift__ = _refused("only + - * // % of {} have an expression")
+    __and__ = __or__ = __xor__ = __abs__ = __lshift__  # triton.next_power_of_2 has some of these
 
 
 class SymbolicTensor:
@@ -98,20 +81,17 @@ class SymbolicTensor:
         self.base = self
         self.shape, self.strides = _Sizes(f"{name}.shape"), _Sizes(f"{name}.stride")
 
-    def stride(self, dimension: int | None = None) -> Any:
-        """Return a stride, or all of them."""
+    def stride(self, dimension: int | None = None) -> Any:  # noqa: D102
         return self.strides if dimension is None else self.strides[dimension]
 
-    def size(self, dimension: int | None = None) -> Any:
-        """Return a dimension, or all of them."""
+    def size(self, dimension: int | None = None) -> Any:  # noqa: D102
         return self.shape if dimension is None else self.shape[dimension]
 
-    def numel(self) -> SymbolicInt:
-        """Return the number of elements."""
+    def numel(self) -> SymbolicInt:  # noqa: D102
         return SymbolicInt(f"{self.name}.numel")
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise NotTraceable(
+        raise TypeError(
             f"{self.name}.{name} has no expression: of a tensor there are .shape[i], "
             ".stride(i) and .numel()"
         )
@@ -124,19 +104,4 @@ class _Sizes:
     def __getitem__(self, index: Any) -> SymbolicInt:
         return SymbolicInt(f"{self.text}[{operator.index(index)}]")
 
-    def __iter__(self) -> Iterator[Any]:
-        raise NotTraceable(f"how many {self.text} has is known at run time only: index it")
-
-    __len__ = __bool__ = __iter__
-
-
-def _operand(value: Any) -> str:
-    value = unwrapped(value)
-    if isinstance(value, SymbolicInt):
-        return value.text
-    try:
-        number = operator.index(value)
-    except TypeError:
-        kind = "a float" if isinstance(value, float) else "no integer"
-        raise NotTraceable(f"{value!r} is {kind}, expressions are integer arithmetic") from None
-    return str(number) if number >= 0 else f"({number})"
+    __iter__ = __len__ = __bool__ = _refused("how many {} has is known at run time only: index it")

@@ -22,60 +22,40 @@ POINTEES: Final = {
     **SCALARS,
     "fp8e4nv": "__nv_fp8_e4m3",
     "fp8e5": "__nv_fp8_e5m2",
-    "fp8e4b15": "void",
-    "fp8e4b8": "void",
-    "fp8e5b16": "void",
-    "void": "void",
+    **dict.fromkeys(("fp8e4b15", "fp8e4b8", "fp8e5b16", "void"), "void"),
 }
 
 
 class Descriptor(NamedTuple):
     """The type of a tensor descriptor, such as ``tensordesc<fp16[64,64]>``."""
 
-    element: str
+    pointer: str  # to its tensor, in C++
     rank: int
-
-    @property
-    def pointer(self) -> str:
-        """The C++ type of a pointer to its tensor."""
-        return f"{POINTEES[self.element]}*"
 
 
 def descriptor(type_: str) -> Descriptor | None:
     """Return what a descriptor's type says; None for any other type."""
     if not type_.startswith("tensordesc"):
         return None
-    if type_.startswith("tensordesc_im2col"):
-        raise ValueError(
-            f"{type_!r}: an im2col descriptor has corners that only its caller knows, and none are "
-            "made here: give the kernel's image to a Launch with TensorMap.im2col, or make the "
-            "descriptor in the kernel (tl.make_tensor_descriptor)"
-        )
     match = re.match(r"tensordesc<([^\[<>]+)\[(\s*\d+\s*(?:,\s*\d+\s*){0,4})\]", type_)
-    if match is None:
-        raise ValueError(
-            f"{type_!r} is no tensor descriptor of 1 to 5 dimensions, wanted such as "
-            "tensordesc<fp16[64,64]>"
-        )
-    element = match[1].strip()
+    element = match[1].strip() if match else ""
     # Triton's passes end the process for others.
-    if element in ("i1", "u1", "void") or element not in POINTEES:
-        raise ValueError(f"{type_!r}: there is no tensor descriptor of {element}")
-    return Descriptor(element, match[2].count(",") + 1)
+    if match is None or element in ("i1", "u1", "void") or element not in POINTEES:
+        raise ValueError(
+            f"{type_!r} is no tensor descriptor that can be made here, wanted one of 1 to 5 "
+            "dimensions such as tensordesc<fp16[64,64]>; im2col maps are a Launch's own "
+            "(TensorMap.im2col)"
+        )
+    return Descriptor(f"{POINTEES[element]}*", match[2].count(",") + 1)
 
 
 def kernel_type(type_: str) -> str:
     """Return the C++ type of a pointer or a scalar."""
-    if type_.startswith("*"):
-        const, element = ("const ", type_[2:]) if type_.startswith("*k") else ("", type_[1:])
-        if element not in POINTEES:
-            raise ValueError(
-                f"{type_!r} points to no type of Triton's; there are {', '.join(POINTEES)}"
-            )
-        return f"{const}{POINTEES[element]}*"
-    if type_ not in SCALARS:
+    is_pointer, const = type_.startswith("*"), type_.startswith("*k")
+    name = type_.removeprefix("*k" if const else "*")
+    if name not in (POINTEES if is_pointer else SCALARS):
         raise ValueError(
             f"{type_!r} is no type of Triton's that a kernel is launched with; there are "
             f"{', '.join(SCALARS)}, pointers to them (*fp32) and tensordesc<fp16[64,64]>"
         )
-    return SCALARS[type_]
+    return f"{'const ' if const else ''}{POINTEES[name]}*" if is_pointer else SCALARS[name]
