@@ -392,16 +392,6 @@ def test_raw_instances_are_tried_in_order(image, driver_stub):
         f(bytes(5))
 
 
-def test_an_instance_that_an_earlier_one_covers_by_its_size_is_refused(image):
-    launches = [
-        tc.Launch(kernel="k8", image=image, grid=1, block=1),
-        tc.Launch(kernel="k8", image=image, grid=1, block=1, params="float* x"),
-    ]
-    with pytest.raises(ValueError, match="instance 2 is never launched"):
-        tc.load_inline("raw", functions={"f": tc.Dispatch(launches)})
-    tc.load_inline("raw", functions={"f": tc.Dispatch(launches[::-1])})
-
-
 def test_launches_of_one_function_share_what_is_known(image, driver_stub):
     launches = [
         tc.Launch(kernel="k8", image=image, grid=1, block=1),

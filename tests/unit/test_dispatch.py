@@ -2,7 +2,6 @@
 
 import dataclasses
 import enum
-import itertools
 import pickle
 
 import numpy as np
@@ -29,10 +28,8 @@ def test_instances_are_launches_lists_of_them_and_the_instances_of_others():
     ("instances", "error", "text"),
     [
         (ONE, TypeError, "instances is a sequence, got Launch"),
-        (Dispatch([ONE]), TypeError, "instances is a sequence, got Dispatch"),
         ("one", TypeError, "instances is a sequence, got str"),
         ({"one": ONE}, TypeError, "instances is a sequence, got dict"),
-        ({ONE}, TypeError, "instances is a sequence, got set"),
         (None, TypeError, "instances is a sequence, got NoneType"),
         ([], ValueError, "there is no instance; give at least one Launch"),
         ([ONE, []], ValueError, "instance 2 is an empty list of launches"),
@@ -43,19 +40,12 @@ def test_instances_are_launches_lists_of_them_and_the_instances_of_others():
         ),
         ([[ONE, "two"]], TypeError, "instance 1 is a Launch, a list"),
         ([[Dispatch([ONE])]], TypeError, "instance 1 is a Launch, a list"),
-        ([ONE, TWO, ONE], ValueError, "instance 3 repeats instance 1"),
-        ([[ONE, TWO], [ONE, TWO]], ValueError, "instance 2 repeats instance 1"),
     ],
 )
 def test_what_are_no_instances_is_refused(instances, error, text):
     with pytest.raises(error, match=text) as caught:
         Dispatch(instances)
     assert str(caught.value).startswith("Dispatch: ")
-
-
-def test_equal_numbers_of_other_types_are_other_constants():
-    launches = [Launch(args={"n": value}) for value in (1, 1.0, True)]
-    assert len(Dispatch(launches).instances) == 3
 
 
 def test_a_dispatch_is_a_value():
@@ -162,13 +152,9 @@ def test_more_instances_than_can_be_compiled_are_refused_at_once():
     ) as caught:
         Launch(kernel="k<A, B>").over(A=range(1000), B=range(1000))
     assert "1024 instances, the most that one function may have" in str(caught.value)
-    with pytest.raises(ValueError, match="1025 or more values of A are more than 1024"):
-        launch.over(A=itertools.count(), B=[1], C=[1])
-    with pytest.raises(ValueError, match="over: 5000 values of A are more than 1024 instances"):
-        launch.over(A=range(5000), B=[1], C=[1])
     assert len(launch.over(A=range(32), B=range(32), C=[1]).instances) == 1024
-    with pytest.raises(ValueError, match="Dispatch: there are more than 1024 instances"):
-        Dispatch(Launch(kernel=f"k<{i}>") for i in itertools.count())
+    with pytest.raises(ValueError, match="Dispatch: 1025 instances are more than 1024"):
+        Dispatch(Launch(kernel=f"k<{i}>") for i in range(1025))
 
 
 def test_a_launch_without_a_shape_has_instances_without_one():
@@ -185,14 +171,10 @@ def test_a_launch_without_a_shape_has_instances_without_one():
         ({"kernel": "k<TT>"}, {"T": ["int"]}, ValueError, "does not contain the name 'T'"),
         ({}, {"T": "float"}, TypeError, "T is a sequence of values, got str 'float'"),
         ({}, {"T": 4}, TypeError, "T is a sequence of values, got int 4"),
-        ({}, {"T": {"a", "b"}}, TypeError, "T is a sequence of values, got set"),
-        ({}, {"T": {"a": 1}}, TypeError, "T is a sequence of values, got dict"),
         ({}, {"T": []}, ValueError, "T has no values"),
         ({}, {"T": ["float", 1.5]}, TypeError, "T holds str, int and bool, got float 1.5"),
         ({}, {"T": [None]}, TypeError, "T holds str, int and bool, got NoneType"),
         ({}, {"T": [float]}, TypeError, "T holds str, int and bool, got type"),
-        ({}, {"T": [" "]}, ValueError, "T holds an empty str"),
-        ({}, {"T": ["int", "int"]}, ValueError, "instance 2 repeats instance 1"),
         ({"grid": "T", "block": 1}, {"T": ["int"]}, ValueError, "grid reads T, which stands for"),
         ({"when": "n > T"}, {"T": ["int"]}, ValueError, "when reads T, which stands for 'int'"),
         ({"args": {"n": "T + 1"}}, {"T": ["4"]}, ValueError, r"args\['n'\] reads T, which stands"),
@@ -202,12 +184,3 @@ def test_a_launch_without_a_shape_has_instances_without_one():
 def test_a_slip_in_over_is_refused_by_name(launch, names, error, text):
     with pytest.raises(error, match=text):
         Launch(**({"kernel": "k<T>"} | launch)).over(**names)
-
-
-def test_instances_have_no_over_of_their_own():
-    made = Launch(kernel="k<T, W>").over(T=["int"])
-    with pytest.raises(AttributeError, match="takes all names at once"):
-        made.over(W=[1])
-    assert not hasattr(made, "over")
-    with pytest.raises(AttributeError, match="no attribute 'launch'$"):
-        made.launch  # noqa: B018

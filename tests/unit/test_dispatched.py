@@ -173,33 +173,16 @@ def declared(params: str):
     return instance(f"k({params.partition(':')[0]})", params=params)
 
 
-@pytest.mark.parametrize(
-    ("more", "less"),
-    [
-        ("void* x", "float* x"),
-        ("float* x", "float4* x"),
-        ("char* x", "unsigned char* x"),
-        ("long n", "int n"),
-        ("float* x", "float* x: ndim=2"),
-    ],
-)
-def test_what_takes_less_comes_first(more, less):
-    dispatched("f", [declared(less), declared(more)])
+def test_what_takes_less_comes_first():
+    more, less = declared("float* x"), declared("float* x: ndim=2")
+    dispatched("f", [less, more])
     with pytest.raises(ValueError, match="instance 2 is never launched"):
-        dispatched("f", [declared(more), declared(less)])
+        dispatched("f", [more, less])
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("float* x", "const float* x"), ("float a", "float b"), ("A a", "B b")]
-)
-def test_what_takes_the_same_comes_once(one, other):
-    instances = [
-        bound((Launch(**SHAPE), kernel_ref(f"k({text})", sizes={"a": 8, "b": 8})))
-        for text in (one, other)
-    ]
-    for pair in (instances, instances[::-1]):
-        with pytest.raises(ValueError, match="instance 2 is never launched"):
-            dispatched("f", pair)
+def test_what_takes_the_same_comes_once():
+    with pytest.raises(ValueError, match="instance 2 is never launched"):
+        dispatched("f", [declared("float a"), declared("float b")])
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,6 @@ def test_short_forms_are_read(value, function):
         ({"launches": [], "instances": []}, ValueError, "launches or instances, got both"),
         ({"instances": {}}, TypeError, "f.instances: wanted a list, got an object"),
         ({"instances": []}, ValueError, "f.instances: Dispatch: there is no instance"),
-        ({"instances": [ONE, ONE]}, ValueError, "instance 2 repeats instance 1"),
         ({"instances": [{"launches": [3]}]}, TypeError, r"f.instances\[0\].launches\[0\]: wanted"),
         ({"grid": 1}, ValueError, "f: Launch: a grid goes together with a block"),
         ([ONE, {"block": 0}], ValueError, r"f\[1\]: Launch: block.x is 0, wanted 1 to"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..kernels.types import Param, parse_type
 from ..launches.attributes import ATTRIBUTES
-from ..launches.expression import Field, Name, Op, Tree, names, parse
+from ..launches.expression import Field, Name, names, parse
 from ..launches.figures import Figure as GivenFigure
 from ..launches.launch import Launch
 from ..launches.values import Bound, ModuleParam
@@ -292,28 +292,13 @@ def _place(scope: Scope, what: str, figure: GivenFigure | None) -> Figure | None
 
 def _check_targets(where: str, launches: Sequence[BoundLaunch]) -> None:
     """Check that all launches of a function go to one stream of one device."""
-    first = launches[0]
+    one = _said(launches[0].launch)
     for number, bound in enumerate(launches[1:], 2):
-        if _bare(first.target) == _bare(bound.target):
-            continue
-        one, other = (_said(x.launch) for x in (first, bound))
-        raise ValueError(
-            f"{where}: launch {number} of {len(launches)} has {other}, the first has {one}: one "
-            "call goes to one stream of one device, so give all its launches the same"
-        )
-
-
-def _bare(figure: Target | Figure | Tree | None) -> object:
-    """Return what a figure is, wherever its parts stand in the text."""
-    if isinstance(figure, Target):
-        return _bare(figure.stream), _bare(figure.device)
-    if isinstance(figure, Formula):
-        return _bare(figure.tree)
-    if isinstance(figure, Op):
-        return figure.op, *map(_bare, figure.parts)
-    if isinstance(figure, Name | Field):
-        return figure._replace(column=0)
-    return figure[0] if isinstance(figure, tuple) else figure
+        if (other := _said(bound.launch)) != one:
+            raise ValueError(
+                f"{where}: launch {number} of {len(launches)} has {other}, the first has {one}: "
+                "one call goes to one stream of one device, so give all its launches the same"
+            )
 
 
 def _said(launch: Launch) -> str:

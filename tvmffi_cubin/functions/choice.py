@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..kernels.types import CxxType, Param
 from ..probe import squeeze
-from .signature import KernelSignature, check, signature_text, suggestion
+from .signature import KernelSignature, signature_text, suggestion
 
 _NUMBER = re.compile(r"_[0-9]+\Z")
 _VARIANT = re.compile(r"_[0-9]")
@@ -64,7 +64,6 @@ def select(
     *,
     declared: tuple[Param, ...] | None = None,
     lowered_names: Mapping[str, str] | None = None,
-    checked: bool = True,
     parts: bool = False,
     foreign: Collection[str] = (),
 ) -> KernelSignature:
@@ -76,18 +75,13 @@ def select(
     if not found:
         raise ValueError(_no_match(catalog.signatures, wanted, parts))
     if len(found) > 1 and declared is not None:
-        found = [x for x in found if _same_types(x.params, declared, checked)] or found
-        found = [x for x in found if _same_sizes(x, declared, checked)] or found
+        found = [x for x in found if _same_types(x.params, declared)] or found
+        found = [x for x in found if _same_sizes(x, declared)] or found
     if len(found) > 1:
         shown = found[:_MOST_LISTED]
         names = [_name_of(x, catalog, x.symbol in foreign) for x in shown]
         raise ValueError(_ambiguous(found, wanted, names))
-    if declared is None:
-        return found[0].require()
-    if not checked:
-        return found[0]
-    params = check(declared, found[0].kernel, f"kernel {found[0].display!r}")
-    return found[0]._replace(params=params, names_known=True, problem="")
+    return found[0].require() if declared is None else found[0]
 
 
 def _by_part(signatures: list[KernelSignature], part: str) -> list[KernelSignature]:
@@ -178,15 +172,16 @@ def _no_match(signatures: list[KernelSignature], wanted: str, parts: bool) -> st
     return f"there is no kernel {wanted!r} in the image{hint}; it has: {', '.join(names)}"
 
 
-def _same_types(params: tuple[Param, ...], declared: tuple[Param, ...], checked: bool) -> bool:
-    declared = declared if checked else declared[: len(params)]
-    return [_identity(x.type) for x in params] == [_identity(x.type) for x in declared]
+def _same_types(params: tuple[Param, ...], declared: tuple[Param, ...]) -> bool:
+    return [_identity(x.type) for x in params] == [
+        _identity(x.type) for x in declared[: len(params)]
+    ]
 
 
-def _same_sizes(signature: KernelSignature, declared: tuple[Param, ...], checked: bool) -> bool:
+def _same_sizes(signature: KernelSignature, declared: tuple[Param, ...]) -> bool:
     """Whether the image's sizes are those of declared parameters, as far as those are known."""
     slots = signature.kernel.params
-    declared = declared if checked else declared[: len(slots)]
+    declared = declared[: len(slots)]
     return len(slots) == len(declared) and all(
         param.type.size in (None, slot.size) for param, slot in zip(declared, slots, strict=True)
     )

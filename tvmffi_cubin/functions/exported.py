@@ -37,23 +37,19 @@ class Exported(NamedTuple):
         """A number that every argument is a multiple of."""
         return self.multiple_of if self.equal_to is None else self.equal_to
 
-    @property
-    def takes_integers_alone(self) -> bool:
-        """Whether it is known by its size, and read by an expression."""
-        return self.in_expression and self.param.type.kind == "raw"
-
     def covers(self, other: Exported) -> bool:
-        """Whether every argument that goes with another parameter goes with this one."""
-        asks_less = (
-            (self.strided or not other.strided)
+        """Whether it takes every argument that another parameter of its type takes."""
+        mine, theirs = self.param, other.param
+        return (
+            mine.type == theirs.type
+            and self.size == other.size
+            and (self.strided or not other.strided)
             and (other.in_expression or not self.in_expression)
-            and self.param.ndim in (None, other.param.ndim)
-            and self.min_rank <= (other.param.ndim or other.min_rank)
+            and mine.ndim in (None, theirs.ndim)
+            and self.min_rank <= (theirs.ndim or other.min_rank)
             and self.equal_to in (None, other.equal_to)
             and other.known_multiple % self.multiple_of == 0
-            and (not self.takes_integers_alone or other.param.type.kind in ("raw", "int", "uint"))
         )
-        return asks_less and _takes_all(self.param.type, other.param.type, self.size, other.size)
 
     def merged(self, param: Param, size: int) -> Exported:
         """Return what fits another launch's parameter of this name too."""
@@ -143,19 +139,6 @@ def contradicts(declared: CxxType, real: CxxType) -> bool:
         return False
     one, other = set(declared.pointee.dtypes), set(real.pointee.dtypes)
     return bool(one and other and not one & other)
-
-
-def _takes_all(one: CxxType, other: CxxType, size: int, other_size: int) -> bool:
-    if one.kind == "raw":
-        # Floats take integers of any size.
-        return size == other_size and other.kind != "float"
-    if one.kind != other.kind or one.scalar != other.scalar:
-        return False
-    if one.pointee is None or other.pointee is None:
-        return size == other_size or (one.kind in ("int", "uint") and size > other_size)
-    mine, theirs = set(one.pointee.dtypes), set(other.pointee.dtypes)
-    takes = not mine or (bool(theirs) and theirs <= mine)
-    return takes and one.pointee.align <= other.pointee.align
 
 
 def _common_type(one: CxxType, other: CxxType) -> CxxType | None:

@@ -168,7 +168,6 @@ class _Kernels:
                 catalog,
                 wanted,
                 declared=declared,
-                checked=False,
                 parts=parts,
                 foreign=_foreign(images) if has_own else (),
             )

@@ -6,14 +6,14 @@ And `over`, which makes one instance for each combination of some names' values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set, Sized
-from dataclasses import dataclass, fields, replace
-from itertools import islice, product
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 from .attributes import ATTRIBUTES
-from .figures import is_unordered, plain
+from .figures import plain
 from .launch import Launch
 from .tensor_map import TensorMap
 from .values import Scratch
@@ -48,55 +48,26 @@ class Dispatch:
     Raises
     ------
     TypeError, ValueError
-        An instance is something else, is empty, or repeats an earlier one, which would come first;
-        there are more than 1024.
+        An instance is something else or is empty; there are more than 1024.
     """
 
     instances: Any
 
     def __post_init__(self) -> None:
         given = self.instances
-        if isinstance(given, Launch | Dispatch | str | bytes | Mapping | Set) or not isinstance(
-            given, Iterable
-        ):
+        if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
             raise TypeError(f"Dispatch: instances is a sequence, got {type(given).__name__}")
-        each = (x for position, item in enumerate(given) for x in _each(position, item))
-        instances = tuple(islice(each, _MOST + 1))
+        instances = tuple(x for number, item in enumerate(given) for x in _each(number, item))
         if not instances:
             raise ValueError("Dispatch: there is no instance; give at least one Launch")
         if len(instances) > _MOST:
-            raise ValueError(f"Dispatch: there are more than {_TOO_MANY}")
-        homes: dict[Any, int] = {}
-        for position, instance in enumerate(instances):
-            first = homes.setdefault(tuple(map(_identity, instance)), position)
-            if first != position:
-                raise ValueError(
-                    f"Dispatch: instance {position + 1} repeats instance {first + 1}, which always "
-                    "comes first"
-                )
+            raise ValueError(f"Dispatch: {len(instances)} instances are more than {_TOO_MANY}")
         object.__setattr__(self, "instances", instances)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            hint = "; Launch.over takes all names at once: over(T=[...], W=[...])"
-            raise AttributeError(
-                f"'Dispatch' object has no attribute {name!r}{hint if name == 'over' else ''}"
-            )
 
     @property
     def launches(self) -> tuple[Launch, ...]:
         """The launches of all instances, in order."""
         return tuple(launch for instance in self.instances for launch in instance)
-
-
-def _identity(launch: Launch) -> tuple[object, ...]:
-    """Return what tells a launch from another one; 1, 1.0 and True are three constants."""
-    values = (getattr(launch, field.name) for field in fields(launch))
-    return tuple(
-        frozenset((key, repr(value)) for key, value in x.items()) if isinstance(x, Mapping) else x
-        for x in values
-    )
 
 
 def _each(position: int, item: object) -> Iterator[tuple[Launch, ...]]:
@@ -140,24 +111,18 @@ def over(launch: Launch, names: Mapping[str, Iterable[Value]]) -> Dispatch:
 
 
 def _values(name: str, given: object) -> tuple[Value, ...]:
-    if isinstance(given, str) or is_unordered(given) or not isinstance(given, Iterable):
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(
             f"over: {name} is a sequence of values, got {type(given).__name__} {given!r}"
         )
-    # What has no end, such as itertools.count(), is not read to it.
-    values = tuple(map(plain, islice(given, _MOST + 1)))
+    values = tuple(map(plain, given))
     if not values:
         raise ValueError(f"over: {name} has no values")
-    if len(values) > _MOST:
-        number = len(given) if isinstance(given, Sized) else f"{_MOST + 1} or more"
-        raise ValueError(f"over: {number} values of {name} are more than {_TOO_MANY}")
     for value in values:
         if not isinstance(value, str | int):
             raise TypeError(
                 f"over: {name} holds str, int and bool, got {type(value).__name__} {value!r}"
             )
-        if isinstance(value, str) and not value.strip():
-            raise ValueError(f"over: {name} holds an empty str")
     return values
 
 

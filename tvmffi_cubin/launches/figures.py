@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Set
-from itertools import islice
+from collections.abc import Iterable
 from typing import Any
 
 from .expression import parse
@@ -45,16 +44,14 @@ def figures(
     value = plain(value)
     if isinstance(value, int | str):
         value = (value,)
-    if is_unordered(value) or not isinstance(value, Iterable):
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise TypeError(
             f"{of}{name} is an int, an expression or up to {most} of them, got "
             f"{type(value).__name__}"
         )
-    # What has no end, such as itertools.count(), is not read to it.
-    found = tuple(map(plain, islice(value, most + 1)))
+    found = tuple(map(plain, value))
     if not least <= len(found) <= most:
-        count = len(found) if len(found) <= most else f"{most + 1} or more"
-        raise ValueError(f"{of}{name} has {least} to {most} dimensions, got {count}")
+        raise ValueError(f"{of}{name} has {least} to {most} dimensions, got {len(found)}")
     return found
 
 
@@ -81,8 +78,3 @@ def plain(value: Any) -> Any:
         return operator.index(value)
     except TypeError:
         return value
-
-
-def is_unordered(value: object) -> bool:
-    """Whether a value is iterable and yet no sequence of figures or names: b"n" for "n"."""
-    return isinstance(value, bytes | bytearray | Mapping | Set)

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .attributes import ATTRIBUTES, RAW, checked
 from .expression import parse
-from .figures import (
-    Figure,
-    Flag,
-    check_condition,
-    check_figure,
-    dimensions,
-    is_unordered,
-    plain,
-)
+from .figures import Figure, Flag, check_condition, check_figure, dimensions, plain
 from .tensor_map import TensorMap
 from .values import Bound, Scratch
 
@@ -265,7 +257,7 @@ class Launch:
 def _checked_names(name: str, value: object) -> tuple[str, ...]:
     """Return one parameter's name, or several, as a tuple."""
     names = (value,) if isinstance(value, str) else value
-    if is_unordered(names) or not isinstance(names, Iterable):
+    if not isinstance(names, Iterable):
         raise TypeError(f"Launch: {name} is a sequence of names, got {type(value).__name__}")
     names = tuple(names)
     for item in names:

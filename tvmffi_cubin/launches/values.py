@@ -5,11 +5,11 @@ And `ModuleParam`, a parameter that the module binds in all its kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple
 
-from .figures import Figure, check_figure, is_unordered, plain
+from .figures import Figure, check_figure, plain
 
 _MOST = 2**48
 _MOST_ALIGN = 2**20
@@ -139,7 +139,7 @@ def module_params(value: Any) -> tuple[ModuleParam, ...]:
     if value is None:
         return ()
     given = (value,) if isinstance(value, str | Bound) else value
-    if is_unordered(given) or not isinstance(given, Iterable):
+    if isinstance(given, Set | Mapping) or not isinstance(given, Iterable):
         raise TypeError(
             f"bound_params is a sequence of names in the kernels' order, got {type(value).__name__}"
         )
