@@ -149,7 +149,7 @@ def test_exactly_multiples_are_taken(module, driver_stub, n, s):
         ({"multiple_of": ["n"]}, TypeError, "multiple_of maps parameter names to integers"),
         ({"multiple_of": {1: 2}}, TypeError, "multiple_of: 1 is not a parameter's name"),
         ({"equal_to": {"n": True}}, TypeError, r"equal_to\['n'\] is an int, got bool"),
-        ({"equal_to": {"n": 2**63}}, ValueError, "which no 64-bit integer can be"),
+        ({"equal_to": {"n": 2**63}}, ValueError, "is 9223372036854775808, wanted"),
     ],
 )
 def test_a_launch_checks_its_assumptions(fields, error, message):
@@ -162,8 +162,6 @@ def test_a_launch_checks_its_assumptions(fields, error, message):
     [
         ({"multiple_of": {"m": 2}}, "multiple_of names 'm'; the function's parameters are x, n"),
         ({"equal_to": {"x": 2}}, "equal_to names 'x', which is 'const float.*', not an integer"),
-        ({"equal_to": {"n": 2**31}}, r"equal_to\['n'\] is 2147483648, which 'int' cannot hold"),
-        ({"multiple_of": {"n": 4}, "equal_to": {"n": 6}}, "'n' cannot be 6 and a multiple of 4"),
         ({"multiple_of": {"n": 2}, "args": {"n": 6}}, "multiple_of names 'n'"),
     ],
 )

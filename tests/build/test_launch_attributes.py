@@ -273,8 +273,6 @@ def test_an_event_s_trigger_is_given_by_its_number(attribute_module, driver_stub
     attribute_module.events.configure(attributes={EVENT: event})(x, 1, 5, 0)
     found = [launch.attributes for launch in driver_stub.launches()]
     assert found == [{EVENT: event.ljust(64, b"\0")}] * 2
-    with pytest.raises(ValueError, match=r"programmatic_event and attributes\[7\] are the same"):
-        tc.Launch(programmatic_event="e", attributes={EVENT: event})
 
 
 def test_an_event_of_none_takes_the_function_s_own_away(attribute_module, driver_stub, x):

@@ -175,14 +175,6 @@ def test_a_part_that_is_in_kernels_of_several_images_lists_them():
         chosen("sax", images=(KERNELS, twin))
 
 
-def test_instances_of_images_that_came_ready_are_named_by_symbol_beside_sources():
-    ready = image(signature("_Z4fillIfEvPT_"), signature("_Z4fillIdEvPT_"), name="ready")
-    with pytest.raises(ValueError, match='kernel="fill<float>"'):
-        chosen("fill", images=(ready,))
-    with pytest.raises(ValueError, match='kernel="_Z4fillIfEvPT_"'):
-        chosen("fill", images=(KERNELS, ready))
-
-
 def test_a_name_that_is_nowhere_is_an_error_without_host_code():
     with pytest.raises(ValueError, match="function 'nope': there is no kernel 'nope'"):
         resolved((Export("nope"),))

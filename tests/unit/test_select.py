@@ -158,14 +158,6 @@ def test_a_part_finds_nothing_where_only_names_count():
     assert """did you mean 'main_kernel'? Launch(kernel="main") finds it""" in str(error.value)
 
 
-def test_kernels_whose_arguments_cannot_be_written_are_named_by_symbol():
-    kernels = [FILL_FLOAT, FILL_DOUBLE]
-    with pytest.raises(ValueError) as error:
-        select(kernels, "fill", parts=True, foreign={FILL_FLOAT.symbol})
-    assert f'[{FILL_FLOAT.symbol}]: kernel="{FILL_FLOAT.symbol}"' in str(error.value)
-    assert f'[{FILL_DOUBLE.symbol}]: kernel="ns::fill<double, 4>"' in str(error.value)
-
-
 def test_of_very_many_candidates_some_are_listed():
     many = [signature(f"k_{number}", "") for number in range(50)]
     with pytest.raises(

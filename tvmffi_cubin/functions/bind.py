@@ -187,7 +187,7 @@ class _Binder:
             before = self.named(name, f"{where}: multiple_of", ("pointer", "int", "uint"))
             # Of two powers of two the larger is a multiple of the smaller.
             number = max(number, before.multiple_of)
-            self.exported[name] = _possible(before._replace(multiple_of=number), where)
+            self.exported[name] = before._replace(multiple_of=number)
         for name, number in (launch.equal_to or {}).items():
             before = self.named(name, f"{where}: equal_to", ("int", "uint"))
             if before.equal_to not in (None, number):
@@ -195,7 +195,7 @@ class _Binder:
                     f"{where}: equal_to[{name!r}] is {number}, an earlier launch says "
                     f"{before.equal_to}"
                 )
-            self.exported[name] = _possible(before._replace(equal_to=number), where)
+            self.exported[name] = before._replace(equal_to=number)
 
     def named(self, name: str, what: str, kinds: tuple[str, ...] = ()) -> Exported:
         """Return a parameter that a launch names, which is of one of some kinds."""
@@ -208,25 +208,6 @@ class _Binder:
             wanted = "an integer" if "pointer" not in kinds else "a pointer or an integer"
             raise ValueError(f"{what} names {name!r}, which is '{type_.text}', not {wanted}")
         return self.exported[name]
-
-
-def _possible(known: Exported, where: str) -> Exported:
-    """Return a parameter whose assumptions some argument meets."""
-    value = known.equal_to
-    if value is None:
-        return known
-    if value % known.multiple_of:
-        raise ValueError(
-            f"{where}: {known.name!r} cannot be {value} and a multiple of {known.multiple_of}"
-        )
-    values = 2 ** (8 * known.size)
-    least = -values // 2 if known.param.type.kind == "int" else 0
-    if not least <= value < least + values:
-        raise ValueError(
-            f"{where}: equal_to[{known.name!r}] is {value}, which '{known.param.type.text}' "
-            "cannot hold"
-        )
-    return known
 
 
 def _hint(launch: Launch, ref: KernelRef) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..kernels.types import CxxType, Param
 from ..probe import squeeze
@@ -65,7 +65,6 @@ def select(
     declared: tuple[Param, ...] | None = None,
     lowered_names: Mapping[str, str] | None = None,
     parts: bool = False,
-    foreign: Collection[str] = (),
 ) -> KernelSignature:
     """Return the kernel that a name stands for."""
     catalog = signatures
@@ -79,7 +78,7 @@ def select(
         found = [x for x in found if _same_sizes(x, declared)] or found
     if len(found) > 1:
         shown = found[:_MOST_LISTED]
-        names = [_name_of(x, catalog, x.symbol in foreign) for x in shown]
+        names = [_name_of(x, catalog) for x in shown]
         raise ValueError(_ambiguous(found, wanted, names))
     return found[0].require() if declared is None else found[0]
 
@@ -124,12 +123,10 @@ def _arguments(signature: KernelSignature) -> str:
     return squeeze(signature.display[len(signature.qualified) :])
 
 
-def _name_of(signature: KernelSignature, catalog: Catalog, is_foreign: bool) -> str | None:
+def _name_of(signature: KernelSignature, catalog: Catalog) -> str | None:
     """Return the shortest name that stands for this kernel alone; None where there is none."""
     names = [signature.name, signature.qualified, signature.display, signature.symbol]
     for name in names:
-        if is_foreign and "<" in name:
-            continue
         if catalog.find(name, parts=True) == [signature]:
             return name
     return None

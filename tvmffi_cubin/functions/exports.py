@@ -160,26 +160,18 @@ class _Kernels:
         declared = None if launch.params is None else declared_params(where, launch.params)
         # What cannot be read may have a kernel of that very name.
         parts = launch.kernel is not None and not any(image.problem for image in images)
-        has_own = any(image.name == DEVICE_IMAGE for image in images)
+        symbols = {x.symbol for x in catalog.find(wanted, parts=parts)}
+        if len(symbols) == 1:
+            _home(where, next(iter(symbols)), images)
         try:
+            has_own = any(image.name == DEVICE_IMAGE for image in images)
             if parts and has_own and not catalog.find(wanted, parts=False):
                 _refuse_absent(wanted.strip(), self.device_sources)
-            found = select(
-                catalog,
-                wanted,
-                declared=declared,
-                parts=parts,
-                foreign=_foreign(images) if has_own else (),
-            )
+            found = select(catalog, wanted, declared=declared, parts=parts)
         except ValueError as error:
-            _refuse_twins(where, wanted, images, parts)
             unread = "".join(f"; image {i.name!r}: {i.problem}" for i in images if i.problem)
             raise ValueError(f"{where}: {error}{unread}") from None
-        # Types may have chosen one of two kernels of one symbol; that is no choice of an image.
-        _refuse_twins(where, found.symbol, images, parts)
-        home = images[0]
-        if len(images) > 1:
-            home = next(image for image in images if found in image.signatures)
+        home = _home(where, found.symbol, images)
         return KernelRef(
             home.name,
             found.kernel,
@@ -209,29 +201,16 @@ class _Kernels:
         return self._catalogs[name]
 
 
-def _foreign(images: Sequence[Image]) -> frozenset[str]:
-    """Return the kernels of which the device sources have no instances."""
-    others = [image for image in images if image.name != DEVICE_IMAGE]
-    return frozenset(signature.symbol for signature in _signatures(others))
-
-
-def _refuse_twins(where: str, wanted: str, images: Sequence[Image], parts: bool) -> None:
-    """Refuse a kernel that several images have: no way of writing its name tells them apart."""
-    if len(images) < 2:
-        return
-    # Whether its parameters are known does not matter here.
-    by_symbol = {s.symbol: s._replace(problem="") for s in _signatures(images)}
-    lowered = {key: x for image in images for key, x in image.cubin.lowered_names.items()}
-    try:
-        found = select(by_symbol.values(), wanted, lowered_names=lowered, parts=parts)
-    except ValueError:
-        return
-    homes = [i.name for i in images if any(s.symbol == found.symbol for s in i.signatures)]
+def _home(where: str, symbol: str, images: Sequence[Image]) -> Image:
+    """Return the image that has a kernel; of several none is chosen."""
+    homes = [image for image in images if any(s.symbol == symbol for s in image.signatures)]
     if len(homes) > 1:
+        names = ", ".join(repr(image.name) for image in homes)
         raise ValueError(
-            f"{where}: kernel {demangle(found.symbol)} is in {len(homes)} images, "
-            f"{', '.join(map(repr, homes))}: say which is meant, as in Launch(image={homes[0]!r})"
+            f"{where}: kernel {demangle(symbol)} is in {len(homes)} images, {names}: say which is "
+            f"meant, as in Launch(image={homes[0].name!r})"
         )
+    return homes[0]
 
 
 def _refuse_absent(wanted: str, sources: Sequence[str]) -> None:

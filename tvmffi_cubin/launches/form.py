@@ -9,7 +9,6 @@ key: ``{"TensorMap": {...}}``, ``{"Scratch": {...}}``, ``{"Bound": {...}}``, ``{
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
@@ -26,8 +25,9 @@ Launched = Launch | Sequence[Launch] | Dispatch
 _TAGGED: dict[str, type] = {"TensorMap": TensorMap, "Scratch": Scratch, "Bound": Bound}
 """Classes of an argument's value, by the key of the object that stands for one."""
 
-_TAGS = ("Bytes", "Float", *_TAGGED)
+# One NaN, so that a launch equals the one that is read back.
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_TAGS = ("Bytes", "Float", *_TAGGED)
 # Fields whose objects have names of the user's for keys; of one they are numbers.
 _MAPPINGS = ("args", "attributes", "multiple_of", "equal_to", "meta")
 _TYPES = {
@@ -132,14 +132,17 @@ def read_argument(value: Any, *, where: str = "argument") -> Any:
     tag, inner = next(iter(value.items())) if len(value) == 1 else (None, None)
     if tag in _TAGGED:
         return _object(_TAGGED[tag], inner, where)
-    if tag == "Bytes" or tag == "Float":
-        if not isinstance(inner, str):
-            raise TypeError(f"{where}.{tag}: wanted a str, got {type_name(inner)}")
-        return _bytes(inner, where) if tag == "Bytes" else _float(inner, where)
-    got = repr(tag) if isinstance(tag, str) else ", ".join(map(repr, value)) or "none"
+    if tag == "Float" and str(inner) in _FLOATS:
+        return _FLOATS[str(inner)]
+    if tag == "Bytes" and isinstance(inner, str):
+        try:
+            return bytes.fromhex(inner)
+        except ValueError as error:
+            raise ValueError(f"{where}.Bytes: {error}") from None
     raise ValueError(
         f"{where}: wanted a constant, an expression, or an object with one of the keys "
-        f"{', '.join(_TAGS)}, got an object with the key {got}"
+        f"{', '.join(_TAGS)}, got an object with the key "
+        f"{', '.join(map(repr, value)) or 'none'}"
     )
 
 
@@ -195,7 +198,7 @@ def _object(kind: type, value: Any, where: str) -> Any:
 def _key(field: str, key: Any, where: str) -> Any:
     if field != "attributes":
         return key
-    if not isinstance(key, str) or not re.fullmatch("0|[1-9][0-9]{0,8}", key):
+    if not isinstance(key, str) or not key.isdecimal():
         raise ValueError(f"{where}: wanted an attribute's number as a key, got {key!r}")
     return int(key)
 
@@ -206,19 +209,6 @@ def _made(kind: type, values: Mapping[str, Any], where: str) -> Any:
     except (TypeError, ValueError) as error:
         again = TypeError if isinstance(error, TypeError) else ValueError
         raise again(f"{where}: {error}") from None
-
-
-def _bytes(text: str, where: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError as error:
-        raise ValueError(f"{where}.Bytes: wanted bytes in hexadecimal: {error}") from None
-
-
-def _float(text: str, where: str) -> float:
-    if text not in _FLOATS:
-        raise ValueError(f"{where}.Float: wanted {', '.join(_FLOATS)}, got {text!r}")
-    return _FLOATS[text]
 
 
 def _refuse_others(where: str, value: Mapping[str, Any], known: Sequence[str], has: str) -> None:
