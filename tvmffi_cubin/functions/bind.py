@@ -10,11 +10,11 @@ from ..launches.expression import Field, Name, names, parse
 from ..launches.figures import Figure as GivenFigure
 from ..launches.launch import Launch
 from ..launches.values import Bound, ModuleParam
-from .exported import Exported
 from .function import (
     BoundLaunch,
     BoundParam,
     Carried,
+    Exported,
     Figure,
     Formula,
     Function,

@@ -16,8 +16,7 @@ from ..scan import scan
 from ..source import DEVICE_IMAGE
 from .bind import bind, dispatched
 from .choice import Catalog, select
-from .exported import Exported, contradicts
-from .function import BoundParam, Function, Instance, KernelRef
+from .function import BoundParam, Exported, Function, Instance, KernelRef, contradicts
 from .kernel_params import declared_kernel, declared_params, declared_type, own_count
 from .signature import KernelSignature, signature_text
 

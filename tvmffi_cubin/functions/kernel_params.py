@@ -18,8 +18,7 @@ from ..launches.form import launch_value
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import ModuleParam
-from .exported import contradicts
-from .function import KernelRef
+from .function import KernelRef, contradicts
 
 MAP = parse_type("CUtensorMap")
 """What a kernel takes a map as."""

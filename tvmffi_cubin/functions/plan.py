@@ -11,13 +11,13 @@ from ..launches.attributes import ATTRIBUTES
 from ..launches.expression import Field, Name, names
 from ..launches.tensor_map import DATA_TYPES, INTERLEAVES, L2_PROMOTIONS, OOB_FILLS, SWIZZLES
 from .assembly import Layout, Text
-from .exported import Exported
 from .function import (
     BoundLaunch,
     BoundParam,
     Carried,
     Computed,
     Constant,
+    Exported,
     Figure,
     Formula,
     Function,

@@ -18,8 +18,7 @@ from ..launches.expression import (
     parse,
 )
 from ..launches.values import Bound
-from .exported import Exported
-from .function import Formula
+from .function import Exported, Formula
 
 _COOPERATIVE = "max_cooperative_blocks"
 _OF_DEVICE = ("num_sms", _COOPERATIVE)

@@ -11,8 +11,7 @@ from ..launches.figures import Figure as GivenFigure
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
-from .exported import Exported
-from .function import BoundParam, Computed, Constant, Figure, Mapped, Scratched, Source
+from .function import BoundParam, Computed, Constant, Exported, Figure, Mapped, Scratched, Source
 from .kernel_params import MAP, mapped_tensor
 from .scope import Scope
 
