@@ -24,9 +24,8 @@ from .function import (
     Target,
 )
 from .kernel_params import declared_params, kernel_params, launch_with, mapped_tensor
-from .scope import Scope
 from .signature import suggestion
-from .sources import merged, source
+from .sources import Scope, merged, source
 
 MAPPED_TENSOR = parse_type("void*")
 """What an exported tensor is declared as that a kernel takes by its map alone."""
