@@ -54,8 +54,8 @@ def pair(first: dict, second: dict):
 
 
 def test_all_launches_of_a_function_go_to_one_place():
-    fields = {"stream": "s+ (d)", "args": {"n": 1}}
-    function = pair({**fields, "device": "d"}, {**fields, "stream": "s + d", "device": "d"})
+    fields = {"stream": "s+ (d)", "args": {"n": 1}, "device": "d"}
+    function = pair(fields, fields)
     assert function.target.stream.text == "s+ (d)"
 
 

@@ -272,9 +272,9 @@ def _place(scope: Scope, what: str, figure: GivenFigure | None) -> Figure | None
 
 def _check_targets(where: str, launches: Sequence[BoundLaunch]) -> None:
     """Check that all launches of a function go to one stream of one device."""
-    one = _said(launches[0].launch)
     for number, bound in enumerate(launches[1:], 2):
-        if (other := _said(bound.launch)) != one:
+        if bound.target != launches[0].target:
+            one, other = _said(launches[0].launch), _said(bound.launch)
             raise ValueError(
                 f"{where}: launch {number} of {len(launches)} has {other}, the first has {one}: "
                 "one call goes to one stream of one device, so give all its launches the same"
