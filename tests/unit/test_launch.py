@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import itertools
 import pickle
 from pathlib import Path, PurePosixPath
 
@@ -24,7 +25,6 @@ def test_a_launch_without_a_shape_leaves_it_to_the_caller():
         ("n", ("n",)),
         ((4, "n"), (4, "n")),
         ([1, 2, 3], (1, 2, 3)),
-        (iter((1, 2)), (1, 2)),
         (0, (0,)),
         (2**32 - 1, (2**32 - 1,)),
     ],
@@ -198,3 +198,9 @@ def test_what_cannot_be_an_image_is_refused(image, error, text):
 
 def test_an_image_is_not_printed():
     assert len(repr(Launch(image=bytes(10_000)))) < 1000
+
+
+@pytest.mark.parametrize("grid", [{2, 4}, itertools.count(), {1: 2}])
+def test_dimensions_are_a_sequence(grid):
+    with pytest.raises(TypeError, match="an int, an expression or up to 3 of them"):
+        Launch(grid=grid, block=1)

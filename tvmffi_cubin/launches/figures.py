@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
 from typing import Any
 
 from .expression import parse
@@ -38,13 +37,14 @@ def check_condition(name: str, text: object) -> None:
 
 
 def figures(
-    name: str, value: object, *, most: int = 3, least: int = 1, of: str = ""
+    name: str, value: Any, *, most: int = 3, least: int = 1, of: str = ""
 ) -> tuple[Figure, ...]:
     """Return a figure, or a sequence of `least` to `most`, as a tuple of plain values."""
     value = plain(value)
     if isinstance(value, int | str):
         value = (value,)
-    if isinstance(value, bytes) or not isinstance(value, Iterable):
+    # Sets have no order, and an iterator may have no end.
+    if isinstance(value, bytes | dict) or not hasattr(value, "__getitem__"):
         raise TypeError(
             f"{of}{name} is an int, an expression or up to {most} of them, got "
             f"{type(value).__name__}"
