@@ -14,7 +14,7 @@ from typing import Any
 from .kernels.cubin import Cubin
 from .kernels.elf import DYNSYM, GLOBAL, SYMTAB, Content, Elf, FileContent
 from .kernels.image import check_regular, reading
-from .schema import check_schema
+from .launches import check_schema
 
 __all__ = [
     "NOTE_IMAGE",

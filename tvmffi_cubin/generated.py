@@ -179,7 +179,7 @@ def store(made: Generated, folder: Path) -> Product:
         }
     functions = None
     if made.functions is not None:
-        functions = {name: function_value(x, where=name) for name, x in made.functions.items()}
+        functions = {name: function_value(x) for name, x in made.functions.items()}
     index = {"images": images, "functions": functions, "description": made.description}
     (folder / _INDEX).write_text(json.dumps(index))
     files = tuple(image["file"] for image in images.values())

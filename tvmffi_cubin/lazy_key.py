@@ -8,7 +8,7 @@ from typing import Any
 from .cuda.arch import resolve_archs
 from .generated import FORM
 from .key import Key
-from .schema import SCHEMA
+from .launches import SCHEMA
 
 __all__ = ["lazy_key"]
 

@@ -12,6 +12,7 @@ from . import pch
 from .arguments import file_name, folders, strings, texts
 from .export import Export, read_functions
 from .field_key import FieldKey
+from .launches.form import to_json
 from .request_flags import checked_compiler, cuda_flags, host_flags
 from .source import Source
 from .source_files import SourceFiles
@@ -180,7 +181,7 @@ class Request(NamedTuple):
         key.add("device_libraries", [[x.data, x.arch] for x in self.device_libraries])
         key.add("lto", self.lto)
         key.add("ptx", self.ptx)
-        key.add("bound_params", [x.value() for x in self.bound_params])
+        key.add("bound_params", to_json([x.given for x in self.bound_params]))
         # Of one shared object that is loaded, all such files lie in one folder.
         files = [[name, os.fspath(x.file)] for name, x in self.image_files.items()]
         key.add("image_files", [files, self.image_folder] if files else [])

@@ -141,23 +141,6 @@ def test_exactly_multiples_are_taken(module, driver_stub, n, s):
 
 
 @pytest.mark.parametrize(
-    ("fields", "error", "message"),
-    [
-        ({"multiple_of": {"n": 12}}, ValueError, r"multiple_of\['n'\] is 12, .*n % 12 == 0"),
-        ({"multiple_of": {"n": 0}}, ValueError, "wanted a power of two"),
-        ({"multiple_of": {"n": "16"}}, TypeError, r"multiple_of\['n'\] is an int, got str"),
-        ({"multiple_of": ["n"]}, TypeError, "multiple_of maps parameter names to integers"),
-        ({"multiple_of": {1: 2}}, TypeError, "multiple_of: 1 is not a parameter's name"),
-        ({"equal_to": {"n": True}}, TypeError, r"equal_to\['n'\] is an int, got bool"),
-        ({"equal_to": {"n": 2**63}}, ValueError, "is 9223372036854775808, wanted"),
-    ],
-)
-def test_a_launch_checks_its_assumptions(fields, error, message):
-    with pytest.raises(error, match=message):
-        Launch(**fields)
-
-
-@pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"multiple_of": {"m": 2}}, "multiple_of names 'm'; the function's parameters are x, n"),

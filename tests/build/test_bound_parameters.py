@@ -270,19 +270,6 @@ class TestAsking:
             tc.build_inline("wrong", SOURCE, functions={"f": launches}, arch="sm_90")
         assert message in str(error.value)
 
-    @pytest.mark.parametrize(
-        ("make", "kind"),
-        [
-            (lambda: tc.Bound(5), TypeError),
-            (lambda: tc.Bound("a b"), ValueError),
-            (lambda: tc.Bound("device"), ValueError),
-            (lambda: tc.Bound(required=1), TypeError),
-        ],
-    )
-    def test_by_a_wrong_name_is_refused(self, make, kind):
-        with pytest.raises(kind, match="Bound: "):
-            make()
-
 
 class TestThreads:
     def test_never_pass_a_mixed_pair(self, mod, driver_stub):

@@ -13,7 +13,7 @@ from stub.cuda_array import cuda_array
 from test_expr_values import Undefined, value_of
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.launches.expression import JOINING, Name, names, parse
+from tvmffi_cubin.launches.expression import Name, names, parse
 
 SOURCE = """
 #include <cuda_fp16.h>
@@ -81,7 +81,7 @@ class Model:
         )
 
     def fits(self, x, rest) -> bool:
-        tree = None if self.when is None else parse(self.when, is_condition=True)
+        tree = None if self.when is None else parse(self.when)
         reads = [] if tree is None else list(names(tree))
         fields = {read.field for read in reads if hasattr(read, "field")} - {"data_ptr"}
         n_is_read = any(getattr(read, "name", "") == "n" for read in reads)
@@ -146,7 +146,7 @@ def takes_number(kind, value, is_read) -> bool:
 def holds(tree, values) -> bool:
     if isinstance(tree, Name):
         return bool(values[tree.name])
-    if tree.op not in JOINING:
+    if tree.op not in ("and", "or", "not"):
         return COMPARE[tree.op](*(value_of(part, values) for part in tree.parts))
     # What is decided is not looked at any further, as in Python.
     parts = (holds(part, values) for part in tree.parts)

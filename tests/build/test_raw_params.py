@@ -253,7 +253,7 @@ def test_args_give_what_callers_do_not_pass(image, driver_stub, kernel, value, e
     [
         ("k1", 256, ValueError, "256 is out of the range of 1 byte"),
         ("k1", -129, ValueError, "-129 is out of the range"),
-        ("k2", 1.5, TypeError, "got 1.5 for 2 bytes, which may be fp16 or bf16"),
+        ("k2", 1.5, TypeError, "got 1.5, but .*; declare its type with params="),
         ("k4", None, TypeError, "got None, but 4 bytes takes what has that size; declare"),
         ("k4", 1e39, ValueError, "out of the range of 4 bytes"),
         ("k24", 1, TypeError, "got 1, but 24 bytes takes what has that size"),

@@ -140,16 +140,16 @@ def test_a_floating_type_takes_integers_and_no_bool(text):
 
 def test_a_struct_takes_bytes_of_its_size():
     assert encoded(b"abc", "Pair", 3) == b"abc"
-    with pytest.raises(ValueError, match=r"got 2 bytes, wanted 3, the struct's size"):
+    with pytest.raises(ValueError, match=r"got 2 bytes, wanted 3"):
         encoded(b"ab", "Pair", 3)
-    with pytest.raises(TypeError, match="Pair takes bytes of the struct's own layout"):
+    with pytest.raises(TypeError, match="Pair takes bytes of its own layout"):
         encoded(3, "Pair", 4)
 
 
 def test_a_pointer_takes_none_alone():
     assert encoded(None, "const float*") == bytes(8)
     for value in (0, 4096, b"12345678"):
-        with pytest.raises(TypeError, match=r"const float\* takes None \(a null pointer\)"):
+        with pytest.raises(TypeError, match=r"const float\* takes None"):
             encoded(value, "const float*")
 
 

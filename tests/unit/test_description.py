@@ -78,8 +78,8 @@ def test_a_file_is_written_and_read(tmp_path: Path):
     assert Description.read(str(path)).path == str(path)
     with pytest.raises(FileNotFoundError):
         Description.read(tmp_path / "none.json")
-    path.write_text('{"functions": {"k": {"block": 0}}}')
-    with pytest.raises(ValueError, match=r"ops\.json: functions\.k: Launch: block\.x is 0"):
+    path.write_text('{"functions": {"k": {"grid": 1}}}')
+    with pytest.raises(ValueError, match=r"ops\.json: functions\.k: Launch: a grid goes"):
         Description.read(path)
 
 
@@ -117,29 +117,33 @@ def test_other_versions_are_refused(schema):
         (3, TypeError, "description: wanted a path, JSON text, bytes or a mapping, got int"),
         (b"", ValueError, "it is no JSON: "),
         (b"\xff", ValueError, "it is no JSON: 'utf-8' codec"),
-        (b"[]", TypeError, "wanted an object with functions, got a list"),
+        (b"[]", TypeError, "wanted an object with functions, got list"),
         (b"[" * 100_000, ValueError, "it is no JSON: "),
         (b'{"functions": {}, "functions": {}}', ValueError, "has the key 'functions' twice"),
-        ({"functions": []}, TypeError, "functions: wanted an object, got a list"),
+        ({"functions": []}, TypeError, "functions: wanted an object, got list"),
         ({"functions": {"a b": {}}}, ValueError, "functions: 'a b' is not a name that C can have"),
-        ({"functions": {"k": 3}}, TypeError, "functions.k: wanted a list of launches, or an obj"),
-        ({"functions": {"k": {"doc": 3}}}, TypeError, "functions.k.doc: wanted a str, got an int"),
-        ({"functions": {"k": {"girth": 1}}}, ValueError, "functions.k: got the field 'girth'"),
-        ({"functionz": 3}, TypeError, "functions.functionz: wanted a list of launches"),
+        ({"functions": {"k": 3}}, TypeError, "functions.k: wanted a launch's fields, or a list"),
+        ({"functions": {"k": {"doc": 3}}}, TypeError, "functions.k.doc: wanted a str, got int"),
+        (
+            {"functions": {"k": {"girth": 1}}},
+            TypeError,
+            "functions.k: Launch.__init__() got an unexpected",
+        ),
+        ({"functionz": 3}, TypeError, "functions.functionz: wanted a launch's fields"),
         ({"functions": {}, "warps": 4}, ValueError, "warps: no such field is known; there are sch"),
         ({"functions": {}, "image": {}}, ValueError, "image: no such field is known; is 'images' "),
         ({"func_info": {}, "tvm_version": "1"}, ValueError, "table of TVM's: tvmffi_cubin.tvm re"),
         (
             {"functions": {"k": {"image": "k.cubin"}}},
             ValueError,
-            "functions.k.image: wanted an image's name, got 'k.cubin'; where it is, a description",
+            "functions.k: Launch: image 'k.cubin' is no image's name",
         ),
         (
             {"schema": "2.9", "functions": {"k": {"args": {"x": {"New": {}}}}}},
             ValueError,
-            "got an object with the key 'New' (its schema is 2.9: an upgrade",
+            "got {'New': {}} (its schema is 2.9: an upgrade",
         ),
-        ({"images": {"k": "k.cubin"}}, TypeError, "images.k: wanted an object, got a str"),
+        ({"images": {"k": "k.cubin"}}, TypeError, "images.k: wanted an object, got str"),
         ({"images": {"a-b": {}}}, ValueError, "images: 'a-b' is not a name that C can have"),
         ({"images": {"k": {"path": 3}}}, TypeError, "images.k.path: wanted a str, got 3"),
         ({"images": {"k": {"paths": 3}}}, ValueError, "images.k.paths: no such field is known"),
@@ -148,19 +152,13 @@ def test_other_versions_are_refused(schema):
             ValueError,
             "images.k: an image is in one place, got path and base64",
         ),
-        ({"functions": {}, "bound_params": "a"}, TypeError, "bound_params: wanted a list, got a"),
+        ({"functions": {}, "bound_params": "a"}, TypeError, "bound_params: wanted a list, got str"),
     ],
 )
 def test_what_is_no_description_is_refused_by_its_place(value, error, text: str):
     with pytest.raises(error) as caught:
         Description.read(value)
     assert text in str(caught.value)
-
-
-def test_an_image_without_a_name_cannot_be_written():
-    description = Description(functions={"k": Launch(image=b"\x7fELF")})
-    with pytest.raises(TypeError, match=r"functions.k.launches\[0\].image: an image has a name"):
-        description.to_json()
 
 
 KEYS = st.text(max_size=3) | st.sampled_from(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from launch_strategies import FUNCTIONS
 
 from tvmffi_cubin import Bound, Cubin, Dispatch, Launch, Scratch, TensorMap
-from tvmffi_cubin.launches.form import function_value, launch_value, read_function
+from tvmffi_cubin.launches.form import function_value, read_function, to_json
 
 
 @settings(max_examples=200, deadline=None)
@@ -43,7 +43,7 @@ def test_a_launch_has_the_fields_that_are_not_as_by_default():
         priority=np.int64(-1),
         image="k",
     )
-    assert launch_value(launch) == {
+    assert to_json(launch) == {
         "grid": ["ceil_div(n, 4)", 2],
         "block": [64],
         "args": {
@@ -60,13 +60,15 @@ def test_a_launch_has_the_fields_that_are_not_as_by_default():
         "image": "k",
         "multiple_of": {"x": 16},
     }
-    assert launch_value(Launch()) == {}
+    assert to_json(Launch()) == {}
 
 
-@pytest.mark.parametrize("image", [b"\x7fELF", Path("k.cubin"), Cubin(b"", "sm_90")])
-def test_an_image_has_to_have_a_name(image):
-    with pytest.raises(TypeError, match=r"functions.k.launches\[0\].image: an image has a name"):
-        function_value(Launch(image=image), where="functions.k")
+@pytest.mark.parametrize("image", [Path("k.cubin"), Cubin(b"", "sm_90")])
+def test_an_image_has_a_name_or_is_bytes(image):
+    with pytest.raises(TypeError, match="JSON has no word for a .*; an image has a name there"):
+        function_value(Launch(image=image))
+    launch = Launch(image=b"\x7fELF")
+    assert read_function(function_value(launch)) == launch
 
 
 ONE, TWO = {"kernel": "one"}, {"kernel": "two"}
@@ -96,40 +98,26 @@ def test_short_forms_are_read(value, function):
 @pytest.mark.parametrize(
     ("value", "error", "text"),
     [
-        (3, TypeError, "f: wanted a list of launches, or an object with launches or with a launch"),
-        ([], ValueError, "f: the list of launches is empty"),
-        ([[]], TypeError, r"f\[0\]: wanted an object of a Launch's fields, got a list"),
-        ({"launches": {}}, TypeError, "f.launches: wanted a list of launches, .* got an object"),
-        ({"launches": [], "instances": []}, ValueError, "launches or instances, got both"),
-        ({"instances": {}}, TypeError, "f.instances: wanted a list, got an object"),
-        ({"instances": []}, ValueError, "f.instances: Dispatch: there is no instance"),
+        (3, TypeError, "f: wanted a launch's fields, or a list of launches, got 3"),
+        ([], TypeError, "f: wanted a launch's fields, or a list of launches"),
+        ([[]], TypeError, r"f\[0\]: wanted an object of a Launch's fields, got"),
+        ({"launches": [], "instances": []}, ValueError, "a function has instances alone, got"),
+        ({"launches": [ONE], "grid": 1}, ValueError, "a function has launches alone, got"),
+        ({"instances": []}, ValueError, "f: Dispatch: there is no instance"),
         ({"instances": [{"launches": [3]}]}, TypeError, r"f.instances\[0\].launches\[0\]: wanted"),
         ({"grid": 1}, ValueError, "f: Launch: a grid goes together with a block"),
-        ([ONE, {"block": 0}], ValueError, r"f\[1\]: Launch: block.x is 0, wanted 1 to"),
-        ({"launches": [{"girth": 1}]}, ValueError, r"f.launches\[0\]: got the field 'girth'; a La"),
-        ({"girth": 1}, ValueError, "f: got the field 'girth'; a Launch has grid, block, "),
-        ({"block": {"Float": "nan"}}, TypeError, "f: Launch: block is an int, an expression or"),
-        ({"args": []}, TypeError, "f: Launch: args maps parameter names to values"),
-        ({"args": {"x": {}}}, ValueError, "f.args.x: wanted a constant, an expression, or an obj"),
-        ({"args": {"x": {"Texture": {}}}}, ValueError, "got an object with the key 'Texture'"),
+        ([ONE, {"block": ""}], ValueError, r"f\[1\]: Launch: block\[0\]: not an expression"),
+        ({"girth": 1}, TypeError, "f: Launch.*'girth'"),
+        ({"args": []}, TypeError, "f: Launch: args maps names to values"),
+        ({"args": {"x": {"Texture": {}}}}, ValueError, "f.args.x: wanted a constant, .*'Texture'"),
         ({"args": {"x": {"Bytes": 3}}}, ValueError, "f.args.x: wanted a constant"),
-        ({"args": {"x": {"Bytes": "0g"}}}, ValueError, "f.args.x.Bytes: non-hexadecimal number"),
-        ({"args": {"x": {"Float": "y"}}}, ValueError, "f.args.x: wanted a constant"),
-        ({"args": {"x": {"TensorMap": 3}}}, TypeError, "f.args.x: wanted an object of a TensorMap"),
-        ({"args": {"x": {"TensorMap": {}}}}, TypeError, "f.args.x: TensorMap: box_dim is missing"),
+        ({"args": {"x": {"Bytes": "0g"}}}, ValueError, "f.args.x: non-hexadecimal number"),
+        ({"args": {"x": {"TensorMap": {}}}}, TypeError, "f.args.x: TensorMap: a tiled map has box"),
         ({"args": {"x": {"Scratch": {"align": 3}}}}, ValueError, "f.args.x: Scratch: align is 3"),
-        ({"args": {"x": {"Bound": {"name": "a b"}}}}, ValueError, "f.args.x: Bound: 'a b' is no"),
-        ({"args": {"x": {"Bound": {"nam": "a"}}}}, ValueError, "f.args.x: got the field 'nam'"),
-        (
-            [{"image": {"Bytes": "00"}}],
-            TypeError,
-            r"f\[0\].image: wanted an image's name",
-        ),
-        ({"attributes": {"x": {"Bytes": ""}}}, ValueError, "f.attributes: wanted an attribute's n"),
-        ({"attributes": {"14": "0"}}, TypeError, "f: Launch: attributes"),
+        ({"attributes": {"x": {"Bytes": ""}}}, ValueError, "f: invalid literal for int"),
+        ({"attributes": {"14": "0"}}, ValueError, r"f: Launch: attributes\[14\]"),
     ],
 )
 def test_what_is_no_function_is_refused_by_its_place(value, error, text):
-    with pytest.raises(error, match=text) as caught:
+    with pytest.raises(error, match=text):
         read_function(value, where="f")
-    assert type(caught.value) is error

@@ -150,7 +150,7 @@ def test_an_expression_is_postfix(text, code):
     ],
 )
 def test_a_condition_skips_what_is_decided(text, code):
-    assert postfix(parse(text, is_condition=True), {"n": 0, "x": 1, "f": 2}) == bytes([*code, 0])
+    assert postfix(parse(text), {"n": 0, "x": 1, "f": 2}) == bytes([*code, 0])
 
 
 def test_an_expression_that_is_nested_too_deeply_is_told():

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import identifier
 from ..export import Described
+from ..launches import SCHEMA, check_schema
 from ..launches.form import (
     Launched,
-    argument_value,
     function_value,
     read_argument,
     read_function,
-    type_name,
+    to_json,
 )
-from ..schema import SCHEMA, check_schema
 from .document import parse_json, read_source
 
 if TYPE_CHECKING:
@@ -147,13 +146,13 @@ class Description(Described):
         functions = {}
         for name, given in self.functions.items():
             doc = {"doc": self.docs[name]} if self.docs.get(name) else {}
-            functions[name] = {**doc, **function_value(given, where=f"functions.{name}")}
+            functions[name] = {**doc, **function_value(given)}
         values = {
             "schema": SCHEMA,
             "name": self.name,
             "arch": self.arch,
             "ptx": self.ptx,
-            "bound_params": [argument_value(x) for x in self.bound_params],
+            "bound_params": to_json(self.bound_params),
             "functions": functions,
             "images": {name: dict(image) for name, image in self.images.items()},
         }
@@ -189,7 +188,7 @@ def read_description(label: str, content: bytes | Mapping[str, Any], path: str =
     try:
         values = parse_json(content) if isinstance(content, bytes) else content
         if not isinstance(values, Mapping):
-            raise TypeError(f"wanted an object with functions, got {type_name(values)}")
+            raise TypeError(f"wanted an object with functions, got {type(values).__name__}")
         schema = values.get("schema", SCHEMA)
         check_schema(schema, "schema")
         return Description(**_read(values), path=path)
@@ -215,7 +214,7 @@ def _read(values: Mapping[str, Any]) -> dict[str, Any]:
             if doc := given.pop("doc", ""):
                 docs[name] = doc
             if not isinstance(doc, str):
-                raise TypeError(f"{where}.doc: wanted a str, got {type_name(doc)}")
+                raise TypeError(f"{where}.doc: wanted a str, got {type(doc).__name__}")
         functions[name] = read_function(given, where=where)
     images = {}
     for name, given in _mapping("images", values.get("images", {})).items():
@@ -229,7 +228,7 @@ def _read(values: Mapping[str, Any]) -> dict[str, Any]:
                 raise TypeError(f"{where}.{place}: wanted a str, got {given[place]!r}")
     bound = values.get("bound_params", [])
     if not isinstance(bound, list | tuple):
-        raise TypeError(f"bound_params: wanted a list, got {type_name(bound)}")
+        raise TypeError(f"bound_params: wanted a list, got {type(bound).__name__}")
     return {
         **{name: values[name] for name in ("name", "arch", "ptx") if values.get(name)},
         "functions": functions,
@@ -241,7 +240,7 @@ def _read(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _mapping(where: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{where}: wanted an object, got {type_name(value)}")
+        raise TypeError(f"{where}: wanted an object, got {type(value).__name__}")
     return value
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..kernels.types import Param, parse_type
 from ..launches.attributes import ATTRIBUTES
 from ..launches.expression import Field, Name, names, parse
-from ..launches.figures import Figure as GivenFigure
 from ..launches.launch import Launch
 from ..launches.values import Bound, ModuleParam
+from ..launches.values import Figure as GivenFigure
 from .function import (
     BoundLaunch,
     BoundParam,
@@ -43,7 +43,7 @@ def bind(
     """
     binder = _Binder(name, trailing)
     for number, (launch, ref) in enumerate(launches, 1):
-        if len(launches) > 1 and not launch.is_shaped:
+        if len(launches) > 1 and launch.grid is None:
             raise ValueError(
                 f"{binder.where(ref)}: launch {number} of {len(launches)} has no grid, and "
                 "callers can give none to a function of several launches: give it grid= and block="
@@ -156,7 +156,7 @@ class _Binder:
         }
         self.note_strided(launch, scope.where)
         self.note_assumptions(launch, scope.where)
-        when = scope.condition("when", launch.when) if launch.when else None
+        when = scope.formula("when", launch.when) if launch.when else None
         target = _target(launch, scope)
         carried = tuple(_carried(scope, launch))
         return BoundLaunch(launch, ref, sources, figures, when, carried, target)
@@ -223,10 +223,6 @@ def _carried(scope: Scope, launch: Launch) -> Iterator[Carried]:
     for name, attribute in ATTRIBUTES.items():
         value = getattr(launch, name)
         if value is None or value is False:
-            continue
-        if attribute.kind == "flag":
-            is_condition = isinstance(value, str)
-            yield Carried(name, (scope.condition(name, value) if is_condition else 1,))
             continue
         values = value if isinstance(value, tuple) else (value,)
         try:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..kernels.cubin import Kernel
 from ..kernels.types import CxxType, Param, Pointee
 from ..launches.expression import Field, Name, Tree
-from ..launches.form import launch_value
+from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 
@@ -99,7 +99,9 @@ class Exported(NamedTuple):
                     return None
                 return f"{read.tensor!r} cannot be a tensor, since an expression reads it as an int"
             return f"{read.tensor!r} is '{type_.text}', not a tensor"
-        if type_.kind in ("int", "uint") or (type_.kind == "raw" and type_.size in (1, 2, 4, 8)):
+        if type_.kind in ("int", "uint", "bool") or (
+            type_.kind == "raw" and type_.size in (1, 2, 4, 8)
+        ):
             return None
         if type_.kind == "pointer":
             return f"{read.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
@@ -293,7 +295,7 @@ class BoundLaunch(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """Return the launch as JSON values, with the kernel and the image that it turned out."""
         bound = {"kernel": self.kernel.kernel.name, "image": self.kernel.image}
-        return {**bound, **launch_value(self.launch), **bound}
+        return {**bound, **to_json(self.launch), **bound}
 
 
 class Instance(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 from ..kernels.cubin import Kernel, Parameter
 from ..kernels.types import CxxType, Param, parse_params, parse_type, sized_type
 from ..launches.expression import Name, parse
-from ..launches.form import launch_value
+from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import ModuleParam
@@ -263,7 +263,7 @@ def declared_kernel(
 def _least(params: tuple[Param, ...], launch: Launch, others: Set[str]) -> int:
     read = {
         name
-        for field, value in launch_value(launch).items()
+        for field, value in to_json(launch).items()
         if field not in _NO_EXPRESSIONS
         for text in _texts(value)
         for name in _NAME.findall(text)

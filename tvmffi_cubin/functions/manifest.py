@@ -8,8 +8,9 @@ from typing import Any
 
 from .. import __version__
 from ..image import Image, image_facts
+from ..launches import SCHEMA
+from ..launches.form import to_json
 from ..request import Request
-from ..schema import SCHEMA
 from ..toolset import Toolset
 from .exports import Exports
 from .plan import kernel_rows
@@ -53,7 +54,7 @@ def _options(request: Request, images: Sequence[Image]) -> dict[str, Any]:
     """Return the options without which the functions could not be built again as they are."""
     options: dict[str, Any] = {}
     if request.bound_params:
-        options["bound_params"] = [param.value() for param in request.bound_params]
+        options["bound_params"] = to_json([param.given for param in request.bound_params])
     if any(image.cubin.kind == "ptx" for image in images):
         options["ptx"] = "keep"
     return options

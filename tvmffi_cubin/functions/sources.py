@@ -6,22 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from ..kernels.types import CxxType, Param
 from ..launches import constant
-from ..launches.expression import (
-    COMPARISONS,
-    JOINING,
-    Field,
-    Name,
-    Number,
-    Op,
-    Tree,
-    failure,
-    names,
-    parse,
-)
-from ..launches.figures import Figure as GivenFigure
+from ..launches.expression import Field, Name, Number, Op, Tree, failure, names, parse
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, Scratch
+from ..launches.values import Figure as GivenFigure
 from .function import (
     BoundParam,
     Computed,
@@ -60,35 +49,6 @@ class Scope:
     def formula(self, what: str, text: str, *, reading: tuple[str, ...] = ()) -> Formula:
         """Return an expression over the function's parameters and the device's figures."""
         return Formula(text, self._checked(parse(text), what, text, reading))
-
-    def condition(self, what: str, text: str) -> Formula:
-        """Return a condition over the function's parameters and the device's figures."""
-        return Formula(text, self._condition(parse(text, is_condition=True), what, text))
-
-    def _condition(self, tree: Tree, what: str, text: str) -> Tree:
-        if isinstance(tree, Op) and tree.op in JOINING:
-            return Op(tree.op, tuple(self._condition(part, what, text) for part in tree.parts))
-        if isinstance(tree, Op) and tree.op in COMPARISONS:
-            return Op(tree.op, tuple(self._operand(part, what, text) for part in tree.parts))
-        if not isinstance(tree, Name):
-            return tree
-        given = self.args.get(tree.name)
-        if isinstance(given, bool) and tree.name not in self.exported:
-            return Number(int(given))
-        read = self._operand(tree, what, text)
-        if not isinstance(read, Name) or not self._is_flag(read.name):
-            problem = f"{tree.name!r} is no bool; compare it, as in {tree.name} != 0"
-            raise failure(text, tree.column, f"{self.where}: {what}: {problem}")
-        return read
-
-    def _operand(self, tree: Tree, what: str, text: str) -> Tree:
-        if isinstance(tree, Name) and self._is_flag(tree.name):
-            self.exported[tree.name] = self.exported[tree.name].with_read(tree)
-            return tree
-        return self._checked(tree, what, text, ())
-
-    def _is_flag(self, name: str) -> bool:
-        return name in self.exported and self.exported[name].param.type.kind == "bool"
 
     def _checked(self, tree: Tree, what: str, text: str, reading: tuple[str, ...]) -> Tree:
         tree = self._over(tree, what, text, reading)
@@ -137,7 +97,11 @@ class Scope:
             if type_.kind in ("pointer", "raw") and isinstance(tree, Name):
                 return self._read(read._replace(tensor=tree.name), (*reading, name))
             raise _ReadError(f"{name!r} is given by args as {value!r}, not as a tensor")
-        if type_.kind in ("int", "uint", "raw") and isinstance(value, int) and abs(value) < 2**63:
+        if (
+            type_.kind in ("int", "uint", "bool", "raw")
+            and isinstance(value, int)
+            and abs(value) < 2**63
+        ):
             return Number(int(value))
         if type_.kind in ("int", "uint", "raw") and isinstance(value, str):
             return self.formula(f"args[{name!r}]", value, reading=(*reading, name)).tree
@@ -214,8 +178,11 @@ def _scratched(value: Scratch, scope: Scope, param: Param, size: int) -> Scratch
             f"'{param.type.text}' of {size} bytes"
         )
     # It is known after the whole shape, so it cannot read what depends on that.
-    figures = (_figure(scope, f"{what} of args[{param.name!r}]", x) for what, x in value.figures())
-    return Scratched(param.name, value.align, *figures)
+    total, per_block = (
+        _figure(scope, f"{what} of args[{param.name!r}]", getattr(value, what))
+        for what in ("bytes", "bytes_per_block")
+    )
+    return Scratched(param.name, value.align, total, per_block)
 
 
 def _mapped(map_: TensorMap, launch: Launch, scope: Scope, param: Param, size: int) -> Mapped:

@@ -5,31 +5,14 @@ And `over`, which makes one instance for each combination of some names' values.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
-from math import prod
 from typing import Any
 
-from .attributes import ATTRIBUTES
-from .figures import plain
 from .launch import Launch
 from .tensor_map import TensorMap
-from .values import Scratch
-
-_MOST = 1024
-_TOO_MANY = (
-    f"{_MOST} instances, the most that one function may have: each of them is compiled, and a call "
-    "tries them in order; leave values out, or make several functions"
-)
-
-Value = str | int | bool
-
-_CONDITIONS = {"when"} | {x.field for x in ATTRIBUTES.values() if x.kind == "flag"}
-_IDENTIFIER = r"(?<!\w)[^\W\d]\w*"
-# In an expression, what follows a dot is no name of its own: x.shape.
-_NAME = r"(?<![\w.])[^\W\d]\w*"
+from .values import Scratch, plain
 
 
 @dataclass(frozen=True)
@@ -48,20 +31,15 @@ class Dispatch:
     Raises
     ------
     TypeError, ValueError
-        An instance is something else or is empty; there are more than 1024.
+        An instance is something else, or there is none.
     """
 
     instances: Any
 
     def __post_init__(self) -> None:
-        given = self.instances
-        if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-            raise TypeError(f"Dispatch: instances is a sequence, got {type(given).__name__}")
-        instances = tuple(x for number, item in enumerate(given) for x in _each(number, item))
+        instances = tuple(x for item in self.instances for x in _instances(item))
         if not instances:
             raise ValueError("Dispatch: there is no instance; give at least one Launch")
-        if len(instances) > _MOST:
-            raise ValueError(f"Dispatch: {len(instances)} instances are more than {_TOO_MANY}")
         object.__setattr__(self, "instances", instances)
 
     @property
@@ -70,109 +48,64 @@ class Dispatch:
         return tuple(launch for instance in self.instances for launch in instance)
 
 
-def _each(position: int, item: object) -> Iterator[tuple[Launch, ...]]:
-    if isinstance(item, Launch):
-        yield (item,)
-    elif isinstance(item, Dispatch):
+def _instances(item: Any) -> Iterator[tuple[Launch, ...]]:
+    if isinstance(item, Dispatch):
         yield from item.instances
-    elif isinstance(item, list | tuple) and all(isinstance(x, Launch) for x in item):
-        if not item:
-            raise ValueError(f"Dispatch: instance {position + 1} is an empty list of launches")
-        yield tuple(item)
-    else:
+        return
+    launches = (item,) if isinstance(item, Launch) else item
+    if not (isinstance(launches, list | tuple) and launches) or any(
+        not isinstance(x, Launch) for x in launches
+    ):
         raise TypeError(
-            f"Dispatch: instance {position + 1} is a Launch, a list of them or a Dispatch, got "
-            f"{item!r}"
+            f"Dispatch: an instance is a Launch, a list of them or a Dispatch, got {item!r}"
         )
+    yield tuple(launches)
 
 
-def over(launch: Launch, names: Mapping[str, Iterable[Value]]) -> Dispatch:
+def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dispatch:
     """Return what `Launch.over` documents."""
-    if not names:
-        raise ValueError("over: there is no name; give some, as in over(T=['float', 'double'])")
-    if launch.kernel is None:
-        raise ValueError("over: names are replaced in the Launch's kernel=, which is not given")
-    values = {name: _values(name, given) for name, given in names.items()}
-    known = re.findall(_IDENTIFIER, launch.kernel)
-    for name in names:
+    import re
+
+    word = r"(?<!\w)[^\W\d]\w*"
+    known = re.findall(word, launch.kernel or "")
+    for name, given in names.items():
         if name not in known:
             raise ValueError(
-                f"over: the kernel {launch.kernel!r} does not contain the name {name!r}; it has "
-                f"{', '.join(dict.fromkeys(known)) or 'none'}"
+                f"over: the kernel {launch.kernel!r} does not contain the name {name!r}"
             )
-    count = prod(map(len, values.values()))
-    if count > _MOST:
-        each = " x ".join(f"{len(given)} of {name}" for name, given in values.items())
-        raise ValueError(f"over: {count} instances ({each}) are more than {_TOO_MANY}")
-    return Dispatch(
-        _instance(launch, dict(zip(values, chosen, strict=True)))
-        for chosen in product(*values.values())
-    )
+        if isinstance(given, str):
+            raise TypeError(f"over: {name} is a sequence of values, got the str {given!r}")
 
+    def instance(chosen: Mapping[str, Any]) -> Launch:
+        def in_source(text: str | None) -> str | None:
+            def value(match: re.Match[str]) -> str:
+                found = chosen.get(match[0], match[0])
+                return str(found).lower() if isinstance(found, bool) else str(found)
 
-def _values(name: str, given: object) -> tuple[Value, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(
-            f"over: {name} is a sequence of values, got {type(given).__name__} {given!r}"
-        )
-    values = tuple(map(plain, given))
-    if not values:
-        raise ValueError(f"over: {name} has no values")
-    for value in values:
-        if not isinstance(value, str | int):
-            raise TypeError(
-                f"over: {name} holds str, int and bool, got {type(value).__name__} {value!r}"
-            )
-    return values
+            return text and re.sub(word, value, text)
 
+        def number(match: re.Match[str]) -> str:
+            # As it would be written: -1 might follow another operator.
+            found = str(chosen.get(match[0], match[0]))
+            return f"({found})" if found.startswith("-") else found
 
-def _instance(launch: Launch, chosen: Mapping[str, Value]) -> Launch:
-    def in_source(text: str | None) -> str | None:
-        if text is None:
-            return None
-        return re.sub(_IDENTIFIER, lambda x: _source_text(chosen.get(x[0], x[0])), text)
-
-    def in_expression(what: str, value: Any) -> Any:
-        if isinstance(value, TensorMap | Scratch):
-            return value.with_figures(lambda name, x: in_expression(f"{name} of {what}", x))
-        if not isinstance(value, str):
+        def in_expressions(value: Any) -> Any:
+            if isinstance(value, str):
+                # What follows a dot is no name of its own: x.shape.
+                return re.sub(r"(?<![\w.])[^\W\d]\w*", number, value)
+            if isinstance(value, tuple):
+                return tuple(map(in_expressions, value))
+            if isinstance(value, dict):
+                return {name: in_expressions(x) for name, x in value.items()}
+            if isinstance(value, TensorMap | Scratch):
+                inner = {x.name: in_expressions(getattr(value, x.name)) for x in fields(value)}
+                return replace(value, **inner)
             return value
-        return re.sub(
-            _NAME, lambda x: _constant(what, x[0], chosen[x[0]]) if x[0] in chosen else x[0], value
-        )
 
-    def in_figure(name: str, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(in_figure(name, figure) for figure in value)
-        text = in_expression(name, value)
-        # What is a number now is a constant: it can be checked, and told, before any call.
-        return int(text) if isinstance(text, str) and text.isdecimal() else text
+        changed = {x.name: in_expressions(getattr(launch, x.name)) for x in fields(launch)}
+        kept = {name: getattr(launch, name) for name in ("strided", "image", "meta")}
+        source = {name: in_source(getattr(launch, name)) for name in ("kernel", "params")}
+        return Launch(**{**changed, **kept, **source})
 
-    names = ("grid", "block", "dynamic_smem_bytes", "stream", "device", "when", *ATTRIBUTES)
-    changed: dict[str, Any] = {
-        name: (in_expression if name in _CONDITIONS else in_figure)(name, getattr(launch, name))
-        for name in names
-    }
-    return replace(
-        launch,
-        kernel=in_source(launch.kernel),
-        params=in_source(launch.params),
-        args={name: in_expression(f"args[{name!r}]", x) for name, x in launch.args.items()},
-        **changed,
-    )
-
-
-def _source_text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _constant(what: str, name: str, value: Value) -> str:
-    if isinstance(value, str):
-        raise ValueError(
-            f"over: {what} reads {name}, which stands for {value!r}; an expression can only read "
-            "what stands for an int or a bool"
-        )
-    if isinstance(value, bool) and what in _CONDITIONS:
-        return str(value)
-    # As it would be written: -1 might follow another operator.
-    return str(int(value)) if value >= 0 else f"({value})"
+    values = (map(plain, given) for given in names.values())
+    return Dispatch(instance(dict(zip(names, chosen, strict=True))) for chosen in product(*values))

@@ -1,27 +1,28 @@
-"""`Launch`: how one kernel is launched; checked when made, knows nothing of text or building."""
+"""`Launch`: how one kernel is launched; knows nothing of text or building."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .attributes import ATTRIBUTES, RAW, checked
-from .expression import parse
-from .figures import Figure, Flag, check_condition, check_figure, dimensions, plain
+from .attributes import ATTRIBUTES, checked, checked_raw
 from .tensor_map import TensorMap
-from .values import Bound, Scratch
+from .values import (
+    Bound,
+    Figure,
+    Scratch,
+    expression,
+    figure,
+    figures,
+    integer,
+    plain,
+    power_of_two,
+)
 
 if TYPE_CHECKING:
     from .dispatch import Dispatch
-
-Constant = bool | int | float | bytes | None
-"""A constant for a kernel parameter."""
-
-_ARGS = (bool, int, float, bytes, TensorMap, Scratch, Bound)
-_MOST_MULTIPLE = 2**30
-_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,10 @@ class Launch:
     cluster: Any = None
     preferred_cluster: Any = None
     cluster_scheduling_policy: Figure | None = None
-    programmatic_dependent_launch: Flag = False
+    programmatic_dependent_launch: Figure = False
     programmatic_event: Figure | None = None
     launch_completion_event: Figure | None = None
-    cooperative: Flag = False
+    cooperative: Figure = False
     priority: Figure | None = None
     mem_sync_domain: Figure | None = None
     attributes: Mapping[int, bytes] | None = field(default=None, hash=False)
@@ -143,40 +144,14 @@ class Launch:
                 "Launch: a grid goes together with a block: give both, or neither and call "
                 "k[grid, block]"
             )
-        if self.grid is not None:
-            self._set("grid", dimensions("Launch: grid", self.grid, least=0))
-        if self.block is not None:
-            block = dimensions("Launch: block", self.block, least=1, most=_MOST_THREADS)
-            self._set("block", block)
-        self._check_callers_grid()
-        self._set("dynamic_smem_bytes", plain(self.dynamic_smem_bytes))
-        check_figure("Launch: dynamic_smem_bytes", self.dynamic_smem_bytes)
-        self._set("args", _checked_args(self.args))
-        self._set("strided", _checked_names("strided", self.strided))
-        if self.multiple_of is not None:
-            self._set("multiple_of", _checked_multiples(self.multiple_of))
-        if self.equal_to is not None:
-            self._set("equal_to", _integers("equal_to", self.equal_to))
-        for name in ("params", "kernel"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise TypeError(f"Launch: {name} is a str, got {type(value).__name__}")
-        if self.kernel is not None and not self.kernel.strip():
-            raise ValueError(
-                "Launch: kernel is empty; leave it out where it is the function's name"
-            )
-        if self.when is not None:
-            check_condition("Launch: when", self.when)
-        self._set("image", _checked_image(self.image))
-        for name in (*ATTRIBUTES, RAW):
+        for name, check in _CHECKS.items():
             value = getattr(self, name)
             if value is not None:
-                self._set(name, checked(name, value, where="Launch"))
-        for name, most in (("stream", 2**63 - 1), ("device", 2**31 - 1)):
-            value = plain(getattr(self, name))
+                object.__setattr__(self, name, check(f"Launch: {name}", value))
+        for name, attribute in ATTRIBUTES.items():
+            value = getattr(self, name)
             if value is not None:
-                check_figure(f"Launch: {name}", value, most=most)
-                self._set(name, value)
+                object.__setattr__(self, name, checked(f"Launch: {name}", attribute, value))
 
     def over(self, **names: Iterable[str | int | bool]) -> Dispatch:
         """Return an instance for each combination of values of names in `kernel`.
@@ -188,23 +163,16 @@ class Launch:
         ----------
         **names : iterable of str, int or bool
             What each name stands for; numpy's integers and bools count as such. It is replaced in
-            `kernel` and `params`, and, where it stands for an int or a bool, in expressions and
-            conditions.
+            `kernel` and `params`, and in expressions and conditions.
 
         Raises
         ------
         TypeError, ValueError
-            A name is not in `kernel`, or has no values; a value is of another type, or a type's
-            name would stand in an expression; there are more than 1024 combinations.
+            A name is not in `kernel`, or has no values.
         """
         from .dispatch import over
 
         return over(self, names)
-
-    @property
-    def is_shaped(self) -> bool:
-        """Whether the grid, and with it the block, is given here and not by the caller."""
-        return self.grid is not None
 
     @property
     def callers_grid(self) -> dict[str, Any] | None:
@@ -216,117 +184,85 @@ class Launch:
             return None
         return {"meta": dict(self.meta or {}), "unit": self.blocks_per_program}
 
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-    def _check_callers_grid(self) -> None:
-        """Check what a launch that leaves its grid to callers says of it."""
-        meta = {} if self.meta is None else self.meta
-        if not isinstance(meta, Mapping):
-            raise TypeError(f"Launch: meta maps names to constants, got {type(meta).__name__}")
-        if isinstance(self.blocks_per_program, str):
-            raise TypeError("Launch: blocks_per_program is an int, got str")
-        check_figure("Launch: blocks_per_program", self.blocks_per_program, least=1)
-        if (meta or self.blocks_per_program != 1) and self.callers_grid is None:
-            raise ValueError(
-                "Launch: meta and blocks_per_program are for a grid that callers give: leave out "
-                "grid="
-            )
-
-    def figures(self) -> Iterable[tuple[str, Figure]]:
+    def figures(self) -> Iterator[tuple[str, Figure]]:
         """Yield each figure with its field's name: grid, block (x, y, z), then shared memory."""
         for name in ("grid", "block"):
-            for axis, figure in zip("xyz", getattr(self, name) or (), strict=False):
-                yield f"{name}.{axis}", figure
+            for axis, value in zip("xyz", getattr(self, name) or (), strict=False):
+                yield f"{name}.{axis}", value
         yield "dynamic_smem_bytes", self.dynamic_smem_bytes
 
 
-def _checked_names(name: str, value: object) -> tuple[str, ...]:
-    """Return one parameter's name, or several, as a tuple."""
-    names = (value,) if isinstance(value, str) else value
-    if not isinstance(names, Iterable):
-        raise TypeError(f"Launch: {name} is a sequence of names, got {type(value).__name__}")
-    names = tuple(names)
-    for item in names:
-        _check_name(name, item)
-    return names
+def _args(what: str, value: Any) -> dict[str, Any]:
+    return {name: _arg(f"{what}[{name!r}]", x) for name, x in _mapping(what, value).items()}
 
 
-def _check_name(where: str, name: object) -> None:
-    if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"Launch: {where}: {name!r} is not a parameter's name")
+def _arg(what: str, value: Any) -> Any:
+    value = plain(value)
+    if isinstance(value, str):
+        return expression(what, value)
+    if isinstance(value, bool | int | float | bytes | None | TensorMap | Scratch | Bound):
+        return value
+    raise TypeError(
+        f"{what} is an expression, a parameter's name or a constant (int, float, bool, bytes, "
+        f"None), a TensorMap, a Scratch or a Bound, got {type(value).__name__}"
+    )
 
 
-def _checked_args(args: object) -> dict[str, Any]:
-    if not isinstance(args, Mapping):
-        raise TypeError(f"Launch: args maps parameter names to values, got {type(args).__name__}")
-    for name, value in args.items():
-        _check_name("args", name)
-        if isinstance(value, str):
-            try:
-                parse(value)
-            except ValueError as error:
-                raise ValueError(f"Launch: args[{name!r}]: {error}") from None
-        elif value is not None and not isinstance(value, _ARGS):
-            raise TypeError(
-                f"Launch: args[{name!r}] is an expression, a parameter's name or a constant (int, "
-                "float, bool, bytes, None), a TensorMap, a Scratch or a Bound, got "
-                f"{type(value).__name__}"
-            )
-    return dict(args)
-
-
-def _checked_multiples(value: object) -> dict[str, int]:
-    found = _integers("multiple_of", value)
-    for name, number in found.items():
-        if not 1 <= number <= _MOST_MULTIPLE or number & (number - 1):
-            raise ValueError(
-                f"Launch: multiple_of[{name!r}] is {number}, wanted a power of two from 1 to 2^30; "
-                f'of an integer anything else is a condition, as in when="{name} % {number} == 0"'
-            )
-    return found
-
-
-def _integers(name: str, value: object) -> dict[str, int]:
-    what = f"Launch: {name}"
+def _mapping(what: str, value: Any) -> dict[Any, Any]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{what} maps parameter names to integers, got {type(value).__name__}")
-    found = {}
-    for key, given in value.items():
-        if not isinstance(key, str) or not key.isidentifier():
-            raise TypeError(f"{what}: {key!r} is not a parameter's name")
-        number = plain(given)
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise TypeError(f"{what}[{key!r}] is an int, got {type(given).__name__}")
-        check_figure(f"{what}[{key!r}]", number, least=-(2**63), most=2**63 - 1)
-        found[key] = number
-    return found
+        raise TypeError(f"{what} maps names to values, got {type(value).__name__}")
+    return dict(value)
 
 
-def _checked_image(image: object) -> object:
+def _multiples(what: str, value: Any) -> dict[str, int]:
+    return {x: power_of_two(f"{what}[{x!r}]", y) for x, y in _mapping(what, value).items()}
+
+
+def _integers(what: str, value: Any) -> dict[str, int]:
+    return {x: integer(f"{what}[{x!r}]", y) for x, y in _mapping(what, value).items()}
+
+
+def _names(_: str, value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _text(what: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a str, got {type(value).__name__}")
+    return value
+
+
+def _image(what: str, image: Any) -> Any:
     """Return an image in a form that has a hash."""
-    if isinstance(image, str):
-        if "\n" in image:
-            raise ValueError("Launch: image is text and no name: give it as bytes, text.encode()")
-        if not image.isidentifier():
-            raise ValueError(
-                f"Launch: image {image!r} is no image's name; a file is given as "
-                f"pathlib.Path({image!r})"
-            )
-        return image
-    if image is None:
-        return None
-    if isinstance(image, bytes | bytearray | memoryview):
+    if isinstance(image, str) and not image.isidentifier():
+        raise ValueError(
+            f"{what} {image!r:.80} is no image's name: give a file as pathlib.Path(...), text as "
+            "bytes"
+        )
+    if isinstance(image, bytearray | memoryview):
         return bytes(image)
     if isinstance(image, os.PathLike):
         from pathlib import Path
 
         return Path(os.fsdecode(image))
-    from ..kernels.cubin import Cubin
+    return image
 
-    if isinstance(image, Cubin):
-        return image
-    raise TypeError(
-        "Launch: image is a name, bytes, a Cubin or a pathlib.Path, got "
-        f"{type(image).__name__} {image!r}"
-    )
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "grid": figures,
+    "block": figures,
+    "dynamic_smem_bytes": figure,
+    "args": _args,
+    "params": _text,
+    "strided": _names,
+    "kernel": _text,
+    "when": expression,
+    "attributes": checked_raw,
+    "image": _image,
+    "multiple_of": _multiples,
+    "equal_to": _integers,
+    "meta": _mapping,
+    "blocks_per_program": integer,
+    "stream": figure,
+    "device": figure,
+}

@@ -1,16 +1,16 @@
 """`TensorMap`: a kernel's tensor map and the tensor that it is made of.
 
-What the driver takes is checked at each call, in core/tensor_map_check.h; here is checked what
-kind of values are given, and that dimensions agree.
+What the driver takes is checked at each call, in core/tensor_map_check.h; here that dimensions
+agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from .figures import Figure, check_figure, figures, plain
+from .values import Figure, figure, figures
 
 # The words of the modes, in the order of the driver's numbers.
 DATA_TYPES = (
@@ -26,17 +26,20 @@ INTERLEAVES = ("none", "16B", "32B")
 L2_PROMOTIONS = ("none", "64B", "128B", "256B")
 OOB_FILLS = ("zeros", "nan")
 
-_MODES = {
+
+_WORDS = {
     "swizzle": SWIZZLES,
     "interleave": INTERLEAVES,
     "l2_promotion": L2_PROMOTIONS,
     "oob_fill": OOB_FILLS,
+    "dtype": (None, *DATA_TYPES),
 }
-_MAX_RANK = 5
-_CORNERS = ("lower_corner", "upper_corner")
-_IM2COL = (*_CORNERS, "channels_per_pixel", "pixels_per_column")
-_FIGURES = ("box_dim", "element_strides", *_IM2COL, "global_dim", "global_strides")
-_LEAST, _MOST = -(2**63), 2**63 - 1
+_IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
+# The most dimensions of each field with figures; of one with a single figure 0.
+_FIGURES = {
+    "box_dim": 5, "element_strides": 5, "lower_corner": 3, "upper_corner": 3,
+    "channels_per_pixel": 0, "pixels_per_column": 0, "global_dim": 5, "global_strides": 4,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,37 +113,32 @@ class TensorMap:
     global_strides: Any = None
 
     def __post_init__(self) -> None:
-        if self.tensor is not None and not isinstance(self.tensor, str):
+        for name, words in _WORDS.items():
+            if getattr(self, name) not in words:
+                known = ", ".join(map(str, words))
+                raise ValueError(f"TensorMap: {name} is {getattr(self, name)!r}; there are {known}")
+        given = [getattr(self, name) is not None for name in _IM2COL]
+        if any(given) != all(given) or any(given) == (self.box_dim is not None):
             raise TypeError(
-                f"TensorMap: tensor is a parameter's name, got {type(self.tensor).__name__}"
+                f"TensorMap: a tiled map has box_dim, an im2col map {', '.join(_IM2COL)}"
             )
-        if self.tensor is not None and not self.tensor.isidentifier():
-            raise ValueError(f"TensorMap: tensor: {self.tensor!r} is not a parameter's name")
-        for name, words in _MODES.items():
-            _check_word(name, getattr(self, name), words)
-        if self.dtype is not None:
-            _check_word("dtype", self.dtype, DATA_TYPES)
-        if self.is_im2col:
-            missing = [name for name in _IM2COL if getattr(self, name) is None]
-            if missing or self.box_dim is not None:
-                wrong = f"{missing[0]} is missing" if missing else "box_dim is given, too"
-                raise TypeError(
-                    f"TensorMap: {wrong}: an im2col map has {', '.join(_IM2COL)}, a tiled one "
-                    "box_dim"
+        for name, most in _FIGURES.items():
+            value, what = getattr(self, name), f"TensorMap: {name}"
+            if value is not None:
+                least = 0 if name == "global_strides" else 1
+                value = figures(what, value, most, least=least) if most else figure(what, value)
+                object.__setattr__(self, name, value)
+        if self.global_strides is not None and self.global_dim is None:
+            raise TypeError("TensorMap: global_strides is given without global_dim")
+        rank = self.rank
+        wanted = {"element_strides": rank, "global_dim": rank, "global_strides": rank - 1}
+        for name, count in {**wanted, "upper_corner": rank - 2}.items():
+            value = getattr(self, name)
+            if value is not None and len(value) != count:
+                raise ValueError(
+                    f"TensorMap: {name} has {len(value)} dimensions, wanted {count} for a map of "
+                    f"rank {rank}"
                 )
-            for name in _CORNERS:
-                self._set(name, _MAX_RANK - 2)
-            count = len(self.lower_corner)
-            self._check_count("upper_corner", count)
-        elif self.box_dim is None:
-            raise TypeError("TensorMap: box_dim is missing (or, for im2col, TensorMap.im2col)")
-        else:
-            self._set("box_dim", _MAX_RANK)
-        self._check_extents()
-        for name in ("channels_per_pixel", "pixels_per_column"):
-            object.__setattr__(self, name, plain(getattr(self, name)))
-        for name, figure in self.figures():
-            check_figure(f"TensorMap: {name}", figure, least=_LEAST, most=_MOST)
 
     @classmethod
     def im2col(
@@ -197,50 +195,3 @@ class TensorMap:
                 yield from ((f"{name}[{i}]", figure) for i, figure in enumerate(value))
             elif value is not None:
                 yield name, value
-
-    def with_figures(self, change: Callable[[str, Figure], Figure]) -> TensorMap:
-        """Return it with each figure changed; `change` gets its field's name and the figure."""
-        changed: dict[str, Any] = {}
-        for name in _FIGURES:
-            value = getattr(self, name)
-            if isinstance(value, tuple):
-                changed[name] = tuple(change(name, figure) for figure in value)
-            elif value is not None:
-                changed[name] = change(name, value)
-        return replace(self, **changed)
-
-    def _check_extents(self) -> None:
-        if self.element_strides is not None:
-            self._set("element_strides", _MAX_RANK)
-            self._check_count("element_strides", self.rank)
-        if self.global_dim is None:
-            if self.global_strides is not None:
-                raise TypeError("TensorMap: global_strides is given without global_dim")
-            return
-        self._set("global_dim", _MAX_RANK)
-        self._check_count("global_dim", self.rank)
-        if self.global_strides is None:
-            return
-        self._set("global_strides", _MAX_RANK, least=0)
-        self._check_count(
-            "global_strides", self.rank - 1, ": all of global_dim's but the innermost"
-        )
-        if not self.global_strides:
-            # There is nothing to say of a single dimension.
-            object.__setattr__(self, "global_strides", None)
-
-    def _set(self, name: str, most: int, *, least: int = 1) -> None:
-        found = figures(name, getattr(self, name), most=most, least=least, of="TensorMap: ")
-        object.__setattr__(self, name, found)
-
-    def _check_count(self, name: str, wanted: int, why: str = "") -> None:
-        count = len(getattr(self, name))
-        if count != wanted:
-            raise ValueError(f"TensorMap: {name} has {count} dimensions, wanted {wanted}{why}")
-
-
-def _check_word(name: str, value: object, words: tuple[str, ...]) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"TensorMap: {name} is a str, got {type(value).__name__}")
-    if value not in words:
-        raise ValueError(f"TensorMap: {name} is {value!r}; there are {', '.join(words)}")

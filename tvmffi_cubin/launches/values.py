@@ -1,21 +1,78 @@
-"""What `Launch(args=...)` gives besides expressions, constants and tensor maps: `Scratch`, `Bound`.
-
-And `ModuleParam`, a parameter that the module binds in all its kernels.
-"""
+"""Checked values of launches: figures, memory for one launch (`Scratch`), bound parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import KW_ONLY, dataclass, replace
+import operator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-from .figures import Figure, check_figure, plain
+from .expression import parse
 
-_MOST = 2**48
-_MOST_ALIGN = 2**20
+Figure = int | str
+"""A dimension, a size, a switch: a constant or an expression. Its range is checked at calls."""
 
-# What `Module.bind` has keywords for.
-_TAKEN = ("device",)
+
+def plain(value: Any) -> Any:
+    """Return a number, bool or text of another class (NumPy's, an enumeration's) as Python's own.
+
+    Anything else is returned as it is.
+    """
+    if type(value) in (bool, int, str):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value
+
+
+def expression(what: str, text: Any) -> str:
+    """Check an expression; `what` is what messages call it, here and below."""
+    text = plain(text)
+    try:
+        parse(text)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
+    return str(text)
+
+
+def integer(what: str, value: Any) -> int:
+    """Check a constant."""
+    value = plain(value)
+    if not isinstance(value, int):
+        raise TypeError(f"{what} is an int, got {type(value).__name__}")
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(f"{what} is {value}, beyond 64 bits")
+    return value
+
+
+def power_of_two(what: str, value: Any) -> int:
+    """Check an alignment, or what a number is a multiple of."""
+    number = integer(what, value)
+    if not 1 <= number <= 2**30 or number & (number - 1):
+        raise ValueError(f"{what} is {number}, wanted a power of two up to 2^30")
+    return number
+
+
+def figure(what: str, value: Any) -> Figure:
+    """Check a constant or an expression."""
+    return expression(what, value) if isinstance(value, str) else integer(what, value)
+
+
+def figures(what: str, value: Any, most: int = 3, *, least: int = 1) -> tuple[Figure, ...]:
+    """Check one figure, or a sequence of them, and return a tuple."""
+    value = plain(value)
+    given = (value,) if isinstance(value, int | str) else value
+    # Sets have no order, and an iterator may have no end.
+    if isinstance(given, bytes | dict) or not hasattr(given, "__getitem__"):
+        got = type(value).__name__
+        raise TypeError(f"{what} is an int, an expression or up to {most} of them, got {got}")
+    if not least <= len(given) <= most:
+        raise ValueError(f"{what} has {least} to {most} dimensions, got {len(given)}")
+    return tuple(figure(f"{what}[{i}]", x) for i, x in enumerate(given))
 
 
 @dataclass(frozen=True)
@@ -48,27 +105,12 @@ class Scratch:
     align: int = 256
 
     def __post_init__(self) -> None:
-        for name, figure in self.figures():
-            object.__setattr__(self, name, plain(figure))
-            check_figure(f"Scratch: {name}", plain(figure), most=_MOST)
-        align = plain(self.align)
-        if isinstance(align, bool) or not isinstance(align, int):
-            raise TypeError(f"Scratch: align is an int, got {type(align).__name__}")
-        if not 1 <= align <= _MOST_ALIGN or align & (align - 1):
-            raise ValueError(
-                f"Scratch: align is {align}, wanted a power of two from 1 to {_MOST_ALIGN}"
-            )
-        object.__setattr__(self, "align", align)
-
-    def figures(self) -> Iterator[tuple[str, Figure]]:
-        """Yield each figure with its field's name."""
-        yield "bytes", self.bytes
-        yield "bytes_per_block", self.bytes_per_block
-
-    def with_figures(self, change: Callable[[str, Figure], Figure]) -> Scratch:
-        """Return it with each figure changed; `change` gets its field's name and the figure."""
-        changed: dict[str, Any] = {name: change(name, x) for name, x in self.figures()}
-        return replace(self, **changed)
+        for name, check in (
+            ("bytes", figure),
+            ("bytes_per_block", figure),
+            ("align", power_of_two),
+        ):
+            object.__setattr__(self, name, check(f"Scratch: {name}", getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -84,29 +126,11 @@ class Bound:
         What it is bound by. Default: the parameter's own name.
     required : bool
         A call that finds nothing bound is a LaunchError.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The name is none.
     """
 
     name: str | None = None
     _: KW_ONLY
     required: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str | None):
-            raise TypeError(f"Bound: name is a str, got {type(self.name).__name__}")
-        if self.name is not None and not self.name.isidentifier():
-            raise ValueError(f"Bound: {self.name!r} is no name that mod.bind could take")
-        if self.name in _TAKEN:
-            raise ValueError(
-                f"Bound: {self.name!r} has a meaning of its own in mod.bind({self.name}=...): "
-                "choose another name"
-            )
-        if not isinstance(self.required, bool):
-            raise TypeError(f"Bound: required is a bool, got {type(self.required).__name__}")
 
 
 class ModuleParam(NamedTuple):
@@ -127,48 +151,28 @@ class ModuleParam(NamedTuple):
         """What `module_params` makes it of."""
         return self.bound if self.bound.required else self.declared or self.name
 
-    def value(self) -> Any:
-        """Return it as a JSON value, as a description has it."""
-        from .form import argument_value
-
-        return argument_value(self.given)
-
 
 def module_params(value: Any) -> tuple[ModuleParam, ...]:
     """Return `bound_params` in one form."""
-    if value is None:
-        return ()
     given = (value,) if isinstance(value, str | Bound) else value
-    if isinstance(given, Set | Mapping) or not isinstance(given, Iterable):
+    if not isinstance(given, list | tuple):
         raise TypeError(
-            f"bound_params is a sequence of names in the kernels' order, got {type(value).__name__}"
+            f"bound_params is a list of names in the kernels' order, got {type(value).__name__}"
         )
-    params = tuple(map(_module_param, given))
-    names = [param.name for param in params]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"bound_params names {twice!r} twice")
-    return params
+    return tuple(map(_module_param, given))
 
 
 def _module_param(value: Any) -> ModuleParam:
-    if isinstance(value, Bound):
-        if value.name is None:
-            raise ValueError('bound_params: a Bound there has a name, as in Bound("counters")')
+    if isinstance(value, Bound) and value.name:
         return ModuleParam(value)
     if not isinstance(value, str):
-        raise TypeError(f"bound_params holds str and Bound, got {type(value).__name__}")
+        raise TypeError(f"bound_params holds names, declarations and Bound(name), got {value!r}")
     if value.isidentifier():
         return ModuleParam(Bound(value))
     from ..kernels.types import parse_params
 
     try:
-        declared = parse_params(value)
+        (declared,) = parse_params(value)
     except ValueError as error:
         raise ValueError(f"bound_params: {value!r}: {error}") from None
-    if len(declared) != 1 or not declared[0].name:
-        raise ValueError(
-            f"bound_params: {value!r} is neither a name nor one parameter's declaration, such as "
-            '"unsigned long long* counters"'
-        )
-    return ModuleParam(Bound(declared[0].name), value)
+    return ModuleParam(Bound(declared.name), value)

@@ -75,7 +75,7 @@ class Module(tvm_ffi.Module):
                 return manifest_of(self.path)
             except OSError:  # the file is gone
                 return {}
-        from ..schema import check_schema
+        from ..launches import check_schema
 
         known: Mapping[str, Any] = json.loads(str(text))
         check_schema(known.get("schema"), f"the manifest of {self.path}")

@@ -45,7 +45,7 @@ class Options(NamedTuple):
 
     def with_given(self, function: str, given: dict[str, Any], *, grid_alone: bool) -> Options:
         """Return them with those of `Function.configure`; `grid_alone`: the block is known."""
-        from ..launches.attributes import ATTRIBUTES, RAW, encode
+        from ..launches.attributes import ATTRIBUTES, encode
 
         options = self
         if ("grid" in given) != ("block" in given) and not (grid_alone and "grid" in given):
@@ -60,9 +60,9 @@ class Options(NamedTuple):
             options = options._replace(dynamic_smem_bytes=smem)
         attributes = self.attribute_values()
         for name, value in given.items():
-            if name not in ATTRIBUTES and name != RAW:
+            if name not in ATTRIBUTES and name != "attributes":
                 own = ("stream", "grid", "block", "dynamic_smem_bytes")
-                known = ", ".join([*own, *ATTRIBUTES, RAW])
+                known = ", ".join([*own, *ATTRIBUTES, "attributes"])
                 raise TypeError(f"{function}: no option {name!r}; there are {known}")
             attributes.update(encode(name, value, where=function))
         packed = b"".join(_ATTRIBUTE.pack(number, data) for number, data in attributes.items())

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from ..launches.figures import plain
+from ..launches.values import plain
 from .kernel import Argument, CompiledKernel
 from .symbols import SymbolicInt, SymbolicTensor, unwrapped
 

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from ..kernels import nv_info
 from ..kernels.cubin import Cubin
-from ..launches.figures import plain
 from ..launches.launch import Launch
 from ..launches.tensor_map import DATA_TYPES, SWIZZLES, TensorMap
-from ..launches.values import Scratch
+from ..launches.values import Scratch, plain
 from .grid import launch_grid
 from .kernel import CompiledKernel
 from .types import Descriptor, descriptor, kernel_type
