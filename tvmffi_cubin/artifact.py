@@ -9,10 +9,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
 from typing import Any
 
 from .kernels.cubin import Cubin
-from .kernels.elf import DYNSYM, GLOBAL, SYMTAB, Content, Elf, FileContent
+from .kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
 from .kernels.image import check_regular, reading
 from .launches import check_schema
 
@@ -69,7 +70,7 @@ class Artifact:
     embedded: tuple[EmbeddedBytes, ...]
     exports: tuple[str, ...]
     is_object: bool
-    content: Content = field(repr=False, compare=False)
+    content: bytes | mmap = field(repr=False, compare=False)
 
     def cubins(self, expected: Mapping[str, Any]) -> dict[str, Cubin]:
         """Return the images by name.
@@ -126,7 +127,7 @@ def _cubin(image: bytes, facts: Mapping[str, Any]) -> Cubin:
     )
 
 
-def read_artifact(content: Content) -> Artifact:
+def read_artifact(content: bytes | mmap) -> Artifact:
     """Read a file without loading it.
 
     Raises
@@ -147,8 +148,8 @@ def open_artifact(path: str | os.PathLike[str]) -> Iterator[Artifact]:
         It cannot be read; see `read_artifact`.
     """
     check_regular(path)
-    with open(path, "rb") as file:
-        yield read_artifact(FileContent(file))
+    with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        yield read_artifact(content)
 
 
 def manifest_of(path: str | os.PathLike[str]) -> Mapping[str, Any]:
@@ -219,7 +220,7 @@ def _noted_image(file: Elf, address: int, data: bytes) -> EmbeddedBytes:
 
 
 def _symbol_images(file: Elf) -> Iterator[EmbeddedBytes]:
-    symbols = file.symbols(having=_IMAGE.encode())
+    symbols = file.symbols(having=_IMAGE)
     placed = {x.name: x for x in symbols if x.is_placed and x.name.startswith(_IMAGE)}
     for name, first in placed.items():
         end = placed.get(f"{name}_end")
@@ -229,7 +230,7 @@ def _symbol_images(file: Elf) -> Iterator[EmbeddedBytes]:
 
 
 def _exports(file: Elf) -> Iterator[str]:
-    for symbol in file.symbols(SYMTAB if file.is_object else DYNSYM, having=_FUNCTION.encode()):
+    for symbol in file.symbols(SYMTAB if file.is_object else DYNSYM, having=_FUNCTION):
         name = symbol.name.removeprefix(_FUNCTION)
         is_function = symbol.name.startswith(_FUNCTION) and not name.startswith(_APART)
         if is_function and symbol.is_placed and symbol.binding == GLOBAL:

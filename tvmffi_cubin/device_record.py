@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .device import DeviceImage
@@ -25,7 +24,7 @@ def record_device(device: DeviceImage) -> dict[str, Any]:
     for signature in device.signatures:
         # The image itself tells what it uses.
         rows.append({k: v for k, v in signature._asdict().items() if k not in ("kernel", "params")})
-        rows[-1]["params"] = [asdict(param) for param in signature.params]
+        rows[-1]["params"] = signature.params
     return {"cubin": said, "signatures": rows}
 
 
@@ -41,9 +40,9 @@ def read_device(image: bytes, said: Mapping[str, Any]) -> DeviceImage:
     return DeviceImage(cubin, tuple(signatures))
 
 
-def _param(row: Mapping[str, Any]) -> Param:
-    made = dict(row["type"])
-    if made["pointee"] is not None:
-        dtypes = tuple((code, bits) for code, bits in made["pointee"]["dtypes"])
-        made["pointee"] = Pointee(**{**made["pointee"], "dtypes": dtypes})
-    return Param(**{**row, "type": CxxType(**made)})
+def _param(row: Sequence[Any]) -> Param:
+    name, (spelled, kind, size, scalar, pointee), ndim = row
+    if pointee is not None:
+        text, dtypes, align = pointee
+        pointee = Pointee(text, tuple((code, bits) for code, bits in dtypes), align)
+    return Param(name, CxxType(spelled, kind, size, scalar, pointee), ndim)

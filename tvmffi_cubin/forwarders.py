@@ -116,7 +116,7 @@ def calls_driver(data: bytes) -> bool:
     ValueError
         It is no object.
     """
-    symbols = Elf(data).symbols(having=b"cu")
+    symbols = Elf(data).symbols(having="cu")
     return any(_OF_DRIVER.match(symbol.name) for symbol in symbols if symbol.is_undefined)
 
 

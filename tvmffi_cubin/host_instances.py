@@ -20,7 +20,7 @@ __all__ = ["Instance", "find", "named", "named_outside", "stubs"]
 # A static member of KernelStub<&kernel>, or the name of that type: whichever an optimiser left.
 _CLASS = r"N12tvmffi_cubin[0-9]\w*?10KernelStubI\w+E"
 _STUB = re.compile(rf"_Z(?P<member>{_CLASS})4slotE\Z|_ZTS(?P<type>{_CLASS}E)\Z")
-_IN_STUBS = b"10KernelStubI"
+_IN_STUBS = "10KernelStubI"
 _SELF = re.compile(r"tvmffi_cubin::(?:\w+::)?KernelStub<(.*)>\Z", re.DOTALL)
 _UNNAMED = "(anonymous namespace)::"
 _ABI_TAG = re.compile(r"\[abi:\w+\]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -32,7 +31,11 @@ def kernel_table(kernels: Iterable[Kernel], *, params: Mapping[str, str] | None 
 
 def kernel_facts(kernel: Kernel) -> dict[str, Any]:
     """Return what an image says of a kernel as JSON values, the name as people write it too."""
-    return {**dataclasses.asdict(kernel), "demangled": demangle(kernel.name)}
+    return {
+        **kernel._asdict(),
+        "params": [x._asdict() for x in kernel.params],
+        "demangled": demangle(kernel.name),
+    }
 
 
 def _row(kernel: Kernel, params: str | None) -> tuple[str, ...]:

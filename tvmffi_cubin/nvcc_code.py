@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from mmap import mmap
 
-from .kernels.elf import Content, Elf
+from .kernels.elf import Elf
 from .kernels.image import FATBIN
 
 __all__ = ["fatbins"]
@@ -16,7 +17,7 @@ _HEADER = struct.Struct("<4sHHQ")
 _ALIGNMENT = 8
 
 
-def fatbins(content: Content) -> Iterator[tuple[str, bytes]]:
+def fatbins(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
     """Yield the fatbins of a host file, each with the name of its section.
 
     The units of a shared object follow each other there, with room between them.

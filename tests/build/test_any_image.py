@@ -116,7 +116,7 @@ def test_params_name_what_signatures_know_in_any_order(driver_stub, image):
         ({"saxpy": PARAMS.replace("int n", "int64_t n")}, "which has 8 bytes, but the image's has"),
         (
             {"saxpy": "float a, x"},
-            r"Cubin.signatures\['saxpy'\]: a declared parameter needs a name",
+            r"Cubin.signatures\['saxpy'\]: in 'x': a declared parameter needs a name",
         ),
         ({"nope": PARAMS}, "has 'nope', which is no kernel of the image; it has: saxpy"),
     ],

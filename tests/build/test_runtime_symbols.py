@@ -31,7 +31,7 @@ def run(*words: str, cwd: Path) -> str:
 
 
 def symbols(path: Path) -> list[Symbol]:
-    return list(Elf(path.read_bytes()).symbols(having=b"cuda"))
+    return list(Elf(path.read_bytes()).symbols(having="cuda"))
 
 
 @pytest.mark.parametrize("flags", [[], [BOUND]], ids=["unbound", "bound"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ from tvmffi_cubin.kernels.types import parse_params, parse_type
         ("float[4]", "float*"),
         ("struct Foo *", "Foo*"),
         ("std::vector<int >::type", "std::vector<int>::type"),
-        ("(anonymous namespace)::P", "(anonymous namespace)::P"),
+        ("(anonymous namespace)::P", "P"),
         ("const __grid_constant__ CUtensorMap", "CUtensorMap"),
     ],
 )
@@ -113,23 +114,21 @@ def test_pointers_say_what_they_accept(text, dtypes, align):
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "character"),
+    ("text", "message"),
     [
-        ("float&", "no references", 6),
-        ("void", "cannot be void", 1),
-        ("", "expected a type", 1),
-        ("const", "expected a type", 6),
-        ("float x", "unexpected 'x'", 7),
-        ("Vec<float, 4", "'<' is not closed", 4),
-        ("float* ]", "unexpected ']'", 8),
-        ("a::", "expected a name after '::'", 4),
+        ("float&", "no references"),
+        ("int (&)[4]", "no references"),
+        ("void", "cannot be void"),
+        ("", "expected a type"),
+        ("const", "expected a type"),
+        ("float x", "unexpected 'x' after the type"),
+        ("Vec<float, 4", "a bracket is not closed"),
+        ("float* ]", "unexpected ']'"),
     ],
 )
-def test_what_is_no_type_is_pointed_at(text, message, character):
-    with pytest.raises(ValueError) as error:
+def test_what_is_no_type_is_an_error_that_quotes_it(text, message):
+    with pytest.raises(ValueError, match=re.escape(f"in {text!r}: ") + ".*" + message):
         parse_type(text)
-    assert message in str(error.value)
-    assert f"at character {character}:" in str(error.value)
 
 
 def test_declared_parameters():
@@ -149,32 +148,21 @@ def test_no_parameters(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "caret"),
+    ("text", "message"),
     [
-        ("float*, int n", "needs a name", 6),
-        ("float x, int x", "declared twice", 13),
-        ("int n = 3", "takes no default value", 6),
-        ("int n: rank=2", "expected 'ndim='", 7),
-        ("int n: ndim=x", "expected a number", 12),
-        ("int n;", "expected ','", 5),
-        ("int n,", "expected a type", 6),
-        ("float& x", "no references", 5),
-        ("int f(int)", "a function cannot be a parameter", 5),
-        ("float* x y", "expected ','", 9),
+        ("float*, int n", "in 'float*': a declared parameter needs a name"),
+        ("float x, int x", "parameter 'x' is declared twice"),
+        ("int n = 3", "unexpected '='; give a default value in Launch(args=...) instead"),
+        ("int n: rank=2", "expected 'ndim=' and a number after ':'"),
+        ("int n;", "in 'int n;': unexpected ';'"),
+        ("int n,", "expected a type"),
+        ("int f(int)", "unexpected '(int)'"),
+        ("int a, float* x y", "in 'float* x y': unexpected 'y'"),
     ],
 )
-def test_a_bad_declaration_is_pointed_at(text, message, caret):
-    with pytest.raises(ValueError) as error:
+def test_a_bad_declaration_is_an_error_that_quotes_it(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         parse_params(text)
-    lines = str(error.value).split("\n")
-    assert message in lines[0]
-    assert lines[1:] == [f"  {text}", "  " + " " * caret + "^"]
-
-
-def test_the_caret_stands_under_the_line_that_is_wrong():
-    with pytest.raises(ValueError) as error:
-        parse_params("int a,\n  int")
-    assert str(error.value).split("\n")[1:] == ["    int", "       ^"]
 
 
 PIECES = st.sampled_from(

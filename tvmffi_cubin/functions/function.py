@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -109,8 +108,8 @@ class Exported(NamedTuple):
 
     def as_tensor(self) -> Exported:
         """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
-        type_ = replace(self.param.type, kind="pointer", pointee=Pointee("void"))
-        return self._replace(param=replace(self.param, type=type_))
+        type_ = self.param.type._replace(kind="pointer", pointee=Pointee("void"))
+        return self._replace(param=self.param._replace(type=type_))
 
     def with_read(self, read: Name | Field) -> Exported:
         """Return it with what an expression needs of it noted."""
@@ -155,7 +154,7 @@ def _common_type(one: CxxType, other: CxxType) -> CxxType | None:
         return other if one.kind == "raw" else one
     if one.pointee is None or other.pointee is None:
         # However they are spelled, `long long` and `int64_t` are one type; structs are their names.
-        same = one.kind != "struct" and replace(one, text=other.text) == other
+        same = one.kind != "struct" and one._replace(text=other.text) == other
         return one if same or one == other else None
     first, second = (x.text.removeprefix("const ") for x in (one.pointee, other.pointee))
     if "*" in first + second:

@@ -26,7 +26,6 @@ MAP = parse_type("CUtensorMap")
 # Of a launch, what names no parameter in an expression.
 _NO_EXPRESSIONS = ("params", "kernel", "image", "meta", "strided")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_SMALL_SMEM = 48 * 1024
 _MOST_THREADS = 1024
 
 
@@ -183,7 +182,7 @@ def _with_declared(where: str, ref: KernelRef, trailing: Sequence[ModuleParam]) 
                 f"{where}: bound_params declares {param.declared!r}, the kernel has "
                 f"'{real.type.text} {real.name}'"
             )
-        params[index] = replace(real, type=declared)
+        params[index] = real._replace(type=declared)
     return ref._replace(params=tuple(params)) if params else ref
 
 
@@ -242,8 +241,7 @@ def declared_kernel(
         name=wanted,
         params=tuple(Parameter(i, 0, param.type.size or 0) for i, param in enumerate(params)),
         registers=0,
-        # Of none it is known what it leaves to dynamic shared memory: each is asked for.
-        static_smem_bytes=_SMALL_SMEM,
+        static_smem_bytes=0,
         local_bytes=0,
         max_threads=_MOST_THREADS,
     )

@@ -189,7 +189,8 @@ class _Writer:
             _max_threads(kernel) if declared is None else 0,
             *(kernel.cluster or (0, 0, 0)),
             kernel.grid_in_clusters,
-            max(0, _SMALL_SMEM - kernel.static_smem_bytes),
+            # Of an image without registers it is not known: any dynamic part is opted into.
+            max(0, _SMALL_SMEM - kernel.static_smem_bytes) if kernel.registers else 0,
             b"",
             b"",
             -1,

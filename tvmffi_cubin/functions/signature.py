@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ..kernels.cubin import Kernel
@@ -74,7 +73,7 @@ def check(params: tuple[Param, ...], kernel: Kernel, title: str) -> tuple[Param,
     checked = []
     for param, parameter in zip(params, kernel.params, strict=True):
         if param.type.size is None:
-            param = replace(param, type=replace(param.type, size=parameter.size))
+            param = param._replace(type=param.type._replace(size=parameter.size))
         elif param.type.size != parameter.size:
             raise ValueError(
                 f"{title}: parameter {parameter.ordinal} ({param.name!r}) is declared "
@@ -120,7 +119,7 @@ def _is_read_as(declared: CxxType, real: CxxType) -> bool:
         # Pointers to what no tensor has take any address, whatever they are called.
         is_any = not (declared.pointee.dtypes or real.pointee.dtypes)
         return is_any or declared == real
-    return declared == real or (declared.size is None and replace(declared, size=real.size) == real)
+    return declared == real or (declared.size is None and declared._replace(size=real.size) == real)
 
 
 def signature_text(signature: KernelSignature) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 KINDS = ("cubin", "relocatable", "ltoir", "ptx")
 """What a compiler can make of a source for one architecture."""
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a kernel, as the image itself states it.
 
     Attributes
@@ -29,9 +29,10 @@ class Parameter:
     size: int
 
 
-@dataclass(frozen=True)
-class Kernel:
+class Kernel(NamedTuple):
     """One kernel of an image and what it uses, per thread or per block as CUDA counts it.
+
+    Of PTX the driver decides, when it compiles the text, what a kernel uses: it is 0 here.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class Cubin:
     Raises
     ------
     TypeError
-        The image is no bytes, or what is known of its kernels no mapping.
+        The image is no bytes.
     """
 
     image: bytes = field(repr=False)
@@ -110,10 +111,6 @@ class Cubin:
     def __post_init__(self) -> None:
         if not isinstance(self.image, bytes):
             raise TypeError(f"Cubin: image is bytes, got {type(self.image).__name__}")
-        for what in ("lowered_names", "signatures"):
-            value = getattr(self, what)
-            if not isinstance(value, Mapping):
-                raise TypeError(f"Cubin: {what} maps str to str, got {type(value).__name__}")
 
     @property
     def archs(self) -> tuple[str, ...]:
@@ -123,15 +120,15 @@ class Cubin:
     @property
     def members(self) -> tuple[Cubin, ...]:
         """A fatbin's images that can be read here, in its order; none of any other image."""
-        return self._read_members[0]
+        return self._members[0]
 
     @property
     def unreadable(self) -> tuple[str, ...]:
         """Why members of a fatbin cannot be read here, one text for each."""
-        return self._read_members[1]
+        return self._members[1]
 
     @cached_property
-    def _read_members(self) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
+    def _members(self) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
         if self.kind != "fatbin":
             return (), ()
         from .fatbin import readable

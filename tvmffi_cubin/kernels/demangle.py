@@ -6,10 +6,8 @@ import ctypes
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
-
-_UNNAMED = "(anonymous namespace)"
-_UNNAMED_PART = "_GLOBAL__N_"
 
 
 @cache
@@ -34,18 +32,27 @@ def demangle(name: str) -> str:
     buffer = demangler(name.encode("utf-8", "replace"), None, None, None)
     if not buffer:
         return name
-    try:
-        return ctypes.string_at(buffer).decode("utf-8", "replace")
-    finally:
-        free(buffer)
+    text = ctypes.string_at(buffer).decode("utf-8", "replace")
+    free(buffer)
+    return text
 
 
 class FunctionName(NamedTuple):
-    """A demangled function, taken apart."""
+    """A demangled function, taken apart; unnamed namespaces, which code cannot name, are left out.
 
-    display: str  # as code could write it: without the unnamed namespaces, which it cannot name
-    qualified: str  # the same without template arguments
-    params: tuple[str, ...] | None  # types; None where the symbol does not tell, as extern "C"
+    Attributes
+    ----------
+    display : str
+        Its name as code could write it.
+    qualified : str
+        The same without template arguments.
+    params : tuple of str or None
+        Types; None where the symbol does not tell, as with C linkage.
+    """
+
+    display: str
+    qualified: str
+    params: tuple[str, ...] | None
 
     @property
     def is_instance(self) -> bool:
@@ -53,51 +60,24 @@ class FunctionName(NamedTuple):
         return self.display != self.qualified
 
 
+def function_name(symbol: str) -> FunctionName:
+    """Return the name of a symbol's function and its parameters' types."""
+    return take_apart(demangle(symbol))
+
+
 def take_apart(demangled: str) -> FunctionName:
     """Split the demangled form of a function into its name and its parameters' types."""
-    groups = list(_groups(demangled, "("))
-    name, params = demangled, None
-    if groups and groups[-1][1] == len(demangled):
-        start = groups[-1][0]
-        name = demangled[:start]
-        params = tuple(split_list(demangled[start + 1 : -1]))
+    display, params = demangled.replace("(anonymous namespace)::", "").strip(), None
+    if display.endswith(")"):
+        start = _last(display, "(")
+        params = tuple(split_list(display[start + 1 : -1]))
         params = () if params == ("void",) else params
-    display = name.strip().removeprefix("void ").replace(f"{_UNNAMED}::", "").strip()
-    if params is not None and "operator" not in display:
-        # Of templates the result comes first, which conditions on their arguments may make long.
-        spaces = (i for i, depth in _depths(display) if not depth and display[i] == " ")
-        display = display[max(spaces, default=-1) + 1 :]
-    qualified = display
-    templates = list(_groups(display, "<"))
-    if templates and templates[-1][1] == len(display):
-        qualified = display[: templates[-1][0]]
+        display = display[:start]
+        if "operator" not in display:
+            # Of templates the result comes first; conditions on arguments may make it long.
+            display = display[_last(display, " ") + 1 :]
+    qualified = display[: _last(display, "<")] if display.endswith(">") else display
     return FunctionName(display, qualified, params)
-
-
-def function_name(symbol: str) -> FunctionName:
-    """Return the name of a symbol's function and its parameters' types.
-
-    Of a symbol that breaks the rules of mangling, as nvcc makes them for some templates, that is
-    the name without template arguments, and the symbol itself to tell it from others.
-    """
-    demangled = demangle(symbol)
-    if demangled == symbol and (parts := _leading_names(symbol)):
-        return FunctionName(symbol, "::".join(parts), None)
-    return take_apart(demangled)
-
-
-def _leading_names(symbol: str) -> list[str]:
-    """Return the names that a mangled name begins with: namespaces, and the function's own."""
-    start = re.match("_ZN?", symbol)
-    position = start.end() if start else len(symbol)
-    length = re.compile(r"[1-9][0-9]{0,5}")
-    parts = []
-    while match := length.match(symbol, position):
-        position = match.end() + int(match[0])
-        parts.append(symbol[match.end() : position])
-        if position > len(symbol) or not parts[-1].isidentifier():
-            return []
-    return [part for part in parts if not part.startswith(_UNNAMED_PART)]
 
 
 def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
@@ -113,9 +93,13 @@ def split_list(text: str) -> list[str]:
     """Split a comma-separated list of types or template arguments at its outermost commas."""
     if not text.strip():
         return []
-    cuts = [-1, *(index for index, depth in _depths(text) if depth == 0 and text[index] == ",")]
-    ends = [*cuts[1:], len(text)]
-    return [text[cut + 1 : end].strip() for cut, end in zip(cuts, ends, strict=True)]
+    cuts = [-1, *(i for i, depth in _depths(text) if not depth and text[i] == ","), len(text)]
+    return [text[a + 1 : b].strip() for a, b in pairwise(cuts)]
+
+
+def _last(text: str, char: str) -> int:
+    """Return the index of the last such character outside of all brackets, -1 without any."""
+    return max((i for i, depth in _depths(text) if not depth and text[i] == char), default=-1)
 
 
 def _depths(text: str) -> Iterator[tuple[int, int]]:
@@ -133,15 +117,3 @@ def _depths(text: str) -> Iterator[tuple[int, int]]:
         yield index, len(stack)
         if char in closing:
             stack.append(closing[char])
-
-
-def _groups(text: str, opening: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of the outermost bracket pairs of one kind."""
-    closing = {"(": ")", "<": ">"}[opening]
-    start = -1
-    for index, depth in _depths(text):
-        if depth == 0 and text[index] == opening and not text.startswith(_UNNAMED, index):
-            start = index
-        elif depth == 0 and text[index] == closing and start >= 0:
-            yield start, index + 1
-            start = -1

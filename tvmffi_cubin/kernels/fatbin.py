@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import struct
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import ImageError
@@ -24,7 +23,6 @@ _KINDS = {1: "ptx", 2: "cubin", 8: "ltoir"}
 _PREFIXES = {"ptx": "compute", "cubin": "sm", "ltoir": "lto"}
 _SPECIFIC, _FAMILY = 0x100000, 0x200000
 _COMPRESSIONS = {0x1000: "unknown", 0x2000: "lz4", 0x8000: "zstd"}
-_LEAST_MATCH = 4  # LZ4's
 
 
 class Member(NamedTuple):
@@ -40,21 +38,14 @@ class Member(NamedTuple):
         """Return the image itself; where it cannot be read, the ImageError says what would help."""
         if self.kind not in ("cubin", "ptx"):
             raise ImageError(f"the member for {self.arch} is {self.kind}, which is not read here")
+        if self.compression == "unknown":
+            raise ImageError(f"the member for {self.arch} is compressed in an unknown way")
+        unpack = {"lz4": unlz4, "zstd": unzstd}.get(self.compression)
         try:
-            data = _decompressed(self)
+            data = unpack(self.stored, self.size) if unpack else self.stored
         except ImageError as error:
             raise ImageError(f"the member for {self.arch}: {error}") from None
         return data.rstrip(b"\0") if self.kind == "ptx" else data
-
-
-def _decompressed(member: Member) -> bytes:
-    if not member.compression:
-        return member.stored
-    if member.compression == "lz4":
-        return unlz4(member.stored, member.size)
-    if member.compression == "zstd":
-        return unzstd(member.stored, member.size)
-    raise ImageError("it is compressed in a way that is not known here")
 
 
 @reading("fatbin")
@@ -62,25 +53,19 @@ def read(data: bytes) -> tuple[Member, ...]:
     """Return the members of a fatbin, in its order."""
     if not data.startswith(FATBIN):
         raise ImageError(f"not a fatbin: it begins with {data[:8].hex(' ') or 'nothing'}")
-    _, _, header_size, size = _HEADER.unpack_from(data)
-    end = header_size + size
-    if end > len(data):
-        raise ImageError(
-            f"corrupt fatbin: it announces {end} bytes and has {len(data)}: it is truncated or "
-            "damaged"
-        )
+    _, _, at, size = _HEADER.unpack_from(data)
+    end = at + size
     members = []
-    at = header_size
     while at < end:
         kind, _, header, padded, compressed, *_, arch, _, _, flags, _, full = _ENTRY.unpack_from(
             data, at
         )
         start = at + header
         at = start + padded
+        # Of a size 0 the next member would be this one again.
+        if header < _ENTRY.size or at > end or end > len(data):
+            raise ImageError(f"corrupt fatbin: it is truncated or damaged: {len(data)} bytes")
         compression = next((name for flag, name in _COMPRESSIONS.items() if flags & flag), "")
-        stored = compressed if compression else padded
-        if header < _ENTRY.size or at > end or stored > padded:
-            raise ImageError(f"corrupt fatbin: a member ends at byte {at} of {end}")
         name = _KINDS.get(kind, f"kind {kind}")
         suffix = "a" if flags & _SPECIFIC else "f" if flags & _FAMILY else ""
         members.append(
@@ -89,7 +74,7 @@ def read(data: bytes) -> tuple[Member, ...]:
                 arch=f"{_PREFIXES.get(name, 'sm')}_{arch}{suffix}",
                 size=full if compression else padded,
                 compression=compression,
-                stored=data[start : start + stored],
+                stored=data[start : start + (compressed if compression else padded)],
             )
         )
     return tuple(members)
@@ -127,35 +112,25 @@ def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
     Raises
     ------
     ValueError
-        A kernel takes other parameters in one than in another, or one cannot be parsed.
+        A kernel is launched in another way in one than in another, or one cannot be parsed.
     """
     found: dict[str, tuple[str, Kernel]] = {}
     for member in members:
         for kernel in member.kernels:
             arch, known = found.get(kernel.name, (member.arch, kernel))
-            if _sizes(known) != _sizes(kernel):
+            one, other = ([param.size for param in x.params] for x in (known, kernel))
+            if one != other or known.grid_in_clusters != kernel.grid_in_clusters:
                 raise ValueError(
-                    f"kernel {kernel.name!r} takes parameters of {_sizes(known)} bytes for {arch} "
-                    f"and of {_sizes(kernel)} for {member.arch}: callers cannot tell; give it one "
-                    "parameter list, or two names"
-                )
-            if known.grid_in_clusters != kernel.grid_in_clusters:
-                raise ValueError(
-                    f"the driver counts the grid of kernel {kernel.name!r} in clusters for one of "
-                    f"{arch} and {member.arch} and in blocks for the other (__block_size__ does "
-                    "that): give it one __block_size__ for all, or __cluster_dims__"
+                    f"kernel {kernel.name!r} takes parameters of {one} bytes for {arch} and of "
+                    f"{other} for {member.arch}, or counts its grid in clusters (__block_size__) "
+                    "for one of them: callers cannot tell; give it one declaration, or two names"
                 )
             found[kernel.name] = (arch, _larger(known, kernel))
     return tuple(kernel for _, kernel in found.values())
 
 
-def _sizes(kernel: Kernel) -> list[int]:
-    return [param.size for param in kernel.params]
-
-
 def _larger(one: Kernel, other: Kernel) -> Kernel:
-    return replace(
-        one,
+    return one._replace(
         registers=max(one.registers, other.registers),
         static_smem_bytes=max(one.static_smem_bytes, other.static_smem_bytes),
         local_bytes=max(one.local_bytes, other.local_bytes),
@@ -194,12 +169,11 @@ def unlz4(data: bytes, size: int) -> bytes:
             break
         distance = data[position] | data[position + 1] << 8
         position += 2
-        count = length(token & 15) + _LEAST_MATCH
-        start = len(out) - distance
-        if not 0 <= start < len(out):
+        count = length(token & 15) + 4
+        if not 0 < distance <= len(out):
             raise ImageError("damaged LZ4 data: a repetition reaches outside of it")
         # The bytes that are repeated may be those that the repetition itself writes.
-        pattern = out[start : start + count]
+        pattern = out[-distance:][:count]
         out += (pattern * -(-count // len(pattern)))[:count]
     if len(out) != size:
         raise ImageError(f"damaged LZ4 data: it holds {len(out)} bytes, not {size}")
@@ -216,7 +190,6 @@ def zstd_module() -> Any:
     return None
 
 
-@reading("zstd data")
 def unzstd(data: bytes, size: int) -> bytes:
     """Return the `size` bytes that a zstd frame, as newer tools write them, stands for."""
     module = zstd_module()

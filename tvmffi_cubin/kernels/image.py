@@ -1,4 +1,4 @@
-"""What kind of image bytes are, told from how they begin; and how files of images are read."""
+"""What kind of image bytes are, told from how they begin."""
 
 from __future__ import annotations
 
@@ -21,47 +21,33 @@ ARCHIVE = b"!<arch>\n"
 EM_CUDA = 190
 """The machine of a cubin, in its ELF header."""
 
-_ELF_HEADER = 64
 # Enough for the banner of PTX, and for what precedes the first kernel of a source.
 _HEAD = 8192
-_OTHERS = (
-    (FATBIN, "it is a fatbin: take out one architecture's image first"),
-    (
-        b"\xb1\x43\x62\x46",
-        "it is a fatbin wrapper, which points to a fatbin in memory: take that one",
-    ),
-    (LTOIR, "it is LTO-IR: link it with nvjitlink.link, or compile without -dlto"),
-    (b"BC\xc0\xde", "it is LLVM bitcode: compile it to a cubin first"),
-    (ARCHIVE, "it is a static library: take out one object first"),
-)
+_OTHERS = {
+    FATBIN: "it is a fatbin: take out one architecture's image first",
+    LTOIR: "it is LTO-IR: link it with nvjitlink.link, or compile without -dlto",
+    ARCHIVE: "it is a static library: take out one object first",
+}
 
 
 def describe(data: bytes, *, wanted: str = "an ELF image with 7f 45 4c 46") -> str:
     """Return what `data` is instead of a cubin, empty where it is one; `wanted` ends the last."""
     if not data:
         return "it is empty"
-    for magic, text in _OTHERS:
-        if data.startswith(magic):
-            return text
     if data.startswith(ELF):
-        return _describe_elf(data)
+        machine = int.from_bytes(data[18:20], "little")
+        if len(data) < 20:
+            return f"it is truncated: {len(data)} bytes"
+        if machine != EM_CUDA:
+            return f"it is an ELF file for another machine ({machine}), such as a host object"
+        return ""
     if looks_like_ptx(data):
         return "it is PTX text: compile with a real architecture such as sm_90, not compute_90"
     head = data[:_HEAD]
     if b"\0" not in head and b"__global__" in head:
         return "it is CUDA source: compile it first"
-    return f"it begins with {data[:8].hex(' ')}, {wanted}"
-
-
-def _describe_elf(data: bytes) -> str:
-    if len(data) < _ELF_HEADER:
-        return f"it is truncated: {len(data)} bytes, an ELF header alone has {_ELF_HEADER}"
-    if data[4] != 2 or data[5] != 1:
-        return "it is not a 64-bit little-endian ELF image"
-    machine = int.from_bytes(data[18:20], "little")
-    if machine != EM_CUDA:
-        return f"it is an ELF file for another machine ({machine}), such as a host object or .so"
-    return ""
+    other = f"it begins with {data[:8].hex(' ')}, {wanted}"
+    return next((text for magic, text in _OTHERS.items() if data.startswith(magic)), other)
 
 
 def is_host_elf(head: bytes) -> bool:
@@ -71,8 +57,6 @@ def is_host_elf(head: bytes) -> bool:
 
 def looks_like_ptx(data: bytes) -> bool:
     """Whether bytes begin as PTX does, with ``.version`` after comments."""
-    if data.startswith((ELF, FATBIN, LTOIR)):
-        return False
     head = re.sub(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", b" ", data[:_HEAD], flags=re.DOTALL)
     return re.match(rb"\s*\.version\s+\d+\.\d+", head) is not None
 
@@ -96,5 +80,5 @@ def reading(what: str) -> Iterator[None]:
     """Make what a reader stumbles over in damaged bytes an `ImageError`; also a decorator."""
     try:
         yield
-    except (struct.error, LookupError, UnicodeError, OverflowError, MemoryError) as error:
+    except (struct.error, LookupError, OverflowError, MemoryError) as error:
         raise ImageError(f"corrupt {what}: it is truncated or damaged ({error})") from None

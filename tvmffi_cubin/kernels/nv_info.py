@@ -10,13 +10,10 @@ from typing import NamedTuple
 
 from ..errors import ImageError
 from .cubin import Kernel, Parameter
-from .elf import GLOBAL, NOBITS, WEAK, Elf
+from .elf import GLOBAL, WEAK, Elf
 from .image import describe, reading
 
 _ITEM = struct.Struct("<BBH")
-# Section types from here on are CUDA's own; some stand for memory, of which no bytes are there.
-_CUDA_TYPES = 0x70000000
-
 # 13 is NVIDIA's own, for variables of an image that is not linked yet.
 _STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT = 1, 2, 13
 _STO_CUDA_ENTRY = 0x10
@@ -65,11 +62,14 @@ class DeviceSymbol(NamedTuple):
 def parse(image: bytes) -> ParsedImage:
     """Read a cubin; where it is none, the ImageError says what it looks like."""
     elf = _open(image)
-    _check_whole(elf)
     arch, number = _arch(elf)
-    entries, names = _symbols(elf)
-    usage = _usage(elf, names)
-    kernels = tuple(_kernel(elf, name, usage.get(name, {}), number) for name in entries)
+    defined = [x for x in elf.symbols() if x.type == _STT_FUNC and not x.is_undefined]
+    usage = _usage(elf, {symbol.number: symbol.name for symbol in defined})
+    kernels = tuple(
+        _kernel(elf, symbol.name, usage.get(symbol.name, {}), number)
+        for symbol in defined
+        if symbol.other & _STO_CUDA_ENTRY
+    )
     return ParsedImage(arch, kernels, elf.is_object)
 
 
@@ -96,15 +96,6 @@ def _open(image: bytes) -> Elf:
     return Elf(image, "cubin")
 
 
-def _check_whole(elf: Elf) -> None:
-    """Refuse what lies beyond the end: a driver is told no size, and would read on."""
-    for offset, size in elf.segments():
-        elf.check_inside(offset, size, "a segment")
-    for section in elf.sections:
-        if section.type != NOBITS and section.type < _CUDA_TYPES:
-            elf.check_inside(section.offset, section.size, "a section")
-
-
 def _arch(elf: Elf) -> tuple[str, int]:
     if elf.ident[7] >= _OSABI_CUDA13:
         number, accelerated = elf.flags >> 8 & 0xFFFF, bool(elf.flags & 0x8)
@@ -123,27 +114,13 @@ def _arch(elf: Elf) -> tuple[str, int]:
     return f"sm_{number}{'f' if family else ''}", number
 
 
-def _symbols(elf: Elf) -> tuple[list[str], dict[int, str]]:
-    """Return the kernels' names, and the names of all defined functions by number."""
-    entries: dict[str, None] = {}
-    names: dict[int, str] = {}
-    for symbol in elf.symbols():
-        if symbol.is_undefined or symbol.type != _STT_FUNC:
-            continue
-        names[symbol.number] = symbol.name
-        if symbol.other & _STO_CUDA_ENTRY and elf.section(f".text.{symbol.name}"):
-            entries[symbol.name] = None
-    return list(entries), names
-
-
 def _usage(elf: Elf, names: dict[int, str]) -> dict[str, dict[int, int]]:
     """Return what .nv.info says of each function: attribute to value."""
     usage: dict[str, dict[int, int]] = {}
     for attribute, value in _items(elf, ".nv.info"):
         if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT) and isinstance(value, bytes):
             symbol, number = struct.unpack_from("<II", value)
-            if symbol in names:
-                usage.setdefault(names[symbol], {})[attribute] = number
+            usage.setdefault(names.get(symbol, ""), {})[attribute] = number
     return usage
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
+
+from .demangle import split_list
 
 Dtype = tuple[int, int]
 """A DLPack type: code and bits."""
 
 
-@dataclass(frozen=True)
-class Pointee:
+class Pointee(NamedTuple):
     """What a pointer points to, spelled as in ``"const float"``."""
 
     text: str
@@ -21,8 +21,7 @@ class Pointee:
     align: int = 1  # in bytes; 1 where it is unknown
 
 
-@dataclass(frozen=True)
-class CxxType:
+class CxxType(NamedTuple):
     """A C++ type of a kernel parameter, spelled one way however it is written.
 
     Its kind is ``"pointer"``, ``"int"``, ``"uint"``, ``"float"``, ``"bool"``, ``"struct"`` or
@@ -37,8 +36,7 @@ class CxxType:
     pointee: Pointee | None = None
 
 
-@dataclass(frozen=True)
-class Param:
+class Param(NamedTuple):
     """A named, typed parameter; `ndim` is the rank that its tensor must have, None: any."""
 
     name: str
@@ -54,13 +52,11 @@ def sized_type(size: int) -> CxxType:
 def parse_type(text: str) -> CxxType:
     """Parse a type without a name, such as ``"float const* __restrict__"``.
 
-    Where it is none that a kernel can take, the ValueError points at the character.
+    A ValueError says why it is none that a kernel can take.
     """
-    parser = _Parser(text)
-    type_, name, name_at = parser.declaration()
-    if name or parser.token:
-        at = name_at if name else parser.index
-        raise parser.error(f"unexpected {parser.tokens[at][0]!r} after the type", at)
+    type_, name = _declaration(text)
+    if name:
+        raise ValueError(f"in {text!r}: unexpected {name!r} after the type")
     return type_
 
 
@@ -68,31 +64,24 @@ def parse_params(text: str) -> tuple[Param, ...]:
     """Parse a declared parameter list, such as ``"const float* x: ndim=2, int64_t n"``.
 
     Every parameter has a name; ``: ndim=N`` after it gives the rank of its tensor. Default values
-    are an error (what is not passed at the call belongs in ``Launch(args=...)``). An error, a
-    ValueError, points at the character.
+    are a ValueError, as all else is (what is not passed at the call belongs in
+    ``Launch(args=...)``).
     """
-    if text.strip() in ("", "void"):
-        return ()
-    parser = _Parser(text)
     params: dict[str, Param] = {}
-    while True:
-        type_, name, name_at = parser.declaration()
+    for part in split_list("" if text.strip() == "void" else text):
+        declared, *rank = re.split(r"(?<!:):(?!:)", part, maxsplit=1)
+        ndim = re.fullmatch(r"\s*ndim\s*=\s*(\d+)\s*", rank[0]) if rank else None
+        if rank and ndim is None:
+            raise ValueError(f"in {part!r}: expected 'ndim=' and a number after ':'")
+        type_, name = _declaration(declared)
         if not name:
-            raise parser.error("a declared parameter needs a name", name_at)
+            raise ValueError(f"in {part!r}: a declared parameter needs a name")
         if name in params:
-            raise parser.error(f"parameter {name!r} is declared twice", name_at)
-        params[name] = Param(name, type_, parser.rank() if parser.accept(":") else None)
-        if parser.token == "=":
-            remedy = "give the value in Launch(args=...) instead"
-            raise parser.error(f"a declared parameter takes no default value; {remedy}")
-        if not parser.token:
-            return tuple(params.values())
-        if not parser.accept(","):
-            raise parser.error(f"expected ',' or the end, not {parser.token!r}")
+            raise ValueError(f"parameter {name!r} is declared twice")
+        params[name] = Param(name, type_, int(ndim[1]) if ndim else None)
+    return tuple(params.values())
 
 
-_NAME = r"(?:[^\W\d]|\$)[\w$]*"
-_UNNAMED = r"\(anonymous namespace\)|\{lambda\([^{}]*\)#\d+\}|\{unnamed type#\d+\}"
 _BUILTIN = {
     *("signed", "unsigned", "__signed__", "char", "short", "int", "long", "__int128"),
     *("float", "double", "bool", "void"),
@@ -103,154 +92,69 @@ _IGNORED = {
 }
 
 
-class _Parser:
-    """A recursive-descent parser of declarations; its errors point at a token."""
+def _declaration(text: str) -> tuple[CxxType, str]:
+    """Parse one declaration; return its type and its name, "" where it has none."""
+    words: list[str] = []
+    qualifiers: set[str] = set()
+    pointers: list[set[str]] = []  # the qualifiers of each, from the inside out
+    name, extents, compound = "", 0, False
+    for part in _parts(text.replace("(anonymous namespace)::", "")):
+        if "&" in (part, part.strip("( ")[:1]):
+            raise ValueError(
+                f"in {text!r}: a __global__ function takes no references: pass a pointer or a value"
+            )
+        if part in ("const", "volatile"):
+            (pointers[-1] if pointers else qualifiers).add(part)
+        elif part == "*":
+            pointers.append(set())
+        elif part in _BUILTIN and not pointers and _BUILTIN.issuperset(words):
+            words.append(part)
+        elif part[0] == "(" and part[1:].lstrip().startswith("*") and not name:
+            # A pointer to an array or a function, whose extents or parameters follow.
+            name, compound = part.strip("()* "), True
+        elif part[0] == "[" or (part[0] == "(" and compound):
+            extents += not compound
+        elif re.match(r"[\w$:]", part) and not words and not pointers:
+            words.append(part)
+        elif re.fullmatch(r"[^\W\d][\w$]*", part) and words and not (name or compound or extents):
+            name = part
+        else:
+            remedy = "; give a default value in Launch(args=...) instead" if part == "=" else ""
+            raise ValueError(f"in {text!r}: unexpected {part!r}{remedy}")
+    if not words or words[0].endswith("::"):
+        raise ValueError(f"in {text!r}: expected a type such as 'const float*' or 'int64_t'")
+    base = _builtin_name(words) if words[0] in _BUILTIN else words[0]
+    if extents:
+        # An array parameter is a pointer to its element.
+        pointers.append(set())
+        compound = extents > 1
+    if base == "void" and not pointers and not compound:
+        raise ValueError(f"in {text!r}: a parameter cannot be void")
+    return _made(base, sorted(qualifiers), pointers, compound), name
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        pattern = rf"({_UNNAMED}|{_NAME}|\d[\w.']*|::|\S)"
-        tokens = [(match[1], match.start()) for match in re.finditer(pattern, text)]
-        self.tokens = [(token, at) for token, at in tokens if token not in _IGNORED]
-        self.tokens.append(("", len(text.rstrip())))
-        self.index = 0
-        self.name_at = 0
 
-    @property
-    def token(self) -> str:
-        """The current token, empty at the end."""
-        return self.tokens[self.index][0]
+def _parts(text: str) -> Iterator[str]:
+    """Yield the words and signs of a declaration, and brackets as one with what is in them.
 
-    def take(self) -> str:
-        self.index += 1
-        return self.tokens[self.index - 1][0]
-
-    def accept(self, token: str) -> bool:
-        """Consume the current token if it is this one."""
-        found = self.token == token
-        self.index += found
-        return found
-
-    def error(self, message: str, at: int | None = None) -> ValueError:
-        """Return the error that points at a token, the current one by default."""
-        position = self.tokens[self.index if at is None else at][1]
-        line_start = self.text.rfind("\n", 0, position) + 1
-        line = self.text[line_start:].split("\n", 1)[0]
-        caret = " " * (position - line_start) + "^"
-        return ValueError(f"{message}, at character {position + 1}:\n  {line}\n  {caret}")
-
-    def declaration(self) -> tuple[CxxType, str, int]:
-        """Parse one declaration; return type, name ("" where it has none), where that is."""
-        start = self.index
-        base, qualifiers = self._base()
-        pointers, compound, name = self._declarator()
-        if base == "void" and not pointers:
-            raise self.error("a parameter cannot be void", start)
-        type_ = _made(base, sorted(set(qualifiers)), pointers, compound)
-        return type_, name, self.name_at if name else self.index
-
-    def rank(self) -> int:
-        if not self.accept("ndim") or not self.accept("="):
-            raise self.error("expected 'ndim=' and a number after ':'")
-        if not self.token.isdecimal():
-            raise self.error("expected a number of dimensions")
-        return int(self.take())
-
-    def _qualifiers(self) -> list[str]:
-        found = set()
-        while self.token in ("const", "volatile"):
-            found.add(self.take())
-        return sorted(found)
-
-    def _base(self) -> tuple[str, list[str]]:
-        """Parse the type specifiers; return the type's name and its qualifiers."""
-        qualifiers = self._qualifiers()
-        start = self.index
-        words: list[str] = []
-        name = ""
-        while True:
-            if self.token in _BUILTIN and not name:
-                words.append(self.take())
-            elif not words and not name and (self.token == "::" or self._at_name()):
-                name = self._qualified_name()
-            else:
-                break
-            qualifiers += self._qualifiers()
-        if not words and not name:
-            raise self.error("expected a type such as 'const float*' or 'int64_t'", start)
-        return name or _builtin_name(words), qualifiers
-
-    def _at_name(self) -> bool:
-        return re.fullmatch(f"{_NAME}|{_UNNAMED}", self.token) is not None
-
-    def _qualified_name(self) -> str:
-        start = self.index
-        self.accept("::")
-        while True:
-            if not self._at_name():
-                raise self.error("expected a name after '::'")
-            self.index += 1
-            if self.token == "<":
-                self._skip_brackets()
-            if not self.accept("::"):
-                break
-        text = ""
-        for token, _ in self.tokens[start : self.index]:
-            # Spaced the same however it is written.
-            if re.search(r"[\w$]\Z", text) and re.match(_NAME, token):
-                text += " "
-            text += ", " if token == "," else token
-        return text
-
-    def _skip_brackets(self) -> None:
-        """Skip from an opening bracket to behind the one that closes it."""
-        pairs = {"(": ")", "[": "]", "<": ">"}
-        start = self.index
-        stack = [pairs[self.take()]]
-        while stack:
-            if not self.token:
-                raise self.error(f"'{self.tokens[start][0]}' is not closed", start)
-            token = self.take()
-            if token == stack[-1]:
-                stack.pop()
-            elif token in "([" or (token == "<" and stack[-1] == ">"):
-                stack.append(pairs[token])
-
-    def _declarator(self) -> tuple[list[list[str]], bool, str]:
-        """Parse what follows the specifiers.
-
-        Returns the pointers' qualifiers from the inside out, whether the innermost pointee is an
-        array or a function, and the declared name ("" where there is none).
-        """
-        pointers: list[list[str]] = []
-        while self.token in ("*", "&"):
-            if self.token == "&":
-                message = "a __global__ function takes no references: pass a pointer or a value"
-                raise self.error(message)
-            self.index += 1
-            pointers.append(self._qualifiers())
-        compound = False
-        name = ""
-        if self.token == "(" and self.tokens[self.index + 1][0] in ("*", "&"):
-            self.index += 1
-            inner, _, name = self._declarator()
-            if not self.accept(")"):
-                raise self.error("expected ')'")
-            pointers += inner
-            compound = self.token in ("[", "(")
-        elif re.fullmatch(_NAME, self.token):
-            self.name_at = self.index
-            name = self.take()
-        extents = 0
-        while self.token == "[" or (self.token == "(" and (compound or name)):
-            if self.token == "(" and not compound:
-                raise self.error("a function cannot be a parameter")
-            extents += 1
-            self._skip_brackets()
-        if extents and not compound:
-            # An array parameter is a pointer to its element.
-            pointers.append([])
-            compound = extents > 1
-        return pointers, compound, name
+    A qualified name with its template arguments is a word, spaced the same however it is written.
+    """
+    closing = {"(": ")", "[": "]", "<": ">", "{": "}"}
+    part, stack = "", [""]
+    for token in re.findall(r"[\w$]+|::|\S", text):
+        if not stack[1:] and token not in ("<", "::") and not part.endswith("::"):
+            if part and part not in _IGNORED:
+                yield part
+            part = ""
+        spaced = token == "," or (re.search(r"[\w$]\Z", part) and re.match(r"[\w$]", token))
+        part += (", " if token == "," else f" {token}") if spaced else token
+        if token == stack[-1]:
+            stack.pop()
+        elif token in closing and (token != "<" or stack[-1] in ("", ">")):
+            stack.append(closing[token])
+    if stack[1:]:
+        raise ValueError(f"in {text!r}: a bracket is not closed")
+    if part and part not in _IGNORED:
+        yield part
 
 
 def _builtin_name(words: list[str]) -> str:
@@ -268,67 +172,39 @@ def _builtin_name(words: list[str]) -> str:
     return unsigned + (" ".join(["long"] * words.count("long")) or "int")
 
 
-def _made(base: str, qualifiers: list[str], pointers: list[list[str]], compound: bool) -> CxxType:
-    known = lookup(base)
-    if not pointers:
+def _made(base: str, qualifiers: list[str], pointers: list[set[str]], compound: bool) -> CxxType:
+    # The std namespaces, inline ones among them, are looked through.
+    plain = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
+    value, pointee = _known_types().get(plain, (CxxType("", "struct", None), Pointee("")))
+    if not pointers and not compound:
         if base in ("CUstream", "cudaStream_t"):
             # What host code passes on, for `Launch(stream=...)`.
             return CxxType(base, "pointer", 8, pointee=Pointee("CUstream_st"))
-        if known is None:
-            return CxxType(base, "struct", None)
-        return CxxType(base, known.kind, known.size, known.scalar)
+        return value._replace(text=base)
     text = " ".join([*qualifiers, base])
     if compound:
         return CxxType(f"{text} (*)[]", "pointer", 8, pointee=Pointee(f"{text}[]"))
     for inner in pointers[:-1]:
-        text += " ".join(["*", *inner])
-    if len(pointers) > 1:
-        pointee = Pointee(text, (), 8)
-    elif known is None:
-        pointee = Pointee(text)
-    else:
-        pointee = Pointee(text, known.dtypes, known.align)
-    return CxxType(f"{text}*", "pointer", 8, pointee=pointee)
-
-
-class Known(NamedTuple):
-    """What a type's name stands for: `dtypes` are those that a pointer to it accepts, any if none.
-
-    `kind` and `scalar` are as in `CxxType`, `size` and `align` in bytes.
-    """
-
-    kind: str
-    size: int
-    align: int
-    dtypes: tuple[Dtype, ...] = ()
-    scalar: str | None = None
-
-
-def lookup(name: str) -> Known | None:
-    """Return what is known of a type name (without qualifiers), None where nothing is.
-
-    ``std::``, ``cuda::std::`` and their inline namespaces are looked through.
-    """
-    plain = re.sub(r"^(?:::)?(?:cuda::std::|std::)(?:__\w+::)?", "", name)
-    return _known_types().get(plain.removeprefix("::"))
+        text += " ".join(["*", *sorted(inner)])
+        pointee = Pointee("", (), 8)
+    return CxxType(f"{text}*", "pointer", 8, pointee=pointee._replace(text=text))
 
 
 # DLPack's type codes.
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
 
 _SIGNED = {
-    1: "signed char|int8_t|int_least8_t|__int8_t",
-    2: "short|int16_t|int_least16_t|__int16_t",
-    4: "int|wchar_t|int32_t|int_least32_t|__int32_t",
-    8: "long|long long|int64_t|int_least64_t|__int64_t|ptrdiff_t|ssize_t|intptr_t|intmax_t"
-    "|int_fast32_t|int_fast64_t",
+    1: "signed char|int8_t",
+    2: "short|int16_t",
+    4: "int|int32_t",
+    8: "long|long long|int64_t|ptrdiff_t|ssize_t|intptr_t",
 }
 _UNSIGNED = {
-    1: "unsigned char|uint8_t|uchar|char8_t|byte",
-    2: "unsigned short|uint16_t|ushort|char16_t",
-    4: "unsigned int|uint32_t|uint|char32_t",
+    1: "unsigned char|uint8_t|uchar|byte",
+    2: "unsigned short|uint16_t|ushort",
+    4: "unsigned int|uint32_t|uint",
     # CUDA's own handles for textures and surfaces are 64-bit integers.
-    8: "unsigned long|unsigned long long|uint64_t|size_t|uintptr_t|uintmax_t|ulong"
+    8: "unsigned long|unsigned long long|uint64_t|size_t|uintptr_t|ulong"
     "|cudaTextureObject_t|cudaSurfaceObject_t",
 }
 # Few frameworks have 6- and 4-bit dtypes, so their users keep such data in uint8 tensors.
@@ -343,64 +219,54 @@ _NARROW: dict[str, tuple[Dtype, ...]] = {
 
 
 @cache
-def _known_types() -> dict[str, Known]:
-    table: dict[str, Known] = {}
-    for kind, code, names in (("int", _INT, _SIGNED), ("uint", _UINT, _UNSIGNED)):
-        for size, text in names.items():
-            known = Known(kind, size, size, ((code, 8 * size),))
-            table |= dict.fromkeys(text.split("|"), known)
-    half = Known("float", 2, 2, ((_FLOAT, 16),), "float16")
-    bfloat = Known("float", 2, 2, ((_BFLOAT, 16),), "bfloat16")
-    table |= {
-        # Plain char is bytes: numpy and torch have both spellings and users mean neither sign.
-        "char": Known("int", 1, 1, ((_INT, 8), (_UINT, 8))),
-        # Only bool tensors for bool*: any other byte than 0 and 1 is undefined behaviour.
-        "bool": Known("bool", 1, 1, ((_BOOL, 8),)),
-        "float": Known("float", 4, 4, ((_FLOAT, 32),), "float32"),
-        "double": Known("float", 8, 8, ((_FLOAT, 64),), "float64"),
-        **dict.fromkeys(("__half", "half", "_Float16", "cutlass::half_t"), half),
-        **dict.fromkeys(("__nv_bfloat16", "nv_bfloat16", "__bf16", "cutlass::bfloat16_t"), bfloat),
-        **dict.fromkeys(("__half2", "half2"), Known("struct", 4, 4, half.dtypes)),
-        **dict.fromkeys(("__nv_bfloat162", "nv_bfloat162"), Known("struct", 4, 4, bfloat.dtypes)),
-        "cutlass::tfloat32_t": Known("struct", 4, 4, ((_FLOAT, 32),)),
-        **dict.fromkeys(("__int128", "unsigned __int128"), Known("struct", 16, 16)),
-        "dim3": Known("struct", 12, 4),
-        **dict.fromkeys(("CUtensorMap", "CUtensorMap_st"), Known("struct", 128, 64)),
-    }
-    table |= _narrow_floats()
-    table |= dict(_vectors(table))
-    complexes = {"float": ("cuComplex", "cuFloatComplex"), "double": ("cuDoubleComplex",)}
-    for scalar, aliases in complexes.items():
-        vector = table[f"{scalar}2"]
-        own = (_COMPLEX, 8 * vector.size)
-        both = Known("struct", vector.size, vector.size, (*vector.dtypes, own))
-        table |= dict.fromkeys((f"{scalar}2", *aliases), both)
-        alone = both._replace(dtypes=(own,))
-        table |= dict.fromkeys((f"complex<{scalar}>", f"thrust::complex<{scalar}>"), alone)
-    return table
+def _known_types() -> dict[str, tuple[CxxType, Pointee]]:
+    """Return what type names stand for: as a value, and behind a pointer; without their texts."""
+    table: dict[str, tuple[CxxType, Pointee]] = {}
 
+    def add(
+        names: str, kind: str, size: int, *dtypes: Dtype, scalar: str = "", align: int = 0
+    ) -> None:
+        value = CxxType("", kind, size, scalar or None)
+        table.update(dict.fromkeys(names.split("|"), (value, Pointee("", dtypes, align or size))))
 
-def _narrow_floats() -> dict[str, Known]:
-    table = {}
-    for pattern, dtypes in _NARROW.items():
+    for size in (1, 2, 4, 8):
+        add(_SIGNED[size], "int", size, (_INT, 8 * size))
+        add(_UNSIGNED[size], "uint", size, (_UINT, 8 * size))
+    # Plain char is bytes: numpy and torch have both spellings and users mean neither sign.
+    add("char", "int", 1, (_INT, 8), (_UINT, 8))
+    # Only bool tensors for bool*: any other byte than 0 and 1 is undefined behaviour.
+    add("bool", "bool", 1, (_BOOL, 8))
+    half, bfloat = (_FLOAT, 16), (_BFLOAT, 16)
+    add("float", "float", 4, (_FLOAT, 32), scalar="float32")
+    add("double", "float", 8, (_FLOAT, 64), scalar="float64")
+    add("__half|half|_Float16|cutlass::half_t", "float", 2, half, scalar="float16")
+    names = "__nv_bfloat16|nv_bfloat16|__bf16|cutlass::bfloat16_t"
+    add(names, "float", 2, bfloat, scalar="bfloat16")
+    add("__half2|half2", "struct", 4, half)
+    add("__nv_bfloat162|nv_bfloat162", "struct", 4, bfloat)
+    add("cutlass::tfloat32_t", "struct", 4, (_FLOAT, 32))
+    add("__int128|unsigned __int128", "struct", 16)
+    add("dim3", "struct", 12, align=4)
+    add("CUtensorMap|CUtensorMap_st", "struct", 128, align=64)
+    for name, dtypes in _NARROW.items():
         for lanes in (1, 2, 4):
-            size = max(1, lanes // 2) if pattern.startswith("fp4") else lanes
-            name = "__nv_" + pattern.format("" if lanes == 1 else f"x{lanes}")
-            table[name] = Known("struct", size, size, dtypes)
+            size = max(1, lanes // 2) if name.startswith("fp4") else lanes
+            add("__nv_" + name.format("" if lanes == 1 else f"x{lanes}"), "struct", size, *dtypes)
     table["cutlass::float_e4m3_t"] = table["__nv_fp8_e4m3"]
     table["cutlass::float_e5m2_t"] = table["__nv_fp8_e5m2"]
-    return table
-
-
-def _vectors(scalars: dict[str, Known]) -> Iterator[tuple[str, Known]]:
+    vectors = "char uchar short ushort int uint long ulong longlong ulonglong float double"
     same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
-    names = "char uchar short ushort int uint long ulong longlong ulonglong float double"
-    for name in names.split():
-        scalar = scalars[same.get(name, name)]
+    for name in vectors.split():
+        _, scalar = table[same.get(name, name)]
         for lanes in (1, 2, 3, 4):
-            size = scalar.size * lanes
-            align = scalar.size if lanes == 3 else min(size, 16)
-            yield f"{name}{lanes}", Known("struct", size, align, scalar.dtypes)
-        if scalar.size == 8:
-            for align in (16, 32):
-                yield f"{name}4_{align}a", Known("struct", 32, align, scalar.dtypes)
+            size = scalar.align * lanes
+            align = scalar.align if lanes == 3 else min(size, 16)
+            add(f"{name}{lanes}", "struct", size, *scalar.dtypes, align=align)
+        for align in (16, 32) if scalar.align == 8 else ():
+            add(f"{name}4_{align}a", "struct", 32, *scalar.dtypes, align=align)
+    complexes = (("float", "cuComplex|cuFloatComplex", 32), ("double", "cuDoubleComplex", 64))
+    for name, real, bits in complexes:
+        complex_ = (_COMPLEX, 2 * bits)
+        add(f"{name}2|{real}", "struct", bits // 4, (_FLOAT, bits), complex_)
+        add(f"complex<{name}>|thrust::complex<{name}>", "struct", bits // 4, complex_)
+    return table
