@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -11,9 +10,7 @@ from .launches.dispatch import Dispatch
 from .launches.form import function_value
 from .launches.launch import Launch
 
-__all__ = ["Described", "Export", "read_functions", "warn_of_options"]
-
-_PACKAGE = "tvmffi_cubin."
+__all__ = ["Described", "Export", "read_functions"]
 
 
 class Described(Mapping[str, Any]):
@@ -26,10 +23,6 @@ class Described(Mapping[str, Any]):
     """
 
     docs: Mapping[str, str]
-
-    def options(self) -> Mapping[str, Any]:
-        """Return what was said of the module beside its functions, by the options' names."""
-        raise NotImplementedError
 
 
 class Export(NamedTuple):
@@ -75,28 +68,6 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
     if twice is not None:
         raise ValueError(f"functions names {twice!r} twice")
     return tuple(Export(name) for name in names)
-
-
-def warn_of_options(given: Mapping[str, Any]) -> None:
-    """Warn of options that a description says and that are not given beside it."""
-    functions = given.get("functions")
-    said = functions.options() if isinstance(functions, Described) else {}
-    for name in [name for name, value in said.items() if value and given.get(name) is None]:
-        import warnings
-
-        warnings.warn(
-            f"functions is a description that says {name}, too, which is not taken from it here: "
-            "give that as well, or call load_description or build_description",
-            stacklevel=_level_of_caller(),
-        )
-
-
-def _level_of_caller() -> int:
-    """Return how many frames above its caller the first is that is not of this package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _export(name: Any, spec: Any) -> Export:

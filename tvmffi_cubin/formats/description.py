@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 _FIELDS = ("schema", "name", "arch", "ptx", "bound_params", "functions", "images")
 # What a document has at least one of, unless it is a table of functions itself.
-_LONG = ("schema", "functions", "images")
+_LONG = {"schema", "functions", "images"}
 _PLACES = ("path", "base64", "file")
 _FACTS = ("signatures", "lowered_names")
 
@@ -118,19 +117,9 @@ class Description(Described):
         if isinstance(source, str | os.PathLike):
             from ..artifact import manifest_of
 
-            what = os.fsdecode(source)
-            try:
-                manifest: Mapping[str, Any] = manifest_of(source)
-            except ValueError as error:
-                raise ValueError(f"{what}: {error}") from None
+            what, manifest = os.fsdecode(source), manifest_of(source)
         else:
-            from ..module import Module
-
-            if not isinstance(source, Module):
-                raise TypeError(
-                    f"Description.of takes a Module or a path, got {type(source).__name__}"
-                )
-            what, manifest = source.path, source.manifest
+            what, manifest = source.path, dict(source.manifest)
         if not manifest:
             raise ValueError(f"{what}: it has no manifest, tvmffi_cubin did not build it")
         return read_description(f"the manifest of {what}", _told(manifest))
@@ -172,93 +161,62 @@ class Description(Described):
 
         write_output(Path(path), f"{json.dumps(self.to_json(), indent=2)}\n".encode())
 
-    def options(self) -> dict[str, Any]:
-        """Return what `load_inline` takes beside the functions, images where it says their place.
-
-        `load_description` gives it those; ``load_inline(functions=description)`` warns of them.
-        """
-        placed = [name for name, image in self.images.items() if image.keys() & set(_PLACES)]
-        said = {name: getattr(self, name) for name in ("arch", "ptx", "bound_params")}
-        return {**said, "embed_cubin": placed}
-
 
 def read_description(label: str, content: bytes | Mapping[str, Any], path: str = "") -> Description:
     """Return the description that a JSON text is, or its values; messages begin with `label`."""
-    schema = None
     try:
         values = parse_json(content) if isinstance(content, bytes) else content
-        if not isinstance(values, Mapping):
-            raise TypeError(f"wanted an object with functions, got {type(values).__name__}")
-        schema = values.get("schema", SCHEMA)
-        check_schema(schema, "schema")
         return Description(**_read(values), path=path)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        is_newer = isinstance(schema, str) and schema.startswith("2.") and schema != SCHEMA
-        hint = f" (its schema is {schema}: an upgrade of tvmffi_cubin may read it)"
-        raise kind(f"{label}: {error}{hint if is_newer else ''}") from None
+        raise kind(f"{label}: {error}") from None
 
 
-def _read(values: Mapping[str, Any]) -> dict[str, Any]:
-    if values and not any(name in values for name in _LONG):
+def _read(values: Any) -> dict[str, Any]:
+    values = _object("the document", values)
+    if values and not values.keys() & _LONG:
         if "func_info" in values:
             raise ValueError("it is a table of TVM's: tvmffi_cubin.tvm reads those")
         values = {"functions": values}
-    values = _known("", values, _FIELDS)
-    functions: dict[str, Launched] = {}
+    check_schema(values.get("schema", SCHEMA), "schema")
+    given = _known("the document", values, _FIELDS)
     docs: dict[str, str] = {}
-    for name, given in _mapping("functions", values.get("functions", {})).items():
+    functions: dict[str, Launched] = {}
+    for name, value in _object("functions", given.get("functions", {})).items():
         where = f"functions.{identifier('functions', name)}"
-        if isinstance(given, Mapping):
-            given = _without_own(given)
-            if doc := given.pop("doc", ""):
-                docs[name] = doc
-            if not isinstance(doc, str):
-                raise TypeError(f"{where}.doc: wanted a str, got {type(doc).__name__}")
-        functions[name] = read_function(given, where=where)
+        if isinstance(value, Mapping):
+            value = _own(value)
+            if doc := value.pop("doc", ""):
+                docs[name] = str(doc)
+        functions[name] = read_function(value, where=where)
     images = {}
-    for name, given in _mapping("images", values.get("images", {})).items():
+    for name, value in _object("images", given.get("images", {})).items():
         where = f"images.{identifier('images', name)}"
-        images[name] = _known(where, given, (*_PLACES, *_FACTS))
-        places = [place for place in _PLACES if place in images[name]]
-        if len(places) > 1:
-            raise ValueError(f"{where}: an image is in one place, got {' and '.join(places)}")
-        for place in places:
-            if not isinstance(given[place], str) or not given[place]:
-                raise TypeError(f"{where}.{place}: wanted a str, got {given[place]!r}")
-    bound = values.get("bound_params", [])
-    if not isinstance(bound, list | tuple):
-        raise TypeError(f"bound_params: wanted a list, got {type(bound).__name__}")
+        images[name] = _known(where, _object(where, value), (*_PLACES, *_FACTS))
     return {
-        **{name: values[name] for name in ("name", "arch", "ptx") if values.get(name)},
+        **{name: given[name] for name in ("name", "arch", "ptx") if given.get(name)},
         "functions": functions,
         "docs": docs,
         "images": images,
-        "bound_params": [read_argument(x, where=f"bound_params[{i}]") for i, x in enumerate(bound)],
+        "bound_params": read_argument(given.get("bound_params", [])),
     }
 
 
-def _mapping(where: str, value: Any) -> Mapping[str, Any]:
+def _object(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError(f"{where}: wanted an object, got {type(value).__name__}")
-    return value
+    return dict(value)
 
 
-def _without_own(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object without its author's own fields."""
-    return {name: x for name, x in value.items() if not str(name).startswith("x_")}
+def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is its author's own."""
+    return {name: value for name, value in fields.items() if not name.startswith("x_")}
 
 
-def _known(where: str, value: Any, known: Collection[str]) -> dict[str, Any]:
-    """Return an object of which all fields are known."""
-    fields = _without_own(_mapping(where, value))
-    for name in fields:
-        if name not in known:
-            close = get_close_matches(str(name), known, 1)
-            hint = f"is {close[0]!r} meant?" if close else f"there are {', '.join(known)}"
-            place = f"{where}.{name}".removeprefix(".")
-            raise ValueError(f"{place}: no such field is known; {hint}")
-    return fields
+def _known(where: str, fields: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    for name in _own(fields).keys() - known:
+        raise ValueError(f"{where}: no field {name!r} is known; there are {', '.join(known)}")
+    return _own(fields)
 
 
 def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:

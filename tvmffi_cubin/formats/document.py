@@ -17,26 +17,13 @@ def read_source(source: Any, what: str) -> tuple[str, bytes | Mapping[str, Any],
         return what, source.encode(), ""
     if isinstance(source, bytes | bytearray | memoryview):
         return what, bytes(source), ""
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            f"{what}: wanted a path, JSON text, bytes or a mapping, got {type(source).__name__}"
-        )
     label = os.fsdecode(source)
     return label, Path(label).read_bytes(), os.path.abspath(label)
 
 
 def parse_json(data: bytes) -> Any:
-    """Return the values of a JSON text in UTF-8, in which no key comes twice."""
+    """Return the values of a JSON text in UTF-8."""
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_object)
+        return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no JSON: {error}") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in found if keys.count(key) > 1)
-        raise ValueError(f"an object has the key {twice!r} twice")
-    return found

@@ -22,22 +22,18 @@ def described_images(description: Description, given: Any = None) -> Any:
 
     Images `given` as ``embed_cubin`` come before the description's of the same name, of which they
     have what is known of their kernels.
-
-    Raises
-    ------
-    OSError, TypeError, ValueError
-        An image is nowhere, cannot be read, or is not what it should be; the message has its place.
     """
     images = description.images
     if not images:
         return given
     if given is not None and not isinstance(given, Mapping):
-        if len(images) > 1:
+        name, *more = images
+        if more:
             raise ValueError(
                 f"embed_cubin is one image, and the description has {', '.join(images)}: say which "
-                f'it is, as in embed_cubin={{"{next(iter(images))}": image}}'
+                f'it is, as in embed_cubin={{"{name}": image}}'
             )
-        given = {next(iter(images)): given}
+        given = {name: given}
     found: dict[str, Any] = dict(given or {})
     for name, said in images.items():
         if name not in found:
@@ -52,17 +48,16 @@ def described_images(description: Description, given: Any = None) -> Any:
 
 def _image(name: str, said: Mapping[str, Any], folder: str) -> Any:
     where = f"images.{name}"
-    try:
-        if "path" in said:
-            return read_given(f"{where}.path", os.path.join(folder, said["path"])).data
-        if "base64" in said:
+    if "path" in said:
+        return read_given(f"{where}.path", os.path.join(folder, said["path"])).data
+    if "base64" in said:
+        try:
             # Those who encode break lines.
             return base64.b64decode("".join(said["base64"].split()), validate=True)
-        if "file" in said:
-            return ImageFile(said["file"])
-    except ValueError as error:
-        text = str(error)
-        raise ValueError(text if text.startswith(where) else f"{where}: {text}") from None
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+    if "file" in said:
+        return ImageFile(said["file"])
     raise ValueError(
         f"{where}: the description does not say where the image is: give it path or base64, or the "
         f'image as embed_cubin={{"{name}": ...}}'
@@ -70,22 +65,7 @@ def _image(name: str, said: Mapping[str, Any], folder: str) -> Any:
 
 
 def describe_module(path: Path, output: Path) -> tuple[Path, ...]:
-    """Write a module's description, and its images beside it; return the files.
-
-    Parameters
-    ----------
-    path : Path
-        A shared object or object that this package made.
-    output : Path
-        The description to write: ``k.json``. An image is ``k.NAME.cubin``.
-
-    Raises
-    ------
-    OSError, ValueError
-        A file cannot be read or written, or is no module.
-    """
-    if output.is_dir():
-        raise IsADirectoryError(21, "this is a folder: name a file in it, as k.json", str(output))
+    """Write a module's description, ``k.json``, and its images beside it; return the files."""
     if output.exists() and output.samefile(path):
         raise ValueError(f"{output}: this is the module itself: name another file, such as k.json")
     description = Description.of(path)

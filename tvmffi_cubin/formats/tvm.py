@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..options import TextOptions, spelled_out
 from .document import parse_json, read_source
 from .tvm_binary import read_functions, read_parts
 from .tvm_launch import FunctionInfo, make_launch
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..launches.launch import Launch
     from ..module import Module
 
@@ -37,6 +40,7 @@ _FLAGS = {
     "use_programtic_dependent_launch": "tir.use_programtic_dependent_launch",
     "use_cooperative_launch": "tir.use_cooperative_launch",
     "use_cooperative_groups": "tir.use_cooperative_launch",
+    # Last, as its value is.
     "use_dyn_shared_memory": "tir.use_dyn_shared_memory",
 }
 _SUFFIXES = {".cubin": "cubin", ".ptx": "ptx", ".fatbin": "fatbin", ".cu": "cuda"}
@@ -144,27 +148,21 @@ def _table(values: Any) -> FunctionTable:
 
 
 def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
-    where = f"function {key!r}"
-    if row.get("name") not in (key, "", None):  # older TVMs leave it empty
-        raise ValueError(f"{where} has another name in its own fields: {row['name']!r}")
-    if "launch_param_tags" in row and "thread_axis_tags" in row:
-        raise ValueError(f"{where} has launch_param_tags and thread_axis_tags, its older name")
-
-    def listed(name: str, kind: type) -> tuple[Any, ...]:
+    def listed(name: str) -> tuple[Any, ...]:
         value = row.get(name, ())
-        if not isinstance(value, list | tuple) or not all(type(x) is kind for x in value):
-            raise ValueError(f"{where}: {name} is a list of {kind.__name__}, got {value!r:.80}")
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"function {key!r}: {name} is a list, got {value!r:.80}")
         return tuple(value)
 
-    tags = listed("launch_param_tags", str) + listed("thread_axis_tags", str)
-    # The dynamic shared memory's value comes last.
+    # The latter is the older name.
+    tags = listed("launch_param_tags") + listed("thread_axis_tags")
     flags = dict.fromkeys(tag for name, tag in _FLAGS.items() if row.get(name))
     return FunctionInfo(
         key,
-        listed("arg_types", str),
+        listed("arg_types"),
         (*tags, *flags),
-        listed("arg_extra_tags", int),
-        listed("cuda_launch_fields", str),
+        listed("arg_extra_tags"),
+        listed("cuda_launch_fields"),
         dict(row.get("cuda_kernel_attrs", {})),
     )
 
@@ -187,18 +185,12 @@ def read_module(source: str | bytes | os.PathLike[str]) -> CudaModule:
     """
     if isinstance(source, bytes | bytearray | memoryview):
         return _from_bytes("the module", bytes(source), "tvm_module")
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(f"a module is a path or bytes, got {type(source).__name__}")
     path = Path(os.fsdecode(source))
-    if path.suffix not in _SUFFIXES:
-        return _from_bytes(str(path), path.read_bytes(), path.name.partition(".")[0])
-    beside = path.with_suffix(".tvm_meta.json")
-    if path.exists() and not beside.exists():
-        raise FileNotFoundError(
-            2, f"no table beside {path}, which TVM saves with it", os.fspath(beside)
-        )
     code = path.read_bytes()
-    return CudaModule(_SUFFIXES[path.suffix], read_table(beside), code, name=path.stem)
+    if path.suffix not in _SUFFIXES:
+        return _from_bytes(str(path), code, path.name.partition(".")[0])
+    table = read_table(path.with_suffix(".tvm_meta.json"))
+    return CudaModule(_SUFFIXES[path.suffix], table, code, name=path.stem)
 
 
 def _from_bytes(label: str, data: bytes, name: str) -> CudaModule:
@@ -212,15 +204,13 @@ def _from_bytes(label: str, data: bytes, name: str) -> CudaModule:
     return CudaModule(parts.format, FunctionTable(parts.functions), parts.code, parts.source, name)
 
 
+@spelled_out(TextOptions)
 def load(
     source: Source,
     *,
     name: str | None = None,
-    arch: str | Sequence[str] | None = None,
-    ptx: str | None = None,
-    bound_params: Sequence[Any] | None = None,
-    build_directory: str | os.PathLike[str] | None = None,
     keep_module_alive: bool = True,
+    **options: Unpack[TextOptions],
 ) -> Module:
     """Load the functions of a CUDA module of TVM's, with no TVM.
 
@@ -233,7 +223,7 @@ def load(
         lies.
     name : str, optional
         The module's name. Default: the file's, without its suffix.
-    arch, ptx, bound_params, build_directory, keep_module_alive
+    keep_module_alive, **options
         As in `tvmffi_cubin.load_inline`.
 
     Raises
@@ -243,25 +233,16 @@ def load(
     """
     from ..inline import load_inline
 
-    return load_inline(
-        arch=arch,
-        ptx=ptx,
-        bound_params=bound_params,
-        build_directory=build_directory,
-        keep_module_alive=keep_module_alive,
-        **_contents(source, name),
-    )
+    return load_inline(keep_module_alive=keep_module_alive, **_contents(source, name), **options)
 
 
+@spelled_out(TextOptions)
 def build(
     source: Source,
     *,
     name: str | None = None,
     output: str | os.PathLike[str] | None = None,
-    arch: str | Sequence[str] | None = None,
-    ptx: str | None = None,
-    bound_params: Sequence[Any] | None = None,
-    build_directory: str | os.PathLike[str] | None = None,
+    **options: Unpack[TextOptions],
 ) -> str:
     """Build what `load` would load, without loading it.
 
@@ -269,7 +250,7 @@ def build(
     ----------
     source, name
         As in `load`.
-    output, arch, ptx, bound_params, build_directory
+    output, **options
         As in `tvmffi_cubin.build_inline`.
 
     Returns
@@ -284,14 +265,7 @@ def build(
     """
     from ..inline import build_inline
 
-    return build_inline(
-        output=output,
-        arch=arch,
-        ptx=ptx,
-        bound_params=bound_params,
-        build_directory=build_directory,
-        **_contents(source, name),
-    )
+    return build_inline(output=output, **_contents(source, name), **options)
 
 
 def _contents(source: Source, name: str | None) -> dict[str, Any]:

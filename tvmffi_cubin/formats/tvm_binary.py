@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeVar
 
 from .tvm_launch import FunctionInfo
 
-_MODULE_MARKER = "cuda.module.v1"
 _FUNCTION_MARKER = "__tvm_function_info_v2__"
 _VERSIONS = (2, 1, 0)
 
@@ -17,17 +16,9 @@ _SIZED = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 _WHOLE = {
     3: "handle",
     6: "bool",
-    7: "float8_e3m4",
-    8: "float8_e4m3",
-    9: "float8_e4m3b11fnuz",
     10: "float8_e4m3fn",
-    11: "float8_e4m3fnuz",
     12: "float8_e5m2",
-    13: "float8_e5m2fnuz",
     14: "float8_e8m0fnu",
-    15: "float6_e2m3fn",
-    16: "float6_e3m2fn",
-    17: "float4_e2m1fn",
     30: "grid_constant",
 }
 
@@ -64,19 +55,18 @@ def _best(data: bytes, read: Callable[[_Reader, int], Reading]) -> Reading:
         reader = _Reader(data)
         try:
             found = read(reader, version)
-        except ValueError as error:
-            errors.append((reader.at, str(error)))
-        else:
             if reader.at == len(data):
                 return found
             errors.append((reader.at, f"{len(data) - reader.at} bytes are left"))
+        except ValueError as error:
+            errors.append((reader.at, str(error)))
     at, text = max(errors)
     raise ValueError(f"{text}, at byte {at}")
 
 
 def _parts(reader: _Reader, version: int) -> ModuleParts:
     format_ = reader.text()
-    is_marked = format_ == _MODULE_MARKER
+    is_marked = format_ == "cuda.module.v1"
     if is_marked:
         format_ = reader.text()
     if format_ not in ("cubin", "ptx", "fatbin", "cuda"):
@@ -100,19 +90,14 @@ def _function(reader: _Reader, version: int) -> FunctionInfo:
     name = reader.text() if version == 2 else name
     if name not in (key, ""):  # older TVMs leave it empty
         raise ValueError(f"function {key[:80]!r} has another name in its own fields: {name[:80]!r}")
-    types = [reader.dtype() for _ in range(reader.count())]
+    types = tuple(reader.dtype() for _ in range(reader.count()))
     tags = reader.texts()
-    extra = [reader.number("<i") for _ in range(reader.count())] if version else []
-    fields = reader.texts() if version == 2 else ()
-    attributes = range(reader.count()) if version == 2 else ()
-    return FunctionInfo(
-        key,
-        tuple(types),
-        tags,
-        tuple(extra),
-        fields,
-        {reader.text(): reader.number("<q") for _ in attributes},
-    )
+    extra = tuple(reader.number("<i") for _ in range(reader.count())) if version else ()
+    if version < 2:
+        return FunctionInfo(key, types, tags, extra)
+    fields = reader.texts()
+    attributes = {reader.text(): reader.number("<q") for _ in range(reader.count())}
+    return FunctionInfo(key, types, tags, extra, fields, attributes)
 
 
 class _Reader:
@@ -148,7 +133,5 @@ class _Reader:
 
     def dtype(self) -> str:
         code, bits, lanes = struct.unpack("<BBH", self.take(4))
-        if code not in _WHOLE and code not in _SIZED:
-            raise ValueError(f"no type of TVM's has the code {code}")
-        name = _WHOLE.get(code) or f"{_SIZED[code]}{bits}"
+        name = _WHOLE.get(code) or f"{_SIZED.get(code, f'type{code}_')}{bits}"
         return name if lanes == 1 else f"{name}x{lanes}"

@@ -23,47 +23,35 @@ C_TYPES: Final = {
     "float8_e8m0fnu": "__nv_fp8_e8m0",
     "grid_constant": "CUtensorMap",  # TileLang's mark of a tensor map, in the binary form alone
 }
-# What a tag or field stands for: a kind, the field of a `Launch`, and of a dimension its axis.
-_Word = tuple[str, str, int]
-
-
-def _axes(names: Mapping[str, str], kind: str) -> dict[str, _Word]:
-    return {
-        name + letter: (kind, field_, axis)
-        for name, field_ in names.items()
-        for axis, letter in enumerate("xyz")
-    }
-
-
-_TAGS: Final = _axes(
-    {
-        "blockIdx.": "grid",
-        "threadIdx.": "block",
-        "clusterCtaIdx.": "cluster",
-        "preferredClusterCtaIdx.": "preferred_cluster",
-        "cluster_dim_": "cluster",  # TileLang's
-    },
-    "size",
-) | {
-    "use_dyn_shared_memory": ("value", "dynamic_smem_bytes", 0),
-    "use_programmatic_dependent_launch": ("on", "programmatic_dependent_launch", 0),
-    "use_programtic_dependent_launch": ("on", "programmatic_dependent_launch", 0),  # TVM's own
-    "use_cooperative_launch": ("on", "cooperative", 0),
-    "use_required_block_dimension": ("none", "", 0),  # the image says it, and is asked
+# What tags stand for; with TVM's own spelling of the second, and TileLang's of clusters.
+_FLAGS: Final = {
+    "use_programmatic_dependent_launch": "programmatic_dependent_launch",
+    "use_programtic_dependent_launch": "programmatic_dependent_launch",
+    "use_cooperative_launch": "cooperative",
 }
-_DIMENSIONS = ("grid", "block", "cluster", "preferred_cluster")
-_VALUES = ("dynamic_smem_bytes", "cluster_scheduling_policy", "priority", "mem_sync_domain")
-_FIELDS: Final = _axes({f"{name}.": name for name in _DIMENSIONS}, "dimension") | {
-    **{name: ("value", name, 0) for name in _VALUES},
-    "stream": ("value", "stream", 0),
-    "cooperative": ("flag", "cooperative", 0),
-    "programmatic_stream_serialization": ("flag", "programmatic_dependent_launch", 0),
-    "programmatic_event.event": ("value", "programmatic_event", 0),
-    "programmatic_event.flags": ("zero", "", 0),
-    "programmatic_event.trigger_at_block_start": ("zero", "", 0),
-    "launch_completion_event.event": ("value", "launch_completion_event", 0),
-    "launch_completion_event.flags": ("zero", "", 0),
+_AXES: Final = {
+    "blockIdx": "grid",
+    "threadIdx": "block",
+    "clusterCtaIdx": "cluster",
+    "cluster_dim": "cluster",
+    "preferredClusterCtaIdx": "preferred_cluster",
 }
+# What fields stand for, but for those of the same name in a `Launch`.
+_SAME: Final = (
+    *("dynamic_smem_bytes", "cluster_scheduling_policy", "priority", "mem_sync_domain"),
+    *("stream", "cooperative"),
+)
+_VALUES: Final = {
+    "use_dyn_shared_memory": "dynamic_smem_bytes",
+    "programmatic_stream_serialization": "programmatic_dependent_launch",
+    "programmatic_event.event": "programmatic_event",
+    "launch_completion_event.event": "launch_completion_event",
+    **{name: name for name in _SAME},
+}
+_ZEROS: Final = (
+    *("programmatic_event.flags", "programmatic_event.trigger_at_block_start"),
+    "launch_completion_event.flags",
+)
 
 
 @dataclass(frozen=True)
@@ -114,67 +102,42 @@ def make_launch(
     ValueError
         It has an argument or a launch that a `Launch` has not; the message names both.
     """
-    try:
-        values = _read_words(info, taken)
-        arguments = [
-            f"{_c_type(info, i)} {_free(f'arg{i}', taken)}" for i in range(len(info.arg_types))
-        ]
-    except ValueError as error:
-        raise ValueError(f"function {info.name!r}: {error}") from None
-    params = ", ".join(arguments + values.pop("params"))
-    return Launch(kernel=kernel, params=params, **values)
-
-
-def _read_words(info: FunctionInfo, taken: Collection[str]) -> dict[str, Any]:
-    """Return the fields of a launch, and under ``"params"`` what a call passes for them."""
-    if info.launch_param_tags and info.cuda_launch_fields:
-        raise ValueError("there are launch_param_tags and cuda_launch_fields, wanted one of them")
-    params, conditions = [], []
-    seen: dict[tuple[str, int], str] = {}
+    params = [f"{_c_type(info, i)} {_free(f'arg{i}', taken)}" for i in range(len(info.arg_types))]
+    conditions: list[str] = []
     fields: dict[str, Any] = {}
-    sizes: dict[str, dict[int, str]] = {}
-    for text in (*info.launch_param_tags, *info.cuda_launch_fields):
-        word, (kind, field_, axis) = _known(text, is_tag=bool(info.launch_param_tags))
-        if other := seen.get((field_ or word, axis)):
-            raise ValueError(f"{other!r} and {text!r} say the same")
-        if "use_dyn_shared_memory" in "".join(seen.values()) and kind == "size":
-            raise ValueError(f"{text!r} comes after the dynamic shared memory, whose value is last")
-        seen[field_ or word, axis] = text
+    sizes: dict[str, dict[str, str]] = {"grid": {}, "block": {}}
+    is_newest = bool(info.cuda_launch_fields)
+    for text in info.cuda_launch_fields or info.launch_param_tags:
+        word = re.sub(r"^(tirx?|tilelang)\.", "", text)
+        if word in _FLAGS:
+            fields[_FLAGS[word]] = True
+            continue
+        if word == "use_required_block_dimension":  # the image says it, and is asked
+            continue
         name = _free(word.removeprefix("use_").replace(".", "_"), taken)
-        if kind not in ("on", "none"):
-            params.append(f"{'void*' if field_ == 'stream' else 'int64_t'} {name}")
-        if kind == "size":  # TVM takes 0, as of an empty tensor, for 1
-            conditions.append(f"{name} >= 0")
-            name = f"max({name}, 1)"
-        if kind in ("size", "dimension"):
-            sizes.setdefault(field_, {})[axis] = name
-        elif kind == "zero":
+        params.append(f"{'void*' if word == 'stream' else 'int64_t'} {name}")
+        field_, _, axis = word.replace("cluster_dim_", "cluster_dim.").partition(".")
+        field_ = _AXES.get(field_, field_)
+        if word in _VALUES:
+            fields[_VALUES[word]] = name
+        elif word in _ZEROS:
             conditions.append(f"{name} == 0")
-        elif kind != "none":
-            fields[field_] = {"on": True, "flag": f"{name} != 0"}.get(kind, name)
-    cluster, preferred = sizes.get("cluster", {}), sizes.get("preferred_cluster", {})
-    if preferred and not cluster:
-        raise ValueError("there is a preferred cluster, and no cluster, its least size")
-    if preferred and info.launch_param_tags:
+        elif field_ not in _AXES.values() or axis not in ("x", "y", "z"):
+            raise ValueError(f"function {info.name!r}: a Launch has no {text!r}")
+        elif is_newest:
+            sizes.setdefault(field_, {})[axis] = name
+        else:  # TVM takes 0, as of an empty tensor, for 1
+            conditions.append(f"{name} >= 0")
+            sizes.setdefault(field_, {})[axis] = f"max({name}, 1)"
+    preferred = sizes.get("preferred_cluster", {})
+    if preferred and not is_newest:
         # Tags that prefer 1, 1, 1 prefer nothing, which is the cluster itself.
-        for axis, least in cluster.items():
+        for axis, least in sizes.get("cluster", {}).items():
             preferred[axis] = f"max({preferred[axis]}, {least})" if axis in preferred else least
-    for field_ in ("grid", "block", *sizes):
-        axes = sizes.get(field_, {})
-        fields[field_] = tuple(axes.get(axis, 1) for axis in range(max(axes, default=0) + 1))
-    return {**fields, "params": params, "when": " and ".join(conditions) or None}
-
-
-def _known(text: str, *, is_tag: bool) -> tuple[str, _Word]:
-    known, word = (_TAGS, re.sub(r"^(tirx?|tilelang)\.", "", text)) if is_tag else (_FIELDS, text)
-    if word in known:
-        return word, known[word]
-    from difflib import get_close_matches
-
-    close = get_close_matches(text, known, 1)
-    hint = f"; is {close[0]!r} meant?" if close else ""
-    what = "launch_param_tags" if is_tag else "cuda_launch_fields"
-    raise ValueError(f"{what} has {text!r}, which a Launch has not{hint}")
+    for field_, axes in sizes.items():
+        fields[field_] = tuple(axes.get(axis, 1) for axis in "xyz")
+    when = " and ".join(conditions) or None
+    return Launch(kernel=kernel, params=", ".join(params), when=when, **fields)
 
 
 def _c_type(info: FunctionInfo, index: int) -> str:
@@ -183,8 +146,8 @@ def _c_type(info: FunctionInfo, index: int) -> str:
     type_ = info.arg_types[index]
     if type_ not in C_TYPES:
         raise ValueError(
-            f"arg_types[{index}] is {type_!r}, which no kernel's parameter has here; there are "
-            f"{', '.join(C_TYPES)}"
+            f"function {info.name!r}: arg_types[{index}] is {type_!r}, which no kernel's parameter "
+            f"has here; there are {', '.join(C_TYPES)}"
         )
     return C_TYPES[type_]
 
