@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .cache import Cache
-from .cuda.libraries import replacement
 from .device import compile_device
 from .later import Later
 from .product import Product
@@ -154,7 +153,7 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
             *host_absent,
         ),
         unknown=(*headers.unknown, *(name for part in parts for name in part.unknown)),
-        outdated=replacement() or tools.outdated,
+        outdated=tools.outdated,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},
     )

@@ -72,7 +72,7 @@ def compile_files(
     if target_type == "fatbin" and cubin.kind != "fatbin":
         from .cuda.nvfatbin import join
 
-        return join([cubin], cuda=toolchain.find_cuda())
+        return join([cubin])
     return cubin
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import signature
 from .cuda import nvrtc
-from .cuda.libraries import find_cuda
 from .cuda.options import without_archs
 from .instances import wanted_instances
 from .request import Request
@@ -63,7 +62,7 @@ def compile_device(
     from .cuda.parallel import in_parallel
 
     images = in_parallel(partial(_compile_for, request, sources), archs)
-    cubin = join([image.cubin for image in images], cuda=find_cuda())
+    cubin = join([image.cubin for image in images])
     return DeviceImage(cubin, _merged_signatures(cubin, images))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .cuda.arch import is_ptx, number_of
-from .cuda.nvjitlink import Linked, LinkFailure, LinkInput, as_input, link_inputs
+from .cuda.nvjitlink import LinkFailure, LinkInput, as_input, link_inputs
 from .cuda.options import caller_options, link_options
 from .errors import CompileError
 from .functions.signature import KernelSignature
@@ -70,14 +70,8 @@ def compile_and_link(
     _check_static_kernels(compiled, arch)
     options = link_options(caller_options(request.cuda_cflags))
     linked = _link(compiler, compiled, libraries, arch, options)
-    linked.report(f"on {request.name} for {arch}")
-    image = Cubin(
-        image=linked.image,
-        arch=arch,
-        log="\n".join(filter(None, (*(done.cubin.log for done in compiled), linked.log))),
-        kind="ptx" if is_ptx(arch) else "cubin",
-        cuda_version=compiled[0].cubin.cuda_version,
-    )
+    logs = (*(done.cubin.log for done in compiled), linked.log)
+    image = dataclasses.replace(linked, log="\n".join(filter(None, logs)))
     return _finish(compiler, compiled, image, libraries)
 
 
@@ -87,7 +81,7 @@ def _link(
     libraries: Sequence[LinkInput],
     arch: str,
     options: Sequence[str],
-) -> Linked:
+) -> Cubin:
     inputs = [*map(_input, compiled), *libraries]
     try:
         return link_inputs(inputs, arch=arch, lto=compiler.request.lto, options=options)

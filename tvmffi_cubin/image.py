@@ -108,7 +108,7 @@ def may_be_named(request: Request) -> bool:
 def _ready(given: GivenImage, request: Request, archs: tuple[str, ...]) -> GivenImage:
     if not (request.assembles and given.is_ptx):
         return given
-    from .ptx_assembly import assembled
+    from .cuda.nvjitlink import assembled
 
     return assembled(given, archs)
 

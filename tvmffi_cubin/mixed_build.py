@@ -12,7 +12,7 @@ from typing import NamedTuple
 from . import host_unit, preprocessor_flags, private_folder
 from .cache import Cache
 from .cuda import nvrtc
-from .cuda.unit import line_directive
+from .cuda.nvrtc import line_directive
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
 from .entry import Entry

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import include_scan, preprocessor_flags
-from .cuda.program import COMPILATION, SUCCESS, Nvrtc, Program
+from .cuda.program import COMPILATION, SUCCESS, Nvrtc
 from .dependency_set import DependencySet, start_ns, youngest_ns
 from .key import Key
 from .later import Later
@@ -77,10 +77,10 @@ class Headers:
         first, rest = source[: self.prefix.end], source[self.prefix.end :]
         return f"{first}\n;\n#line {self.prefix.lines + 1}{given}\n{rest}"
 
-    def note(self, program: Program, log: str, name: str) -> str:
+    def note(self, log: str, name: str, missing_heap: int) -> str:
         """Learn from a compilation; return its log without what it says of precompiled headers."""
         if self.store is not None:
-            self.store.note_heap(program.missing_pch_heap())
+            self.store.note_heap(missing_heap)
         for message in _MESSAGE.finditer(log):
             verb = "made" if message[1] == "creating" else "used"
             _logger.debug("NVRTC %s a precompiled header for %s", verb, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from .cuda.unit import line_directive
+from .cuda.nvrtc import line_directive
 from .mixed_headers import MixedFile
 from .source import Source
 from .split import CutFile, SideTexts

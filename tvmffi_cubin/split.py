@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .call_mistakes import Callables
-from .cuda.unit import line_directive
+from .cuda.nvrtc import line_directive
 from .cut_edits import FileCut, path_edits
 from .device_headers import is_for_host, is_stood_in, left_out_headers, stand_ins
 from .device_text import device_edits

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from .cuda.unit import line_directive
+from .cuda.nvrtc import line_directive
 from .header_kernels import header_code
 from .request import Request
 from .scan import scan

@@ -16,8 +16,6 @@ from file_kit import compiled, write
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import tool_process
-from tvmffi_cubin.cuda import libraries, program
-from tvmffi_cubin.cuda.libraries import find_cuda
 
 KERNEL = 'extern "C" __global__ void replaced(int* x) { *x = 1; }'
 ANSWER = "#include <answer.h>\nint answer(void) { return ANSWER; }\n"
@@ -204,19 +202,3 @@ def test_a_compiler_that_was_written_a_moment_ago_is_waited_for(here, monkeypatc
         monkeypatch.setattr(tool_process, "time", SimpleNamespace(sleep=lambda _: file.close()))
         first = built()
     assert built() == first
-
-
-def test_what_a_replaced_compiler_still_builds_serves_one_call_alone(here, monkeypatch, caplog):
-    nvrtc = find_cuda().nvrtc
-
-    def entry() -> str:
-        return tc.build_inline("key", cuda_sources=KERNEL, arch="sm_80")
-
-    program.load(nvrtc)
-    assert libraries._noted[nvrtc] in libraries.identity("NVRTC", 12, nvrtc)
-    monkeypatch.setitem(libraries._noted, nvrtc, "another")
-    first = entry()
-    assert f"{nvrtc} was replaced while it was in use" in caplog.text
-    monkeypatch.setattr(libraries, "_noted", {})
-    second = entry()
-    assert first != second == entry()

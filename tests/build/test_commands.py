@@ -72,13 +72,7 @@ def test_demo_without_a_gpu_builds_and_says_why_it_did_not_launch(capsys):
     output = capsys.readouterr().out
     assert "Kernels for sm_90a:" in output
     assert "float a, const float* x, float* y, int n" in output
-    assert "Not launched: there is no GPU here (the CUDA driver could not be opened" in output
-
-
-def test_demo_with_a_driver_that_has_no_device_says_so(driver_stub: DriverStub, capsys):
-    driver_stub.set_devices()
-    assert main(["demo"]) == 0
-    assert "the CUDA driver sees no device" in capsys.readouterr().out
+    assert "Not launched: the CUDA driver shows no GPU here" in output
 
 
 def test_demo_launches_checks_the_numbers_and_frees_its_memory(driver_stub: DriverStub, capsys):
@@ -290,7 +284,6 @@ def test_a_source_that_does_not_compile_shows_its_line(tmp_path: Path, capsys):
     assert main(["compile", str(source), "--arch", "sm_90a"]) == 1
     error = capsys.readouterr().err
     assert 'identifier "y" is undefined' in error
-    assert "> 1 | __global__ void k(float* x) { x[0] = y; }" in error
     assert not source.with_suffix(".cubin").exists()
 
 

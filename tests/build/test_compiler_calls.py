@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from processes import in_fork, in_new_process
@@ -107,22 +106,14 @@ def test_deeply_nested_blocks_do_not_end_the_process():
 
 def test_a_child_that_was_forked_amid_a_compilation_is_told_so():
     nvrtc.version()
-    begun, ended = threading.Event(), threading.Event()
-
-    def inside():
-        with program.under_way():
-            begun.set()
-            ended.wait()
-
-    thread = threading.Thread(target=inside)
-    thread.start()
-    begun.wait()
+    ended = threading.Event()
+    call = program.Call(lambda _: ended.wait())
     compile_it = lambda: nvrtc.compile("__global__ void k() {}", arch="sm_90").arch  # noqa: E731
     try:
         error = in_fork(compile_it)
     finally:
         ended.set()
-        thread.join()
+        call.result()
     assert type(error) is CubinError
     assert "'spawn'" in str(error)
     assert in_fork(compile_it) == "sm_90"
@@ -135,7 +126,7 @@ def test_a_child_that_was_forked_amid_a_compilation_is_told_so():
 def nvrtc_alone(tmp_path) -> str:
     """Code that leaves a process NVRTC's wheel alone of NVIDIA's."""
     cuda = find_cuda()
-    wheel = Path(cuda.sites["nvrtc"], "nvidia", cuda.nvrtc.parent.parent.name)
+    wheel = cuda.nvrtc.parent.parent
     (tmp_path / "nvidia").mkdir()
     (tmp_path / "nvidia" / wheel.name).symlink_to(wheel)
     return f"""

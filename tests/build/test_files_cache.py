@@ -196,7 +196,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
             "elf",
             "plan",
         ),
-        *("file_units", "ptx_assembly", "linker", "include_scan", "source_text"),
+        *("file_units", "cuda.nvjitlink", "linker", "include_scan", "source_text"),
     }
     imported = set(names.split())
     assert imported.isdisjoint(f"tvmffi_cubin.{name}" for name in forbidden)

@@ -22,7 +22,7 @@ from stub.driver_stub import DriverStub
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import libraries, nvfatbin
-from tvmffi_cubin.errors import CompileError, ToolchainError
+from tvmffi_cubin.cuda.nvfatbin import join
 
 pytestmark = needs_sm_100a
 
@@ -89,51 +89,22 @@ def test_a_fatbin_of_code_that_is_yet_to_be_linked_is_refused(kinds):
 # nvFatbin itself
 
 
-def join(*cubins: tc.Cubin) -> tc.Cubin:
-    return nvfatbin.join(cubins, cuda=libraries.find_cuda())
-
-
 def test_images_are_joined_in_one_order_with_what_is_known_of_them():
     new, old = (nvrtc.compile(SOURCE, arch=arch) for arch in ("sm_90a", "sm_80"))
-    whole = join(new, old)
-    assert whole == join(old, new)
+    whole = join([new, old])
+    assert whole == join([old, new])
     assert (whole.arch, whole.cuda_version) == ("sm_80, sm_90a", new.cuda_version)
 
 
-@pytest.mark.skipif(nvrtc.version() < (12, 9), reason="needs NVRTC 12.9 for its seed")
-def test_a_kernel_of_an_unnamed_namespace_is_one_kernel_in_all_members():
-    source = "namespace { __global__ void hidden(int* x) { x[0] = 1; } }"
-
-    def made(arch, seed):
-        options = [f"-frandom-seed={seed}"]
-        return nvrtc.compile(source, arch=arch, options=options, name_expressions=["hidden"])
-
-    assert len(join(made("sm_80", 1), made("compute_90", 1)).kernels) == 1
-    # As NVRTC before 12.9 names them, a second apart.
-    with pytest.raises(CompileError) as caught:
-        join(made("sm_80", 1), made("sm_90", 2))
-    assert "gave kernel (anonymous namespace)::hidden(int*) one symbol for sm_80 and" in (
-        str(caught.value)
-    )
-    assert "sm_90: name the namespace, make the kernel extern" in str(caught.value)
-    assert "pip install --upgrade 'nvidia-cuda-nvrtc" in str(caught.value)
-
-
 def test_containers_are_freed_on_every_way_out(monkeypatch):
-    library = nvfatbin.NvFatbin.of(libraries.find_cuda().require("nvfatbin"))
+    library = libraries.library("nvFatbin", libraries.find_cuda().require("nvfatbin"))
     alive = Alive(monkeypatch, library.calls, "nvFatbinCreate", "nvFatbinDestroy")
     cubins = [nvrtc.compile(SOURCE, arch=arch) for arch in ("sm_80", "sm_90")]
-    join(*cubins)
+    join(cubins)
     monkeypatch.setattr(library.calls, "nvFatbinGet", lambda *_: 1)
     with pytest.raises(tc.CubinError, match="nvFatbinGet of .* failed with error 1"):
-        join(*cubins)
+        join(cubins)
     assert alive.count == 0
-
-
-def test_its_version_is_that_of_the_family():
-    cuda = libraries.find_cuda()
-    library = nvfatbin.NvFatbin.of(cuda.require("nvfatbin"))
-    assert library.version()[0] == cuda.major
 
 
 @pytest.mark.parametrize(
@@ -142,20 +113,13 @@ def test_its_version_is_that_of_the_family():
 def test_what_nvfatbin_compresses_is_read_or_the_reason_given(options, monkeypatch):
     monkeypatch.setattr(nvfatbin, "_OPTIONS", tuple(options))
     plain = [nvrtc.compile(SOURCE, arch=arch) for arch in ("sm_80", "sm_90a", "compute_80")]
-    packed = join(*plain)
+    packed = join(plain)
     assert packed.archs == ("sm_80", "sm_90a", "compute_80")
     if packed.unreadable:
         assert "zstandard" in packed.unreadable[0]
         return
-    assert packed.kernels == join(*plain).kernels
+    assert packed.kernels == join(plain).kernels
     assert [member.image for member in packed.members[:2]] == [x.image for x in plain[:2]]
-
-
-def test_a_file_that_is_no_library_is_a_toolchain_error(tmp_path):
-    file = tmp_path / "libnvfatbin.so.12"
-    file.write_text("nothing")
-    with pytest.raises(ToolchainError, match=r"nvFatbin could not be loaded .*force-reinstall"):
-        nvfatbin.NvFatbin.of(file)
 
 
 def test_hand_made_fatbins_are_what_nvfatbin_makes(driver_stub):

@@ -63,7 +63,7 @@ def test_members_are_what_each_architecture_alone_gives():
 
 
 def test_ptx_alone_is_text_and_needs_no_nvfatbin(monkeypatch):
-    monkeypatch.setattr(nvfatbin.NvFatbin, "of", None)
+    monkeypatch.setattr(nvfatbin, "library", None)
     image = load("compute_90").cubins["kernels"]
     assert (image.kind, image.archs) == ("ptx", ("compute_90",))
     assert {kernel.name for kernel in image.kernels} == {"add", "dynamic", "newer"}

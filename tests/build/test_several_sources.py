@@ -9,8 +9,7 @@ from several_units import BOTH, CALLER, HEADER, SCALE, SOURCES, USE, library, lo
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.cuda.nvjitlink import NvJitLink
+from tvmffi_cubin.cuda import libraries, nvjitlink
 from tvmffi_cubin.errors import CompileError, ToolchainError
 from tvmffi_cubin.kernels import nv_info
 
@@ -130,7 +129,7 @@ def test_several_architectures_and_ptx_are_made_of_several_units():
 
 
 def test_a_source_that_is_alone_is_not_linked(monkeypatch):
-    monkeypatch.setattr(NvJitLink, "of", None)
+    monkeypatch.setattr(nvjitlink, "link_inputs", None)
     alone = ["#define N 3", 'extern "C" __global__ void alone(int* x) { x[0] = N; }']
     for sources in (alone, alone[1].replace("N;", "4;")):
         mod = load(sources, name="alone", lto=True, extra_cuda_cflags=["-rdc=true"])
@@ -202,14 +201,16 @@ def test_a_missing_nvjitlink_names_its_wheel(monkeypatch):
     assert load(SCALE.replace("half_of(x)", "x").replace("Real", "float"), name="missing").functions
 
 
-def test_another_nvjitlink_is_another_key_only_where_there_may_be_a_link(monkeypatch):
+def test_another_nvjitlink_is_another_key_only_where_there_may_be_a_link(monkeypatch, tmp_path):
     def build(sources, name):
         return tc.build_inline(name, sources, arch="sm_90a")
 
     alone = build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone")
     build(SOURCES, "key_several")
     cuda = libraries.find_cuda()
-    other = cuda._replace(parts={**cuda.parts, "nvjitlink": cuda.parts["nvrtc"]})
+    (tmp_path / "libnvJitLink.so.12").write_text("nothing")
+    parts = {**cuda.parts, "nvjitlink": str(tmp_path / "libnvJitLink.so.12")}
+    other = cuda._replace(parts=parts)
     monkeypatch.setattr(libraries, "_find", lambda *_: other)
     assert build(CALLER.replace("helper(x[0])", "x[0]"), "key_alone") == alone
     assert tc.cache_info().events[-1].reason == ""

@@ -24,12 +24,11 @@ FILES = {
 }
 
 
-def install(site, major, *wheels, release="9.86"):
+def install(site, major, *wheels):
     for wheel in wheels or FILES[major]:
         file = site / "nvidia" / FILES[major][wheel]
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-        (site / f"{wheel}-{major}.{release}.dist-info").mkdir()
 
 
 @pytest.fixture
@@ -167,7 +166,6 @@ def test_what_wheels_lack_a_toolkit_of_their_major_version_has(site, tmp_path, m
     assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
     own = site / "nvidia/cu13/include"
     assert cuda.include_dirs == (own, root / "include/cccl", root / "include")
-    assert f"the toolkit in {root}" in cuda.version
     monkeypatch.setenv("CUDA_HOME", str(toolkit(tmp_path / "home", 13, "include/crt/mma.h")))
     assert find_cuda().find("crt") == tmp_path / "home/include"
 
@@ -194,13 +192,10 @@ def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path)
     other = tmp_path / "other"
     sys.path.append(str(other))
     install(site, 12, "nvidia_cuda_nvrtc_cu12")
-    install(other, 12, release="6.77")
+    install(other, 12)
     cuda = find_cuda()
     assert site in cuda.nvrtc.parents
     assert other in cuda.include.parents
-    assert "nvrtc_cu12-12.9.86" in cuda.version
-    assert "runtime_cu12-12.6.77" in cuda.version
-    assert "nvrtc_cu12-12.6.77" not in cuda.version
 
 
 @pytest.mark.parametrize("relative", ["", "lib"])
@@ -211,11 +206,3 @@ def test_a_current_folder_that_is_deleted_has_no_wheels(site, tmp_path, monkeypa
     (tmp_path / "gone").rmdir()
     sys.path.insert(0, relative)
     assert site in find_cuda().nvrtc.parents
-
-
-def test_the_version_does_not_depend_on_the_place(site, tmp_path):
-    install(site, 13)
-    install(tmp_path / "elsewhere", 13)
-    first = find_cuda().version
-    sys.path[:] = [str(tmp_path / "elsewhere")]
-    assert find_cuda().version == first

@@ -41,7 +41,7 @@ def made_cuda(folder: Path, build: bytes = NVRTC) -> Cuda:
         (folder / f"lib{part}.so").write_bytes(build)
     parts["runtime"] = str(folder / "nvidia" / "cuda_runtime" / "include")
     parts["curand"] = str(folder / "nvidia" / "curand" / "include")
-    return Cuda(12, parts, {})
+    return Cuda(12, parts)
 
 
 def made_tools(folder: Path, **changes: object) -> Toolset:

@@ -1,55 +1,14 @@
-"""What NVRTC is told: the caller's options and ours, in order."""
-
-import re
-from pathlib import Path
+"""The caller's options: as NVRTC knows them, for separate compilation, in nvJitLink's words."""
 
 import pytest
 
 from tvmffi_cubin.cuda.options import (
     caller_options,
-    compile_options,
-    random_seed,
+    link_options,
+    standards,
     without_archs,
+    without_separation,
 )
-
-
-def options(*given, **changes):
-    arguments = {
-        "arch": "sm_90a",
-        "options": caller_options(given),
-        "shims": Path("/shims"),
-        "include_paths": [Path("/mine with space")],
-        "cuda_includes": [Path("/cuda")],
-    }
-    return compile_options(**{**arguments, **changes})
-
-
-def test_folders_are_searched_from_ours_over_the_callers_to_cudas():
-    folders = [option for option in options("-I/given") if option.startswith("-I")]
-    assert folders == ["-I/shims", "-I/given", "-I/mine with space", "-I/cuda"]
-
-
-def test_the_defaults():
-    assert options()[:3] == ("-arch=sm_90a", "-default-device", "-std=c++17")
-    assert "--pre-include=/shims/tvmffi_cubin_prelude.h" in options()
-
-
-@pytest.mark.parametrize("given", [["-std=c++20"], ["--std=c++20"], ["-std", "c++20"]])
-def test_the_callers_standard_replaces_the_default(given):
-    assert "-std=c++20" in options(*given)
-    assert "-std=c++17" not in options(*given)
-    assert "c++20" not in options(*given)
-
-
-def test_nothing_that_we_set_is_said_twice():
-    made = options("-arch=sm_90a", "-default-device", "--device-as-default-execution-space")
-    assert sum("default" in option for option in made) == 1
-    assert sum("arch" in option for option in made) == 1
-
-
-def test_two_standards_are_an_error():
-    with pytest.raises(ValueError, match=r"two language standards are given: c\+\+17 and c\+\+20"):
-        options("-std=c++17", "--std=c++20")
 
 
 @pytest.mark.parametrize(
@@ -62,67 +21,37 @@ def test_two_standards_are_an_error():
         ["-Xcompiler", "-fPIC"],
         ["-Xcompiler=-fPIC,-Wall"],
         ["-Xcompiler -fPIC"],
-        ["--default-stream=legacy"],
-        ["-default-stream", "null"],
         ["--threads", "4"],
         ["-m64"],
     ],
 )
 def test_options_that_only_nvcc_needs_are_left_out(given):
-    assert options(*given, "-lineinfo") == options("-lineinfo")
-
-
-@pytest.mark.parametrize(
-    "given", [["--default-stream=per-thread"], ["-default-stream", "per-thread"]]
-)
-def test_default_streams_of_each_thread_are_refused_with_what_to_write(given):
-    with pytest.raises(ValueError, match=r"per-thread: .* cudaStreamPerThread .*\"nvcc\""):
-        caller_options(given)
+    assert caller_options([*given, "-lineinfo"]) == ("-lineinfo",)
 
 
 @pytest.mark.parametrize(
     "given", [["-isystem", "/a b"], ["-isystem/a b"], ["--system-include=/a b"], ["-isystem=/a b"]]
 )
 def test_system_folders_are_folders(given):
-    assert options(*given) == options("-I/a b")
+    assert caller_options(given) == ("-I/a b",)
 
 
 def test_other_options_keep_their_order_and_spelling():
-    given = ["-DA=b c", "-lineinfo", "-Xptxas", "-v", "-use_fast_math", "-I", "/a"]
-    made = options(*given)
-    start = made.index("-DA=b c")
-    assert list(made[start : start + len(given)]) == given
-
-
-@pytest.mark.parametrize("name", ["-Xptxas", "--ptxas-options"])
-def test_what_is_left_out_is_kept_where_it_is_the_assemblers(name):
-    given = (name, "-O3", "-lineinfo")
-    made = options(*given)
-    start = made.index(name)
-    assert made[start : start + len(given)] == given
+    given = ("-DA=b c", "-lineinfo", "-D", "X", "-use_fast_math", "-I", "/a", "-std", "c++20")
+    assert caller_options(given) == given
+    assert standards(given) == ["c++20"]
 
 
 @pytest.mark.parametrize("name", ["-Xptxas", "--ptxas-options"])
 def test_the_assemblers_options_are_split_at_commas_as_nvcc_does(name):
-    together = options(f"{name}=-v,-dlcm=ca,", "-lineinfo")
-    assert together == options(f"{name}=-v", f"{name}=-dlcm=ca", "-lineinfo")
-    in_words = options(name, "-v,-O3", "-lineinfo")
-    assert in_words == options(name, "-v", name, "-O3", "-lineinfo")
+    for given in ([f"{name}=-v,-O3,"], [name, "-v,-O3"], [f"{name} -v,-O3"]):
+        assert caller_options([*given, "-G"]) == (f"{name}=-v", f"{name}=-O3", "-G")
 
 
-@pytest.mark.parametrize(
-    "option", ["-Xptxas=", "-Xptxas=,", "--ptxas-options= ", "-dopt=", "--dopt="]
-)
-def test_an_option_without_a_value_that_nvrtc_ends_the_process_for_is_a_value_error(option):
-    with pytest.raises(ValueError, match=rf"the option '{option}' has no value"):
+@pytest.mark.parametrize("option", ["-Xptxas=", "-Xptxas=,", "-Xptxas", "-I", "-D", "-isystem"])
+def test_an_option_without_its_value_ends_no_process_and_takes_none_of_ours(option):
+    with pytest.raises(ValueError, match="has no value: give it one, or leave it out"):
         caller_options(["-lineinfo", option])
-
-
-@pytest.mark.parametrize("option", ["-Xptxas", "-I", "-D", "-isystem", "-std", "-maxrregcount"])
-def test_a_last_option_without_a_value_does_not_take_one_of_ours(option):
-    with pytest.raises(ValueError, match=f"the option '{option}' has no value: give it one"):
-        caller_options(["-lineinfo", option])
-    assert caller_options([option, "x"])
 
 
 @pytest.mark.parametrize("given", ["-O3", b"-O3", 3, {"-O3"}, None])
@@ -136,11 +65,6 @@ def test_an_option_that_is_no_string_is_a_type_error():
         caller_options(["-lineinfo", 3])
 
 
-def test_an_option_with_a_nul_is_a_value_error():
-    with pytest.raises(ValueError, match="NUL"):
-        caller_options(["-D\0"])
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -151,26 +75,38 @@ def test_an_option_with_a_nul_is_a_value_error():
     ],
 )
 def test_the_callers_architectures_give_way_to_the_one_compiled_for(given):
-    assert options(*given) == options()
     assert without_archs(["-lineinfo", *given, "-DA"]) == ("-lineinfo", "-DA")
 
 
-def seed(*given, texts=("a.cu", "int x;")):
-    return random_seed(caller_options(given), texts)
+# Links
 
 
-def test_the_seed_of_a_unit_is_the_same_for_every_architecture():
-    (made,) = seed("-DA")
-    assert re.fullmatch("-frandom-seed=[0-9a-f]{8}", made)
-    assert seed("-DA", "-arch=sm_80") == seed("-DA", "-arch", "sm_90") == (made,)
+@pytest.mark.parametrize(
+    ("given", "kept", "lto"),
+    [
+        (["-O3", "-lineinfo"], ["-O3", "-lineinfo"], False),
+        (["-rdc", "true", "-DX"], ["-DX"], False),
+        (["--relocatable-device-code=false"], [], False),
+        (["-dc", "-dlto"], [], True),
+        (["--dlink-time-opt", "-DX"], ["-DX"], True),
+    ],
+)
+def test_what_asks_for_separate_compilation_is_taken_out(given, kept, lto):
+    assert without_separation(given) == (tuple(kept), lto)
 
 
-def test_the_seeds_of_units_differ_with_their_texts_and_options():
-    made = {seed(), seed("-DA"), seed(texts=("b.cu", "int x;")), seed(texts=("a.cu", "int y;"))}
-    assert len(made) == 4
-
-
-@pytest.mark.parametrize("given", [["-frandom-seed=mine"], ["--frandom-seed=mine"]])
-def test_the_callers_seed_is_the_only_one(given):
-    assert seed(*given) == ()
-    assert given[0] in options(*given)
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        (["-DX", "-I/a", "-std=c++20"], []),
+        (["-G"], ["-g"]),
+        (["--generate-line-info"], ["-lineinfo"]),
+        (["--maxrregcount", "32", "-lineinfo"], ["-maxrregcount=32", "-lineinfo"]),
+        (["--use_fast_math"], ["-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1"]),
+        (["-ftz=true", "--prec-div=false", "-fmad", "false"], ["-ftz=1", "-prec-div=0", "-fma=0"]),
+        (["-Xptxas", "-v,-O2"], ["-Xptxas=-v", "-Xptxas=-O2"]),
+        ([r"-Xptxas=-a\,b,-c"], [r"-Xptxas=-a\,b", "-Xptxas=-c"]),
+    ],
+)
+def test_what_matters_to_a_link_is_said_in_nvjitlink_s_words(given, passed):
+    assert link_options(given) == tuple(passed)

@@ -24,6 +24,7 @@ from .. import (
 )
 from ..cuda import driver, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
+from ..cuda.libraries import library
 from ..errors import CubinError
 from ..executable import is_noexec
 from ..places import places
@@ -133,14 +134,14 @@ def _cuda() -> Iterator[Finding]:
         yield Finding("CUDA wheels", str(error), "problem")
         yield from _driver(None)
         return
-    yield Finding("CUDA wheels", f"{cuda.major}: {cuda.version}")
+    yield Finding("CUDA wheels", f"{cuda.major}: {', '.join(sorted(cuda.parts))}")
     yield from _checked("NVRTC", _nvrtc)
     if cuda.find("cccl") is None:
         wheel = cuda.wheels["cccl"]
         text = f"cuda/std, cub and thrust headers are missing; pip install {wheel} brings them"
         yield Finding("CCCL", text, "note")
-    yield from _library(cuda, "nvfatbin", "several architectures in one image need it")
-    yield from _library(cuda, "nvjitlink", "linking device code needs it")
+    yield from _library(cuda, "nvFatbin", "several architectures in one image need it")
+    yield from _library(cuda, "nvJitLink", "linking device code needs it")
     yield from _driver(cuda)
 
 
@@ -160,21 +161,18 @@ def _nvcc() -> Iterator[Finding]:
     yield Finding("nvcc", text)
 
 
-def _library(cuda: Cuda, part: str, use: str) -> Iterator[Finding]:
-    what = {"nvfatbin": "nvFatbin", "nvjitlink": "nvJitLink"}[part]
-    if cuda.find(part) is None:
-        wheel = cuda.wheels[part]
-        yield Finding(what, f"missing, and {use}; pip install {wheel} brings it", "note")
-    else:
-        yield from _checked(what, lambda: _library_text(part, cuda.require(part)))
+def _library(cuda: Cuda, title: str, use: str) -> Iterator[Finding]:
+    part = title.lower()
+    path = cuda.find(part)
+    if path is None:
+        text = f"missing, and {use}; pip install {cuda.wheels[part]} brings it"
+        yield Finding(title, text, "note")
+        return
 
+    def text_of(path: Path) -> str:
+        return f"{'.'.join(map(str, library(title, path).version()))}, {path}"
 
-def _library_text(part: str, path: Path) -> str:
-    from ..cuda.nvfatbin import NvFatbin
-    from ..cuda.nvjitlink import NvJitLink
-
-    version = (NvFatbin if part == "nvfatbin" else NvJitLink).of(path).version()
-    return f"{'.'.join(map(str, version))}, {path}"
+    yield from _checked(title, partial(text_of, path))
 
 
 def _nvrtc() -> str:
@@ -184,10 +182,10 @@ def _nvrtc() -> str:
 
 
 def _driver(cuda: Cuda | None) -> Iterator[Finding]:
-    found = driver.open()
-    if found is None:
-        text = f"none, so kernels build and cannot be launched ({driver.missing_reason()})"
-        yield Finding("driver", text, "note")
+    try:
+        found = driver.load()
+    except CubinError as error:
+        yield Finding("driver", f"none, so kernels build and cannot be launched ({error})", "note")
         return
     try:
         version, count = found.version(), found.device_count()
@@ -216,8 +214,9 @@ def _driver_version(version: int, cuda: Cuda | None) -> Finding:
 
 
 def _device(ordinal: int, cuda: Cuda | None) -> str:
-    arch = driver.require().device_arch(ordinal)
-    text = f"{driver.require().device_name(ordinal)}, {arch}"
+    device = driver.load()
+    arch = device.device_arch(ordinal)
+    text = f"{device.device_name(ordinal)}, {arch}"
     if cuda is None:
         return text
     nvrtc = program.load(cuda.nvrtc)

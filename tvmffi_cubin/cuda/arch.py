@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
@@ -13,48 +12,26 @@ from ..errors import ToolchainError
 Archs = Sequence[str] | str | None
 """One architecture, or several; None for that of the current device."""
 
-_NAME = re.compile(r"(sm|compute)_([1-9][0-9]{1,2})([af]?)\Z")
-_FIRST = {"": 0, "a": 90, "f": 100}
-_KNOWN = frozenset(
-    (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121)
-)
+_VARIABLE = "TVMFFI_CUBIN_ARCH"
 # Every NVRTC that this package takes (12.6 or newer) compiles for devices up to these.
 _KNOWN_TO_ALL = 90
-_VARIABLE = "TVMFFI_CUBIN_ARCH"
 
 
 def check_arch(arch: object, *, what: str = "arch") -> str:
-    """Return the architecture that a caller named, unchanged, once its form is seen to be right.
+    """Return the architecture that a caller named, unchanged; messages call it `what`.
 
-    Whether an NVRTC knows it is for that NVRTC to say. Messages call it `what`.
+    Whether an NVRTC knows it is for that NVRTC to say.
     """
     if not isinstance(arch, str):
         wanted = f"sm_{arch}" if type(arch) is int else "sm_90a"
         raise TypeError(
-            f"{what} must be a string, got {type(arch).__name__} {arch!r}; "
-            f'pass for example arch="{wanted}"'
+            f'{what} is a string such as "{wanted}", got {type(arch).__name__} {arch!r}'
         )
-    match = _NAME.match(arch)
-    if match is None:
-        remedy = (
-            'wanted is "sm_" with a number, such as "sm_80" or "sm_90a", or "compute_90" for PTX'
-        )
-        if re.search(r"[,;\s]", arch.strip()):
-            remedy = 'several are a list, such as arch=["sm_80", "sm_90a"]'
-            if what.startswith(_VARIABLE):
-                remedy = f"several are separated by commas, as in {_VARIABLE}=sm_80,sm_90a"
-        raise ValueError(f"{what}={arch!r}: {remedy}")
-    kind, number, suffix = match[1], int(match[2]), match[3]
-    if number < _FIRST[suffix]:
+    match = re.fullmatch(r"sm_([1-9][0-9]{1,2})([af]?)|compute_[1-9][0-9]{1,2}", arch)
+    if match is None or (match[2] and int(match[1]) < 90):
         raise ValueError(
-            f"{what}={arch!r}: architectures have a variant {suffix!r} from sm_{_FIRST[suffix]} "
-            f'on; pass arch="{kind}_{number}"'
-        )
-    if kind == "compute" and suffix:
-        raise ValueError(
-            f"{what}={arch!r}: PTX of an architecture with {suffix!r} runs on "
-            f"{'that one' if suffix == 'a' else 'that family'} alone, not on newer ones; "
-            f'pass "compute_{number}" for PTX, "sm_{number}{suffix}" for a cubin'
+            f'{what}={arch!r}: wanted is "sm_80" or the like, from 90 on also "sm_90a", or '
+            '"compute_90" for PTX; several are a list, in the variable separated by commas'
         )
     return arch
 
@@ -69,11 +46,7 @@ def check_archs(archs: object, *, what: str = "arch") -> tuple[str, ...]:
     named = {check_arch(arch, what=f"{what}[{i}]") for i, arch in enumerate(archs)}
     if not named:
         raise ValueError(f'{what} is empty; name at least one, such as "sm_90a", or leave it out')
-    return tuple(sorted(named, key=_order))
-
-
-def _order(arch: str) -> tuple[bool, int, int]:
-    return is_ptx(arch), number_of(arch), {"f": 1, "a": 2}.get(arch[-1], 0)
+    return tuple(sorted(named, key=lambda x: (is_ptx(x), number_of(x), "fa".find(x[-1]))))
 
 
 def split(text: str) -> list[str]:
@@ -82,10 +55,7 @@ def split(text: str) -> list[str]:
 
 
 def resolve_archs(
-    archs: object = None,
-    *,
-    known: Callable[[], Collection[int]] | None = None,
-    newer: str = "a newer NVRTC may know it, run: pip install --upgrade 'tvmffi-cubin[cu13]'",
+    archs: object = None, *, known: Callable[[], Collection[int]] | None = None
 ) -> tuple[str, ...]:
     """Return the architectures to compile for.
 
@@ -93,7 +63,6 @@ def resolve_archs(
     thread has no context, with the ``a`` suffix where the architecture has one. `known` gives the
     numbers that can be compiled for, and is asked about a device that not every NVRTC knows: of one
     that is not among them, the newest architecture whose cubins it runs takes the place, else PTX.
-    `newer` says what to do then.
     """
     if archs is not None:
         return check_archs(archs)
@@ -102,59 +71,46 @@ def resolve_archs(
     try:
         from . import driver
 
-        device = driver.require()
-        found = device.device_arch(device.current_device())
+        device = driver.load()
+        number = number_of(device.device_arch(device.current_device()))
     except (ToolchainError, ValueError) as error:
         raise ToolchainError(
             f"no GPU to compile for: {error}; building works without one: say which architecture "
             f'you want, for example arch="sm_90a" or {_VARIABLE}=sm_90a'
         ) from None
-    number = number_of(found)
-    own = _most_specific(number)
+    own = f"sm_{number}a" if number >= 90 else f"sm_{number}"
     if number <= _KNOWN_TO_ALL or known is None:
         return (own,)
-    closest = _closest(number, known())
-    if closest != own:
-        _warn(
-            f"the installed compiler does not know the current device's {found}: compiling for "
-            f"{closest}, which that device runs, too; {newer}"
-        )
+    numbers = known()
+    older = [x for x in numbers if x < number]
+    if number in numbers or not older:
+        return (own,)
+    # Cubins run on higher minor versions of their major version, without the `a`.
+    same_major = [x for x in older if x // 10 == number // 10]
+    closest = f"sm_{max(same_major)}" if same_major else f"compute_{max(older)}"
+    _warn(
+        f"the installed compiler does not know the current device's sm_{number}: compiling for "
+        f"{closest}, which that device runs, too; a newer release of it may know it"
+    )
     return (closest,)
-
-
-def resolve_arch(arch: str | None = None) -> str:
-    """Return the one architecture to make a cubin for, as `resolve_archs` has it."""
-    found, *more = resolve_archs(arch)
-    if more:
-        raise ValueError(f"one architecture is wanted, got {', '.join((found, *more))}")
-    if is_ptx(found):
-        raise ValueError(
-            f"{found} is PTX, and code of a real architecture is wanted: pass "
-            f'arch="sm_{number_of(found)}"'
-        )
-    return found
 
 
 @cache
 def _warn(text: str) -> None:
     """Log a warning once a process."""
+    import logging
+
     logging.getLogger("tvmffi_cubin").warning(text)
 
 
-def _most_specific(number: int) -> str:
-    return f"sm_{number}a" if number >= _FIRST["a"] else f"sm_{number}"
-
-
-def _closest(number: int, known: Collection[int]) -> str:
-    """Return what a device runs of the architectures that are known; its own where none is."""
-    if number in known:
-        return _most_specific(number)
-    older = [other for other in known if other < number]
-    # Cubins run on higher minor versions of their major version, without the `a`.
-    same_major = [other for other in older if other // 10 == number // 10]
-    if same_major:
-        return f"sm_{max(same_major)}"
-    return f"compute_{max(older)}" if older else _most_specific(number)
+def resolve_arch(arch: str | None = None) -> str:
+    """Return the one architecture to make a cubin for, as `resolve_archs` has it."""
+    found, *more = resolve_archs(arch)
+    if more or is_ptx(found):
+        raise ValueError(
+            f"one architecture such as sm_90a is wanted, got {', '.join((found, *more))}"
+        )
+    return found
 
 
 def number_of(arch: str) -> int:
@@ -165,8 +121,3 @@ def number_of(arch: str) -> int:
 def is_ptx(arch: str) -> bool:
     """Return whether an architecture's name asks for PTX."""
     return arch.startswith("compute_")
-
-
-def is_known(number: int) -> bool:
-    """Return whether there are devices of this architecture number."""
-    return number in _KNOWN

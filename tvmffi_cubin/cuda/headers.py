@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from .unit import shim_dir
+from .nvrtc import shim_dir
 
 _MEMBER = re.compile(r"\bstd\s*::\s*(\w+)")
 _WORD = re.compile(r"\b[A-Za-z]\w*")

@@ -213,7 +213,7 @@ def resolve(flags: Sequence[str], arch: Any, nvcc: Nvcc | None) -> tuple[str, ..
         return resolve_archs(arch)
     known = None if nvcc is None or not nvcc.archs else lambda: nvcc.archs
     try:
-        return resolve_archs(known=known, newer="a newer nvcc may know it")
+        return resolve_archs(known=known)
     except ToolchainError:
         # Whoever compiles asks again, and passes the error on.
         return ()

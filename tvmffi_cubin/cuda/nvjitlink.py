@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..errors import CompileError, CubinError, ToolchainError
+from ..errors import CompileError, ToolchainError
 from ..kernels import fatbin, nv_info, ptx
 from ..kernels.cubin import Cubin
 from ..kernels.demangle import demangle
-from ..kernels.elf import RELOCATABLE, Elf
+from ..kernels.elf import RELOCATABLE
 from ..kernels.image import ARCHIVE, ELF, EM_CUDA, FATBIN, LTOIR, describe, looks_like_ptx
 from ..kernels.nv_info import DeviceSymbol
 from . import program
 from .arch import check_arch, is_ptx, number_of, resolve_arch
 from .given import GivenImage, read_given
-from .libraries import Cuda, Library, find_cuda
+from .libraries import Library, find_cuda, library
 from .log import LAUNCHES_ON_DEVICE
-from .options import check_link_options
+from .options import check_options
 
 __all__ = ["link", "version"]
 
 Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
 """What can be linked: an image, its bytes, or the path of its file."""
 
-_UNKNOWN_OPTION = 1
 # nvJitLinkInputType, by our name of the kind.
 _TYPES = {"relocatable": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
-# What nvJitLink calls the unit that it makes of all LTO-IR.
-_ALL_LTOIR = "ltoPtx"
 # What the driver defines.
 _SYSTEM = {"vprintf", "malloc", "free", "__assertfail"}
 _CODE = ("kernel", "function")
-
-_logger = logging.getLogger("tvmffi_cubin")
 
 
 def link(
@@ -83,9 +79,7 @@ def link(
     single = isinstance(inputs, str | bytes | bytearray | memoryview | os.PathLike | Cubin)
     if single or not isinstance(inputs, Iterable):
         raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")
-    if not isinstance(lto, bool):
-        raise TypeError(f"lto is True or False, got {lto!r}")
-    options = check_link_options(options)
+    options = check_options(options)
     given = list(inputs)
     read = [as_input(read_given(f"inputs[{index}]", value)) for index, value in enumerate(given)]
     if not read:
@@ -97,19 +91,11 @@ def link(
         linked = link_inputs(read, arch=target, lto=lto, options=options)
     except LinkFailure as failure:
         raise failure.error(f"the inputs do not link for {target}") from None
-    linked.report(f"for {target}")
     names: dict[str, str] = {}
     for value in given:
         if isinstance(value, Cubin):
             names.update(value.lowered_names)
-    return Cubin(
-        image=linked.image,
-        arch=target,
-        lowered_names=names,
-        log=linked.log,
-        kind="ptx" if is_ptx(target) else "cubin",
-        cuda_version=".".join(map(str, version())),
-    )
+    return dataclasses.replace(linked, lowered_names=names)
 
 
 def version() -> tuple[int, int]:
@@ -120,7 +106,11 @@ def version() -> tuple[int, int]:
     ToolchainError
         It is missing.
     """
-    return NvJitLink.of(find_cuda().require("nvjitlink")).version()
+    return _library().version()
+
+
+def _library() -> Library:
+    return library("nvJitLink", find_cuda().require("nvjitlink"))
 
 
 # What is linked
@@ -146,14 +136,12 @@ class LinkInput(NamedTuple):
         """
         if self.kind == "ptx":
             return ptx.ptx_symbols(self.data)
-        images = [self.data] if self.kind == "relocatable" else []
+        image = self.data if self.kind == "relocatable" else b""
         if self.kind == "fatbin":
-            members = (x for x in fatbin.readable(self.data)[0] if x.kind == "relocatable")
-            images = [x.image for x in members if _fits(x.arch, target, is_code=True)][-1:]
-        try:
-            return tuple(symbol for image in images for symbol in nv_info.device_symbols(image))
-        except ValueError as error:
-            raise ValueError(f"{self.name} cannot be linked: {error}") from None
+            for member in fatbin.readable(self.data)[0]:
+                if member.kind == "relocatable" and _fits(member.arch, target, is_code=True):
+                    image = member.image
+        return nv_info.device_symbols(image) if image else ()
 
     def check_arch(self, target: str) -> None:
         """Raise ValueError where it cannot be linked into an image for an architecture."""
@@ -179,71 +167,44 @@ def _fits(arch: str, target: str, *, is_code: bool) -> bool:
 
 
 def as_input(given: GivenImage) -> LinkInput:
-    """Return what a caller gave as something to link; a ValueError says what else it looks like."""
+    """Return what a caller gave as something to link; a ValueError says what else it looks like.
+
+    nvJitLink takes what is linked already, and shared objects, and links nothing of them.
+    """
+    data, name, what = given.data, given.name, ""
+    kind, arch = "", given.arch or None
     try:
-        return _classified(given)
+        if data.startswith(FATBIN):
+            members, unreadable = fatbin.readable(data)
+            if members and not unreadable and all(member.kind == "cubin" for member in members):
+                what = "its cubins are linked already"
+            kind, arch = "fatbin", None
+        elif data.startswith(LTOIR):
+            kind = "ltoir"
+        elif data.startswith(ARCHIVE):
+            kind = "library"
+        elif data.startswith(ELF) and data[18:20] == EM_CUDA.to_bytes(2, "little"):
+            image = nv_info.parse(data)
+            kind, arch = "relocatable", image.arch
+            what = "" if image.relocatable else "it is a cubin that is linked already"
+        elif data.startswith(ELF) and len(data) >= 20:
+            kind = "object"
+            is_object = data[16:18] == RELOCATABLE.to_bytes(2, "little")
+            what = "" if is_object else "it is a shared object or a program of the host"
+        elif looks_like_ptx(data):
+            kind, arch = "ptx", ptx.parse(data).target
+        else:
+            what = describe(data)
     except ValueError as error:
-        raise ValueError(f"{given.name} cannot be linked: {error}") from None
-
-
-def _classified(given: GivenImage) -> LinkInput:
-    data, name = given.data, given.name
-    # What is truncated nvJitLink reads on where it ends; it crashes, or never returns.
-    if data.startswith(FATBIN):
-        members, unreadable = fatbin.readable(data)
-        if members and not unreadable and all(member.kind == "cubin" for member in members):
-            raise ValueError(
-                "its cubins are linked already, and of those nothing can be used elsewhere; "
-                'compile them with target_type="relocatable" (nvcc: -rdc=true -fatbin)'
-            )
-        return LinkInput(name, "fatbin", data)
-    if data.startswith(LTOIR):
-        # It does not say what it was compiled for.
-        return LinkInput(name, "ltoir", data, given.arch or None)
-    if data.startswith(ARCHIVE):
-        _check_archive(data)
-        return LinkInput(name, "library", data)
-    if data.startswith(ELF) and len(data) >= 64:
-        return _classified_elf(data, name)
-    if looks_like_ptx(data):
-        return LinkInput(name, "ptx", data, ptx.parse(data).target)
-    raise ValueError(
-        f"{describe(data)}; wanted is a relocatable cubin, LTO-IR, PTX, "
-        "a fatbin, or a static library or object with device code"
-    )
-
-
-def _check_archive(data: bytes) -> None:
-    """Refuse a truncated archive; 60 bytes precede each member, its size among them."""
-    position = len(ARCHIVE)
-    while position < len(data):
-        header = data[position : position + 60]
-        size = header[48:58].strip()
-        end = position + 60 + int(size) if size.isdigit() else 0
-        if not header.endswith(b"`\n") or not position < end <= len(data):
-            raise ValueError(
-                f"corrupt library: its member at byte {position} is truncated or damaged"
-            )
-        position = end + end % 2
-
-
-def _classified_elf(data: bytes, name: str) -> LinkInput:
-    file_type, machine = (int.from_bytes(data[at : at + 2], "little") for at in (16, 18))
-    if machine == EM_CUDA:
-        image = nv_info.parse(data)
-        if not image.relocatable:
-            raise ValueError(
-                "it is a cubin that is linked already, of which nothing can be used elsewhere; "
-                'compile it with target_type="relocatable" (nvcc: -rdc=true -cubin)'
-            )
-        return LinkInput(name, "relocatable", data, image.arch)
-    if file_type != RELOCATABLE:
+        what = str(error)
+    if what.endswith("linked already"):
+        what += ', of which nothing can be used elsewhere; compile with target_type="relocatable"'
+    if what:
         raise ValueError(
-            "it is a shared object or a program of the host; "
-            "give the static library or the object files that it was made from"
+            f"{name} cannot be linked: {what}; wanted is a relocatable cubin, LTO-IR, PTX, a "
+            "fatbin, or a static library or object with device code"
         )
-    Elf(data, "object")
-    return LinkInput(name, "object", data)
+    return LinkInput(name, kind, data, arch)
 
 
 # What keeps it from being linked
@@ -262,8 +223,7 @@ class LinkFault(NamedTuple):
     detail: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        name = demangle(self.symbol)
-        units = _join(self.units)
+        name, units = demangle(self.symbol), _join(self.units)
         if self.kind == "undefined":
             return f"{name} is used{f' in {units}' if units else ''} and defined nowhere"
         if self.kind == "mismatch":
@@ -271,10 +231,8 @@ class LinkFault(NamedTuple):
             parts = [f"{what} in {unit}" for what, unit in pairs]
             return f"{name} is not the same everywhere: {_join(parts)}"
         times = "twice" if len(self.units) < 3 else f"{len(self.units)} times"
-        places = f", in {units}" if units else ""
-        elsewhere = " and elsewhere" if len(self.units) == 1 else ""
         return (
-            f"{name} is defined {times}{places}{elsewhere}: "
+            f"{name} is defined {times}{f', in {units}' if units else ''}: "
             "rename one, make it static or inline, or keep one"
         )
 
@@ -286,7 +244,7 @@ def _join(words: Sequence[str]) -> str:
 class LinkFailure(Exception):
     """The inputs do not fit together: `faults`, where they are known, and nvJitLink's `log`."""
 
-    def __init__(self, faults: tuple[LinkFault, ...], log: str, options: tuple[str, ...]) -> None:
+    def __init__(self, faults: Sequence[LinkFault], log: str, options: tuple[str, ...]) -> None:
         super().__init__(log)
         self.faults = faults
         self.log = log
@@ -305,30 +263,27 @@ class LinkFailure(Exception):
         return CompileError("\n".join(lines), log=self.log, options=self.options)
 
 
-def _find_faults(inputs: Sequence[LinkInput], target: str) -> tuple[LinkFault, ...]:
+def _find_faults(inputs: Sequence[LinkInput], target: str) -> list[LinkFault]:
     """Return what is defined twice or is not the same everywhere, by the symbol tables.
 
     nvJitLink tells of it on the error stream of the process only, and links nevertheless.
     """
+    symbols = [(item, symbol) for item in inputs for symbol in item.symbols(target)]
     homes: dict[str, list[tuple[LinkInput, DeviceSymbol]]] = {}
-    users: list[tuple[LinkInput, DeviceSymbol]] = []
-    for item in inputs:
-        for symbol in item.symbols(target):
-            if not symbol.defined:
-                users.append((item, symbol))
-            elif symbol.linkage == "shared":
-                homes.setdefault(symbol.name, []).append((item, symbol))
+    for item, symbol in symbols:
+        if symbol.defined and symbol.linkage == "shared":
+            homes.setdefault(symbol.name, []).append((item, symbol))
     faults = [
         LinkFault("duplicate", name, tuple(item.name for item, _ in found))
         for name, found in homes.items()
         if len(found) > 1
     ]
-    for item, symbol in users:
-        if symbol.name in homes:
+    for item, symbol in symbols:
+        if not symbol.defined and symbol.name in homes:
             home, definition = homes[symbol.name][0]
             if detail := _difference(definition, symbol):
                 faults.append(LinkFault("mismatch", symbol.name, (home.name, item.name), detail))
-    return tuple(faults)
+    return faults
 
 
 def _difference(*symbols: DeviceSymbol) -> tuple[str, ...]:
@@ -340,7 +295,7 @@ def _difference(*symbols: DeviceSymbol) -> tuple[str, ...]:
     return tuple(f"{size} bytes" for size in sizes)
 
 
-def _find_undefined(inputs: Sequence[LinkInput], target: str) -> tuple[LinkFault, ...]:
+def _find_undefined(inputs: Sequence[LinkInput], target: str) -> list[LinkFault]:
     """Return what inputs refer to and none of them defines; nvJitLink 12.6 does not tell.
 
     Only where a link has failed: libraries may define it.
@@ -352,118 +307,44 @@ def _find_undefined(inputs: Sequence[LinkInput], target: str) -> tuple[LinkFault
         is_open = symbol.linkage == "shared" and symbol.what != "__shared__"
         if is_open and symbol.name not in known:
             users.setdefault(symbol.name, []).append(item.name)
-    return tuple(LinkFault("undefined", name, tuple(units)) for name, units in users.items())
+    return [LinkFault("undefined", name, tuple(units)) for name, units in users.items()]
 
 
-def _read_faults(log: str, names: Mapping[str, str]) -> tuple[LinkFault, ...]:
-    """Return what nvJitLink's logs say; `names` are the inputs', by what it was given."""
-    users: dict[str, list[str]] = {}
-    homes: dict[str, list[str]] = {}
+def _read_faults(log: str) -> list[LinkFault]:
+    """Return what nvJitLink's log says, whatever the result.
+
+    A variable that is defined nowhere, or something that is defined twice, is no error to it where
+    LTO-IR is linked: the image would have a variable of its own. Of what is undefined there it
+    knows no unit, since it is found once all units are one.
+    """
+    found: dict[tuple[str, str], dict[str, None]] = {}
     for line in log.split("\n"):
         if match := re.search(r"Undefined reference to '([^']+)' in '([^']+)'", line):
-            users.setdefault(match[1], []).append(match[2])
-        elif match := re.search(r"Unresolved extern (?:function|variable) '([^']+)'", line):
-            # Of these it knows no unit: they are found once all units are one.
-            users.setdefault(match[1], [])
+            found.setdefault(("undefined", match[1]), {})[match[2]] = None
+        elif match := re.search(r"Unresolved extern \w+ '([^']+)'", line):
+            found.setdefault(("undefined", match[1]), {})
+        elif match := re.search(r"(\S+): link error: .* named '([^']+)'.*multiply defined", line):
+            found.setdefault(("duplicate", match[2]), {})[match[1]] = None
         elif match := re.search(
             r"Multiple definition of '([^']+)' in '([^']+)', first defined in '([^']*)'", line
         ):
-            homes.setdefault(match[1], []).extend((match[3], match[2]))
-        elif match := re.search(
-            r"(\S+): link error: .*Linking globals named '([^']+)'.*multiply defined", line
-        ):
-            homes.setdefault(match[2], []).append(match[1])
-    found = [("undefined", *item) for item in users.items()]
-    found += [("duplicate", *item) for item in homes.items()]
-    return tuple(
-        LinkFault(
-            kind, name, tuple(names.get(x, x) for x in dict.fromkeys(units) if x != _ALL_LTOIR)
-        )
-        for kind, name, units in found
-    )
+            found.setdefault(("duplicate", match[1]), {}).update({match[3]: None, match[2]: None})
+    # What it calls the unit that it makes of all LTO-IR.
+    return [
+        LinkFault(kind, name, tuple(x for x in units if x != "ltoPtx"))
+        for (kind, name), units in found.items()
+    ]
 
 
 # The link itself
 
 
-class Linked(NamedTuple):
-    """A linked image, with nvJitLink's warnings and remarks."""
-
-    image: bytes
-    log: str
-
-    def report(self, what: str) -> None:
-        """Log what nvJitLink said, if anything; as a warning where there is one in it."""
-        if self.log:
-            level = logging.WARNING if "warning" in self.log.lower() else logging.INFO
-            _logger.log(level, "nvJitLink %s:\n%s", what, self.log)
-
-
-class _Outcome(NamedTuple):
-    """What came out of a link: what was refused, if anything, by its place among the inputs."""
-
-    refused: int | str | None
-    result: int
-    errors: str
-    remarks: str = ""
-    image: bytes = b""
-
-
-class NvJitLink(Library):
-    """A loaded libnvJitLink."""
-
-    title = "nvJitLink"
-    prefix = "nvJitLink"
-
-    def link(
-        self, options: list[bytes], inputs: Sequence[LinkInput], names: list[bytes]
-    ) -> _Outcome:
-        """Link inputs, called as messages are to call them."""
-        handle = ctypes.c_void_p()
-        array = (ctypes.c_char_p * len(options))(*options)
-        result = self.result("Create", ctypes.byref(handle), len(options), array)
-        try:
-            if result != 0:
-                errors = self._text("ErrorLog", handle) if handle.value else ""
-                return _Outcome("options", result, errors)
-            # Its messages read the names where they lie: it takes no copies.
-            for index, (item, name) in enumerate(zip(inputs, names, strict=True)):
-                size = ctypes.c_size_t(len(item.data))
-                result = self.result("AddData", handle, _TYPES[item.kind], item.data, size, name)
-                if result != 0:
-                    return _Outcome(index, result, self._text("ErrorLog", handle))
-            result = self.result("Complete", handle)
-            logs = self._text("ErrorLog", handle), self._text("InfoLog", handle)
-            if result != 0:
-                return _Outcome("link", result, *logs)
-            if b"-ptx" in options:
-                return _Outcome(None, 0, *logs, self._read("LinkedPtx", handle).rstrip(b"\0"))
-            return _Outcome(None, 0, *logs, self._read("LinkedCubin", handle))
-        finally:
-            # A link that could not begin has a handle too: it holds the log.
-            if handle.value:
-                self.result("Destroy", ctypes.byref(handle))
-
-    def _text(self, what: str, handle: ctypes.c_void_p) -> str:
-        return self._read(what, handle).rstrip(b"\0").decode("utf-8", "replace").strip("\n")
-
-    def _read(self, what: str, handle: ctypes.c_void_p) -> bytes:
-        size = ctypes.c_size_t()
-        self.call(f"Get{what}Size", handle, ctypes.byref(size))
-        buffer = ctypes.create_string_buffer(max(size.value, 1))
-        if size.value:
-            self.call(f"Get{what}", handle, buffer)
-        return buffer.raw[: size.value]
-
-
 def link_inputs(
     inputs: Sequence[LinkInput], *, arch: str, lto: bool = False, options: Sequence[str] = ()
-) -> Linked:
+) -> Cubin:
     """Link inputs to an image; raises `LinkFailure`, and what `link` does."""
-    cuda = find_cuda()
-    library = NvJitLink.of(cuda.require("nvjitlink"))
-    _check_supported(library, cuda, arch)
     as_ptx = is_ptx(arch)
+    nvjitlink = _checked_library(arch)
     for item in inputs:
         item.check_arch(arch)
         if as_ptx and item.kind in ("relocatable", "ptx"):
@@ -475,70 +356,140 @@ def link_inputs(
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
     if faults := _find_faults(inputs, arch):
         raise LinkFailure(faults, "", command)
-    # Not the names themselves: they may hold anything, and the log is to be read.
-    names = {f"input{index}": item.name for index, item in enumerate(inputs)}
-
-    def readable(log: str) -> str:
-        return re.sub(r"\binput\d+\b", lambda match: names.get(match[0], match[0]), log)
-
-    words = [*map(os.fsencode, command)]
-    done = program.apart(lambda _: library.link(words, inputs, [name.encode() for name in names]))
-    if done.refused == "options":
-        text = (
-            f"nvJitLink {_release(library)} refuses an option: "
-            f"{done.errors or f'error {done.result}'}; the options were: {' '.join(command)}"
-        )
-        raise ValueError(text) if done.result == _UNKNOWN_OPTION else CubinError(text)
-    if isinstance(done.refused, int):
-        raise _refusal(library, cuda, inputs[done.refused], arch, readable(done.errors))
-    # A variable that is defined nowhere, or something that is defined twice, is no error to
-    # nvJitLink where LTO-IR is linked: the image would have a variable of its own.
-    faults = _read_faults(f"{done.errors}\n{done.remarks}", names)
-    if as_ptx and done.image:
-        faults += _find_undefined([LinkInput("the linked image", "ptx", done.image)], arch)
-    if done.refused or faults:
-        faults = faults or _find_undefined(inputs, arch)
-        log = readable("\n".join(filter(None, (done.errors, done.remarks))))
-        raise LinkFailure(faults, log or f"error {done.result}", command)
-    return Linked(done.image, readable(done.remarks))
+    failed, image, log = program.Call(lambda _: _linked(nvjitlink, command, inputs)).result()
+    # Not the names themselves were given: they may hold anything, and the log is to be read.
+    log = re.sub(r"\binput(\d+)\b", lambda match: inputs[int(match[1])].name, log)
+    if isinstance(failed, LinkInput):
+        raise _refusal(failed, arch, log)
+    faults = _read_faults(log)
+    if as_ptx and image:
+        faults += _find_undefined([LinkInput("the linked image", "ptx", image)], arch)
+    if failed or faults:
+        raise LinkFailure(faults or _find_undefined(inputs, arch), log or "it failed", command)
+    if log:
+        level = logging.WARNING if "warning" in log.lower() else logging.INFO
+        logging.getLogger("tvmffi_cubin").log(level, "nvJitLink for %s:\n%s", arch, log)
+    release = ".".join(map(str, nvjitlink.version()))
+    kind = "ptx" if as_ptx else "cubin"
+    return Cubin(image, arch, log=log, kind=kind, cuda_version=release)
 
 
-def _release(library: NvJitLink) -> str:
-    return ".".join(map(str, library.version()))
-
-
-def _check_supported(library: NvJitLink, cuda: Cuda, arch: str) -> None:
+def _checked_library(arch: str) -> Library:
+    """Return nvJitLink, if it links what NVRTC compiles, for an architecture."""
+    nvjitlink, cuda = _library(), find_cuda()
     nvrtc = program.load(cuda.nvrtc)
-    if library.version() < nvrtc.version():
-        needed = ".".join(map(str, nvrtc.version()))
+    release, needed = (".".join(map(str, x.version())) for x in (nvjitlink, nvrtc))
+    if nvjitlink.version() < nvrtc.version():
         raise ToolchainError(
-            f"nvJitLink {_release(library)} is older than NVRTC {needed} and cannot link what that "
+            f"nvJitLink {release} is older than NVRTC {needed} and cannot link what that "
             f"compiles; run: pip install --upgrade '{cuda.wheels['nvjitlink']}>={needed}'"
         )
     # Newer releases end the process where they do not know the architecture.
     supported = nvrtc.supported_archs()
     if number_of(arch) not in supported:
         known = ", ".join(f"sm_{number}" for number in supported)
-        raise ValueError(f"arch={arch!r}: CUDA {_release(library)} links for {known}")
+        raise ValueError(f"arch={arch!r}: CUDA {release} links for {known}")
+    return nvjitlink
 
 
-def _refusal(
-    library: NvJitLink, cuda: Cuda, item: LinkInput, arch: str, log: str
-) -> CubinError | ValueError:
+def _linked(
+    nvjitlink: Library, command: tuple[str, ...], inputs: Sequence[LinkInput]
+) -> tuple[LinkInput | bool, bytes, str]:
+    """Return which input is refused, or whether the link failed; the image; and the log."""
+    words = [option.encode() for option in command]
+    handle = ctypes.c_void_p()
+    array = (ctypes.c_char_p * len(words))(*words)
+    result = nvjitlink.result("Create", ctypes.byref(handle), len(words), array)
+    try:
+        if result != 0:
+            log = _text(nvjitlink, "ErrorLog", handle) if handle.value else f"error {result}"
+            raise ValueError(
+                f"nvJitLink {'.'.join(map(str, nvjitlink.version()))} refuses an option: {log}; "
+                f"the options were: {' '.join(command)}"
+            )
+        # Its messages read the names where they lie: it takes no copies.
+        names = [b"input%d" % index for index in range(len(inputs))]
+        for item, name in zip(inputs, names, strict=True):
+            size = ctypes.c_size_t(len(item.data))
+            if nvjitlink.result("AddData", handle, _TYPES[item.kind], item.data, size, name) != 0:
+                return item, b"", _text(nvjitlink, "ErrorLog", handle)
+        failed = nvjitlink.result("Complete", handle) != 0
+        logs = (_text(nvjitlink, what, handle) for what in ("ErrorLog", "InfoLog"))
+        log = "\n".join(filter(None, logs))
+        if failed:
+            return True, b"", log
+        if b"-ptx" in words:
+            return False, _read(nvjitlink, "LinkedPtx", handle).rstrip(b"\0"), log
+        return False, _read(nvjitlink, "LinkedCubin", handle), log
+    finally:
+        # A link that could not begin has a handle too: it holds the log.
+        if handle.value:
+            nvjitlink.result("Destroy", ctypes.byref(handle))
+
+
+def _text(nvjitlink: Library, what: str, handle: ctypes.c_void_p) -> str:
+    text = _read(nvjitlink, what, handle).rstrip(b"\0")
+    return text.decode("utf-8", "replace").strip("\n")
+
+
+def _read(nvjitlink: Library, what: str, handle: ctypes.c_void_p) -> bytes:
+    size = ctypes.c_size_t()
+    nvjitlink.call(f"Get{what}Size", handle, ctypes.byref(size))
+    buffer = ctypes.create_string_buffer(max(size.value, 1))
+    if size.value:
+        nvjitlink.call(f"Get{what}", handle, buffer)
+    return buffer.raw[: size.value]
+
+
+def _refusal(item: LinkInput, arch: str, log: str) -> CompileError | ValueError:
     if newer := re.search(r"ERROR (\d+) in LTOIR arch newer than target arch", log):
         return ValueError(
             f"{item.name} is for sm_{newer[1]} and cannot be linked into an image for {arch}: "
             f"compile it for {arch} or an older architecture"
         )
-    which = f"{item.name} ({item.arch})" if item.arch else item.name
-    verb = "assembled" if item.kind == "ptx" else "linked"
-    text = f"{which} cannot be {verb} for {arch}: nvJitLink {_release(library)} says: {log}"
-    upgrade = f"run: pip install --upgrade {cuda.wheels['nvjitlink']}"
-    if "Unsupported .version" in log:
+    text = f"{item.name} cannot be linked for {arch}: nvJitLink says: {log}"
+    if item.kind == "relocatable" or "Unsupported .version" in log:
         text += (
-            f"\nHint: a newer compiler made it; {upgrade}, or the extra cu13 in place of cu12; of "
-            'an image that is embedded, ptx="keep" leaves it to the driver'
+            "\nHint: a newer compiler may have made it; run: pip install --upgrade "
+            f"{find_cuda().wheels['nvjitlink']}, or the extra cu13 in place of cu12; of an image "
+            'that is embedded, ptx="keep" leaves PTX to the driver'
         )
-    elif item.kind == "relocatable":
-        text += f"\nHint: it may come from a newer compiler; {upgrade}"
     return CompileError(text, log=log)
+
+
+# PTX
+
+
+def assembled(given: GivenImage, archs: tuple[str, ...]) -> GivenImage:
+    """Return PTX as a cubin, or as a fatbin where there are several architectures.
+
+    For ``"compute_90"`` and the like the text is kept. `archs` is empty where none is named and
+    there is no device: then it is the PTX's own, with the text for newer ones, if it is not for
+    that one alone.
+    """
+    item = as_input(given)
+    target = item.arch or ""
+    is_base = target[-1].isdigit()
+    archs = archs or (target, *([f"compute_{number_of(target)}"] * is_base))
+    cubins = [_assembled(item, arch) for arch in archs if not is_ptx(arch)]
+    if len(cubins) < len(archs):
+        if not is_base:
+            raise ValueError(
+                f"{given.name} is for {target} alone, and PTX is wanted that newer devices take: "
+                'leave "compute_..." out of arch'
+            )
+        if not cubins:  # only to see whether it can be
+            _assembled(item, f"sm_{number_of(archs[0])}")
+        cubins.append(Cubin(given.data, f"compute_{number_of(target)}", kind="ptx"))
+    if len(cubins) == 1:
+        return given._replace(data=cubins[0].image)
+    from .nvfatbin import join
+
+    return given._replace(data=join(cubins).image)
+
+
+def _assembled(item: LinkInput, arch: str) -> Cubin:
+    try:
+        return link_inputs([item], arch=arch)
+    except LinkFailure as failure:
+        raise failure.error(f"{item.name} cannot be assembled for {arch}") from None

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import re
+import zlib
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import pch
-from ..errors import ToolchainError
+from ..errors import CompileError, CubinError, ToolchainError
 from ..kernels.cubin import KINDS, Cubin
+from ..toolchain import include_dir
 from . import arch as archs
-from . import libraries, program
-from .arch import Archs, is_known, number_of
+from . import program
+from .arch import Archs, is_ptx, number_of
 from .libraries import Cuda, find_cuda
-from .options import caller_options, named_archs
-from .program import Nvrtc
-from .unit import Unit, shim_dir
+from .options import STD, named_archs, without_archs
+from .program import INVALID_OPTION, SUCCESS, Compiled, Nvrtc
+
+if TYPE_CHECKING:
+    from ..nvrtc_pch import Headers
 
 __all__ = [
     "compile",
@@ -26,6 +32,11 @@ __all__ = [
     "shim_dir",
     "version",
 ]
+
+# NVRTC searches quoted headers in the folder of the source's name, and the current folder must not
+# decide what a source means. -no-source-include would stop headers from finding each other, too.
+_NOWHERE = "/dev/null/kernel.cu"
+_KIND_OPTIONS = {"relocatable": ["--relocatable-device-code=true"], "ltoir": ["-dlto"]}
 
 
 def compile(  # noqa: A001
@@ -93,38 +104,35 @@ def compile(  # noqa: A001
     TypeError, ValueError
         An argument has the wrong type or value; an option that NVRTC does not know.
     """
-    _check_text("source", source)
-    _check_text("name", name)
-    _check_text("prologue", prologue, empty=True)
-    _check_text("epilogue", epilogue, empty=True)
-    expressions = tuple(_expressions(name_expressions))
+    if not isinstance(source, str):
+        raise TypeError(f"source must be a string, got {type(source).__name__}")
+    if not source.strip():
+        raise ValueError("source is empty")
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
-    given = caller_options(options)
-    named = named_archs(given, arch)
-    cuda = find_cuda()
-    nvrtc = program.load(cuda.nvrtc)
-    targets = _targets(named, target_type, known=nvrtc.supported_archs)
-    for target in targets:
-        _check_supported(nvrtc, cuda, target, detected=not named)
-    unit = Unit(
-        source=source.removeprefix("\ufeff"),  # the mark that some editors put first
+    named = named_archs(options, arch)
+    source = source.removeprefix("\ufeff")  # the mark that some editors put first
+    unit = _Unit(
+        source=source,
         name=name,
         prologue=prologue,
         epilogue=epilogue,
-        options=given,
-        name_expressions=expressions,
-        include_paths=tuple(_folders(include_paths)),
+        options=without_archs(options),
+        name_expressions=tuple(_sequence("name_expressions", name_expressions)),
+        folders=tuple(map(os.fspath, _sequence("include_paths", include_paths))),
         source_include=source_include,
         use_pch=pch.is_wanted(use_pch),
     )
+    cuda = find_cuda()
+    nvrtc = program.load(cuda.nvrtc)
+    targets = _targets(named, target_type, known=nvrtc.supported_archs)
     if len(targets) == 1:
-        return unit.compile(nvrtc, cuda, targets[0], target_type)
+        return _compile_for(unit, nvrtc, cuda, target_type, targets[0])
     from .nvfatbin import join
     from .parallel import in_parallel
 
     cuda.require("nvfatbin")
-    return join(in_parallel(partial(unit.compile, nvrtc, cuda), targets), cuda=cuda)
+    return join(in_parallel(partial(_compile_for, unit, nvrtc, cuda, target_type), targets))
 
 
 def nvrtc_compile(
@@ -153,16 +161,8 @@ def nvrtc_compile(
     CompileError, ToolchainError, TypeError, ValueError
         As in `compile`.
     """
-    options: Sequence[str | bytes] = () if extra_opts is None else extra_opts
-    if not isinstance(options, (str, bytes)):
-        options = [os.fsdecode(item) if isinstance(item, bytes) else item for item in options]
-    return compile(
-        source,
-        name=name,
-        arch=arch,
-        options=options,  # type: ignore[arg-type]
-        source_include=True,
-    ).image
+    options = [os.fsdecode(option) for option in _sequence("extra_opts", extra_opts or ())]
+    return compile(source, name=name, arch=arch, options=options, source_include=True).image
 
 
 def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
@@ -211,8 +211,7 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
     ToolchainError
         Nothing names one and there is no device.
     """
-    named = named_archs(caller_options(options), arch)
-    return _targets(named, known=lambda: known_archs(find_cuda()))
+    return _targets(named_archs(options, arch), known=lambda: known_archs(find_cuda()))
 
 
 def version() -> tuple[int, int]:
@@ -233,10 +232,27 @@ def known_archs(cuda: Cuda) -> tuple[int, ...]:
     def ask() -> str:
         return " ".join(map(str, program.load(cuda.nvrtc).supported_archs()))
 
-    # What is loaded does not tell what the file is now.
-    is_other = libraries.replacement()
-    text = ask() if is_other else identity.remember(cuda.nvrtc, ask, what="architectures")
-    return tuple(map(int, text.split()))
+    return tuple(map(int, identity.remember(cuda.nvrtc, ask, what="architectures").split()))
+
+
+def shim_dir() -> Path:
+    """Return the folder of the headers that stand in for those that NVRTC lacks."""
+    return include_dir() / "tvmffi_cubin" / "nvrtc"
+
+
+def line_directive(name: str) -> str:
+    """Return the directive after which the compiler takes lines for those of a source."""
+    return f'#line 1 "{_escaped(name)}"\n'
+
+
+def _escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+
+
+def _sequence(what: str, given: object) -> Iterable[str]:
+    if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
+        raise TypeError(f"{what} must be a sequence, got {given!r}; pass a list")
+    return given
 
 
 def _targets(
@@ -265,53 +281,187 @@ def _targets(
     return (base,)
 
 
-def _check_supported(nvrtc: Nvrtc, cuda: Cuda, arch: str, *, detected: bool) -> None:
-    """Raise unless an NVRTC compiles for an architecture, and say which one may."""
-    supported = nvrtc.supported_archs()
-    number = number_of(arch)
-    if number in supported:
-        return
-    release = ".".join(map(str, nvrtc.version()))
-    names = ", ".join(f"sm_{other}" for other in supported)
-    if not detected and not is_known(number):
-        raise ValueError(f"arch={arch!r}: NVRTC {release} does not know it; it knows {names}")
-    remedy = f"another one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-    if number > max(supported) and cuda.major < 13:
-        remedy += " (or [cu13])"
-    elif number < min(supported):
-        remedy = "an older one may: pip install 'tvmffi-cubin[cu12]', then set TVMFFI_CUBIN_CUDA=12"
-    raise ToolchainError(
-        f"NVRTC {release} cannot compile for {arch}{' of this device' if detected else ''}: "
-        f"it knows {names}; {remedy}"
+# One source for one architecture
+
+
+class _Unit(NamedTuple):
+    """One source with its options, whatever the architecture; see `compile`."""
+
+    source: str
+    name: str
+    prologue: str
+    epilogue: str
+    options: tuple[str, ...]
+    name_expressions: tuple[str, ...]
+    folders: tuple[str, ...]
+    source_include: bool
+    use_pch: bool
+
+
+def _compile_for(unit: _Unit, nvrtc: Nvrtc, cuda: Cuda, target_type: str, arch: str) -> Cubin:
+    """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
+    kind = "ptx" if is_ptx(arch) else target_type
+    shims = shim_dir()
+    has_standard = any(option.startswith(STD) for option in unit.options)
+    command = (
+        # PTX is assembled along the way: what its base architecture lacks comes to light now and
+        # not on some newer device.
+        f"-arch=sm_{number_of(arch)}" if is_ptx(arch) else f"-arch={arch}",
+        *_KIND_OPTIONS.get(kind, ()),
+        *("-default-device", *(() if has_standard else ("-std=c++17",))),
+        *(f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h"),
+        *unit.options,
+        *(f"-I{folder}" for folder in (*unit.folders, *cuda.include_dirs)),
+    )
+    done = program.Call(lambda stop: _with_headers(unit, nvrtc, cuda, command, kind, stop)).result()
+    log = done.log.replace(_NOWHERE, unit.name)
+    if done.result != SUCCESS:
+        raise _failure(unit, nvrtc, cuda, done.result, log, arch, command)
+    if not done.image:
+        raise ValueError(
+            "NVRTC made no image: one of the options asks for another kind of output "
+            f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
+        )
+    if log:
+        import logging
+
+        level = logging.WARNING if ": warning" in log else logging.INFO
+        logging.getLogger("tvmffi_cubin").log(
+            level, "NVRTC on %s for %s:\n%s", unit.name, arch, log
+        )
+    return Cubin(
+        image=done.image.rstrip(b"\0") if kind == "ptx" else done.image,
+        arch=arch,
+        lowered_names=done.lowered_names,
+        log=log,
+        kind=kind,
+        cuda_version=".".join(map(str, nvrtc.version())),
     )
 
 
-def _check_text(what: str, text: object, *, empty: bool = False) -> None:
-    if not isinstance(text, str):
-        raise TypeError(f"{what} must be a string, got {type(text).__name__}")
-    if not empty and not text.strip():
-        raise ValueError(f"{what} is empty")
+def _with_headers(
+    unit: _Unit, nvrtc: Nvrtc, cuda: Cuda, command: tuple[str, ...], kind: str, stop: program.Stop
+) -> Compiled:
+    """Compile with precompiled headers, where they are worth it."""
+    text, first = _text(unit)
+    run = partial(_run, unit, nvrtc, command, kind, stop, text, first)
+    if not unit.use_pch or not _may_be_heavy(unit, text):
+        return run()
+    from ..nvrtc_pch import headers
+
+    folder = os.path.dirname(os.path.abspath(unit.name)) if unit.source_include else None
+    packages = [os.fspath(path) for path in (shim_dir(), *cuda.include_dirs)]
+    alias = unit.name if unit.source_include else _NOWHERE
+    with headers(nvrtc, text, command, alias=alias, packages=packages, folder=folder) as found:
+        done = run(found)
+    if found is not None and (found.is_stale or found.may_be_blamed(done.result, done.log)):
+        return run()
+    return done
+
+
+def _may_be_heavy(unit: _Unit, text: str) -> bool:
+    """Whether something is included that may take long to read.
+
+    Headers that read fast gain nothing by being precompiled, nor by importing what decides on it.
+    """
+    if any("include" in option for option in unit.options):
+        return True
+    fast = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
+    included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", text, re.MULTILINE)
+    return not all(re.match(fast, header) for header in included)
+
+
+def _text(unit: _Unit) -> tuple[str, str | None]:
+    """Return what is compiled before the epilogue, and the name that its first lines need, if any.
+
+    What is precompiled must not begin with a ``#line``.
+    """
+    name = None if unit.source_include else _escaped(unit.name)
+    if not unit.prologue:
+        return unit.source, name
+    rest = f"{line_directive(unit.name)}{unit.source}"
+    # As `line_directive` writes it.
+    first = re.match(r'#line 1 "((?:[^"\\]|\\.)*)"\n', unit.prologue)
+    if first is None:
+        return f"{unit.prologue}\n{rest}", name
+    return f"{unit.prologue[first.end() :]}\n{rest}", first[1]
+
+
+def _run(
+    unit: _Unit,
+    nvrtc: Nvrtc,
+    command: tuple[str, ...],
+    kind: str,
+    stop: program.Stop,
+    text: str,
+    name: str | None,
+    headers: Headers | None = None,
+) -> Compiled:
+    text = f"{text}\n{unit.epilogue}" if unit.epilogue else text
+    if headers is not None:
+        text = headers.text(text, name)
+        command = (*command, *headers.options)
+    elif name is not None:
+        text = f'#line 1 "{name}"\n{text}'
     if "\0" in text:
-        raise ValueError(
-            f"{what} holds a NUL character at offset {text.index(chr(0))}, where NVRTC would stop "
-            "reading; remove it"
+        raise ValueError(f"{unit.name} holds a NUL character, where NVRTC would stop reading")
+    if nvrtc.version() >= (12, 9):
+        # Where nothing of a unit can be seen from outside, NVRTC calls what is static or in an
+        # unnamed namespace after the time and the process, unless it is given a seed. Not before:
+        # units with one set of precompiled headers have different ones.
+        said = "\0".join((unit.name, unit.prologue, unit.source, *unit.options))
+        seed = zlib.crc32(said.encode("utf-8", "surrogateescape"))
+        command = (f"-frandom-seed={seed:08x}", *command)
+    done = nvrtc.compile(
+        text.encode("utf-8", "surrogateescape"),  # the name of a file may be no UTF-8
+        os.fsencode(unit.name if unit.source_include else _NOWHERE),
+        [os.fsencode(option) for option in command],
+        kind=kind,
+        name_expressions=unit.name_expressions,
+        stop=stop,
+    )
+    if headers is not None:
+        done = done._replace(log=headers.note(done.log, unit.name, done.missing_pch_heap))
+    return done
+
+
+def _failure(
+    unit: _Unit,
+    nvrtc: Nvrtc,
+    cuda: Cuda,
+    result: int,
+    log: str,
+    arch: str,
+    command: tuple[str, ...],
+) -> CubinError | ValueError:
+    release = ".".join(map(str, nvrtc.version()))
+    supported = nvrtc.supported_archs()
+    if number_of(arch) not in supported:
+        names = ", ".join(f"sm_{number}" for number in supported)
+        remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+        if number_of(arch) < min(supported):
+            remedy = "an older one may: pip install 'tvmffi-cubin[cu12]', set TVMFFI_CUBIN_CUDA=12"
+        return ToolchainError(
+            f"NVRTC {release} does not compile for {arch}, {remedy}; it knows {names}"
         )
+    if result == INVALID_OPTION:
+        return ValueError(
+            f"NVRTC {release} refuses an option: {log or nvrtc.error_text(result)}; "
+            f"the options were: {' '.join(command)}"
+        )
+    from .headers import header_hints
+    from .log import hints, host_header_problem
 
-
-def _sequence(what: str, given: object) -> tuple[object, ...]:
-    if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
-        raise TypeError(f"{what} must be a sequence, got {given!r}; pass a list")
-    return tuple(given)
-
-
-def _expressions(given: object) -> Iterator[str]:
-    for expression in _sequence("name_expressions", given):
-        _check_text("a name expression", expression)
-        yield str(expression)
-
-
-def _folders(paths: object) -> Iterator[Path]:
-    for path in _sequence("include_paths", paths):
-        if not isinstance(path, str | os.PathLike):
-            raise TypeError(f"include_paths must hold paths, got {type(path).__name__} {path!r}")
-        yield Path(path)
+    if problem := host_header_problem(log, unit.source, cuda):
+        lines = f"(NVRTC's {log.count(chr(10))} lines about it are in the error's log.)"
+        text = f"{problem}.\n{lines}"
+    else:
+        advice = (*header_hints(log), *hints(log, arch=arch, cuda=cuda))
+        text = log or nvrtc.error_text(result)
+        text = "\n".join((text, *(f"Hint: {hint}" for hint in dict.fromkeys(advice))))
+    return CompileError(
+        f"{unit.name} does not compile for {arch}:\n{text}",
+        log=log,
+        source=unit.source,
+        options=command,
+    )

@@ -10,39 +10,29 @@ from typing import TypeVar
 _Input = TypeVar("_Input")
 _Output = TypeVar("_Output")
 
-# How many threads work that runs in one of these threads may have, itself included.
-_share = threading.local()
-
 
 def in_parallel(work: Callable[[_Input], _Output], inputs: Sequence[_Input]) -> list[_Output]:
     """Return `work` of each input, in order; of several failures the first input's is raised.
 
-    There are no more threads than processors, where `work` does its own in parallel, too. This
-    thread works as well; Ctrl-C ends its part, and its wait for the others.
+    This thread works as well; Ctrl-C ends its part, and its wait for the others.
     """
-    available = getattr(_share, "threads", None) or os.cpu_count() or 1
-    width = max(min(len(inputs), available), 1)
     made: dict[int, _Output] = {}
     failed: dict[int, BaseException] = {}
     left = iter(range(len(inputs)))
 
     def run() -> None:
-        before = getattr(_share, "threads", None)
-        _share.threads = available // width
-        try:
-            for index in left:
-                try:
-                    made[index] = work(inputs[index])
-                except BaseException as error:
-                    failed[index] = error
-                    if not isinstance(error, Exception):
-                        raise
-                if failed:
-                    break
-        finally:
-            _share.threads = before
+        for index in left:
+            try:
+                made[index] = work(inputs[index])
+            except BaseException as error:
+                failed[index] = error
+                if not isinstance(error, Exception):
+                    raise
+            if failed:
+                break
 
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(width - 1)]
+    others = min(len(inputs), os.cpu_count() or 1) - 1
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(others)]
     for thread in threads:
         thread.start()
     run()

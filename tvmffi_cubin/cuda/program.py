@@ -1,7 +1,6 @@
-"""`Nvrtc` and `Program`: NVRTC through cuda-python, in calls that Ctrl-C leaves.
+"""`Nvrtc`: NVRTC through cuda-python, in calls that Ctrl-C leaves.
 
-A program is freed on every way out. A call has a large stack, and is refused in a child that was
-forked amid another.
+A call has a large stack, and is refused in a child that was forked amid another.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..errors import CubinError, ToolchainError
 from . import libraries
@@ -23,96 +22,75 @@ from . import libraries
 SUCCESS = 0
 INVALID_OPTION = 5
 COMPILATION = 6
-PCH_HEAP_EXHAUSTED = 14
+_PCH_HEAP_EXHAUSTED = 14
 
 _T = TypeVar("_T")
+Stop = ctypes.Array[ctypes.c_char]
+"""An empty C string, until nobody wants the result of a call."""
 
 # Bytes of address space. Deeply nested source overflows a thread's usual 8 MB, which ends the
 # process; on the first thread of a process alone NVRTC sees to it itself.
 _STACK = 256 << 20
 # Seconds for which the end of a process waits for what was left.
 _PATIENCE = 1.0
-_GETTERS = {
-    "cubin": "nvrtcGetCUBIN",
-    "relocatable": "nvrtcGetCUBIN",
-    "ltoir": "nvrtcGetLTOIR",
-    "ptx": "nvrtcGetPTX",
-}
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # Bytes: more than any libc's struct sigaction, whose first member is the handler.
 _ACTION = 256
 
-_guard = threading.Lock()
-_running: set[Call] = set()
+_guard = threading.RLock()
+_running: set[Call[Any]] = set()
 _is_broken = False
-_prepared: dict[Path, _Prepared] = {}
+_prepared: dict[Path, Call[tuple[int, int]]] = {}
 _loaded: dict[Path, Nvrtc] = {}
 
 
 # Calls
 
 
-class Call:
-    """A call that is under way; `stop` is an empty C string until nobody wants its result."""
+class Call(threading.Thread, Generic[_T]):
+    """Some work under way in a thread with a large stack."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Callable[[Stop], _T]) -> None:
         if _is_broken:
             raise CubinError(
                 "this process was forked while another of its threads compiled: what CUDA's "
                 "compilers had locked is never unlocked here; fork before, or start the process "
                 "with the multiprocessing method 'spawn'"
             )
+        super().__init__(daemon=True)
+        self._work = work
+        self._made: list[_T] = []
+        self._error: BaseException | None = None
         self.stop = ctypes.create_string_buffer(2)
         _running.add(self)
-
-
-@contextlib.contextmanager
-def under_way() -> Iterator[None]:
-    """Be inside a library for a with statement; an error in a child forked amid such a call."""
-    call = Call()
-    try:
-        yield
-    finally:
-        _running.discard(call)
-
-
-def apart(work: Callable[[Call], _T]) -> _T:
-    """Return the result of some work, done in a thread with a large stack.
-
-    Ctrl-C ends the wait; the work is told so, and its result is dropped.
-    """
-    found: list[_T] = []
-    failed: list[BaseException] = []
-    done = threading.Lock()
-    done.acquire()
-    call = Call()
-
-    def run() -> None:
-        try:
-            found.append(work(call))
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            _running.discard(call)
-            done.release()
-
-    try:
         with _guard:
             before = threading.stack_size(_STACK)
             try:
-                threading.Thread(target=run, daemon=True).start()
+                self.start()
+            except RuntimeError:
+                _running.discard(self)
+                raise
             finally:
                 threading.stack_size(before)
-    except RuntimeError:  # no thread can be started, or none with so much memory
-        run()
-    try:
-        done.acquire()
-    except BaseException:
-        call.stop[0] = b"\1"
-        raise
-    if failed:
-        raise failed[0]
-    return found[0]
+
+    def run(self) -> None:
+        """Do the work."""
+        try:
+            self._made.append(self._work(self.stop))
+        except BaseException as error:
+            self._error = error
+        finally:
+            _running.discard(self)
+
+    def result(self) -> _T:
+        """Wait for the result, or for the error; where Ctrl-C ends the wait, the work is told."""
+        try:
+            self.join()
+        except BaseException:
+            self.stop[0] = b"\1"
+            raise
+        if self._error is not None:
+            raise self._error
+        return self._made[0]
 
 
 def _leave() -> None:
@@ -128,7 +106,8 @@ def _after_fork() -> None:
     global _is_broken, _guard
     _is_broken = _is_broken or bool(_running)
     _running.clear()
-    _guard = threading.Lock()  # a thread that the child does not have may hold the old one
+    _prepared.clear()
+    _guard = threading.RLock()  # a thread that the child does not have may hold the old one
 
 
 atexit.register(_leave)
@@ -138,33 +117,7 @@ os.register_at_fork(after_in_child=_after_fork)
 # Loading
 
 
-class _Prepared:
-    """NVRTC being mapped in a thread that needs no lock of Python's."""
-
-    def __init__(self, path: Path, options: Sequence[bytes]) -> None:
-        self.path = path
-        self.options = options
-        self.version = (0, 0)
-        self.error: BaseException | None = None
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
-
-    def run(self) -> None:
-        try:
-            with under_way():
-                self.version = _opened(self.path, self.options)
-        except BaseException as error:
-            self.error = error
-
-    def wait(self) -> tuple[int, int]:
-        """Wait until it is ready and return its version; raises what went wrong."""
-        self.thread.join()
-        if self.error is not None:
-            raise self.error
-        return self.version
-
-
-def prepare(path: Path, options: Sequence[bytes] = ()) -> None:
+def prepare(path: Path) -> None:
     """Begin to map NVRTC and to compile an empty program with it, unless that was begun before.
 
     Its first compilation takes longer than all later ones, where there is a driver by 0.2 s (NVRTC
@@ -172,7 +125,7 @@ def prepare(path: Path, options: Sequence[bytes] = ()) -> None:
     """
     with _guard:
         if path not in _prepared:
-            _prepared[path] = _Prepared(path, options)
+            _prepared[path] = Call(lambda _: _opened(path))
 
 
 def load(path: Path) -> Nvrtc:
@@ -180,20 +133,13 @@ def load(path: Path) -> Nvrtc:
     found = _loaded.get(path)
     if found is not None:
         return found
-    # Nothing overlaps it but an import: a header that is not there ends this program where NVRTC
-    # has set itself up and compiled nothing.
-    prepare(path, [b"--pre-include=/dev/null/none.h"])
+    prepare(path)
+    from cuda.bindings import nvrtc as api
+
     try:
-        from cuda.bindings import nvrtc as api
-    except ImportError as error:
-        raise ToolchainError(
-            f"cuda-python is missing ({error}); run: pip install cuda-bindings"
-        ) from error
-    try:
-        version = _prepared[path].wait()
-    except BaseException:
-        with _guard:
-            _prepared.pop(path, None)
+        version = _prepared[path].result()
+    except Exception:
+        _prepared.pop(path, None)
         raise
     made = Nvrtc(path, api)
     used = made.version()
@@ -207,23 +153,18 @@ def load(path: Path) -> Nvrtc:
     return _loaded.setdefault(path, made)
 
 
-def _opened(path: Path, options: Sequence[bytes]) -> tuple[int, int]:
+def _opened(path: Path) -> tuple[int, int]:
     nvrtc = libraries.load(path, "NVRTC")
-    major, minor = ctypes.c_int(), ctypes.c_int()
-    handle = ctypes.c_void_p()
-    try:
-        nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-    except AttributeError as error:
-        raise ToolchainError(f"NVRTC could not be loaded from {path}: {error}") from None
+    major, minor, handle = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     version = major.value, minor.value
     # Some wheels' (13.0) does not look beside itself for what it opens by name.
     builtins = path.with_name(f"libnvrtc-builtins.so.{major.value}.{minor.value}")
     if builtins.is_file():
         ctypes.CDLL(str(builtins))
     nvrtc.nvrtcCreateProgram(ctypes.byref(handle), b"", b"empty.cu", 0, None, None)
-    words = (ctypes.c_char_p * len(options))(*options)
     with _kept_signals() if version < (13, 2) else contextlib.nullcontext():
-        nvrtc.nvrtcCompileProgram(handle, len(options), words)
+        nvrtc.nvrtcCompileProgram(handle, 0, None)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(handle))
     return version
 
@@ -237,18 +178,32 @@ def _kept_signals() -> Iterator[None]:
     comes amid this compilation of nothing is lost.
     """
     libc = ctypes.CDLL(None)
-    before = []
-    for number in _SIGNALS:
-        action = ctypes.create_string_buffer(_ACTION)
+    before = {x: ctypes.create_string_buffer(_ACTION) for x in (signal.SIGINT, signal.SIGTERM)}
+    for number, action in before.items():
         libc.sigaction(number, None, action)
-        before.append(action)
     ignored = ctypes.create_string_buffer(int(signal.SIG_IGN).to_bytes(8, "little"), _ACTION)
     libc.sigaction(signal.SIGINT, ignored, None)
     try:
         yield
     finally:
-        for number, action in zip(_SIGNALS, before, strict=True):
+        for number, action in before.items():
             libc.sigaction(number, action, None)
+
+
+# Compiling
+
+
+class Compiled(NamedTuple):
+    """What came out of one compilation; no image where it failed.
+
+    `missing_pch_heap` are the bytes that a precompiled header takes that did not fit.
+    """
+
+    result: int
+    log: str
+    image: bytes
+    lowered_names: dict[str, str]
+    missing_pch_heap: int
 
 
 class Nvrtc:
@@ -284,11 +239,6 @@ class Nvrtc:
         """Whether it can precompile headers."""
         return self.version() >= (12, 8)
 
-    @property
-    def has_random_seed(self) -> bool:
-        """Whether it knows ``-frandom-seed``."""
-        return self.version() >= (12, 9)
-
     def grow_pch_heap(self, size: int) -> None:
         """Make the memory of precompiled headers larger, in bytes; all are made anew afterwards.
 
@@ -296,61 +246,50 @@ class Nvrtc:
         """
         self.call("nvrtcSetPCHHeapSize", size)
 
-    @contextlib.contextmanager
-    def program(self, source: bytes, name: bytes, call: Call) -> Iterator[Program]:
-        """Create a program for the duration of a with statement."""
+    def compile(
+        self,
+        source: bytes,
+        name: bytes,
+        options: Sequence[bytes],
+        *,
+        kind: str,
+        name_expressions: Sequence[str],
+        stop: Stop,
+    ) -> Compiled:
+        """Compile a source to a cubin, LTO-IR or PTX; see `kernels.cubin.KINDS`."""
         handle = self.call("nvrtcCreateProgram", source, name, 0, None, None)
         try:
-            yield Program(self, handle, call)
+            if self.version() >= (12, 8):
+                # Between its phases NVRTC asks a function of the caller's whether to go on. The
+                # length of `stop` says it, and strlen needs no lock of Python's to tell.
+                strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
+                self.call("nvrtcSetFlowCallback", handle, strlen, ctypes.addressof(stop))
+            for expression in name_expressions:
+                self.call("nvrtcAddNameExpression", handle, expression.encode())
+            (result,) = self.api.nvrtcCompileProgram(handle, len(options), list(options))
+            log = self._read("nvrtcGetProgramLog", handle).rstrip(b"\0")
+            text = log.decode("utf-8", "replace").strip("\n")
+            missing = self._missing_pch_heap(handle) if b"-pch" in options else 0
+            image, lowered = b"", {}
+            if result == SUCCESS:
+                getter = {"ltoir": "nvrtcGetLTOIR", "ptx": "nvrtcGetPTX"}.get(kind, "nvrtcGetCUBIN")
+                image = self._read(getter, handle)
+                for x in name_expressions:
+                    lowered[x] = self.call("nvrtcGetLoweredName", handle, x.encode()).decode()
+            return Compiled(int(result), text, image, lowered, missing)
         finally:
             self.api.nvrtcDestroyProgram(handle)
 
-
-class Program:
-    """A program of NVRTC, alive inside `Nvrtc.program` only."""
-
-    def __init__(self, owner: Nvrtc, handle: Any, call: Call) -> None:
-        self.owner = owner
-        self.handle = handle
-        if owner.version() >= (12, 8):
-            # Between its phases NVRTC asks a function of the caller's whether to go on. The length
-            # of `stop` says it, and strlen needs no lock of Python's to tell.
-            strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
-            owner.call("nvrtcSetFlowCallback", handle, strlen, ctypes.addressof(call.stop))
-
-    def compile(self, options: Sequence[bytes]) -> int:
-        """Compile and return NVRTC's result."""
-        (result,) = self.owner.api.nvrtcCompileProgram(self.handle, len(options), list(options))
-        return int(result)
-
-    def add_name_expression(self, expression: bytes) -> None:
-        """Ask for the instance and the lowered name of an expression; before `compile`."""
-        self.owner.call("nvrtcAddNameExpression", self.handle, expression)
-
-    def lowered_name(self, expression: bytes) -> str:
-        """Return the symbol of a name expression."""
-        name: bytes = self.owner.call("nvrtcGetLoweredName", self.handle, expression)
-        return name.decode()
-
-    def missing_pch_heap(self) -> int:
-        """Return the bytes that a precompiled header takes that did not fit; 0 where none did."""
-        (status, *_) = self.owner.api.nvrtcGetPCHCreateStatus(self.handle)
-        if status != PCH_HEAP_EXHAUSTED:
+    def _missing_pch_heap(self, handle: Any) -> int:
+        (status, *_) = self.api.nvrtcGetPCHCreateStatus(handle)
+        if status != _PCH_HEAP_EXHAUSTED:
             return 0
-        return int(self.owner.call("nvrtcGetPCHHeapSizeRequired", self.handle))
+        return int(self.call("nvrtcGetPCHHeapSizeRequired", handle))
 
-    def log(self) -> str:
-        """Return the log, empty where there is none."""
-        return self._read("nvrtcGetProgramLog").rstrip(b"\0").decode("utf-8", "replace").strip("\n")
-
-    def output(self, kind: str) -> bytes:
-        """Return what was made, empty where the options asked for another kind of output."""
-        return self._read(_GETTERS[kind])
-
-    def _read(self, function: str) -> bytes:
-        size = self.owner.call(f"{function}Size", self.handle)
+    def _read(self, function: str, handle: Any) -> bytes:
+        size = self.call(f"{function}Size", handle)
         if size < 2:  # Python shares bytes as short as this
             return b""
         data = bytes(size)
-        self.owner.call(function, self.handle, data)
+        self.call(function, handle, data)
         return data

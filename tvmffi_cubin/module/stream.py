@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from ..errors import ToolchainError
 from .options import DEFAULT_STREAMS, device_ordinal, stream_handle
 
 _LEGACY = 1
@@ -57,7 +58,10 @@ def _stream_device(stream: Any, handle: int, asked: int | None) -> int:
         ordinal = getattr(stream, name, -1)
         if isinstance(ordinal, int) and ordinal >= 0:
             own = ordinal
-    found = driver.open()
+    try:
+        found = driver.load()
+    except ToolchainError:
+        found = None
     if own is None and found is not None and handle not in DEFAULT_STREAMS:
         own = found.stream_device(handle)
     if own is not None and asked is not None and own != asked:
