@@ -15,7 +15,7 @@ from .errors import ToolchainError
 from .functions.assembly import Text, image_text, manifest_text
 from .functions.exports import Exports
 from .functions.manifest import image_paths
-from .functions.plan import Contents, write_plan
+from .functions.plan import write_plan
 from .header_search import HeaderSearch, joined
 from .image import Image, may_be_named
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
@@ -91,23 +91,23 @@ class Job(NamedTuple):
             files[_MANIFEST] = said
             unit = Text(machine)
             if is_called:
-                write_plan(unit, self._plan())
+                self._write_plan(unit)
             files[_MODULE] = unit.finished(*sections, manifest_text(_MANIFEST, said))
             units.append(Assembly(_MODULE, assembler, (*embedded, _MANIFEST)))
         more_files, more_units = self.host_units()
         return {**files, **more_files}, (*units, *more_units)
 
-    def _plan(self) -> Contents:
-        """Return what the launcher has."""
+    def _write_plan(self, text: Text) -> None:
         exports = self.exports
         used = {b.kernel.image for f in exports.functions for b in f.launches}
         launched = {i.name: [s.kernel for s in i.signatures] for i in self.images}
-        return Contents(
+        write_plan(
+            text,
             exports.functions,
             [image.name for image in self.images if image.name in used],
-            exports.slots,
-            launched if exports.slots else {},
-            image_paths(self.request),
+            slots=exports.slots,
+            launched=launched if exports.slots else {},
+            files=image_paths(self.request),
         )
 
     def host_units(self) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:

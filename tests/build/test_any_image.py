@@ -37,16 +37,6 @@ def test_a_launch_that_carries_its_image_is_the_whole_call(here, driver_stub, im
 
 
 @pytest.mark.parametrize(
-    ("params", "kept"),
-    [("float a, const float* x, float* y", "n"), ("float a, const float* x, int n", "y")],
-)
-def test_what_args_gives_and_params_leaves_out_is_named(image, params, kept):
-    launch = tc.Launch(params=params, args={kept: None if kept == "y" else 5}, grid=1, block=1)
-    with pytest.raises(ValueError, match=f"; declare what args gives in its place, too: {kept}$"):
-        tc.load_inline("m", functions={"saxpy": launch}, embed_cubin=image)
-
-
-@pytest.mark.parametrize(
     ("params", "end"), [(PARAMS, ", num_sms, [^(]*$"), (None, r" \(the names are not .*: declare")]
 )
 def test_names_are_asked_for_unless_they_are_declared(image, params, end):

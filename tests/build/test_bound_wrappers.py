@@ -254,7 +254,10 @@ class TestAGeneratedFunction:
         ("declared", "message"),
         [
             ("float limit", "declares 'float limit', the kernel has 'unsigned int limit'"),
-            ("double limit", "declares 'double limit' of 8 bytes, in the image that parameter has"),
+            (
+                "double limit",
+                "declares 'double limit', the kernel has 'unsigned int limit' of 4 bytes",
+            ),
         ],
     )
     @pytest.mark.parametrize("params", [None, "float a, const float* x, float* y, int n"])
@@ -358,9 +361,13 @@ class TestABuild:
             (
                 KERNELS + 'extern "C" __global__ void wide(void* c, unsigned l, double s) {}',
                 NAMES,
-                "bound_params: 'scale' has 8 bytes in wide and 4 in ",
+                " and 8 in wide: it is one parameter of all kernels",
             ),
-            (KERNELS, ["counters", "double limit", "scale"], "'limit' has 8 bytes in bound_params"),
+            (
+                KERNELS,
+                ["counters", "double limit", "scale"],
+                "declares 'double limit', a kernel has 'unsigned int'",
+            ),
             (KERNELS, ["counters", "float limit", "scale"], "declares 'float limit', a kernel has"),
             (None, NAMES, "no kernel is embedded that could tell the type of 'counters': declare"),
         ],

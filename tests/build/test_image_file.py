@@ -646,7 +646,7 @@ def test_an_object_that_is_linked_elsewhere_has_its_file_there(so, tmp_path, dri
         (
             Launch(params="float* x", args={"n": 1}, **ONE),
             {"output": "k.so"},
-            "args gives 'n', which params does not declare",
+            "args gives 'n', which is no parameter of the kernel",
         ),
         (Launch(image="other", **ONE), {"output": "k.so"}, "no function launches a kernel"),
         (Launch(**ONE), {"output": "k.so", "bound_params": "n"}, "bound_params are read off"),

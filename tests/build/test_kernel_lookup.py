@@ -15,7 +15,7 @@ extern "C" __global__ void main_kernel_2(float* x) {}
 ONE = {"grid": 1, "block": 32}
 
 
-def test_a_part_of_a_name_launches_the_kernel_without_a_number(driver_stub):
+def test_a_part_of_a_name_launches_the_kernel_that_has_it(driver_stub):
     functions = {
         "first": tc.Launch(kernel="main", **ONE),
         "both": [tc.Launch(kernel="main", **ONE), tc.Launch(kernel="kernel_2", **ONE)],
@@ -28,14 +28,11 @@ def test_a_part_of_a_name_launches_the_kernel_without_a_number(driver_stub):
     assert launched == ["main_kernel", "main_kernel", "main_kernel_2"]
 
 
-def test_an_ambiguous_part_fails_the_build_and_the_message_s_own_name_builds():
+def test_an_ambiguous_part_fails_the_build():
     source = GENERATED.replace("main_kernel(", "main_kernel_0(")
+    functions = {"f": tc.Launch(kernel="main", **ONE)}
     with pytest.raises(ValueError, match="function 'f': kernel name 'main' stands for 3 kernels"):
-        tc.load_inline(
-            "lookup", source, functions={"f": tc.Launch(kernel="main", **ONE)}, arch="sm_90"
-        )
-    functions = {"f": tc.Launch(kernel="main_kernel_0", **ONE)}
-    tc.load_inline("lookup", source, functions=functions, arch="sm_90")
+        tc.load_inline("lookup", source, functions=functions, arch="sm_90")
 
 
 def test_a_part_finds_what_one_architecture_alone_has(driver_stub):
@@ -66,7 +63,7 @@ def test_a_part_finds_kernels_of_an_image_that_came_ready(driver_stub):
     mod.f(cuda_array(driver_stub, 4))
     assert driver_stub.launches()[0].kernel == "_ZN3lib4gemmIfLi8EEEvPT_"
     functions = {"f": tc.Launch(kernel="gemm", params="float* x", **ONE)}
-    with pytest.raises(ValueError, match='kernel="lib::gemm<float, 8>"'):
+    with pytest.raises(ValueError, match=r"lib::gemm<float, 8>\(float\* arg0\) \[_ZN"):
         tc.load_inline("lookup_ready", embed_cubin={"ready": image}, functions=functions)
 
 
@@ -76,5 +73,5 @@ def test_an_uninstantiated_template_is_not_taken_for_another_kernel():
     extern "C" __global__ void fill_all(float* x) {}
     """
     functions = {"f": tc.Launch(kernel="fill", **ONE)}
-    with pytest.raises(ValueError, match='of a template name an instance, such as kernel="fill<'):
+    with pytest.raises(ValueError, match="name an instance of the template, such as 'fill<"):
         tc.load_inline("lookup_template", source, functions=functions, arch="sm_90")

@@ -220,7 +220,7 @@ def test_a_scratch_checks_itself(make, error, message):
     [
         ({"n": Scratch(4)}, r"a Scratch is for a pointer, 'n' is 'int' of 4 bytes"),
         ({"s": Scratch("m")}, r"bytes of args\['s'\]: .*unknown name 'm'"),
-        ({"s": Scratch("max_cooperative_blocks")}, "only a grid or args can read it"),
+        ({"s": Scratch("max_cooperative_blocks")}, "max_cooperative_blocks is not known yet"),
     ],
 )
 def test_a_scratch_that_does_not_fit_is_refused_when_built(args, message):

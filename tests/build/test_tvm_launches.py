@@ -139,10 +139,10 @@ def test_types_that_tvm_does_not_pass_are_taken_where_the_kernel_has_them(cubin,
 @pytest.mark.parametrize(
     ("info", "message"),
     [
-        (FunctionInfo("scale", ARGS[:5]), r"kernel 'scale': params declares 5 .*the kernel has 6"),
+        (FunctionInfo("scale", ARGS[:5]), r"kernel 'scale': params: the image has 6 .*, but 5 are"),
         (
             FunctionInfo("scale", ("handle", "float64", *ARGS[2:])),
-            r"kernel 'scale': .*parameter 2 as 'double arg1' of 8 bytes, in the image it has 4",
+            r"kernel 'scale': .*'arg1'. is declared 'double', which has 8 bytes",
         ),
         (FunctionInfo("skale", ARGS), "there is no kernel 'skale' in the image; did you mean 'sca"),
         (

@@ -6,7 +6,8 @@ from typing import Any
 
 from tvmffi_cubin import Launch, Parameter
 from tvmffi_cubin.functions.bind import bind
-from tvmffi_cubin.functions.function import Function, Instance, KernelRef
+from tvmffi_cubin.functions.function import BoundLaunch, Figure, Function, Instance, KernelRef
+from tvmffi_cubin.functions.signature import KernelSignature, check
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.types import parse_params
 
@@ -38,7 +39,13 @@ def kernel_ref(
         slots.append(Parameter(ordinal, offset, size))
         offset += size
     kernel = Kernel(name.replace("::", "_"), tuple(slots), 16, static_smem_bytes, 0, 1024)
-    return KernelRef(image, kernel, name, params if known else None, names_known)
+    found = check(params, kernel, name) if known else ()
+    problem = "" if known else "declare its parameters"
+    symbol = kernel.name
+    signature = KernelSignature(
+        *(symbol, symbol, symbol, name), found, names_known, 1, kernel, problem
+    )
+    return KernelRef(image, signature)
 
 
 def bound(*launches: tuple[Launch, KernelRef] | str, name: str = "f") -> Instance:
@@ -53,6 +60,11 @@ def bound(*launches: tuple[Launch, KernelRef] | str, name: str = "f") -> Instanc
 def function(instance: Instance, doc: str = "") -> Function:
     """Return the function of one instance."""
     return Function(instance.name, (instance,), doc, instance.slots)
+
+
+def figure(launch: BoundLaunch, target: int, axis: int = 0) -> Figure | bytes:
+    """Return what a launch's step towards a target evaluates."""
+    return next(x.figure for x in launch.steps if (x.target, x.axis) == (target, axis))
 
 
 def instance(declaration: str, when: str | None = None, **options: Any) -> Instance:

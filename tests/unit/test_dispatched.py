@@ -1,11 +1,11 @@
 """Functions of several instances, bound: what each takes, what is said of them, what is refused."""
 
 import pytest
-from kernel_refs import bound, instance, kernel_ref
+from kernel_refs import bound, figure, instance, kernel_ref
 
 from tvmffi_cubin import Launch
 from tvmffi_cubin.functions.bind import dispatched
-from tvmffi_cubin.launches.expression import Field, Name, Number, Op
+from tvmffi_cubin.functions.function import WHEN
 
 SHAPE = {"grid": 1, "block": 1}
 
@@ -16,19 +16,17 @@ SHAPE = {"grid": 1, "block": 1}
 def test_a_condition_is_bound_over_the_function_s_parameters():
     function = instance("k(const float* x, int n, bool f)", "n == x.numel and (f or f == 1)")
     (launch,) = function.launches
-    assert launch.when is not None
-    assert launch.when.text == "n == x.numel and (f or f == 1)"
-    either = Op("or", (Name("f", 18), Op("==", (Name("f", 23), Number(1)))))
-    same = Op("==", (Name("n", 0), Field("x", "numel", None, 5)))
-    assert launch.when.tree == Op("and", (same, either))
+    when = figure(launch, WHEN)
+    assert when.text == "n == x.numel and (f or f == 1)"
+    same, either = [3, 1, 0, 4, 0, 0, 18], [3, 2, 0, 26, 6, 0, 3, 2, 0, 1, 1, 18]
+    assert when.code == bytes([*same, 25, len(either), 0, *either, 0])
     assert [p.in_expression for p in function.params] == [True, True, True]
 
 
 def test_a_condition_reads_what_args_give():
     function = instance("k(const float* x, int n)", "n % 4 == 0", args={"n": "x.numel * 2"})
-    doubled = Op("*", (Field("x", "numel", None, 0), Number(2)))
-    remainder = Op("%", (doubled, Number(4)))
-    assert function.launches[0].when.tree == Op("==", (remainder, Number(0)))
+    code = [4, 0, 0, 1, 2, 12, 1, 4, 14, 1, 0, 18]
+    assert figure(function.launches[0], WHEN).code == bytes([*code, 0])
 
 
 def test_a_condition_needs_of_a_tensor_what_it_reads():
@@ -78,7 +76,7 @@ def test_each_instance_takes_what_its_own_kernels_take():
         "s<double>(const double* x)",
         "one + two(int* x, int n)",
     )
-    assert [launch.kernel.display for launch in function.launches] == [
+    assert [launch.kernel.signature.display for launch in function.launches] == [
         *("s<float>", "s<double>", "one", "two"),
     ]
 
@@ -176,6 +174,11 @@ def test_what_takes_less_comes_first():
         dispatched("f", [more, less])
 
 
+def test_a_pointer_to_anything_takes_every_tensor():
+    with pytest.raises(ValueError, match="instance 2 is never launched"):
+        dispatched("f", [instance("a(void* x)"), instance("b(const float* x)")])
+
+
 def test_what_takes_the_same_comes_once():
     with pytest.raises(ValueError, match="instance 2 is never launched"):
         dispatched("f", [declared("float a"), declared("float b")])
@@ -212,6 +215,7 @@ def test_a_signature_says_what_tells_instances_of_the_same_types_apart():
     instances = [bound((launch, ref)) for launch in (first, Launch(**SHAPE))]
     types = "k(const float* x, const float* y, int n, int s)"
     assert dispatched("k", instances).signatures == (
-        f"{types} where x has rank 2, s is 1, x and n are multiples of 16, y is a multiple of 4",
+        f"{types} where x has rank 2, x is a multiple of 16, y is a multiple of 4, "
+        "n is a multiple of 16, s is 1",
         types,
     )

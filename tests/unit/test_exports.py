@@ -49,7 +49,7 @@ def chosen(kernel: str, **others) -> tuple[str, str]:
     """Return image and symbol of the kernel that a Launch names."""
     (function,) = resolved((Export("f", launches=(Launch(kernel=kernel),)),), **others).functions
     ref = function.launches[0].kernel
-    return ref.image, ref.kernel.name
+    return ref.image, ref.signature.symbol
 
 
 def names(exports):
@@ -70,7 +70,7 @@ def test_without_sources_every_kernel_of_the_images_is_exported():
     exports = resolved(None, images=images)
     assert names(exports) == ([], ["add", "k"])
     kernels = [f.launches[0].kernel for f in exports.functions]
-    assert [(ref.image, ref.kernel.name) for ref in kernels] == [
+    assert [(ref.image, ref.signature.symbol) for ref in kernels] == [
         *(("a", "_ZN2ns3addEPf"), ("b", "k")),
     ]
 
@@ -87,7 +87,7 @@ def test_kernels_of_images_that_share_a_name_are_listed():
 
 def test_a_kernel_s_name_that_c_cannot_have_is_no_function_s():
     images = (image(signature("main.0"), signature("k"), name="a"),)
-    with pytest.raises(ValueError, match=r"names that C cannot have:\n  main.0\nname what"):
+    with pytest.raises(ValueError, match=r"'main.0' is not a name that C can have"):
         resolved(None, images=images)
 
 
@@ -124,7 +124,7 @@ def test_a_launch_under_a_c_function_s_name_is_an_error():
 def test_a_launch_may_have_another_name_than_its_kernel():
     exports = resolved((Export("f", launches=(Launch(kernel="ns::add"),)),), host=["g"])
     (function,) = exports.functions
-    assert function.launches[0].kernel.kernel.name == "_ZN2ns3addEPf"
+    assert function.launches[0].kernel.signature.symbol == "_ZN2ns3addEPf"
 
 
 def test_a_launch_may_give_a_part_of_its_kernel_s_name():
@@ -139,23 +139,15 @@ def test_a_function_s_own_name_is_a_kernel_s_whole_name():
             resolved((export,))
     added = image(signature("add_rows"))
     assert names(resolved((Export("add"),), images=(added,), host=["g"])) == (["add"], [])
-    with pytest.raises(ValueError, match=r"""'add_rows'\? Launch\(kernel="add"\) finds it"""):
-        resolved((Export("add"),), images=(added,))
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "template <class T> __global__ void fill(T* x) {}",
-        "#if 0\n#else\n__global__ void fill(float* x) {}\n#endif",
-    ],
-)
-def test_a_kernel_of_the_sources_that_is_not_in_the_image_is_no_part_of_another_s(source):
+def test_a_template_without_an_instance_is_no_part_of_another_kernel():
     filled = (image(signature("fill_all")),)
+    source = "template <class T> __global__ void fill(T* x) {}"
     assert chosen("fill", images=filled) == ("kernels", "fill_all")
-    with pytest.raises(ValueError, match="the sources have a kernel 'fill', which is not in the"):
-        chosen("fill", images=filled, sources=("", source))
-    assert chosen("fill_a", images=filled, sources=(source,)) == ("kernels", "fill_all")
+    with pytest.raises(ValueError, match="no kernel 'fill' in the image; name an instance of"):
+        chosen("fill", images=filled, sources=["", source])
+    assert chosen("fill_a", images=filled, sources=[source]) == ("kernels", "fill_all")
 
 
 def test_where_an_image_cannot_be_read_a_part_of_a_name_is_none():
@@ -169,7 +161,7 @@ def test_a_part_that_is_in_kernels_of_several_images_lists_them():
     extra = image(signature("saxpby"), name="extra")
     with pytest.raises(ValueError, match="'sax' stands for 2 kernels") as error:
         chosen("sax", images=(KERNELS, extra))
-    assert 'kernel="saxpby"' in str(error.value)
+    assert "[saxpby]" in str(error.value)
     twin = image(signature("saxpy"), name="twin")
     with pytest.raises(ValueError, match="kernel saxpy is in 2 images, 'kernels', 'twin'"):
         chosen("sax", images=(KERNELS, twin))
@@ -227,10 +219,6 @@ def test_a_launch_says_which_image_has_its_kernel():
             (Export("saxpy", launches=(Launch(image=name),)),), images=(KERNELS, twin)
         ).functions
         assert function.launches[0].kernel.image == name
-    launch = Launch(kernel="fill", image="twin")
-    source = "template <class T> __global__ void fill(T* x) {}"
-    exports = resolved((Export("f", launches=(launch,)),), images=(KERNELS, twin), sources=[source])
-    assert exports.functions[0].launches[0].kernel.display == "fill<float>"
 
 
 def test_an_image_that_is_not_there_lists_those_that_are():

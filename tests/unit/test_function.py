@@ -112,7 +112,7 @@ def test_a_parameter_of_a_device_figure_s_name_is_the_parameter():
 def test_an_unknown_scheduling_policy_names_those_there_are():
     launch = Launch(grid=2, block=1, cluster=2, cluster_scheduling_policy="SPREAD")
     with pytest.raises(
-        ValueError, match="(?s)unknown name 'SPREAD'.*'default', 'spread', 'load_bal"
+        ValueError, match=r"policy \(default, spread, load_balancing\): unknown name 'SPREAD'"
     ):
         bound((launch, kernel_ref("k(int n)")))
 
@@ -149,12 +149,12 @@ def test_params_may_add_what_only_expressions_use():
 
 def test_params_give_a_rank():
     function = bound((shaped(params="float* x: ndim=2"), kernel_ref("k(float* x)")))
-    assert function.params[0].param.ndim == 2
+    assert function.params[0].ndim == 2
 
 
 def test_a_rank_that_a_later_launch_declares_holds_for_all():
     later = (shaped(params="float* x: ndim=2"), kernel_ref("two(float* x)"))
-    assert bound("one(float* x)", later).params[0].param.ndim == 2
+    assert bound("one(float* x)", later).params[0].ndim == 2
 
 
 def test_two_ranks_for_one_parameter_conflict():
@@ -173,16 +173,15 @@ def test_a_kernel_without_a_source_is_declared():
 
 def test_an_undeclared_kernel_without_a_source_says_what_to_declare():
     ref = kernel_ref("k(float* x, int n)", known=False)
-    with pytest.raises(ValueError, match=r'declare them, as in Launch\(params="const float\* x'):
+    with pytest.raises(ValueError, match="declare its parameters"):
         bound((shaped(), ref))
 
 
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ("float* x", "declares 1 parameters, the kernel has 2"),
-        ("float* x, long n", r"parameter 2 as 'long n' of 8 bytes, in the image it has 4"),
-        ("float* x, double* n", r"'double\* n' of 8 bytes, in the image it has 4"),
+        ("float* x", "the image has 2 parameters .bytes: 8, 4., but 1 are declared"),
+        ("float* x, long n", r"'n'. is declared 'long', which has 8 bytes, but the image's has 4"),
     ],
 )
 def test_declared_parameters_must_fit_the_image(params, text):

@@ -1,11 +1,10 @@
 """`args=` of a launch: constants, aliases, expressions; `strided=`; names that nobody has."""
 
 import pytest
-from kernel_refs import bound, kernel_ref
+from kernel_refs import bound, figure, kernel_ref
 
 from tvmffi_cubin import Launch
-from tvmffi_cubin.functions.function import Computed, Constant
-from tvmffi_cubin.launches.expression import Field, Name, Number, Op, names
+from tvmffi_cubin.functions.function import BLOCK, GRID, Computed
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
@@ -33,7 +32,7 @@ def source(declaration: str, args, *, index: int = -1, sizes=None):
     ],
 )
 def test_a_constant_is_the_parameter_s_bytes(declaration, value, data):
-    assert source(declaration, {"v": value}, sizes={"v": 4}) == Constant(data)
+    assert source(declaration, {"v": value}, sizes={"v": 4}) == data
 
 
 @pytest.mark.parametrize(
@@ -91,13 +90,13 @@ def test_the_name_of_a_parameter_of_another_type_is_refused(declaration):
 def test_an_integer_of_another_width_is_converted(declaration):
     found = source(declaration, {"y": "x"})
     assert isinstance(found, Computed)
-    assert found.formula.text == "x"
+    assert found.figure.text == "x"
 
 
 def test_an_expression_is_computed():
     found = source("k(const float* x, long n)", {"n": "x.shape[0] * 4"})
     assert isinstance(found, Computed)
-    assert (found.type.text, found.size, found.formula.text) == ("long", 8, "x.shape[0] * 4")
+    assert (found.type.text, found.type.size, found.figure.text) == ("long", 8, "x.shape[0] * 4")
 
 
 def test_an_expression_may_read_what_a_later_launch_takes():
@@ -148,29 +147,29 @@ def test_a_parameter_called_num_sms_is_the_parameter():
 def test_an_expression_may_read_what_args_give():
     launch = Launch(grid="ceil_div(n, per)", block="per", args={"n": "x.numel", "per": 64})
     ref = kernel_ref("k(const float* x, int n, unsigned per)")
-    figures = bound((launch, ref)).launches[0].figures
-    assert figures["grid.x"].tree == Op("ceil_div", (Field("x", "numel", None, 0), Number(64)))
-    assert figures["block.x"].tree == Number(64)
+    (bound_launch,) = bound((launch, ref)).launches
+    assert figure(bound_launch, GRID).code == bytes([4, 0, 0, 1, 64, 15, 0])
+    assert figure(bound_launch, BLOCK).code == bytes([1, 64, 0])
 
 
 def test_args_may_read_each_other_in_any_order():
     launch = Launch(grid=1, block=1, args={"c": "b + 1", "b": "a * 2", "a": "x.shape[0]"})
     function = bound((launch, kernel_ref("k(const float* x, int a, int b, int c)")))
-    tree = function.launches[0].sources[3].formula.tree
-    assert [read.tensor for read in names(tree)] == ["x"]
+    code = function.launches[0].sources[3].figure.code
+    assert code == bytes([5, 0, 0, 0, 1, 2, 12, 1, 1, 10, 0])
     assert function.params[0].min_rank == 1
 
 
 def test_an_alias_is_the_tensor_it_stands_for():
     launch = Launch(grid="y.numel", block=1, args={"y": "x"})
     function = bound((launch, kernel_ref("k(const float* x, float* y)")))
-    assert function.launches[0].figures["grid.x"].tree == Field("x", "numel", None, 0)
+    assert figure(function.launches[0], GRID).code == bytes([4, 0, 0, 0])
 
 
 def test_the_function_s_own_parameter_comes_before_what_args_give():
     second = Launch(grid="n", block=1, args={"n": "n * 2"})
     function = bound("one(long n)", (second, kernel_ref("two(int n)")))
-    assert function.launches[1].figures["grid.x"].tree == Name("n", 0)
+    assert figure(function.launches[1], GRID).code == bytes([3, 0, 0, 0])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 import zlib
 from collections.abc import Iterable
@@ -13,62 +12,52 @@ _FOOT = '    .section .note.GNU-stack,"",%progbits\n'
 # Above this, images go where the linker may put them beyond the reach of 32-bit relocations.
 _LARGE = 1 << 30
 
-# Of structs of more words, runs of zeros are one directive.
-_LONG = 16
-_ZEROS = re.compile(r"((?:,0){4,})(?:,|$)")
-
 _STUBS = {
     "x86_64": "    lea {table}(%rip),%rdi\n    jmp {entry}\n",
     "aarch64": "    adrp x0,{table}\n    add x0,x0,:lo12:{table}\n    b {entry}\n",
 }
 
-Value = str | int | bool | bytes | None
-
 
 class Layout:
-    """A C struct: its members' codes as in `struct`, where ``P`` is an address.
+    """A C struct: its members' codes as in `struct`, where ``P`` is an address, ``40x`` zeros.
 
     Members are aligned as C does it, the struct's size is a multiple of 8.
     """
 
     def __init__(self, codes: str) -> None:
-        self._struct = struct.Struct(f"@{codes}0q")
+        members = codes.split()
+        self._struct = struct.Struct(f"@{''.join(members)}0q")
         self.size = self._struct.size
         self._words = struct.Struct(f"{self.size // 8}Q")
         self._addresses = []
         position = 0
-        for match in re.finditer(r"(\d*)([a-zA-Z?])", codes):
-            if match[2] == "P":
-                offset = struct.calcsize("@" + codes[: match.end()]) - 8
+        for number, code in enumerate(members, 1):
+            if code == "P":
+                offset = struct.calcsize("@" + "".join(members[:number])) - 8
                 self._addresses.append((position, offset // 8))
-            if match[2] != "x":
-                position += 1 if match[2] == "s" else int(match[1] or 1)
+            position += not code.endswith("x")
 
-    def row(self, *values: Value) -> str:
+    def row(self, *values: str | int | None) -> str:
         """Return the directive for one struct; an address is a label, or None."""
         plain = [*values]
         for position, _ in self._addresses:
             plain[position] = 0
-        words: list[int | str] = list(self._words.unpack(self._struct.pack(*plain)))
+        words: list[object] = [*self._words.unpack(self._struct.pack(*plain))]
         for position, word in self._addresses:
-            label = values[position]
-            if label is not None:
-                assert isinstance(label, str)
-                words[word] = label
-        row = f"    .quad {','.join(map(str, words))}"
-        return _ZEROS.sub(_zeros, row) if len(words) > _LONG else row
+            words[word] = values[position] or 0
+        return f"    .quad {','.join(map(str, words))}"
 
 
 class Text:
     """The text of one unit, as it grows: tables, what they point at, and exported stubs.
 
-    Equal strings, bytes and constant tables are written once. Labels are numbered in the order in
-    which they are asked for, so that the same calls make the same text.
+    Equal content is written once. Labels are numbered in the order in which they are asked for, so
+    that the same calls make the same text.
     """
 
     def __init__(self, machine: str) -> None:
         self._stub = _STUBS[machine]
-        self._labels: dict[object, str] = {}
+        self._labels: dict[str, str] = {}
         self._constants: list[str] = []
         self._tables: list[str] = []
         self._writable: list[str] = []
@@ -76,38 +65,21 @@ class Text:
 
     def string(self, text: str) -> str:
         """Return the label of a string that ends with a zero byte."""
-        label, is_new = self._pooled(text)
-        if is_new:
-            self._constants.append(f"{label}:\n    .asciz {quoted(text)}")
-        return label
+        return self._pooled(self._constants, f"    .asciz {quoted(text)}")
 
     def data(self, data: bytes, *, align: int = 1) -> str:
         """Return the label of constant bytes."""
-        label, is_new = self._pooled((data, align))
-        if is_new:
-            listed = ",".join(map(str, data))
-            aligned = f"    .balign {align}\n" if align > 1 else ""
-            self._constants.append(f"{aligned}{label}:\n    .byte {listed}")
-        return label
+        listed = f"    .byte {','.join(map(str, data))}"
+        aligned = f"    .balign {align}\n" if align > 1 else ""
+        return self._pooled(self._constants, listed, aligned)
 
-    def table(self, rows: Iterable[str]) -> str | None:
-        """Return the label of an array of structs that stays as it is; None where it is empty."""
+    def table(self, rows: Iterable[str], *, is_writable: bool = False) -> str | None:
+        """Return the label of an array of structs; None where it is empty.
+
+        No two that are writable are equal: their names are in them.
+        """
         text = "\n".join(rows)
-        if not text:
-            return None
-        label, is_new = self._pooled((text,))
-        if is_new:
-            self._tables.append(f"{label}:\n{text}")
-        return label
-
-    def label(self) -> str:
-        """Return a label that is not in use."""
-        return self._pooled(len(self._labels))[0]
-
-    def put(self, label: str, rows: Iterable[str], *, is_writable: bool = False) -> None:
-        """Put an array of structs under a label of its own."""
-        section = self._writable if is_writable else self._tables
-        section.append("\n".join([f"{label}:", *rows]))
+        return self._pooled(self._writable if is_writable else self._tables, text) if text else None
 
     def hidden(self, name: str, row: str, *, is_writable: bool = False) -> None:
         """Put a struct under a name that other units know."""
@@ -127,24 +99,25 @@ class Text:
     def finished(self, *further: str) -> str:
         """Return the whole text, with further sections at its end."""
         sections = (
-            ('.rodata,"a",%progbits', 16, self._constants),
-            ('.data.rel.ro,"aw"', 16, self._tables),
-            (".data", 16, self._writable),
-            (".text", 16, self._code),
+            ('.rodata,"a",%progbits', self._constants),
+            ('.data.rel.ro,"aw"', self._tables),
+            (".data", self._writable),
+            (".text", self._code),
         )
         parts = [
-            f"    .section {name}\n    .balign {align}\n" + "".join(f"{x}\n" for x in lines)
-            for name, align, lines in sections
+            f"    .section {name}\n    .balign 16\n" + "".join(f"{x}\n" for x in lines)
+            for name, lines in sections
             if lines
         ]
         return "".join([_HEAD, *parts, *further, _FOOT])
 
-    def _pooled(self, key: object) -> tuple[str, bool]:
+    def _pooled(self, section: list[str], directive: str, aligned: str = "") -> str:
+        key = aligned + directive
         label = self._labels.get(key)
-        if label is not None:
-            return label, False
-        label = self._labels[key] = f".L{len(self._labels)}"
-        return label, True
+        if label is None:
+            label = self._labels[key] = f".L{len(self._labels)}"
+            section.append(f"{aligned}{label}:\n{directive}")
+        return label
 
 
 def image_text(
@@ -220,20 +193,11 @@ def manifest_text(file: str, content: str) -> str:
 
 def quoted(text: str) -> str:
     """Return `text` as the assembler, and C, read strings: what is not plain ASCII is escaped."""
-    return f'"{_AWKWARD.sub(_escaped, text.encode()).decode()}"'
+    return f'"{text.encode().decode("latin-1").translate(_ESCAPED)}"'
 
 
-_AWKWARD = re.compile(rb"[^ !#->@-\[\]-~]")
-
-
-def _zeros(match: re.Match[str]) -> str:
-    further = "\n    .quad " if match[0].endswith(",") else ""
-    return f"\n    .zero {4 * len(match[1])}{further}"
-
-
-def _escaped(match: re.Match[bytes]) -> bytes:
-    # Three digits, which no following character can extend.
-    return b"\\%03o" % match[0][0]
+# Three digits, which no following character can extend.
+_ESCAPED = {x: f"\\{x:03o}" for x in range(256) if not 32 <= x < 127 or x in b'"\\?'}
 
 
 def _note(kind: int, content: str) -> str:

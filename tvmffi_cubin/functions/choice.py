@@ -1,194 +1,159 @@
-"""`select`: the kernel that a name or, where the caller allows it, a part of a name stands for."""
+"""`Kernels`: those of all images, as launches name them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence
 
-from ..kernels.types import CxxType, Param
+from ..image import Image
+from ..kernels.demangle import demangle
+from ..kernels.types import Param
+from ..launches.launch import Launch
 from ..probe import squeeze
+from ..scan import scan
+from ..source import DEVICE_IMAGE
+from .function import KernelRef, contradicts
 from .signature import KernelSignature, signature_text, suggestion
 
-_NUMBER = re.compile(r"_[0-9]+\Z")
-_VARIANT = re.compile(r"_[0-9]")
+_Found = tuple[Image, KernelSignature]
+
 _MOST_LISTED = 20
 
 
-class Catalog:
-    """Kernels by every way of naming them, so that each of many names is found at once.
+class Kernels:
+    """The kernels of all images by every way of naming them; `sources` are the device's texts."""
 
-    `lowered_names` is the image's, from name expression to symbol.
-    """
+    def __init__(self, images: Sequence[Image], sources: Sequence[str] = ()) -> None:
+        self.images = images
+        self.sources = sources
+        self.every: list[_Found] = [(image, s) for image in images for s in image.signatures]
+        # Symbols, name expressions, names with all that belongs to them, and ends of those.
+        self._ways: list[dict[str, list[_Found]]] = [{} for _ in range(5)]
+        symbols, expressions, displays, qualified, ends = self._ways
+        for found in self.every:
+            signature = found[1]
+            arguments = squeeze(signature.display[len(signature.qualified) :])
+            name = squeeze(signature.qualified)
+            symbols.setdefault(signature.symbol, []).append(found)
+            displays.setdefault(name + arguments, []).append(found)
+            qualified.setdefault(name, []).append(found)
+            tails = {signature.name}
+            while name := name.partition("::")[2]:
+                tails |= {name, name + arguments}
+            for tail in tails:
+                ends.setdefault(tail, []).append(found)
+        for image in images:
+            for name, symbol in image.cubin.lowered_names.items():
+                of_image = [x for x in symbols.get(symbol, ()) if x[0] is image]
+                expressions.setdefault(squeeze(name), []).extend(of_image)
 
-    def __init__(
-        self, signatures: Iterable[KernelSignature], lowered_names: Mapping[str, str]
-    ) -> None:
-        self.signatures = list(signatures)
-        self._lowered = dict(lowered_names)
-        self._symbols: dict[str, list[KernelSignature]] = {}
-        self._displays: dict[str, list[KernelSignature]] = {}
-        self._qualified: dict[str, list[KernelSignature]] = {}
-        for x in self.signatures:
-            self._symbols.setdefault(x.symbol, []).append(x)
-            self._displays.setdefault(squeeze(x.display), []).append(x)
-            self._qualified.setdefault(x.qualified, []).append(x)
-        self._squeezed: dict[str, list[str]] = {}
-        for name, symbol in self._lowered.items():
-            self._squeezed.setdefault(squeeze(name), []).append(symbol)
-
-    def find(self, wanted: str, *, parts: bool) -> list[KernelSignature]:
+    def find(self, wanted: str, image: str | None = None, *, parts: bool = False) -> list[_Found]:
         """Return the matches of the first way of naming that has any, the most exact way first."""
-        return next(filter(None, self._ways(wanted, parts)), [])
+        name = squeeze(wanted).removeprefix("::")
+        for way in self._ways:
+            if found := [x for x in way.get(name, ()) if image in (None, x[0].name)]:
+                return found
+        every = [x for x in self.every if image in (None, x[0].name)]
+        # A template that has no instance is not another kernel, in whose name its own is.
+        if not parts or (image in (None, DEVICE_IMAGE) and self._in_sources(wanted.strip())):
+            return []
+        return _by_part(every, name)
 
-    def _ways(self, wanted: str, parts: bool) -> Iterator[list[KernelSignature]]:
-        yield self._symbols.get(wanted.strip(), [])
-        yield self._symbols.get(self._lowered.get(wanted, ""), [])
-        squeezed = squeeze(wanted)
-        symbols = dict.fromkeys(self._squeezed.get(squeezed, ()))
-        yield [x for symbol in symbols for x in self._symbols.get(symbol, ())]
-        name = squeezed.removeprefix("::")
-        yield self._displays.get(name, [])
-        yield self._qualified.get(name, [])
-        # `fill<float>` for `ns::fill<float>`, `fill` for either.
-        yield [
-            x for text, found in self._displays.items() if text.endswith(f"::{name}") for x in found
+    def _in_sources(self, name: str) -> bool:
+        kernels = (kernel for text in self.sources for kernel in scan(text).kernels)
+        return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
+
+    def choose(self, function: str, launch: Launch, declared: Sequence[Param] | None) -> KernelRef:
+        """Return the kernel that a launch of a function stands for."""
+        wanted, images = launch.kernel or function, self.images
+        if launch.image is not None:
+            images = [image for image in images if image.name == launch.image]
+            if not images:
+                known = ", ".join(repr(image.name) for image in self.images) or "none"
+                raise ValueError(f"there is no image {launch.image!r}; there are {known}")
+        # What cannot be read may have a kernel of that very name.
+        unread = [f"image {image.name!r}: {image.problem}" for image in images if image.problem]
+        found = self.find(wanted, launch.image, parts=launch.kernel is not None and not unread)
+        if not found:
+            raise ValueError("; ".join([self._no_match(wanted, images), *unread]))
+        if len(found) > 1 and declared is not None:
+            found = [x for x in found if _has_sizes(x[1], declared)] or found
+            found = [x for x in found if _has_types(x[1], declared)] or found
+        image, signature = found[0]
+        if len({x.symbol for _, x in found}) > 1:
+            raise ValueError("; ".join([_ambiguous(wanted, found), *unread]))
+        if len(found) > 1:
+            names = ", ".join(repr(image.name) for image, _ in found)
+            raise ValueError(
+                f"kernel {demangle(signature.symbol)} is in {len(found)} images, {names}: say "
+                f"which is meant, as in Launch(image={image.name!r})"
+            )
+        if declared is None:
+            signature.require()
+        return KernelRef(image.name, signature, image.archs_with(signature.symbol))
+
+    def _no_match(self, wanted: str, images: Sequence[Image]) -> str:
+        signatures = [signature for image in images for signature in image.signatures]
+        if not signatures:
+            return (
+                f"there is no kernel {wanted!r}: the image has no kernels (a template needs a name "
+                "such as 'fill<float>', so that it is instantiated)"
+            )
+        import difflib
+
+        candidates = {x.name: x.display for x in signatures} | {
+            x.display: x.display for x in signatures
+        }
+        close = difflib.get_close_matches(wanted, candidates, 1)
+        hint = f"; did you mean {candidates[close[0]]!r}?" if close else ""
+        if self._in_sources(wanted):
+            hint = f"; name an instance of the template, such as {wanted + '<float>'!r}"
+        names = sorted({signature.display for signature in signatures})
+        return f"there is no kernel {wanted!r} in the image{hint}; it has: {listed(names, ', ')}"
+
+
+def listed(texts: Sequence[str], separator: str = "\n  ") -> str:
+    """Return texts as a list that ends early where it is long."""
+    rest = [f"... and {len(texts) - _MOST_LISTED} more"] if len(texts) > _MOST_LISTED else []
+    return separator.join([*texts[:_MOST_LISTED], *rest])
+
+
+def _by_part(kernels: Sequence[_Found], part: str) -> list[_Found]:
+    """Return the kernels that a part of their name or, where no name has it, symbol stands for."""
+    for texts in ([squeeze(x.display) for _, x in kernels], [x.symbol for _, x in kernels]):
+        found = [(x, text) for x, text in zip(kernels, texts, strict=True) if part in text]
+        # Compilers put a number behind the name of further kernels, at its end or before types.
+        numbered = re.compile(f"{re.escape(part)}_[0-9]")
+        names = {text for _, text in found}
+        bases = [
+            x
+            for x, text in found
+            if not numbered.search(text)
+            and ((base := re.sub("(_[0-9]+)+$", "", text)) == text or base not in names)
         ]
-        yield [x for x in self.signatures if x.name == name or x.qualified.endswith(f"::{name}")]
-        if parts:
-            yield _by_part(self.signatures, name)
-
-
-def select(
-    signatures: Catalog | Iterable[KernelSignature],
-    wanted: str,
-    *,
-    declared: tuple[Param, ...] | None = None,
-    lowered_names: Mapping[str, str] | None = None,
-    parts: bool = False,
-) -> KernelSignature:
-    """Return the kernel that a name stands for."""
-    catalog = signatures
-    if not isinstance(catalog, Catalog):
-        catalog = Catalog(catalog, lowered_names or {})
-    found = catalog.find(wanted, parts=parts)
-    if not found:
-        raise ValueError(_no_match(catalog.signatures, wanted, parts))
-    if len(found) > 1 and declared is not None:
-        found = [x for x in found if _same_types(x.params, declared)] or found
-        found = [x for x in found if _same_sizes(x, declared)] or found
-    if len(found) > 1:
-        shown = found[:_MOST_LISTED]
-        names = [_name_of(x, catalog) for x in shown]
-        raise ValueError(_ambiguous(found, wanted, names))
-    return found[0].require() if declared is None else found[0]
-
-
-def _by_part(signatures: list[KernelSignature], part: str) -> list[KernelSignature]:
-    """Return the kernels that a part of their name stands for, first those that people see it in.
-
-    A symbol's own letters count where no name has the part.
-    """
-    if not part:
-        return []
-    for texts in ([squeeze(x.display) for x in signatures], [x.symbol for x in signatures]):
-        found = [(x, text) for x, text in zip(signatures, texts, strict=True) if part in text]
-        left = _without_numbered([x for x, _ in found])
-        kept = {id(x) for x in left}
-        bases = [x for x, text in found if id(x) in kept and not _is_variant(text, part)]
-        if left:
-            return bases or left
+        if found:
+            return bases or [x for x, _ in found]
     return []
 
 
-def _is_variant(text: str, part: str) -> bool:
-    """Whether a number follows the part: so compilers name the further kernels of a pattern."""
-    return _VARIANT.match(text, text.index(part) + len(part)) is not None
-
-
-def _without_numbered(found: list[KernelSignature]) -> list[KernelSignature]:
-    """Leave out `k_1`, `k_2` where there is `k`: so compilers name the further kernels of one."""
-    bases = {(x.qualified, _arguments(x)) for x in found}
-    return [x for x in found if bases.isdisjoint(_unnumbered(x))]
-
-
-def _unnumbered(signature: KernelSignature) -> Iterator[tuple[str, str]]:
-    """Yield the names that are left without a number at the end, without two, ..."""
-    name = signature.qualified
-    while match := _NUMBER.search(name):
-        name = name[: match.start()]
-        yield name, _arguments(signature)
-
-
-def _arguments(signature: KernelSignature) -> str:
-    return squeeze(signature.display[len(signature.qualified) :])
-
-
-def _name_of(signature: KernelSignature, catalog: Catalog) -> str | None:
-    """Return the shortest name that stands for this kernel alone; None where there is none."""
-    names = [signature.name, signature.qualified, signature.display, signature.symbol]
-    for name in names:
-        if catalog.find(name, parts=True) == [signature]:
-            return name
-    return None
-
-
-def _ambiguous(found: list[KernelSignature], wanted: str, names: Iterable[str | None]) -> str:
-    lines = [f"kernel name {wanted!r} stands for {len(found)} kernels:"]
-    for signature, name in zip(found, names, strict=False):
-        remedy = "" if name is None else f': kernel="{name}"'
-        lines.append(f"  {signature_text(signature)}{remedy}")
-    if len(found) > _MOST_LISTED:
-        lines.append(f"  ... and {len(found) - _MOST_LISTED} more")
-    lines.append(
-        "name the one that is meant as is said behind it, or declare its parameters, such as "
-        + suggestion(found[0].kernel, found[0].params)
-    )
-    return "\n".join(lines)
-
-
-def _no_match(signatures: list[KernelSignature], wanted: str, parts: bool) -> str:
-    if not signatures:
-        return (
-            f"there is no kernel {wanted!r}: the image has no kernels (a template needs a name "
-            "such as 'fill<float>', so that it is instantiated)"
-        )
-    import difflib
-
-    names = sorted({signature.display for signature in signatures})
-    candidates = {name: name for name in names}
-    candidates |= {signature.name: signature.display for signature in signatures}
-    close = difflib.get_close_matches(wanted, candidates, 1)
-    part = [] if parts else _by_part(signatures, squeeze(wanted))
-    hint = ""
-    if close:
-        hint = f"; did you mean {candidates[close[0]]!r}?"
-    elif len(part) == 1:
-        hint = f'; did you mean {part[0].display!r}? Launch(kernel="{wanted}") finds it'
-    if len(names) > _MOST_LISTED:
-        names[_MOST_LISTED:] = [f"... and {len(names) - _MOST_LISTED} more"]
-    return f"there is no kernel {wanted!r} in the image{hint}; it has: {', '.join(names)}"
-
-
-def _same_types(params: tuple[Param, ...], declared: tuple[Param, ...]) -> bool:
-    return [_identity(x.type) for x in params] == [
-        _identity(x.type) for x in declared[: len(params)]
-    ]
-
-
-def _same_sizes(signature: KernelSignature, declared: tuple[Param, ...]) -> bool:
-    """Whether the image's sizes are those of declared parameters, as far as those are known."""
+def _has_sizes(signature: KernelSignature, declared: Sequence[Param]) -> bool:
+    """Whether declared parameters have a kernel's sizes; more than it has are for expressions."""
     slots = signature.kernel.params
-    declared = declared[: len(slots)]
-    return len(slots) == len(declared) and all(
-        param.type.size in (None, slot.size) for param, slot in zip(declared, slots, strict=True)
+    pairs = zip(declared, slots, strict=False)
+    return len(slots) <= len(declared) and all(p.type.size in (None, x.size) for p, x in pairs)
+
+
+def _has_types(signature: KernelSignature, declared: Sequence[Param]) -> bool:
+    """Whether a kernel's types are of the declared kinds, and point to the same."""
+    pairs = zip(declared, signature.params, strict=False)
+    return not any(contradicts(param.type, own.type) for param, own in pairs)
+
+
+def _ambiguous(wanted: str, found: Sequence[_Found]) -> str:
+    first = found[0][1]
+    return (
+        f"kernel name {wanted!r} stands for {len(found)} kernels:\n  "
+        f"{listed([signature_text(x) for _, x in found])}\n"
+        "name the one that is meant, if only by its symbol in brackets, or declare its parameters, "
+        f"such as {suggestion(first.kernel, first.params)}"
     )
-
-
-def _identity(declared: CxxType) -> tuple[object, ...]:
-    """Return what tells overloads apart, however a type is spelled (`long` or `int64_t`)."""
-    pointee = declared.pointee
-    if pointee is None:
-        text = declared.text if declared.kind == "struct" else ""
-        return (declared.kind, text, declared.scalar, declared.size if not text else None)
-    const = pointee.text.startswith("const ")
-    return (const, pointee.dtypes or pointee.text.removeprefix("const "), pointee.align)

@@ -1,26 +1,27 @@
-"""`Function`: what an exported function checks, computes and launches, bound to its kernels."""
+"""`Function`: what an exported function takes, computes and launches, bound to its kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ..kernels.cubin import Kernel
-from ..kernels.types import CxxType, Param, Pointee
-from ..launches.expression import Field, Name, Tree
+from ..kernels.types import CxxType, Pointee
+from ..launches.expression import Field, Name
 from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
+from .signature import KernelSignature
 
 
 class Exported(NamedTuple):
     """A parameter of an exported function."""
 
-    # Its name, type and, where it was declared, its tensor's rank.
-    param: Param
-    # Of the kernel parameter, in bytes.
-    size: int
+    name: str
+    # Its size is known.
+    type: CxxType
+    # The rank of its tensor, where it was declared.
+    ndim: int | None = None
     # Whether its tensor may have any strides.
     strided: bool = False
     # Whether an expression reads it.
@@ -33,51 +34,43 @@ class Exported(NamedTuple):
     equal_to: int | None = None
 
     @property
-    def name(self) -> str:
-        """The parameter's name."""
-        return self.param.name
-
-    @property
-    def known_multiple(self) -> int:
-        """A number that every argument is a multiple of."""
-        return self.multiple_of if self.equal_to is None else self.equal_to
+    def declaration(self) -> str:
+        """The parameter as C++ declares it."""
+        return f"{self.type.text} {self.name}"
 
     def covers(self, other: Exported) -> bool:
-        """Whether it takes every argument that another parameter of its type takes."""
-        mine, theirs = self.param, other.param
+        """Whether it takes every argument that another instance's parameter takes."""
+        other_multiple = other.multiple_of if other.equal_to is None else other.equal_to
         return (
-            mine.type == theirs.type
-            and self.size == other.size
+            other.stands_for(self.type)
             and (self.strided or not other.strided)
             and (other.in_expression or not self.in_expression)
-            and mine.ndim in (None, theirs.ndim)
-            and self.min_rank <= (theirs.ndim or other.min_rank)
+            and self.ndim in (None, other.ndim)
+            and self.min_rank <= (other.ndim or other.min_rank)
             and self.equal_to in (None, other.equal_to)
-            and other.known_multiple % self.multiple_of == 0
+            and other_multiple % self.multiple_of == 0
         )
 
-    def merged(self, param: Param, size: int) -> Exported:
+    def merged(self, other: Exported) -> Exported:
         """Return what fits another launch's parameter of this name too."""
-        both = _common_type(self.param.type, param.type)
-        if both is None or self.size != size:
+        both = _common_type(self.type, other.type)
+        if both is None or self.type.size != other.type.size:
             raise ValueError(
-                f"is '{param.type.text}' of {size} bytes here and '{self.param.type.text}' of "
-                f"{self.size} bytes in an earlier launch"
+                f"is '{other.type.text}' of {other.type.size} bytes here and '{self.type.text}' of "
+                f"{self.type.size} bytes in an earlier launch"
             )
-        ranks = {self.param.ndim, param.ndim} - {None}
-        if len(ranks) > 1:
+        if None not in (self.ndim, other.ndim) and self.ndim != other.ndim:
             raise ValueError(
-                f"has rank {param.ndim} here and rank {self.param.ndim} in an earlier launch"
+                f"has rank {other.ndim} here and rank {self.ndim} in an earlier launch"
             )
-        ndim = next(iter(ranks), None)
-        return self._replace(param=Param(self.name, both, ndim))
+        return self._replace(type=both, ndim=other.ndim if self.ndim is None else self.ndim)
 
-    def stands_for(self, type_: CxxType, size: int) -> bool:
-        """Whether its argument, as it is, is a valid value of another kernel parameter."""
-        own = self.param.type
-        if type_.kind == "raw":
-            return self.size == size
-        if self.size != size or not agree(own, type_):
+    def stands_for(self, type_: CxxType) -> bool:
+        """Whether its argument, as it is, is a valid value of a kernel parameter of a type."""
+        own = self.type
+        if own.size != type_.size or type_.kind == "raw":
+            return own.size == type_.size
+        if not agree(own, type_):
             return False
         if own.kind == "struct":
             return own.text == type_.text
@@ -87,44 +80,47 @@ class Exported(NamedTuple):
         fits = not wanted or (bool(given) and given <= wanted)
         return fits and own.pointee.align >= type_.pointee.align
 
-    def misread(self, read: Name | Field) -> str | None:
-        """Return what is wrong with an expression that reads it so; None where nothing is."""
-        type_ = self.param.type
-        if isinstance(read, Field):
-            if type_.kind == "pointer":
-                return None
-            if type_.kind == "raw" and type_.size == 8:
-                if not self.in_expression:
-                    return None
-                return f"{read.tensor!r} cannot be a tensor, since an expression reads it as an int"
-            return f"{read.tensor!r} is '{type_.text}', not a tensor"
-        if type_.kind in ("int", "uint", "bool") or (
-            type_.kind == "raw" and type_.size in (1, 2, 4, 8)
-        ):
-            return None
-        if type_.kind == "pointer":
-            return f"{read.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
-        return f"{read.name!r} is '{type_.text}'; expressions are integer arithmetic"
-
     def as_tensor(self) -> Exported:
         """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
-        type_ = self.param.type._replace(kind="pointer", pointee=Pointee("void"))
-        return self._replace(param=self.param._replace(type=type_))
+        if (self.type.kind, self.type.size) != ("raw", 8):
+            return self
+        return self._replace(type=self.type._replace(kind="pointer", pointee=Pointee("void")))
 
     def with_read(self, read: Name | Field) -> Exported:
-        """Return it with what an expression needs of it noted."""
-        if isinstance(read, Field) and self.param.type.kind == "raw":
-            return self.as_tensor().with_read(read)
-        if isinstance(read, Field) and read.field == "data_ptr":
-            return self  # which None and addresses have too
-        if isinstance(read, Name) or read.dim is None:
+        """Return it with what an expression needs of it; a ValueError says why it has that not."""
+        type_ = self.type
+        if isinstance(read, Name):
+            if type_.kind == "pointer":
+                raise ValueError(
+                    f"{read.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
+                )
+            if not is_integer(type_):
+                raise ValueError(
+                    f"{read.name!r} is '{type_.text}'; expressions are integer arithmetic"
+                )
             return self._replace(in_expression=True)
-        needed = -read.dim if read.dim < 0 else read.dim + 1
-        return self._replace(
+        tensor = self.as_tensor()
+        if tensor.type.kind != "pointer":
+            raise ValueError(f"{read.tensor!r} is '{type_.text}', not a tensor")
+        if type_.kind == "raw" and self.in_expression:
+            raise ValueError(
+                f"{read.tensor!r} cannot be a tensor, since an expression reads it as an int"
+            )
+        if read.field == "data_ptr":
+            return tensor  # which None and addresses have too
+        dim = -1 if read.dim is None else read.dim
+        needed = 0 if read.dim is None else -dim if dim < 0 else dim + 1
+        return tensor._replace(
             in_expression=True,
             min_rank=max(self.min_rank, needed),
             strided=self.strided or read.field == "stride",
         )
+
+
+def is_integer(type_: CxxType) -> bool:
+    """Whether an expression may read it: an integer, a bool, or what has the size of one."""
+    is_raw = type_.kind == "raw" and type_.size in (1, 2, 4, 8)
+    return is_raw or type_.kind in ("int", "uint", "bool")
 
 
 def agree(one: CxxType, other: CxxType) -> bool:
@@ -167,22 +163,14 @@ def _common_type(one: CxxType, other: CxxType) -> CxxType | None:
 
 
 class KernelRef(NamedTuple):
-    """A kernel of an image, with what is known of its parameters."""
+    """A kernel of an image."""
 
     # Name of the image.
     image: str
-    # What the image says.
-    kernel: Kernel
-    # The name as people write it.
-    display: str
-    # Names and types, None where they have to be declared.
-    params: tuple[Param, ...] | None
-    # Whether the names are the source's own; else they are ``arg0``, ``arg1``, ...
-    names_known: bool = True
+    # What is known of the kernel; of one in a file, what its launch declares.
+    signature: KernelSignature
     # The architectures of the image that have this kernel, empty where all do.
     archs: tuple[str, ...] = ()
-    # Whether it came without a source: declared types are checked against its sizes alone.
-    opaque: bool = False
     # Of a kernel in a file, which is seen only when it is loaded, how many of the declared
     # parameters it has at least; None of one that is embedded.
     least_params: int | None = None
@@ -192,49 +180,38 @@ class KernelRef(NamedTuple):
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from every other kernel of the module; in a file, how it is declared."""
-        sizes = () if self.least_params is None else tuple(x.size for x in self.kernel.params)
-        return self.image, self.kernel.name, self.least_params, self.by_part, sizes
+        sizes = () if self.least_params is None else self.signature.kernel.params
+        return self.image, self.signature.symbol, self.least_params, self.by_part, sizes
 
 
 class Formula(NamedTuple):
-    """An expression or condition as it was written, and its tree over the function's parameters."""
+    """An expression or condition as it was written, and as postfix code over the parameters."""
 
     text: str
-    tree: Tree
+    code: bytes
 
 
 Figure = int | Formula
 
-
-class Carried(NamedTuple):
-    """An attribute of a launch, by its name in `ATTRIBUTES`, with its one to three values."""
-
-    field: str
-    values: tuple[Figure, ...]
+# The targets of steps, as `Step` in launcher/plan.h has them.
+WHEN, GRID, BLOCK, SMEM, DIMENSIONS, INTEGER, FLAG, EVENT, RAW, COMPUTED, MAP_WORD = range(11)
 
 
-class Target(NamedTuple):
-    """Where the launches of a function go, as far as that is not the caller's or the tensors'.
+class Step(NamedTuple):
+    """One step of evaluating a launch, as launcher/plan.h has it; of a raw attribute its bytes."""
 
-    The stream is its handle, an address where it is that of a pointer; the device its ordinal.
-    """
-
-    stream: Figure | None
-    device: Figure | None
+    target: int
+    figure: Figure | bytes
+    axis: int = 0
+    number: int = 0
+    id: int = 0
 
 
 class Computed(NamedTuple):
     """A kernel parameter that an expression gives."""
 
     type: CxxType
-    size: int
-    formula: Formula
-
-
-class Constant(NamedTuple):
-    """A kernel parameter that is always the same."""
-
-    data: bytes
+    figure: Figure
 
 
 class Mapped(NamedTuple):
@@ -268,33 +245,48 @@ class BoundParam(NamedTuple):
 
     def facts(self) -> list[Any]:
         """Return name, type and whether it is required, as JSON values."""
-        return [self.name, self.slot.param.type.text, self.required]
+        return [self.name, self.slot.type.text, self.required]
 
 
-Source = str | Computed | Constant | Mapped | Scratched | BoundParam
-"""Where a kernel parameter comes from; a str is the name of an exported parameter."""
+Source = str | bytes | Computed | Mapped | Scratched | BoundParam
+"""Where a kernel parameter comes from: an exported one by its name, a constant's bytes, ..."""
 
 
 class BoundLaunch(NamedTuple):
-    """One launch: its kernel, its figures and where the kernel's parameters come from."""
+    """One launch: its kernel, where the kernel's parameters come from, and what is evaluated."""
 
     launch: Launch
     kernel: KernelRef
     # For each kernel parameter in order.
     sources: tuple[Source, ...]
-    # By field, such as ``"grid.x"``.
-    figures: Mapping[str, Figure]
-    # What must hold for the launch.
-    when: Formula | None = None
-    # What it carries; further ones, by number, are the launch's own.
-    attributes: tuple[Carried, ...] = ()
-    # Where it goes: the same for all launches of a function.
-    target: Target | None = None
+    # In the order in which they are done.
+    steps: tuple[Step, ...]
+
+    @property
+    def conditions(self) -> list[str]:
+        """What must hold for the launch."""
+        return [self.launch.when] if self.launch.when else []
+
+    @property
+    def num_attributes(self) -> int:
+        """The most attributes that it can carry."""
+        return sum(DIMENSIONS <= x.target <= RAW and x.axis == 0 for x in self.steps)
 
     def facts(self) -> dict[str, Any]:
         """Return the launch as JSON values, with the kernel and the image that it turned out."""
-        bound = {"kernel": self.kernel.kernel.name, "image": self.kernel.image}
+        bound = {"kernel": self.kernel.signature.symbol, "image": self.kernel.image}
         return {**bound, **to_json(self.launch), **bound}
+
+
+class Target(NamedTuple):
+    """Where the launches of a function go, as far as that is not the caller's or the tensors'.
+
+    The stream is its handle, or that of the parameter `pointer`; the device its ordinal.
+    """
+
+    stream: Figure | None
+    device: Figure | None
+    pointer: int = -1
 
 
 class Instance(NamedTuple):
@@ -304,16 +296,13 @@ class Instance(NamedTuple):
     params: tuple[Exported, ...]
     launches: tuple[BoundLaunch, ...]
     slots: tuple[BoundParam, ...] = ()
-
-    @property
-    def target(self) -> Target | None:
-        """Where its launches go, where that is said."""
-        return self.launches[0].target
+    # Where its launches go, where that is said.
+    target: Target | None = None
 
     @property
     def declared_params(self) -> str:
         """The parameters as C++ would declare them."""
-        return ", ".join(f"{p.param.type.text} {p.name}" for p in self.params)
+        return ", ".join(p.declaration for p in self.params)
 
     @property
     def signature(self) -> str:
@@ -323,18 +312,30 @@ class Instance(NamedTuple):
     @property
     def told(self) -> str:
         """What tells it from other instances: its kernels, its parameters, when it fits."""
-        kernels = " + ".join(bound.kernel.display for bound in self.launches)
-        conditions = [bound.when.text for bound in self.launches if bound.when]
+        kernels = " + ".join(bound.kernel.signature.display for bound in self.launches)
+        conditions = [text for bound in self.launches for text in bound.conditions]
         if len(conditions) > 1:
             conditions = [f"({text})" for text in conditions]
         when = f" when {' and '.join(conditions)}" if conditions else ""
-        assumed = ", ".join(_assumptions(self.params))
+        assumed = ", ".join(self._assumptions())
         where = f" where {assumed}" if assumed else ""
         return f"{kernels}({self.declared_params}){where}{when}"
 
+    def _assumptions(self) -> Iterator[str]:
+        """Yield what tells instances of the same types apart."""
+        for param in self.params:
+            if param.ndim is not None:
+                yield f"{param.name} has rank {param.ndim}"
+            if param.equal_to is not None:
+                yield f"{param.name} is {param.equal_to}"
+            elif param.multiple_of > 1:
+                yield f"{param.name} is a multiple of {param.multiple_of}"
+
     def covers(self, other: Instance) -> bool:
         """Whether it fits whatever another one fits."""
-        if any(bound.when for bound in self.launches) or len(self.params) != len(other.params):
+        if any(bound.conditions for bound in self.launches) or len(self.params) != len(
+            other.params
+        ):
             return False
         return all(one.covers(two) for one, two in zip(self.params, other.params, strict=True))
 
@@ -342,7 +343,7 @@ class Instance(NamedTuple):
         """Return what a shared object says of it, as JSON values."""
         return {
             "launches": [bound.facts() for bound in self.launches],
-            "params": [[p.name, p.param.type.text] for p in self.params],
+            "params": [[p.name, p.type.text] for p in self.params],
             "fixes_block": all(bound.launch.block is not None for bound in self.launches),
             "callers_grid": self.launches[0].launch.callers_grid,
         }
@@ -395,21 +396,6 @@ class Function(NamedTuple):
             "fixes_block": all(facts["fixes_block"] for facts in instances),
             "callers_grid": _common_grid([facts["callers_grid"] for facts in instances]),
         }
-
-
-def _assumptions(params: Iterable[Exported]) -> Iterator[str]:
-    """Yield what tells instances of the same types apart."""
-    multiples: dict[int, list[str]] = {}
-    for param in params:
-        if param.param.ndim is not None:
-            yield f"{param.name} has rank {param.param.ndim}"
-        if param.equal_to is not None:
-            yield f"{param.name} is {param.equal_to}"
-        elif param.multiple_of > 1:
-            multiples.setdefault(param.multiple_of, []).append(param.name)
-    for number, names in multiples.items():
-        verb = "is a multiple" if len(names) == 1 else "are multiples"
-        yield f"{' and '.join(names)} {verb} of {number}"
 
 
 def _common_grid(grids: list[dict[str, Any] | None]) -> dict[str, Any] | None:

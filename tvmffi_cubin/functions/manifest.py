@@ -29,7 +29,10 @@ def manifest(
         "schema": SCHEMA,
         "name": request.name,
         "functions": {f.name: f.facts() for f in exports.functions},
-        "kernels": [[x.kernel.name, x.display, x.image] for x in kernel_rows(exports.functions)],
+        "kernels": [
+            [x.signature.symbol, x.signature.display, x.image]
+            for x in kernel_rows(exports.functions)
+        ],
         "images": {
             **{i.name: image_facts(i) for i in images},
             **{name: {"file": path} for name, path in image_paths(request).items()},

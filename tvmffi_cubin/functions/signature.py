@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..kernels.cubin import Kernel
@@ -58,10 +59,10 @@ def suggestion(kernel: Kernel, params: Sequence[Param] = (), names: Sequence[str
 
 
 def _declarable(declared: CxxType) -> str:
-    return "void*" if "(" in declared.text else declared.text
+    return "void*" if declared.kind == "pointer" and "(" in declared.text else declared.text
 
 
-def check(params: tuple[Param, ...], kernel: Kernel, title: str) -> tuple[Param, ...]:
+def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, ...]:
     """Check parameters against the image; return them with sizes that were open filled in."""
     if len(params) != len(kernel.params):
         listed = ", ".join(f"{param.type.text} {param.name}" for param in params) or "none"
@@ -96,30 +97,12 @@ def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
     """
     found = {}
     for signature in signatures:
-        declared = [_declared(param) for param in signature.params]
-        if not (signature.opaque or signature.problem or None in declared):
-            found[signature.symbol] = ", ".join(filter(None, declared))
+        if not (signature.opaque or signature.problem):
+            text = ", ".join(f"{_declarable(p.type)} {p.name}" for p in signature.params)
+            with suppress(ValueError):
+                resolve_declared(text, signature.kernel)
+                found[signature.symbol] = text
     return found
-
-
-def _declared(param: Param) -> str | None:
-    """Return a parameter as a declaration that is read as its type; None where there is none."""
-    for text in (param.type.text, _declarable(param.type)):
-        try:
-            (again,) = parse_params(f"{text} {param.name}")
-        except ValueError:
-            continue
-        if _is_read_as(again.type, param.type):
-            return f"{text} {param.name}"
-    return None
-
-
-def _is_read_as(declared: CxxType, real: CxxType) -> bool:
-    if declared.pointee is not None and real.pointee is not None:
-        # Pointers to what no tensor has take any address, whatever they are called.
-        is_any = not (declared.pointee.dtypes or real.pointee.dtypes)
-        return is_any or declared == real
-    return declared == real or (declared.size is None and declared._replace(size=real.size) == real)
 
 
 def signature_text(signature: KernelSignature) -> str:
