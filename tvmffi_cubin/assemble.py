@@ -109,8 +109,8 @@ def _refuse_compiled(request: Request) -> None:
 def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
     from . import builder
-    from .command_words import is_expressible
     from .functions.manifest import manifest
+    from .ninja import is_expressible
     from .plan import BuildPlan
 
     def linkable(path: str) -> str:

@@ -7,8 +7,8 @@ import importlib
 import logging
 import os
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from . import fields_record, idle
 from .cache import Cache
@@ -27,8 +27,7 @@ __all__ = ["Wanted", "build"]
 _logger = logging.getLogger("tvmffi_cubin")
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A request, for which architectures, and with which tools it is to be built.
 
     Its key, and whether what is built is then loaded.
@@ -113,7 +112,7 @@ class _Maker:
             product = make(wanted.request, wanted.archs, wanted.tools, self.cache, folder)
         with open(os.path.join(folder, fields_record.FILE), "wb") as file:
             file.write(self.record.to_bytes())
-        return replace(product, keep=(*product.keep, fields_record.FILE))
+        return product._replace(keep=(*product.keep, fields_record.FILE))
 
 
 def _import_loader() -> None:

@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .folder import share
 from .lock import hold, is_at, release
@@ -21,8 +21,7 @@ SUFFIX = ".claim"
 """What the name of a folder's claim has in addition."""
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """What says that a folder is in use. It is there before the folder is, and longer.
 
     A file, since of a folder network file systems lock nothing that another host would see; and

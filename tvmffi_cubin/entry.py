@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .key import file_digest
 from .sealed import read_sealed, write_sealed
@@ -31,8 +30,7 @@ MANIFEST = "manifest.json"
 _SCHEMA = 2
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One published folder of the cache; nothing in it ever changes.
 
     Attributes
@@ -53,9 +51,9 @@ class Entry:
 
     path: Path
     so: Path
-    manifest: Mapping[str, Any] = field(repr=False)
+    manifest: Mapping[str, Any]
     level: str = "cache"
-    verified: str = field(default=UNSETTLED, repr=False)
+    verified: str = UNSETTLED
     is_taken: bool = False
 
     @property

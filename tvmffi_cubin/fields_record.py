@@ -11,8 +11,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .entry import Entry
 from .field_key import FieldKey
@@ -35,8 +34,7 @@ _MOST_SHOWN = 3
 _MOST_TEXT = 80
 
 
-@dataclass(frozen=True)
-class FieldsRecord:
+class FieldsRecord(NamedTuple):
     """The fields of one key.
 
     Attributes

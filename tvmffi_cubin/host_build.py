@@ -6,7 +6,6 @@ import contextlib
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from . import builder, host_pch, pch_maker
@@ -70,9 +69,9 @@ def run(
             for unit in plan.units
         ]
         more = dict.fromkeys(path for headers in found.values() for path in headers.objects)
-        link = replace(plan.link, objects=(*plan.link.objects, *more))
+        link = plan.link._replace(objects=(*plan.link.objects, *more))
         try:
-            builder.run(replace(plan, units=tuple(units), link=link), directory, files)
+            builder.run(plan._replace(units=tuple(units), link=link), directory, files)
         except BuildError as error:
             if not _BLAMED.search(error.output):
                 raise

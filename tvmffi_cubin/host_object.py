@@ -16,9 +16,8 @@ from .host_tools import native_cpu
 from .host_unit import BOUND_PARAMS
 from .incbin import incbin_files
 from .key import Key
-from .ninja import object_name
 from .part_files import PartFiles
-from .plan import BuildPlan, Cxx, Merge
+from .plan import BuildPlan, Cxx, Merge, object_name
 from .private_folder import outside
 from .product import Product
 from .request import Request

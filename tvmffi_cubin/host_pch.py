@@ -12,18 +12,18 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from . import package_headers, pch_maker, private_folder
 from .cache import Cache
-from .command_words import is_expressible
 from .entry import Entry
 from .errors import BuildError, CacheError
 from .folder import HEADERS
 from .host_tools import native_cpu
 from .key import Key
 from .later import Begun
+from .ninja import is_expressible
 from .pch_shelf import Hold, has_room, trim
 from .plan import Cxx
 from .toolset import Toolset
@@ -67,7 +67,7 @@ class Precompiled:
 
     def apply(self, unit: Cxx) -> Cxx:
         """Return the unit compiled with them."""
-        return replace(unit, flags=(*self.flags, *unit.flags))
+        return unit._replace(flags=(*self.flags, *unit.flags))
 
 
 def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
@@ -97,7 +97,7 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
     kept = Cache(cache.root / HEADERS, roots=tools.roots, mode=cache.mode)
     # The common part first: the units that come next can use it, and this one meanwhile.
     prefixes = dict.fromkeys((unit.common_prefix or unit.prefix, unit.prefix))
-    parts = [replace(unit, prefix=prefix, include_dirs=folders) for prefix in prefixes]
+    parts = [unit._replace(prefix=prefix, include_dirs=folders) for prefix in prefixes]
     found = None
     for number, part in enumerate(parts, 1):
         longer = _look_up(kept, tools, part, then=parts[number:])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .cuda.arch import is_ptx, number_of
 from .cuda.given import GivenImage
@@ -20,8 +21,7 @@ from .request import Request
 _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """An image to embed.
 
     Attributes
@@ -141,7 +141,9 @@ def read_image(name: str, given: GivenImage) -> Image:
 
 
 def _known(given: GivenImage, cubin: Cubin) -> Cubin:
-    return replace(cubin, lowered_names=given.lowered_names, signatures=given.signatures)
+    return dataclasses.replace(
+        cubin, lowered_names=given.lowered_names, signatures=given.signatures
+    )
 
 
 def _read_elf(given: GivenImage) -> Cubin:

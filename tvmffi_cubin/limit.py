@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
 
 from .capacity import capacity
 from .entry import Entry
@@ -15,7 +14,6 @@ __all__ = ["Limit"]
 _logger = logging.getLogger("tvmffi_cubin")
 
 
-@dataclass(frozen=True)
 class Limit:
     """The limit of a cache folder.
 
@@ -27,8 +25,9 @@ class Limit:
         How many bytes it may take; None: any number.
     """
 
-    root: str
-    size: int | None
+    def __init__(self, root: str, size: int | None) -> None:
+        self.root = root
+        self.size = size
 
     @staticmethod
     def of(root: str) -> Limit:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .damage import set_aside
 
 __all__ = ["NOTHING", "Miss"]
 
 
-@dataclass(frozen=True)
-class Miss:
+class Miss(NamedTuple):
     """Why a look-up found nothing.
 
     Attributes

@@ -5,36 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from .plan import (
-    LOCAL_SYMBOLS,
-    Assembly,
-    BuildPlan,
-    Cxx,
-    DeviceLink,
-    Link,
-    Merge,
-    Unit,
-    object_name,
-)
-
-__all__ = [
-    "BUILD_FILE",
-    "LOCAL_SYMBOLS",
-    "OTHERWISE",
-    "Assembly",
-    "BuildPlan",
-    "Cxx",
-    "DeviceLink",
-    "Link",
-    "Merge",
-    "Unit",
-    "commands",
-    "depfile_name",
-    "files",
-    "object_name",
-    "text",
-    "version_script",
-]
+from .plan import Assembly, BuildPlan, Cxx, DeviceLink, Link, Merge, Unit, object_name
 
 BUILD_FILE = "build.ninja"
 
@@ -42,6 +13,11 @@ OTHERWISE = " 2>/dev/null || "
 """What is between two commands of which the second runs where the first fails, and alone speaks."""
 
 _VERSION_SCRIPT = "exports.map"
+
+
+def is_expressible(word: str) -> bool:
+    """Whether a build file can hold a word of a command line: ninja has no way to write these."""
+    return not any(character in word for character in "\n\r\0")
 
 
 def depfile_name(unit: Cxx) -> str:
@@ -217,6 +193,9 @@ def _edge(rule: str, made: str, sources: Sequence[str], inputs: Sequence[str], *
 
 
 def _shell(words: Sequence[str]) -> str:
+    for word in words:
+        if not is_expressible(word):
+            raise ValueError(f"{word!r} has a character that a build file cannot express")
     return " ".join(map(shlex.quote, words))
 
 

@@ -1,11 +1,9 @@
-"""`BuildPlan`: what a shared object is built from, as frozen dataclasses that check themselves."""
+"""`BuildPlan`: what a shared object is built from, as plain records."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-
-from .command_words import check_path, check_paths, check_word, check_words
+from typing import NamedTuple
 
 __all__ = [
     "LOCAL_SYMBOLS",
@@ -34,8 +32,7 @@ LOCAL_SYMBOLS = (
 )
 
 
-@dataclass(frozen=True)
-class Cxx:
+class Cxx(NamedTuple):
     """One C++ or C translation unit.
 
     Attributes
@@ -65,21 +62,13 @@ class Cxx:
     common_prefix: str = ""
     name: str = ""
 
-    def __post_init__(self) -> None:
-        check_path("source", self.source)
-        check_words("command", self.command, least=1)
-        check_words("flags", self.flags)
-        check_words("include_dirs", self.include_dirs)
-        check_word("name", self.name)
-
     @property
     def stem(self) -> str:
         """File name of what is made of it, without suffixes."""
         return self.name or os.path.basename(self.source)
 
 
-@dataclass(frozen=True)
-class Assembly:
+class Assembly(NamedTuple):
     """One assembly unit that embeds images with ``.incbin``.
 
     Attributes
@@ -99,15 +88,8 @@ class Assembly:
     images: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_path("source", self.source)
-        check_words("command", self.command, least=1)
-        check_paths("images", self.images)
-        check_words("flags", self.flags)
 
-
-@dataclass(frozen=True)
-class DeviceLink:
+class DeviceLink(NamedTuple):
     """The device code of several objects, linked to one more object by nvcc.
 
     Attributes
@@ -127,12 +109,6 @@ class DeviceLink:
     flags: tuple[str, ...]
     objects: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        check_path("name", self.name)
-        check_words("command", self.command, least=1)
-        check_words("flags", self.flags)
-        check_paths("objects", self.objects)
-
     @property
     def source(self) -> str:
         """What messages call it."""
@@ -142,8 +118,7 @@ class DeviceLink:
 Unit = Cxx | Assembly | DeviceLink
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """How the objects become one shared object.
 
     Attributes
@@ -182,22 +157,8 @@ class Link:
     no_undefined: bool = True
     local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
 
-    def __post_init__(self) -> None:
-        check_words("command", self.command, least=0 if self.linker else 1)
-        check_paths("libraries", self.libraries)
-        check_paths("objects", self.objects)
-        check_words("flags", self.flags)
-        check_words("further_flags", self.further_flags)
-        check_words("required", self.required)
-        check_words("local_symbols", self.local_symbols)
-        if self.linker is not None:
-            check_path("linker", self.linker)
-            if not self.bare:
-                raise ValueError("linker= is for bare links; with a runtime, command links")
 
-
-@dataclass(frozen=True)
-class Merge:
+class Merge(NamedTuple):
     """How the objects become one object, which is yet to be linked.
 
     Attributes
@@ -215,14 +176,8 @@ class Merge:
     objects: tuple[str, ...] = ()
     apart: str = ""
 
-    def __post_init__(self) -> None:
-        check_path("linker", self.linker)
-        check_paths("objects", self.objects)
-        check_word("apart", self.apart)
 
-
-@dataclass(frozen=True)
-class BuildPlan:
+class BuildPlan(NamedTuple):
     """Everything that one shared object, or one object, is built from.
 
     Attributes
@@ -239,25 +194,8 @@ class BuildPlan:
 
     name: str
     units: tuple[Unit, ...]
-    link: Link | Merge = field(kw_only=True)
+    link: Link | Merge
     output: str = ""
-
-    def __post_init__(self) -> None:
-        for what, name in (("name", self.name), ("output", self.product)):
-            check_path(what, name)
-            if "/" in name or name in (".", ".."):
-                raise ValueError(f"{what} must be a plain file name, got {name!r}")
-        if not (self.units or self.link.objects):
-            raise ValueError(f"build plan {self.name!r} has no units; give at least one")
-        seen: dict[str, str] = {self.product: "output"}
-        for unit in self.units:
-            made = object_name(unit)
-            if made in seen:
-                raise ValueError(
-                    f"units {seen[made]!r} and {unit.source!r} both make {made!r}; "
-                    "give their sources different file names"
-                )
-            seen[made] = unit.source
 
     @property
     def product(self) -> str:

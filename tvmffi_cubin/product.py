@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 __all__ = ["Product"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Product:
+class Product(NamedTuple):
     """What a build made in its private folder, and from which files.
 
     Attributes
@@ -46,5 +45,5 @@ class Product:
     absent: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     outdated: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, Any] = MappingProxyType({})
+    versions: Mapping[str, str] = MappingProxyType({})

@@ -7,7 +7,6 @@ import logging
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from . import bundle
@@ -66,7 +65,7 @@ class Sharing:
                 bundle.unpack(data, str(directory), name=made.entry, key=store.remote.key)
                 entry = shelf.adopt(base_key, made, directory)
             store.found()
-            return replace(entry, is_taken=True)
+            return entry._replace(is_taken=True)
         except ValueError as error:
             store.distrust(made.entry, error)
         except (OSError, CacheError) as error:

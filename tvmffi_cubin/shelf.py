@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from . import private_folder
 from .dependency_set import DependencySet
@@ -23,8 +23,7 @@ __all__ = ["Shelf"]
 _Put = Callable[[Level, str], tuple[Entry, DependencySet | None]]
 
 
-@dataclass(frozen=True)
-class Shelf:
+class Shelf(NamedTuple):
     """Takes finished builds. Where its folder cannot be written or is full, another does.
 
     Attributes

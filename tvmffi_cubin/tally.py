@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .atomic import write_atomically
 from .folder import OWN_FILE, SHARED_FILE, is_shared, share
@@ -22,8 +22,7 @@ _MOST = 64 << 10
 _STEP = 20
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """A file in a cache folder: what there was when it was last looked through, and what came.
 
     Everybody appends to it and nobody locks it; what is lost by that is found by the next look.

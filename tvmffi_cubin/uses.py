@@ -14,7 +14,6 @@ import fcntl
 import os
 import threading
 import time
-from dataclasses import dataclass, field
 
 from .folder import open_made
 from .lock import is_at
@@ -39,15 +38,15 @@ _TRIES = 3
 _MOST_REMOVED = 16
 
 
-@dataclass
 class _Notes:
     """The file of a process in one cache folder; which keys are in it, or in its parent's."""
 
-    path: str
-    descriptor: int
-    parent: _Notes | None = None
-    owner: int = field(default_factory=os.getpid)
-    keys: set[str] = field(default_factory=set)
+    def __init__(self, path: str, descriptor: int, parent: _Notes | None) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self.parent = parent
+        self.owner = os.getpid()
+        self.keys: set[str] = set()
 
     def add(self, keys: set[str]) -> None:
         # Space first: a key of which a full disk took half makes no part of the next.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from .atomic import temporary_name
 from .claim import SUFFIX, Claim, claim_of, is_claimed, is_old, remove_unused
@@ -26,8 +26,7 @@ _MOST_FAILED = 8
 _TRIES = 3
 
 
-@dataclass(frozen=True)
-class Workplace:
+class Workplace(NamedTuple):
     """A folder that one build has to itself, for the length of a with statement.
 
     After a `BuildError` it stays, with the error, among the last few; else what is left is removed.
@@ -44,7 +43,7 @@ class Workplace:
 
     path: str
     claim: Claim
-    owner: int = field(default_factory=os.getpid)
+    owner: int
 
     @staticmethod
     def make(root: str, *, needs_room: bool = True) -> Workplace:
@@ -151,7 +150,7 @@ def _make(parent: str) -> Workplace:
             except OSError:
                 claim.end()
                 raise
-            return Workplace(path, claim)
+            return Workplace(path, claim, os.getpid())
         except (FileNotFoundError, FileExistsError):
             # Also where somebody removes the whole cache just now.
             if attempt == _TRIES - 1:

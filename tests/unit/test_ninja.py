@@ -1,6 +1,5 @@
 """Ninja text: what it says, and what it refuses."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,7 @@ def test_what_is_merged_may_be_kept_apart_from_what_was_compiled_elsewhere():
     merge = Merge("/usr/bin/ld", ("/cache/cold.o",), apart="cold.o")
     run = ninja.commands(BuildPlan("vec", (unit,), link=merge, output="vec.o"))["vec.o"]
     assert run == "cp -f a.cc.o vec.o && cp -f /cache/cold.o cold.o"
-    none = BuildPlan("vec", (unit,), link=replace(merge, objects=()), output="vec.o")
+    none = BuildPlan("vec", (unit,), link=merge._replace(objects=()), output="vec.o")
     assert ninja.commands(none)["vec.o"] == "cp -f a.cc.o vec.o"
 
 
@@ -114,49 +113,7 @@ def test_files_has_the_version_script_only_where_there_is_one():
 
 
 @pytest.mark.parametrize("character", ["\n", "\r", "\0"])
-@pytest.mark.parametrize("where", ["source", "flag", "include", "image", "library", "name"])
-def test_characters_that_a_build_file_cannot_express_are_refused(character, where):
-    odd = {where: f"a{character}b"}
+def test_characters_that_a_build_file_cannot_express_are_refused(character):
+    unit = Cxx("a.cc", ("g++",), (f"-DA=a{character}b",))
     with pytest.raises(ValueError, match="cannot express"):
-        BuildPlan(
-            odd.get("name", "vec"),
-            (
-                Cxx(
-                    odd.get("source", "a.cc"),
-                    ("g++",),
-                    (odd.get("flag", "-O2"),),
-                    (odd.get("include", "/include"),),
-                ),
-                Assembly("i.s", ("as",), (odd.get("image", "i.bin"),)),
-            ),
-            link=Link(("g++",), libraries=(odd.get("library", "/lib.so"),)),
-        )
-
-
-@pytest.mark.parametrize("name", ["", "-x", "a/b", "..", "."])
-def test_a_name_that_is_no_plain_file_name_is_refused(name):
-    with pytest.raises(ValueError, match="name"):
-        BuildPlan(name, (Cxx("a.cc", ("g++",)),), link=Link(("g++",)))
-
-
-def test_two_sources_of_one_file_name_are_refused():
-    units = (Cxx("x/a.cc", ("g++",)), Cxx("y/a.cc", ("g++",)))
-    with pytest.raises(ValueError, match=r"'x/a.cc' and 'y/a.cc' both make 'a.cc.o'"):
-        BuildPlan("vec", units, link=Link(("g++",)))
-
-
-def test_a_plan_without_units_is_refused():
-    with pytest.raises(ValueError, match="no units"):
-        BuildPlan("vec", (), link=Link(("g++",)))
-
-
-def test_a_text_where_words_are_wanted_is_refused():
-    with pytest.raises(TypeError, match="tuple of str"):
-        Cxx("a.cc", "g++")
-    with pytest.raises(TypeError, match="hold str"):
-        Cxx("a.cc", ("g++", 3))
-
-
-def test_a_linker_without_a_bare_link_is_refused():
-    with pytest.raises(ValueError, match="bare"):
-        Link(("g++",), linker="/usr/bin/ld")
+        ninja.text(BuildPlan("vec", (unit,), link=Link(("g++",))))
