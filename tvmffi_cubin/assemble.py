@@ -12,6 +12,7 @@ from .device import compile_device
 from .later import Later
 from .product import Product
 from .request import Request
+from .request_reads import may_read_files
 from .source import DEVICE_IMAGE
 from .sources import sort_sources
 from .toolset import Toolset
@@ -134,7 +135,8 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
         read_by_host, host_absent = _build_host(job, plan, cache, folder, files)
     else:
         builder.run(plan, folder, files)
-    headers = job.scanned_headers()
+    # The scan is not even imported where nothing is included.
+    headers = job.scanned_headers() if may_read_files(request) else None
     parts = () if job.mixed is None else job.mixed.files
     return Product(
         so=request.output,
@@ -142,17 +144,20 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
         dependencies=tools.unknown(
             (
                 *read_by_host,
-                *headers.files,
+                *(headers.files if headers else ()),
                 *(binary.path for binary in request.files.binaries),
                 *(path for part in parts for path in part.read),
             )
         ),
         absent=(
             *(path for part in parts for path in part.absent),
-            *headers.absent,
+            *(headers.absent if headers else ()),
             *host_absent,
         ),
-        unknown=(*headers.unknown, *(name for part in parts for name in part.unknown)),
+        unknown=(
+            *(headers.unknown if headers else ()),
+            *(name for part in parts for name in part.unknown),
+        ),
         outdated=tools.outdated,
         facts=facts,
         versions={**tools.versions, **tools.library_versions},

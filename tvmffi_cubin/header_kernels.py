@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from . import preprocessor_flags
 from .request import Request
 from .scan import scan
 from .source import Source
@@ -17,9 +16,7 @@ __all__ = ["HeaderCode", "header_code", "in_headers"]
 _KERNEL = "__global__"
 _LAUNCH = "<<<"
 # A macro that stands for the word, or for a whole kernel; lines may be continued.
-_MACRO = re.compile(
-    rf"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?\b{_KERNEL}\b", re.MULTILINE
-)
+_MACRO = rf"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)(?:[^\n\\]|\\.|\\\n)*?\b{_KERNEL}\b"
 
 
 class HeaderCode(NamedTuple):
@@ -40,11 +37,11 @@ class HeaderCode(NamedTuple):
 
 def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
     """Return what is in the headers that sources include, directly or not, in any branch."""
-    flags = preprocessor_flags.parse(request.cuda_cflags)
-    if not flags.first_headers and not any("include" in source.text for source in sources):
+    if not request.cuda_cflags and not any("include" in source.text for source in sources):
         return HeaderCode()
-    from . import include_scan
+    from . import include_scan, preprocessor_flags
 
+    flags = preprocessor_flags.parse(request.cuda_cflags)
     texts: dict[str, str] = {}
     for source in sources:
         found = include_scan.scan(
@@ -54,7 +51,9 @@ def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
             defines=flags.macros,
         )
         texts.update((path, _text(path)) for path in found.files if path not in texts)
-    macros = [name for text in texts.values() if _KERNEL in text for name in _MACRO.findall(text)]
+    macros = [
+        name for text in texts.values() if _KERNEL in text for name in re.findall(_MACRO, text)
+    ]
     names = (re.escape(name) for name in dict.fromkeys((_KERNEL, *macros)))
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
     return HeaderCode(

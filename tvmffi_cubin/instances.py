@@ -10,7 +10,7 @@ from .request import Request
 __all__ = ["base_name", "of_names", "wanted_instances"]
 
 # Of a name expression: what may be before the name, such as a cast, and its namespaces.
-_NAME = re.compile(r"(?:\s|&|\((?:[^()]|\([^()]*\))*\))*(?:::)?(?:\w+\s*::\s*)*(\w+)")
+_NAME = r"(?:\s|&|\((?:[^()]|\([^()]*\))*\))*(?:::)?(?:\w+\s*::\s*)*(\w+)"
 
 
 def wanted_instances(request: Request) -> tuple[str, ...]:
@@ -25,7 +25,7 @@ def wanted_instances(request: Request) -> tuple[str, ...]:
 
 def base_name(expression: str) -> str:
     """Return the name in a name expression, without namespaces and template arguments."""
-    match = _NAME.match(expression)
+    match = re.match(_NAME, expression)
     return match[1] if match else expression
 
 

@@ -10,13 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import include_scan, toolchain
+from . import toolchain
 from .errors import ToolchainError
 from .functions.assembly import Text, image_text, manifest_text
 from .functions.exports import Exports
 from .functions.manifest import image_paths
 from .functions.plan import write_plan
-from .header_search import HeaderSearch, joined
 from .image import Image, may_be_named
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
@@ -24,6 +23,8 @@ from .sources import HostSource, Sources
 from .toolset import Toolset
 
 if TYPE_CHECKING:
+    from .header_search import HeaderSearch
+    from .include_scan import Scan
     from .mixed_module import MixedModule
 
 __all__ = ["Job"]
@@ -33,10 +34,10 @@ _MANIFEST = "tvmffi_cubin.manifest.json"
 _MODULE = "tvmffi_cubin.module.s"
 _FORWARDERS = "forwarders.cc"
 _TABLE = "tvmffi_cubin.{}.table.s"
-_MAY_BE_UNDEFINED = re.compile(r"undefs|unresolved-symbols")
+_MAY_BE_UNDEFINED = ("undefs", "unresolved-symbols")
 # Errors and objects that host code has made, and Python holds, may outlive the module.
 _MAPPED = "-Wl,-z,nodelete"
-_VERSION_SCRIPT = re.compile(r"(?:^|,)--?version-script(?:[=,]|$)")
+_VERSION_SCRIPT = r"(?:^|,)--?version-script(?:[=,]|$)"
 
 
 class Job(NamedTuple):
@@ -198,6 +199,8 @@ class Job(NamedTuple):
 
     @property
     def _search(self) -> HeaderSearch:
+        from .header_search import HeaderSearch
+
         return HeaderSearch(self.request, self.tools)
 
     def _own_flags(self) -> tuple[str, ...]:
@@ -215,7 +218,7 @@ class Job(NamedTuple):
         libraries = (*libraries, os.fspath(self.tools.tvm_ffi.library))
         command = self.tools.compiler.command
         # A linker takes one script without names for its versions, and refuses ours beside another.
-        is_scripted = any(map(_VERSION_SCRIPT.search, self.request.ldflags))
+        is_scripted = any(re.search(_VERSION_SCRIPT, flag) for flag in self.request.ldflags)
         local_symbols = () if is_scripted else LOCAL_SYMBOLS
         if self.sources.has_host:
             from . import forwarders, nvcc_unit
@@ -232,7 +235,7 @@ class Job(NamedTuple):
                 flags = forwarders.link_flags(flags)
                 cudart = cuda.find("cudart")
                 further = () if cudart is None else forwarders.cudart_flags(cudart)
-                if any(map(_MAY_BE_UNDEFINED.search, flags)):
+                if any(word in flag for flag in flags for word in _MAY_BE_UNDEFINED):
                     # Then no failure tells that the library is needed.
                     flags, further = (*flags, *further), ()
             flags = (_MAPPED, *flags)
@@ -269,11 +272,13 @@ class Job(NamedTuple):
             return ()
         return tuple(f"__tvm_ffi_{name}" for name, _ in self.exports.host)
 
-    def scanned_headers(self) -> include_scan.Scan:
+    def scanned_headers(self) -> Scan:
         """Return the headers that the sources may include, and those that would come before them.
 
         NVRTC lists neither; of the host compiler, `HeaderSearch.read` has the former.
         """
+        from .header_search import joined
+
         search = self._search
         host = [
             search.host(tuple(x.source for x in group), flags)
