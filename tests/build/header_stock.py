@@ -6,7 +6,6 @@ import re
 import runpy
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 from tvmffi_cubin import host_pch
@@ -50,7 +49,7 @@ class HeaderStock:
         if cache.mode != "on":
             return self.genuine(cache, tools, unit)
         common = _COMMON.match(unit.prefix)
-        unit = replace(unit, prefix=common.group() if common else unit.prefix)
+        unit = unit._replace(prefix=common.group() if common else unit.prefix)
         kind = (unit.command, unit.flags, unit.include_dirs, unit.prefix)
         self._asked[kind] += 1
         worth = 1 if unit.flags == host_flags(tools, ()) and not unit.include_dirs else _WORTH
