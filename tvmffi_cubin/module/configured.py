@@ -1,93 +1,110 @@
-"""A function with options of the launch set: `Configured`, or `ByGrid`."""
+"""A function with options of the launch set."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any
 
 from .function import Function
-from .options import NO_OPTIONS, Options, stream_handle
+from .options import Options, dimensions, integer, stream_handle
+
+ATTRIBUTE = struct.Struct("<I4x64s")
+"""A CUlaunchAttribute: its ID, and the bytes of its value."""
 
 _MOST_KEPT = 512  # of a kilobyte each
 
 GridFunction = Callable[[Mapping[str, Any]], Any]
 
 
-def options_of(function: Function) -> Options:
-    """Return what is set."""
-    return function._options or NO_OPTIONS
-
-
-def shaped(function: Function, shape: Any) -> Configured | ByGrid:
+def shaped(function: Function, shape: Any) -> Function | ByGrid:
     """Return what ``function[shape]`` is, and keep it for the next time."""
-    by_grid = function._callers_grid
-    options = options_of(function)
-    if by_grid is None:
-        options = options.with_shape(function.name, shape)
-    elif callable(shape):
+    callers_grid = function._callers_grid
+    if callers_grid is not None and callable(shape):
         return ByGrid(function, shape)
+    if callers_grid is not None:
+        x, y, z = dimensions("grid", shape)
+        options = function._options._replace(grid=(x * callers_grid["unit"], y, z))
+    elif isinstance(shape, tuple) and 2 <= len(shape) <= 3:
+        options = function._options._replace(
+            grid=dimensions("grid", shape[0]), block=dimensions("block", shape[1])
+        )
+        if len(shape) == 3:
+            smem = integer("dynamic_smem_bytes", shape[2])
+            options = options._replace(dynamic_smem_bytes=smem)
     else:
-        options = options.with_grid(shape, by_grid["unit"])
+        raise TypeError(
+            f"{function.name}[...]: wanted [grid, block] or [grid, block, dynamic_smem_bytes], got "
+            f"{shape!r}"
+        )
     made = configured(function, options)
     if _is_fixed(shape):
-        if len(function._shapes) >= _MOST_KEPT:
-            function._shapes.clear()
-        function._shapes[shape] = made
+        function._kept[shape] = made
     return made
 
 
-def on(function: Function, stream: Any) -> Configured:
+def on(function: Function, stream: Any) -> Function:
     """Return a function with a stream."""
-    return configured(function, Options(stream_handle(stream), *options_of(function)[1:]))
+    return configured(function, function._options._replace(stream=stream_handle(stream)))
 
 
-def configure(function: Function, stream: Any, options: Mapping[str, Any]) -> Configured:
+def configure(function: Function, stream: Any, given: dict[str, Any]) -> Function:
     """Return a function with options by name; see `Function.configure`."""
-    changed = function if stream is None else on(function, stream)
-    given = {name: value for name, value in options.items() if value is not None}
-    wanted = options_of(changed)
+    options = function._options
+    if stream is not None:
+        options = options._replace(stream=stream_handle(stream))
+    given = {name: value for name, value in given.items() if value is not None}
     if given:
         function._require_one_launch()
-        alone = function._generated()["fixes_block"]
-        wanted = wanted.with_given(function.name, given, grid_alone=alone)
-    return configured(function, wanted)
+    alone = "grid" in given and function._generated()["fixes_block"]
+    if ("grid" in given) != ("block" in given) and not alone:
+        raise TypeError(f"{function.name}: grid and block go together, give both")
+    if "grid" in given:
+        options = options._replace(grid=dimensions("grid", given.pop("grid")))
+    if "block" in given:
+        options = options._replace(block=dimensions("block", given.pop("block")))
+    if "dynamic_smem_bytes" in given:
+        smem = integer("dynamic_smem_bytes", given.pop("dynamic_smem_bytes"))
+        options = options._replace(dynamic_smem_bytes=smem)
+    if given:
+        from ..launches.attributes import ATTRIBUTES, encode
+
+        attributes = dict(ATTRIBUTE.iter_unpack(options.attributes or b""))
+        for name, value in given.items():
+            if name not in ATTRIBUTES and name != "attributes":
+                own = ("stream", "grid", "block", "dynamic_smem_bytes")
+                known = ", ".join([*own, *ATTRIBUTES, "attributes"])
+                raise TypeError(f"{function.name}: no option {name!r}; there are {known}")
+            attributes.update(encode(name, value, where=function.name))
+        packed = b"".join(ATTRIBUTE.pack(*item) for item in attributes.items())
+        options = options._replace(attributes=packed)
+    return configured(function, options)
 
 
-def configured(function: Function, options: Options) -> Configured:
+def configured(function: Function, options: Options) -> Function:
     """Return a function with other options: the one that was made before, if it is kept."""
-    made = function._made.get(options)
+    made = function._kept.get(options)
     if made is None:
-        kind = Configured if function._generated()["callers_grid"] is None else WithKeywords
-        raw = function._module._configure(function.name, *options)
-        made = kind._wrap(raw, function._module, function.name, function._made)
-        made._options = options
-        if len(function._made) >= _MOST_KEPT:
-            function._made.clear()
-        function._made[options] = made
+        kind = Function if function._generated()["callers_grid"] is None else WithKeywords
+        stream, grid, block, *rest = options
+        none = (None, None, None)
+        raw = function._module._configure(
+            function.name, stream, *(grid or none), *(block or none), *rest
+        )
+        made = kind._wrap(raw, function._module, function.name, options)
+        if len(function._kept) >= _MOST_KEPT:
+            function._kept.clear()
+        function._kept[options] = made
     return made
 
 
-class Configured(Function):
-    """A function with options of the launch set for its calls; what is not set is as it was."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the function, and the options."""
-        return configured, (self._module.get_function(self.name), self._options)
-
-    def __repr__(self) -> str:
-        """Name and the options that are set, as they would be written."""
-        return f"<tvmffi_cubin.Function {self.name}{options_of(self).text()}>"
-
-
-class WithKeywords(Configured):
+class WithKeywords(Function):
     """One that is called as Triton's functions are: with a grid alone, and keywords."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Call with arguments by position or by name."""
-        if kwargs:
-            args = self._ordered(args, kwargs)
-        super().__call__(*args)
+        super().__call__(*(self._ordered(args, kwargs) if kwargs else args))
 
 
 class ByGrid:
@@ -104,7 +121,14 @@ class ByGrid:
         function = self._function
         if kwargs:
             args = function._ordered(args, kwargs)
-        function[self._grid(self._meta(args))](*args)
+        names, meta = function._common_names, (function._callers_grid or {})["meta"]
+        if names is None or meta is None:
+            raise TypeError(
+                f"{function.name}: its instances differ in what a grid's function would get, and "
+                "which of them a call takes is known later: give numbers, or each Launch a grid="
+            )
+        grid = self._grid({**meta, **dict(zip(names, args, strict=False))})
+        function[grid](*args)
 
     call = __call__
 
@@ -112,48 +136,13 @@ class ByGrid:
         """Set the stream."""
         return ByGrid(self._function.on(stream), self._grid)
 
-    def configure(self, **options: Any) -> Configured | ByGrid:
-        """Set whatever a launch can carry."""
-        configured = self._function.configure(**options)
-        return configured if options.get("grid") is not None else ByGrid(configured, self._grid)
-
-    def __repr__(self) -> str:
-        """The grid, and what the function is."""
-        return f"<{self._grid!r} as the grid of {self._function!r}>"
-
-    def _meta(self, args: tuple[Any, ...]) -> Meta:
-        """Return what a grid's function gets: arguments and constants by name."""
-        function = self._function
-        name, names, facts = function.name, function._common_names, function._callers_grid
-        constants = facts and facts["meta"]
-        if constants is None or names is None:
-            raise TypeError(
-                f"{name}: its instances differ in what a grid's function would get, and which of "
-                "them a call takes is known later: give numbers, or each Launch its own grid="
-            )
-        if len(args) != len(names):
-            raise TypeError(
-                f"{name}: got {len(args)} arguments, wanted {len(names)}: {', '.join(names)}"
-            )
-        meta = Meta(constants)
-        meta.update(zip(names, args, strict=True))
-        meta.function = name
-        return meta
+    def configure(self, **options: Any) -> ByGrid:
+        """Set whatever else a launch can carry."""
+        return ByGrid(self._function.configure(**options), self._grid)
 
 
 def _is_fixed(shape: Any) -> bool:
     """Whether a shape stays what it is; a tensor is a key, and may hold another number later."""
     if isinstance(shape, tuple):
         return all(map(_is_fixed, shape))
-    return isinstance(shape, (int, Integral))
-
-
-class Meta(dict[str, Any]):
-    """Arguments and constants by name; what is in neither is said in full."""
-
-    function: str
-
-    def __missing__(self, key: Any) -> Any:
-        raise KeyError(
-            f"{self.function}: the grid asks for {key!r}; there are {', '.join(self) or 'none'}"
-        )
+    return isinstance(shape, Integral)

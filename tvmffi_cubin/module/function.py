@@ -8,38 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import tvm_ffi
 
+from .options import Options
+
 if TYPE_CHECKING:
     import inspect
 
-    from .configured import ByGrid, Configured
+    from .configured import ByGrid
     from .module import Module
     from .occupancy import Occupancy
-    from .options import Options
 
 _F = TypeVar("_F", bound="Function")
-
-
-class _PythonSignature:
-    """What `inspect.signature` and IPython's ``k?`` show of a generated function.
-
-    A descriptor and no property: `inspect` asks the class too, and takes only None there.
-    """
-
-    def __get__(self, function: Function | None, owner: type) -> inspect.Signature | None:
-        if function is None:
-            return None
-        if function.info is None:
-            raise AttributeError("__signature__")
-        import inspect
-
-        if function._common_names is None:
-            parameters = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
-        else:
-            parameters = [
-                inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=type_)
-                for name, type_ in function.params
-            ]
-        return inspect.Signature(parameters, return_annotation=None)
 
 
 class Function(tvm_ffi.Function):
@@ -53,32 +31,23 @@ class Function(tvm_ffi.Function):
     What `k[...]`, `on` and `configure` return can be kept and called many times.
     """
 
-    __slots__ = ("_shapes",)
-    __signature__ = _PythonSignature()
+    __slots__ = ("_kept",)
 
     name: str
     _module: Module
-    _options: Options | None = None
-    _shapes: dict[Any, Configured]
-    _made: dict[Options, Configured]
+    _options: Options
+    _kept: dict[Any, Function]
+    """What was made of it, by shape or options."""
 
     @classmethod
-    def _wrap(
-        cls: type[_F],
-        raw: tvm_ffi.Function,
-        module: Module,
-        name: str,
-        made: dict[Options, Configured],
-    ) -> _F:
+    def _wrap(cls: type[_F], raw: Any, module: Module, name: str, options: Options) -> _F:
         function = cls.__new__(cls)
         function.__move_handle_from__(raw)
-        function._module = module
-        function.name = name
-        function._shapes = {}
-        function._made = made
+        function._module, function.name, function._options = module, name, options
+        function._kept = {}
         return function
 
-    def __getitem__(self, shape: Any) -> Configured | ByGrid:
+    def __getitem__(self, shape: Any) -> Function | ByGrid:
         """Set grid, block and, optionally, the dynamic shared memory in bytes.
 
         Of a function whose launch has a block and no grid, the grid alone: one to three numbers, or
@@ -86,20 +55,20 @@ class Function(tvm_ffi.Function):
         """
         try:
             # A call may come by here, so this is all: 2.0 finds what 2 has left, which is as good.
-            return self._shapes[shape]
+            return self._kept[shape]
         except (KeyError, TypeError):  # it is new, or has a list
             pass
         from .configured import shaped
 
         return shaped(self, shape)
 
-    def on(self, stream: Any) -> Configured:
+    def on(self, stream: Any) -> Function:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
         from .configured import on
 
         return on(self, stream)
 
-    def configure(self, *, stream: Any = None, **options: Any) -> Configured:
+    def configure(self, *, stream: Any = None, **options: Any) -> Function:
         """Set whatever a launch can carry.
 
         Parameters
@@ -154,15 +123,14 @@ class Function(tvm_ffi.Function):
         Raises
         ------
         TypeError, ValueError
-            A figure is not known and not given, or is none; it is not clear which kernel is meant.
+            A figure is not known and not given; it is not clear which kernel is meant.
         LaunchError
             The driver refuses.
         """
         from .occupancy import occupancy
 
-        return occupancy(
-            self, block, dynamic_smem_bytes, cluster=cluster, kernel=kernel, device=device
-        )
+        given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
+        return occupancy(self, given, kernel, device)
 
     @cached_property
     def info(self) -> Mapping[str, Any] | None:
@@ -191,20 +159,39 @@ class Function(tvm_ffi.Function):
     @property
     def summary(self) -> str:
         """The function in one line: its signature, or that of all its instances together."""
-        instances = self._generated().get("instances")
-        if instances is None:
+        count = len(self._instances())
+        if "instances" not in self._generated():
             return self.signature
         inner = ", ".join(f"{type_} {name}" for name, type_ in self.params)
-        count = f"{len(instances)} instance{'' if len(instances) == 1 else 's'}"
-        return f"{self.name}({inner}), the first of {count} that fits"
+        of = f"{count} instance{'' if count == 1 else 's'}"
+        return f"{self.name}({inner}), the first of {of} that fits"
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What `inspect.signature` and IPython's ``k?`` show of a generated function."""
+        import inspect
+
+        if self.info is None:
+            raise AttributeError("__signature__")
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        parameters = [inspect.Parameter(x, kind, annotation=type_) for x, type_ in self.params]
+        if self._common_names is None:
+            parameters = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
+        return inspect.Signature(parameters, return_annotation=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle its module and its name."""
-        return self._module.get_function, (self.name,)
+        """Pickle its module, its name and its options."""
+        if self._options == Options():
+            return self._module.get_function, (self.name,)
+        from .configured import configured
+
+        return configured, (self._module.get_function(self.name), self._options)
 
     def __repr__(self) -> str:
-        """Name and, where they are known, parameters."""
-        return f"<tvmffi_cubin.Function {self.summary if self.info else self.name}>"
+        """Name and, where they are known, parameters, or the options that are set."""
+        plain = self.summary if self.info else self.name
+        options = self._options.text()
+        return f"<tvmffi_cubin.Function {self.name + options if options else plain}>"
 
     def _generated(self) -> Mapping[str, Any]:
         if self.info is None:
@@ -239,22 +226,17 @@ class Function(tvm_ffi.Function):
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         names = self._common_names
-        if names is None:
-            if kwargs:
-                raise TypeError(
-                    f"{self.name}: its instances name their parameters differently, pass them by "
-                    f"position:\n{self.signature}"
-                )
+        if not kwargs:
             return args
-        if len(args) > len(names):
-            raise TypeError(f"{self.summary}: got {len(args)} arguments, wanted {len(names)}")
-        given, rest = names[: len(args)], names[len(args) :]
-        wrong = {
-            "got an unknown argument": [name for name in kwargs if name not in names],
-            "got twice:": [name for name in given if name in kwargs],
-            "missing": [name for name in rest if name not in kwargs],
-        }
-        for what, found in wrong.items():
-            if found:
-                raise TypeError(f"{self.summary}: {what} {', '.join(found)}")
+        if names is None:
+            raise TypeError(
+                f"{self.name}: its instances name their parameters differently, pass them by "
+                f"position:\n{self.signature}"
+            )
+        rest = names[len(args) :]
+        wrong = [f"unknown or given twice: {name}" for name in kwargs if name not in rest]
+        wrong += [f"missing: {name}" for name in rest if name not in kwargs]
+        if wrong or len(args) > len(names):
+            what = ", ".join(wrong) or f"got {len(args)} arguments"
+            raise TypeError(f"{self.summary}: {what}")
         return *args, *(kwargs[name] for name in rest)

@@ -12,8 +12,6 @@ from ..executable import is_noexec
 from ..forwarders import remedies
 from ..kernels.demangle import demangle
 
-_MOST_SYMBOLS = 8  # that an error's text explains
-
 
 def has_brought(message: str) -> bool:
     """Load CUDA's runtime library if that is what the dynamic loader says it misses.
@@ -22,11 +20,9 @@ def has_brought(message: str) -> bool:
     be shared, or copied. The loader knows a library by its name, once it is loaded from wherever.
     """
     match = re.search(r"libcudart\.so\.(\d+): cannot open shared object file", message)
-    if match is None:
-        return False
     try:
-        cuda = find_cuda()
-        if cuda.major != int(match[1]):
+        cuda = find_cuda() if match else None
+        if match is None or cuda is None or cuda.major != int(match[1]):
             return False
         ctypes.CDLL(str(cuda.require("cudart")))
     except (OSError, ToolchainError, ValueError):
@@ -38,7 +34,7 @@ def load_error(message: str, path: str) -> BuildError:
     """Return the error for a shared object that does not load; the message is the loader's."""
     names = list(dict.fromkeys(re.findall(r"undefined symbol: ([^\s,]+)", message)))
     if names:
-        lines = remedies(list(map(demangle, names[:_MOST_SYMBOLS])))
+        lines = remedies(list(map(demangle, names)))
         why = "undefined symbols:\n" + "\n".join(f"  {line}" for line in lines)
     elif is_noexec(path):
         why = f"{message}\nIts file system is mounted noexec: put it on another"

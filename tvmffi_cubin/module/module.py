@@ -12,6 +12,7 @@ import tvm_ffi
 
 from ..errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .function import Function
+from .options import Options
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
@@ -38,7 +39,7 @@ class Module(tvm_ffi.Module):
                 raise AttributeError(
                     f"module has no function {name!r}; there are {', '.join(self._names) or 'none'}"
                 ) from None
-            function = known[name] = Function._wrap(raw, self, name, {})
+            function = known[name] = Function._wrap(raw, self, name, Options())
             function.__doc__ = self.get_function_doc(name)
         return function
 
@@ -261,10 +262,7 @@ def load_module(
         os.stat(name)  # a file that is not there says so best itself
         if not has_brought(str(error)):
             raise load_error(str(error), name) from None
-        try:
-            raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
-        except RuntimeError as again:
-            raise load_error(str(again), name) from None
+        raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .configured import options_of
-from .options import Options, device_ordinal, dimensions, integer
+from .configured import ATTRIBUTE
+from .options import device_ordinal, dimensions, integer
 
 if TYPE_CHECKING:
     from .function import Function
@@ -68,84 +69,67 @@ class Occupancy(NamedTuple):
 
 
 def occupancy(
-    function: Function,
-    block: Any,
-    dynamic_smem_bytes: Any,
-    *,
-    cluster: Any,
-    kernel: str | None,
-    device: Any,
+    function: Function, given: Mapping[str, Any], kernel: str | None, device: Any
 ) -> Occupancy:
-    """Return what `Function.occupancy` documents."""
+    """Return what `Function.occupancy` documents; what of `given` is None is the launch's."""
     row, shape = _kernel(function, kernel)
-    shape.update(_configured_shape(options_of(function)))
-    given = {"block": block, "dynamic_smem_bytes": dynamic_smem_bytes, "cluster": cluster}
-    for name, value in given.items():
-        if value is not None:
-            shape[name] = value
-        elif name not in shape:
-            raise TypeError(
-                f"{function.name}.occupancy: {name} is not known before a call: give {name}="
-            )
-    x, y, z = sizes = _positive("block", shape["block"])
-    smem = integer("dynamic_smem_bytes", shape["dynamic_smem_bytes"])
-    if smem < 0:
-        raise ValueError(f"dynamic_smem_bytes is {smem}, wanted 0 or more")
-    clusters = (0, 0, 0)
-    if shape["cluster"] is not None:
-        clusters = _positive("cluster", shape["cluster"])
-    ordinal = device_ordinal(device)
-    ask = function._module._entry("occupancy")
-    text = ask(row, -1 if ordinal is None else ordinal, *sizes, smem, *clusters)
-    where, *found = json.loads(str(text))
-    return Occupancy(where, x * y * z, *found)
-
-
-def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]]:
-    """Return the launcher's number of a kernel, and what is constant of its launch."""
-    kernels = function._module.manifest["kernels"]
-    # Two images may have kernels of one symbol.
-    rows = {(image, symbol): (i, name) for i, (symbol, name, image) in enumerate(kernels)}
-    launches: dict[tuple[str, str], dict[str, Any]] = {}
-    for facts in function._instances():
-        for launch in facts["launches"]:
-            kernel, shape = (launch["image"], launch["kernel"]), _constant_shape(launch)
-            known = launches.setdefault(kernel, dict(shape))
-            # A kernel that is launched in several ways has what they agree on.
-            launches[kernel] = {x: known[x] for x in known if x in shape and known[x] == shape[x]}
-    found = [x for x in launches if wanted is None or wanted in (x[1], rows[x][1])]
-    if wanted and not found:
-        found = [x for x in launches if wanted in rows[x][1]]
-    if len(found) != 1:
-        names = ", ".join(rows[x][1] for x in launches)
-        got = "give one of them as kernel=" if wanted is None else f"got kernel={wanted!r}"
-        raise ValueError(f"{function.name}.occupancy: the function launches {names}: {got}")
-    return rows[found[0]][0], launches[found[0]]
-
-
-def _constant_shape(launch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of block, shared memory and cluster does not depend on a call."""
-    given = {"dynamic_smem_bytes": 0, "cluster": None, **launch}
-    names = ("block", "dynamic_smem_bytes", "cluster")
-    return {name: given[name] for name in names if name in given and not _is_computed(given[name])}
-
-
-def _is_computed(figure: Any) -> bool:
-    return any(isinstance(x, str) for x in (figure if isinstance(figure, list) else [figure]))
-
-
-def _configured_shape(options: Options) -> dict[str, Any]:
-    cluster = options.attribute_values().get(_CLUSTER)
-    shape = {
-        "block": None if options.block_x is None else options[4:7],
+    options = function._options
+    cluster = dict(ATTRIBUTE.iter_unpack(options.attributes or b"")).get(_CLUSTER)
+    own = {
+        "block": options.block,
         "dynamic_smem_bytes": options.dynamic_smem_bytes,
         "cluster": cluster and struct.unpack_from("<3I", cluster),
     }
-    return {name: value for name, value in shape.items() if value is not None}
+    for name, value in (*own.items(), *given.items()):
+        if value is not None:
+            shape[name] = value
+    if missing := given.keys() - shape:
+        raise TypeError(
+            f"{function.name}.occupancy: {min(missing)} is not known before a call: give it"
+        )
+    block = dimensions("block", shape["block"])
+    clusters = (0, 0, 0)
+    if shape["cluster"] is not None:
+        clusters = dimensions("cluster", shape["cluster"])
+    smem = integer("dynamic_smem_bytes", shape["dynamic_smem_bytes"])
+    # The launcher divides by these.
+    if min(block) < 1 or (shape["cluster"] is not None and min(clusters) < 1):
+        raise ValueError(f"block is {block}, cluster is {clusters}: wanted 1 or more of each")
+    ordinal = device_ordinal(device)
+    ask = function._module._entry("occupancy")
+    text = ask(row, -1 if ordinal is None else ordinal, *block, smem, *clusters)
+    where, *found = json.loads(str(text))
+    return Occupancy(where, math.prod(block), *found)
 
 
-def _positive(what: str, value: Any) -> tuple[int, int, int]:
-    sizes = dimensions(what, value)
-    if min(sizes) < 1:
-        raise ValueError(f"{what} is {sizes}, wanted 1 or more of each")
-    return sizes
+def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]]:
+    """Return the launcher's number of a kernel, and what is constant of its launches."""
+    # Two images may have kernels of one symbol.
+    rows = {
+        (image, symbol): (number, name)
+        for number, (symbol, name, image) in enumerate(function._module.manifest["kernels"])
+    }
+    shapes: dict[tuple[str, str], dict[str, Any]] = {}
+    for launch in (launch for facts in function._instances() for launch in facts["launches"]):
+        kernel, shape = (launch["image"], launch["kernel"]), _constant(launch)
+        # A kernel that is launched in several ways has what they agree on.
+        shapes[kernel] = dict(shapes.get(kernel, shape).items() & shape.items())
+    found = [x for x in shapes if wanted is None or wanted in (x[1], rows[x][1])]
+    if len(found) != 1:
+        names = ", ".join(rows[x][1] for x in shapes)
+        raise ValueError(
+            f"{function.name}.occupancy: the function launches {names}: give one as kernel="
+        )
+    return rows[found[0]][0], shapes[found[0]]
+
+
+def _constant(launch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of block, shared memory and cluster does not depend on a call."""
+    known = {}
+    for name, default in (("block", ""), ("dynamic_smem_bytes", 0), ("cluster", None)):
+        value = launch.get(name, default)
+        value = tuple(value) if isinstance(value, list) else value
+        # What is computed is an expression, as text.
+        if not any(isinstance(x, str) for x in (value if isinstance(value, tuple) else (value,))):
+            known[name] = value
+    return known

@@ -39,42 +39,32 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     """
     import tvm_ffi
 
-    handle = stream_handle(stream)
-    ordinal = _stream_device(stream, handle, device_ordinal(device))
+    from ..cuda import driver
+
+    handle, ordinal = stream_handle(stream), device_ordinal(device)
+    try:
+        found = driver.load()
+    except ToolchainError:  # there is none, and nothing to launch
+        found = None
+    # CuPy's name, torch's name; CuPy's default streams have -1.
+    known = (getattr(stream, name, -1) for name in ("device_id", "device_index"))
+    own = next((x for x in known if x >= 0), None)
+    if own is None and found and handle not in DEFAULT_STREAMS:
+        own = found.stream_device(handle)
+    if own is not None and ordinal not in (None, own):
+        raise ValueError(f"the stream is of cuda:{own}, device says cuda:{ordinal}")
+    ordinal = own if ordinal is None else ordinal
+    if ordinal is None:
+        ordinal = found.current_device() if found else 0
     torch = sys.modules.get("torch")
     with contextlib.ExitStack() as stack:
         if torch is not None and torch.cuda.is_available():
-            theirs = _of_torch(torch, stream, handle, ordinal)
+            # torch tells the streams of others by their addresses, which are even.
+            theirs = stream
+            if handle == _LEGACY:
+                theirs = torch.cuda.default_stream(ordinal)
+            elif not isinstance(stream, torch.cuda.Stream):
+                theirs = torch.cuda.ExternalStream(handle, device=f"cuda:{ordinal}")
             stack.enter_context(torch.cuda.stream(theirs))
         stack.enter_context(tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", ordinal), handle))
         yield
-
-
-def _stream_device(stream: Any, handle: int, asked: int | None) -> int:
-    from ..cuda import driver
-
-    own: int | None = None
-    for name in ("device_id", "device_index"):  # CuPy's name, torch's name
-        ordinal = getattr(stream, name, -1)
-        if isinstance(ordinal, int) and ordinal >= 0:
-            own = ordinal
-    try:
-        found = driver.load()
-    except ToolchainError:
-        found = None
-    if own is None and found is not None and handle not in DEFAULT_STREAMS:
-        own = found.stream_device(handle)
-    if own is not None and asked is not None and own != asked:
-        raise ValueError(f"the stream is of cuda:{own}, device says cuda:{asked}")
-    known = asked if own is None else own
-    if known is not None:
-        return known
-    return 0 if found is None else found.current_device()
-
-
-def _of_torch(torch: Any, stream: Any, handle: int, ordinal: int) -> Any:
-    if isinstance(stream, torch.cuda.Stream):
-        return stream
-    if handle == _LEGACY:  # torch tells the streams of others by their addresses, which are even
-        return torch.cuda.default_stream(ordinal)
-    return torch.cuda.ExternalStream(handle, device=f"cuda:{ordinal}")
