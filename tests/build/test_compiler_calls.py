@@ -131,7 +131,6 @@ def nvrtc_alone(tmp_path) -> str:
     (tmp_path / "nvidia" / wheel.name).symlink_to(wheel)
     return f"""
 import os, sys
-import cuda.bindings.nvrtc
 import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import libraries

@@ -276,9 +276,12 @@ def test_a_link_that_fails_is_freed(monkeypatch):
 
 
 def test_an_older_nvjitlink_names_both_versions_and_the_remedy(monkeypatch):
-    monkeypatch.setattr(libraries.Library, "version", lambda self: (12, 1))
+    release = nvrtc.version()
+    monkeypatch.setattr(
+        libraries.Library, "version", lambda self: release if self.title == "nvrtc" else (12, 1)
+    )
     message = refusal(unit(LIBRARY), error=ToolchainError)
-    made = ".".join(map(str, nvrtc.version()))
+    made = ".".join(map(str, release))
     wheel = libraries.find_cuda().wheels["nvjitlink"]
     assert f"nvJitLink 12.1 is older than NVRTC {made}" in message
     assert f"pip install --upgrade '{wheel}>={made}'" in message

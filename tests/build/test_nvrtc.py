@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-from types import SimpleNamespace
 
 import pytest
 from nvrtc_kernel import KERNEL, compile_it
@@ -162,7 +161,7 @@ def test_the_version_is_that_of_the_family_in_use():
 def test_a_file_that_is_no_library_is_a_toolchain_error(tmp_path):
     file = tmp_path / "libnvrtc.so.12"
     file.write_text("nothing")
-    with pytest.raises(ToolchainError, match=r"NVRTC could not be loaded .*force-reinstall"):
+    with pytest.raises(ToolchainError, match=r"nvrtc could not be loaded .*force-reinstall"):
         program.load(file)
 
 
@@ -186,10 +185,13 @@ def test_threads_may_compile_at_once():
 def test_programs_are_freed_on_every_way_out(monkeypatch):
     nvrtc = program.load(libraries.find_cuda().nvrtc)
     freed = []
-    destroy = nvrtc.api.nvrtcDestroyProgram
-    fake = SimpleNamespace(**vars(nvrtc.api))
-    fake.nvrtcDestroyProgram = lambda handle: freed.append(destroy(handle))
-    monkeypatch.setattr(nvrtc, "api", fake)
+    call = nvrtc.call
+
+    def noted(function, *arguments):
+        freed.extend(["freed"] * (function == "DestroyProgram"))
+        call(function, *arguments)
+
+    monkeypatch.setattr(nvrtc, "call", noted)
     compile_it()
     for broken in ({"source": "broken"}, {"options": ["--none"]}, {"options": ["-dlto"]}):
         with pytest.raises((CompileError, ValueError)):

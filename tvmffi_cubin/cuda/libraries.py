@@ -219,11 +219,7 @@ def load(path: Path, title: str) -> ctypes.CDLL:
 
 
 class Library:
-    """A library that ctypes calls, nvJitLink or nvFatbin; its functions begin with its title.
-
-    cuda-python has both. Its `nvjitlink` frees the names of inputs that nvJitLink goes on to read,
-    so that messages name none; its `nvfatbin` is not in the releases that torch asks for.
-    """
+    """NVRTC, nvJitLink or nvFatbin; its functions begin with its title."""
 
     def __init__(self, title: str, path: Path) -> None:
         self.title = title

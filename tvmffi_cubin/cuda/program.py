@@ -1,4 +1,4 @@
-"""`Nvrtc`: NVRTC through cuda-python, in calls that Ctrl-C leaves.
+"""`Nvrtc`: NVRTC, in calls that Ctrl-C leaves.
 
 A call has a large stack, and is refused in a child that was forked amid another.
 """
@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from ..errors import CubinError, ToolchainError
-from . import libraries
+from ..errors import CubinError
+from .libraries import Library
 
 SUCCESS = 0
 INVALID_OPTION = 5
@@ -39,8 +39,7 @@ _ACTION = 256
 _guard = threading.RLock()
 _running: set[Call[Any]] = set()
 _is_broken = False
-_prepared: dict[Path, Call[tuple[int, int]]] = {}
-_loaded: dict[Path, Nvrtc] = {}
+_prepared: dict[Path, Call[Nvrtc]] = {}
 
 
 # Calls
@@ -104,9 +103,10 @@ def _leave() -> None:
 
 def _after_fork() -> None:
     global _is_broken, _guard
-    _is_broken = _is_broken or bool(_running)
-    _running.clear()
-    _prepared.clear()
+    if _running:
+        _is_broken = True
+        _running.clear()
+        _prepared.clear()
     _guard = threading.RLock()  # a thread that the child does not have may hold the old one
 
 
@@ -121,7 +121,7 @@ def prepare(path: Path) -> None:
     """Begin to map NVRTC and to compile an empty program with it, unless that was begun before.
 
     Its first compilation takes longer than all later ones, where there is a driver by 0.2 s (NVRTC
-    13.0, H200). It is done by ctypes, beside the import of cuda-python and of all else.
+    13.0, H200). It needs no lock of Python's, and so goes on beside imports.
     """
     with _guard:
         if path not in _prepared:
@@ -130,43 +130,23 @@ def prepare(path: Path) -> None:
 
 def load(path: Path) -> Nvrtc:
     """Return the NVRTC of a path."""
-    found = _loaded.get(path)
-    if found is not None:
-        return found
     prepare(path)
-    from cuda.bindings import nvrtc as api
-
     try:
-        version = _prepared[path].result()
+        return _prepared[path].result()
     except Exception:
         _prepared.pop(path, None)
         raise
-    made = Nvrtc(path, api)
-    used = made.version()
-    if used != version:
-        theirs, ours = (".".join(map(str, x)) for x in (used, version))
-        raise ToolchainError(
-            f"NVRTC {theirs} was loaded by another library before, and cuda-python uses that in "
-            f"place of NVRTC {ours} of {path}: compile before that is imported, or set "
-            f"TVMFFI_CUBIN_CUDA={used[0]} where that is installed"
-        )
-    return _loaded.setdefault(path, made)
 
 
-def _opened(path: Path) -> tuple[int, int]:
-    nvrtc = libraries.load(path, "NVRTC")
-    major, minor, handle = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
-    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-    version = major.value, minor.value
+def _opened(path: Path) -> Nvrtc:
+    nvrtc = Nvrtc(path)
     # Some wheels' (13.0) does not look beside itself for what it opens by name.
-    builtins = path.with_name(f"libnvrtc-builtins.so.{major.value}.{minor.value}")
+    builtins = path.with_name("libnvrtc-builtins.so.{}.{}".format(*nvrtc.version()))
     if builtins.is_file():
         ctypes.CDLL(str(builtins))
-    nvrtc.nvrtcCreateProgram(ctypes.byref(handle), b"", b"empty.cu", 0, None, None)
-    with _kept_signals() if version < (13, 2) else contextlib.nullcontext():
-        nvrtc.nvrtcCompileProgram(handle, 0, None)
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(handle))
-    return version
+    with _kept_signals() if nvrtc.version() < (13, 2) else contextlib.nullcontext():
+        nvrtc.compile(b"", b"empty.cu", (), kind="cubin", name_expressions=(), stop=None)
+    return nvrtc
 
 
 @contextlib.contextmanager
@@ -206,33 +186,29 @@ class Compiled(NamedTuple):
     missing_pch_heap: int
 
 
-class Nvrtc:
+class Nvrtc(Library):
     """A loaded NVRTC; see `load`."""
 
-    def __init__(self, path: Path, api: Any) -> None:
-        self.path = path
-        self.api = api
-
-    def call(self, function: str, *arguments: Any) -> Any:
-        """Call a function that is not expected to fail, and return what it gives."""
-        result, *found = getattr(self.api, function)(*arguments)
-        if result != SUCCESS:
-            raise CubinError(f"{function} of {self.path} failed: {self.error_text(result)}")
-        return found[0] if len(found) == 1 else tuple(found)
+    def __init__(self, path: Path) -> None:
+        super().__init__("nvrtc", path)
+        self._compile = self.calls.nvrtcCompileProgram
+        # Everything else takes microseconds, and keeps Python's lock: among imports, who has given
+        # it away waits 5 ms for it.
+        self.calls = ctypes.PyDLL(str(path))
+        self.calls.nvrtcGetErrorString.restype = ctypes.c_char_p
 
     def error_text(self, result: int) -> str:
         """Return NVRTC's own text for a result."""
-        text: bytes = self.api.nvrtcGetErrorString(self.api.nvrtcResult(result))[1]
+        text: bytes = self.calls.nvrtcGetErrorString(result)
         return text.decode()
-
-    def version(self) -> tuple[int, int]:
-        """Return the version, major and minor."""
-        major, minor = self.call("nvrtcVersion")
-        return major, minor
 
     def supported_archs(self) -> tuple[int, ...]:
         """Return the architecture numbers that it compiles for, in order."""
-        return tuple(self.call("nvrtcGetSupportedArchs"))
+        count = ctypes.c_int()
+        self.call("GetNumSupportedArchs", ctypes.byref(count))
+        found = (ctypes.c_int * count.value)()
+        self.call("GetSupportedArchs", found)
+        return tuple(found)
 
     @property
     def has_pch(self) -> bool:
@@ -244,7 +220,7 @@ class Nvrtc:
 
         Nothing may be compiled with precompiled headers meanwhile.
         """
-        self.call("nvrtcSetPCHHeapSize", size)
+        self.call("SetPCHHeapSize", ctypes.c_size_t(size))
 
     def compile(
         self,
@@ -254,42 +230,49 @@ class Nvrtc:
         *,
         kind: str,
         name_expressions: Sequence[str],
-        stop: Stop,
+        stop: Stop | None,
     ) -> Compiled:
         """Compile a source to a cubin, LTO-IR or PTX; see `kernels.cubin.KINDS`."""
-        handle = self.call("nvrtcCreateProgram", source, name, 0, None, None)
+        handle = ctypes.c_void_p()
+        self.call("CreateProgram", ctypes.byref(handle), source, name, 0, None, None)
         try:
-            if self.version() >= (12, 8):
+            if stop is not None and self.version() >= (12, 8):
                 # Between its phases NVRTC asks a function of the caller's whether to go on. The
                 # length of `stop` says it, and strlen needs no lock of Python's to tell.
-                strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
-                self.call("nvrtcSetFlowCallback", handle, strlen, ctypes.addressof(stop))
+                strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p)
+                self.call("SetFlowCallback", handle, strlen, stop)
             for expression in name_expressions:
-                self.call("nvrtcAddNameExpression", handle, expression.encode())
-            (result,) = self.api.nvrtcCompileProgram(handle, len(options), list(options))
-            log = self._read("nvrtcGetProgramLog", handle).rstrip(b"\0")
+                self.call("AddNameExpression", handle, expression.encode())
+            words = (ctypes.c_char_p * len(options))(*options)
+            result = self._compile(handle, len(options), words)
+            log = self._read("GetProgramLog", handle).rstrip(b"\0")
             text = log.decode("utf-8", "replace").strip("\n")
             missing = self._missing_pch_heap(handle) if b"-pch" in options else 0
             image, lowered = b"", {}
             if result == SUCCESS:
-                getter = {"ltoir": "nvrtcGetLTOIR", "ptx": "nvrtcGetPTX"}.get(kind, "nvrtcGetCUBIN")
-                image = self._read(getter, handle)
-                for x in name_expressions:
-                    lowered[x] = self.call("nvrtcGetLoweredName", handle, x.encode()).decode()
-            return Compiled(int(result), text, image, lowered, missing)
+                image = self._read(
+                    {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(kind, "GetCUBIN"), handle
+                )
+                lowered = {x: self._lowered_name(handle, x.encode()) for x in name_expressions}
+            return Compiled(result, text, image, lowered, missing)
         finally:
-            self.api.nvrtcDestroyProgram(handle)
+            self.call("DestroyProgram", ctypes.byref(handle))
 
-    def _missing_pch_heap(self, handle: Any) -> int:
-        (status, *_) = self.api.nvrtcGetPCHCreateStatus(handle)
-        if status != _PCH_HEAP_EXHAUSTED:
-            return 0
-        return int(self.call("nvrtcGetPCHHeapSizeRequired", handle))
+    def _lowered_name(self, handle: ctypes.c_void_p, expression: bytes) -> str:
+        name = ctypes.c_char_p()
+        self.call("GetLoweredName", handle, expression, ctypes.byref(name))
+        return (name.value or b"").decode()
 
-    def _read(self, function: str, handle: Any) -> bytes:
-        size = self.call(f"{function}Size", handle)
-        if size < 2:  # Python shares bytes as short as this
-            return b""
-        data = bytes(size)
-        self.call(function, handle, data)
-        return data
+    def _missing_pch_heap(self, handle: ctypes.c_void_p) -> int:
+        size = ctypes.c_size_t()
+        if self.result("GetPCHCreateStatus", handle) == _PCH_HEAP_EXHAUSTED:
+            self.call("GetPCHHeapSizeRequired", handle, ctypes.byref(size))
+        return size.value
+
+    def _read(self, function: str, handle: ctypes.c_void_p) -> bytes:
+        size = ctypes.c_size_t()
+        self.call(f"{function}Size", handle, ctypes.byref(size))
+        data = ctypes.create_string_buffer(size.value)
+        if size.value:
+            self.call(function, handle, data)
+        return data.raw
