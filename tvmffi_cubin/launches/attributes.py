@@ -36,7 +36,7 @@ ATTRIBUTES = {
 """The attributes that have a field of their own, by its name."""
 
 
-def checked(what: str, attribute: Attribute, value: Any) -> Any:
+def checked(what: str, value: Any, *, attribute: Attribute) -> Any:
     """Return a value as `Launch` keeps it: dimensions as a tuple, choices as numbers."""
     if attribute.kind == "dimensions":
         return figures(what, value)
@@ -64,7 +64,8 @@ def encode(name: str, value: Any, *, where: str) -> dict[int, bytes]:
     if name == "attributes":
         return checked_raw(what, value)
     attribute = ATTRIBUTES[name]
-    given = checked(what, attribute, _handle(what, value) if attribute.kind == "event" else value)
+    value = _handle(what, value) if attribute.kind == "event" else value
+    given = checked(what, value, attribute=attribute)
     numbers = given if isinstance(given, tuple) else (given,)
     if any(isinstance(x, str) for x in numbers):
         raise TypeError(f"{what}: got {value!r}, at a call values are given")

@@ -5,18 +5,34 @@ And `over`, which makes one instance for each combination of some names' values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from .launch import Launch
+from .record import Record
 from .tensor_map import TensorMap
 from .values import Scratch, plain
 
 
-@dataclass(frozen=True)
-class Dispatch:
+def _instances(_: str, given: Any) -> tuple[tuple[Launch, ...], ...]:
+    found: list[tuple[Launch, ...]] = []
+    for item in given:
+        if isinstance(item, Dispatch):
+            found += item.instances
+            continue
+        launches = (item,) if isinstance(item, Launch) else item
+        if not launches or not all(isinstance(x, Launch) for x in launches):
+            raise TypeError(
+                f"Dispatch: an instance is a Launch, a list of them or a Dispatch, got {item!r}"
+            )
+        found.append(tuple(launches))
+    return tuple(found)
+
+
+@dataclass(repr=False, eq=False)
+class Dispatch(Record, checks={"instances": _instances}):
     """Several instances of a function: a call launches the first that its arguments fit.
 
     An instance fits where every argument goes with its parameter (type, dtype, rank, range,
@@ -37,29 +53,14 @@ class Dispatch:
     instances: Any
 
     def __post_init__(self) -> None:
-        instances = tuple(x for item in self.instances for x in _instances(item))
-        if not instances:
+        super().__post_init__()
+        if not self.instances:
             raise ValueError("Dispatch: there is no instance; give at least one Launch")
-        object.__setattr__(self, "instances", instances)
 
     @property
     def launches(self) -> tuple[Launch, ...]:
         """The launches of all instances, in order."""
         return tuple(launch for instance in self.instances for launch in instance)
-
-
-def _instances(item: Any) -> Iterator[tuple[Launch, ...]]:
-    if isinstance(item, Dispatch):
-        yield from item.instances
-        return
-    launches = (item,) if isinstance(item, Launch) else item
-    if not (isinstance(launches, list | tuple) and launches) or any(
-        not isinstance(x, Launch) for x in launches
-    ):
-        raise TypeError(
-            f"Dispatch: an instance is a Launch, a list of them or a Dispatch, got {item!r}"
-        )
-    yield tuple(launches)
 
 
 def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dispatch:
@@ -98,14 +99,13 @@ def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dis
             if isinstance(value, dict):
                 return {name: in_expressions(x) for name, x in value.items()}
             if isinstance(value, TensorMap | Scratch):
-                inner = {x.name: in_expressions(getattr(value, x.name)) for x in fields(value)}
-                return replace(value, **inner)
+                return type(value)(**in_expressions(value.changed()))
             return value
 
-        changed = {x.name: in_expressions(getattr(launch, x.name)) for x in fields(launch)}
-        kept = {name: getattr(launch, name) for name in ("strided", "image", "meta")}
+        given = launch.changed()
+        kept = {name: given[name] for name in ("strided", "image", "meta") if name in given}
         source = {name: in_source(getattr(launch, name)) for name in ("kernel", "params")}
-        return Launch(**{**changed, **kept, **source})
+        return Launch(**{**in_expressions(given), **kept, **source})
 
     values = (map(plain, given) for given in names.values())
     return Dispatch(instance(dict(zip(names, chosen, strict=True))) for chosen in product(*values))

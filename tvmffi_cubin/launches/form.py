@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from .dispatch import Dispatch
@@ -51,11 +50,7 @@ def to_json(value: Any) -> Any:
     tag = type(value).__name__
     if not isinstance(value, Launch) and tag not in _TAGGED:
         raise TypeError(f"JSON has no word for a {tag}; an image has a name there, or is bytes")
-    found = {}
-    for field in fields(value):
-        given, default = getattr(value, field.name), {} if field.name == "args" else field.default
-        if given != default:
-            found[field.name] = to_json(given)
+    found = to_json(value.changed())
     return found if isinstance(value, Launch) else {tag: found}
 
 

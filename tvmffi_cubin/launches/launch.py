@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .attributes import ATTRIBUTES, checked, checked_raw
+from .record import Checks, Record
 from .tensor_map import TensorMap
 from .values import (
     Bound,
@@ -25,8 +27,75 @@ if TYPE_CHECKING:
     from .dispatch import Dispatch
 
 
-@dataclass(frozen=True)
-class Launch:
+def _args(what: str, value: Any) -> dict[str, Any]:
+    return {name: _arg(f"{what}[{name!r}]", x) for name, x in dict(value).items()}
+
+
+def _arg(what: str, value: Any) -> Any:
+    value = plain(value)
+    if isinstance(value, str):
+        return expression(what, value)
+    if isinstance(value, bool | int | float | bytes | None | TensorMap | Scratch | Bound):
+        return value
+    raise TypeError(
+        f"{what} is an expression, a constant, a TensorMap, a Scratch or a Bound, got "
+        f"{type(value).__name__}"
+    )
+
+
+def _multiples(what: str, value: Any) -> dict[str, int]:
+    return {name: power_of_two(f"{what}[{name!r}]", x) for name, x in dict(value).items()}
+
+
+def _integers(what: str, value: Any) -> dict[str, int]:
+    return {name: integer(f"{what}[{name!r}]", x) for name, x in dict(value).items()}
+
+
+def _mapping(_: str, value: Any) -> dict[str, Any]:
+    return dict(value)
+
+
+def _names(_: str, value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _image(what: str, image: Any) -> Any:
+    """Return an image in a form that has a hash."""
+    if isinstance(image, str) and not image.isidentifier():
+        raise ValueError(
+            f"{what} {image!r:.80} is no image's name: give a file as pathlib.Path(...), text as "
+            "bytes"
+        )
+    if isinstance(image, bytearray | memoryview):
+        return bytes(image)
+    if isinstance(image, os.PathLike):
+        from pathlib import Path
+
+        return Path(os.fsdecode(image))
+    return image
+
+
+_CHECKS: Checks = {
+    "grid": figures,
+    "block": figures,
+    "dynamic_smem_bytes": figure,
+    "args": _args,
+    "strided": _names,
+    "when": expression,
+    **{name: partial(checked, attribute=x) for name, x in ATTRIBUTES.items()},
+    "attributes": checked_raw,
+    "image": _image,
+    "multiple_of": _multiples,
+    "equal_to": _integers,
+    "meta": _mapping,
+    "blocks_per_program": integer,
+    "stream": figure,
+    "device": figure,
+}
+
+
+@dataclass(repr=False, eq=False)
+class Launch(Record, checks=_CHECKS):
     """How an exported function launches a kernel.
 
     Parameters
@@ -114,7 +183,7 @@ class Launch:
     grid: Any = None
     block: Any = None
     dynamic_smem_bytes: Figure = 0
-    args: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    args: Mapping[str, Any] = field(default_factory=dict)
     params: str | None = None
     strided: Any = ()
     kernel: str | None = None
@@ -128,30 +197,22 @@ class Launch:
     cooperative: Figure = False
     priority: Figure | None = None
     mem_sync_domain: Figure | None = None
-    attributes: Mapping[int, bytes] | None = field(default=None, hash=False)
-    # An image may be large; what is printed of a launch is for people.
-    image: Any = field(default=None, repr=False)
-    multiple_of: Mapping[str, int] | None = field(default=None, hash=False)
-    equal_to: Mapping[str, int] | None = field(default=None, hash=False)
-    meta: Mapping[str, Any] | None = field(default=None, hash=False)
+    attributes: Mapping[int, bytes] | None = None
+    image: Any = None
+    multiple_of: Mapping[str, int] | None = None
+    equal_to: Mapping[str, int] | None = None
+    meta: Mapping[str, Any] | None = None
     blocks_per_program: int = 1
     stream: Figure | None = None
     device: Figure | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.grid is not None and self.block is None:
             raise ValueError(
                 "Launch: a grid goes together with a block: give both, or neither and call "
                 "k[grid, block]"
             )
-        for name, check in _CHECKS.items():
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, check(f"Launch: {name}", value))
-        for name, attribute in ATTRIBUTES.items():
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, checked(f"Launch: {name}", attribute, value))
 
     def over(self, **names: Iterable[str | int | bool]) -> Dispatch:
         """Return an instance for each combination of values of names in `kernel`.
@@ -190,79 +251,3 @@ class Launch:
             for axis, value in zip("xyz", getattr(self, name) or (), strict=False):
                 yield f"{name}.{axis}", value
         yield "dynamic_smem_bytes", self.dynamic_smem_bytes
-
-
-def _args(what: str, value: Any) -> dict[str, Any]:
-    return {name: _arg(f"{what}[{name!r}]", x) for name, x in _mapping(what, value).items()}
-
-
-def _arg(what: str, value: Any) -> Any:
-    value = plain(value)
-    if isinstance(value, str):
-        return expression(what, value)
-    if isinstance(value, bool | int | float | bytes | None | TensorMap | Scratch | Bound):
-        return value
-    raise TypeError(
-        f"{what} is an expression, a parameter's name or a constant (int, float, bool, bytes, "
-        f"None), a TensorMap, a Scratch or a Bound, got {type(value).__name__}"
-    )
-
-
-def _mapping(what: str, value: Any) -> dict[Any, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{what} maps names to values, got {type(value).__name__}")
-    return dict(value)
-
-
-def _multiples(what: str, value: Any) -> dict[str, int]:
-    return {x: power_of_two(f"{what}[{x!r}]", y) for x, y in _mapping(what, value).items()}
-
-
-def _integers(what: str, value: Any) -> dict[str, int]:
-    return {x: integer(f"{what}[{x!r}]", y) for x, y in _mapping(what, value).items()}
-
-
-def _names(_: str, value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _text(what: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{what} is a str, got {type(value).__name__}")
-    return value
-
-
-def _image(what: str, image: Any) -> Any:
-    """Return an image in a form that has a hash."""
-    if isinstance(image, str) and not image.isidentifier():
-        raise ValueError(
-            f"{what} {image!r:.80} is no image's name: give a file as pathlib.Path(...), text as "
-            "bytes"
-        )
-    if isinstance(image, bytearray | memoryview):
-        return bytes(image)
-    if isinstance(image, os.PathLike):
-        from pathlib import Path
-
-        return Path(os.fsdecode(image))
-    return image
-
-
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "grid": figures,
-    "block": figures,
-    "dynamic_smem_bytes": figure,
-    "args": _args,
-    "params": _text,
-    "strided": _names,
-    "kernel": _text,
-    "when": expression,
-    "attributes": checked_raw,
-    "image": _image,
-    "multiple_of": _multiples,
-    "equal_to": _integers,
-    "meta": _mapping,
-    "blocks_per_program": integer,
-    "stream": figure,
-    "device": figure,
-}

@@ -6,10 +6,12 @@ agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from .record import Checks, Record
 from .values import Figure, figure, figures
 
 # The words of the modes, in the order of the driver's numbers.
@@ -27,23 +29,38 @@ L2_PROMOTIONS = ("none", "64B", "128B", "256B")
 OOB_FILLS = ("zeros", "nan")
 
 
-_WORDS = {
-    "swizzle": SWIZZLES,
-    "interleave": INTERLEAVES,
-    "l2_promotion": L2_PROMOTIONS,
-    "oob_fill": OOB_FILLS,
-    "dtype": (None, *DATA_TYPES),
-}
 _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_column")
-# The most dimensions of each field with figures; of one with a single figure 0.
-_FIGURES = {
-    "box_dim": 5, "element_strides": 5, "lower_corner": 3, "upper_corner": 3,
-    "channels_per_pixel": 0, "pixels_per_column": 0, "global_dim": 5, "global_strides": 4,
-}  # fmt: skip
+_FIGURES = ("box_dim", "element_strides", *_IM2COL, "global_dim", "global_strides")
 
 
-@dataclass(frozen=True)
-class TensorMap:
+def _word(words: tuple[str, ...]) -> Callable[[str, Any], str]:
+    def check(what: str, value: Any) -> str:
+        if value not in words:
+            raise ValueError(f"{what} is {value!r}; there are {', '.join(words)}")
+        return str(value)
+
+    return check
+
+
+_CHECKS: Checks = {
+    "box_dim": partial(figures, most=5),
+    "element_strides": partial(figures, most=5),
+    "swizzle": _word(SWIZZLES),
+    "interleave": _word(INTERLEAVES),
+    "l2_promotion": _word(L2_PROMOTIONS),
+    "oob_fill": _word(OOB_FILLS),
+    "dtype": _word(DATA_TYPES),
+    "lower_corner": figures,
+    "upper_corner": figures,
+    "channels_per_pixel": figure,
+    "pixels_per_column": figure,
+    "global_dim": partial(figures, most=5),
+    "global_strides": partial(figures, most=4, least=0),
+}
+
+
+@dataclass(repr=False, eq=False)
+class TensorMap(Record, checks=_CHECKS):
     """What a ``const __grid_constant__ CUtensorMap`` parameter is given, in ``Launch(args=...)``.
 
     The map is made at each call, of the tensor's address, shape and strides. Dimensions are
@@ -113,21 +130,12 @@ class TensorMap:
     global_strides: Any = None
 
     def __post_init__(self) -> None:
-        for name, words in _WORDS.items():
-            if getattr(self, name) not in words:
-                known = ", ".join(map(str, words))
-                raise ValueError(f"TensorMap: {name} is {getattr(self, name)!r}; there are {known}")
+        super().__post_init__()
         given = [getattr(self, name) is not None for name in _IM2COL]
         if any(given) != all(given) or any(given) == (self.box_dim is not None):
             raise TypeError(
                 f"TensorMap: a tiled map has box_dim, an im2col map {', '.join(_IM2COL)}"
             )
-        for name, most in _FIGURES.items():
-            value, what = getattr(self, name), f"TensorMap: {name}"
-            if value is not None:
-                least = 0 if name == "global_strides" else 1
-                value = figures(what, value, most, least=least) if most else figure(what, value)
-                object.__setattr__(self, name, value)
         if self.global_strides is not None and self.global_dim is None:
             raise TypeError("TensorMap: global_strides is given without global_dim")
         rank = self.rank

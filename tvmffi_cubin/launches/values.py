@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 from .expression import parse
+from .record import Record
 
 Figure = int | str
 """A dimension, a size, a switch: a constant or an expression. Its range is checked at calls."""
@@ -75,8 +76,8 @@ def figures(what: str, value: Any, most: int = 3, *, least: int = 1) -> tuple[Fi
     return tuple(figure(f"{what}[{i}]", x) for i, x in enumerate(given))
 
 
-@dataclass(frozen=True)
-class Scratch:
+@dataclass(repr=False, eq=False)
+class Scratch(Record, checks={"bytes": figure, "bytes_per_block": figure, "align": power_of_two}):
     """Device memory that is allocated for one launch and given back after it, in stream order.
 
     It is ``bytes + bytes_per_block * (blocks of the grid)`` large, and not initialised; where that
@@ -104,17 +105,9 @@ class Scratch:
     bytes_per_block: Figure = 0
     align: int = 256
 
-    def __post_init__(self) -> None:
-        for name, check in (
-            ("bytes", figure),
-            ("bytes_per_block", figure),
-            ("align", power_of_two),
-        ):
-            object.__setattr__(self, name, check(f"Scratch: {name}", getattr(self, name)))
 
-
-@dataclass(frozen=True)
-class Bound:
+@dataclass(repr=False, eq=False)
+class Bound(Record, checks={}):
     """A kernel parameter that callers do not pass: ``Launch(args={"counters": Bound()})``.
 
     ``mod.bind("k", counters=tensor)`` sets it, for as long as nothing else is bound. Until then a
