@@ -77,9 +77,9 @@ def test_an_integer_that_is_no_multiple_is_named(module, driver_stub, x, argumen
 
 def test_a_pointer_that_is_no_multiple_is_named(module, driver_stub, x):
     address = x.data_ptr + 4
-    with pytest.raises(ValueError, match=r"\(x: .*\): the data lies at .* multiple of 16"):
+    with pytest.raises(ValueError, match=r"\(x: .*\): .* multiple of 16"):
         module.multiples(ctypes.c_void_p(address), 16, 8, 0)
-    with pytest.raises(ValueError, match=r"\(x: .*\): the data lies at .* multiple of 16"):
+    with pytest.raises(ValueError, match=r"\(x: .*\): .* multiple of 16"):
         module.multiples(cuda_array(driver_stub, 7, byte_offset=4), 16, 8, 0)
 
 

@@ -197,14 +197,14 @@ class TestBinding:
     @pytest.mark.parametrize(
         ("values", "kind", "message"),
         [
-            ({"limit": -1}, ValueError, "bind: k: limit (unsigned int): the int -1 is out of "),
-            ({"limit": 2**32}, ValueError, "is out of range 0 to 4294967295"),
+            ({"limit": -1}, ValueError, "bind: k: limit (unsigned int): got the int -1, wanted "),
+            ({"limit": 2**32}, ValueError, "wanted 0 to 4294967295"),
             ({"limit": "many"}, TypeError, "bind: k: limit (unsigned int): got a str, wanted an"),
-            ({"scale": 1e300}, ValueError, "is out of range: it would become inf"),
+            ({"scale": 1e300}, ValueError, "wanted a finite number"),
             ({"counters": 5}, TypeError, "got the int 5, wanted a tensor, None"),
-            ({"counters": np.zeros(3, np.uint64)}, ValueError, "got a tensor on cpu, wanted one"),
+            ({"counters": np.zeros(3, np.uint64)}, ValueError, "on cpu, wanted one"),
             ({"cnt": 5}, ValueError, "'k' has no bound parameter 'cnt'; there are counters, "),
-            ({"limit": 3, "device": 64}, ValueError, "device is 64, wanted 0 to 63"),
+            ({"limit": 3, "device": 64}, ValueError, "device is the int 64, wanted 0 to 63"),
             ({"limit": 3, "device": "cuda"}, TypeError, "got 'cuda' as a device"),
         ],
     )
@@ -215,7 +215,7 @@ class TestBinding:
 
     def test_of_a_tensor_checks_what_a_call_would(self, mod, driver_stub):
         for wrong, kind, message in (
-            (cuda_array(driver_stub, 8), TypeError, "dtype float32, wanted uint64"),
+            (cuda_array(driver_stub, 8), TypeError, "dtype float32 .*, wanted uint64"),
             (cuda_array(driver_stub, (4, 4), "uint64", strides=(8, 2)), ValueError, "contiguous"),
             (cuda_array(driver_stub, 2, "uint64", byte_offset=4), ValueError, "multiple of 8"),
         ):
@@ -223,7 +223,7 @@ class TestBinding:
                 mod.bind("k", counters=wrong)
 
     def test_of_a_tensor_for_another_device_is_refused(self, mod, driver_stub):
-        with pytest.raises(ValueError, match="got a tensor on cuda:0 for device 1"):
+        with pytest.raises(ValueError, match="is on cuda:0, wanted one on cuda:1"):
             mod.bind("k", counters=counters(driver_stub), device=1)
 
     def test_changes_nothing_where_one_value_is_wrong(self, mod, driver_stub):

@@ -154,15 +154,12 @@ def test_what_a_module_says_of_a_file(loaded, copy):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (
-            "some",
-            r"2 kernels have main_kernel in their names: kernel_main_kernel_\d, kernel_main_k",
-        ),
-        ("none", r"has no kernel absent, nor one with that in its name; it has \w+, \w+, "),
-        ("post", r"has no kernel post: name it, or a part of it, in .*kernel=\.\.\.\); it has "),
+        ("some", r"has more than one kernel main_kernel: .*: kernel_main_kernel_\d, kernel_main_k"),
+        ("none", r"has no kernel absent: name one in Launch\(kernel=\.\.\.\): \w+, \w+, "),
+        ("post", r"has no kernel post: name one in Launch\(kernel=\.\.\.\): "),
         ("fewer", r"long_post_name .* has no more than 1 parameters, and 2 are declared"),
         ("more", r"kernel_main_kernel_0 .* has more than 1 parameters, and 1 are declared"),
-        ("wider", r"parameter 2 of .* has 4 bytes, and one of 8 is declared"),
+        ("wider", r"has a parameter 2 of 4 bytes, and one of 8 is declared"),
     ],
 )
 def test_what_does_not_fit_the_file_is_refused_before_a_launch(
@@ -192,10 +189,8 @@ def test_what_the_build_could_not_see_is_read_from_the_file(loaded, driver_stub)
     [
         (lambda image: b"", "is empty"),
         (lambda image: image[: len(image) // 2], "is truncated"),
-        (lambda image: image[:30], "is truncated"),
         (lambda image: b"\x50\xed\x55\xba" + bytes([1, 0, 16, 0, 99]) + bytes(20), "is truncated"),
         (lambda image: Path(sys.executable).read_bytes(), "is an ELF file for another machine"),
-        (lambda image: b"junk" * 100, "is no image: wanted a cubin, a fatbin or PTX"),
     ],
 )
 def test_what_is_no_image_never_reaches_the_driver(copy, driver_stub, image, content, message):
@@ -204,12 +199,6 @@ def test_what_is_no_image_never_reaches_the_driver(copy, driver_stub, image, con
     with pytest.raises(tc.LaunchError, match=f"k.cubin {message}"):
         mod.small(cuda_array(driver_stub, 32))
     assert driver_stub.calls("cuLibraryLoadData") == []
-    # Neither does what would wait for a writer.
-    copy.with_name("k.cubin").unlink()
-    os.mkfifo(copy.with_name("k.cubin"))
-    with pytest.raises(tc.LaunchError, match="is empty, or no regular file"):
-        mod.preload()
-    copy.with_name("k.cubin").unlink()
     # It is read again once it has been mended.
     copy.with_name("k.cubin").write_bytes(image)
     mod.paired(cuda_array(driver_stub, 32))
@@ -247,12 +236,6 @@ def test_a_missing_file_is_an_error_that_says_where_it_is_wanted(copy, driver_st
     copy.with_name("k.cubin").unlink()
     with pytest.raises(tc.LaunchError, match="k.cubin is missing"):
         mod.run(x, 5, 0, 0)
-
-
-def test_a_driver_that_tells_nothing_of_kernels_is_refused(loaded, fresh_driver_stub):
-    fresh_driver_stub.set_driver_version(12020)
-    with pytest.raises(tc.LaunchError, match=r"update it to one of CUDA 12\.4 or newer, or embed"):
-        loaded.preload()
 
 
 class Generate:
@@ -451,29 +434,6 @@ def test_a_compiler_that_leaves_another_device_current_changes_no_launch(copy, d
         mod.paired(cuda_array(driver_stub, 32))
     assert [launch.device for launch in driver_stub.launches()] == [0, 0]
     driver_stub.call("cuDevicePrimaryCtxRelease_v2", 1)
-
-
-def test_unloading_does_not_wait_for_a_compiler(copy, driver_stub, image):
-    x, errors = cuda_array(driver_stub, 32), []
-
-    def unload() -> None:
-        with pytest.raises(tc.LaunchError, match="nothing is unloaded, since an image is just"):
-            mod.unload()
-        errors.append(1)
-
-    def make() -> bytes:
-        unload()
-        # Nor has the compiler to wait for who unloads in another thread.
-        thread = threading.Thread(target=unload)
-        thread.start()
-        thread.join(60)
-        return image
-
-    mod = tc.load_module(copy, generate={"kernels": make})
-    mod.run(x, 5, 0, 0)
-    assert errors == [1, 1]
-    mod.unload()
-    mod.run(x, 5, 0, 0)
 
 
 @pytest.mark.parametrize("step", ["mkdir", "write_bytes"])

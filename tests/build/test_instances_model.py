@@ -134,6 +134,8 @@ def takes_number(kind, value, is_read) -> bool:
     if kind in ("float", "double"):
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return False
         try:
             struct.pack("<f" if kind == "float" else "<d", float(value))
         except OverflowError:

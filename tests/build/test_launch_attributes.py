@@ -122,7 +122,7 @@ def test_a_computed_attribute_out_of_range_is_an_error(
 def test_a_grid_that_the_cluster_does_not_divide_is_an_error(attribute_module, driver_stub, x):
     with pytest.raises(
         ValueError,
-        match=r"plain: grid\.x is 16, wanted a multiple of cluster\.x, 3: a grid counts blocks",
+        match=r"plain: launch of k: grid\.x is 16, wanted a multiple of cluster\.x, 3",
     ):
         attribute_module.plain.configure(cluster=3)(x, 1)
     with pytest.raises(ValueError, match=r"grid\.y is 1, wanted a multiple of cluster\.y, 2"):
@@ -137,7 +137,9 @@ def test_a_cluster_that_the_kernel_fixes_needs_no_attribute(attribute_module, dr
     fixed[(4, 2), 32](4)
     fixed[(4, 2), 32].configure(cluster=(2, 2))(4)
     assert [launch.attributes for launch in driver_stub.launches()] == [{}, {CLUSTER: dims(2, 2)}]
-    with pytest.raises(ValueError, match=r"cluster\.x is 4, kernel fixed fixes it as 2"):
+    with pytest.raises(
+        ValueError, match=r"cluster is 4 x 1 x 1, the kernel was compiled for 2 x 2 x 1"
+    ):
         fixed[(4, 2), 32].configure(cluster=4)(4)
 
 
@@ -396,7 +398,8 @@ def test_a_bad_attribute_of_a_later_launch_leaves_nothing_half_done(
     attribute_module, driver_stub, x
 ):
     with pytest.raises(
-        ValueError, match=r"chain: launch 3 of 3: grid\.x is 3, wanted a multiple of cluster\.x, 2"
+        ValueError,
+        match=r"chain: launch 3 of 3: .* grid\.x is 3, wanted a multiple of cluster\.x, 2",
     ):
         attribute_module.chain(x, 3)
     assert not driver_stub.launches()
@@ -406,8 +409,8 @@ def test_a_bad_attribute_of_a_later_launch_leaves_nothing_half_done(
     ("nth", "message"),
     [
         (1, "chain: launch 1 of 3: kernel k of image"),
-        (2, r"chain: launch 2 of 3 \(the one before it went ahead\): kernel after of image"),
-        (3, r"chain: launch 3 of 3 \(the 2 before it went ahead\): kernel after of image"),
+        (2, r"chain: launch 2 of 3 \(those before it went ahead\): kernel after of image"),
+        (3, r"chain: launch 3 of 3 \(those before it went ahead\): kernel after of image"),
     ],
 )
 def test_a_partial_failure_names_the_launch_that_failed(

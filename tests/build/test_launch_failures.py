@@ -80,7 +80,7 @@ def test_an_earlier_launch_stands_where_a_later_one_is_refused(ops, driver_stub)
     driver_stub.fail("cuLaunchKernelEx", ILLEGAL_ADDRESS, nth=2)
     with pytest.raises(
         tc.LaunchError,
-        match=r"pipeline: launch 2 of 2 \(the one before it went ahead\): kernel second of image",
+        match=r"pipeline: launch 2 of 2 \(those before it went ahead\): kernel second of image",
     ):
         ops.pipeline(x, x, 1, x)
     assert [launch.kernel for launch in driver_stub.launches()] == ["first"]

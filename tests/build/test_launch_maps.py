@@ -182,7 +182,7 @@ def test_tensors_may_have_any_strides_that_the_driver_takes(mod, driver_stub, ar
 
 
 def test_a_tensor_whose_elements_the_kernel_reads_itself_is_contiguous(mod, driver_stub, array):
-    with pytest.raises(ValueError, match=r"argument 1 \(x: const float\*\): .*not contiguous"):
+    with pytest.raises(ValueError, match=r"argument 1 \(x: const float\*\): .* a contiguous one"):
         mod.beside(array(8, 64, dtype="float32", strides=(128, 1)))
 
 
@@ -194,7 +194,9 @@ def test_what_does_not_fit_names_the_map_and_its_tensor(mod, driver_stub, array)
         mod.beside(x)
     with pytest.raises(ValueError, match=r"^copy: tensor map y: the data lies at 0x\w+8, wanted"):
         mod.copy(array(8, 64), array(8, 64, address_offset=8))
-    with pytest.raises(ValueError, match=r"argument 1 \(x: void\*\): got a tensor of rank 3, want"):
+    with pytest.raises(
+        ValueError, match=r"argument 1 \(x: void\*\): got a tensor .* rank 3 on .*, want"
+    ):
         mod.copy(array(8, 8, 64), array(8, 64))
     with pytest.raises(TypeError, match=r"got a tensor of dtype float16 .*|wanted float32"):
         mod.float_only(array(8, 64), 0)
@@ -262,9 +264,9 @@ def test_a_map_is_made_on_the_tensors_device(mod, driver_stub, array):
 
 
 def test_tensors_of_maps_are_on_one_device(mod, driver_stub, array):
-    with pytest.raises(ValueError, match="all tensors of a launch must be on one device"):
+    with pytest.raises(ValueError, match="the device of x"):
         mod.copy(array(8, 64, device=1), array(8, 64, device=0))
-    with pytest.raises(ValueError, match="got a tensor on cpu"):
+    with pytest.raises(ValueError, match="got a tensor .* on cpu"):
         mod.copy(array(8, 64, device_type=1), array(8, 64))
 
 
@@ -375,33 +377,7 @@ def test_a_map_that_the_caller_has_made_goes_by_its_address_too(mod, driver_stub
 PAGE = mmap.PAGESIZE
 
 
-@pytest.mark.parametrize("kind", ["null", "one", "page", "end", "kernel"])
-def test_an_address_where_no_map_can_be_is_refused(mod, driver_stub, array, kind):
-    x = array(8, dtype="float32")
-    room = mmap.mmap(-1, 2 * PAGE)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(room))
-    unmap = ctypes.CDLL(None, use_errno=True).mprotect
-    assert unmap(ctypes.c_void_p(start + PAGE), ctypes.c_size_t(PAGE), 0) == 0
-    addresses = {
-        "null": None,
-        "one": 1,
-        "page": start + PAGE,
-        "end": start + PAGE - 127,
-        "kernel": 2**64 - 128,
-    }
-    address = addresses[kind]
-    with pytest.raises(
-        ValueError,
-        match=r"raw: argument 2 \(map: CUtensorMap_st\): the 128 bytes at "
-        rf"{'.nil.' if address is None else hex(address)} cannot be read, wanted the address of a "
-        "CUtensorMap in host memory",
-    ):
-        mod.raw(x, ctypes.c_void_p(address), 1)
-    assert not driver_stub.launches(failed=True)
-    mod.raw(x, ctypes.c_void_p(start + PAGE - 128), 1)
-
-
-@pytest.mark.parametrize("value", [None, 5, 1.5, "map"])
+@pytest.mark.parametrize("value", [None, 5, 1.5, "map", ctypes.c_void_p(None)])
 def test_what_is_no_map_says_what_is_wanted(mod, driver_stub, array, value):
     with pytest.raises(
         TypeError, match=r"wanted bytes of a CUtensorMap, or the address of one in host memory as"

@@ -21,9 +21,10 @@ def test_another_dtype_is_refused(dtype, ops, driver_stub):
     x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, dtype)
     with pytest.raises(TypeError) as error:
         ops.two(x, y)
-    assert str(error.value).startswith(
-        f"two: argument 2 (y: const float*): got a tensor of dtype {dtype}, wanted float32"
+    wanted = (
+        f"two: argument 2 (y: const float*): got a tensor of dtype {dtype} and rank 1 on cuda:0, "
     )
+    assert str(error.value) == wanted + "wanted float32"
 
 
 def test_each_pointee_names_what_it_takes(ops, driver_stub):
@@ -32,13 +33,13 @@ def test_each_pointee_names_what_it_takes(ops, driver_stub):
     for index, wanted in enumerate(("uint16", "uint8", "bool")):
         given = list(good)
         given[index] = cuda_array(driver_stub, 4, "float8_e4m3fn")
-        with pytest.raises(TypeError, match=f"dtype float8_e4m3fn, wanted {wanted}"):
+        with pytest.raises(TypeError, match=f"dtype float8_e4m3fn .*, wanted {wanted}"):
             ops.half_bytes(*given)
 
 
 def test_a_dtype_of_several_lanes_is_another_dtype(ops, driver_stub):
     x = cuda_array(driver_stub, 4, (2, 32, 4))
-    with pytest.raises(TypeError, match="got a tensor of dtype float32x4, wanted float32"):
+    with pytest.raises(TypeError, match="got a tensor of dtype float32x4 .*, wanted float32"):
         ops.two(x, x)
 
 
@@ -53,7 +54,9 @@ def test_a_vector_pointee_takes_its_scalar_s_dtype(ops, driver_stub):
     x = cuda_array(driver_stub, 4)
     ops.vector(x, x)
     assert pointers(driver_stub) == (x.data_ptr, x.data_ptr)
-    with pytest.raises(TypeError, match=r"\(x: const float4\*\): .* dtype float64, wanted float32"):
+    with pytest.raises(
+        TypeError, match=r"\(x: const float4\*\): .* dtype float64 .*, wanted float32"
+    ):
         ops.vector(cuda_array(driver_stub, 4, "float64"), x)
 
 
@@ -63,7 +66,7 @@ def test_a_vector_pointee_takes_its_scalar_s_dtype(ops, driver_stub):
 def test_a_declared_rank_is_checked(ops, driver_stub):
     ops.ranked(cuda_array(driver_stub, (2, 3)))
     for shape in ((), (6,), (1, 2, 3)):
-        with pytest.raises(ValueError, match=f"got a tensor of rank {len(shape)}, wanted rank 2"):
+        with pytest.raises(ValueError, match=f"rank {len(shape)} on .*, wanted rank 2"):
             ops.ranked(cuda_array(driver_stub, shape))
 
 
@@ -73,7 +76,7 @@ def test_a_declared_rank_needs_a_tensor(ops, driver_stub):
 
 
 def test_a_dimension_that_an_expression_reads_must_be_there(ops, driver_stub):
-    with pytest.raises(ValueError, match="got a tensor of rank 0, wanted rank 1 or more: an expr"):
+    with pytest.raises(ValueError, match="rank 0 on .*, wanted rank 1 or more: an expr"):
         ops.strides(cuda_array(driver_stub, ()))
 
 
@@ -104,7 +107,9 @@ def test_dimensions_of_size_one_and_empty_tensors_may_have_any_strides(
 )
 def test_a_tensor_that_is_not_contiguous_is_refused(shape, strides, ops, driver_stub):
     x = cuda_array(driver_stub, shape, strides=strides)
-    with pytest.raises(ValueError, match=r"two: argument 1 \(x: const float\*\): .*not contiguous"):
+    with pytest.raises(
+        ValueError, match=r"two: argument 1 \(x: const float\*\): .* a contiguous one"
+    ):
         ops.two(x, x)
 
 
@@ -130,7 +135,7 @@ def test_a_vector_pointee_needs_its_alignment(offset, ops, driver_stub):
     y = cuda_array(driver_stub, 4)
     for options in ({"byte_offset": offset}, {"address_offset": offset}):
         x = cuda_array(driver_stub, 4, **options)
-        with pytest.raises(ValueError, match=rf"lies at {x.data_ptr:#x}, .* a multiple of 16"):
+        with pytest.raises(ValueError, match=rf"multiple of 16, which {x.data_ptr:#x} is not"):
             ops.vector(x, y)
 
 
@@ -202,7 +207,9 @@ def test_another_kind_of_device_is_refused(ops, driver_stub):
 
 def test_tensors_on_two_devices_are_refused_with_both_names(ops, driver_stub):
     x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
-    with pytest.raises(ValueError, match=r"\(y: .*\) is on cuda:1 and x is on cuda:0: all tensors"):
+    with pytest.raises(
+        ValueError, match=r"\(y: .*\) is on cuda:1, wanted one on cuda:0, the device of x"
+    ):
         ops.two(x, y)
     assert not driver_stub.launches()
 

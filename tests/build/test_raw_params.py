@@ -102,38 +102,38 @@ def test_an_integer_is_taken_exactly_where_its_size_holds_it(raw, driver_stub, s
         expected = (value % 2**bits).to_bytes(size, "little")
         assert taken(driver_stub, raw[f"k{size}"], value) == expected
         return
-    with pytest.raises(ValueError, match="is out of range"):
+    with pytest.raises(ValueError, match="wanted -"):
         raw[f"k{size}"][1, 1](value)
 
 
-REMEDY = "; the image does not tell its type: declare it with params="
+REMEDY = "wanted what has its size: bytes, an int"
 
 
 @pytest.mark.parametrize(
     ("size", "value", "error", "text"),
     [
-        (1, 256, ValueError, "(arg0: 1 byte): the int 256 is out of range -128 to 255"),
-        (1, -129, ValueError, "the int -129 is out of range -128 to 255"),
-        (1, 0.0, TypeError, "got the float 0, wanted an int, a bool or bytes of its size" + REMEDY),
-        (2, 65536, ValueError, "is out of range -32768 to 65535"),
-        (2, 1.5, TypeError, "2 bytes, which may be fp16 or bf16: declare the type, as in params="),
-        (2, None, TypeError, "got None, wanted an int or bytes of its size" + REMEDY),
-        (3, 1, TypeError, "got the int 1, wanted bytes of its size" + REMEDY),
-        (3, 2**70, TypeError, "wanted bytes of its size" + REMEDY),
-        (3, b"xy", ValueError, "got 2 bytes, wanted 3, the parameter's size"),
-        (4, 2**32, ValueError, "is out of range -2147483648 to 4294967295"),
-        (4, 2**63, ValueError, "is out of range -2147483648 to 4294967295"),
-        (4, 1e39, ValueError, "the float 9.9999999999999994e+38 is out of range: it would become"),
-        (4, None, TypeError, "got None, wanted an int, a float or bytes of its size" + REMEDY),
-        (4, ctypes.c_void_p(8), TypeError, "wanted an int, a float or bytes of its size" + REMEDY),
-        (4, "text", TypeError, "got a str, wanted an int, a float or bytes"),
-        (4, b"abc", ValueError, "got 3 bytes, wanted 4, the parameter's size"),
-        (8, 2**64, ValueError, "is out of range -9223372036854775808 to 18446744073709551615"),
-        (8, -(2**63) - 1, ValueError, "is out of range"),
-        (8, "x", TypeError, "got a str, wanted a tensor, None (a null pointer), an address as"),
-        (24, 1, TypeError, "got the int 1, wanted bytes of its size" + REMEDY),
-        (24, 1.0, TypeError, "got the float 1, wanted bytes of its size" + REMEDY),
-        (24, None, TypeError, "got None, wanted bytes of its size" + REMEDY),
+        (1, 256, ValueError, "(arg0: 1 byte): got the int 256, wanted -128 to 255"),
+        (1, -129, ValueError, "the int -129, wanted -128 to 255"),
+        (1, 0.0, TypeError, "got the float 0, " + REMEDY),
+        (2, 65536, ValueError, "wanted -32768 to 65535"),
+        (2, 1.5, TypeError, REMEDY),
+        (2, None, TypeError, "got None, " + REMEDY),
+        (3, 1, TypeError, "got the int 1, " + REMEDY),
+        (3, 2**70, TypeError, REMEDY),
+        (3, b"xy", ValueError, "got 2 bytes, wanted 3, its size"),
+        (4, 2**32, ValueError, "wanted -2147483648 to 4294967295"),
+        (4, 2**63, ValueError, "wanted -2147483648 to 4294967295"),
+        (4, 1e39, ValueError, "the float 9.9999999999999994e+38, wanted a finite number"),
+        (4, None, TypeError, "got None, " + REMEDY),
+        (4, ctypes.c_void_p(8), TypeError, REMEDY),
+        (4, "text", TypeError, "got a str, " + REMEDY),
+        (4, b"abc", ValueError, "got 3 bytes, wanted 4, its size"),
+        (8, 2**64, ValueError, "wanted -9223372036854775808 to 18446744073709551615"),
+        (8, -(2**63) - 1, ValueError, "wanted -"),
+        (8, "x", TypeError, "got a str, " + REMEDY),
+        (24, 1, TypeError, "got the int 1, " + REMEDY),
+        (24, 1.0, TypeError, "got the float 1, " + REMEDY),
+        (24, None, TypeError, "got None, " + REMEDY),
         (24, bytes(23), ValueError, "got 23 bytes, wanted 24"),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_tensor_has_the_size_of_a_pointer(raw, driver_stub):
 
 def test_a_tensor_is_contiguous_unless_a_launch_says_otherwise(image, raw, driver_stub):
     tensor = cuda_array(driver_stub, (4, 4), strides=(1, 4))
-    with pytest.raises(ValueError, match="not contiguous"):
+    with pytest.raises(ValueError, match="a contiguous one"):
         raw.k8[1, 1](tensor)
     launch = tc.Launch(image=image, grid=1, block=1, strided="arg0")
     tc.load_inline("raw", functions={"k8": launch}).k8(tensor)
@@ -173,7 +173,9 @@ def test_tensors_are_on_one_device(raw, driver_stub):
 
 
 def test_the_number_of_arguments_is_the_image_s(raw):
-    with pytest.raises(TypeError, match=r"got 2 arguments, wanted 6: .8 bytes arg0, 4 bytes arg1"):
+    with pytest.raises(
+        TypeError, match=r"got 2 arguments, wanted 6: several.8 bytes arg0, 4 bytes arg1"
+    ):
         raw.several[1, 1](1, 2)
 
 
@@ -200,7 +202,9 @@ def test_an_expression_reads_an_integer(image, driver_stub):
     for value in (None, cuda_array(driver_stub, 4)):
         with pytest.raises(TypeError, match="wanted an int: an expression of the launch reads it"):
             f(value)
-    with pytest.raises(ValueError, match="an expression reads it and cannot hold values above"):
+    with pytest.raises(
+        ValueError, match="wanted .* to 9223372036854775807, as an expression reads"
+    ):
         f(2**63)
 
 
@@ -366,7 +370,7 @@ def test_types_that_a_symbol_spells_are_known(overloads, driver_stub):
     x = cuda_array(driver_stub, 4)
     f(x, struct.pack("ii", 1, 2), 1, 255, True)
     assert driver_stub.launches()[0].values("PqIB?") == (x.data_ptr, 1 + (2 << 32), 1, 255, True)
-    with pytest.raises(TypeError, match="got a tensor of dtype int32, wanted float32"):
+    with pytest.raises(TypeError, match="got a tensor of dtype int32 .*, wanted float32"):
         f(cuda_array(driver_stub, 4, "int32"), bytes(8), 1, 255, True)
     with pytest.raises(TypeError, match="arg3: unsigned char.: got None, wanted an int"):
         f(x, bytes(8), 1, None, True)
@@ -405,5 +409,5 @@ def test_scratch_memory_and_bound_values_go_to_what_is_known_by_its_size(image, 
     address, *rest = call.values("PIhbqf")
     assert address == driver_stub.calls("cuMemFreeAsync")[0].args["pointer"]
     assert rest == [2**32 - 1, 0, 0, 0, 0.5]
-    with pytest.raises(ValueError, match="is out of range -2147483648 to 4294967295"):
+    with pytest.raises(ValueError, match="wanted -2147483648 to 4294967295"):
         mod.bind(limit=2**32)

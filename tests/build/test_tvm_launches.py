@@ -80,7 +80,7 @@ def test_a_zero_counts_as_one_and_a_negative_is_refused(cubin, driver_stub):
         mod.block(-1, 32, 1, 0)
     with pytest.raises(ValueError, match="block: dynamic_smem_bytes is -1, wanted 0 to 4294967295"):
         mod.block(1, 32, 1, -1)
-    with pytest.raises(TypeError, match=r"got 3 arguments, wanted 4: \(int64_t blockIdx_x"):
+    with pytest.raises(TypeError, match=r"got 3 arguments, wanted 4: block\(int64_t blockIdx_x"):
         mod.block(1, 32, 1)
 
 

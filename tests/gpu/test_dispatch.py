@@ -139,5 +139,5 @@ def test_where_none_fits_all_are_listed(mod, mark):
     assert first.startswith("scale: no instance fits (a tensor of dtype int64 and rank 1 on cuda:0")
     assert len(lines) == 8
     assert all("got a tensor of dtype int64, wanted " in line for line in lines)
-    with pytest.raises(ValueError, match="got a tensor on cpu"):
+    with pytest.raises(ValueError, match="got a tensor .* on cpu"):
         mod.scale(torch.zeros(8), torch.zeros(8), 1.5, mark)

@@ -97,7 +97,9 @@ def test_a_launch_is_on_the_stream_that_is_an_argument(type_, kind):
     side.synchronize()
     assert x.item() == 2
     count = torch.cuda.device_count()
-    with pytest.raises(ValueError, match=f"run: the launch's device is {count}, x is on cuda:"):
+    with pytest.raises(
+        ValueError, match=f"run: the launch's device is {count}, its tensors are on cuda:"
+    ):
         run(x, 0, kind(side), count)
     with pytest.raises(ValueError, match=f"device is {count}, wanted 0 to {count - 1}: there"):
         run(None, 0, kind(side), count)

@@ -249,7 +249,7 @@ def test_a_copy_into_a_part_of_a_flat_buffer():
     mod.copy(x, y[7 * 96 + 12 :], 50, 60, 96, handle, torch.cuda.current_device())
     stream.synchronize()
     torch.testing.assert_close(y.view(80, 96), expected, rtol=0, atol=0)
-    with pytest.raises(ValueError, match="the launch's device is 9, x is on cuda:"):
+    with pytest.raises(ValueError, match="the launch's device is 9, its tensors are on cuda:"):
         mod.copy(x, y, 50, 60, 96, handle, 9)
 
 

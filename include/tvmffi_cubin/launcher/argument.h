@@ -1,14 +1,12 @@
 /*!
  * \file tvmffi_cubin/launcher/argument.h
  * \brief Arguments checked and stored as the kernel's own types: numbers, tensors, bytes.
+ *
+ * What is wrong with one is found out in a few instructions, as a `Problem`, and put in words only
+ * where somebody is to read them.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
 #define TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
-
-#include <errno.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "../core/device.h"
 #include "error.h"
@@ -32,22 +30,28 @@ struct Argument {
   } storage;
 };
 
-/*! \brief Whether a signed value fits the integer type of a parameter. */
+/*! \brief What is wrong with an argument. */
+enum class Problem : uint8_t {
+  kNone,
+  kType,
+  kRange,
+  kSize,
+  kDType,
+  kRank,
+  kFewDimensions,  // an expression reads one that the tensor lacks
+  kNotContiguous,
+  kMisaligned,
+  kNoTensor,  // None or an address, where an expression reads a tensor's shape
+  kNotMultiple,
+  kOtherValue,
+};
+
+/*! \brief Whether an integer type of this size holds a value; a raw one is signed or unsigned. */
 inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
-  if (size >= 8) return kind == Kind::kInt || value >= 0;
+  if (size >= 8) return kind != Kind::kUint || value >= 0;
   const int bits = static_cast<int>(size) * 8;
-  if (kind == Kind::kUint) return value >= 0 && (value >> bits) == 0;
-  return value >= -(INT64_C(1) << (bits - 1)) && value < (INT64_C(1) << (bits - 1));
-}
-
-/*! \brief Whether a size is one that integers have. */
-inline bool IsWord(uint32_t size) { return size - 1 < 8 && (size & (size - 1)) == 0; }
-
-/*! \brief Whether a value fits an integer of this size, signed or unsigned. */
-inline bool RawFits(uint32_t size, int64_t value) {
-  if (size >= 8) return size == 8;
-  const int bits = static_cast<int>(size) * 8;
-  return IsWord(size) && value >= -(INT64_C(1) << (bits - 1)) && value >> bits <= 0;
+  const int64_t least = kind == Kind::kUint ? 0 : -(INT64_C(1) << (bits - 1));
+  return value >= least && value >> (kind == Kind::kInt ? bits - 1 : bits) <= 0;
 }
 
 /*!
@@ -58,32 +62,26 @@ inline bool RawFits(uint32_t size, int64_t value) {
 inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16_t* out) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof(bits));
-  const uint16_t sign = static_cast<uint16_t>(bits >> 63 << 15);
+  const auto sign = static_cast<uint16_t>(bits >> 63 << 15);
   const uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const uint16_t infinity = static_cast<uint16_t>(((1 << exponent_bits) - 1) << mantissa_bits);
+  const auto infinity = static_cast<uint16_t>(((1 << exponent_bits) - 1) << mantissa_bits);
   if (exponent == 0x7ff) {
-    const uint16_t quiet = fraction ? static_cast<uint16_t>(1 << (mantissa_bits - 1)) : 0;
-    *out = sign | infinity | quiet;
+    *out = sign | infinity | static_cast<uint16_t>((fraction != 0) << (mantissa_bits - 1));
     return true;
   }
-  int target = exponent - 1023 + bias;
-  int shift = 52 - mantissa_bits + (target < 1 ? 1 - target : 0);
-  if (exponent == 0 || shift > 54) {  // a double subnormal, or far below the smallest value
-    *out = sign;
-    return true;
-  }
+  const int target = exponent - 1024 + (1 << (exponent_bits - 1));
+  const int shift = 52 - mantissa_bits + (target < 1 ? 1 - target : 0);
+  *out = sign;
+  if (exponent == 0 || shift > 54) return true;  // far below the smallest value
   const uint64_t mantissa = fraction | UINT64_C(1) << 52;
+  const uint64_t rest = mantissa & ((UINT64_C(1) << shift) - 1), half = UINT64_C(1) << (shift - 1);
   uint64_t kept = mantissa >> shift;
-  const uint64_t rest = mantissa & ((UINT64_C(1) << shift) - 1);
-  const uint64_t half = UINT64_C(1) << (shift - 1);
   kept += rest > half || (rest == half && (kept & 1));
   // The carry of rounding runs on into the exponent, which is what IEEE formats are laid out for.
-  const uint64_t magnitude =
-      target < 1 ? kept : (static_cast<uint64_t>(target - 1) << mantissa_bits) + kept;
-  if (magnitude >= infinity) return false;
-  *out = sign | static_cast<uint16_t>(magnitude);
+  if (target > 0) kept += static_cast<uint64_t>(target - 1) << mantissa_bits;
+  if (kept >= infinity) return false;
+  *out = sign | static_cast<uint16_t>(kept);
   return true;
 }
 
@@ -103,6 +101,7 @@ inline bool StoreFloat(Kind kind, uint32_t size, double value, Argument* out) {
 
 /*! \brief Whether an integer is what the kernel was compiled to assume of it. */
 inline Problem CheckAssumed(const Param& param, int64_t value) {
+  if (param.assumed == Param::kNothing) return Problem::kNone;
   if (param.assumed == Param::kValue) {
     return value == param.value ? Problem::kNone : Problem::kOtherValue;
   }
@@ -110,96 +109,53 @@ inline Problem CheckAssumed(const Param& param, int64_t value) {
   return (value & (param.align - 1)) == 0 ? Problem::kNone : Problem::kNotMultiple;
 }
 
-/*! \brief An integer beyond int64: a uint64, or a double for floating parameters. */
+/*! \brief An integer beyond int64, which a uint64 may hold and an expression does not. */
 __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const TVMFFIAny& any,
                                                        Argument* out) {
   const TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&any);
-  const size_t words = content.size / sizeof(uint64_t);
-  uint64_t word = 0;
-  if (param.kind == Kind::kUint && param.size == 8 && words == 2) {
-    memcpy(&word, content.data + sizeof(word), sizeof(word));
-    if (word != 0) return Problem::kRange;
-    memcpy(&word, content.data, sizeof(word));
-    if (param.in_expression) return Problem::kBeyondExpressions;
-    if (param.assumed == Param::kValue) return Problem::kOtherValue;
-    if (param.assumed != Param::kNothing && (word & (param.align - 1)) != 0) {
-      return Problem::kNotMultiple;
-    }
-    out->storage.u64 = word;
-    return Problem::kNone;
-  }
-  if (param.kind != Kind::kFloat && param.kind != Kind::kBfloat) return Problem::kRange;
-  double value = 0;
-  for (size_t i = words; i-- > 0;) {
-    memcpy(&word, content.data + i * sizeof(word), sizeof(word));
-    const double digit = i + 1 == words ? static_cast<double>(static_cast<int64_t>(word))
-                                        : static_cast<double>(word);
-    value = value * 18446744073709551616.0 + digit;
-  }
-  if (__builtin_isinf(value) || !StoreFloat(param.kind, param.size, value, out)) {
+  uint64_t words[2] = {};
+  const bool is_unsigned = param.kind == Kind::kUint || param.kind == Kind::kRaw;
+  if (!is_unsigned || param.size != 8 || param.in_expression || content.size != sizeof(words)) {
     return Problem::kRange;
   }
-  return Problem::kNone;
-}
-
-/*!
- * \brief Whether memory of this process can be read: the kernel is asked, which reads it and does
- * not crash. Where it may not be asked, as in some containers, the caller is believed.
- */
-inline bool IsReadable(void* address, size_t size) {
-  char copy[128];
-  iovec to{copy, size}, from{address, size};
-  if (size > sizeof(copy)) return false;
-  const ssize_t count = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-  return count == static_cast<ssize_t>(size) || (count < 0 && errno != EFAULT);
-}
-
-/*! \brief The address of a tensor map; the driver copies from there, wherever that is. */
-TVMFFI_CUBIN_RARE Problem ConvertMapHandle(const Param& param, const TVMFFIAny& any,
-                                           Argument* out) {
-  if (any.type_index != kTVMFFIOpaquePtr) return Problem::kType;
-  if (any.v_ptr == nullptr || !IsReadable(any.v_ptr, param.size)) return Problem::kUnreadable;
-  out->address = any.v_ptr;
-  return Problem::kNone;
+  memcpy(words, content.data, sizeof(words));
+  if (words[1] != 0) return Problem::kRange;
+  out->storage.u64 = words[0];
+  return CheckAssumed(param, out->storage.i64);
 }
 
 /*! \brief A by-value struct: bytes of exactly its size; of a tensor map its address will do. */
 __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const TVMFFIAny& any,
                                                       Argument* out) {
   TVMFFIByteArray content;
-  if (!AsBytes(any, &content)) {
-    return param.kind == Kind::kMap ? ConvertMapHandle(param, any, out) : Problem::kType;
+  if (AsBytes(any, &content)) {
+    out->address = const_cast<char*>(content.data);
+    return content.size == param.size ? Problem::kNone : Problem::kSize;
   }
-  if (content.size != param.size) return Problem::kStructSize;
-  out->address = const_cast<char*>(content.data);
-  return Problem::kNone;
+  out->address = any.v_ptr;
+  const bool is_map = param.kind == Kind::kMap && any.type_index == kTVMFFIOpaquePtr;
+  return is_map && any.v_ptr != nullptr ? Problem::kNone : Problem::kType;
 }
 
 /*! \brief Numbers and booleans, by the rules of docs/guide.md ("What a parameter takes"). */
 inline Problem ConvertScalar(const Param& param, const TVMFFIAny& any, Argument* out) {
-  switch (param.kind) {
-    case Kind::kBool:
-      if (any.type_index != kTVMFFIBool) return Problem::kType;
-      out->storage.u8 = any.v_int64 != 0;
-      out->integer = out->storage.u8;
-      return Problem::kNone;
-    case Kind::kFloat:
-    case Kind::kBfloat: {
-      if (any.type_index == kTVMFFIBigInt) return ConvertBigInt(param, any, out);
-      const bool is_float = any.type_index == kTVMFFIFloat;
-      if (!is_float && any.type_index != kTVMFFIInt) return Problem::kType;
-      const double value = is_float ? any.v_float64 : static_cast<double>(any.v_int64);
-      return StoreFloat(param.kind, param.size, value, out) ? Problem::kNone : Problem::kRange;
-    }
-    default:
-      break;
+  if (param.kind == Kind::kBool) {
+    if (any.type_index != kTVMFFIBool) return Problem::kType;
+    out->storage.u8 = any.v_int64 != 0;
+    out->integer = out->storage.u8;
+    return Problem::kNone;
   }
   if (any.type_index == kTVMFFIBigInt) return ConvertBigInt(param, any, out);
+  if (param.kind == Kind::kFloat || param.kind == Kind::kBfloat) {
+    const bool is_float = any.type_index == kTVMFFIFloat;
+    if (!is_float && any.type_index != kTVMFFIInt) return Problem::kType;
+    const double value = is_float ? any.v_float64 : static_cast<double>(any.v_int64);
+    return StoreFloat(param.kind, param.size, value, out) ? Problem::kNone : Problem::kRange;
+  }
   if (any.type_index != kTVMFFIInt && any.type_index != kTVMFFIBool) return Problem::kType;
   if (!IntegerFits(param.kind, param.size, any.v_int64)) return Problem::kRange;
   // Little-endian: the low bytes of the word are the value in every width.
   out->storage.i64 = out->integer = any.v_int64;
-  if (__builtin_expect(param.assumed == Param::kNothing, 1)) return Problem::kNone;
   return CheckAssumed(param, any.v_int64);
 }
 
@@ -216,9 +172,8 @@ inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
   uint64_t expected = 1;  // wraps around where a broadcast tensor is larger than any memory
   for (int i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] == 0) return true;
     if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != expected) {
-      // A zero further out makes the tensor empty, and an empty one has nothing out of place.
+      // An empty one has nothing out of place.
       return IsEmpty(tensor);
     }
     expected *= static_cast<uint64_t>(tensor.shape[i]);
@@ -228,16 +183,10 @@ inline bool IsContiguous(const DLTensor& tensor) {
 
 /*! \brief Whether the element type is one that the pointer points to. */
 inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
-  if (param.num_dtypes == 0) return true;
   for (int i = 0; i < param.num_dtypes; ++i) {
     if (memcmp(&tensor.dtype, &param.dtypes[i], sizeof(DLDataType)) == 0) return true;
   }
-  return false;
-}
-
-/*! \brief Whether an address is a multiple of what the pointer's target needs. */
-inline bool IsAligned(const Param& param, const void* data) {
-  return (reinterpret_cast<uintptr_t>(data) & (param.align - 1)) == 0;
+  return param.num_dtypes == 0;
 }
 
 /*! \brief A tensor for a pointer parameter; its device is another question (CheckDevice). */
@@ -246,11 +195,10 @@ inline Problem ConvertTensor(const Param& param, const DLTensor& tensor, Argumen
   if (param.rank >= 0 && tensor.ndim != param.rank) return Problem::kRank;
   if (tensor.ndim < param.min_rank) return Problem::kFewDimensions;
   if (!param.strided && !IsContiguous(tensor)) return Problem::kNotContiguous;
-  void* data = DataOf(tensor);
-  if (!IsAligned(param, data) && !IsEmpty(tensor)) return Problem::kMisaligned;
   out->tensor = &tensor;
-  out->storage.pointer = data;
-  return Problem::kNone;
+  out->storage.pointer = DataOf(tensor);
+  const bool is_aligned = (out->storage.u64 & (param.align - 1)) == 0;
+  return is_aligned || IsEmpty(tensor) ? Problem::kNone : Problem::kMisaligned;
 }
 
 /*! \brief A tensor, None (null) or a raw address (ctypes.c_void_p) for a pointer parameter. */
@@ -260,54 +208,29 @@ inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument
   if (!is_none && any.type_index != kTVMFFIOpaquePtr) return Problem::kType;
   if (param.in_expression || param.rank >= 0) return Problem::kNoTensor;
   out->storage.pointer = is_none ? nullptr : any.v_ptr;
-  return IsAligned(param, out->storage.pointer) ? Problem::kNone : Problem::kMisaligned;
-}
-
-/*! \brief An integer that fits a parameter of this size, signed or unsigned. */
-inline Problem ConvertRawInteger(const Param& param, const TVMFFIAny& any, Argument* out) {
-  if (!RawFits(param.size, any.v_int64)) {
-    return IsWord(param.size) ? Problem::kRange : Problem::kType;
-  }
-  out->storage.i64 = out->integer = any.v_int64;
-  return Problem::kNone;
-}
-
-/*! \brief A float, where its size says which. */
-inline Problem ConvertRawFloat(const Param& param, const TVMFFIAny& any, Argument* out) {
-  if (param.in_expression) return Problem::kType;
-  if (param.size == 2) return Problem::kHalf;
-  if (param.size != 4 && param.size != 8) return Problem::kType;
-  return StoreFloat(Kind::kFloat, param.size, any.v_float64, out) ? Problem::kNone
-                                                                  : Problem::kRange;
+  return (out->storage.u64 & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMisaligned;
 }
 
 /*! \brief Whatever has the parameter's size; an integer alone where an expression reads it. */
 __attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TVMFFIAny& any,
                                                     Argument* out) {
-  const bool may_point = param.size == sizeof(void*) && !param.in_expression;
-  switch (any.type_index) {
-    case kTVMFFIInt:
-    case kTVMFFIBool:
-      return ConvertRawInteger(param, any, out);
-    case kTVMFFIFloat:
-      return ConvertRawFloat(param, any, out);
-    case kTVMFFINone:
-    case kTVMFFIOpaquePtr:
-      if (!may_point) return Problem::kType;
-      out->storage.pointer = any.type_index == kTVMFFINone ? nullptr : any.v_ptr;
-      return Problem::kNone;
-    case kTVMFFIBigInt: {
-      Param as_unsigned = param;
-      as_unsigned.kind = Kind::kUint;
-      return IsWord(param.size) ? ConvertBigInt(as_unsigned, any, out) : Problem::kType;
-    }
-    default:
-      break;
+  const bool is_word = param.size - 1 < 8 && (param.size & (param.size - 1)) == 0;
+  if (any.type_index == kTVMFFIBigInt && is_word) return ConvertBigInt(param, any, out);
+  if ((any.type_index == kTVMFFIInt || any.type_index == kTVMFFIBool) && is_word) {
+    out->storage.i64 = out->integer = any.v_int64;
+    return IntegerFits(Kind::kRaw, param.size, any.v_int64) ? Problem::kNone : Problem::kRange;
   }
-  if (const DLTensor* tensor = AsTensor(any)) {
-    return may_point ? ConvertTensor(param, *tensor, out) : Problem::kType;
+  if (param.in_expression) return Problem::kType;
+  // One of 2 bytes may be fp16 or bf16.
+  if (any.type_index == kTVMFFIFloat && is_word && param.size >= 4) {
+    const bool fits = StoreFloat(Kind::kFloat, param.size, any.v_float64, out);
+    return fits ? Problem::kNone : Problem::kRange;
   }
-  return param.in_expression ? Problem::kType : ConvertBytes(param, any, out);
+  if (param.size == sizeof(void*)) {
+    const Problem problem = ConvertPointer(param, any, out);
+    if (problem != Problem::kType) return problem;
+  }
+  return ConvertBytes(param, any, out);
 }
 
 /*!
@@ -325,40 +248,137 @@ __attribute__((always_inline)) inline Problem Convert(const Param& param, const 
   return ConvertScalar(param, any, out);
 }
 
-/*! \brief The device that a call's tensors agree on, and which parameter said so. */
+/*! \brief What a parameter takes, for "wanted ...". */
+TVMFFI_CUBIN_RARE const char* DescribeWanted(const Param& param) {
+  switch (param.kind) {
+    case Kind::kPointer:
+      if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
+        return "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int "
+               "where params declares int64_t), or None, the default stream";
+      }
+      return "a tensor, None (a null pointer), or an address as ctypes.c_void_p";
+    case Kind::kBytes:
+      return "bytes of the struct's own layout";
+    case Kind::kMap:
+      return "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p";
+    case Kind::kRaw:
+      if (param.in_expression) return "an int: an expression of the launch reads it";
+      return "what has its size: bytes, an int of 1 to 8, a float of 4 or 8, of 8 a tensor, None "
+             "or an address. The image does not tell its type: declare it with params=";
+    case Kind::kBool:
+      return "a bool";
+    case Kind::kFloat:
+    case Kind::kBfloat:
+      return "a number";
+    default:
+      return "an int";
+  }
+}
+
+/*! \brief The range of a parameter's type. */
+TVMFFI_CUBIN_RARE void AddRange(const Param& param, const TVMFFIAny& any, Text* text) {
+  if (param.kind >= Kind::kFloat && (param.kind != Kind::kRaw || any.type_index == kTVMFFIFloat)) {
+    return text->Add("a finite number of %u bytes", param.size);
+  }
+  const int bits = static_cast<int>(param.size) * 8;
+  const long long low = param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2;
+  const bool is_signed = param.kind == Kind::kInt || (param.in_expression && bits == 64);
+  text->Add("%lld to %llu%s", low, ~0ULL >> (64 - bits + is_signed),
+            param.in_expression && bits == 64 ? ", as an expression reads it" : "");
+}
+
+/*! \brief Puts a problem in words, "got ..., wanted ..."; returns the error's kind. */
+TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAny& any,
+                                              Problem problem, Text* text) {
+  const DLTensor* tensor = AsTensor(any);
+  text->Add("got %s, wanted ", DescribeArgument(any).chars);
+  switch (problem) {
+    case Problem::kType:
+      text->Add("%s", DescribeWanted(param));
+      return "TypeError";
+    case Problem::kDType:
+      text->Add("%s", param.dtype_names);
+      return "TypeError";
+    case Problem::kRange:
+      AddRange(param, any, text);
+      break;
+    case Problem::kSize:
+      text->Add("%u, its size", param.size);
+      break;
+    case Problem::kMisaligned:
+      text->Add("an address that is a multiple of %u, which %p is not", param.align,
+                tensor != nullptr ? DataOf(*tensor) : any.v_ptr);
+      break;
+    case Problem::kNoTensor:
+      text->Add("a tensor: the launch reads its shape or its dtype");
+      break;
+    case Problem::kNotMultiple:
+      text->Add("a multiple of %u: the kernel was compiled for that", param.align);
+      break;
+    case Problem::kOtherValue:
+      text->Add("%lld: the kernel was compiled for that alone",
+                static_cast<long long>(param.value));
+      break;
+    case Problem::kRank:
+      text->Add("rank %d", param.rank);
+      break;
+    case Problem::kFewDimensions:
+      text->Add("rank %d or more: an expression of the launch reads dimension %d", param.min_rank,
+                param.min_rank - 1);
+      break;
+    default:
+      text->Add(
+          "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
+          "kernel handles strides");
+  }
+  return "ValueError";
+}
+
+/*! \brief "f: argument 2 (n: int)"; of what is bound, at position 0, "bind: f: n (int)". */
+TVMFFI_CUBIN_RARE Text ArgumentText(const char* function, const Param& param, int position) {
+  Text text;
+  if (position > 0) {
+    text.Add("%.200s: argument %d (%s: %s)", function, position, param.name, param.type);
+  } else {
+    text.Add("bind: %.200s%s%s (%s)", function ? function : "", function ? ": " : "", param.name,
+             param.type);
+  }
+  return text;
+}
+
+/*! \brief Raises what is wrong with an argument. */
+TVMFFI_CUBIN_RARE int FailArgument(const char* function, const Param& param, int position,
+                                   const TVMFFIAny& any, Problem problem) {
+  Text text;
+  const char* kind = DescribeProblem(param, any, problem, &text);
+  return Fail(kind, "%s: %s", ArgumentText(function, param, position).chars, text.chars);
+}
+
+/*! \brief The device that a call's tensors agree on; -1: not known yet. */
 struct TensorDevice {
   int device = -1;
-  const Param* from = nullptr;
+  const Param* from = nullptr;  // whose tensor said so
 };
 
 /*! \brief Checks a tensor that is the call's first, or not where that is. */
 __attribute__((noinline)) inline int CheckOtherDevice(const char* function, const Param& param,
                                                       int position, const DLTensor& tensor,
                                                       TensorDevice* common) {
-  if (tensor.device.device_type == kDLCUDA) {
-    const int device = tensor.device.device_id;
-    if (common->from == nullptr) {
-      if (device < 0 || device >= kMaxDevices) {
-        return Fail("ValueError",
-                    "%s: argument %d (%s: %s): got a tensor on cuda:%d, wanted one on "
-                    "cuda:0 to cuda:%d",
-                    function, position, param.name, param.type, device, kMaxDevices - 1);
-      }
-      *common = {device, &param};
-    } else if (common->device != device) {
-      return Fail("ValueError",
-                  "%s: argument %d (%s: %s) is on cuda:%d and %s is on cuda:%d: all "
-                  "tensors of a launch must be on one device",
-                  function, position, param.name, param.type, device, common->from->name,
-                  common->device);
-    }
+  const int device = tensor.device.device_id;
+  if (tensor.device.device_type != kDLCUDA) {
+    if (IsHostMemoryForKernels(tensor)) return 0;
+    return Fail("ValueError",
+                "%s: got %s, wanted one on a CUDA device (pinned and managed host memory will do): "
+                "move it first, as with x.cuda()",
+                ArgumentText(function, param, position).chars, DescribeTensor(tensor).chars);
+  }
+  if (common->device < 0 && device >= 0 && device < kMaxDevices) {
+    *common = {device, &param};
     return 0;
   }
-  if (IsHostMemoryForKernels(tensor)) return 0;
-  return Fail("ValueError",
-              "%s: argument %d (%s: %s): got a tensor on %s, wanted one on a CUDA "
-              "device (pinned and managed host memory will do): move it first, as with x.cuda()",
-              function, position, param.name, param.type, DescribeDevice(tensor.device).chars);
+  return Fail("ValueError", "%s is on cuda:%d, wanted one on cuda:%d%s%s",
+              ArgumentText(function, param, position).chars, device, common->device,
+              common->from ? ", the device of " : "", common->from ? common->from->name : "");
 }
 
 /*! \brief Checks where a tensor lives and that all tensors of the call agree on it. */
@@ -368,19 +388,6 @@ inline int CheckDevice(const char* function, const Param& param, int position,
                        tensor.device.device_id == common->device && common->device >= 0;
   return __builtin_expect(is_same, 1) ? 0
                                       : CheckOtherDevice(function, param, position, tensor, common);
-}
-
-/*! \brief An argument of the body's own entries that is an int, or None and leaves `out` alone. */
-inline int ReadOption(const char* function, const char* what, const TVMFFIAny& any, int64_t* out,
-                      bool* present) {
-  *present = any.type_index != kTVMFFINone;
-  if (!*present) return 0;
-  if (any.type_index != kTVMFFIInt) {
-    return Fail("TypeError", "%s: %s: got %s, wanted an int", function, what,
-                DescribeArgument(any).chars);
-  }
-  *out = any.v_int64;
-  return 0;
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

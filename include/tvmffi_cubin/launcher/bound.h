@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "prepare.h"
+#include "launch.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -16,200 +16,150 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
  * \brief Points the parameters of all launches of a call at what is bound on its device. The
  * table's gate is used for as long as they are.
  */
-inline int FillBound(const CallFrame& frame) {
-  return frame.ForEach(Source::kBound, [&](int launch, const Source& source, void** param) {
-    const BoundSlot& slot = frame.instance.bound->slots[source.index];
-    const void* value = slot.Find(frame.device);
-    if (value == nullptr && slot.required) {
-      return Fail("LaunchError",
-                  "%s: the parameter %s (%s) of %s is not bound on device %d: call "
-                  "mod.bind(\"%s\", %s=...) before",
-                  SiteText(frame.Site(launch)).chars, slot.param->name, slot.param->type,
-                  frame.launches[launch].plan->kernel->display, frame.device, slot.function,
-                  slot.param->name);
-    }
+inline int FillBound(Call* call) {
+  return call->ForEach(Source::kBound, [call](const Source& source, void** param) {
+    const BoundSlot& slot = call->instance.bound->slots[source.index];
+    const void* value = slot.Find(call->device);
     *param = const_cast<void*>(value == nullptr ? slot.zeros : value);
-    return 0;
+    if (value != nullptr || !slot.required) return 0;
+    return Fail("LaunchError",
+                "%s: the parameter %s (%s) of %s is not bound on device %d: call "
+                "mod.bind(\"%s\", %s=...) before",
+                call->Site(call->number).chars, slot.param->name, slot.param->type,
+                call->launches[call->number].plan->kernel->display, call->device, slot.function,
+                slot.param->name);
   });
 }
 
 constexpr int kAllDevices = -1;
 constexpr int kNumBoundCells = kMaxDevices + 1;
 
-/*! \brief One value to be bound. */
+/*! \brief One value to be bound; once all are changed, what it replaced. */
 struct BoundChange {
   BoundSlot* slot;
   int device;  // or kAllDevices
   BoundCell cell;
-  BoundCell* cells;  // the slot's next ones; once all is changed, what they replaced
+  BoundCell* cells;  // the slot's next ones, or those that it had
 };
 
-/*! \brief Lets go of what cells hold. Python's own objects may be among it, and run its code. */
+/*! \brief Lets go of what a cell holds: Python's own objects, too, and what they run. */
+TVMFFI_CUBIN_RARE void ReleaseCell(const BoundCell& cell) {
+  if (cell.keep != nullptr) TVMFFIObjectDecRef(cell.keep);
+  free(cell.copy);
+}
 TVMFFI_CUBIN_RARE void ReleaseCells(BoundCell* cells) {
-  for (int i = 0; cells != nullptr && i < kNumBoundCells; ++i) {
-    if (cells[i].keep != nullptr) TVMFFIObjectDecRef(cells[i].keep);
-    free(cells[i].copy);
-  }
+  for (int i = 0; cells != nullptr && i < kNumBoundCells; ++i) ReleaseCell(cells[i]);
   free(cells);
-}
-
-/*! \brief "k: bound parameter x (int)", or without the function's name. */
-TVMFFI_CUBIN_RARE Text BoundText(const BoundSlot& slot) {
-  Text text;
-  const bool is_own = slot.function != nullptr;
-  snprintf(text.chars, sizeof(text.chars), "bind: %.120s%s%.60s (%.90s)",
-           is_own ? slot.function : "", is_own ? ": " : "", slot.param->name, slot.param->type);
-  return text;
-}
-
-/*! \brief Finds out for which device a tensor is bound. */
-TVMFFI_CUBIN_RARE int PlaceTensor(const BoundSlot& slot, const DLTensor& tensor, int* device) {
-  if (tensor.device.device_type != kDLCUDA) {
-    if (IsHostMemoryForKernels(tensor)) return 0;
-    return Fail("ValueError",
-                "%s: got a tensor on %s, wanted one on a CUDA device (pinned and managed host "
-                "memory will do): move it first, as with x.cuda()",
-                BoundText(slot).chars, DescribeDevice(tensor.device).chars);
-  }
-  const int own = tensor.device.device_id;
-  if (own < 0 || own >= kMaxDevices) {
-    return Fail("ValueError", "%s: got a tensor on cuda:%d, wanted one on cuda:0 to cuda:%d",
-                BoundText(slot).chars, own, kMaxDevices - 1);
-  }
-  if (*device != kAllDevices && *device != own) {
-    return Fail("ValueError",
-                "%s: got a tensor on cuda:%d for device %d: a tensor is bound for its own device",
-                BoundText(slot).chars, own, *device);
-  }
-  *device = own;
-  return 0;
 }
 
 /*! \brief Converts a value, as it would be converted for a call; None: nothing is bound. */
 TVMFFI_CUBIN_RARE int ConvertBound(BoundChange* change, const TVMFFIAny& value,
                                    const TVMFFIAny& keep) {
   const BoundSlot& slot = *change->slot;
-  if (value.type_index == kTVMFFINone) {
-    change->cell.state = BoundCell::kNothing;
-    return 0;
-  }
+  BoundCell* const cell = &change->cell;
+  cell->state = BoundCell::kNothing;
+  if (value.type_index == kTVMFFINone) return 0;
   Argument argument{};
   const Problem problem = Convert(*slot.param, value, &argument);
   if (problem != Problem::kNone) {
-    Text text;
-    const char* kind = DescribeProblem(*slot.param, value, problem, &text);
-    return Fail(kind, "%s: %s", BoundText(slot).chars, text.chars);
+    return FailArgument(slot.function, *slot.param, 0, value, problem);
   }
-  if (argument.tensor != nullptr && PlaceTensor(slot, *argument.tensor, &change->device) != 0) {
+  TensorDevice common{change->device};
+  if (argument.tensor != nullptr &&
+      CheckDevice(slot.function, *slot.param, 0, *argument.tensor, &common) != 0) {
     return -1;
   }
+  // A tensor is bound for its own device.
+  change->device = common.device;
+  const bool is_object = value.type_index >= kTVMFFIStaticObjectBegin;
   const bool has_keep = keep.type_index >= kTVMFFIStaticObjectBegin;
   if (value.type_index == kTVMFFIDLTensorPtr && !has_keep) {
     return Fail("TypeError", "%s: the tensor is a view that nothing keeps alive",
-                BoundText(slot).chars);
+                ArgumentText(slot.function, *slot.param, 0).chars);
   }
-  change->cell.state = BoundCell::kValue;
+  cell->state = BoundCell::kValue;
+  memcpy(&cell->value, &argument.storage, sizeof(cell->value));
   if (argument.address != &argument.storage) {
-    change->cell.copy = malloc(slot.param->size);
-    if (change->cell.copy == nullptr) return Fail("MemoryError", "%s", BoundText(slot).chars);
-    memcpy(change->cell.copy, argument.address, slot.param->size);
-  } else {
-    memcpy(&change->cell.value, &argument.storage, sizeof(change->cell.value));
+    cell->copy = malloc(slot.param->size);
+    memcpy(cell->copy, argument.address, slot.param->size);
   }
-  const bool is_object = value.type_index >= kTVMFFIStaticObjectBegin;
-  change->cell.keep = has_keep ? keep.v_obj : is_object ? value.v_obj : nullptr;
-  if (change->cell.keep != nullptr) TVMFFIObjectIncRef(change->cell.keep);
+  cell->keep = has_keep ? keep.v_obj : is_object ? value.v_obj : nullptr;
+  if (cell->keep != nullptr) TVMFFIObjectIncRef(cell->keep);
   return 0;
 }
 
-/*! \brief Changes one slot, whose table is closed; what it replaces is the change's afterwards. */
+/*! \brief Changes one slot, whose table is closed. */
 TVMFFI_CUBIN_RARE void ApplyBound(BoundChange* change) {
-  BoundSlot* slot = change->slot;
-  if (change->device != kAllDevices && slot->cells != nullptr) {
-    const BoundCell before = slot->cells[change->device];
-    slot->cells[change->device] = change->cell;
-    change->cell = before;
-    return;
+  BoundSlot* const slot = change->slot;
+  const bool is_all = change->device == kAllDevices;
+  if (is_all || slot->cells == nullptr) {
+    BoundCell* const before = slot->cells;
+    slot->cells = static_cast<BoundCell*>(calloc(kNumBoundCells, sizeof(BoundCell)));
+    change->cells = before;
   }
-  change->cells[change->device == kAllDevices ? kMaxDevices : change->device] = change->cell;
-  change->cell = {};
-  BoundCell* const before = slot->cells;
-  slot->cells = change->cells;
-  change->cells = before;
-}
-
-/*! \brief Lets go of what changes hold, applied or not. */
-TVMFFI_CUBIN_RARE void ReleaseChanges(BoundChange* changes, int count) {
-  for (int i = 0; i < count; ++i) {
-    if (changes[i].cell.keep != nullptr) TVMFFIObjectDecRef(changes[i].cell.keep);
-    free(changes[i].cell.copy);
-    ReleaseCells(changes[i].cells);
-  }
-  free(changes);
-}
-
-/*! \brief Makes all changes at once: a launch reads the values of before or of after them. */
-TVMFFI_CUBIN_RARE void ApplyAll(BoundTable* table, BoundChange* changes, int count) {
-  CloseGate(&table->gate);
-  // In a fork, the launches that the gate counts are another process's.
-  if (!InForkedChild()) WaitForUsers(&table->gate);
-  for (int i = 0; i < count; ++i) ApplyBound(&changes[i]);
-  OpenGate(&table->gate);
-}
-
-/*! \brief Reads one value to be bound and the slot's number before it. */
-TVMFFI_CUBIN_RARE int ReadChange(BoundTable* table, const TVMFFIAny* args, int device,
-                                 BoundChange* change) {
-  if (args[0].type_index != kTVMFFIInt || args[0].v_int64 < 0 ||
-      args[0].v_int64 >= table->num_slots) {
-    return Fail("ValueError", "bind: got %s, wanted the number of a bound parameter, up to %d",
-                DescribeArgument(args[0]).chars, table->num_slots - 1);
-  }
-  change->slot = &table->slots[args[0].v_int64];
-  change->device = device;
-  change->cells = static_cast<BoundCell*>(calloc(kNumBoundCells, sizeof(BoundCell)));
-  if (change->cells == nullptr) return Fail("MemoryError", "%s", BoundText(*change->slot).chars);
-  return ConvertBound(change, args[1], args[2]);
+  BoundCell* const cell = &slot->cells[is_all ? kMaxDevices : change->device];
+  const BoundCell before = *cell;
+  *cell = change->cell;
+  change->cell = before;
 }
 
 /*! \brief Reads the device that something is bound for; None: all, -1: the current one. */
-TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny* args, int num_args, int* device) {
-  int64_t number = kAllDevices;
-  bool present = false;
-  if (num_args < 1) return Fail("TypeError", "bind: got no arguments, wanted the device first");
-  if (ReadOption("bind", "device", args[0], &number, &present) != 0) return -1;
-  if (present && number == -1) {
-    const Driver* driver = OpenDriver();
-    number = driver == nullptr ? 0 : CurrentDevice(driver);
-  }
-  if (present && (number < 0 || number >= kMaxDevices)) {
-    return Fail("ValueError", "bind: device is %lld, wanted 0 to %d",
-                static_cast<long long>(number), kMaxDevices - 1);
+TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny& any, int* device) {
+  *device = kAllDevices;
+  if (any.type_index == kTVMFFINone) return 0;
+  const Driver* driver = any.v_int64 == -1 ? OpenDriver() : nullptr;
+  const int64_t number = driver != nullptr ? CurrentDevice(driver) : any.v_int64;
+  if (any.type_index != kTVMFFIInt || number < 0 || number >= kMaxDevices) {
+    return Fail("ValueError", "bind: device is %s, wanted 0 to %d", DescribeArgument(any).chars,
+                kMaxDevices - 1);
   }
   *device = static_cast<int>(number);
   return 0;
 }
 
+/*! \brief The slot of a number; null, and raises, where there is none. */
+TVMFFI_CUBIN_RARE BoundSlot* ReadSlot(BoundTable* table, const TVMFFIAny& any) {
+  if (any.type_index == kTVMFFIInt && any.v_int64 >= 0 && any.v_int64 < table->num_slots) {
+    return &table->slots[any.v_int64];
+  }
+  Fail("ValueError", "bind: got %s, wanted the number of a bound parameter, up to %d",
+       DescribeArgument(any).chars, table->num_slots - 1);
+  return nullptr;
+}
+
 /*!
- * \brief Binds values all at once, or none where one is wrong. The arguments: the device, -1 for
- * the current one, None for all; for each value the slot's number, the value (None: nothing is
- * bound any more), and the object that keeps it alive, or None where it does so itself.
+ * \brief Binds values all at once, or none where one is wrong: a launch reads the values of before
+ * or of after. The arguments: the device, -1 for the current one, None for all; for each value the
+ * slot's number, the value (None: nothing is bound any more), and the object that keeps it alive,
+ * or None where it does so itself.
  */
 TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
-  int device = kAllDevices;
-  if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
   if (num_args % 3 != 1) {
     return Fail("TypeError", "bind: wanted the device, then three arguments for each value");
   }
+  int device = kAllDevices;
+  if (ReadBoundDevice(args[0], &device) != 0) return -1;
   const int count = num_args / 3;
   auto* changes = static_cast<BoundChange*>(calloc(count + 1, sizeof(BoundChange)));
-  if (changes == nullptr) return Fail("MemoryError", "bind: %d values", count);
   int result = 0;
   for (int i = 0; i < count && result == 0; ++i) {
-    result = ReadChange(table, &args[1 + 3 * i], device, &changes[i]);
+    const TVMFFIAny* const given = &args[1 + 3 * i];
+    changes[i].device = device;
+    changes[i].slot = ReadSlot(table, given[0]);
+    result = changes[i].slot == nullptr ? -1 : ConvertBound(&changes[i], given[1], given[2]);
   }
-  if (result == 0) ApplyAll(table, changes, count);
-  ReleaseChanges(changes, count);
+  if (result == 0) {
+    CloseGate(&table->gate);
+    // In a fork, the launches that the gate counts are another process's.
+    if (!InForkedChild()) WaitForUsers(&table->gate);
+    for (int i = 0; i < count; ++i) ApplyBound(&changes[i]);
+    OpenGate(&table->gate);
+  }
+  for (int i = 0; i < count; ++i) {
+    ReleaseCell(changes[i].cell);
+    ReleaseCells(changes[i].cells);
+  }
+  free(changes);
   return result;
 }
 
@@ -220,18 +170,16 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
 TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, int num_args,
                                 TVMFFIAny* result) {
   int device = kAllDevices;
-  if (ReadBoundDevice(args, num_args, &device) != 0) return -1;
-  if (num_args != 2 || args[1].type_index != kTVMFFIInt || args[1].v_int64 < 0 ||
-      args[1].v_int64 >= table->num_slots) {
-    return Fail("ValueError", "bound: wanted the device and a bound parameter's number, up to %d",
-                table->num_slots - 1);
-  }
+  if (num_args != 2) return Fail("TypeError", "bound: wanted the device and a parameter's number");
+  if (ReadBoundDevice(args[0], &device) != 0) return -1;
+  const BoundSlot* slot = ReadSlot(table, args[1]);
+  if (slot == nullptr) return -1;
   const GateUse use(&table->gate);
-  const BoundCell* cell = table->slots[args[1].v_int64].FindCell(device);
+  const BoundCell* cell = slot->FindCell(device);
   if (cell == nullptr || cell->keep == nullptr) return 0;
   TVMFFIObjectIncRef(cell->keep);
-  result->type_index = static_cast<TVMFFIObject*>(cell->keep)->type_index;
   result->v_obj = static_cast<TVMFFIObject*>(cell->keep);
+  result->type_index = result->v_obj->type_index;
   return 0;
 }
 
@@ -243,10 +191,7 @@ TVMFFI_CUBIN_RARE void ReleaseBound(BoundTable* table) {
   // At the process's end Python is gone, whose code frees what is bound, and maybe the driver too.
   // Where there is no Python, an end cannot be told from an unloading.
   if (Py_IsInitialized == nullptr || Py_IsInitialized() == 0) return;
-  for (int i = 0; i < table->num_slots; ++i) {
-    ReleaseCells(table->slots[i].cells);
-    table->slots[i].cells = nullptr;
-  }
+  for (int i = 0; i < table->num_slots; ++i) ReleaseCells(table->slots[i].cells);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

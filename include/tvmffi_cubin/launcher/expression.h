@@ -1,287 +1,237 @@
 /*!
  * \file tvmffi_cubin/launcher/expression.h
  * \brief Evaluates the steps of a launch: postfix code over the arguments' integers and shapes.
+ *
+ * Arithmetic has no branches out: the first thing that goes wrong is kept in the call, and the
+ * figure that it went wrong in is the last one that is evaluated.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_EXPRESSION_H_
 #define TVMFFI_CUBIN_LAUNCHER_EXPRESSION_H_
 
-#include "../core/limits.h"
-#include "argument.h"
 #include "launch.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief The failure of a condition that can be evaluated and is false. */
-inline constexpr char kDoesNotHold[] = "does not hold";
-
-/*! \brief The failure of a figure that is beyond its range: the value and the range are noted. */
-inline constexpr char kOutOfRange[] = "is out of range";
-
-/*! \brief The failure of a driver call that an expression needs: its name and result are noted. */
-inline constexpr char kDriverFailed[] = "cannot be evaluated";
-
-/*! \brief The failure of max_cooperative_blocks where not one block fits. */
-inline constexpr char kNothingFits[] = "is 0";
-
-/*! \brief The figures of a launch's shape: grid x y z, block x y z, dynamic shared memory. */
+/*! \brief The figures of a launch's shape, the first words of its configuration. */
+inline constexpr const char* kFigures[] = {"grid.x",  "grid.y",  "grid.z",            "block.x",
+                                           "block.y", "block.z", "dynamic_smem_bytes"};
 inline unsigned* FiguresOf(CUlaunchConfig* config) {
   static_assert(offsetof(CUlaunchConfig, gridDimX) == 0 &&
-                    offsetof(CUlaunchConfig, blockDimX) == 12 &&
-                    offsetof(CUlaunchConfig, sharedMemBytes) == 24,
-                "they are its first words");
+                offsetof(CUlaunchConfig, blockDimX) == 12 &&
+                offsetof(CUlaunchConfig, sharedMemBytes) == 24);
   return reinterpret_cast<unsigned*>(config);
 }
 
-/*! \brief An attribute of launches: its name, and the range of its figures. */
-struct AttributeFacts {
-  uint32_t id;
-  const char* name;
-  int64_t least, most;
-};
+/*! \brief Notes what went wrong with an expression, unless something has before. */
+TVMFFI_CUBIN_RARE int64_t Note(Call* call, const char* failure) {
+  if (call->failure == nullptr) call->failure = failure;
+  return 0;
+}
 
-// The driver reads at any address that it is given as an event's, and nothing lies in the first
-// page.
-inline constexpr AttributeFacts kAttributes[] = {
-    {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "cluster", 1, UINT32_MAX},
-    {kPreferredClusterDimension, "preferred_cluster", 1, UINT32_MAX},
-    {CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, "cluster_scheduling_policy", 0, 2},
-    {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, "programmatic_event", 4096, INT64_MAX},
-    {kLaunchCompletionEvent, "launch_completion_event", 4096, INT64_MAX},
-    {CU_LAUNCH_ATTRIBUTE_PRIORITY, "priority", INT32_MIN, INT32_MAX},
-    {CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, "mem_sync_domain", 0, 1},
-};
+/*! \brief Raises what was noted. */
+TVMFFI_CUBIN_RARE int FailFigure(const Call& call, const char* what = "expression") {
+  if (call.failure == kRaised) return -1;
+  return Fail("ValueError", "%s: the %s '%s' %s", call.Site(call.number).chars, what, call.where,
+              call.failure);
+}
 
-/*!
- * \brief One evaluation. Arithmetic has no branches out: the first thing that goes wrong is kept,
- * and the figure that it went wrong in is the last one that is evaluated.
- */
-struct Evaluation {
-  const CallFrame* const frame;
-  const Argument* const arguments;
-  EmbeddedKernel* kernel;                   // that of the launch
-  CUlaunchConfig* config;                   // of which grid, block and shared memory are set
-  Argument* computed;                       // kernel arguments that expressions give
-  int64_t* map_words;                       // of the map that is being evaluated
-  CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may carry
-  int32_t num_attributes = 0;               // so far
-  uint64_t given = 0;                       // a bit for each attribute that the caller gave
+/*! \brief Raises that a figure is out of range. */
+TVMFFI_CUBIN_RARE int FailRange(const Call& call, const char* name, int64_t value, int64_t least,
+                                int64_t most) {
+  return Fail("ValueError", "%s: %s is %lld, wanted %lld to %lld", call.Site(call.number).chars,
+              name, static_cast<long long>(value), static_cast<long long>(least),
+              static_cast<long long>(most));
+}
 
-  const char* failure = nullptr;  // what went wrong
-  const char* where = nullptr;    // in which expression, as the user wrote it, or in which figure
-  char axis;                      // of what is out of range, if any
-  int64_t value, least, most;     // likewise
-  CUresult result;                // of the driver call that failed
-  const char* call;               // likewise
+/*! \brief Rounds towards minus infinity, as Python's `//`, or up. */
+inline int64_t Divide(Call* call, int64_t a, int64_t b, bool is_up) {
+  if (b == 0) return Note(call, "divides by zero");
+  if (b == -1) return a == INT64_MIN ? Note(call, "overflows 64 bits") : -a;
+  const int64_t quotient = a / b;
+  if (a % b == 0) return quotient;
+  return ((a < 0) == (b < 0)) ? quotient + is_up : quotient - !is_up;
+}
 
-  Evaluation(const CallFrame* call, const Argument* converted)
-      : frame(call), arguments(converted) {}
+/*! \brief Takes the divisor's sign, as Python's `%`. */
+inline int64_t Modulo(Call* call, int64_t a, int64_t b) {
+  if (b == 0) return Note(call, "divides by zero");
+  const int64_t rest = b == -1 ? 0 : a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 
-  TVMFFI_CUBIN_RARE int64_t Failed(const char* what) {
-    if (failure == nullptr) failure = what;
-    return 0;
+/*! \brief The product of a tensor's extents from a dimension on. */
+inline int64_t Extent(Call* call, const DLTensor& tensor, int from) {
+  int64_t count = 1;
+  for (int i = from; i < tensor.ndim; ++i) {
+    if (__builtin_mul_overflow(count, tensor.shape[i], &count)) Note(call, "overflows 64 bits");
   }
-  int64_t Failed(const Status& status) {
-    result = status.result;
-    call = status.call;
-    return Failed(kDriverFailed);
-  }
+  return count;
+}
 
-  int64_t Add(int64_t a, int64_t b) {
-    int64_t r;
-    return __builtin_add_overflow(a, b, &r) ? Failed("overflows 64 bits") : r;
-  }
-  int64_t Sub(int64_t a, int64_t b) {
-    int64_t r;
-    return __builtin_sub_overflow(a, b, &r) ? Failed("overflows 64 bits") : r;
-  }
-  int64_t Mul(int64_t a, int64_t b) {
-    int64_t r;
-    return __builtin_mul_overflow(a, b, &r) ? Failed("overflows 64 bits") : r;
-  }
-  /*! \brief Rounds towards minus infinity, as Python's `//`. */
-  int64_t FloorDiv(int64_t a, int64_t b) {
-    if (b == 0) return Failed("divides by zero");
-    if (b == -1) return Sub(0, a);
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-  }
-  /*! \brief Takes the divisor's sign, as Python's `%`. */
-  int64_t Mod(int64_t a, int64_t b) {
-    if (b == 0) return Failed("divides by zero");
-    if (b == -1) return 0;
-    const int64_t r = a % b;
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-  }
-  int64_t CeilDiv(int64_t a, int64_t b) {
-    if (b == 0) return Failed("divides by zero");
-    if (b == -1) return Sub(0, a);
-    return a / b + (a % b != 0 && (a < 0) == (b < 0));
-  }
+/*! \brief Multiprocessors of each device; 0: not asked for yet. */
+inline int32_t device_sms[kMaxDevices];
 
-  int64_t Numel(const DLTensor& tensor) {
-    if (IsEmpty(tensor)) return 0;
-    int64_t count = 1;
-    for (int i = 0; i < tensor.ndim; ++i) count = Mul(count, tensor.shape[i]);
-    return count;
+/*! \brief Multiprocessors of the launch's device. */
+inline int64_t NumSms(Call* call) {
+  const int device = call->device < 0 ? CurrentDevice(call->driver) : call->device;
+  int count = device < kMaxDevices ? __atomic_load_n(&device_sms[device], __ATOMIC_RELAXED) : 0;
+  if (__builtin_expect(count != 0, 1)) return count;
+  const Status status =
+      ReadDeviceAttribute(call->driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &count);
+  if (!status.ok()) {
+    call->Fail(call->number, status);
+    return Note(call, kRaised);
   }
-  int64_t Stride(const DLTensor& tensor, int dimension) {
-    if (tensor.strides != nullptr) return tensor.strides[dimension];
-    // DLPack leaves out those of a compact tensor.
-    int64_t stride = 1;
-    for (int i = tensor.ndim - 1; i > dimension; --i) stride = Mul(stride, tensor.shape[i]);
-    return stride;
+  if (device < kMaxDevices) __atomic_store_n(&device_sms[device], count, __ATOMIC_RELAXED);
+  return count;
+}
+
+/*! \brief Blocks of this shape, shared memory and cluster that fit the device all at once. */
+TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
+  EmbeddedKernel* const kernel = call->instance.launches[call->number].kernel;
+  CUlaunchConfig config = call->launches[call->number].config;
+  // A block without threads is told where it is used.
+  const unsigned threads = config.blockDimX * config.blockDimY * config.blockDimZ;
+  if (call->failure != nullptr || threads == 0) return 1;
+  config.attrs = call->attributes;
+  config.numAttrs = call->num_attributes;
+  const ClusterShape cluster = FindCluster(*kernel, config);
+  config.gridDimX = cluster.x == 0 ? 1 : cluster.x;
+  config.gridDimY = cluster.y == 0 ? 1 : cluster.y;
+  config.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
+  Occupancy found;
+  GateUse use(&kernel->image->gate);
+  const Status status = OccupancyOf(call->driver, kernel, call->device, config, &found);
+  if (status.ok() && found.cooperative_blocks != 0) return found.cooperative_blocks;
+  Text text;
+  if (!status.ok()) {
+    call->Fail(call->number, status);
+  } else {
+    if (!FindLimit(call->driver, call->device, kernel->handle, config, text.chars,
+                   sizeof(text.chars))) {
+      text.Add("no grid of this shape is resident on device %d", call->device);
+    }
+    Fail("LaunchLimitError", "%s: launch of %s: max_cooperative_blocks is 0: %s",
+         call->Site(call->number).chars, kernel->display, text.chars);
   }
+  return Note(call, kRaised);
+}
 
-  /*! \brief Multiprocessors of the launch's device. */
-  int64_t NumSms();
-
-  /*! \brief Blocks of this shape, shared memory and cluster that fit the device all at once. */
-  int64_t MaxCooperativeBlocks();
-
-  /*! \brief The value of an expression. */
-  int64_t Run(const uint8_t* code);
-
-  int64_t Value(const Figure& figure) {
-    if (figure.code == nullptr) return figure.value;
-    const int64_t value = Run(figure.code);
-    if (__builtin_expect(failure != nullptr, 0)) where = figure.text;
-    return value;
-  }
-
-  /*! \brief Notes a figure that is out of range; whether it is within. */
-  bool CheckRange(const char* name, char its_axis, int64_t figure, int64_t from, int64_t to) {
-    if (__builtin_expect(figure >= from && figure <= to, 1)) return true;
-    failure = kOutOfRange;
-    where = name;
-    axis = its_axis;
-    value = figure;
-    least = from;
-    most = to;
-    return false;
-  }
-
-  /*! \brief Sets a figure of the launch's shape; a zero may go with an empty grid. */
-  bool SetFigure(const char* name, char its_axis, int64_t figure, int64_t from, int index) {
-    FiguresOf(config)[index] = static_cast<unsigned>(figure);
-    return figure == 0 || CheckRange(name, its_axis, figure, from, UINT32_MAX);
-  }
-
-  bool SetAttribute(const Step& step, int64_t figure);
-  bool SetComputed(const Step& step, int64_t figure);
-
-  /*!
-   * \brief Does the steps; false where one fails.
-   * \param replaced A bit for each target that the caller gives: what the launch has for it may
-   * have no value for these arguments.
-   */
-  bool Do(const Step* steps, int count, uint32_t replaced);
-};
-
-/*! \brief An operand of an opcode, which is not aligned. */
+/*! \brief An operand of an opcode, which is not aligned, and goes on behind it. */
 template <typename Number>
-inline Number Operand(const uint8_t* code) {
+inline Number Operand(const uint8_t** code) {
   Number number;
-  memcpy(&number, code, sizeof(number));
+  memcpy(&number, *code, sizeof(number));
+  *code += sizeof(number);
   return number;
 }
 
-__attribute__((noinline)) inline int64_t Evaluation::Run(const uint8_t* code) {
+/*! \brief The value of an expression. */
+__attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
+  const Argument* const arguments = call->arguments;
   int64_t stack[kMaxStack];
-  int64_t* next = stack;  // one above the top
+  int64_t* top = stack - 1;
   for (;;) {
-    switch (*code++) {
+    const uint8_t op = *code++;
+    if (op >= Op::kAdd && op <= Op::kGe) {
+      const int64_t b = *top--, a = *top;
+      bool overflows = false;
+      switch (op) {
+        case Op::kAdd:
+          overflows = __builtin_add_overflow(a, b, top);
+          break;
+        case Op::kSub:
+          overflows = __builtin_sub_overflow(a, b, top);
+          break;
+        case Op::kMul:
+          overflows = __builtin_mul_overflow(a, b, top);
+          break;
+        case Op::kFloorDiv:
+          *top = Divide(call, a, b, false);
+          break;
+        case Op::kMod:
+          *top = Modulo(call, a, b);
+          break;
+        case Op::kCeilDiv:
+          *top = Divide(call, a, b, true);
+          break;
+        case Op::kMin:
+          *top = a < b ? a : b;
+          break;
+        case Op::kMax:
+          *top = a > b ? a : b;
+          break;
+        case Op::kEq:
+          *top = a == b;
+          break;
+        case Op::kNe:
+          *top = a != b;
+          break;
+        case Op::kLt:
+          *top = a < b;
+          break;
+        case Op::kLe:
+          *top = a <= b;
+          break;
+        case Op::kGt:
+          *top = a > b;
+          break;
+        case Op::kGe:
+          *top = a >= b;
+          break;
+      }
+      if (__builtin_expect(overflows, 0)) *top = Note(call, "overflows 64 bits");
+      continue;
+    }
+    switch (op) {
       case Op::kEnd:
-        return next[-1];
+        return *top;
       case Op::kPush8:
-        *next++ = Operand<int8_t>(code);
-        code += 1;
+        *++top = Operand<int8_t>(&code);
         break;
       case Op::kPush64:
-        *next++ = Operand<int64_t>(code);
-        code += 8;
+        *++top = Operand<int64_t>(&code);
         break;
       case Op::kInteger:
-        *next++ = arguments[Operand<uint16_t>(code)].integer;
-        code += 2;
+        *++top = arguments[Operand<uint16_t>(&code)].integer;
         break;
-      case Op::kNumel:
-        *next++ = Numel(*arguments[Operand<uint16_t>(code)].tensor);
-        code += 2;
+      case Op::kNumel: {
+        const DLTensor& tensor = *arguments[Operand<uint16_t>(&code)].tensor;
+        *++top = IsEmpty(tensor) ? 0 : Extent(call, tensor, 0);
         break;
+      }
       case Op::kShape:
       case Op::kStride: {
-        const DLTensor& tensor = *arguments[Operand<uint16_t>(code)].tensor;
-        int dimension = Operand<int8_t>(code + 2);
+        const DLTensor& tensor = *arguments[Operand<uint16_t>(&code)].tensor;
+        int dimension = Operand<int8_t>(&code);
         // The rank was checked with the argument.
         if (dimension < 0) dimension += tensor.ndim;
-        *next++ = code[-1] == Op::kShape ? tensor.shape[dimension] : Stride(tensor, dimension);
-        code += 3;
+        // DLPack leaves out the strides of a compact tensor.
+        *++top = op == Op::kShape              ? tensor.shape[dimension]
+                 : tensor.strides != nullptr ? tensor.strides[dimension]
+                                             : Extent(call, tensor, dimension + 1);
         break;
       }
       case Op::kDataPtr:
-        *next++ = arguments[Operand<uint16_t>(code)].storage.i64;
-        code += 2;
+        *++top = arguments[Operand<uint16_t>(&code)].storage.i64;
         break;
       case Op::kNumSms:
-        *next++ = NumSms();
+        *++top = NumSms(call);
         break;
       case Op::kMaxCooperativeBlocks:
-        *next++ = MaxCooperativeBlocks();
-        break;
-      case Op::kAdd:
-        --next, next[-1] = Add(next[-1], next[0]);
-        break;
-      case Op::kSub:
-        --next, next[-1] = Sub(next[-1], next[0]);
-        break;
-      case Op::kMul:
-        --next, next[-1] = Mul(next[-1], next[0]);
-        break;
-      case Op::kFloorDiv:
-        --next, next[-1] = FloorDiv(next[-1], next[0]);
-        break;
-      case Op::kMod:
-        --next, next[-1] = Mod(next[-1], next[0]);
-        break;
-      case Op::kCeilDiv:
-        --next, next[-1] = CeilDiv(next[-1], next[0]);
-        break;
-      case Op::kMin:
-        --next, next[-1] = next[-1] < next[0] ? next[-1] : next[0];
-        break;
-      case Op::kMax:
-        --next, next[-1] = next[-1] > next[0] ? next[-1] : next[0];
-        break;
-      case Op::kEq:
-        --next, next[-1] = next[-1] == next[0];
-        break;
-      case Op::kNe:
-        --next, next[-1] = next[-1] != next[0];
-        break;
-      case Op::kLt:
-        --next, next[-1] = next[-1] < next[0];
-        break;
-      case Op::kLe:
-        --next, next[-1] = next[-1] <= next[0];
-        break;
-      case Op::kGt:
-        --next, next[-1] = next[-1] > next[0];
-        break;
-      case Op::kGe:
-        --next, next[-1] = next[-1] >= next[0];
+        *++top = MaxCooperativeBlocks(call);
         break;
       case Op::kNot:
-        next[-1] = next[-1] == 0;
+        *top = *top == 0;
         break;
       case Op::kBranchFalse:
       case Op::kBranchTrue: {
-        const bool skips = (next[-1] != 0) == (code[-1] == Op::kBranchTrue);
-        const uint16_t distance = Operand<uint16_t>(code);
-        code += 2;
-        if (skips) {
+        const auto distance = Operand<uint16_t>(&code);
+        if ((*top != 0) == (op == Op::kBranchTrue)) {
           code += distance;
         } else {
-          --next;
+          --top;
         }
         break;
       }
@@ -291,88 +241,123 @@ __attribute__((noinline)) inline int64_t Evaluation::Run(const uint8_t* code) {
   }
 }
 
+/*! \brief The value of a figure; the call notes a failure. */
+inline int64_t Value(Call* call, const Figure& figure) {
+  if (figure.code == nullptr) return figure.value;
+  const int64_t value = Run(call, figure.code);
+  if (__builtin_expect(call->failure != nullptr, 0)) call->where = figure.text;
+  return value;
+}
+
 /*! \brief Stores an expression's value as kernel argument `number` of its type. */
-inline bool Evaluation::SetComputed(const Step& step, int64_t figure) {
-  Argument* out = &computed[step.number];
+inline int SetComputed(Call* call, const Step& step, int64_t value) {
+  Argument* out = &call->computed[step.number];
   const auto kind = static_cast<Kind>(step.axis);
   out->address = &out->storage;
-  out->storage.i64 = figure;
-  if (kind == Kind::kFloat || kind == Kind::kBfloat) {
-    if (StoreFloat(kind, step.id, static_cast<double>(figure), out)) return true;
-    Failed("is out of range");
-  } else {
-    if (kind == Kind::kRaw ? RawFits(step.id, figure) : IntegerFits(kind, step.id, figure)) {
-      return true;
-    }
-    Failed("is out of the range of the parameter's type");
+  out->storage.i64 = value;
+  const bool is_float = kind == Kind::kFloat || kind == Kind::kBfloat;
+  if (is_float ? StoreFloat(kind, step.id, static_cast<double>(value), out)
+               : IntegerFits(kind, step.id, value)) {
+    return 0;
   }
-  where = step.figure.text;
-  return false;
+  Note(call, "is out of the range of the parameter's type");
+  call->where = step.figure.text;
+  return FailFigure(*call);
+}
+
+/*! \brief What a user calls an attribute, or a dimension of it: "cluster.x". */
+TVMFFI_CUBIN_RARE Text AttributeName(const Step& step) {
+  const struct {
+    uint32_t id;
+    const char* name;
+  } rows[] = {{CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "cluster"},
+              {kPreferredClusterDimension, "preferred_cluster"},
+              {CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+               "cluster_scheduling_policy"},
+              {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, "programmatic_event"},
+              {kLaunchCompletionEvent, "launch_completion_event"},
+              {CU_LAUNCH_ATTRIBUTE_PRIORITY, "priority"},
+              {CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, "mem_sync_domain"}};
+  Text text;
+  for (const auto& row : rows) {
+    if (row.id == step.id) text.Add("%s", row.name);
+  }
+  if (step.target == Step::kDimensions) text.Add(".%c", 'x' + step.axis);
+  return text;
 }
 
 /*! \brief Sets an attribute of the launch, or one dimension of it. */
-__attribute__((noinline)) inline bool Evaluation::SetAttribute(const Step& step, int64_t figure) {
-  const bool is_switch = step.target == Step::kFlag || step.target == Step::kEvent;
-  if (is_switch && figure == 0) return true;
-  if (step.target != Step::kDimensions || step.axis == 0) {
-    CUlaunchAttribute* added = &attributes[num_attributes++];
+__attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, int64_t value) {
+  const bool is_event = step.target == Step::kEvent, has_axes = step.target == Step::kDimensions;
+  if (value == 0 && (is_event || step.target == Step::kFlag)) return 0;
+  if (!has_axes || step.axis == 0) {
+    CUlaunchAttribute* added = &call->attributes[call->num_attributes++];
     memset(added, 0, sizeof(*added));
     added->id = static_cast<CUlaunchAttributeID>(step.id);
   }
-  char* const bytes = attributes[num_attributes - 1].value.pad;
+  char* const bytes = call->attributes[call->num_attributes - 1].value.pad;
   if (step.target == Step::kRaw) {
-    memcpy(bytes, step.figure.text, static_cast<size_t>(figure));
-    return true;
+    memcpy(bytes, step.figure.text, static_cast<size_t>(value));
+    return 0;
   }
-  const bool has_axes = step.target == Step::kDimensions;
-  if (step.target == Step::kFlag) figure = 1;
+  if (step.target == Step::kFlag) value = 1;
   // Little-endian: the low bytes of the word are the value in every width.
-  memcpy(bytes + 4 * (has_axes ? step.axis : 0), &figure, step.target == Step::kEvent ? 8 : 4);
-  for (const AttributeFacts& facts : kAttributes) {
-    if (facts.id != step.id) continue;
-    const char its_axis = has_axes ? static_cast<char>('x' + step.axis) : '\0';
-    return CheckRange(facts.name, its_axis, figure, facts.least, facts.most);
-  }
-  return true;
+  memcpy(bytes + 4 * (has_axes ? step.axis : 0), &value, is_event ? 8 : 4);
+  // What lies within its width is checked with the other limits; but the driver reads at any
+  // address that it is given as an event's, and nothing lies in the first page.
+  const int64_t least = is_event ? 4096 : has_axes ? 1 : INT32_MIN;
+  const int64_t most = is_event ? INT64_MAX : has_axes ? UINT32_MAX : INT32_MAX;
+  if (value >= least && value <= most) return 0;
+  return FailRange(*call, AttributeName(step).chars, value, least, most);
 }
 
-inline bool Evaluation::Do(const Step* steps, int count, uint32_t replaced) {
+/*! \brief Sets a figure of the launch's shape; a zero may go with an empty grid. */
+inline int SetFigure(Call* call, int index, int64_t value) {
+  FiguresOf(&call->launches[call->number].config)[index] = static_cast<unsigned>(value);
+  const bool is_within = value >= 0 && value <= UINT32_MAX;
+  return __builtin_expect(is_within, 1)
+             ? 0
+             : FailRange(*call, kFigures[index], value, index / 3 == 1, UINT32_MAX);
+}
+
+/*! \brief Does steps of the call's launch, or of a map; -1, and raises, where one fails. */
+inline int DoSteps(Call* call, const Step* steps, int count, uint32_t replaced) {
   for (const Step* step = steps; step != steps + count; ++step) {
+    // What the caller gives in its place may have no value for these arguments.
     if (__builtin_expect(replaced >> step->target & 1, 0) &&
-        (step->target < Step::kDimensions || (given >> step->id & 1) != 0)) {
+        (step->target < Step::kDimensions || (call->given >> step->id & 1) != 0)) {
       continue;
     }
-    const int64_t figure = Value(step->figure);
-    if (__builtin_expect(failure != nullptr, 0)) return false;
+    const int64_t value = Value(call, step->figure);
+    if (__builtin_expect(call->failure != nullptr, 0)) return FailFigure(*call);
+    int code = 0;
     switch (step->target) {
       case Step::kWhen:
-        if (figure != 0) break;
-        failure = kDoesNotHold;
-        where = step->figure.text;
-        return false;
+        if (value != 0) break;
+        call->where = step->figure.text;
+        call->failure = "does not hold";
+        return FailFigure(*call, "condition");
       case Step::kGrid:
-        if (!SetFigure("grid", static_cast<char>('x' + step->axis), figure, 0, step->axis))
-          return false;
+        code = SetFigure(call, step->axis, value);
         break;
       case Step::kBlock:
-        if (!SetFigure("block", static_cast<char>('x' + step->axis), figure, 1, 3 + step->axis))
-          return false;
+        code = SetFigure(call, 3 + step->axis, value);
         break;
       case Step::kSmem:
-        if (!SetFigure("dynamic_smem_bytes", '\0', figure, 0, 6)) return false;
+        code = SetFigure(call, 6, value);
         break;
       case Step::kComputed:
-        if (!SetComputed(*step, figure)) return false;
+        code = SetComputed(call, *step, value);
         break;
       case Step::kMapWord:
-        map_words[step->number] = figure;
+        call->map_words[step->number] = value;
         break;
       default:
-        if (!SetAttribute(*step, figure)) return false;
-        break;
+        code = SetAttribute(call, *step, value);
     }
+    if (__builtin_expect(code != 0, 0)) return -1;
   }
-  return true;
+  return 0;
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

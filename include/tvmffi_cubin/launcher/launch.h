@@ -1,6 +1,6 @@
 /*!
  * \file tvmffi_cubin/launcher/launch.h
- * \brief One kernel: loaded at first use, its limits checked, and its failures explained.
+ * \brief A call's state, and its launches once they are evaluated: their limits, and their order.
  *
  * What a device cannot do is told before the driver is asked to: a refusal in the midst of a graph
  * capture would spoil the capture.
@@ -8,17 +8,13 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_LAUNCH_H_
 #define TVMFFI_CUBIN_LAUNCHER_LAUNCH_H_
 
-#include "../core/device.h"
-#include "../core/gate.h"
-#include "../core/library.h"
-#include "../core/limits.h"
-#include "../core/occupancy.h"
-#include "error.h"
+#include "argument.h"
+#include "kernel.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief What a caller sets for one call, in place of what the function says. */
+/*! \brief What a caller sets for its calls, in place of what the function says. */
 struct CallOptions {
   bool has_stream = false;
   uint32_t replaced = 0;  // a bit for each Step::Target that is given
@@ -29,41 +25,70 @@ struct CallOptions {
 inline constexpr CallOptions kNoOptions;
 
 /*! \brief One launch of a call, evaluated. */
-struct PreparedLaunch {
+struct Launch {
   CUlaunchConfig config;
   const LaunchPlan* plan;
   void** params;
   bool is_empty;  // the grid has no blocks: nothing is to be done
 };
 
-/*! \brief All launches of one call, and where they go; on the call's own stack. */
-struct CallFrame {
+/*! \brief One call of one instance of a function; on the stack of who makes it. */
+struct Call {
   const FunctionPlan& function;
   const Instance& instance;
+  const CallOptions& options;
+  Argument* const arguments;
   const Driver* driver = nullptr;
   int device = -1;  // -1: not known yet
-  CUstream stream;
   bool has_stream;  // the caller or the function names the stream
-  PreparedLaunch* launches = nullptr;
+  CUstream stream;
+  Launch* launches = nullptr;
 
-  CallFrame(const FunctionPlan& called, const Instance& taken, const CallOptions& options)
+  // Of the launch that is being evaluated.
+  int number = 0;
+  Argument* computed = nullptr;             // kernel arguments that expressions give
+  int64_t* map_words = nullptr;             // of the map that is being evaluated
+  CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may carry
+  unsigned num_attributes = 0;              // so far
+  uint64_t given = 0;                       // a bit for each attribute that the caller gave
+  const char* failure = nullptr;            // what went wrong first; kRaised: and is raised
+  const char* where = nullptr;              // in which expression, as the user wrote it
+
+  Call(const FunctionPlan& called, const Instance& taken, const CallOptions& given_options,
+       Argument* converted)
       : function(called),
         instance(taken),
-        stream(options.config.hStream),
-        has_stream(options.has_stream) {}
+        options(given_options),
+        arguments(converted),
+        has_stream(given_options.has_stream),
+        stream(given_options.config.hStream) {}
 
-  LaunchSite Site(int launch, bool is_under_way = false) const {
-    return {function.name, launch, instance.num_launches, is_under_way};
+  /*! \brief "f", and of several launches "f: launch 2 of 3 (those before it went ahead)". */
+  TVMFFI_CUBIN_RARE Text Site(int launch, bool is_under_way = false) const {
+    Text text;
+    text.Add("%.300s", function.name);
+    if (instance.num_launches > 1) {
+      text.Add(": launch %d of %d", launch + 1, instance.num_launches);
+      if (is_under_way && launch > 0) text.Add(" (those before it went ahead)");
+    }
+    return text;
+  }
+
+  /*! \brief Raises that a launch's kernel cannot be loaded, or is refused where it has `config`. */
+  TVMFFI_CUBIN_RARE int Fail(int launch, const Status& status,
+                             const CUlaunchConfig* config = nullptr) const {
+    return FailKernel(Site(launch, config != nullptr).chars, *instance.launches[launch].kernel,
+                      device, config, status);
   }
 
   /*! \brief Calls `visit` for each parameter, of launches with blocks, that comes from there. */
   template <typename Visit>
-  int ForEach(Source::From from, Visit visit) const {
-    for (int i = 0; i < instance.num_launches; ++i) {
-      const PreparedLaunch& launch = launches[i];
-      for (int k = 0; k < launch.plan->num_sources && !launch.is_empty; ++k) {
-        const Source& source = launch.plan->sources[k];
-        if (source.from == from && visit(i, source, &launch.params[k]) != 0) return -1;
+  int ForEach(Source::From from, Visit visit) {
+    for (number = 0; number < instance.num_launches; ++number) {
+      const Launch& launch = launches[number];
+      for (int i = 0; i < launch.plan->num_sources && !launch.is_empty; ++i) {
+        const Source& source = launch.plan->sources[i];
+        if (source.from == from && visit(source, &launch.params[i]) != 0) return -1;
       }
     }
     return 0;
@@ -77,127 +102,6 @@ inline ClusterShape FindCluster(const EmbeddedKernel& kernel, const CUlaunchConf
   return {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
 }
 
-/*! \brief Whether all blocks of a launch have to be resident at once. */
-inline bool IsCooperative(const CUlaunchConfig& config) {
-  const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-  return value != nullptr && value->cooperative != 0;
-}
-
-/*!
- * \brief Whether a refusal means that an image has a kernel for other architectures alone than that
- * of the current device.
- */
-TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
-  if (kernel.arches == nullptr) return false;
-  // The driver says the latter of dead streams, too.
-  return result == CUDA_ERROR_NOT_FOUND ||
-         (result == CUDA_ERROR_INVALID_HANDLE && !LoadHere(kernel.handle).ok());
-}
-
-/*! \brief What to do about a refusal that a graph capture is the reason of, else nothing. */
-TVMFFI_CUBIN_RARE const char* CaptureRemedy(CUresult result, bool is_launch) {
-  if (!IsCaptureRefusal(result)) return "";
-  if (!is_launch || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
-    return ". A CUDA graph is being captured: call mod.preload(%d) before that, which loads what a "
-           "first launch there loads";
-  }
-  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
-      result == CUDA_ERROR_STREAM_CAPTURE_ISOLATION) {
-    return ". A CUDA graph is being captured on another stream: launch on that one, as by "
-           "k.on(stream) or tvmffi_cubin.use_stream(stream)";
-  }
-  return result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-             ? ". An earlier call has ended the capture of a graph"
-             : "";
-}
-
-/*! \brief Raises what a failed load or launch means: limits and architectures by name. */
-TVMFFI_CUBIN_RARE int FailLaunch(const LaunchSite& site, const EmbeddedKernel& kernel, int device,
-                                 const CUlaunchConfig* config, const Status& status) {
-  if (status.call == kErrorIsRaised) return -1;
-  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
-  const EmbeddedImage& image = *kernel.image;
-  const Text label = SiteText(site);
-  const char* function = label.chars;
-  Text text;
-  DescribeStatus(status, text.chars, sizeof(text.chars));
-  if (driver != nullptr && !InForkedChild()) {
-    char meaning[640];
-    if (config != nullptr && kernel.handle != nullptr &&
-        FindRefusal(driver, device, kernel.handle, *config, status.result, text.chars,
-                    sizeof(text.chars))) {
-      return Fail("LaunchLimitError", "%s: launch of %s: %s", function, kernel.display, text.chars);
-    }
-    if (LacksKernel(kernel, status.result)) {
-      return Fail("LaunchError",
-                  "%s: kernel %s is in the image %s for %s alone, device %d is %s: a condition "
-                  "on the architecture leaves it out for others (%s)",
-                  function, kernel.display, image.name, kernel.arches, device,
-                  DescribeArch(driver, device).chars, text.chars);
-    }
-    if (DescribeRefusal(driver, status.result, ImageFacts(image.table), device, meaning,
-                        sizeof(meaning))) {
-      return Fail("LaunchError", "%s: the image %s %s (%s)", function, image.name, meaning,
-                  text.chars);
-    }
-  }
-  Text remedy;
-  snprintf(remedy.chars, sizeof(remedy.chars), CaptureRemedy(status.result, config != nullptr),
-           device);
-  return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", function,
-              kernel.display, image.name, device, text.chars, remedy.chars);
-}
-
-/*! \brief Loads a kernel of an image in a file, and the image where it is not loaded. */
-Status LoadFileKernel(const Driver* driver, EmbeddedKernel* kernel, CUkernel* out);
-
-/*! \brief Loads a kernel, and its image where that is not loaded. */
-TVMFFI_CUBIN_RARE Status LoadKernelNow(const Driver* driver, EmbeddedKernel* kernel,
-                                       CUkernel* out) {
-  CaptureScope relaxed;
-  EmbeddedImage* image = kernel->image;
-  Status status;
-  if (image->path != nullptr) {
-    status = LoadFileKernel(driver, kernel, out);
-  } else {
-    __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
-    status = image->library.Load(driver);
-    if (!status.ok()) return status;
-    status = {driver->cuLibraryGetKernel(out, image->library.handle, kernel->symbol),
-              "cuLibraryGetKernel"};
-  }
-  if (status.ok()) __atomic_store_n(&kernel->handle, *out, __ATOMIC_SEQ_CST);
-  return status;
-}
-
-/*! \brief Loads a kernel and its image unless they are. */
-inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel) {
-  CUkernel handle = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST);
-  return __builtin_expect(handle != nullptr, 1) ? Status() : LoadKernelNow(driver, kernel, &handle);
-}
-
-/*!
- * \brief Checks that a launch's cluster is the kernel's own where it fixes one, and that the grid
- * consists of whole clusters.
- */
-__attribute__((noinline)) inline int CheckClusters(const LaunchSite& site,
-                                                   const EmbeddedKernel& kernel,
-                                                   const CUlaunchConfig& config) {
-  const ClusterShape cluster = FindCluster(kernel, config);
-  const uint32_t sizes[] = {cluster.x, cluster.y, cluster.z};
-  for (int i = 0; i < 3 && kernel.cluster[0] != 0; ++i) {
-    if (sizes[i] == kernel.cluster[i]) continue;
-    return Fail("ValueError",
-                "%s: cluster.%c is %u, kernel %s fixes it as %u (__cluster_dims__): leave it out",
-                SiteText(site).chars, 'x' + i, sizes[i], kernel.display, kernel.cluster[i]);
-  }
-  Text text;
-  const LimitSearch search{nullptr, -1, nullptr, config, text.chars, sizeof(text.chars)};
-  const bool is_over = (cluster.x != 0 && FindClusterShapeLimit(search, cluster, "cluster")) ||
-                       (config.numAttrs != 0 && FindPreferredLimit(search, cluster));
-  return is_over ? Fail("ValueError", "%s: %s", SiteText(site).chars, text.chars) : 0;
-}
-
 /*! \brief Whether a shape is within what every device allows the kernel. */
 inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
   constexpr uint32_t kBlock = 1024, kBlockZ = 64, kGrid = 65535, kGridX = INT32_MAX;
@@ -206,114 +110,89 @@ inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& co
          config.blockDimX * config.blockDimY * config.blockDimZ <= kernel.max_threads;
 }
 
-/*! \brief Whether there is nothing about a launch that a device might refuse. */
-inline bool IsUnlimited(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
-  return config.numAttrs == 0 && kernel.cluster[0] == 0 && HasPlainShape(kernel, config);
-}
-
 /*!
- * \brief Checks what a launch asks for beyond the plain, and opts into clusters; the device is
- * current, the kernel loaded.
+ * \brief Checks what a launch asks for beyond the plain, and opts into it. What may be over a limit
+ * is looked up by FindLimit, which asks the driver for many figures.
  */
-__attribute__((noinline)) inline int CheckLimits(const CallFrame& frame, int number) {
-  const PreparedLaunch& launch = frame.launches[number];
-  const CUlaunchConfig& config = launch.config;
-  const Driver* const driver = frame.driver;
-  EmbeddedKernel* const kernel = launch.plan->kernel;
-  const int device = frame.device;
+__attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
+  const CUlaunchConfig& config = call.launches[number].config;
+  EmbeddedKernel* const kernel = call.launches[number].plan->kernel;
+  const Driver* const driver = call.driver;
+  const int device = call.device;
   Text text;
   const LimitSearch search{driver, device, kernel->handle, config, text.chars, sizeof(text.chars)};
-  bool is_over = FindValueLimit(search);
-  const uint64_t fixed = Volume(kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]);
+  const ClusterShape fixed{kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]};
+  const ClusterShape cluster = FindCluster(*kernel, config);
   const uint64_t asked = LargestClusterBlocks(config);
-  const uint64_t blocks = asked > fixed ? asked : fixed;
-  bool is_plain = HasPlainShape(*kernel, config);
+  const uint64_t blocks = asked > fixed.Blocks() ? asked : fixed.Blocks();
+  const bool is_fixed = fixed.x == 0 || (cluster.x == fixed.x && cluster.y == fixed.y &&
+                                         cluster.z == fixed.z);
+  bool is_plain = HasPlainShape(*kernel, config) && is_fixed;
+  bool is_over = FindValueLimit(search) ||
+                 (cluster.x != 0 && is_fixed &&
+                  FindClusterShapeLimit(search, cluster, "cluster")) ||
+                 FindPreferredLimit(search, cluster);
+  if (!kernel->smem.Covers(device, config.sharedMemBytes)) {
+    int most = -1;
+    const Status status = kernel->smem.Raise(driver, kernel->handle, device, &most);
+    if (!status.ok()) return call.Fail(number, status);
+    is_plain &= kernel->smem.Covers(device, config.sharedMemBytes);
+  }
   // A device that allows large clusters once has clusters for good, and is not asked again.
   if (blocks > 1 && !kernel->clusters.Covers(device, kPortableClusterBlocks + 1)) {
     is_plain &= DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0;
-    if (is_plain) {
-      const Status status = kernel->clusters.Allow(driver, kernel->handle, device);
-      if (!status.ok()) return FailLaunch(frame.Site(number), *kernel, device, nullptr, status);
-    }
+    const Status status =
+        is_plain ? kernel->clusters.Allow(driver, kernel->handle, device) : Status();
+    if (!status.ok()) return call.Fail(number, status);
   }
   // How large a cluster may be depends on the device, on the block and on its shared memory.
-  const bool is_large = blocks > kPortableClusterBlocks;
-  if (is_plain && (is_large || IsCooperative(config))) {
-    Occupancy occupancy;
-    const Status status = FindOccupancy(driver, kernel->handle, device, config, &occupancy);
-    if (!status.ok()) return FailLaunch(frame.Site(number), *kernel, device, nullptr, status);
+  const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  const bool is_cooperative = value != nullptr && value->cooperative != 0;
+  if (is_plain && !is_over && (blocks > kPortableClusterBlocks || is_cooperative)) {
+    Occupancy found;
+    const Status status = FindOccupancy(driver, kernel->handle, device, config, &found);
+    if (!status.ok()) return call.Fail(number, status);
     const uint64_t grid = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
-    const bool is_resident = grid <= static_cast<uint64_t>(occupancy.cooperative_blocks);
-    const bool has_cluster = blocks <= static_cast<uint64_t>(occupancy.cluster_blocks);
-    is_plain = (!is_large || has_cluster) && (!IsCooperative(config) || is_resident);
+    is_plain = blocks <= kPortableClusterBlocks ||
+               blocks <= static_cast<uint64_t>(found.cluster_blocks);
+    is_plain &= !is_cooperative || grid <= static_cast<uint64_t>(found.cooperative_blocks);
   }
   is_over = is_over || (!is_plain && FindLimit(driver, device, kernel->handle, config, text.chars,
                                                sizeof(text.chars)));
-  return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s",
-                        SiteText(frame.Site(number)).chars, kernel->display, text.chars)
+  return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s", call.Site(number).chars,
+                        kernel->display, text.chars)
                  : 0;
 }
 
-/*! \brief Opts into more dynamic shared memory than every device allows. */
-TVMFFI_CUBIN_RARE int RaiseSmem(const CallFrame& frame, int number) {
-  const PreparedLaunch& launch = frame.launches[number];
-  EmbeddedKernel* const kernel = launch.plan->kernel;
-  const uint32_t bytes = launch.config.sharedMemBytes;
-  int most = -1;
-  const Status status = kernel->smem.Raise(frame.driver, kernel->handle, frame.device, &most);
-  if (!status.ok()) return FailLaunch(frame.Site(number), *kernel, frame.device, nullptr, status);
-  if (kernel->smem.Covers(frame.device, bytes)) return 0;
-  return Fail("LaunchLimitError",
-              "%s: launch of %s: dynamic_smem_bytes is %u, device %d allows this kernel %d",
-              SiteText(frame.Site(number)).chars, kernel->display, bytes, frame.device, most);
-}
-
-/*!
- * \brief Loads a launch's kernel, opts into what it needs and checks the device's limits; the
- * device is current.
- */
-__attribute__((always_inline)) inline int ReadyKernel(const CallFrame& frame, int number) {
-  const PreparedLaunch& launch = frame.launches[number];
-  EmbeddedKernel* const kernel = launch.plan->kernel;
-  if (__builtin_expect(__atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) == nullptr, 0)) {
-    CUkernel handle = nullptr;
-    const Status status = LoadKernelNow(frame.driver, kernel, &handle);
-    if (!status.ok()) return FailLaunch(frame.Site(number), *kernel, frame.device, nullptr, status);
-  }
-  if (__builtin_expect(!kernel->smem.Covers(frame.device, launch.config.sharedMemBytes), 0) &&
-      RaiseSmem(frame, number) != 0) {
-    return -1;
-  }
-  return __builtin_expect(IsUnlimited(*kernel, launch.config), 1) ? 0 : CheckLimits(frame, number);
-}
-
-/*! \brief Launches with the grid counted in clusters of the size that the kernel fixes. */
-__attribute__((noinline)) inline CUresult LaunchInClusters(const Driver* driver,
-                                                           const EmbeddedKernel& kernel,
-                                                           CUlaunchConfig config, void** params) {
-  config.gridDimX /= kernel.cluster[0];
-  config.gridDimY /= kernel.cluster[1];
-  config.gridDimZ /= kernel.cluster[2];
-  const auto function = reinterpret_cast<CUfunction>(kernel.handle);
-  return driver->cuLaunchKernelEx(&config, function, params, nullptr);
+/*! \brief Loads a launch's kernel and checks the device's limits; the device is current. */
+__attribute__((always_inline)) inline int ReadyKernel(const Call& call, int number) {
+  const CUlaunchConfig& config = call.launches[number].config;
+  EmbeddedKernel* const kernel = call.launches[number].plan->kernel;
+  const Status status = LoadKernel(call.driver, kernel);
+  if (__builtin_expect(!status.ok(), 0)) return call.Fail(number, status);
+  const bool is_plain = config.numAttrs == 0 && kernel->cluster[0] == 0 &&
+                        kernel->smem.Covers(call.device, config.sharedMemBytes) &&
+                        HasPlainShape(*kernel, config);
+  return __builtin_expect(is_plain, 1) ? 0 : CheckLimits(call, number);
 }
 
 /*! \brief Launches in order what is checked and has all its memory; the device is current. */
-__attribute__((always_inline)) inline int LaunchInOrder(const CallFrame& frame) {
-  for (int i = 0; i < frame.instance.num_launches; ++i) {
-    const PreparedLaunch& launch = frame.launches[i];
+__attribute__((always_inline)) inline int LaunchInOrder(const Call& call) {
+  for (int i = 0; i < call.instance.num_launches; ++i) {
+    Launch& launch = call.launches[i];
     if (launch.is_empty) continue;
     const EmbeddedKernel& kernel = *launch.plan->kernel;
+    if (__builtin_expect(kernel.grid_in_clusters, 0)) {
+      launch.config.gridDimX /= kernel.cluster[0];
+      launch.config.gridDimY /= kernel.cluster[1];
+      launch.config.gridDimZ /= kernel.cluster[2];
+    }
     // A CUkernel may be given where a CUfunction is asked for: the driver then takes the one of the
     // current context (CUDA driver API, cuLaunchKernelEx).
-    const auto function = reinterpret_cast<CUfunction>(kernel.handle);
-    const CUresult result =
-        __builtin_expect(kernel.grid_in_clusters, 0)
-            ? LaunchInClusters(frame.driver, kernel, launch.config, launch.params)
-            : frame.driver->cuLaunchKernelEx(&launch.config, function, launch.params, nullptr);
+    const CUresult result = call.driver->cuLaunchKernelEx(
+        &launch.config, reinterpret_cast<CUfunction>(kernel.handle), launch.params, nullptr);
     if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
-      return FailLaunch(frame.Site(i, true), kernel, frame.device, &launch.config,
-                        {result, "cuLaunchKernelEx"});
+      return call.Fail(i, {result, "cuLaunchKernelEx"}, &launch.config);
     }
   }
   return 0;

@@ -1,0 +1,199 @@
+/*!
+ * \file tvmffi_cubin/launcher/memory.h
+ * \brief What a call makes anew for its launches: tensor maps, and scratch memory.
+ *
+ * Scratch memory comes from the allocator of the call's tensors, whose memory is given back in the
+ * order of their own stream, or from the driver, in the order of the launch's.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
+#define TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
+
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include "../core/tensor_map_encode.h"
+#include "expression.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
+
+/*! \brief The strides of memory without gaps; of a dimension of one element any will do. */
+inline bool FillStrides(int64_t align, int64_t bits, TensorMapMemory* out,
+                        TensorMapProblem* problem) {
+  int64_t total = bits;
+  for (int i = out->rank - 1; i > 0; --i) {
+    if (__builtin_mul_overflow(total, out->shape[i], &total)) {
+      return FailMap(problem, "ValueError", "stride[%d] is 2**60 bytes or more", i - 1);
+    }
+    if (out->shape[i - 1] == 1 && total % (8 * align) != 0) {
+      out->strides[i - 1] = align;
+    } else if (total % 8 == 0) {
+      out->strides[i - 1] = total / 8;
+    } else {
+      return FailMap(problem, "ValueError", "stride[%d] is %lld bits, no whole bytes", i - 1,
+                     static_cast<long long>(total));
+    }
+  }
+  return true;
+}
+
+/*!
+ * \brief Works out the memory that a map says itself; what the driver asks of it is another
+ * question (CheckTensorMap).
+ */
+__attribute__((noinline)) inline bool DescribeExtents(const TensorMapSpec& spec,
+                                                      const Argument& given, TensorMapMemory* out,
+                                                      TensorMapProblem* problem) {
+  // What is no tensor comes with a type alone: conversion has seen to that.
+  out->type = spec.type;
+  if (spec.type == TensorMapType::kFromTensor &&
+      !ResolveMapType(spec, *given.tensor, &out->type, problem)) {
+    return false;
+  }
+  out->address = given.storage.pointer;
+  if (out->address == nullptr) {
+    return FailMap(problem, "ValueError", "there is no data: the address is null");
+  }
+  const int64_t bits = FactsOf(out->type).bits;
+  out->rank = spec.num_global_dims;
+  out->strides[out->rank - 1] = bits / 8;
+  for (int i = 0; i < out->rank; ++i) {
+    out->shape[i] = spec.global_dim[i];
+    if (!CheckMapRange("global_dim", i, out->shape[i], 1, INT64_C(1) << 32, problem)) return false;
+  }
+  for (int i = 0; i < spec.num_global_strides; ++i) out->strides[i] = spec.global_strides[i];
+  return spec.num_global_strides != 0 ||
+         FillStrides(MapAlignment(out->type, spec.interleave), bits, out, problem);
+}
+
+/*!
+ * \brief Makes the maps of all launches that have blocks; the device is current. An empty tensor
+ * has no map, and mostly gives an empty grid.
+ * \param maps Room for all, as the driver wants it aligned.
+ */
+inline int EncodeMaps(Call* call, CUtensorMap* maps) {
+  return call->ForEach(Source::kTensorMap, [&](const Source& source, void** param) {
+    const auto& plan = *static_cast<const TensorMapPlan*>(source.data);
+    TensorMapSpec spec = plan.spec;
+    TensorMapMemory memory;
+    TensorMapProblem problem;
+    // All words, not only those of the box.
+    call->map_words = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(&spec) +
+                                                 offsetof(TensorMapSpec, box_dim));
+    if (DoSteps(call, plan.steps, plan.num_steps, 0) != 0) return -1;
+    const Argument& given = call->arguments[plan.argument];
+    *param = maps;
+    if ((spec.num_global_dims != 0 ? DescribeExtents(spec, given, &memory, &problem)
+                                   : DescribeMemory(spec, *given.tensor, &memory, &problem)) &&
+        EncodeTensorMap(spec, memory, maps++, &problem)) {
+      return 0;
+    }
+    const char* tensor = call->instance.params[plan.argument].name;
+    const bool is_same = strcmp(tensor, plan.name) == 0;
+    return Fail(problem.kind, "%s: tensor map %s%s%s: %s", call->Site(call->number).chars,
+                plan.name, is_same ? "" : " of ", is_same ? "" : tensor, problem.text);
+  });
+}
+
+/*! \brief The scratch memory of one kernel parameter; what the parameter points to comes first. */
+struct ScratchBlock {
+  uintptr_t pointer;              // aligned
+  CUdeviceptr allocated;          // by the driver, else 0
+  TVMFFIObjectHandle allocation;  // by the tensors' allocator, else null
+};
+
+/*! \brief All scratch memory of a call; given back, in stream order, when the call ends. */
+struct Scratch {
+  Call* call;
+  ScratchBlock* blocks;
+  int count = 0;
+
+  ~Scratch() {
+    for (int i = 0; i < count; ++i) {
+      if (blocks[i].allocation != nullptr) TVMFFIObjectDecRef(blocks[i].allocation);
+      // What fails here has failed for the stream already, which tells it itself.
+      if (blocks[i].allocated != 0) entry::cuMemFreeAsync(blocks[i].allocated, call->stream);
+    }
+  }
+
+  /*! \brief Allocates what all launches need; the device is current. */
+  int Allocate() {
+    return call->ForEach(Source::kScratch, [this](const Source& source, void** param) {
+      const auto& plan = *static_cast<const ScratchPlan*>(source.data);
+      ScratchBlock* block = &blocks[count++];
+      *block = {};
+      *param = &block->pointer;
+      int64_t size = 0;
+      if (FindSize(plan, &size) != 0) return -1;
+      return size == 0 ? 0 : AllocateBlock(plan, size, block);
+    });
+  }
+
+ private:
+  int FindSize(const ScratchPlan& plan, int64_t* bytes) const {
+    const int64_t fixed = Value(call, plan.bytes);
+    const int64_t per_block = call->failure == nullptr ? Value(call, plan.bytes_per_block) : 0;
+    if (call->failure != nullptr) return FailFigure(*call);
+    const CUlaunchConfig& config = call->launches[call->number].config;
+    int64_t total = per_block;
+    bool overflows = false;
+    const int64_t counts[] = {config.gridDimX, config.gridDimY, config.gridDimZ};
+    for (const int64_t count : counts) overflows |= __builtin_mul_overflow(total, count, &total);
+    overflows |= __builtin_add_overflow(total, fixed, bytes);
+    if (!overflows && fixed >= 0 && per_block >= 0 && *bytes <= INT64_C(1) << 48) return 0;
+    return Fail("ValueError",
+                "%s: scratch memory for %s: bytes is %lld, bytes_per_block %lld: wanted 0 or more "
+                "of each, and together at most 2^48 bytes",
+                call->Site(call->number).chars, plan.name, static_cast<long long>(fixed),
+                static_cast<long long>(per_block));
+  }
+
+  /*!
+   * \brief Whether memory may come from the tensors' allocator. It takes back what was freed for
+   * the next work on the stream that is current for it: a launch on another stream would still be
+   * using it, and so would one that the next launch need not wait for.
+   */
+  bool MayUseTensorsAllocator() const {
+    const bool may_overlap =
+        FindAttribute(call->launches[call->number].config,
+                      CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) != nullptr;
+    if (TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr || may_overlap) return false;
+    return !call->has_stream || call->stream == TVMFFIEnvGetStream(kDLCUDA, call->device);
+  }
+
+  int AllocateBlock(const ScratchPlan& plan, int64_t size, ScratchBlock* block) const {
+    constexpr uint32_t kAlwaysAligned = 256;  // by every allocator of device memory
+    if (plan.align > kAlwaysAligned) size += plan.align - kAlwaysAligned;
+    if (MayUseTensorsAllocator()) {
+      DLTensor wanted{};
+      wanted.device = {kDLCUDA, call->device};
+      wanted.ndim = 1;
+      wanted.dtype = {kDLUInt, 8, 1};
+      wanted.shape = &size;
+      if (TVMFFIEnvTensorAlloc(&wanted, &block->allocation) != 0) return -1;
+      block->pointer =
+          reinterpret_cast<uintptr_t>(DataOf(*TVMFFITensorGetDLTensorPtr(block->allocation)));
+    } else {
+      const Status status{entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size),
+                                                 call->stream),
+                          "cuMemAllocAsync"};
+      if (!status.ok()) {
+        Text text;
+        DescribeStatus(status, text.chars, sizeof(text.chars));
+        return Fail("LaunchError", "%s: %lld bytes of scratch memory for %s: %s",
+                    call->Site(call->number).chars, static_cast<long long>(size), plan.name,
+                    text.chars);
+      }
+      block->pointer = static_cast<uintptr_t>(block->allocated);
+    }
+    block->pointer = (block->pointer + plan.align - 1) & ~static_cast<uintptr_t>(plan.align - 1);
+    return 0;
+  }
+};
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_MEMORY_H_

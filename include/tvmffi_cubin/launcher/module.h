@@ -1,0 +1,221 @@
+/*!
+ * \file tvmffi_cubin/launcher/module.h
+ * \brief What is asked of a module beside calls: functions with options, loading, unloading, what
+ * fits a device.
+ */
+#ifndef TVMFFI_CUBIN_LAUNCHER_MODULE_H_
+#define TVMFFI_CUBIN_LAUNCHER_MODULE_H_
+
+#include <stdlib.h>
+
+#include "call.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+/*! \brief A function and the options of its calls; the attributes lie behind it. */
+struct ConfiguredFunction {
+  const FunctionPlan* function;
+  CallOptions options;
+  CUlaunchAttribute attributes[];
+};
+
+/*! \brief What tvm-ffi calls: a call of a function with options. */
+inline int CallConfigured(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny*) {
+  const auto& configured = *static_cast<const ConfiguredFunction*>(self);
+  return CallFunction(*configured.function, configured.options, args, num_args);
+}
+
+/*! \brief Finds a function by its name; null where there is none. */
+inline const FunctionPlan* FindFunction(const ModulePlan& module, const TVMFFIAny& which) {
+  const TVMFFIByteArray name = TextIn(which);
+  for (int i = 0; i < module.num_functions && name.data != nullptr; ++i) {
+    if (IsText(name, module.functions[i].name)) return &module.functions[i];
+  }
+  return nullptr;
+}
+
+/*! \brief Reads a whole number that Python passes; None, which leaves `out` alone, is given not. */
+inline int ReadNumber(const char* function, const char* what, const TVMFFIAny& any, int64_t least,
+                      int64_t most, int64_t* out, bool* is_given) {
+  *is_given = any.type_index != kTVMFFINone;
+  if (!*is_given) return 0;
+  *out = any.v_int64;
+  if (any.type_index == kTVMFFIInt && *out >= least && *out <= most) return 0;
+  if (any.type_index != kTVMFFIInt) {
+    return Fail("TypeError", "%s: %s: got %s, wanted an int", function, what,
+                DescribeArgument(any).chars);
+  }
+  return Fail("ValueError", "%s: %s is %lld, wanted %lld to %lld", function, what,
+              static_cast<long long>(*out), static_cast<long long>(least),
+              static_cast<long long>(most));
+}
+
+/*!
+ * \brief Makes a tvm-ffi function that calls a function with options. The arguments: its name,
+ * stream, grid x y z, block x y z, dynamic_smem_bytes, attributes (bytes: an array of
+ * CUlaunchAttribute, each in the place of the function's own); None leaves each as the function
+ * says.
+ */
+TVMFFI_CUBIN_RARE int Configure(const ModulePlan& module, const TVMFFIAny* args, int num_args,
+                                TVMFFIAny* result) {
+  const FunctionPlan* function = num_args == 10 ? FindFunction(module, args[0]) : nullptr;
+  if (function == nullptr) return Fail("ValueError", "configure: wanted a function and 9 options");
+  TVMFFIByteArray bytes{nullptr, 0};
+  constexpr size_t kSize = sizeof(CUlaunchAttribute);
+  if (args[9].type_index != kTVMFFINone && (!AsBytes(args[9], &bytes) || bytes.size % kSize != 0)) {
+    return Fail("TypeError", "%s: attributes: got %s, wanted bytes, a multiple of %zu",
+                function->name, DescribeArgument(args[9]).chars, kSize);
+  }
+  CallOptions options;
+  int64_t value = 0;
+  if (args[1].type_index == kTVMFFIOpaquePtr) {
+    options.has_stream = true;
+    value = reinterpret_cast<int64_t>(args[1].v_ptr);
+  } else if (ReadNumber(function->name, "stream", args[1], INT64_MIN, INT64_MAX, &value,
+                        &options.has_stream) != 0) {
+    return -1;
+  }
+  options.config.hStream = reinterpret_cast<CUstream>(value);
+  for (int i = 0; i < 7; ++i) {
+    bool is_given = false;
+    if (ReadNumber(function->name, kFigures[i], args[2 + i], 0, UINT32_MAX, &value,
+                   &is_given) != 0) {
+      return -1;
+    }
+    if (!is_given) continue;
+    FiguresOf(&options.config)[i] = static_cast<unsigned>(value);
+    options.replaced |= 1u << (Step::kGrid + i / 3);
+  }
+  auto* made = static_cast<ConfiguredFunction*>(malloc(sizeof(ConfiguredFunction) + bytes.size));
+  if (bytes.size != 0) {
+    memcpy(made->attributes, bytes.data, bytes.size);
+    options.config.attrs = made->attributes;
+    options.config.numAttrs = static_cast<unsigned>(bytes.size / kSize);
+    for (int i = Step::kDimensions; i <= Step::kRaw; ++i) options.replaced |= 1u << i;
+  }
+  made->function = function;
+  made->options = options;
+  TVMFFIObjectHandle handle = nullptr;
+  if (TVMFFIFunctionCreate(made, CallConfigured, free, &handle) != 0) return -1;
+  result->type_index = kTVMFFIFunction;
+  result->v_obj = static_cast<TVMFFIObject*>(handle);
+  return 0;
+}
+
+/*! \brief Loads all kernels on the device that the one argument names; None: the current one. */
+TVMFFI_CUBIN_RARE int Preload(const ModulePlan& module, const TVMFFIAny* args, int num_args) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return Fail("LaunchError", "preload: %s", DriverProblem());
+  if (num_args != 1) return Fail("TypeError", "preload: wanted the device");
+  int64_t number = CurrentDevice(driver);
+  bool is_given = false;
+  if (ReadNumber("preload", "device", args[0], 0, INT32_MAX, &number, &is_given) != 0) return -1;
+  const int device = static_cast<int>(number);
+  for (int i = 0; i < module.num_kernels; ++i) {
+    EmbeddedKernel* const kernel = &module.kernels[i];
+    GateUse use(&kernel->image->gate);
+    DeviceScope scope;
+    Status status = scope.Enter(driver, device);
+    if (status.ok()) status = LoadKernel(driver, kernel);
+    if (status.ok()) status = LoadHere(kernel->handle);
+    if (status.ok() || LacksKernel(*kernel, status.result)) continue;
+    return FailKernel("preload", *kernel, device, nullptr, status);
+  }
+  return 0;
+}
+
+/*!
+ * \brief Unloads images and releases contexts once no launch is under way, all of it, whatever is
+ * refused; a later call loads and retains them again.
+ */
+TVMFFI_CUBIN_RARE int Unload(const ModulePlan& module) {
+  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
+  // In a fork the launches that other threads had begun never end, and the driver takes no calls.
+  if (driver == nullptr || InForkedChild()) return 0;
+  // All of them: a launch of any image may have any context current.
+  for (int i = 0; i < module.num_images; ++i) CloseGate(&module.images[i]->gate);
+  for (int i = 0; i < module.num_images; ++i) WaitForUsers(&module.images[i]->gate);
+  for (int i = 0; i < module.num_kernels; ++i) {
+    EmbeddedKernel* const kernel = &module.kernels[i];
+    __atomic_store_n(&kernel->handle, nullptr, __ATOMIC_SEQ_CST);
+    kernel->smem.Reset();
+    kernel->clusters.Reset();
+    if (kernel->declared != nullptr) __atomic_store_n(&kernel->max_threads, 0u, __ATOMIC_RELAXED);
+  }
+  Status first;
+  for (int i = 0; i < module.num_images; ++i) {
+    const Status status = module.images[i]->library.Unload();
+    if (first.ok()) first = status;
+  }
+  for (int i = 0; i < kMaxDevices; ++i) {
+    const Status status = ReleasePrimaryContext(driver, i);
+    if (first.ok()) first = status;
+  }
+  for (int i = 0; i < module.num_images; ++i) OpenGate(&module.images[i]->gate);
+  if (first.ok()) return 0;
+  Text text;
+  DescribeStatus(first, text.chars, sizeof(text.chars));
+  return Fail("LaunchError",
+              "unload: %s. The rest is unloaded, and another unload() tries again what is left",
+              text.chars);
+}
+
+/*!
+ * \brief What a kernel can have resident. The arguments: its row, device, block x y z,
+ * dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's figures and of what
+ * the driver says of the kernel there, in the order of `Occupancy` in Python.
+ */
+TVMFFI_CUBIN_RARE int DescribeOccupancy(const ModulePlan& module, const TVMFFIAny* args,
+                                        int num_args, TVMFFIAny* result) {
+  const Driver* driver = OpenDriver();
+  if (driver == nullptr) return Fail("LaunchError", "occupancy: %s", DriverProblem());
+  int64_t given[9] = {};
+  if (num_args != 9) return Fail("TypeError", "occupancy: got %d arguments, wanted 9", num_args);
+  for (int i = 0; i < num_args; ++i) {
+    bool is_given = false;
+    const int64_t most = i == 0 ? module.num_kernels - 1 : INT32_MAX;
+    if (ReadNumber("occupancy", i == 0 ? "kernel" : "a figure", args[i], i == 1 ? -1 : 0, most,
+                   &given[i], &is_given) != 0) {
+      return -1;
+    }
+  }
+  EmbeddedKernel* const kernel = &module.kernels[given[0]];
+  const int device = given[1] < 0 ? CurrentDevice(driver) : static_cast<int>(given[1]);
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim.x = static_cast<unsigned>(given[6]);
+  cluster.value.clusterDim.y = static_cast<unsigned>(given[7]);
+  cluster.value.clusterDim.z = static_cast<unsigned>(given[8]);
+  CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, &cluster, given[6] != 0};
+  for (int i = 0; i < 4; ++i) FiguresOf(&config)[3 + i] = static_cast<unsigned>(given[2 + i]);
+  Occupancy found;
+  GateUse use(&kernel->image->gate);
+  Status status = OccupancyOf(driver, kernel, device, config, &found);
+  CUdevice handle = 0;
+  if (status.ok()) status = {driver->cuDeviceGet(&handle, device), "cuDeviceGet"};
+  constexpr CUfunction_attribute kAttributes[] = {
+      CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+      CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK};
+  int own[4] = {};
+  for (int i = 0; i < 4 && status.ok(); ++i) {
+    status = {driver->cuKernelGetAttribute(&own[i], kAttributes[i], kernel->handle, handle),
+              "cuKernelGetAttribute"};
+  }
+  if (!status.ok()) return FailKernel("occupancy", *kernel, device, nullptr, status);
+  const int optin =
+      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  const int threads =
+      DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  Text answer;
+  answer.Add("[%d,%d,%d,%lld,%d,%d,%d,%d,%d,%d,%d]", device, found.blocks_per_sm, threads,
+             static_cast<long long>(found.cooperative_blocks), found.cluster_blocks,
+             found.clusters, own[0], own[1], own[2], own[3], optin - own[1]);
+  const TVMFFIByteArray text{answer.chars, answer.used};
+  return TVMFFIStringFromByteArray(&text, result);
+}
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_LAUNCHER_MODULE_H_
