@@ -25,7 +25,7 @@ def file_units(
     cflags: Sequence[str],
     cuda_flags: Sequence[str],
     include_paths: Sequence[str],
-    by_nvcc: Callable[[HostFile, str], Cxx] | None = None,
+    by_nvcc: Callable[..., Cxx] | None = None,
 ) -> tuple[Cxx, ...]:
     """Return how host files are compiled.
 
@@ -46,7 +46,8 @@ def file_units(
     for index, file in enumerate(files):
         assert file.source.path is not None
         if by_nvcc is not None and file.language == "cuda":
-            units.append(by_nvcc(file, f"file_{index}"))
+            folders = file.source.further_folders
+            units.append(by_nvcc(file.source.path, name=f"file_{index}", folders=folders))
             continue
         compiler = tools.compiler
         if file.language == "c":

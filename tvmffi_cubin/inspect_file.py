@@ -19,7 +19,6 @@ from .kernels.image import (
     is_host_elf,
     looks_like_ptx,
 )
-from .nvcc_code import fatbins
 
 __all__ = ["inspect"]
 
@@ -130,7 +129,7 @@ def _member(member: fatbin.Member) -> InspectedImage:
 
 def _artifact(source: str, artifact: Artifact) -> Inspection:
     manifest = artifact.manifest
-    by_nvcc = [_readable(data, name) for name, data in fatbins(artifact.content)]
+    by_nvcc = [_readable(data, name) for name, data in fatbin.in_host_file(artifact.content)]
     if not (manifest or artifact.embedded or artifact.exports or by_nvcc):
         raise ValueError(
             "it carries nothing of this package or of tvm-ffi: no image, no manifest, no function"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -117,9 +117,10 @@ class Job(NamedTuple):
         units: list[Unit] = []
         if not self.sources.has_host:
             return files, ()
-        from . import forwarders, host_unit, nvcc_unit
+        from . import forwarders, host_unit
         from .file_units import file_units
 
+        by_nvcc = self._by_nvcc()
         groups = self._host_groups()
         for name, (group, own) in groups.items():
             files.update((host.file, host.source.text) for host in group)
@@ -127,9 +128,9 @@ class Job(NamedTuple):
             exported = self._exported if name == [*groups][-1] else ()
             is_cuda = name == "cuda_host"
             text = host_unit.host_unit(group, exported, is_cuda=is_cuda)
-            if is_cuda and self.tools.nvcc is not None:
+            if is_cuda and by_nvcc is not None:
                 files[f"{name}.cu"] = text
-                units.append(nvcc_unit.text_unit(f"{name}.cu", self.tools, **self._nvcc_options()))
+                units.append(by_nvcc(f"{name}.cu"))
                 continue
             files[f"{name}.cc"] = text
             flags = host_unit.host_flags(self.tools, (*self._own_flags(), *own))
@@ -142,11 +143,9 @@ class Job(NamedTuple):
             cflags=(*self._own_flags(), *self.request.cflags),
             cuda_flags=(*self._own_flags(), *self._search.cuda_flags),
             include_paths=self.request.include_paths,
-            by_nvcc=partial(nvcc_unit.file_unit, tools=self.tools, **self._nvcc_options())
-            if self.tools.nvcc is not None
-            else None,
+            by_nvcc=by_nvcc,
         )
-        if self.tools.nvcc is not None:
+        if by_nvcc is not None:
             units += self._device_link(units)
         if self._needs_forwarders:
             header = Path(self.tools.cuda_include_dirs[0], "cuda.h")
@@ -172,21 +171,28 @@ class Job(NamedTuple):
         done = () if self.mixed is None else self.mixed.exported
         return tuple(export for export in self.exports.host if export[0] not in done)
 
-    def _nvcc_options(self) -> dict[str, Any]:
-        return {
-            "archs": self.archs,
-            "flags": self.request.cuda_cflags,
-            "include_paths": self.request.include_paths,
-        }
+    def _by_nvcc(self) -> Callable[..., Cxx] | None:
+        """Return how nvcc compiles a source; None where the host compiler does."""
+        if self.tools.nvcc is None:
+            return None
+        from .cuda import nvcc
+
+        return partial(
+            nvcc.unit,
+            tools=self.tools,
+            archs=self.archs,
+            flags=self.request.cuda_cflags,
+            include_paths=self.request.include_paths,
+        )
 
     def _device_link(self, units: Iterable[Unit]) -> tuple[Unit, ...]:
         """Return what links the device code of separate units, where there is any."""
-        from . import nvcc_unit
+        from .cuda import nvcc
 
         given = (x.path for x in self.request.files.binaries if not x.is_shared)
         made = (object_name(x) for x in units if isinstance(x, Cxx) and "cu" in x.flags[:2])
         flags = self.request.cuda_cflags
-        unit = nvcc_unit.device_link((*made, *given), self.tools, archs=self.archs, flags=flags)
+        unit = nvcc.device_link((*made, *given), self.tools, archs=self.archs, flags=flags)
         return () if unit is None else (unit,)
 
     def _host_groups(self) -> dict[str, tuple[tuple[HostSource, ...], tuple[str, ...]]]:
@@ -221,14 +227,16 @@ class Job(NamedTuple):
         is_scripted = any(re.search(_VERSION_SCRIPT, flag) for flag in self.request.ldflags)
         local_symbols = () if is_scripted else LOCAL_SYMBOLS
         if self.sources.has_host:
-            from . import forwarders, nvcc_unit
+            from . import forwarders
             from .file_units import library_flags
 
             cuda = self.tools.cuda
             flags = self.request.ldflags
             further: tuple[str, ...] = ()
             if self.tools.nvcc is not None:
-                more, own = nvcc_unit.runtime(self.tools, self.request.cuda_cflags)
+                from .cuda import nvcc
+
+                more, own = nvcc.runtime(self.tools.nvcc, self.request.cuda_cflags)
                 libraries = (*more, *libraries)
                 flags = (*forwarders.link_flags(flags), *own)
             elif cuda is not None:

@@ -134,7 +134,7 @@ def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -
     if request.is_by_nvcc:
         from .cuda.nvcc import resolve
 
-        return resolve(request.cuda_cflags, arch, None if tools is None else tools.nvcc)
+        return resolve(request.cuda_cflags, arch)
     cuda = None if tools is None else tools.cuda
     if request.cuda_cflags:
         from .cuda.options import caller_options, named_archs

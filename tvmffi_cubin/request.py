@@ -152,9 +152,7 @@ class Request(NamedTuple):
         key.add("extra_cflags", self.cflags)
         key.add("compiler", self.compiler)
         key.add("extra_cuda_cflags", self.cuda_cflags)
-        if self.is_by_nvcc:
-            key.add("nvcc_environment", os.environ.get("NVCC_CCBIN"))
-        elif self.cuda_cflags:
+        if self.cuda_cflags and not self.is_by_nvcc:
             from . import preprocessor_flags
 
             # Relative paths in them are other paths in another current folder.
@@ -253,7 +251,7 @@ def _whole(request: Request) -> Request:
 
         check_contents(request)
     if request.is_by_nvcc:
-        from .nvcc_unit import check_request
+        from .cuda.nvcc import check_request
 
         check_request(request)
     return request

@@ -14,7 +14,6 @@ case "$1" in
 --version) echo "Cuda compilation tools, release 13.1, V13.1.1"; echo "Build {build}"; exit ;;
 --dryrun) echo "#$ _HERE_=$top/bin"; echo "#$ TOP=$top/bin/.."
   echo "#$ INCLUDES=\\"-I$top/include\\""; echo "#$ LIBRARIES= \\"-L$top/lib\\""; exit ;;
---list-gpu-code) echo sm_90; exit ;;
 esac
 echo "$*" >> "$top/commands"
 case "$*" in

@@ -337,7 +337,7 @@ def test_doctor_names_the_wheels_of_libraries_that_only_some_builds_need(monkeyp
 
 
 def test_doctor_names_nvcc_and_a_driver_that_is_too_old_for_it(driver_stub, monkeypatch, capsys):
-    made = nvcc.Nvcc("/opt/nvcc", "", "99.1", "", (), "", ())
+    made = nvcc.Nvcc("/opt/nvcc", "", "99.1", "", (), "")
     monkeypatch.setattr(nvcc, "find_nvcc", lambda: made)
     main(["doctor"])
     assert "note     nvcc           99.1, /opt/nvcc; " in (output := capsys.readouterr().out)

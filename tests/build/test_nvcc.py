@@ -123,12 +123,12 @@ def test_its_host_compiler_and_variables_count(fake, monkeypatch, tmp_path):
     assert command.count("-ccbin") == 1
     monkeypatch.setenv("NVCC_CCBIN", str(other))
     by_variable = built()
-    (command,) = fake.commands()
-    assert "-ccbin" not in command
     monkeypatch.delenv("NVCC_CCBIN")
     # nvcc runs in a folder of the build.
+    Path("inc").mkdir()
     monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DMINE -Iinc")
-    assert len({path, by_flag, by_variable, built()}) == 4
+    assert by_variable == by_flag
+    assert len({path, by_flag, built()}) == 3
     (command,) = fake.commands()
     assert f" -DMINE -I{os.path.abspath('inc')} " in command
     # Which compiler it is counts, and not only what it is called.

@@ -1,4 +1,4 @@
-"""The flags of nvcc: the caller's and those of its own variables, and what they say."""
+"""The flags of nvcc: the caller's and those of its own variables, and what is made of them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin import nvcc_unit
 from tvmffi_cubin.cuda import nvcc
-from tvmffi_cubin.cuda.nvcc import resolve, told
 from tvmffi_cubin.environment import build_environment
+from tvmffi_cubin.plan import Cxx
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.toolchain import HostCompiler
 
 
 @pytest.fixture(autouse=True)
-def _no_variables(monkeypatch):
+def here(tmp_path, monkeypatch) -> Path:
     for name in ("NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "TVMFFI_CUBIN_ARCH"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    for name in ("inc", "some dir", "bin"):
+        (tmp_path / name).mkdir()
+    for name in ("here.h", "options", "bin/g++"):
+        (tmp_path / name).touch()
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -26,8 +31,11 @@ def _no_variables(monkeypatch):
     [
         (["-Xcompiler -O3", "-lineinfo"], ["-Xcompiler", "-O3", "-lineinfo"]),
         (["-gencode arch=compute_80,code=sm_80"], ["-gencode", "arch=compute_80,code=sm_80"]),
-        (["-I", "inc", "-Isub", "-I=sub"], ["-I", "{}/inc", "-I{}/sub", "-I={}/sub"]),
-        (["-isystem", "inc", "--include-path=a"], ["-isystem", "{}/inc", "--include-path={}/a"]),
+        (["-I", "inc", "-Iinc", "-I=inc"], ["-I", "{}/inc", "-I{}/inc", "-I={}/inc"]),
+        (
+            ["-isystem", "inc", "--include-path=inc"],
+            ["-isystem", "{}/inc", "--include-path={}/inc"],
+        ),
         (
             ["-include", "here.h", "-include", "not.h"],
             ["-include", "{}/here.h", "-include", "not.h"],
@@ -35,128 +43,66 @@ def _no_variables(monkeypatch):
         (["-dc"], ["-rdc=true"]),
         (["-arch=native", "-arch native", "-G"], ["-G"]),
         (["-ccbin", "bin/g++", "-ccbin=g++"], ["-ccbin", "{}/bin/g++", "-ccbin=g++"]),
-        (["-optf", "options", "-G"], ["-DY=1", "-I{}/from file", "-rdc=true", "-G"]),
-        (["--options-file=options"], ["-DY=1", "-I{}/from file", "-rdc=true"]),
-        (["-Xcompiler", "-Iinc", "-DX"], ["-Xcompiler", "-Iinc", "-DX"]),
+        (["-optf", "options", "-G"], ["-optf", "{}/options", "-G"]),
         (["-DX=a b", "-I/some dir"], ["-DX=a b", "-I/some dir"]),
     ],
 )
-def test_flags_are_words_with_absolute_paths(given, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "here.h").touch()
-    (tmp_path / "options").write_text("-DY=1 '-Ifrom file'\n-dc # separate\n")
-    assert nvcc.caller_flags(given) == tuple(word.format(tmp_path) for word in words)
+def test_flags_are_words_with_absolute_paths(given, words, here):
+    assert nvcc.caller_flags(given) == tuple(word.format(here) for word in words)
 
 
-def test_what_the_caller_sets_is_not_set_twice():
-    made = nvcc.compile_flags(("-std=c++20", "-O3"), ("sm_90",))
-    assert made == ("-Xcompiler=-fPIC", "-gencode=arch=compute_90,code=sm_90", "-std=c++20", "-O3")
-    assert nvcc.compile_flags((), ()) == ("-Xcompiler=-fPIC", "-std=c++17", "-O2")
-
-
-def test_architectures_are_code_and_ptx():
-    made = nvcc.compile_flags((), ("sm_90a", "sm_100f", "compute_80"))
-    assert made[-3:] == (
-        "-gencode=arch=compute_90a,code=sm_90a",
-        "-gencode=arch=compute_100f,code=sm_100f",
-        "-gencode=arch=compute_80,code=compute_80",
-    )
-
-
-def test_what_is_optimised_at_the_link_is_compiled_for_it():
-    flags, archs = ("-dlto", "-lineinfo"), ("sm_90a", "compute_90")
-    made = nvcc.compile_flags(flags, archs)
-    assert made[-4:] == (
-        "-rdc=true",
-        "-gencode=arch=compute_90a,code=lto_90a",
-        "-gencode=arch=compute_90,code=compute_90",
-        "-lineinfo",
-    )
-    linked = nvcc.link_flags(flags, archs)
-    assert linked[-4] == "-gencode=arch=compute_90a,code=sm_90a"
-    assert linked[-2:] == ("-lineinfo", "-dlto")
-    assert nvcc.is_separate(flags)
-
-
-def test_code_that_flags_name_for_the_linker_becomes_an_image():
-    flags = ("-rdc=true", "-gencode", "arch=compute_80,code=lto_80", "-code=lto_90,compute_90")
-    made, linked = nvcc.compile_flags(flags, ()), nvcc.link_flags(flags, ())
-    assert made[-4:] == flags
-    assert linked[-4:] == (
-        "-gencode",
-        "arch=compute_80,code=sm_80",
-        "-code=sm_90,compute_90",
-        "-dlto",
-    )
-    assert told(flags, ()) == ("sm_80", "sm_90", "compute_90")
-
-
-def test_an_architecture_alone_is_nvccs_own_to_optimise_for():
-    made = nvcc.compile_flags(("-dlto", "-arch=sm_80"), ())
-    assert made[-3:] == ("-rdc=true", "-dlto", "-arch=sm_80")
-
-
-@pytest.mark.parametrize(
-    ("flags", "archs"),
-    [
-        (("-arch=sm_90",), ["sm_90"]),
-        (("-arch", "compute_80", "-code", "sm_80,sm_86"), ["sm_80", "sm_86"]),
-        (("-gencode=arch=compute_80,code=[sm_80,compute_80]",), ["sm_80", "compute_80"]),
-        (("-gencode", "arch=compute_90a,code=sm_90a", "-G"), ["sm_90a"]),
-        (("-arch=all-major",), ["all-major"]),
-        (("-G",), []),
-    ],
-)
-def test_what_code_is_made_for_is_told(flags, archs):
-    assert list(told(flags, ())) == archs
-    assert told(flags, ("sm_75",)) == ("sm_75",)
-
-
-@pytest.mark.parametrize("given", [["-dc"], ["--device-c"], ["-rdc=true"], ["-rdc true"]])
-def test_device_code_that_is_yet_to_be_linked_is_seen(given):
-    assert nvcc.is_separate(nvcc.caller_flags(given))
-    assert not nvcc.is_separate(("-rdc=false",))
-
-
-def test_flags_of_nvccs_variables_are_read_like_the_callers(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_flags_of_nvccs_variables_are_read_like_the_callers(here, monkeypatch):
     monkeypatch.setenv("NVCC_PREPEND_FLAGS", '-Iinc -I "some dir" -DS="a b"')
     monkeypatch.setenv("NVCC_APPEND_FLAGS", " -dc -arch=native -gencode arch=compute_90,code=sm_90")
     monkeypatch.setenv("NVCC_CCBIN", "bin/g++")
     request = make_request(name="k", cuda_sources="int f();", functions="f", compiler="nvcc")
     assert request.cuda_cflags == (
-        *("-ccbin", f"{tmp_path}/bin/g++", f"-I{tmp_path}/inc", "-I", f"{tmp_path}/some dir"),
+        *("-ccbin", f"{here}/bin/g++", f"-I{here}/inc", "-I", f"{here}/some dir"),
         *("-DS=a b", "-rdc=true", "-gencode", "arch=compute_90,code=sm_90"),
     )
-    assert resolve(request.cuda_cflags, None, None) == ()
     assert not {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"} & {*build_environment()}
-    monkeypatch.setenv("NVCC_CCBIN", "g++-12")
-    assert nvcc.caller_flags(["-G"])[0] == f"-I{tmp_path}/inc"
 
 
-def test_flags_that_name_architectures_stand_for_themselves(monkeypatch):
+def test_architectures_are_the_arguments_the_flags_or_the_variables(monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_80")
-    flags = ("-arch=sm_90",)
-    assert resolve(flags, None, None) == ()
-    assert resolve((), None, None) == ("sm_80",)
-    assert resolve((), "sm_75", None) == ("sm_75",)
+    assert nvcc.resolve(("-arch=sm_90",), None) == ()
+    assert nvcc.resolve((), None) == ("sm_80",)
+    assert nvcc.resolve((), "sm_75") == ("sm_75",)
     with pytest.raises(ValueError, match="the architecture is given twice: arch='sm_75'"):
-        resolve(flags, "sm_75", None)
+        nvcc.resolve(("-gencode", "arch=compute_90,code=sm_90"), "sm_75")
 
 
-def test_a_host_compiler_is_named_by_flags_or_variables(monkeypatch):
-    assert nvcc.host_compiler(()) is None
-    monkeypatch.setenv("NVCC_CCBIN", "g++-12")
-    assert nvcc.host_compiler(()) == "g++-12"
-    assert nvcc.host_compiler(("-ccbin", "g++-11")) == "g++-11"
-    assert nvcc.host_compiler(("--compiler-bindir=/opt/gcc",)) == "/opt/gcc"
+def tools(*arguments: str) -> SimpleNamespace:
+    return SimpleNamespace(
+        compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
+        host=SimpleNamespace(compiler="gcc version 12.2.0"),
+        nvcc=SimpleNamespace(path="/opt/nvcc", host="clang version 17.0.6"),
+        include="/own",
+        tvm_ffi=SimpleNamespace(include="/ffi"),
+    )
+
+
+def unit(*flags: str, archs=("sm_90",), by: SimpleNamespace | None = None) -> Cxx:
+    options = {"archs": archs, "include_paths": ["/mine"], "folders": ["/a,b"]}
+    return nvcc.unit("a.cu", by or tools(), flags=flags, **options)
+
+
+def words(*flags: str, **options) -> tuple[str, ...]:
+    """Return what is between the host compiler and the headers."""
+    made = unit(*flags, **options).flags
+    return made[made.index("-Xcompiler=-fPIC") + 1 : made.index("/own") - 1]
+
+
+def linked(*flags: str, archs=()) -> tuple[str, ...]:
+    made = nvcc.device_link(["a.o"], tools(), archs=archs, flags=flags)
+    return made.flags[made.flags.index("-Xcompiler=-fPIC") + 1 :]
 
 
 _STATICS = "-Xcompiler=-fno-gnu-unique"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "host"),
     [
         ((), ("-ccbin", "/usr/bin/c++", _STATICS)),
         (
@@ -166,19 +112,44 @@ _STATICS = "-Xcompiler=-fno-gnu-unique"
         (("g++-12",), ("-ccbin", "g++-12", _STATICS)),
     ],
 )
-def test_the_host_compiler_is_the_builds_own_with_its_options(arguments, words):
-    tools = SimpleNamespace(
-        compiler=HostCompiler(Path("/usr/bin/c++"), arguments),
-        host=SimpleNamespace(compiler="gcc version 12.2.0"),
-        nvcc=SimpleNamespace(path="/opt/nvcc", host="clang version 17.0.6"),
-        include="/own",
-        tvm_ffi=SimpleNamespace(include="/ffi"),
+def test_the_host_compiler_is_the_builds_own_with_its_options(arguments, host):
+    made = unit(by=tools(*arguments))
+    assert made.command == ("/opt/nvcc",)
+    assert made.flags[: 2 + len(host)] == ("-x", "cu", *host)
+    own = ("-I", "/own", "-isystem", "/ffi", r"-Xcompiler=-iquote,/a\,b")
+    assert made.flags[-5:] == own
+    named = unit("-ccbin", "clang++").flags
+    assert named.count("-ccbin") == 1
+    assert _STATICS not in named
+
+
+def test_what_the_caller_sets_is_not_set_twice():
+    made = words("-std=c++20", "-O3", archs=("sm_90a", "compute_80"))
+    assert made == (
+        "-gencode=arch=compute_90a,code=sm_90a",
+        "-gencode=arch=compute_80,code=compute_80",
+        *("-std=c++20", "-O3"),
     )
-    options = {"archs": ("sm_90",), "include_paths": ["/mine"]}
-    unit = nvcc_unit.text_unit("a.cu", tools, flags=(), **options)
-    assert unit.command == ("/opt/nvcc",)
-    assert unit.flags[2 : 2 + len(words)] == words
-    assert unit.flags[-4:] == ("-I", "/own", "-isystem", "/ffi")
-    named = nvcc_unit.text_unit("a.cu", tools, flags=("-ccbin", "clang++"), **options)
-    assert named.flags.count("-ccbin") == 1
-    assert _STATICS not in named.flags
+    assert words("-arch=sm_80", archs=()) == ("-std=c++17", "-O2", "-arch=sm_80")
+
+
+def test_what_is_optimised_at_the_link_is_compiled_for_it():
+    archs = ("sm_90a", "compute_90")
+    assert words("-dlto", "-lineinfo", archs=archs)[2:] == (
+        "-rdc=true",
+        "-gencode=arch=compute_90a,code=lto_90a",
+        "-gencode=arch=compute_90,code=compute_90",
+        "-lineinfo",
+    )
+    made = linked("-dlto", "-lineinfo", archs=archs)
+    assert "-gencode=arch=compute_90a,code=sm_90a" in made
+    assert made[-2:] == ("-lineinfo", "-dlto")
+    flags = ("-rdc=true", "-gencode", "arch=compute_80,code=lto_80")
+    assert words(*flags, archs=())[-3:] == flags
+    assert linked(*flags)[-3:] == ("-gencode", "arch=compute_80,code=sm_80", "-dlto")
+
+
+@pytest.mark.parametrize("given", [["-dc"], ["--device-c"], ["-rdc=true"], ["-rdc true"]])
+def test_device_code_that_is_yet_to_be_linked_is_seen(given):
+    assert linked(*nvcc.caller_flags(given), archs=("sm_90",))
+    assert nvcc.device_link(["a.o"], tools(), archs=("sm_90",), flags=("-rdc=false",)) is None

@@ -1,4 +1,4 @@
-"""`Nvcc`: NVIDIA's own compiler: where it is, what it is, and the caller's flags for it."""
+"""NVIDIA's own compiler, for ``compiler="nvcc"``: where it is, what it is, the flags for it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config, identity, toolchain
 from ..errors import ToolchainError
+from ..host_unit import own_statics
 from ..identity import Answer
 from ..key import file_digest
+from ..plan import Cxx, DeviceLink
 from .arch import is_ptx, resolve_archs
+
+if TYPE_CHECKING:
+    from ..request import Request
+    from ..toolset import Toolset
 
 _DEFAULT = "/usr/local/cuda"
 _RUNTIME = "libcudart_static.a"
@@ -24,8 +30,6 @@ _INSTALL = (
     "pip install nvidia-cuda-nvcc nvidia-cuda-cccl (CUDA 13's; CUDA 12's wheel of it has no nvcc "
     "in it), or set TVMFFI_CUBIN_NVCC to a toolkit's bin/nvcc"
 )
-_IN_PART = "nvcc is not installed in full: pip install"
-
 # What is said of messages of nvcc's that do not say it themselves.
 _HINTS = {
     r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
@@ -33,39 +37,19 @@ _HINTS = {
         "alone, extra_cuda_cflags=['-ccbin', 'g++-13']; or try this one, "
         "extra_cuda_cflags=['-allow-unsupported-compiler']"
     ),
-    r"Unsupported gpu architecture|is not defined for option 'gpu-architecture'": (
-        "this nvcc does not compile for that architecture (nvcc --list-gpu-code says for which it "
-        "does): give arch= another, or set TVMFFI_CUBIN_NVCC to an nvcc of another CUDA"
+    r"cicc: (?:not found|No such file)|nvvm/bin.*No such file": (
+        "nvcc is not installed in full: pip install nvidia-nvvm nvidia-cuda-crt"
     ),
-    r"cicc: (?:not found|No such file)|nvvm/bin.*No such file": f"{_IN_PART} nvidia-nvvm",
-    r"fatal error: (?:crt/\S+): No such file": f"{_IN_PART} nvidia-cuda-crt",
-    r"fatal error: cuda_runtime\S*: No such file": f"{_IN_PART} nvidia-cuda-runtime",
-    r"fatal error: (?:cub|cuda|thrust|nv)/\S+: No such file": (
-        "these headers are a wheel of their own: pip install nvidia-cuda-cccl"
-    ),
-    r"requires? separate compilation|separate compilation mode": (
-        "give nvcc the flag, extra_cuda_cflags=['-rdc=true']"
+    r"fatal error: (?:cub|cuda|thrust|nv|crt)/\S+: No such file": (
+        "these headers are wheels of their own: pip install nvidia-cuda-cccl nvidia-cuda-crt"
     ),
 }
-
-_BEFORE, _BEHIND, _HOST = "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"
+_ARCH = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
 _CCBIN = ("-ccbin", "--compiler-bindir")
-# For which architectures of -arch there is code.
-_CODE = ("-code", "--gpu-code")
-_ARCH = ("-arch", "--gpu-architecture", *_CODE, "-gencode", "--generate-code")
-_SEPARATE = ("-rdc", "--relocatable-device-code")
 _LTO = ("-dlto", "--dlink-time-opt", "-lto", "--lto")
-_FOLDERS = ("-I", "--include-path", "-isystem", "--system-include", "-L", "--library-path")
-_FILES = ("-include", "--pre-include")
-_OPTION_FILES = ("-optf", "--options-file")
-# These take their value behind "=", or as the next word; callers also put both into one item.
-_VALUED = {
-    *(*_CCBIN, *_ARCH, *_SEPARATE, *_FOLDERS, *_FILES, *_OPTION_FILES),
-    *("-D", "--define-macro", "-U", "--undefine-macro", "-std", "--std", "-O", "--optimize", "-l"),
-    *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xnvlink", "-Xlinker"),
-    *("-Xcudafe", "-Xfatbin", "-maxrregcount", "--maxrregcount", "-t", "--threads", "-cudart"),
-    *("-diag-suppress", "--diag-suppress", "-ftz", "-fmad", "-prec-div", "-prec-sqrt", "-Werror"),
-    *("-default-stream", "--default-stream"),
+_PATHS = {
+    *("-I", "--include-path", "-isystem", "--system-include", "-L", "--library-path"),
+    *("-include", "--pre-include", "-optf", "--options-file", *_CCBIN),
 }
 
 
@@ -75,8 +59,8 @@ class Nvcc(NamedTuple):
     `identity` is its build, and that of the runtime library beside it: the same text on every
     machine. `root` is the folder that it is installed to, empty where that is one of the system's;
     `includes` its own header folders, ``cuda.h``'s first; `libraries` the folder of its runtime
-    library, empty where there is none; `archs` what it compiles for, empty where it does not say;
-    `host` what the host compiler that it starts is, where that is not the build's own.
+    library, empty where there is none; `host` what the host compiler that it starts is, where that
+    is not the build's own.
     """
 
     path: str
@@ -85,18 +69,12 @@ class Nvcc(NamedTuple):
     root: str
     includes: tuple[str, ...]
     libraries: str
-    archs: tuple[int, ...]
     host: str = ""
 
     @property
     def major(self) -> int:
         """The CUDA major version."""
-        return int(self.version.partition(".")[0] or 0)
-
-    @property
-    def runtime(self) -> str:
-        """Path of the static runtime library; empty where there is none."""
-        return os.path.join(self.libraries, _RUNTIME) if self.libraries else ""
+        return int(self.version.partition(".")[0])
 
 
 def find_nvcc() -> Nvcc:
@@ -134,13 +112,12 @@ def locate() -> Path:
 def describe(path: Path) -> Nvcc:
     """Return what an nvcc says of itself, from memory or disk while its files are unchanged."""
     text = identity.remember(path, lambda: _ask(path), what="nvcc")
-    said, version, root, includes, libraries, archs = text.split("\0")
-    numbers = tuple(map(int, archs.split()))
-    return Nvcc(str(path), said, version, root, tuple(includes.split("\n")), libraries, numbers)
+    said, version, root, includes, libraries = text.split("\0")
+    return Nvcc(str(path), said, version, root, tuple(includes.split("\n")), libraries)
 
 
 def _ask(path: Path) -> Answer:
-    said = _run([str(path), "--version"])
+    said = _run(str(path), "--version")
     release = re.search(r"release (\d+\.\d+)", said)
     if release is None:
         raise ToolchainError(
@@ -148,7 +125,7 @@ def _ask(path: Path) -> Answer:
             "TVMFFI_CUBIN_NVCC to one"
         )
     # It says where it finds everything without compiling anything.
-    dry = _run([str(path), "--dryrun", "-E", "-x", "cu", os.devnull])
+    dry = _run(str(path), "--dryrun", "-E", "-x", "cu", os.devnull)
     settings = dict(re.findall(r"^#\$ (\w+)=(.*)$", dry, re.MULTILINE))
     top = settings.get("TOP") or os.path.dirname(os.path.dirname(os.path.realpath(path)))
     top = os.path.realpath(top)
@@ -159,33 +136,32 @@ def _ask(path: Path) -> Answer:
     runtime = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
     files = [f"{here}/{part}" for part in _PARTS]
     files += [f"{settings.get('CICC_PATH', here)}/cicc", f"{runtime}/{_RUNTIME}"]
-    with open(path, "rb") as file:
-        texts = [file_digest(str(path))] if file.read(2) == b"#!" else []
-    texts += [file_digest(f"{runtime}/{_RUNTIME}")] if runtime else []
     lines = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
-    archs = re.findall(r"^sm_(\d+)$", _run([str(path), "--list-gpu-code"]), re.MULTILINE)
+    with open(path, "rb") as file:
+        lines += [file_digest(str(path))] if file.read(2) == b"#!" else []
+    lines += [file_digest(f"{runtime}/{_RUNTIME}")] if runtime else []
+    root = "" if top in ("/", "/usr", "/usr/local") else top
     answer = (
-        "\n".join((*lines, *texts)),
+        "\n".join(lines),
         release[1],
-        "" if top in ("/", "/usr", "/usr/local") else top,
+        root,
         "\n".join(includes or [f"{top}/include"]),
         runtime,
-        " ".join(archs),
     )
     return Answer("\0".join(answer), tuple(filter(os.path.isfile, files)))
 
 
-def _run(command: Sequence[str]) -> str:
+def _run(*command: str) -> str:
     from ..host_tools import run
 
     try:
         status, text = run(command)
     except OSError as error:
         raise ToolchainError(f"{command[0]} cannot be run: {error}; {_INSTALL}") from error
-    if status != 0 and command[1] != "--list-gpu-code":
+    if status != 0:
         raise ToolchainError(
-            f"{' '.join(command)!r} failed with status {status}: "
-            f"{text.strip() or 'it printed nothing'}; set TVMFFI_CUBIN_NVCC to an nvcc that works"
+            f"{' '.join(command)!r} failed with status {status}: {text.strip()}; "
+            "set TVMFFI_CUBIN_NVCC to an nvcc that works"
         )
     return text
 
@@ -194,29 +170,8 @@ def _folders(text: str, option: str) -> Iterator[str]:
     """Yield the folders behind an option, in the option's own word or in the next."""
     words = iter(shlex.split(text))
     for word in words:
-        if word == option:
-            yield os.path.normpath(next(words, "."))
-        elif word.startswith(option):
-            yield os.path.normpath(word[len(option) :])
-
-
-def resolve(flags: Sequence[str], arch: Any, nvcc: Nvcc | None) -> tuple[str, ...]:
-    """Return the architectures; none where flags name them, or none can be found out."""
-    if arch_values(flags):
-        if arch is not None:
-            raise ValueError(
-                f"the architecture is given twice: arch={arch!r}, and in nvcc's flags "
-                "(extra_cuda_cflags, NVCC_PREPEND_FLAGS or NVCC_APPEND_FLAGS); give it once"
-            )
-        return ()
-    if arch is not None:
-        return resolve_archs(arch)
-    known = None if nvcc is None or not nvcc.archs else lambda: nvcc.archs
-    try:
-        return resolve_archs(known=known)
-    except ToolchainError:
-        # Whoever compiles asks again, and passes the error on.
-        return ()
+        if word.startswith(option):
+            yield os.path.normpath(word[len(option) :] or next(words, "."))
 
 
 def hints(output: str) -> list[str]:
@@ -230,133 +185,183 @@ def hints(output: str) -> list[str]:
 def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     """Return a caller's flags, with those of nvcc's own variables around them as nvcc puts them.
 
-    nvcc runs in a folder of the build, without these variables: relative paths in them would be
-    others there, and a GPU that is there is nobody's architecture.
-    """
-    before, behind = (shlex.split(os.environ.get(name, "")) for name in (_BEFORE, _BEHIND))
-    host = os.environ.get(_HOST, "")
-    # Only a path is another in another folder; a name is found on PATH by nvcc itself.
-    named = ("-ccbin", host) if os.sep in host and not os.path.isabs(host) else ()
-    return _read((*named, *before, *flags, *behind))
-
-
-def _read(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return flags as nvcc takes them wherever it runs.
-
-    An option and its value in one item are two words; relative paths of folders, and of headers
-    that exist, are absolute; files of options are read; ``-dc`` is what it means for a compilation.
+    nvcc runs in a folder of the build, without these variables: paths that exist are made absolute.
     ``-arch=native`` is left out: it is the architecture by default.
     """
-    words: list[str] = []
-    for flag in flags:
-        match = re.fullmatch(r"(--?[A-Za-z][\w-]*)\s+(\S.*)", flag, re.DOTALL)
-        words += [match[1], match[2]] if match and match[1] in _VALUED else [flag]
+    host = os.environ.get("NVCC_CCBIN")
+    variables = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+    before, behind = (shlex.split(os.environ.get(name, "")) for name in variables)
+    words: list[str] = ["-ccbin", host] if host else []
+    for flag in (*before, *flags, *behind):
+        match = re.fullmatch(r"(--?[A-Za-z-]+)\s+(\S.*)", flag, re.DOTALL)
+        words += match.groups() if match else (flag,)
     found: list[str] = []
     rest = iter(words)
     for word in rest:
         option, equals, value = word.partition("=")
-        if option in _VALUED and not equals:
-            value = next(rest, "")
-        if option in _OPTION_FILES:
-            for path in value.split(","):
-                with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                    found += _read(shlex.split(file.read(), comments=True))
-        elif option in _VALUED and (option not in _ARCH or value != "native"):
-            value = _path(option, value)
+        if option in _PATHS or option in _ARCH:
+            value = value if equals else next(rest, "")
+            if option in _ARCH and value == "native":
+                continue
+            value = _absolute(value) if option in _PATHS else value
             found += (f"{option}={value}",) if equals else (option, value)
-        elif len(word) > 2 and word.startswith(("-I", "-L")):
-            found.append(f"{word[:2]}{_path(word[:2], word[2:])}")
-        elif option not in _ARCH:
+        elif word.startswith(("-I", "-L")):
+            found.append(f"{word[:2]}{_absolute(word[2:])}")
+        else:
             found.append("-rdc=true" if word in ("-dc", "--device-c") else word)
     return tuple(found)
 
 
-def _path(option: str, value: str) -> str:
-    is_path = option in _FOLDERS
-    # A header that is not here is looked for where headers are, a compiler on PATH.
-    is_path |= option in _FILES and os.path.isfile(value)
-    is_path |= option in _CCBIN and os.sep in value
-    return os.path.abspath(value) if value and is_path else value
+def _absolute(path: str) -> str:
+    # Others are looked for where headers, libraries or programs are.
+    return os.path.abspath(path) if os.path.exists(path) else path
 
 
 def host_compiler(flags: Sequence[str]) -> str | None:
-    """Return the host compiler that flags or nvcc's own variable name; None where none does."""
-    return _value(flags, _CCBIN) or os.environ.get(_HOST) or None
+    """Return the host compiler that a caller's flags name; None where they name none."""
+    for index, flag in reversed([*enumerate(flags)]):
+        option, _, value = flag.partition("=")
+        if option in _CCBIN:
+            return value or "".join(flags[index + 1 : index + 2])
+    return None
 
 
-def arch_values(flags: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the options of flags that name architectures, with their values."""
-    return list(_values(flags, _ARCH))
+def _name_archs(flags: Sequence[str]) -> bool:
+    return any(flag.partition("=")[0] in _ARCH for flag in flags)
 
 
-def told(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
-    """Return what is said of the architectures of a module: `archs`, or what flags name instead.
+def resolve(flags: Sequence[str], arch: object) -> tuple[str, ...]:
+    """Return the architectures; none where flags name them, or none can be found out."""
+    if _name_archs(flags):
+        if arch is not None:
+            raise ValueError(
+                f"the architecture is given twice: arch={arch!r}, and in nvcc's flags "
+                "(extra_cuda_cflags, NVCC_PREPEND_FLAGS or NVCC_APPEND_FLAGS); give it once"
+            )
+        return ()
+    try:
+        return resolve_archs(arch)
+    except ToolchainError:
+        # Whoever compiles asks again, and passes the error on.
+        return ()
 
-    That is what code is made for: ``-gencode``'s ``code``, ``-code``, or else ``-arch``.
-    """
-    if archs:
-        return tuple(archs)
-    given = arch_values(flags)
-    pairs = [value.partition("code=")[2] for option, value in given if "code=" in value]
-    codes = [value for option, value in given if option in _CODE]
-    plain = [value for option, value in given if option not in _CODE and "=" not in value]
-    found = [word for text in (*pairs, *(codes or plain)) for word in re.split(r"[\s\[\],]+", text)]
-    return tuple(dict.fromkeys(word.replace("lto_", "sm_") for word in found if word))
 
-
-def is_separate(flags: Sequence[str]) -> bool:
+def _is_separate(flags: Sequence[str]) -> bool:
     """Whether device code is yet to be linked when it is compiled."""
-    return _value(flags, _SEPARATE) == "true" or _is_lto(flags)
-
-
-def compile_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
-    """Return all flags of a compilation for architectures: the caller's, and ours before them."""
-    is_lto = _is_lto(flags)
-    if is_lto and archs:  # nvcc takes no -dlto beside -gencode, which says it in its own words
-        flags = [flag for flag in flags if flag not in _LTO]
-    return (*_own_flags(flags, is_lto), *_gencode(archs, "lto" if is_lto else "sm"), *flags)
-
-
-def link_flags(flags: Sequence[str], archs: Sequence[str]) -> tuple[str, ...]:
-    """Return all flags of a link of device code, as of `compile_flags`."""
-    is_lto = _is_lto(flags)
-    if is_lto:  # code=lto_90 is what is linked, and code=sm_90 what becomes of it
-        given = (flag for flag in flags if flag not in _LTO)
-        flags = [*(re.sub(r"\blto_(?=\d)", "sm_", flag) for flag in given), "-dlto"]
-    return (*_own_flags(flags, is_lto), *_gencode(archs, "sm"), *flags)
-
-
-def _own_flags(flags: Sequence[str], is_lto: bool) -> list[str]:
-    """Return this package's flags: those that the caller does not set."""
-    ours = ["-Xcompiler=-fPIC"]
-    if _value(flags, ("-std", "--std")) is None:
-        ours.append("-std=c++17")
-    if not any(re.fullmatch(r"-O\d?|--optimize(=.*)?", flag) for flag in flags):
-        ours.append("-O2")
-    if is_lto and _value(flags, _SEPARATE) is None:
-        ours.append("-rdc=true")
-    return ours
-
-
-def _gencode(archs: Sequence[str], real: str) -> list[str]:
-    numbers = [arch.partition("_")[2] for arch in archs]
-    kinds = ["compute" if is_ptx(arch) else real for arch in archs]
-    made = zip(numbers, kinds, strict=True)
-    return [f"-gencode=arch=compute_{number},code={kind}_{number}" for number, kind in made]
+    said = re.search(r"(?:-rdc|--relocatable-device-code)[= ]true", " ".join(flags))
+    return said is not None or _is_lto(flags)
 
 
 def _is_lto(flags: Sequence[str]) -> bool:
-    return any(flag in _LTO for flag in flags) or any("lto_" in x for _, x in arch_values(flags))
+    return any(flag in _LTO or re.search(r"\blto_\d", flag) for flag in flags)
 
 
-def _value(flags: Sequence[str], options: Sequence[str]) -> str | None:
-    """Return the value that options were given last."""
-    return next((value for _, value in reversed([*_values(flags, options)])), None)
+def _words(
+    tools: Toolset, flags: Sequence[str], archs: Sequence[str], *, is_link: bool = False
+) -> tuple[str, ...]:
+    """Return all flags of a compilation or a link: the caller's, and ours before them."""
+    assert tools.nvcc is not None
+    archs = archs or (() if _name_archs(flags) else resolve_archs())
+    if host_compiler(flags) is None:
+        # A launcher such as ccache cannot be named with what it starts.
+        own = (*own_statics(tools.host.compiler), *tools.compiler.options)
+        ours = ["-ccbin", tools.compiler.programs[-1]]
+        ours += [f"-Xcompiler={option.replace(',', chr(92) + ',')}" for option in own]
+    else:
+        ours = [f"-Xcompiler={flag}" for flag in own_statics(tools.nvcc.host)]
+    ours.append("-Xcompiler=-fPIC")
+    if not any(flag.startswith(("-std", "--std")) for flag in flags):
+        ours.append("-std=c++17")
+    if not any(re.fullmatch(r"-O\d?|--optimize(=.*)?", flag) for flag in flags):
+        ours.append("-O2")
+    is_lto = _is_lto(flags)
+    if is_lto and "rdc" not in " ".join(flags):
+        ours.append("-rdc=true")
+    if is_lto and (archs or is_link):
+        # nvcc takes no -dlto beside -gencode, which says it in its own words.
+        flags = [flag for flag in flags if flag not in _LTO]
+    if is_lto and is_link:  # code=lto_90 is what is linked, and code=sm_90 what becomes of it
+        flags = [*(re.sub(r"\blto_(?=\d)", "sm_", flag) for flag in flags), "-dlto"]
+    real = "lto" if is_lto and not is_link else "sm"
+    for arch in archs:
+        number, kind = arch.partition("_")[2], "compute" if is_ptx(arch) else real
+        ours.append(f"-gencode=arch=compute_{number},code={kind}_{number}")
+    return (*ours, *flags)
 
 
-def _values(flags: Sequence[str], options: Sequence[str]) -> Iterator[tuple[str, str]]:
-    rest = iter(flags)
-    for flag in rest:
-        option, equals, value = flag.partition("=")
-        if option in options:
-            yield option, value if equals else next(rest, "")
+# What a build has of it
+
+
+def unit(
+    source: str,
+    tools: Toolset,
+    *,
+    name: str = "",
+    folders: Sequence[str] = (),
+    archs: Sequence[str],
+    flags: Sequence[str],
+    include_paths: Sequence[str],
+) -> Cxx:
+    """Return how a text in the build folder, or a file where it lies, is compiled.
+
+    `name` is its object's; `folders` are searched for quoted headers. `flags` are the caller's,
+    from `caller_flags`, and `archs` none where they name them; a ToolchainError says that no
+    architecture is known.
+    """
+    assert tools.nvcc is not None
+    words = _words(tools, flags, archs)
+    headers = ("-I", str(tools.include), "-isystem", str(tools.tvm_ffi.include))
+    escaped = (folder.replace(",", "\\,") for folder in folders)
+    further = (f"-Xcompiler=-iquote,{folder}" for folder in escaped)
+    flags = ("-x", "cu", *words, *headers, *further)
+    return Cxx(source, (tools.nvcc.path,), flags, tuple(include_paths), name=name)
+
+
+def device_link(
+    objects: Sequence[str], tools: Toolset, *, archs: Sequence[str], flags: Sequence[str]
+) -> DeviceLink | None:
+    """Return how separate device code of objects is linked to one more; None where none is."""
+    if not _is_separate(flags) or tools.nvcc is None:
+        return None
+    words = _words(tools, flags, archs, is_link=True)
+    return DeviceLink("device_link", (tools.nvcc.path,), words, tuple(objects))
+
+
+def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the libraries and the linker's flags that what nvcc compiles is linked with.
+
+    The runtime library is the static one, as nvcc itself links it: no folder of this machine is in
+    the shared object, and no other version in the process gets in its way.
+    """
+    if not nvcc.libraries:
+        return (), ("-ldl", "-lpthread", "-lrt")
+    names = ("libcudadevrt.a", _RUNTIME) if _is_separate(flags) else (_RUNTIME,)
+    paths = (f"{nvcc.libraries}/{name}" for name in names)
+    found = tuple(filter(os.path.isfile, paths))
+    return found, (f"-L{nvcc.libraries}", "-ldl", "-lpthread", "-lrt")
+
+
+def check_request(request: Request) -> None:
+    """Refuse a request that nvcc cannot serve: a ValueError names the argument and the remedy."""
+    rdc = "extra_cuda_cflags=['-rdc=true'"
+    remedies = {
+        "kernel_sources": "they are for NVRTC; give them as cuda_sources",
+        "name_expressions": "nvcc makes the instances that host code launches; leave them out",
+        "device_libraries": f"load(sources=[..., 'lib.o'], {rdc}]) links the device code of files",
+        "lto": f"give nvcc's own flags, {rdc}, '-dlto']",
+        "bound_params": "CUDA's runtime launches with the arguments of the source alone",
+    }
+    for argument, remedy in remedies.items():
+        if getattr(request, argument):
+            raise ValueError(f'{argument} and compiler="nvcc" do not go together: {remedy}')
+    if request.functions or request.files.binaries or request.files.cxx or request.files.c:
+        return
+    # What a header exports is not seen here.
+    exports = r'TVM_FFI_|__tvm_ffi_|^[ \t]*#[ \t]*include[ \t]*"'
+    sources = (*request.cuda_sources, *request.files.cuda, *request.cpp_sources)
+    if not any(re.search(exports, source.text, re.MULTILINE) for source in sources):
+        raise ValueError(
+            "nothing would be exported: name host functions in functions=, or export them with "
+            "TVM_FFI_DLL_EXPORT_TYPED_FUNC; kernels that nvcc compiles are no functions of the "
+            "module"
+        )

@@ -42,9 +42,7 @@ def manifest(
         **_options(request, images),
     }
     if request.is_by_nvcc:
-        from ..cuda.nvcc import told
-
-        said["archs"] = list(told(request.cuda_cflags, archs))
+        said["archs"] = list(archs)
     return said
 
 

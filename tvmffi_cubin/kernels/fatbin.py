@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from mmap import mmap
 from typing import Any, NamedTuple
 
 from ..errors import ImageError
 from .cubin import Cubin, Kernel
-from .elf import RELOCATABLE
+from .elf import RELOCATABLE, Elf
 from .image import FATBIN, reading
 
 # magic, version, size of this header, size of all that follows
@@ -101,6 +102,22 @@ def readable(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:
         unlinked = member.kind == "cubin" and image[16:17] == bytes([RELOCATABLE])
         cubins.append(Cubin(image, member.arch, kind="relocatable" if unlinked else member.kind))
     return tuple(cubins), tuple(problems)
+
+
+def in_host_file(content: bytes | mmap) -> Iterator[tuple[str, bytes]]:
+    """Yield the fatbins that nvcc put into a host file, each with the name of its section.
+
+    Those that are yet to be linked (-rdc=true) stay in shared objects, unused.
+    """
+    file = Elf(content)
+    for name in (".nv_fatbin", "__nv_relfatbin") if file.is_object else (".nv_fatbin",):
+        section = file.body(file.section(name))
+        at = 0
+        while (at := section.find(FATBIN, at)) >= 0 and at + _HEADER.size <= len(section):
+            *_, header_size, size = _HEADER.unpack_from(section, at)
+            if at % 8 == 0:  # units follow each other there, with room between them
+                yield name, section[at : at + header_size + size]
+            at += header_size + size if at % 8 == 0 else 1
 
 
 def merged_kernels(members: Iterable[Cubin]) -> tuple[Kernel, ...]:
