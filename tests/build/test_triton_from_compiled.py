@@ -61,7 +61,6 @@ def test_nothing_of_a_compiled_kernel_is_touched_that_takes_a_gpu(kernel):
             r"relied on tt\.pointer_range of an argument, which cannot be checked",
         ),
         ({"metadata": {"triton_version": "3.5.1"}}, tc.ToolchainError, "Triton 3.5.1 is installed"),
-        ({"metadata": {"profile_scratch_size": 64}}, ValueError, "compiled for a profiler"),
     ],
 )
 def test_what_is_not_known_of_a_kernel_is_refused(kernel, change, error, message):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cuda import arch as archs
 from ..errors import CompileError, ToolchainError
-from .kernel import CompiledKernel, read_kernel, supported_version
+from .kernel import read_kernel, supported_version
 from .launch import make_launch
 
 if TYPE_CHECKING:
@@ -86,34 +86,35 @@ def compile(  # noqa: A001 - as Triton's own is called
     from .specialise import specialise
 
     triton = _installed()
-    fn, configured, computed = _unwrapped(fn, config)
+    fn, configured = _unwrapped(fn, config)
     target = triton.backends.compiler.GPUTarget(
         "cuda", archs.number_of(archs.resolve_arch(arch)), 32
     )
     backend = triton.compiler.make_backend(target)
+    fixed = {name: x for name, x in configured.items() if name in fn.arg_names}
+    settings = {name: x for name, x in configured.items() if name not in fn.arg_names}
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
-    of_arguments = {name: x for name, x in configured.items() if name in fn.arg_names}
-    of_options = {name: x for name, x in configured.items() if name not in fn.arg_names}
-    fixed = _merged("constexprs", of_arguments, constexprs or {})
-    given = [{name: x for name, x in y.items() if x is not None} for y in (options or {}, own)]
-    settings = _merged("options", of_options, *given)
-    for name in computed:
-        what, values = ("constexprs", fixed) if name in fn.arg_names else ("options", settings)
-        if name not in values:
-            raise TypeError(
-                f"{fn.__name__}: {name!r} is computed by a heuristic at each launch of Triton's; "
-                f'give its value, as in {what}={{"{name}": ...}}'
-            )
-    wanted = specialise(triton, fn, backend, signature, fixed)
+    settings |= {name: x for name, x in {**own, **(options or {})}.items() if x is not None}
+    wanted = specialise(triton, fn, backend, signature, {**fixed, **(constexprs or {})})
     source_class = triton.compiler.ASTSource
     if getattr(fn, "is_gluon", bool)():
         gluon = importlib.import_module("triton.experimental.gluon._runtime")
         source_class = gluon.GluonASTSource
     source = source_class(fn, wanted.signature, wanted.constexprs, wanted.attrs)
     parsed = _parsed_options(triton, fn, backend, settings)
-    kernel = read_kernel(_run(triton, source, target, parsed), wanted.fixed)
-    chosen, rounded = _of_descriptors(kernel, padding, round_f32_to_tf32)
-    return make_launch(kernel, grid, {**wanted.padding, **chosen}, wanted.rounded | rounded)
+    try:
+        made = triton.compiler.compile(source, target=target, options=parsed)
+    except Exception as error:
+        log = f"{type(error).__name__}: {error}"
+        raise CompileError(
+            f"Triton {triton.__version__} does not compile {fn.__name__} for sm_{target.arch}:\n"
+            f"{log}",
+            log=log,
+            source=fn.src,
+        ) from error
+    kernel = read_kernel(made, wanted.fixed)
+    rounded = wanted.rounded.union(round_f32_to_tf32)
+    return make_launch(kernel, grid, {**wanted.padding, **(padding or {})}, rounded)
 
 
 def from_compiled(
@@ -142,8 +143,7 @@ def from_compiled(
     TypeError, ValueError, ToolchainError
         It is not a compiled kernel, or Triton is too old; or as in `compile`.
     """
-    known = read_kernel(kernel)
-    return make_launch(known, grid, *_of_descriptors(known, padding, round_f32_to_tf32))
+    return make_launch(read_kernel(kernel), grid, padding or {}, set(round_f32_to_tf32))
 
 
 def _installed() -> Any:
@@ -161,46 +161,32 @@ def _installed() -> Any:
     return triton
 
 
-def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], list[str]]:
-    """Return the function inside of decorators, its settings, and what heuristics compute."""
-    given, computed = fn, []
+def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the function inside of decorators, and its configuration's settings."""
+    given = fn
     while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
         if not hasattr(fn, "fn"):
             raise TypeError(
                 "tvmffi_cubin.triton: wanted a @triton.jit function, got "
                 f"{type(given).__name__} (TRITON_INTERPRET=1 makes others)"
             )
-        if hasattr(fn, "configs"):
-            config = config or _only(fn.configs)
-        elif hasattr(fn, "values"):
-            computed += fn.values
+        configs = getattr(fn, "configs", ())
+        if config is None and len(configs) > 1:
+            listed = "\n".join(f"  {index}: {config}" for index, config in enumerate(configs))
+            raise ValueError(
+                "the function is autotuned, which takes a GPU and launches: choose one of its "
+                f"{len(configs)} configurations, as in config=fn.configs[0]; they are\n{listed}"
+            )
+        config = config or next(iter(configs), None)
         fn = fn.fn
     if config is None:
-        return fn, {}, computed
+        return fn, {}
     if config.pre_hook is not None:
         raise ValueError(
             "the configuration has a pre_hook, Python that Triton runs before each launch and a "
             "shared object cannot: if the kernel does not depend on it, give a Config without it"
         )
-    return fn, config.all_kwargs(), computed
-
-
-def _only(configs: Any) -> Any:
-    if len(configs) == 1:
-        return configs[0]
-    listed = "\n".join(f"  {index}: {config}" for index, config in enumerate(configs))
-    raise ValueError(
-        "the function is autotuned, which takes a GPU and launches: choose one of its "
-        f"{len(configs)} configurations, as in config=fn.configs[0]; they are\n{listed}"
-    )
-
-
-def _merged(what: str, *givens: Mapping[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, value in (item for given in givens for item in given.items()):
-        if made.setdefault(name, value) != value:
-            raise TypeError(f"{what}: {name!r} is given twice, as {made[name]!r} and {value!r}")
-    return made
+    return fn, config.all_kwargs()
 
 
 def _parsed_options(triton: Any, fn: Any, backend: Any, given: dict[str, Any]) -> dict[str, Any]:
@@ -216,33 +202,3 @@ def _parsed_options(triton: Any, fn: Any, backend: Any, given: dict[str, Any]) -
             f"{', '.join(sorted(parsed))}"
         )
     return parsed
-
-
-def _run(triton: Any, source: Any, target: Any, options: dict[str, Any]) -> Any:
-    try:
-        return triton.compiler.compile(source, target=target, options=options)
-    except Exception as error:
-        log = f"{type(error).__name__}: {error}"
-        raise CompileError(
-            f"Triton {triton.__version__} does not compile {source.fn.__name__} for "
-            f"sm_{target.arch}:\n{log}",
-            log=log,
-            source=source.fn.src,
-        ) from error
-
-
-def _of_descriptors(
-    kernel: CompiledKernel, padding: Mapping[str, str] | None, rounded: Iterable[str]
-) -> tuple[Mapping[str, str], set[str]]:
-    """Return what is asked of tensor descriptors, by name."""
-    padding = padding or {}
-    rounded = {rounded} if isinstance(rounded, str) else set(rounded)
-    known = [x.name for x in kernel.arguments if x.type.startswith("tensordesc")]
-    if unknown := {*padding, *rounded}.difference(known):
-        raise ValueError(
-            f"{kernel.function}: padding and round_f32_to_tf32 name {', '.join(sorted(unknown))}; "
-            f"its tensor descriptors are {', '.join(known) or 'none'}"
-        )
-    if not {"zero", "nan"}.issuperset(padding.values()):
-        raise ValueError(f"padding is 'zero' or 'nan', got {dict(padding)}")
-    return padding, rounded

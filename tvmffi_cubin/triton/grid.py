@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import dis
 import inspect
+import operator
 import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from ..launches.values import plain
-from .kernel import Argument, CompiledKernel
-from .symbols import SymbolicInt, SymbolicTensor, unwrapped
+from .kernel import Argument, CompiledKernel, unwrapped
 
 _REMEDY = (
     "write the grid as an expression, such as grid='ceil_div(n, BLOCK)', or leave it to callers: "
     "without grid=, mod.k[grid](...) takes any Python function at each call"
 )
-# What these modules hold is taken as it is: nothing of it changes.
-_CONSTANT = ("triton", "math", "operator", "_operator", "functools", "_functools", "builtins")
 
 
 def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
     """Return a grid as `Launch` takes it, over the function's arguments, in blocks."""
     grid = unwrapped(_traced(kernel, grid) if callable(grid) else grid)
-    if isinstance(grid, int | str) or not isinstance(grid, Iterable):  # a symbol is an int as well
+    if isinstance(grid, str) or not isinstance(grid, Iterable):
         grid = (grid,)
     figures = [_dimension(kernel, unwrapped(item)) for item in grid]
     ctas = int(kernel.metadata.num_ctas)
@@ -39,7 +37,7 @@ def _dimension(kernel: CompiledKernel, item: Any) -> Any:
     if isinstance(item, str):
         # Constexprs stand for their values; "x.BLOCK" is no constexpr.
         return re.sub(r"(?<![\w.])[^\W\d]\w*", lambda name: _constant(kernel, name[0]), item)
-    return item.text if type(item) is SymbolicInt else item
+    return item.text if isinstance(item, SymbolicInt) else item
 
 
 def _constant(kernel: CompiledKernel, name: str) -> str:
@@ -49,13 +47,6 @@ def _constant(kernel: CompiledKernel, name: str) -> str:
     if value != name:
         raise ValueError(f"grid: {name} is the constant {value!r}, no integer")
     return name
-
-
-def _symbol(argument: Argument) -> Any:
-    if argument.type in ("one", "none"):
-        return 1 if argument.type == "one" else None
-    is_tensor = argument.type.startswith(("*", "tensordesc"))
-    return (SymbolicTensor if is_tensor else SymbolicInt)(argument.name)
 
 
 def _traced(kernel: CompiledKernel, function: Any) -> Any:
@@ -83,58 +74,103 @@ def _traced(kernel: CompiledKernel, function: Any) -> Any:
 
 
 def outside_values(function: FunctionType) -> list[str]:
-    """Return the names of values that a function reads from outside, which tracing would freeze."""
-    return list(dict.fromkeys(_outside(function, [])))
-
-
-def _outside(function: FunctionType, seen: list[Any]) -> Iterator[str]:
-    seen.append(function)
-    names, attributes = _reads(function.__code__)
-    values = {name: x for name, x in function.__globals__.items() if name in names}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        values[name] = cell.cell_contents
-    for param in inspect.signature(function).parameters.values():
-        if param.default is not param.empty:
-            values[param.name] = param.default
+    """Return the names of variables that a function reads, whose values tracing would freeze."""
+    code = function.__code__
+    values = {x: y for x, y in function.__globals__.items() if x in _global_names(code)}
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    values |= {name: cell.cell_contents for name, cell in cells}
+    defaults = inspect.signature(function).parameters.values()
+    values |= {param.name: param.default for param in defaults if param.default is not param.empty}
+    found = []
     for name, value in values.items():
-        yield from _frozen(name, value, attributes, seen)
+        value = getattr(value, "fn", value)  # of what triton.constexpr_function decorates
+        if isinstance(value, FunctionType):
+            found += outside_values(value) if value is not function else []
+        # Names of modules, classes and constexprs stand for the same ever after.
+        elif not isinstance(value, ModuleType | type | BuiltinFunctionType):
+            found += [name] if type(value).__name__ != "constexpr" else []
+    return found
 
 
-def _frozen(name: str, value: Any, attributes: set[str], seen: list[Any]) -> Iterator[str]:
-    value = getattr(value, "fn", value)  # of what triton.constexpr_function decorates
-    if _is_constant(value) or any(value is x for x in seen):
-        return
-    if isinstance(value, FunctionType):
-        yield from _outside(value, seen)
-        return
-    # Of modules and classes, what is read of them.
-    read = sorted(attributes & set(vars(value))) if isinstance(value, ModuleType | type) else ()
-    for attribute in read:
-        yield from _frozen(f"{name}.{attribute}", getattr(value, attribute), attributes, seen)
-    if not read:
-        yield name
+def _global_names(code: CodeType) -> set[str]:
+    names = {x.argval for x in dis.get_instructions(code) if x.opname == "LOAD_GLOBAL"}
+    return names.union(*(_global_names(x) for x in code.co_consts if isinstance(x, CodeType)))
 
 
-def _is_constant(value: Any) -> bool:
-    if isinstance(value, BuiltinFunctionType):
-        value = value.__self__  # its module, or the object that it is a method of
-    if isinstance(value, ModuleType):
-        return value.__name__.partition(".")[0] in _CONSTANT
-    if callable(value) or type(value).__name__ in ("constexpr", "dtype"):
-        return (value.__module__ or "").partition(".")[0] in _CONSTANT
-    return False
+# Stand-ins for run-time arguments: arithmetic on them writes an expression, else is a TypeError.
 
 
-def _reads(code: CodeType) -> tuple[set[str], set[str]]:
-    """Return the names of globals and of attributes that code reads."""
-    names, attributes = set(), set()
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            names.add(instruction.argval)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes.add(instruction.argval)
-        elif isinstance(instruction.argval, CodeType):
-            inner = _reads(instruction.argval)
-            names |= inner[0]
-            attributes |= inner[1]
-    return names, attributes
+def _symbol(argument: Argument) -> Any:
+    if argument.type in ("one", "none"):
+        return 1 if argument.type == "one" else None
+    is_tensor = argument.type.startswith(("*", "tensordesc"))
+    return (SymbolicTensor if is_tensor else SymbolicInt)(argument.name)
+
+
+def _operand(value: Any) -> str:
+    value = unwrapped(value)
+    if isinstance(value, SymbolicInt):
+        return value.text
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{value!r} is no int, expressions are integer arithmetic") from None
+    return str(number) if number >= 0 else f"({number})"
+
+
+def _arithmetic(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    return (
+        lambda self, other: SymbolicInt(f"({self.text} {sign} {_operand(other)})"),
+        lambda self, other: SymbolicInt(f"({_operand(other)} {sign} {self.text})"),
+    )
+
+
+class SymbolicInt:
+    """An integer that is known at run time; `text` is its expression."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    __add__, __radd__ = _arithmetic("+")
+    __sub__, __rsub__ = _arithmetic("-")
+    __mul__, __rmul__ = _arithmetic("*")
+    __floordiv__, __rfloordiv__ = _arithmetic("//")
+    __mod__, __rmod__ = _arithmetic("%")
+
+    def __neg__(self) -> SymbolicInt:
+        return SymbolicInt(f"(0 - {self.text})")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"{self.text} is known at run time only")
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError(f"{self.text} is compared, and known at run time only")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class SymbolicTensor:
+    """A tensor, or a descriptor of one: its shape, strides and number of elements."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.shape, self.strides = _Sizes(f"{name}.shape"), _Sizes(f"{name}.stride")
+
+    def stride(self, dimension: int) -> SymbolicInt:  # noqa: D102
+        return self.strides[dimension]
+
+    def size(self, dimension: int) -> SymbolicInt:  # noqa: D102
+        return self.shape[dimension]
+
+    def numel(self) -> SymbolicInt:  # noqa: D102
+        return SymbolicInt(f"{self.name}.numel")
+
+
+class _Sizes:
+    __iter__ = None  # how many there are is known at run time only
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __getitem__(self, index: Any) -> SymbolicInt:
+        return SymbolicInt(f"{self.text}[{operator.index(index)}]")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from ..errors import ToolchainError
-from .symbols import unwrapped
 
 DIVISIBILITY = "tt.divisibility"
 OLDEST = (3, 6)
@@ -66,8 +65,6 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
             f"as fn.warmup(...) returns, got {type(kernel).__name__}"
         ) from None
     version = supported_version(str(metadata.triton_version))
-    if metadata.profile_scratch_size > 0:
-        raise ValueError(f"{fn.__name__} is compiled for a profiler: compile it without")
     values = {path: unwrapped(value) for path, value in source.constants.items()}
     declared = {(i,) for i, param in enumerate(fn.params) if param.is_constexpr}
     return CompiledKernel(
@@ -79,6 +76,13 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
         metadata,
         version,
     )
+
+
+def unwrapped(value: Any) -> Any:
+    """Return the value of a ``tl.constexpr``."""
+    while type(value).__name__ == "constexpr":
+        value = value.value
+    return value
 
 
 def supported_version(text: str) -> tuple[int, int]:
@@ -94,7 +98,11 @@ def supported_version(text: str) -> tuple[int, int]:
 
 
 def _arguments(source: Any, values: Mapping[Path, Any], fixed: Set[Path]) -> Iterator[Argument]:
-    multiples = _multiples(source.attrs)
+    multiples = {}
+    for path, name, value in ((x, *pair) for x, told in source.attrs.items() for pair in told):
+        if name != DIVISIBILITY:
+            raise ValueError(f"Triton has relied on {name} of an argument, which cannot be checked")
+        multiples[path] = int(value)
     for index, (name, type_) in enumerate(source.signature.items()):
         for leaf, path, inner in _leaves(name, (index,), type_):
             if inner != "constexpr":
@@ -112,11 +120,3 @@ def _leaves(name: str, path: Path, type_: Any) -> Iterator[tuple[str, Path, str]
             yield from _leaves(f"{name}_{index}", (*path, index), inner)
     else:
         yield name, path, type_
-
-
-def _multiples(attrs: Mapping[Path, Any]) -> dict[Path, int]:
-    """Return what arguments are multiples of; nothing else may have been relied on."""
-    pairs = [(path, name, value) for path, told in attrs.items() for name, value in told]
-    if other := next((name for _, name, _ in pairs if name != DIVISIBILITY), None):
-        raise ValueError(f"Triton has relied on {other} of an argument, which cannot be checked")
-    return {path: int(value) for path, _, value in pairs}

@@ -31,6 +31,14 @@ def make_launch(
 ) -> Launch:
     """Return the launch of a kernel, which passes what Triton's own launcher passes."""
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
+    known = [x.name for x in kernel.arguments if x.type.startswith("tensordesc")]
+    if unknown := {*padding, *rounded}.difference(known):
+        raise ValueError(
+            f"{kernel.function}: padding and round_f32_to_tf32 name {', '.join(sorted(unknown))}; "
+            f"its tensor descriptors are {', '.join(known) or 'none'}"
+        )
+    if not {"zero", "nan"}.issuperset(padding.values()):
+        raise ValueError(f"padding is 'zero' or 'nan', got {dict(padding)}")
     params, slots, strided, conditions = _parameters(kernel, padding, rounded)
     scratch = int(metadata.global_scratch_size)
     args = {slot.name: slot.value for slot in slots if slot.value is not None} | {

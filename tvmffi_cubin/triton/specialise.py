@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .kernel import DIVISIBILITY, Path
@@ -29,29 +29,29 @@ def specialise(
     made = Specialisation({}, {}, {}, set(), {}, set())
     where = f"{fn.__name__}({', '.join(fn.arg_names)})"
     entries = _entries(where, fn, given, constexprs)
+    if unknown := {*entries, *constexprs}.difference(fn.arg_names):
+        raise TypeError(f"{where} has no argument {min(unknown)!r}")
     binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
+    defaults = {param.name: param.default for param in fn.params if param.has_default}
+    values = {**defaults, **entries, **constexprs}
     for index, param in enumerate(fn.params):
-        path, name = (index,), param.name
-        value = entries.get(name, param.default)
-        is_given = name in entries or param.has_default
-        if isinstance(entries.get(name), str):
-            value, type_ = _literal(value.strip())
+        path, name, type_ = (index,), param.name, None
+        value, is_fixed = values.get(name), name in constexprs or param.is_constexpr
+        if name not in constexprs and isinstance(entries.get(name), str):
+            value, type_ = _literal(entries[name].strip())
             is_fixed = type_ is None
-        else:
-            type_ = None
-            is_fixed = name in constexprs or param.is_constexpr
-        if param.is_constexpr and name not in constexprs and (type_ or not is_given):
+        if name not in values or (param.is_constexpr and type_):
+            example = ("constexprs", "...") if param.is_constexpr else ("signature", '"*fp32"')
             raise TypeError(
-                f"{where}: the constexpr {name!r} has no value; give it, as in "
-                f'constexprs={{"{name}": ...}}'
+                f"{where}: {name!r} is not given: {example[0]}={{{name!r}: {example[1]}}}"
             )
         if is_fixed:
             made.signature[name] = "constexpr"
-            made.constexprs[path] = constexprs.get(name, value)
+            made.constexprs[path] = value
             made.fixed.add(path)
         elif type_:
             _take_type(made, path, name, type_, f"{where}: argument {name!r}")
-        elif is_given:
+        else:
             example = _example(triton, value)
             try:
                 _, found, _ = binder(**{**dict.fromkeys(fn.arg_names), name: example})
@@ -61,11 +61,6 @@ def specialise(
                 ) from error
             made.signature[name] = found[index][0]
             _take_leaves(made, path, name, found[index], example, backend)
-        else:
-            raise TypeError(
-                f"{where}: argument {name!r} has no type; give it, as in "
-                f'signature={{"{name}": "*fp32", ...}}'
-            )
     return made
 
 
@@ -74,33 +69,17 @@ def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> 
     if isinstance(given, str):
         # Brackets may have commas, too: tensordesc<fp16[64,64]>.
         given = re.findall(r"(?:[^,<]|<[^>]*>)+", given)
-    entries = given if isinstance(given, Mapping) else _positional(where, fn, given, constexprs)
-    entries = {
+    if not isinstance(given, Mapping):
+        params = [x for x in fn.params if not x.is_constexpr and x.name not in constexprs]
+        params = fn.params if len(given) == len(fn.params) else params
+        if len(given) > len(params):
+            raise TypeError(f"{where}: signature has {len(given)} entries, wanted {len(params)}")
+        given = {param.name: x for param, x in zip(params, given, strict=False)}
+    return {
         name: x
-        for name, x in entries.items()
+        for name, x in given.items()
         if not (isinstance(x, str) and x.strip() == "constexpr")
     }
-    for name in (*entries, *constexprs):
-        if name not in fn.arg_names:
-            raise TypeError(f"{where} has no argument {name!r}")
-        if name in entries and name in constexprs:
-            raise TypeError(f"{where}: {name!r} is in signature and in constexprs: give one")
-    return entries
-
-
-def _positional(
-    where: str, fn: Any, given: Sequence[Any], constexprs: Mapping[str, Any]
-) -> dict[str, Any]:
-    params = [x for x in fn.params if not x.is_constexpr and x.name not in constexprs]
-    if len(given) == len(fn.arg_names):
-        params = fn.params
-    # As in a call, those with a default may be left out at the end.
-    if len(given) > len(params) or not all(x.has_default for x in params[len(given) :]):
-        raise TypeError(
-            f"{where}: signature has {len(given)} entries, wanted {len(params)}, for "
-            f"{', '.join(x.name for x in params) or 'none'}"
-        )
-    return {param.name: x for param, x in zip(params, given, strict=False)}
 
 
 def _literal(text: str) -> tuple[Any, str | None]:
