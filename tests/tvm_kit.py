@@ -43,8 +43,7 @@ def _function(info: FunctionInfo, version: int, *, named: bool) -> bytes:
         parts.append(several(*(struct.pack("<i", x) for x in info.arg_extra_tags)))
     if version == 2:
         parts.append(several(*map(text, info.cuda_launch_fields)))
-        attributes = info.cuda_kernel_attrs.items()
-        parts.append(several(*(text(key) + struct.pack("<q", x) for key, x in attributes)))
+        parts.append(several(text("max_registers") + struct.pack("<q", -1)))
     return b"".join(parts)
 
 

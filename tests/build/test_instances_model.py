@@ -13,7 +13,7 @@ from stub.cuda_array import cuda_array
 from test_expr_values import Undefined, value_of
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.launches.expression import Name, names, parse
+from tvmffi_cubin.launches.expression import Name, Op, parse
 
 SOURCE = """
 #include <cuda_fp16.h>
@@ -52,6 +52,15 @@ COMPARE = {
 }
 
 
+def reads_of(tree):
+    """Yield the names and fields that an expression reads."""
+    if isinstance(tree, Op):
+        for part in tree.parts:
+            yield from reads_of(part)
+    else:
+        yield tree
+
+
 @dataclass(frozen=True)
 class Model:
     """One instance: what it takes. `number` is None where it has no second parameter."""
@@ -82,7 +91,7 @@ class Model:
 
     def fits(self, x, rest) -> bool:
         tree = None if self.when is None else parse(self.when)
-        reads = [] if tree is None else list(names(tree))
+        reads = [] if tree is None else [*reads_of(tree)]
         fields = {read.field for read in reads if hasattr(read, "field")} - {"data_ptr"}
         n_is_read = any(getattr(read, "name", "") == "n" for read in reads)
         if len(rest) != (self.number is not None):

@@ -1,10 +1,12 @@
 """The language of expressions and conditions: what it reads, and where an error points."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.launches.expression import Field, Name, Number, Op, Tree, names, parse
+from tvmffi_cubin.launches.expression import Field, Name, Number, Op, Tree, parse
 
 
 def op(name: str, *parts: Tree) -> Op:
@@ -51,13 +53,6 @@ def pointed_at(error: pytest.ExceptionInfo) -> str:
 )
 def test_an_expression_is_read(text, tree):
     assert parse(text) == tree
-
-
-def test_what_an_expression_reads_is_listed_from_left_to_right():
-    reads = names(parse("ceil_div(x.shape[1] * n, -m) + max(y.numel, 3, num_sms)"))
-    assert [getattr(r, "name", None) or f"{r.tensor}.{r.field}" for r in reads] == [
-        *("x.shape", "n", "m", "y.numel", "num_sms"),
-    ]
 
 
 # What it refuses, and where it points
@@ -127,11 +122,8 @@ def test_only_text_is_an_expression(value):
     | st.text("nx.and or not<>=!()0123456789%data_ptr ", max_size=60)
 )
 def test_no_text_does_worse_than_a_value_error(text):
-    try:
-        tree = parse(text)
-    except ValueError:
-        return
-    assert list(names(tree)) is not None
+    with contextlib.suppress(ValueError):
+        parse(text)
 
 
 # Conditions
@@ -185,10 +177,3 @@ A_IS_0 = op("==", Name("a", 0), Number(0))
 )
 def test_a_condition_is_read(text, tree):
     assert parse(text) == tree
-
-
-def test_what_a_condition_reads_is_listed_from_left_to_right():
-    text = "a < x.numel < b and not (f or y.data_ptr % num_sms == 0)"
-    reads = names(parse(text))
-    found = [read.name if isinstance(read, Name) else read.tensor for read in reads]
-    assert found == ["a", "x", "x", "b", "f", "y", "num_sms"]

@@ -15,7 +15,7 @@ from tvmffi_cubin import Cubin, Launch
 def test_a_launch_without_a_shape_leaves_it_to_the_caller():
     launch = Launch()
     assert launch.grid is None
-    assert list(launch.figures()) == [("dynamic_smem_bytes", 0)]
+    assert launch == Launch(args={})
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,6 @@ def test_a_launch_without_a_shape_leaves_it_to_the_caller():
 )
 def test_a_grid_becomes_a_tuple(given, kept):
     assert Launch(grid=given, block=1).grid == kept
-
-
-def test_figures_are_named_by_axis():
-    launch = Launch(grid=("n", 2), block=(32, 4, 2), dynamic_smem_bytes="4 * n")
-    assert dict(launch.figures()) == {
-        "grid.x": "n",
-        "grid.y": 2,
-        "block.x": 32,
-        "block.y": 4,
-        "block.z": 2,
-        "dynamic_smem_bytes": "4 * n",
-    }
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options import TextOptions, spelled_out
 from .document import parse_json, read_source
-from .tvm_binary import read_functions, read_parts
-from .tvm_launch import FunctionInfo, make_launch
+from .tvm_binary import binary_module, binary_table
+from .tvm_table import CudaModule, FunctionInfo, FunctionTable, make_launch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ..launches.launch import Launch
     from ..module import Module
 
 __all__ = [
@@ -44,58 +42,6 @@ _FLAGS = {
     "use_dyn_shared_memory": "tir.use_dyn_shared_memory",
 }
 _SUFFIXES = {".cubin": "cubin", ".ptx": "ptx", ".fatbin": "fatbin", ".cu": "cuda"}
-
-
-class FunctionTable(dict[str, FunctionInfo]):
-    """The functions of a module, by name.
-
-    Parameters
-    ----------
-    functions : sequence of FunctionInfo
-        What the table has.
-    """
-
-    def __init__(self, functions: Iterable[FunctionInfo] = ()) -> None:
-        super().__init__((info.name, info) for info in functions)
-
-    def launches(self) -> dict[str, Launch]:
-        """Return how each function launches: for ``load_inline(functions=..., embed_cubin=...)``.
-
-        A function takes the kernel's arguments and then the values of its launch, in the order of
-        the tags or fields; flags take none. Values of tags that are 0 count as 1, as in TVM.
-
-        Raises
-        ------
-        ValueError
-            A tag, a field or a type is not known, or has no counterpart in a
-            `tvmffi_cubin.Launch`; the message names it and the function.
-        """
-        return {name: make_launch(info) for name, info in self.items()}
-
-
-@dataclass(frozen=True)
-class CudaModule:
-    """A CUDA module of TVM's.
-
-    Parameters
-    ----------
-    format : str
-        What the code is: ``"cubin"``, ``"ptx"``, ``"fatbin"``, or ``"cuda"``, source text.
-    table : FunctionTable
-        Its functions.
-    code : bytes
-        The code.
-    source : mapping of str to str
-        What it was made from, by kind (``"cuda"``), where TVM kept it.
-    name : str
-        What messages and the shared object call it.
-    """
-
-    format: str
-    table: FunctionTable = field(hash=False)
-    code: bytes = field(repr=False)
-    source: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
-    name: str = field(default="tvm_module", compare=False)
 
 
 Source = CudaModule | str | bytes | os.PathLike[str]
@@ -126,7 +72,7 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> Fu
     try:
         # A count of functions has zeros where no text has any.
         if isinstance(data, bytes) and b"\0" in data[:8]:
-            return FunctionTable(read_functions(data))
+            return binary_table(data)
         return _table(parse_json(data) if isinstance(data, bytes) else data)
     except ValueError as error:
         raise ValueError(f"{label}: {error}") from None
@@ -163,7 +109,6 @@ def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
         (*tags, *flags),
         listed("arg_extra_tags"),
         listed("cuda_launch_fields"),
-        dict(row.get("cuda_kernel_attrs", {})),
     )
 
 
@@ -195,13 +140,12 @@ def read_module(source: str | bytes | os.PathLike[str]) -> CudaModule:
 
 def _from_bytes(label: str, data: bytes, name: str) -> CudaModule:
     try:
-        parts = read_parts(data)
+        return binary_module(data)._replace(name=name)
     except ValueError as error:
         raise ValueError(
             f"{label}: {error}\nwanted a CUDA module as TVM saves it to bytes; where it saved an "
             "image and a table, give the image's path: k.cubin, with k.tvm_meta.json beside it"
         ) from None
-    return CudaModule(parts.format, FunctionTable(parts.functions), parts.code, parts.source, name)
 
 
 @spelled_out(TextOptions)

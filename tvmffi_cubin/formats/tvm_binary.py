@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from .tvm_launch import FunctionInfo
+from .tvm_table import CudaModule, FunctionInfo, FunctionTable
 
 _FUNCTION_MARKER = "__tvm_function_info_v2__"
 _VERSIONS = (2, 1, 0)
@@ -25,23 +25,14 @@ _WHOLE = {
 Reading = TypeVar("Reading")
 
 
-class ModuleParts(NamedTuple):
-    """A CUDA module as TVM saves it."""
-
-    format: str
-    functions: list[FunctionInfo]
-    code: bytes
-    source: dict[str, str]
-
-
-def read_functions(data: bytes) -> list[FunctionInfo]:
+def binary_table(data: bytes) -> FunctionTable:
     """Read a table; raises ValueError with the byte where it is none."""
-    return _best(data, _functions)
+    return _best(data, _table)
 
 
-def read_parts(data: bytes) -> ModuleParts:
+def binary_module(data: bytes) -> CudaModule:
     """Read a module; raises ValueError with the byte where it is none."""
-    return _best(data, _parts)
+    return _best(data, _module)
 
 
 def _best(data: bytes, read: Callable[[_Reader, int], Reading]) -> Reading:
@@ -64,23 +55,23 @@ def _best(data: bytes, read: Callable[[_Reader, int], Reading]) -> Reading:
     raise ValueError(f"{text}, at byte {at}")
 
 
-def _parts(reader: _Reader, version: int) -> ModuleParts:
+def _module(reader: _Reader, version: int) -> CudaModule:
     format_ = reader.text()
     is_marked = format_ == "cuda.module.v1"
     if is_marked:
         format_ = reader.text()
     if format_ not in ("cubin", "ptx", "fatbin", "cuda"):
         raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx, fatbin or cuda")
-    functions, code = _functions(reader, version), reader.block()
+    table, code = _table(reader, version), reader.block()
     if is_marked:
         source = {reader.text(): reader.text() for _ in range(reader.count())}
     else:  # older TVMs end here, or with the source
         source = {"cuda": reader.text()} if reader.at < len(reader.data) else {}
-    return ModuleParts(format_, functions, code, source)
+    return CudaModule(format_, table, code, source)
 
 
-def _functions(reader: _Reader, version: int) -> list[FunctionInfo]:
-    return [_function(reader, version) for _ in range(reader.count())]
+def _table(reader: _Reader, version: int) -> FunctionTable:
+    return FunctionTable([_function(reader, version) for _ in range(reader.count())])
 
 
 def _function(reader: _Reader, version: int) -> FunctionInfo:
@@ -96,8 +87,9 @@ def _function(reader: _Reader, version: int) -> FunctionInfo:
     if version < 2:
         return FunctionInfo(key, types, tags, extra)
     fields = reader.texts()
-    attributes = {reader.text(): reader.number("<q") for _ in range(reader.count())}
-    return FunctionInfo(key, types, tags, extra, fields, attributes)
+    for _ in range(reader.count()):  # how the kernel was compiled
+        reader.text(), reader.number("<q")
+    return FunctionInfo(key, types, tags, extra, fields)
 
 
 class _Reader:

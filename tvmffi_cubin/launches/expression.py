@@ -7,7 +7,6 @@ syntax and meaning, over 64-bit integers. A comparison is 1 or 0, and whatever i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -73,15 +72,6 @@ def parse(text: str) -> Tree:
         ) from None
     except (RecursionError, MemoryError, UnicodeError) as error:
         raise ValueError(f"not an expression: {text[:80]!r}: {error}") from None
-
-
-def names(tree: Tree) -> Iterator[Name | Field]:
-    """Yield what an expression reads, left to right."""
-    if isinstance(tree, Op):
-        for part in tree.parts:
-            yield from names(part)
-    elif not isinstance(tree, Number):
-        yield tree
 
 
 def failure(text: str, column: int, what: str) -> ValueError:

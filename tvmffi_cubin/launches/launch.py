@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -244,10 +244,3 @@ class Launch(Record, checks=_CHECKS):
         if self.grid is not None or self.block is None:
             return None
         return {"meta": dict(self.meta or {}), "unit": self.blocks_per_program}
-
-    def figures(self) -> Iterator[tuple[str, Figure]]:
-        """Yield each figure with its field's name: grid, block (x, y, z), then shared memory."""
-        for name in ("grid", "block"):
-            for axis, value in zip("xyz", getattr(self, name) or (), strict=False):
-                yield f"{name}.{axis}", value
-        yield "dynamic_smem_bytes", self.dynamic_smem_bytes

@@ -1,11 +1,10 @@
-"""`FunctionInfo`: what TVM's table says of a kernel, and the `Launch` that does it."""
+"""What TVM says of its kernels, as it is read: a function, a table, a module; and the launches."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 from ..launches.launch import Launch
 
@@ -54,8 +53,7 @@ _ZEROS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class FunctionInfo:
+class FunctionInfo(NamedTuple):
     """A kernel of TVM's: what it takes, and what its launch takes after that.
 
     Parameters
@@ -73,8 +71,6 @@ class FunctionInfo:
         1 for each parameter that is a tensor map, else 0; may be shorter than `arg_types`.
     cuda_launch_fields : sequence of str
         In the newest tables, in place of tags: ``"grid.x"``, ``"cooperative"``, ...
-    cuda_kernel_attrs : mapping of str to int
-        What the kernel was compiled for: ``"required_block_size"``, ``"max_registers"``, ...
     """
 
     name: str
@@ -82,7 +78,6 @@ class FunctionInfo:
     launch_param_tags: tuple[str, ...] = ()
     arg_extra_tags: tuple[int, ...] = ()
     cuda_launch_fields: tuple[str, ...] = ()
-    cuda_kernel_attrs: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def launch(self) -> Launch:
         """Return how the function launches, in TVM's calling convention.
@@ -90,6 +85,57 @@ class FunctionInfo:
         See `FunctionTable.launches`.
         """
         return make_launch(self, kernel=self.name)
+
+
+class FunctionTable(dict[str, FunctionInfo]):
+    """The functions of a module, by name.
+
+    Parameters
+    ----------
+    functions : sequence of FunctionInfo
+        What the table has.
+    """
+
+    def __init__(self, functions: Iterable[FunctionInfo] = ()) -> None:
+        super().__init__((info.name, info) for info in functions)
+
+    def launches(self) -> dict[str, Launch]:
+        """Return how each function launches: for ``load_inline(functions=..., embed_cubin=...)``.
+
+        A function takes the kernel's arguments and then the values of its launch, in the order of
+        the tags or fields; flags take none. Values of tags that are 0 count as 1, as in TVM.
+
+        Raises
+        ------
+        ValueError
+            A tag, a field or a type is not known, or has no counterpart in a
+            `tvmffi_cubin.Launch`; the message names it and the function.
+        """
+        return {name: make_launch(info) for name, info in self.items()}
+
+
+class CudaModule(NamedTuple):
+    """A CUDA module of TVM's.
+
+    Parameters
+    ----------
+    format : str
+        What the code is: ``"cubin"``, ``"ptx"``, ``"fatbin"``, or ``"cuda"``, source text.
+    table : FunctionTable
+        Its functions.
+    code : bytes
+        The code.
+    source : mapping of str to str
+        What it was made from, by kind (``"cuda"``), where TVM kept it.
+    name : str
+        What messages and the shared object call it.
+    """
+
+    format: str
+    table: FunctionTable
+    code: bytes
+    source: Mapping[str, str] = {}
+    name: str = "tvm_module"
 
 
 def make_launch(
