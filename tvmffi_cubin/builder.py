@@ -1,4 +1,4 @@
-"""`run`: a plan and its files → a shared object, with ninja, in a folder of its own."""
+"""`run`: a plan and its files → a shared object, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from . import config, idle, ninja
 from .environment import build_environment
 from .errors import BuildError, ToolchainError
-from .plan import BuildPlan
+from .plan import Assembly, BuildPlan
 
 __all__ = ["jobs", "run", "shortened", "write_files"]
 
@@ -54,19 +54,24 @@ def run(
     BuildError
         If a command fails or makes no file; its text has the command and what that printed.
     ToolchainError
-        If there is no ninja.
+        If there are C++ units, and no ninja.
     ValueError
         If a file's name leads out of the folder, or ``MAX_JOBS`` is no positive number.
     OSError
         If the files cannot be written.
     """
-    command = [os.fspath(ninja_path or _find_ninja()), "-C", os.fspath(directory), *jobs()]
+    lines = ninja.commands(plan)
+    if all(isinstance(unit, Assembly) for unit in plan.units):
+        # Two programs, one after the other: ninja would take as long as they do.
+        command = ["/bin/sh", "-c", " && ".join(f"{{ {line}; }}" for line in lines.values())]
+    else:
+        command = [os.fspath(ninja_path or _find_ninja()), *jobs()]
     write_files(directory, {**files, **ninja.files(plan)})
-    status, output = _run_ninja(command)
+    status, output = _run(command, directory)
     if status != 0:
         raise _failure(plan, status, command, output, directory)
-    for made, line in ninja.commands(plan).items():
-        # ninja does not look.
+    for made, line in lines.items():
+        # Neither ninja nor the shell looks.
         if not os.path.exists(directory / made):
             raise _nothing_made(made, line, output, directory)
     return directory / plan.product
@@ -119,10 +124,11 @@ def _write(directory: Path, name: str, content: bytes | str) -> None:
             view = view[file.write(view) :]
 
 
-def _run_ninja(command: list[str]) -> tuple[int, str]:
+def _run(command: list[str], directory: Path) -> tuple[int, str]:
     try:
         process = subprocess.Popen(
             command,
+            cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -165,7 +171,7 @@ def _failure(
     from .forwarders import explain_undefined, remedies
     from .torch_sources import torch_hint
 
-    lines = [f"building {plan.product} failed (ninja's exit status {status})"]
+    lines = [f"building {plan.product} failed (exit status {status})"]
     if names := explain_undefined(printed):
         lines += ["undefined symbols:", *(f"  {line}" for line in remedies(names[:_NAMED]))]
     lines += [f"command: {failed}", "output:", shortened(printed).rstrip("\n")]

@@ -324,7 +324,7 @@ def test_a_file_outside_the_folder_is_refused(tmp_path, name):
 
 def test_max_jobs_is_passed_on(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(builder, "_run_ninja", lambda command: seen.append(command) or (1, ""))
+    monkeypatch.setattr(builder, "_run", lambda command, _: seen.append(command) or (1, ""))
     monkeypatch.setenv("MAX_JOBS", "3")
     with pytest.raises(BuildError):
         builder.run(plan(), tmp_path, {})
