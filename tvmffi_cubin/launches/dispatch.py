@@ -67,7 +67,8 @@ def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dis
     """Return what `Launch.over` documents."""
     import re
 
-    word = r"(?<!\w)[^\W\d]\w*"
+    # What follows a dot is no name of its own: x.shape.
+    word = r"(?<![\w.])[^\W\d]\w*"
     known = re.findall(word, launch.kernel or "")
     for name, given in names.items():
         if name not in known:
@@ -77,35 +78,29 @@ def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dis
         if isinstance(given, str):
             raise TypeError(f"over: {name} is a sequence of values, got the str {given!r}")
 
-    def instance(chosen: Mapping[str, Any]) -> Launch:
-        def in_source(text: str | None) -> str | None:
-            def value(match: re.Match[str]) -> str:
-                found = chosen.get(match[0], match[0])
-                return str(found).lower() if isinstance(found, bool) else str(found)
+    def swapped(value: Any, texts: Mapping[str, str]) -> Any:
+        if isinstance(value, str):
+            return re.sub(word, lambda found: texts.get(found[0], found[0]), value)
+        if isinstance(value, tuple):
+            return tuple(swapped(x, texts) for x in value)
+        if isinstance(value, dict):
+            return {name: swapped(x, texts) for name, x in value.items()}
+        if isinstance(value, TensorMap | Scratch):
+            return type(value)(**swapped(value.changed(), texts))
+        return value
 
-            return text and re.sub(word, value, text)
+    def instance(chosen: tuple[Any, ...]) -> Launch:
+        values = dict(zip(names, chosen, strict=True))
+        source = {x: str(y).lower() if isinstance(y, bool) else str(y) for x, y in values.items()}
+        # As it would be written: -1 might follow another operator.
+        numbers = {x: f"({y})" if str(y)[0] == "-" else str(y) for x, y in values.items()}
+        return Launch(
+            **{
+                field: value
+                if field in ("strided", "image", "meta")
+                else swapped(value, source if field in ("kernel", "params") else numbers)
+                for field, value in launch.changed().items()
+            }
+        )
 
-        def number(match: re.Match[str]) -> str:
-            # As it would be written: -1 might follow another operator.
-            found = str(chosen.get(match[0], match[0]))
-            return f"({found})" if found.startswith("-") else found
-
-        def in_expressions(value: Any) -> Any:
-            if isinstance(value, str):
-                # What follows a dot is no name of its own: x.shape.
-                return re.sub(r"(?<![\w.])[^\W\d]\w*", number, value)
-            if isinstance(value, tuple):
-                return tuple(map(in_expressions, value))
-            if isinstance(value, dict):
-                return {name: in_expressions(x) for name, x in value.items()}
-            if isinstance(value, TensorMap | Scratch):
-                return type(value)(**in_expressions(value.changed()))
-            return value
-
-        given = launch.changed()
-        kept = {name: given[name] for name in ("strided", "image", "meta") if name in given}
-        source = {name: in_source(getattr(launch, name)) for name in ("kernel", "params")}
-        return Launch(**{**in_expressions(given), **kept, **source})
-
-    values = (map(plain, given) for given in names.values())
-    return Dispatch(instance(dict(zip(names, chosen, strict=True))) for chosen in product(*values))
+    return Dispatch(map(instance, product(*(map(plain, given) for given in names.values()))))

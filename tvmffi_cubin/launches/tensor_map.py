@@ -6,7 +6,7 @@ agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,23 +33,20 @@ _IM2COL = ("lower_corner", "upper_corner", "channels_per_pixel", "pixels_per_col
 _FIGURES = ("box_dim", "element_strides", *_IM2COL, "global_dim", "global_strides")
 
 
-def _word(words: tuple[str, ...]) -> Callable[[str, Any], str]:
-    def check(what: str, value: Any) -> str:
-        if value not in words:
-            raise ValueError(f"{what} is {value!r}; there are {', '.join(words)}")
-        return str(value)
-
-    return check
+def _word(what: str, value: Any, *, words: tuple[str, ...]) -> str:
+    if value not in words:
+        raise ValueError(f"{what} is {value!r}; there are {', '.join(words)}")
+    return str(value)
 
 
 _CHECKS: Checks = {
     "box_dim": partial(figures, most=5),
     "element_strides": partial(figures, most=5),
-    "swizzle": _word(SWIZZLES),
-    "interleave": _word(INTERLEAVES),
-    "l2_promotion": _word(L2_PROMOTIONS),
-    "oob_fill": _word(OOB_FILLS),
-    "dtype": _word(DATA_TYPES),
+    "swizzle": partial(_word, words=SWIZZLES),
+    "interleave": partial(_word, words=INTERLEAVES),
+    "l2_promotion": partial(_word, words=L2_PROMOTIONS),
+    "oob_fill": partial(_word, words=OOB_FILLS),
+    "dtype": partial(_word, words=DATA_TYPES),
     "lower_corner": figures,
     "upper_corner": figures,
     "channels_per_pixel": figure,
