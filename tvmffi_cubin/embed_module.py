@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .formats.description import Description, read_description
+from .formats.description import Description, parse_json, read_description
 from .formats.load import build_description
 from .inspect_file import inspect
 from .launches.form import read_function
@@ -77,7 +77,6 @@ def embed_module(
 
 
 def _described(file: Path) -> Description:
-    from .formats.document import parse_json
     from .formats.tvm import is_table, read_table
 
     # What a shell hands over, <(...), can be read once.

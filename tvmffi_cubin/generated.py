@@ -92,7 +92,7 @@ def _is_launched(value: object) -> bool:
 
 def _described(what: str, description: Any) -> Generated:
     """Take a description's images, wherever it has them."""
-    from .formats.images import described_images
+    from .formats.load import described_images
     from .image_file import ImageFile
 
     given = described_images(description)

@@ -27,7 +27,7 @@ def _run(options: argparse.Namespace) -> int:
 
         print(json.dumps(Description.of(options.file).to_json(), indent=2))
         return 0
-    from ..formats.images import describe_module
+    from ..formats.load import describe_module
 
     for file in describe_module(options.file, options.output):
         print(file)

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import identifier
 from ..export import Described
 from ..launches import SCHEMA, check_schema
-from ..launches.form import (
-    Launched,
-    function_value,
-    read_argument,
-    read_function,
-    to_json,
-)
-from .document import parse_json, read_source
+from ..launches.form import Launched, function_value, read_argument, read_function, to_json
 
 if TYPE_CHECKING:
     from ..module import Module
@@ -170,6 +163,26 @@ def read_description(label: str, content: bytes | Mapping[str, Any], path: str =
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{label}: {error}") from None
+
+
+def read_source(source: Any, what: str) -> tuple[str, bytes | Mapping[str, Any], str]:
+    """Return what messages call a document, its bytes or values, and the path of its file."""
+    if isinstance(source, Mapping):
+        return what, source, ""
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
+        return what, source.encode(), ""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return what, bytes(source), ""
+    label = os.fsdecode(source)
+    return label, Path(label).read_bytes(), os.path.abspath(label)
+
+
+def parse_json(data: bytes) -> Any:
+    """Return the values of a JSON text in UTF-8."""
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is no JSON: {error}") from None
 
 
 def _read(values: Any) -> dict[str, Any]:

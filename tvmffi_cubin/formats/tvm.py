@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options import TextOptions, spelled_out
-from .document import parse_json, read_source
+from .description import parse_json, read_source
 from .tvm_binary import binary_module, binary_table
 from .tvm_table import CudaModule, FunctionInfo, FunctionTable, make_launch
 
