@@ -17,7 +17,6 @@ def test_of_a_broken_unit_only_its_own_log_is_shown(lto):
     message = str(caught.value)
     assert message.startswith("cuda_sources[3] does not compile for sm_90a:\n")
     assert 'cuda_sources[3](2): error: identifier "nonsense" is undefined' in message
-    assert "> 2 |   nonsense;" in message
     assert not any(f"cuda_sources[{index}]" in message for index in (0, 1, 2))
     assert caught.value.source == "__global__ void k() {\n  nonsense;\n}"
 
@@ -116,7 +115,7 @@ def test_all_that_is_defined_twice_is_named_with_both_units(lto, capfd):
     __device__ int counter;
     extern "C" __global__ void k(int* x) { x[0] = helper(counter); }"""
     message = refusal(unit, unit, lto=lto)
-    places = "is defined twice, in cuda_sources[0] and cuda_sources[1]"
+    places = "is defined more than once, in cuda_sources[0], cuda_sources[1]"
     assert f"helper(int) {places}: rename one, make it static" in message
     assert f"counter {places}" in message
     assert f"k {places}: rename one, make it static" in message

@@ -108,7 +108,7 @@ def test_a_symbol_that_is_defined_twice_is_an_error(kinds: tuple[str, str], capf
         pytest.skip("this nvJitLink tells of it on the error stream only")
     first, second = (unit(LIBRARY, kind) for kind in kinds)
     message = refusal(unit(USER), first, second)
-    assert "counter is defined twice, in inputs[" in message
+    assert "counter is defined more than once, in inputs[" in message
     assert "rename one, make it static or inline, or keep one" in message
     assert capfd.readouterr().err == ""
 
@@ -117,17 +117,17 @@ def test_a_symbol_that_ptx_defines_too_is_an_error(capfd):
     source = LIBRARY + USER.replace("use(", "other(")
     ptx = unit(source, "ptx", "compute_90", options=["-rdc=true"])
     message = refusal(unit(LIBRARY), ptx, unit(USER))
-    assert "add_one(float) is defined twice, in inputs[0] and inputs[1]" in message
-    assert "counter is defined twice, in inputs[0] and inputs[1]" in message
+    assert "add_one(float) is defined more than once, in inputs[0], inputs[1]" in message
+    assert "counter is defined more than once, in inputs[0], inputs[1]" in message
     assert "other is" not in message
     assert capfd.readouterr().err == ""
 
 
 def test_a_kernel_that_is_defined_twice_names_both_units():
     message = refusal(unit(LIBRARY), unit(LIBRARY), unit(LIBRARY), unit(USER))
-    assert "counter is defined 3 times, in inputs[0], inputs[1] and inputs[2]" in message
+    assert "counter is defined more than once, in inputs[0], inputs[1], inputs[2]" in message
     kernels = [unit(f'extern "C" __global__ void k(int* x) {{ x[0] = {i}; }}') for i in (1, 2)]
-    assert "k is defined twice, in inputs[0] and inputs[1]: rename one" in refusal(*kernels)
+    assert "k is defined more than once, in inputs[0], inputs[1]: rename one" in refusal(*kernels)
 
 
 def test_instances_and_inline_functions_may_be_in_several_units():

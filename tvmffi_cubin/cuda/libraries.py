@@ -244,6 +244,21 @@ class Library:
         """Call a function and return its result."""
         return int(getattr(self.calls, f"{self.title}{function}")(*arguments))
 
+    def read(self, function: str, handle: object) -> bytes:
+        """Return what a function gives, another of which tells the size."""
+        import ctypes
+
+        size = ctypes.c_size_t()
+        self.call(f"{function}Size", handle, ctypes.byref(size))
+        data = ctypes.create_string_buffer(size.value)
+        if size.value:
+            self.call(function, handle, data)
+        return data.raw
+
+    def text(self, function: str, handle: object) -> str:
+        """Return a log."""
+        return self.read(function, handle).rstrip(b"\0").decode("utf-8", "replace").strip("\n")
+
 
 @cache
 def library(title: str, path: Path) -> Library:

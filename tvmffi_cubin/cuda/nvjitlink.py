@@ -33,7 +33,6 @@ Linkable = Cubin | bytes | bytearray | memoryview | str | os.PathLike[str]
 _TYPES = {"relocatable": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
 # What the driver defines.
 _SYSTEM = {"vprintf", "malloc", "free", "__assertfail"}
-_CODE = ("kernel", "function")
 
 
 def link(
@@ -211,34 +210,25 @@ def as_input(given: GivenImage) -> LinkInput:
 
 
 class LinkFault(NamedTuple):
-    """A symbol that is ``"undefined"``, a ``"duplicate"`` or a ``"mismatch"``.
-
-    `units` use it or define it, none where that is not known; `detail` is what a mismatch is in
-    each of them.
-    """
+    """A symbol that is ``"undefined"``, a ``"duplicate"`` or a ``"mismatch"``, and what is said."""
 
     kind: str
     symbol: str
-    units: tuple[str, ...]
-    detail: tuple[str, ...] = ()
+    text: str
 
     def __str__(self) -> str:
-        name, units = demangle(self.symbol), _join(self.units)
-        if self.kind == "undefined":
-            return f"{name} is used{f' in {units}' if units else ''} and defined nowhere"
-        if self.kind == "mismatch":
-            pairs = zip(self.detail, self.units, strict=True)
-            parts = [f"{what} in {unit}" for what, unit in pairs]
-            return f"{name} is not the same everywhere: {_join(parts)}"
-        times = "twice" if len(self.units) < 3 else f"{len(self.units)} times"
-        return (
-            f"{name} is defined {times}{f', in {units}' if units else ''}: "
-            "rename one, make it static or inline, or keep one"
-        )
+        return f"{demangle(self.symbol)} is {self.text}"
 
 
-def _join(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+def _undefined(symbol: str, units: Sequence[str]) -> LinkFault:
+    used = f" in {', '.join(units)}" if units else ""
+    return LinkFault("undefined", symbol, f"used{used} and defined nowhere")
+
+
+def _duplicate(symbol: str, units: Sequence[str]) -> LinkFault:
+    remedy = "rename one, make it static or inline, or keep one"
+    where = f", in {', '.join(units)}" if units else ""
+    return LinkFault("duplicate", symbol, f"defined more than once{where}: {remedy}")
 
 
 class LinkFailure(Exception):
@@ -268,31 +258,27 @@ def _find_faults(inputs: Sequence[LinkInput], target: str) -> list[LinkFault]:
 
     nvJitLink tells of it on the error stream of the process only, and links nevertheless.
     """
-    symbols = [(item, symbol) for item in inputs for symbol in item.symbols(target)]
-    homes: dict[str, list[tuple[LinkInput, DeviceSymbol]]] = {}
-    for item, symbol in symbols:
+    symbols = [(item.name, symbol) for item in inputs for symbol in item.symbols(target)]
+    homes: dict[str, list[tuple[str, DeviceSymbol]]] = {}
+    for unit, symbol in symbols:
         if symbol.defined and symbol.linkage == "shared":
-            homes.setdefault(symbol.name, []).append((item, symbol))
-    faults = [
-        LinkFault("duplicate", name, tuple(item.name for item, _ in found))
-        for name, found in homes.items()
-        if len(found) > 1
-    ]
-    for item, symbol in symbols:
+            homes.setdefault(symbol.name, []).append((unit, symbol))
+    faults = [_duplicate(x, [unit for unit, _ in y]) for x, y in homes.items() if len(y) > 1]
+    for unit, symbol in symbols:
         if not symbol.defined and symbol.name in homes:
             home, definition = homes[symbol.name][0]
-            if detail := _difference(definition, symbol):
-                faults.append(LinkFault("mismatch", symbol.name, (home.name, item.name), detail))
+            one, other = _described(definition), _described(symbol)
+            if one == other and "variable" in one and definition.size and symbol.size:
+                one, other = f"{definition.size} bytes", f"{symbol.size} bytes"
+            if one != other:
+                text = f"not the same everywhere: {one} in {home} and {other} in {unit}"
+                faults.append(LinkFault("mismatch", symbol.name, text))
     return faults
 
 
-def _difference(*symbols: DeviceSymbol) -> tuple[str, ...]:
-    if len({"code" if symbol.what in _CODE else symbol.what for symbol in symbols}) > 1:
-        return tuple(f"a {x.what}{'' if x.what in _CODE else ' variable'}" for x in symbols)
-    sizes = [symbol.size for symbol in symbols]
-    if symbols[0].what in _CODE or not all(sizes) or len({*sizes}) == 1:
-        return ()
-    return tuple(f"{size} bytes" for size in sizes)
+def _described(symbol: DeviceSymbol) -> str:
+    is_code = symbol.what in ("kernel", "function")
+    return "a function" if is_code else f"a {symbol.what} variable"
 
 
 def _find_undefined(inputs: Sequence[LinkInput], target: str) -> list[LinkFault]:
@@ -300,14 +286,14 @@ def _find_undefined(inputs: Sequence[LinkInput], target: str) -> list[LinkFault]
 
     Only where a link has failed: libraries may define it.
     """
-    symbols = [(item, symbol) for item in inputs for symbol in item.symbols(target)]
+    symbols = [(item.name, symbol) for item in inputs for symbol in item.symbols(target)]
     known = {symbol.name for _, symbol in symbols if symbol.defined} | _SYSTEM
     users: dict[str, list[str]] = {}
-    for item, symbol in symbols:
+    for unit, symbol in symbols:
         is_open = symbol.linkage == "shared" and symbol.what != "__shared__"
         if is_open and symbol.name not in known:
-            users.setdefault(symbol.name, []).append(item.name)
-    return [LinkFault("undefined", name, tuple(units)) for name, units in users.items()]
+            users.setdefault(symbol.name, []).append(unit)
+    return [_undefined(symbol, units) for symbol, units in users.items()]
 
 
 def _read_faults(log: str) -> list[LinkFault]:
@@ -317,23 +303,21 @@ def _read_faults(log: str) -> list[LinkFault]:
     LTO-IR is linked: the image would have a variable of its own. Of what is undefined there it
     knows no unit, since it is found once all units are one.
     """
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    users: dict[str, list[str]] = {}
+    homes: dict[str, list[str]] = {}
     for line in log.split("\n"):
         if match := re.search(r"Undefined reference to '([^']+)' in '([^']+)'", line):
-            found.setdefault(("undefined", match[1]), {})[match[2]] = None
+            users.setdefault(match[1], []).append(match[2])
         elif match := re.search(r"Unresolved extern \w+ '([^']+)'", line):
-            found.setdefault(("undefined", match[1]), {})
+            users.setdefault(match[1], [])
         elif match := re.search(r"(\S+): link error: .* named '([^']+)'.*multiply defined", line):
-            found.setdefault(("duplicate", match[2]), {})[match[1]] = None
-        elif match := re.search(
-            r"Multiple definition of '([^']+)' in '([^']+)', first defined in '([^']*)'", line
-        ):
-            found.setdefault(("duplicate", match[1]), {}).update({match[3]: None, match[2]: None})
-    # What it calls the unit that it makes of all LTO-IR.
-    return [
-        LinkFault(kind, name, tuple(x for x in units if x != "ltoPtx"))
-        for (kind, name), units in found.items()
-    ]
+            homes.setdefault(match[2], []).append(match[1])
+        elif match := re.search(r"Multiple definition of '([^']+)' in '([^']+)'.*'([^']*)'", line):
+            homes.setdefault(match[1], []).extend((match[3], match[2]))
+    # What it calls the unit that it makes of all LTO-IR tells nothing.
+    units = {x: [*dict.fromkeys(y for y in found if y != "ltoPtx")] for x, found in homes.items()}
+    faults = [_undefined(x, [*dict.fromkeys(found)]) for x, found in users.items()]
+    return faults + [_duplicate(x, found) for x, found in units.items()]
 
 
 # The link itself
@@ -347,11 +331,6 @@ def link_inputs(
     nvjitlink = _checked_library(arch)
     for item in inputs:
         item.check_arch(arch)
-        if as_ptx and item.kind in ("relocatable", "ptx"):
-            raise ValueError(
-                f"{item.name} cannot be linked for {arch}: PTX is made of LTO-IR alone; compile it "
-                'with target_type="ltoir", or leave out the PTX'
-            )
     lto = lto or as_ptx or any(item.kind == "ltoir" for item in inputs)
     command = (f"-arch={arch}", *(["-lto"] * lto), *(["-ptx"] * as_ptx), *options)
     if faults := _find_faults(inputs, arch):
@@ -402,7 +381,7 @@ def _linked(
     result = nvjitlink.result("Create", ctypes.byref(handle), len(words), array)
     try:
         if result != 0:
-            log = _text(nvjitlink, "ErrorLog", handle) if handle.value else f"error {result}"
+            log = nvjitlink.text("GetErrorLog", handle) if handle.value else f"error {result}"
             raise ValueError(
                 f"nvJitLink {'.'.join(map(str, nvjitlink.version()))} refuses an option: {log}; "
                 f"the options were: {' '.join(command)}"
@@ -412,33 +391,19 @@ def _linked(
         for item, name in zip(inputs, names, strict=True):
             size = ctypes.c_size_t(len(item.data))
             if nvjitlink.result("AddData", handle, _TYPES[item.kind], item.data, size, name) != 0:
-                return item, b"", _text(nvjitlink, "ErrorLog", handle)
+                return item, b"", nvjitlink.text("GetErrorLog", handle)
         failed = nvjitlink.result("Complete", handle) != 0
-        logs = (_text(nvjitlink, what, handle) for what in ("ErrorLog", "InfoLog"))
+        logs = (nvjitlink.text(what, handle) for what in ("GetErrorLog", "GetInfoLog"))
         log = "\n".join(filter(None, logs))
         if failed:
             return True, b"", log
         if b"-ptx" in words:
-            return False, _read(nvjitlink, "LinkedPtx", handle).rstrip(b"\0"), log
-        return False, _read(nvjitlink, "LinkedCubin", handle), log
+            return False, nvjitlink.read("GetLinkedPtx", handle).rstrip(b"\0"), log
+        return False, nvjitlink.read("GetLinkedCubin", handle), log
     finally:
         # A link that could not begin has a handle too: it holds the log.
         if handle.value:
             nvjitlink.result("Destroy", ctypes.byref(handle))
-
-
-def _text(nvjitlink: Library, what: str, handle: ctypes.c_void_p) -> str:
-    text = _read(nvjitlink, what, handle).rstrip(b"\0")
-    return text.decode("utf-8", "replace").strip("\n")
-
-
-def _read(nvjitlink: Library, what: str, handle: ctypes.c_void_p) -> bytes:
-    size = ctypes.c_size_t()
-    nvjitlink.call(f"Get{what}Size", handle, ctypes.byref(size))
-    buffer = ctypes.create_string_buffer(max(size.value, 1))
-    if size.value:
-        nvjitlink.call(f"Get{what}", handle, buffer)
-    return buffer.raw[: size.value]
 
 
 def _refusal(item: LinkInput, arch: str, log: str) -> CompileError | ValueError:

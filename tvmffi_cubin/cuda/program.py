@@ -245,16 +245,14 @@ class Nvrtc(Library):
                 self.call("AddNameExpression", handle, expression.encode())
             words = (ctypes.c_char_p * len(options))(*options)
             result = self._compile(handle, len(options), words)
-            log = self._read("GetProgramLog", handle).rstrip(b"\0")
-            text = log.decode("utf-8", "replace").strip("\n")
+            log = self.text("GetProgramLog", handle)
             missing = self._missing_pch_heap(handle) if b"-pch" in options else 0
             image, lowered = b"", {}
             if result == SUCCESS:
-                image = self._read(
-                    {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(kind, "GetCUBIN"), handle
-                )
+                getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(kind, "GetCUBIN")
+                image = self.read(getter, handle)
                 lowered = {x: self._lowered_name(handle, x.encode()) for x in name_expressions}
-            return Compiled(result, text, image, lowered, missing)
+            return Compiled(result, log, image, lowered, missing)
         finally:
             self.call("DestroyProgram", ctypes.byref(handle))
 
@@ -268,11 +266,3 @@ class Nvrtc(Library):
         if self.result("GetPCHCreateStatus", handle) == _PCH_HEAP_EXHAUSTED:
             self.call("GetPCHHeapSizeRequired", handle, ctypes.byref(size))
         return size.value
-
-    def _read(self, function: str, handle: ctypes.c_void_p) -> bytes:
-        size = ctypes.c_size_t()
-        self.call(f"{function}Size", handle, ctypes.byref(size))
-        data = ctypes.create_string_buffer(size.value)
-        if size.value:
-            self.call(function, handle, data)
-        return data.raw
