@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import toolchain
 from .errors import ToolchainError
-from .functions.assembly import Text, image_text, manifest_text
+from .functions.assembly import image_text, manifest_text
 from .functions.exports import Exports
 from .functions.manifest import image_paths
-from .functions.plan import write_plan
+from .functions.plan import Plan
 from .image import Image, may_be_named
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
@@ -90,26 +90,22 @@ class Job(NamedTuple):
         if self.images or is_called:
             said = json.dumps(manifest)
             files[_MANIFEST] = said
-            unit = Text(machine)
+            unit = Plan(machine)
             if is_called:
-                self._write_plan(unit)
+                exports = self.exports
+                used = {b.kernel.image for f in exports.functions for b in f.launches}
+                launched = {i.name: [s.kernel for s in i.signatures] for i in self.images}
+                unit.write(
+                    exports.functions,
+                    [image.name for image in self.images if image.name in used],
+                    slots=exports.slots,
+                    launched=launched if exports.slots else {},
+                    files=image_paths(self.request),
+                )
             files[_MODULE] = unit.finished(*sections, manifest_text(_MANIFEST, said))
             units.append(Assembly(_MODULE, assembler, (*embedded, _MANIFEST)))
         more_files, more_units = self.host_units()
         return {**files, **more_files}, (*units, *more_units)
-
-    def _write_plan(self, text: Text) -> None:
-        exports = self.exports
-        used = {b.kernel.image for f in exports.functions for b in f.launches}
-        launched = {i.name: [s.kernel for s in i.signatures] for i in self.images}
-        write_plan(
-            text,
-            exports.functions,
-            [image.name for image in self.images if image.name in used],
-            slots=exports.slots,
-            launched=launched if exports.slots else {},
-            files=image_paths(self.request),
-        )
 
     def host_units(self) -> tuple[dict[str, bytes | str], tuple[Unit, ...]]:
         """Return the same of host code that comes with the module alone."""

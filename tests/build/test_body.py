@@ -50,33 +50,13 @@ def test_it_lies_in_the_cache_where_the_package_takes_no_files(
     assert not caplog.records
 
 
-@pytest.mark.parametrize(
-    ("said", "remedy"),
-    [
-        ("c++: error: unrecognized command line option '-std=c++17'", "a C++17 compiler is needed"),
-        ("launcher.cc:3:10: error: 'string_view' is not in std", "a C++17 compiler is needed"),
-        ("launcher.cc:1:10: fatal error: string.h: No such file or directory", "libc6-dev"),
-        ("launcher.cc:1:10: fatal error: 'string.h' file not found", "libc6-dev"),
-        ("g++: error trying to exec 'cc1plus': execvp: No such file or directory", "apt install g"),
-        (
-            "c++: fatal error: Killed signal terminated program cc1plus",
-            "the compiler itself failed",
-        ),
-        ("", "the compiler itself failed"),
-    ],
-)
-def test_a_compiler_that_fails_is_quoted_with_the_remedy_for_what_it_said(
-    said, remedy, tools, tmp_path, monkeypatch
-):
+def test_a_compiler_that_fails_is_quoted(tools, tmp_path, monkeypatch):
     monkeypatch.setattr(body, "cache_beside", lambda name, cache, tools: cache)
     compiler = tmp_path / "compiler"
-    compiler.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\nexit 1\n")
+    compiler.write_text('#!/bin/sh\necho "launcher.cc:3:10: error: no such thing"\nexit 1\n')
     compiler.chmod(0o755)
-    with pytest.raises(BuildError) as caught:
+    with pytest.raises(BuildError, match=r"C\+\+17 compiler .exit status 1.:\nlauncher.cc:3:10: e"):
         body.obtain(Cache(tmp_path / "cache"), tools._replace(compiler=HostCompiler(compiler)))
-    message = str(caught.value)
-    assert f"(exit status 1):\n{said or 'it printed nothing'}\n" in message
-    assert remedy in message.splitlines()[-1]
 
 
 @pytest.fixture

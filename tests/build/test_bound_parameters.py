@@ -259,9 +259,8 @@ class TestAsking:
             ),
             (
                 tc.Launch(kernel="k", args={**BOUND, "limit": tc.Bound("counters")}, **SHAPE),
-                "the bound parameter 'counters' is 'unsigned int' of 4 bytes here and 'unsigned "
-                "long long*' of 8 bytes in an earlier launch: give it another name here, as in "
-                'Bound("counters_2")',
+                "'counters' is 'unsigned int' of 4 bytes here and 'unsigned long long*' of 8 "
+                "bytes before: give it another name",
             ),
         ],
     )

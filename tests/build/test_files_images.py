@@ -50,7 +50,7 @@ def test_parameters_that_a_kernel_does_not_have_need_no_declaration(here, driver
 def test_as_many_parameters_are_declared_as_a_kernel_has(here, image):
     Path("lib.cubin").write_bytes(image)
     launch = tc.Launch(kernel="add_one", params="")
-    with pytest.raises(ValueError, match="declares 0 parameters, the kernel has 3"):
+    with pytest.raises(ValueError, match="the image has 3 parameters"):
         tc.load("cubin", sources="lib.cubin", functions={"add_one": launch})
 
 

@@ -597,11 +597,6 @@ def test_an_object_that_is_linked_elsewhere_has_its_file_there(so, tmp_path, dri
             {},
             r"lies beside the shared object, .* build_directory",
         ),
-        (
-            Launch(**ONE),
-            {"output": "k.so"},
-            r"declare all that the kernel takes, as in Launch\(par",
-        ),
         (Launch(params="Pair p", **ONE), {"output": "k.so"}, "'Pair p', a type of unknown size"),
         (
             Launch(params="float* x", args={"n": 1}, **ONE),

@@ -73,5 +73,5 @@ def test_an_uninstantiated_template_is_not_taken_for_another_kernel():
     extern "C" __global__ void fill_all(float* x) {}
     """
     functions = {"f": tc.Launch(kernel="fill", **ONE)}
-    with pytest.raises(ValueError, match="name an instance of the template, such as 'fill<"):
+    with pytest.raises(ValueError, match="of a template name an instance, such as 'fill<"):
         tc.load_inline("lookup_template", source, functions=functions, arch="sm_90")

@@ -218,7 +218,7 @@ def test_a_scratch_checks_itself(make, error, message):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ({"n": Scratch(4)}, r"a Scratch is for a pointer, 'n' is 'int' of 4 bytes"),
+        ({"n": Scratch(4)}, "a Scratch is for a pointer, got 'int n'"),
         ({"s": Scratch("m")}, r"bytes of args\['s'\]: .*unknown name 'm'"),
         ({"s": Scratch("max_cooperative_blocks")}, "max_cooperative_blocks is not known yet"),
     ],

@@ -105,8 +105,6 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "signature": "a(const float* x, int n)",
                 "params": [["x", "const float*"], ["n", "int"]],
                 "launches": [{"kernel": "a", "image": "kernels", "grid": [1], "block": [1]}],
-                "fixes_block": True,
-                "callers_grid": None,
             },
             {
                 "signature": "b(const int* x, long m, bool c) when c",
@@ -114,8 +112,6 @@ def test_the_facts_have_the_instances_together_and_each_by_itself():
                 "launches": [
                     {"kernel": "b", "image": "kernels", "grid": [1], "block": [1], "when": "c"}
                 ],
-                "fixes_block": True,
-                "callers_grid": None,
             },
         ],
         "bound": [],

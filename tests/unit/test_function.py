@@ -61,7 +61,6 @@ def test_what_one_launch_writes_and_another_reads_is_one_parameter(first, second
         ("float* n", "void* n"),
         ("float* n", "long n"),
         ("const float** n", "float* n"),
-        ("float** n", "const float** n"),
         ("bool n", "char n"),
     ],
 )
@@ -70,10 +69,10 @@ def test_conflicting_types_are_an_error_that_says_how_to_resolve_it(first, secon
         bound(f"one({first})", f"two({second})", name="both")
     text = str(error.value)
     assert "function 'both', kernel 'two'" in text
-    assert "parameter 'n'" in text
+    assert "'n' is " in text
     for declared in (first, second):
         assert f"'{parse_type(declared.removesuffix(' n')).text}'" in text
-    assert 'args={"n"' in text
+    assert text.endswith("give it another name, or a value by args=")
 
 
 @pytest.mark.parametrize(
@@ -96,11 +95,6 @@ def test_the_remedy_for_conflicting_integers_works():
         "one(long n)", (shaped(args={"n": "n"}), kernel_ref("two(int n)")), name="both"
     )
     assert function.signature == "both(long n)"
-
-
-def test_a_launch_without_a_shape_among_several_is_refused():
-    with pytest.raises(ValueError, match="kernel 'two': launch 2 of 2 has no grid, and callers"):
-        bound("one(int n)", (Launch(), kernel_ref("two(int n)")), name="both")
 
 
 def test_a_parameter_of_a_device_figure_s_name_is_the_parameter():
@@ -158,7 +152,7 @@ def test_a_rank_that_a_later_launch_declares_holds_for_all():
 
 
 def test_two_ranks_for_one_parameter_conflict():
-    with pytest.raises(ValueError, match="'x' has rank 3 here and rank 2 in an earlier launch"):
+    with pytest.raises(ValueError, match="'x' is of rank 3 here and of rank 2 before"):
         bound(
             (shaped(params="float* x: ndim=2"), kernel_ref("one(float* x)")),
             (shaped(params="float* x: ndim=3"), kernel_ref("two(float* x)")),
@@ -198,7 +192,7 @@ def test_declared_parameters_must_agree_with_the_source_in_kind(params):
 
 
 def test_declared_parameters_that_do_not_parse_are_an_error_of_the_function():
-    with pytest.raises(ValueError, match="function 'f', kernel 'k': params: "):
+    with pytest.raises(ValueError, match="function 'f', kernel 'k': in '': expected a type"):
         bound((shaped(params="float* x,"), kernel_ref("k(float* x)")))
 
 

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from kernel_refs import bound, figure, function, kernel_ref
 
 from tvmffi_cubin import Launch
-from tvmffi_cubin.functions.assembly import Layout, Text, image_text, manifest_text, quoted
+from tvmffi_cubin.functions.assembly import Layout, image_text, manifest_text, quoted
 from tvmffi_cubin.functions.bind import dispatched
 from tvmffi_cubin.functions.function import GRID, WHEN, Function
-from tvmffi_cubin.functions.plan import write_plan
+from tvmffi_cubin.functions.plan import Plan
 from tvmffi_cubin.mixed_table import mixed_table_unit
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
 
 def text_of(*functions, images=("kernels",), machine="x86_64", **more) -> str:
-    text = Text(machine)
+    text = Plan(machine)
     given = [x if isinstance(x, Function) else function(x) for x in functions]
-    write_plan(text, given, images, **more)
+    text.write(given, images, **more)
     return text.finished()
 
 

@@ -60,25 +60,18 @@ def test_all_launches_of_a_function_go_to_one_place():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "message"),
+    ("first", "second"),
     [
-        ({"stream": "s"}, {}, "launch 2 of 2 has none, the first has stream='s': one call goes to"),
-        ({}, {"device": 0}, "launch 2 of 2 has device=0, the first has none"),
-        ({"stream": "s"}, {"stream": "u"}, "has stream='u', the first has stream='s'"),
-        ({"stream": 1}, {"stream": 2}, "has stream=2, the first has stream=1"),
-        ({"stream": "x.shape[0]"}, {"stream": "x.shape[1]"}, "has stream='x.shape.1.', the"),
-        ({"stream": "n"}, {"stream": "n", "args": {"n": "d"}}, "has stream='n', the first has"),
-        ({"stream": "n + s"}, {"stream": "n - s"}, "launch 2 of 2"),
-        (
-            {"stream": "s", "device": "d"},
-            {"stream": "s", "device": "min(d, 1)"},
-            r"has stream='s' and device='min\(d, 1\)', the first has stream='s' and device='d'",
-        ),
+        ({"stream": "s"}, {}),
+        ({}, {"device": 0}),
+        ({"stream": 1}, {"stream": 2}),
+        ({"stream": "n"}, {"stream": "n", "args": {"n": "d"}}),
+        ({"stream": "s", "device": "d"}, {"stream": "s", "device": "min(d, 1)"}),
     ],
 )
-def test_launches_that_differ_are_refused_by_both(first, second, message):
+def test_launches_that_go_to_two_places_are_refused(first, second):
     args = {"args": {"n": 1}}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="one call goes to one stream of one device"):
         pair(args | first, args | second)
 
 

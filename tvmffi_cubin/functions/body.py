@@ -27,26 +27,6 @@ OBJECT = "launcher.o"
 _SOURCE = "tvmffi_cubin/launcher/launcher.cc"
 _HEADERS = ("tvmffi_cubin", "tvmffi_cubin/core", "tvmffi_cubin/launcher")
 
-# What a compiler's words mean, the first that is found. Of those that it says where it refuses the
-# source, the language is too old for it; all else has causes of its own: limits, memory, disk.
-_REMEDIES = (
-    (
-        ("cannot execute", "error trying to exec"),
-        "the C++ compiler is not installed in full: apt install g++ (or: conda install -c "
-        "conda-forge gxx), or set CXX to another",
-    ),
-    (
-        ("No such file", "file not found"),
-        "a header is missing: install the package that has it (the C library's: apt install "
-        "libc6-dev; or: conda install -c conda-forge gxx)",
-    ),
-    (("c++17", "C++17", ": error: "), "a C++17 compiler is needed: set CXX to one"),
-)
-_NOT_THE_SOURCE = (
-    "the compiler itself failed, for the reason that it gives above: look at this process's limits "
-    "(ulimit -a), at memory and at the disk's room, or set CXX to another compiler"
-)
-
 
 def obtain(cache: Cache, tools: Toolset) -> str:
     """Return the path of the body's object: the package's own, else one that is compiled once."""
@@ -99,11 +79,9 @@ def _make(folder: Path, tools: Toolset) -> Product:
     words = command(tools.compiler.command, includes, tools.cuda_include_dirs[0])
     status, output = tool_process.run(words, environment=build_environment(), folder=folder)
     if status != 0 or not os.path.exists(folder / OBJECT):
-        said = output.strip() or "it printed nothing"
-        remedies = (remedy for said_so, remedy in _REMEDIES if any(x in output for x in said_so))
         raise BuildError(
-            f"the launcher does not compile with {' '.join(tools.compiler.command)} (exit status "
-            f"{status}):\n{said}\n{next(remedies, _NOT_THE_SOURCE)}",
+            f"the launcher does not compile with {' '.join(tools.compiler.command)}, which has to "
+            f"be a C++17 compiler (exit status {status}):\n{output.strip()}",
             command=shlex.join(words),
             output=output,
             directory=os.fspath(folder),

@@ -3,37 +3,58 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..image import Image
+from ..kernels.cubin import Kernel, Parameter
 from ..kernels.demangle import demangle
-from ..kernels.types import Param
+from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
+from ..launches.values import ModuleParam
 from ..probe import squeeze
 from ..scan import scan
 from ..source import DEVICE_IMAGE
-from .function import KernelRef, contradicts
+from .bind import as_map
+from .exported import contradicts
+from .function import KernelRef
 from .signature import KernelSignature, signature_text, suggestion
 
 _Found = tuple[Image, KernelSignature]
 
 _MOST_LISTED = 20
+_MOST_THREADS = 1024
 
 
 class Kernels:
-    """The kernels of all images by every way of naming them; `sources` are the device's texts."""
+    """The kernels of all images by every way of naming them.
 
-    def __init__(self, images: Sequence[Image], sources: Sequence[str] = ()) -> None:
+    `sources` are the texts that the device's own image was compiled from, `files` the names of
+    images that lie in files, and `trailing` the last parameters of every kernel.
+    """
+
+    def __init__(
+        self,
+        images: Sequence[Image],
+        *,
+        sources: Sequence[str] = (),
+        files: Collection[str] = (),
+        trailing: Sequence[ModuleParam] = (),
+    ) -> None:
         self.images = images
         self.sources = sources
-        self.every: list[_Found] = [(image, s) for image in images for s in image.signatures]
-        # Symbols, name expressions, names with all that belongs to them, and ends of those.
-        self._ways: list[dict[str, list[_Found]]] = [{} for _ in range(5)]
-        symbols, expressions, displays, qualified, ends = self._ways
+        self.files = files
+        self.every: list[_Found] = [
+            (image, s if s.from_library or not trailing else _with_types(s, trailing))
+            for image in images
+            for s in image.signatures
+        ]
+        # Symbols, names with all that belongs to them, names without arguments, ends of either.
+        self._ways: list[dict[str, list[_Found]]] = [{} for _ in range(4)]
+        symbols, displays, qualified, ends = self._ways
         for found in self.every:
             signature = found[1]
-            arguments = squeeze(signature.display[len(signature.qualified) :])
             name = squeeze(signature.qualified)
+            arguments = squeeze(signature.display[len(signature.qualified) :])
             symbols.setdefault(signature.symbol, []).append(found)
             displays.setdefault(name + arguments, []).append(found)
             qualified.setdefault(name, []).append(found)
@@ -43,45 +64,42 @@ class Kernels:
             for tail in tails:
                 ends.setdefault(tail, []).append(found)
         for image in images:
-            for name, symbol in image.cubin.lowered_names.items():
-                of_image = [x for x in symbols.get(symbol, ()) if x[0] is image]
-                expressions.setdefault(squeeze(name), []).extend(of_image)
+            for expression, symbol in image.cubin.lowered_names.items():
+                others = displays.setdefault(squeeze(expression), [])
+                others += [x for x in symbols.get(symbol, ()) if x[0] is image and x not in others]
 
-    def find(self, wanted: str, image: str | None = None, *, parts: bool = False) -> list[_Found]:
-        """Return the matches of the first way of naming that has any, the most exact way first."""
-        name = squeeze(wanted).removeprefix("::")
-        for way in self._ways:
-            if found := [x for x in way.get(name, ()) if image in (None, x[0].name)]:
-                return found
-        every = [x for x in self.every if image in (None, x[0].name)]
-        # A template that has no instance is not another kernel, in whose name its own is.
-        if not parts or (image in (None, DEVICE_IMAGE) and self._in_sources(wanted.strip())):
-            return []
-        return _by_part(every, name)
-
-    def _in_sources(self, name: str) -> bool:
-        kernels = (kernel for text in self.sources for kernel in scan(text).kernels)
-        return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
-
-    def choose(self, function: str, launch: Launch, declared: Sequence[Param] | None) -> KernelRef:
+    def choose(self, function: str, launch: Launch) -> KernelRef:
         """Return the kernel that a launch of a function stands for."""
-        wanted, images = launch.kernel or function, self.images
+        wanted, images = (launch.kernel or function).strip(), self.images
+        declared = None if launch.params is None else parse_params(launch.params)
+        alone = next(iter(self.files)) if len(self.files) == 1 and not images else ""
+        if (name := launch.image or alone) in self.files:
+            return _in_file(name, wanted, launch, declared or ())
         if launch.image is not None:
             images = [image for image in images if image.name == launch.image]
             if not images:
                 known = ", ".join(repr(image.name) for image in self.images) or "none"
                 raise ValueError(f"there is no image {launch.image!r}; there are {known}")
-        # What cannot be read may have a kernel of that very name.
-        unread = [f"image {image.name!r}: {image.problem}" for image in images if image.problem]
-        found = self.find(wanted, launch.image, parts=launch.kernel is not None and not unread)
+        unread = "".join(f"; image {x.name!r}: {x.problem}" for x in images if x.problem)
+        found = self._find(wanted, images)
+        # Where images cannot be read, they may have a kernel of that very name. A template that
+        # has no instance is not another kernel, in whose name its own is.
+        if not found and launch.kernel and not unread and not self._in_sources(wanted, images):
+            found = _by_part([x for x in self.every if x[0] in images], squeeze(wanted))
         if not found:
-            raise ValueError("; ".join([self._no_match(wanted, images), *unread]))
+            raise ValueError(self._no_match(wanted, images) + unread)
         if len(found) > 1 and declared is not None:
             found = [x for x in found if _has_sizes(x[1], declared)] or found
             found = [x for x in found if _has_types(x[1], declared)] or found
         image, signature = found[0]
         if len({x.symbol for _, x in found}) > 1:
-            raise ValueError("; ".join([_ambiguous(wanted, found), *unread]))
+            candidates = listed([signature_text(x) for _, x in found])
+            declaration = suggestion(signature.kernel, signature.params)
+            raise ValueError(
+                f"kernel name {wanted!r} stands for {len(found)} kernels:\n  {candidates}\nname the"
+                " one that is meant, if only by its symbol in brackets, or declare its parameters, "
+                f"such as {declaration}{unread}"
+            )
         if len(found) > 1:
             names = ", ".join(repr(image.name) for image, _ in found)
             raise ValueError(
@@ -92,30 +110,87 @@ class Kernels:
             signature.require()
         return KernelRef(image.name, signature, image.archs_with(signature.symbol))
 
+    def _find(self, wanted: str, images: Sequence[Image]) -> list[_Found]:
+        """Return the matches of the first way of naming that has any, the most exact way first."""
+        name = squeeze(wanted).removeprefix("::")
+        for way in self._ways:
+            if found := [x for x in way.get(name, ()) if x[0] in images]:
+                return found
+        return []
+
+    def _in_sources(self, name: str, images: Sequence[Image]) -> bool:
+        if all(image.name != DEVICE_IMAGE for image in images):
+            return False
+        kernels = (kernel for text in self.sources for kernel in scan(text).kernels)
+        return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
+
     def _no_match(self, wanted: str, images: Sequence[Image]) -> str:
-        signatures = [signature for image in images for signature in image.signatures]
-        if not signatures:
+        names = {x.display: x.name for image in images for x in image.signatures}
+        if not names or self._in_sources(wanted, images):
             return (
-                f"there is no kernel {wanted!r}: the image has no kernels (a template needs a name "
-                "such as 'fill<float>', so that it is instantiated)"
+                f"there is no kernel {wanted!r} in the image: of a template name an instance, such "
+                f"as {wanted + '<float>'!r}"
             )
         import difflib
 
-        candidates = {x.name: x.display for x in signatures} | {
-            x.display: x.display for x in signatures
-        }
-        close = difflib.get_close_matches(wanted, candidates, 1)
-        hint = f"; did you mean {candidates[close[0]]!r}?" if close else ""
-        if self._in_sources(wanted):
-            hint = f"; name an instance of the template, such as {wanted + '<float>'!r}"
-        names = sorted({signature.display for signature in signatures})
-        return f"there is no kernel {wanted!r} in the image{hint}; it has: {listed(names, ', ')}"
+        close = difflib.get_close_matches(wanted, [*names, *names.values()], 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        known = listed(sorted(names), ", ")
+        return f"there is no kernel {wanted!r} in the image{hint}; it has: {known}"
 
 
 def listed(texts: Sequence[str], separator: str = "\n  ") -> str:
     """Return texts as a list that ends early where it is long."""
     rest = [f"... and {len(texts) - _MOST_LISTED} more"] if len(texts) > _MOST_LISTED else []
     return separator.join([*texts[:_MOST_LISTED], *rest])
+
+
+def _with_types(signature: KernelSignature, trailing: Sequence[ModuleParam]) -> KernelSignature:
+    """Return a kernel whose last parameters are of the types that `bound_params` declares."""
+    own = len(signature.kernel.params) - len(trailing)
+    expected = ", ".join(param.name for param in trailing)
+    if own < 0:
+        raise ValueError(
+            f"bound_params are the last parameters of every kernel, {expected}, and kernel "
+            f"{signature.display} has {len(signature.kernel.params)}"
+        )
+    params = [*signature.params]
+    names = [param.name for param in params[own:]]
+    for index, real in enumerate(params[own:]):
+        given = trailing[index]
+        # Of one type, those in another order would be mixed up.
+        if given.name != real.name and given.name in names:
+            raise ValueError(
+                f"bound_params names {given.name!r} where kernel {signature.display} has "
+                f"{real.name!r}: give them in the kernel's order, {', '.join(names)}"
+            )
+        type_ = parse_params(given.declared)[0].type if given.declared else real.type
+        differs = not signature.opaque and contradicts(type_, real.type)
+        if differs or type_.size not in (None, real.type.size):
+            raise ValueError(
+                f"bound_params declares {given.declared!r}, kernel {signature.display} has "
+                f"'{real.type.text} {real.name}' of {real.type.size} bytes"
+            )
+        name = real.name if signature.names_known else given.name
+        params[own + index] = Param(name, type_._replace(size=real.type.size))
+    return signature._replace(params=tuple(params))
+
+
+def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param]) -> KernelRef:
+    """Return a kernel of an image in a file, as its launch declares it."""
+    params = tuple(as_map(launch, param) for param in declared)
+    for param in params:
+        if param.type.size is None:
+            raise ValueError(
+                f"params declares '{param.type.text} {param.name}', a type of unknown size, and "
+                f"image {image!r} is a file of its own, which is seen only when it is loaded"
+            )
+    slots = tuple(Parameter(i, 0, param.type.size or 0) for i, param in enumerate(params))
+    kernel = Kernel(wanted, slots, 0, 0, 0, _MOST_THREADS)
+    names = (wanted,) * 4
+    signature = KernelSignature(*names, params, True, None, kernel, opaque=True)
+    # As of images that are seen: a function's own name is the kernel's whole name.
+    return KernelRef(image, signature, least_params=0, by_part=launch.kernel is not None)
 
 
 def _by_part(kernels: Sequence[_Found], part: str) -> list[_Found]:
@@ -147,13 +222,3 @@ def _has_types(signature: KernelSignature, declared: Sequence[Param]) -> bool:
     """Whether a kernel's types are of the declared kinds, and point to the same."""
     pairs = zip(declared, signature.params, strict=False)
     return not any(contradicts(param.type, own.type) for param, own in pairs)
-
-
-def _ambiguous(wanted: str, found: Sequence[_Found]) -> str:
-    first = found[0][1]
-    return (
-        f"kernel name {wanted!r} stands for {len(found)} kernels:\n  "
-        f"{listed([signature_text(x) for _, x in found])}\n"
-        "name the one that is meant, if only by its symbol in brackets, or declare its parameters, "
-        f"such as {suggestion(first.kernel, first.params)}"
-    )

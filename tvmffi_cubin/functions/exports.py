@@ -9,14 +9,15 @@ from typing import NamedTuple
 from ..arguments import identifier
 from ..export import Export
 from ..image import Image
-from ..kernels.types import sized_type
+from ..kernels.types import parse_params, sized_type
 from ..launches.launch import Launch
 from ..launches.values import ModuleParam
 from ..source import DEVICE_IMAGE
-from .bind import bind, declared_params, declared_type, dispatched, in_file, own_count
+from .bind import bind, dispatched, told
 from .choice import Kernels, listed
-from .function import BoundParam, Exported, Function, Instance, contradicts
-from .signature import KernelSignature, signature_text
+from .exported import Exported
+from .function import BoundParam, Function, Instance
+from .signature import signature_text
 
 
 class Exports(NamedTuple):
@@ -43,13 +44,13 @@ def resolve(
 ) -> Exports:
     """Tell kernels from C++ functions and bind the former."""
     if functions is None:
-        functions = () if has_host else all_kernels(images, from_sources=bool(device_sources))
+        functions = () if has_host else _all_kernels(images, from_sources=bool(device_sources))
     elif not functions and not has_host:
         raise ValueError(
             "functions is empty, so that nothing would be exported: leave it out to export all "
             "kernels of the sources, or name some"
         )
-    kernels = Kernels(images, device_sources)
+    kernels = Kernels(images, sources=device_sources, files=image_files, trailing=bound_params)
     names = {name for _, s in kernels.every for name in (s.name, s.symbol)}
     host: list[tuple[str, str]] = []
     bound = []
@@ -57,9 +58,9 @@ def resolve(
         if _is_host(export, names, host_functions, exported_by_files or (), has_host):
             host.append((export.name, export.doc))
         else:
-            bound.append(_bound(export, kernels, image_files, bound_params))
-    slots = _slots(kernels, bound_params) if has_host else ()
-    return Exports(tuple(host), tuple(bound), slots)
+            bound.append(_bound(export, kernels, bound_params))
+    slots = [_slot(x, n - len(bound_params), kernels) for n, x in enumerate(bound_params)]
+    return Exports(tuple(host), tuple(bound), tuple(slots) if has_host else ())
 
 
 def _is_host(
@@ -90,23 +91,10 @@ def _is_host(
     return in_file or (has_host and name not in kernels)
 
 
-def _bound(
-    export: Export, kernels: Kernels, files: Collection[str], trailing: Sequence[ModuleParam]
-) -> Function:
+def _bound(export: Export, kernels: Kernels, trailing: Sequence[ModuleParam]) -> Function:
     def instance(launches: Sequence[Launch]) -> Instance:
-        pairs = []
-        for launch in launches:
-            alone = next(iter(files)) if len(files) == 1 and not kernels.images else ""
-            image = launch.image or alone
-            if image in files:
-                pairs.append((launch, in_file(export.name, image, launch)))
-                continue
-            where = f"function {export.name!r}"
-            declared = None if launch.params is None else declared_params(where, launch.params)
-            try:
-                pairs.append((launch, kernels.choose(export.name, launch, declared)))
-            except ValueError as error:
-                raise ValueError(f"{where}: {error}") from None
+        with told(f"function {export.name!r}"):
+            pairs = [(launch, kernels.choose(export.name, launch)) for launch in launches]
         return bind(export.name, pairs, trailing=trailing)
 
     if export.dispatch is not None:
@@ -115,7 +103,7 @@ def _bound(
     return Function(export.name, (one,), export.doc, one.slots)
 
 
-def all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export, ...]:
+def _all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export, ...]:
     """Return every kernel of the device sources or, where there are none, of all images."""
     found = [(image.name, s) for image in images for s in image.signatures]
     if from_sources:
@@ -145,44 +133,28 @@ def all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export,
     )
 
 
-# What may be bound for the kernels that C++ functions launch
-
-
-def _slots(kernels: Kernels, trailing: Sequence[ModuleParam]) -> tuple[BoundParam, ...]:
-    found = [signature for _, signature in kernels.every if not signature.from_library]
-    for signature in found:
-        own_count(signature, trailing)
-    return tuple(_slot(param, index - len(trailing), found) for index, param in enumerate(trailing))
-
-
-def _slot(param: ModuleParam, position: int, kernels: Sequence[KernelSignature]) -> BoundParam:
-    """Return a parameter of a type that does for all kernels, or of their size."""
-    types = {s.display: sized_type(s.kernel.params[position].size) for s in kernels}
-    types |= {s.display: s.params[position].type for s in kernels if s.params}
-    declared = declared_type(param)
-    if declared is not None:
-        types = {"bound_params": declared, **types}
-        for type_ in types.values():
-            if contradicts(declared, type_):
-                raise ValueError(
-                    f"bound_params declares {param.declared!r}, a kernel has '{type_.text}'"
-                )
-    if not kernels and (declared is None or declared.size is None):
+def _slot(param: ModuleParam, position: int, kernels: Kernels) -> BoundParam:
+    """Return what may be bound for kernels that C++ launches: of a type that does for all."""
+    types = {
+        s.display: s.params[position].type
+        if s.params
+        else sized_type(s.kernel.params[position].size)
+        for _, s in kernels.every
+        if not s.from_library
+    }
+    if not types and param.declared:
+        types["bound_params"] = parse_params(param.declared)[0].type
+    sizes = {type_.size: name for name, type_ in types.items()}
+    if None in sizes or not sizes:
         raise ValueError(
             f"bound_params: no kernel is embedded that could tell the type of {param.name!r}: "
             f'declare it, as in "unsigned long long* {param.name}"'
         )
-    sizes = {type_.size: name for name, type_ in reversed(types.items()) if type_.size}
     if len(sizes) > 1:
-        (one, first), (other, second) = list(sizes.items())[:2]
-        raise ValueError(
-            f"bound_params: {param.name!r} has {one} bytes in {first} and {other} in {second}: it "
-            "is one parameter of all kernels of the module"
-        )
-    (size,) = sizes
+        told_of = ", ".join(f"{size} bytes in {name}" for size, name in sizes.items())
+        raise ValueError(f"bound_params: {param.name!r} is one parameter of all kernels: {told_of}")
     try:
-        merged = reduce(Exported.merged, (Exported(param.name, x) for x in types.values()))
-        type_ = declared or merged.type
+        slot = reduce(Exported.merged, (Exported(param.name, x) for x in types.values()))
     except ValueError:
-        type_ = declared or sized_type(size)
-    return BoundParam(Exported(param.name, type_), param.bound.required)
+        slot = Exported(param.name, sized_type(next(iter(sizes)) or 0))
+    return BoundParam(slot, param.bound.required)

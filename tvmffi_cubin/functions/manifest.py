@@ -31,7 +31,7 @@ def manifest(
         "functions": {f.name: f.facts() for f in exports.functions},
         "kernels": [
             [x.signature.symbol, x.signature.display, x.image]
-            for x in kernel_rows(exports.functions)
+            for x in kernel_rows(exports.functions).values()
         ],
         "images": {
             **{i.name: image_facts(i) for i in images},

@@ -8,6 +8,7 @@ from ..kernels.cubin import Kernel
 from ..kernels.types import CxxType
 from ..launches.tensor_map import DATA_TYPES, INTERLEAVES, L2_PROMOTIONS, OOB_FILLS, SWIZZLES
 from .assembly import Layout, Text
+from .exported import Exported
 from .function import (
     COMPUTED,
     MAP_WORD,
@@ -15,7 +16,6 @@ from .function import (
     BoundLaunch,
     BoundParam,
     Computed,
-    Exported,
     Figure,
     Function,
     Instance,
@@ -70,208 +70,138 @@ _QUARTER_REGISTERS = 16 * 1024
 
 _MODULE_NAME = "__tvmffi_cubin_module"
 _BOUND_NAME = "__tvmffi_cubin_bound"
-_MODULE_ENTRIES = ("configure", "preload", "unload", "occupancy", "manifest")
-_SLOT_ENTRIES = ("bind", "bound")
 
 
-def kernel_rows(functions: Sequence[Function]) -> tuple[KernelRef, ...]:
-    """Return the kernels that functions launch, in the order of the module's table."""
-    kernels = {bound.kernel.key: bound.kernel for f in functions for bound in f.launches}
-    return tuple(kernels.values())
+def kernel_rows(functions: Sequence[Function]) -> dict[tuple[object, ...], KernelRef]:
+    """Return the kernels that functions launch, by their keys, in the order of their table."""
+    return {bound.kernel.key: bound.kernel for f in functions for bound in f.launches}
 
 
-def write_plan(
-    text: Text,
-    functions: Sequence[Function],
-    images: Sequence[str],
-    *,
-    slots: Sequence[BoundParam] = (),
-    launched: Mapping[str, Sequence[Kernel]] | None = None,
-    files: Mapping[str, str] | None = None,
-) -> None:
-    """Write a module's tables and stubs; the manifest is embedded by the same unit.
+class Plan(Text):
+    """The text of a module's unit: its tables and stubs, beside images and the manifest."""
 
-    `images` are the names of the embedded ones that functions use; `files` has the paths of others.
-    What C++ functions launch are the kernels `launched`, by image, for which `slots` may be bound.
-    """
-    writer = _Writer(text)
-    rows = [writer.image(name, None) for name in images]
-    rows += [writer.image(name, path) for name, path in (files or {}).items()]
-    labels = [text.table([row], is_writable=True) for row in rows]
-    image_labels = dict(zip([*images, *(files or {})], labels, strict=True))
-    kernels = kernel_rows(functions)
-    kernel_table = text.table(
-        [writer.kernel(ref, image_labels[ref.image]) for ref in kernels], is_writable=True
-    )
-    for number, ref in enumerate(kernels):
-        writer.kernels[ref.key] = f"{kernel_table}+{number * _KERNEL.size}"
-    all_slots = [(f.name, slot) for f in functions for slot in f.slots]
-    for number, (name, slot) in enumerate(all_slots):
-        writer.slots[name, slot.name] = number
-    function_rows = [writer.function(function) for function in functions]
-    table = text.table(function_rows)
-    for number, function in enumerate(functions):
-        label = f"{table}+{number * _FUNCTION.size}"
-        text.stub(function.name, "tvmffi_cubin_call", label)
-        text.stub(f"_doc_{function.name}", "tvmffi_cubin_doc", label)
-    has_slots = bool(all_slots or slots)
-    if has_slots:
-        writer.bound([*all_slots, *((None, slot) for slot in slots)], len(slots), launched or {})
-    row = _MODULE.row(
-        text.table([f"    .quad {label}" for label in labels]),
-        kernel_table,
-        table,
-        _BOUND_NAME if has_slots else None,
-        ".Lmanifest",
-        ".Lmanifest_end",
-        len(labels),
-        len(kernels),
-        len(function_rows),
-    )
-    text.hidden(_MODULE_NAME, row)
-    entries = [*_MODULE_ENTRIES, *(_SLOT_ENTRIES if has_slots else ())]
-    for name in [*entries, "set_image_file"] if files else entries:
-        text.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
+    def write(
+        self,
+        functions: Sequence[Function],
+        images: Sequence[str],
+        *,
+        slots: Sequence[BoundParam] = (),
+        launched: Mapping[str, Sequence[Kernel]] | None = None,
+        files: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write functions, the embedded images that they use, and those that lie in `files`.
 
+        What C++ functions launch are the kernels `launched`, by image, for which `slots` may be
+        bound.
+        """
+        paths = {**dict.fromkeys(images), **(files or {})}
+        labels = {x: self.table([self._image(x, paths[x])], is_writable=True) for x in paths}
+        kernels = kernel_rows(functions)
+        kernel_table = self.table(
+            [self._kernel(ref, labels[ref.image]) for ref in kernels.values()], is_writable=True
+        )
+        self.kernels = {x: f"{kernel_table}+{n * _KERNEL.size}" for n, x in enumerate(kernels)}
+        bound: list[tuple[str | None, BoundParam]] = [
+            (f.name, x) for f in functions for x in f.slots
+        ]
+        self.slots = {(name, slot.name): number for number, (name, slot) in enumerate(bound)}
+        bound += [(None, slot) for slot in slots]
+        # Many functions have the same ones.
+        params = dict.fromkeys(x for f in functions for i in f.instances for x in i.params)
+        self.params = {param: self._param(param) for param in params}
+        table = self.table([self._function(function) for function in functions])
+        for number, function in enumerate(functions):
+            label = f"{table}+{number * _FUNCTION.size}"
+            self.stub(function.name, "tvmffi_cubin_call", label)
+            self.stub(f"_doc_{function.name}", "tvmffi_cubin_doc", label)
+        if bound:
+            self._bound(bound, len(slots), launched or {})
+        image_table = self.table([f"    .quad {label}" for label in labels.values()])
+        counts = len(labels), len(kernels), len(functions)
+        bound_table = _BOUND_NAME if bound else None
+        manifest = ".Lmanifest", ".Lmanifest_end"
+        row = _MODULE.row(image_table, kernel_table, table, bound_table, *manifest, *counts)
+        self.hidden(_MODULE_NAME, row)
+        entries = ["configure", "preload", "unload", "occupancy", "manifest"]
+        entries += ["bind", "bound"] if bound else []
+        entries += ["set_image_file"] if files else []
+        for name in entries:
+            self.stub(f"_tvmffi_cubin_{name}", f"tvmffi_cubin_{name}", _MODULE_NAME)
 
-class _Writer:
-    def __init__(self, text: Text) -> None:
-        self.text = text
-        self.kernels: dict[tuple[object, ...], str] = {}
-        self.slots: dict[tuple[str, str], int] = {}
-        self.params: dict[Exported, str] = {}
+    # Images and kernels
 
-    def image(self, name: str, path: str | None) -> str:
-        text, table = self.text, f"__tvmffi_cubin_image_{name}"
+    def _image(self, name: str, path: str | None) -> str:
+        label = self.string(name)
         if path is None:
-            return _IMAGE.row(table, text.string(name), None)
-        empty = text.string("")
-        nothing = text.table([f"    .quad 0,0,{empty},{empty}"])
-        return _IMAGE.row(nothing, text.string(name), text.string(path))
+            return _IMAGE.row(f"__tvmffi_cubin_image_{name}", label, None)
+        empty = self.string("")
+        return _IMAGE.row(self.table([f"    .quad 0,0,{empty},{empty}"]), label, self.string(path))
 
-    def kernel(self, ref: KernelRef, image: str | None) -> str:
-        text, kernel, declared = self.text, ref.signature.kernel, None
-        max_threads = _max_threads(kernel)
+    def _kernel(self, ref: KernelRef, image: str | None) -> str:
+        kernel, declared = ref.signature.kernel, None
         if ref.least_params is not None:
-            sizes, count = self.sizes(kernel), len(kernel.params)
-            declared = text.table([_DECLARED.row(sizes, count, ref.least_params, ref.by_part)])
-            # It is read when the file is loaded, which is before any launch.
-            max_threads = 0
+            sizes, count = self._sizes(kernel), len(kernel.params)
+            declared = self.table([_DECLARED.row(sizes, count, ref.least_params, ref.by_part)])
+        # Of an image without registers it is not known: any dynamic part is opted into.
+        smem = max(0, _SMALL_SMEM - kernel.static_smem_bytes) if kernel.registers else 0
         return _KERNEL.row(
-            image,
-            text.string(kernel.name),
-            text.string(ref.signature.display),
-            text.string(", ".join(ref.archs)) if ref.archs else None,
-            declared,
-            max_threads,
+            *(image, self.string(kernel.name), self.string(ref.signature.display)),
+            *(self.string(", ".join(ref.archs)) if ref.archs else None, declared),
+            # Of one in a file it is read when it is loaded, which is before any launch.
+            _max_threads(kernel) if declared is None else 0,
             *(kernel.cluster or (0, 0, 0)),
-            kernel.grid_in_clusters,
-            # Of an image without registers it is not known: any dynamic part is opted into.
-            max(0, _SMALL_SMEM - kernel.static_smem_bytes) if kernel.registers else 0,
-            -1,
+            *(kernel.grid_in_clusters, smem, -1),
         )
 
-    def sizes(self, kernel: Kernel) -> str | None:
+    def _sizes(self, kernel: Kernel) -> str | None:
         """Return the label of the sizes of a kernel's parameters; None where it has none."""
         data = b"".join(param.size.to_bytes(4, "little") for param in kernel.params)
-        return self.text.data(data, align=4) if data else None
+        return self.data(data, align=4) if data else None
 
-    def function(self, function: Function) -> str:
-        text, signatures = self.text, function.signatures
-        pairs = zip(function.instances, signatures, strict=True)
-        rows = [_Instance(self, instance).row(signature) for instance, signature in pairs]
-        return _FUNCTION.row(
-            text.string(function.name),
-            text.string("\n\n".join(filter(None, ["\n".join(signatures), function.doc]))),
-            text.table(rows),
-            len(rows),
-            max(len(instance.params) for instance in function.instances),
-            _MODULE_NAME,
-        )
+    # What may be bound
 
-    def param(self, exported: Exported) -> str:
-        # Many functions have the same ones.
-        if exported not in self.params:
-            self.params[exported] = self._param(exported)
-        return self.params[exported]
-
-    def _param(self, exported: Exported) -> str:
-        text, type_ = self.text, exported.type
-        pointee = type_.pointee
-        dtypes = pointee.dtypes if pointee else ()
-        cells = [x for code, bits in dtypes for x in (code, bits, 1)] + [0] * 3 * (4 - len(dtypes))
-        names = [_DTYPE_NAMES[x] + ("" if x >= _DL_BOOL else str(bits)) for x, bits in dtypes]
-        assumed, value = _NOTHING, 0
-        if exported.equal_to is not None:
-            assumed, value = _VALUE, exported.equal_to
-        elif exported.multiple_of > 1 and pointee is None:
-            assumed = _MULTIPLE
-        return _PARAM.row(
-            text.string(exported.name),
-            text.string(type_.text),
-            text.string(" or ".join(names)),
-            value,
-            *cells,
-            type_.size,
-            max(pointee.align if pointee else 1, exported.multiple_of),
-            exported.min_rank,
-            -1 if exported.ndim is None else exported.ndim,
-            _kind(type_),
-            assumed,
-            len(dtypes),
-            exported.strided,
-            exported.in_expression,
-        )
-
-    def bound(
+    def _bound(
         self,
         slots: Sequence[tuple[str | None, BoundParam]],
         num_trailing: int,
         launched: Mapping[str, Sequence[Kernel]],
     ) -> None:
         """Write what may be bound: by functions' names, last for kernels that C++ launches."""
-        text = self.text
-        params = text.table([self.param(slot.slot) for _, slot in slots])
-        zeros = text.data(bytes(max(8, *(slot.slot.type.size or 0 for _, slot in slots))), align=16)
-        rows = [
-            _SLOT.row(
-                name and text.string(name), f"{params}+{n * _PARAM.size}", zeros, slot.required
-            )
-            for n, (name, slot) in enumerate(slots)
-        ]
-        kernels = [
-            _BOUND_KERNEL.row(
-                f"__tvmffi_cubin_image_{image}",
-                text.string(kernel.name),
-                self.sizes(kernel),
-                len(kernel.params),
-            )
-            for image, members in launched.items()
-            for kernel in members
-        ]
-        table = text.table(rows, is_writable=True)
-        row = _BOUND_TABLE.row(table, len(rows), num_trailing, text.table(kernels), len(kernels))
-        text.hidden(_BOUND_NAME, row, is_writable=True)
+        params = self.table([self._param(slot.slot) for _, slot in slots])
+        zeros = self.data(bytes(max(8, *(slot.slot.type.size or 0 for _, slot in slots))), align=16)
+        rows = []
+        for number, (name, slot) in enumerate(slots):
+            param = f"{params}+{number * _PARAM.size}"
+            rows.append(_SLOT.row(name and self.string(name), param, zeros, slot.required))
+        table = self.table(rows, is_writable=True)
+        kernels = []
+        for image, members in launched.items():
+            for kernel in members:
+                place = f"__tvmffi_cubin_image_{image}", self.string(kernel.name)
+                kernels.append(_BOUND_KERNEL.row(*place, self._sizes(kernel), len(kernel.params)))
+        row = _BOUND_TABLE.row(table, len(rows), num_trailing, self.table(kernels), len(kernels))
+        self.hidden(_BOUND_NAME, row, is_writable=True)
 
+    # Functions
 
-class _Instance:
-    """One way to launch under a name, as it is written."""
+    def _function(self, function: Function) -> str:
+        pairs = zip(function.instances, function.signatures, strict=True)
+        rows = [self._instance(instance, signature) for instance, signature in pairs]
+        doc = "\n\n".join(filter(None, ["\n".join(function.signatures), function.doc]))
+        most_params = max(len(instance.params) for instance in function.instances)
+        texts = self.string(function.name), self.string(doc)
+        return _FUNCTION.row(*texts, self.table(rows), len(rows), most_params, _MODULE_NAME)
 
-    def __init__(self, module: _Writer, instance: Instance) -> None:
-        self.module = module
-        self.text = module.text
-        self.instance = instance
-        self.numbers = {param.name: number for number, param in enumerate(instance.params)}
-
-    def row(self, signature: str) -> str:
-        instance, text = self.instance, self.text
+    def _instance(self, instance: Instance, signature: str) -> str:
         launches = instance.launches
         sources = [source for bound in launches for source in bound.sources]
+        numbers = {param.name: number for number, param in enumerate(instance.params)}
+        slots = {slot.name: self.slots[instance.name, slot.name] for slot in instance.slots}
         return _INSTANCE.row(
-            text.string(signature),
-            text.table([self.module.param(param) for param in instance.params]),
-            text.table([self.launch(bound) for bound in launches]),
-            None if instance.target is None else self.target(instance.target),
+            self.string(signature),
+            self.table([self.params[param] for param in instance.params]),
+            self.table([self._launch(bound, numbers, slots) for bound in launches]),
+            self._target(instance.target) if instance.target else None,
             _BOUND_NAME if instance.slots else None,
             len(instance.params),
             len(launches),
@@ -281,74 +211,82 @@ class _Instance:
             sum(isinstance(source, Scratched) for source in sources),
         )
 
-    def launch(self, bound: BoundLaunch) -> str:
+    def _param(self, exported: Exported) -> str:
+        type_ = exported.type
+        pointee = type_.pointee
+        dtypes = pointee.dtypes if pointee else ()
+        cells = [x for code, bits in dtypes for x in (code, bits, 1)] + [0] * 3 * (4 - len(dtypes))
+        names = [_DTYPE_NAMES[x] + ("" if x >= _DL_BOOL else str(bits)) for x, bits in dtypes]
+        assumed = _NOTHING
+        if exported.equal_to is not None:
+            assumed = _VALUE
+        elif exported.multiple_of > 1 and pointee is None:
+            assumed = _MULTIPLE
+        align = max(pointee.align if pointee else 1, exported.multiple_of)
+        rank = -1 if exported.ndim is None else exported.ndim
+        return _PARAM.row(
+            *map(self.string, (exported.name, type_.text, " or ".join(names))),
+            *(exported.equal_to or 0, *cells, type_.size, align, exported.min_rank, rank),
+            *(_kind(type_), assumed, len(dtypes), exported.strided, exported.in_expression),
+        )
+
+    def _launch(
+        self, bound: BoundLaunch, numbers: Mapping[str, int], slots: Mapping[str, int]
+    ) -> str:
         computed = [x for x in bound.sources if isinstance(x, Computed)]
         steps = [*bound.steps]
         for n, x in enumerate(computed):
             steps.append(Step(COMPUTED, x.figure, _kind(x.type), n, x.type.size or 0))
+        num_conditions = sum(step.target == WHEN for step in steps)
+        counts = len(bound.sources), len(steps), num_conditions, len(computed)
         return _LAUNCH.row(
-            self.module.kernels[bound.kernel.key],
-            self.text.table([*self.sources(bound)]),
-            self.text.table([self.step(step) for step in steps]),
-            len(bound.sources),
-            len(steps),
-            sum(step.target == WHEN for step in steps),
-            len(computed),
+            self.kernels[bound.kernel.key],
+            self.table([*self._sources(bound, numbers, slots)]),
+            self.table([self._step(step) for step in steps]),
+            *counts,
             bound.num_attributes,
             bound.launch.grid is not None,
             bound.launch.block is not None,
         )
 
-    def sources(self, bound: BoundLaunch) -> Iterator[str]:
+    def _sources(
+        self, bound: BoundLaunch, numbers: Mapping[str, int], slots: Mapping[str, int]
+    ) -> Iterator[str]:
         computed = 0
         for source in bound.sources:
             if isinstance(source, str):
-                yield _SOURCE.row(_ARGUMENT, self.numbers[source], None)
+                yield _SOURCE.row(_ARGUMENT, numbers[source], None)
             elif isinstance(source, bytes):
-                yield _SOURCE.row(_CONSTANT, 0, self.text.data(source, align=16))
+                yield _SOURCE.row(_CONSTANT, 0, self.data(source, align=16))
             elif isinstance(source, Computed):
                 yield _SOURCE.row(_COMPUTED, computed, None)
                 computed += 1
             elif isinstance(source, Mapped):
-                yield _SOURCE.row(_TENSOR_MAP, 0, self.map(source))
+                yield _SOURCE.row(_TENSOR_MAP, 0, self._map(source, numbers[source.tensor]))
             elif isinstance(source, Scratched):
-                yield _SOURCE.row(_SCRATCH_MEMORY, 0, self.scratch(source))
+                figures = *self._figure(source.bytes), *self._figure(source.bytes_per_block)
+                row = _SCRATCH.row(self.string(source.name), *figures, source.align)
+                yield _SOURCE.row(_SCRATCH_MEMORY, 0, self.table([row]))
             else:
-                slot = self.module.slots[self.instance.name, source.name]
-                yield _SOURCE.row(_BOUND, slot, None)
+                yield _SOURCE.row(_BOUND, slots[source.name], None)
 
-    def step(self, step: Step) -> str:
-        figure = step.figure
-        return _STEP.row(*self.figure(figure), step.target, step.axis, step.number, step.id)
+    def _step(self, step: Step) -> str:
+        return _STEP.row(*self._figure(step.figure), step.target, step.axis, step.number, step.id)
 
-    def figure(self, figure: Figure | bytes | None) -> tuple[str | None, str | None, int]:
+    def _figure(self, figure: Figure | bytes | None) -> tuple[str | None, str | None, int]:
         """Return a figure's members: its code, its text, its value."""
         if isinstance(figure, bytes):
-            return None, self.text.data(figure, align=8), len(figure)
+            return None, self.data(figure, align=8), len(figure)
         if figure is None or isinstance(figure, int):
             return None, None, figure or 0
-        return self.text.data(figure.code), self.text.string(figure.text), 0
+        return self.data(figure.code), self.string(figure.text), 0
 
-    def scratch(self, scratched: Scratched) -> str | None:
-        row = _SCRATCH.row(
-            self.text.string(scratched.name),
-            *self.figure(scratched.bytes),
-            *self.figure(scratched.bytes_per_block),
-            scratched.align,
-        )
-        return self.text.table([row])
+    def _target(self, target: Target) -> str | None:
+        figures = *self._figure(target.device), *self._figure(target.stream)
+        given = target.device is not None, target.stream is not None
+        return self.table([_TARGET.row(*figures, target.pointer, *given)])
 
-    def target(self, target: Target) -> str | None:
-        row = _TARGET.row(
-            *self.figure(target.device),
-            *self.figure(target.stream),
-            target.pointer,
-            target.device is not None,
-            target.stream is not None,
-        )
-        return self.text.table([row])
-
-    def map(self, mapped: Mapped) -> str | None:
+    def _map(self, mapped: Mapped, argument: int) -> str | None:
         map_, words, steps = mapped.map, [0] * 27, []
         for what, figure in mapped.figures.items():
             name, _, index = what.rstrip("]").partition("[")
@@ -356,12 +294,9 @@ class _Instance:
             if isinstance(figure, int):
                 words[number] = figure
             else:
-                steps.append(self.step(Step(MAP_WORD, figure, number=number)))
+                steps.append(self._step(Step(MAP_WORD, figure, number=number)))
         row = _MAP.row(
-            self.text.string(mapped.name),
-            self.text.table(steps),
-            len(steps),
-            self.numbers[mapped.tensor],
+            *(self.string(mapped.name), self.table(steps), len(steps), argument),
             map_.is_im2col,
             -1 if map_.dtype is None else DATA_TYPES.index(map_.dtype),
             SWIZZLES.index(map_.swizzle),
@@ -369,12 +304,10 @@ class _Instance:
             L2_PROMOTIONS.index(map_.l2_promotion),
             OOB_FILLS.index(map_.oob_fill),
             map_.rank,
-            len(map_.element_strides or ()),
-            len(map_.global_dim or ()),
-            len(map_.global_strides or ()),
+            *(len(x or ()) for x in (map_.element_strides, map_.global_dim, map_.global_strides)),
             *words,
         )
-        return self.text.table([row])
+        return self.table([row])
 
 
 def _kind(type_: CxxType) -> int:

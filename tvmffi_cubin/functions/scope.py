@@ -16,7 +16,8 @@ from ..launches.expression import (
     parse,
 )
 from ..launches.values import Bound
-from .function import Exported, Figure, Formula, is_integer
+from .exported import Exported, is_integer
+from .function import Figure, Formula
 
 # As `Op` in launcher/plan.h has them.
 _END, _PUSH8, _PUSH64, _INTEGER = 0, 1, 2, 3
@@ -60,13 +61,11 @@ class Scope:
         exported: dict[str, Exported],
         args: Mapping[str, object],
         types: Mapping[str, CxxType],
-        where: str,
         hint: str,
     ) -> None:
         self.exported = exported
         self.args = args
         self.types = types
-        self.where = where
         self.hint = hint
         self.numbers = {name: number for number, name in enumerate(exported)}
         self.read: set[str] = set()
@@ -86,8 +85,7 @@ class Scope:
         code, depth = self._code(parse(figure), place)
         if depth > _MAX_STACK:
             raise ValueError(
-                f"{self.where}: {what}: {figure!r} needs {depth} values at once, at most "
-                f"{_MAX_STACK}"
+                f"{what}: {figure!r} needs {depth} values at once, at most {_MAX_STACK}"
             )
         return Formula(figure, code + bytes([_END]))
 
@@ -148,7 +146,7 @@ class Scope:
         raise self._fail(read, place, problem)
 
     def _fail(self, read: Name | Field, place: _Place, problem: str) -> ValueError:
-        return failure(place.text, read.column, f"{self.where}: {place.what}: {problem}")
+        return failure(place.text, read.column, f"{place.what}: {problem}")
 
 
 def _push(value: int) -> bytes:

@@ -6,34 +6,34 @@
 .L2:
     .asciz "saxpy"
 .L4:
-    .asciz "saxpy(float a, const float* x, float* y, int n)"
-.L5:
     .asciz "a"
-.L6:
+.L5:
     .asciz "float"
-.L7:
+.L6:
     .asciz ""
-.L8:
+.L7:
     .asciz "x"
-.L9:
+.L8:
     .asciz "const float*"
-.L10:
+.L9:
     .asciz "float32"
-.L11:
+.L10:
     .asciz "y"
-.L12:
+.L11:
     .asciz "float*"
-.L13:
+.L12:
     .asciz "n"
-.L14:
+.L13:
     .asciz "int"
+.L14:
+    .asciz "saxpy(float a, const float* x, float* y, int n)"
     .section .data.rel.ro,"aw"
     .balign 16
 .L15:
-    .quad .L5,.L6,.L7,0,0,0,4294967300,18446744069414584320,3
-    .quad .L8,.L9,.L10,0,73730,0,17179869192,18446744069414584320,65536
-    .quad .L11,.L12,.L10,0,73730,0,17179869192,18446744069414584320,65536
-    .quad .L13,.L14,.L7,0,0,0,4294967300,18446744069414584320,1
+    .quad .L4,.L5,.L6,0,0,0,4294967300,18446744069414584320,3
+    .quad .L7,.L8,.L9,0,73730,0,17179869192,18446744069414584320,65536
+    .quad .L10,.L11,.L9,0,73730,0,17179869192,18446744069414584320,65536
+    .quad .L12,.L13,.L6,0,0,0,4294967300,18446744069414584320,1
 .L16:
     .quad 0,0
     .quad 4294967296,0
@@ -42,9 +42,9 @@
 .L17:
     .quad .L3+0,.L16,0,4,0,0
 .L18:
-    .quad .L4,.L15,.L17,0,0,4294967300,4,0
+    .quad .L14,.L15,.L17,0,0,4294967300,4,0
 .L19:
-    .quad .L2,.L4,.L18,17179869185,__tvmffi_cubin_module
+    .quad .L2,.L14,.L18,17179869185,__tvmffi_cubin_module
 .L20:
     .quad .L1
     .balign 16
