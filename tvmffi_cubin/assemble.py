@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from .cache import Cache
 from .device import compile_device
+from .entry import Product
 from .later import Later
-from .product import Product
-from .request import Request
-from .request_reads import may_read_files
+from .request import Request, may_read_files
 from .source import DEVICE_IMAGE
 from .sources import sort_sources
 from .toolset import Toolset

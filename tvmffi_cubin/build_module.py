@@ -12,14 +12,12 @@ from typing import NamedTuple
 
 from . import fields_record, idle
 from .cache import Cache
-from .entry import Entry
+from .entry import Entry, Product
 from .field_key import FieldKey
 from .fields_record import FieldsRecord
+from .finding import NOTHING, Miss
 from .lookups import outcome_of, seen
-from .miss import NOTHING, Miss
-from .product import Product
-from .request import Request
-from .request_reads import may_read_files
+from .request import Request, may_read_files
 from .toolset import Toolset
 
 __all__ = ["Wanted", "build"]

@@ -38,8 +38,8 @@ from .lock import builder_lock
 from .places import places
 
 if TYPE_CHECKING:
-    from .miss import Miss
-    from .product import Product
+    from .entry import Product
+    from .finding import Miss
     from .sharing import Sharing
     from .shelf import Shelf
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from . import inventory, uses
-from .claim import is_claimed
 from .errors import CacheError
 from .eviction import Removed, evict, least_used, unused_since
 from .inventory import Inventory, Item
@@ -18,6 +17,7 @@ from .removal import remove
 from .tally import Tally
 from .tidying import drop_locks, drop_memos, drop_records, tidy
 from .trim import REMOVABLE
+from .workplace import is_claimed
 
 __all__ = ["Plan", "Removed", "clear", "plan_prune", "prune"]
 

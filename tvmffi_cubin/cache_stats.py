@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from . import config, inventory, package_headers, uses
-from .capacity import capacity
 from .inventory import Item
+from .limit import capacity
 from .places import places
 from .remote import without_secrets
 

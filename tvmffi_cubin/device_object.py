@@ -15,12 +15,12 @@ from .cuda import headers as std_headers
 from .cuda import nvrtc
 from .device import DeviceImage, compile_device
 from .device_record import read_device, record_device
+from .entry import Product
 from .header_search import HeaderSearch
 from .instances import wanted_instances
 from .item_words import code_alone
 from .key import Key
 from .part_files import PartFiles
-from .product import Product
 from .request import Request
 from .side_text import without_lines
 from .source import Source

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from .damage import set_aside
 from .dependency_set import DependencySet, read_sets, refresh_sets
 from .entry import Entry, read_entry
 from .folder import make_folder
@@ -15,10 +16,35 @@ from .observer import Observer
 from .uses import note, touch
 from .verification import Damaged
 
-if TYPE_CHECKING:
-    from .miss import Miss
 
-__all__ = ["find"]
+class Miss(NamedTuple):
+    """Why a look-up found nothing.
+
+    Attributes
+    ----------
+    reason : str
+        For people.
+    changed : tuple of str
+        The first few files that are not what they were when something was built with this key.
+    damaged : tuple of tuples
+        Entries that lie in the way and are to be set aside: cache folder, path, what is wrong.
+    """
+
+    reason: str
+    changed: tuple[str, ...] = ()
+    damaged: tuple[tuple[str, str, str], ...] = ()
+
+    def clear_way(self) -> None:
+        """Set damaged entries aside; with the lock of the key held, so that no whole one goes."""
+        for root, path, reason in self.damaged:
+            # Where it cannot be, publishing finds it in the way, and says so.
+            with contextlib.suppress(OSError):
+                set_aside(root, path, reason)
+
+
+NOTHING = "nothing was built with these inputs"
+"""The reason of a look-up that met no record."""
+
 
 # Stamps that are written nowhere, since no folder may be written: by base key and folders.
 _remembered: dict[tuple[str, ...], DependencySet] = {}
@@ -154,7 +180,6 @@ class _Search:
         _remembered[self.name] = current
 
     def miss(self) -> Miss:
-        from .miss import NOTHING, Miss
 
         if self.problems:
             return Miss(self.problems[0], damaged=tuple(self.damaged.values()))

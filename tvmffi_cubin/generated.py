@@ -12,13 +12,12 @@ from typing import Any
 
 from .arguments import identifier
 from .cuda.given import GivenImage
-from .entry import Entry
+from .entry import Entry, Product
 from .export import Described
 from .kernels.cubin import Cubin
 from .launches.dispatch import Dispatch
 from .launches.form import Launched, function_value
 from .launches.launch import Launch
-from .product import Product
 
 __all__ = ["FORM", "Generated", "generated", "read", "store"]
 

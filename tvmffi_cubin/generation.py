@@ -12,13 +12,12 @@ from typing import Any
 
 from . import cache as caches
 from .cache import Cache
-from .entry import Entry
+from .entry import Entry, Product
 from .errors import CacheError
 from .generate_call import call_generate
 from .generated import Generated, generated, read, store
 from .lock import builder_lock
 from .lookups import outcome_of, seen
-from .product import Product
 from .removal import bury, remove
 
 __all__ = ["discard", "is_kept", "obtain"]

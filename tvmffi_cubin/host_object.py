@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import flag_files, forwarders, host_build, host_instances, host_unit, toolchain
 from .cache import Cache
-from .entry import Entry
+from .entry import Entry, Product
 from .header_search import HeaderSearch
 from .host_tools import native_cpu
 from .host_unit import BOUND_PARAMS
@@ -19,7 +19,6 @@ from .key import Key
 from .part_files import PartFiles
 from .plan import BuildPlan, Cxx, Merge, object_name
 from .private_folder import outside
-from .product import Product
 from .request import Request
 from .side_text import without_lines
 from .source import Source

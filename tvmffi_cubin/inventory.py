@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .disk_size import entries_of, size_of, taken
 from .folder import HEADERS
+from .tally import entries_of, size_of, taken
 
 __all__ = ["Inventory", "Item", "take"]
 

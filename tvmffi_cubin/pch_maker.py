@@ -11,11 +11,10 @@ from pathlib import Path
 
 from . import include_scan, preprocessor_flags, tool_process
 from .dependencies import parse_depfile
-from .entry import Entry
+from .entry import Entry, Product
 from .environment import build_environment, header_folder_flags
 from .errors import BuildError
 from .plan import PRECOMPILED, Cxx
-from .product import Product
 from .toolset import Toolset
 
 __all__ = [

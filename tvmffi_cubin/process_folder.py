@@ -7,8 +7,8 @@ import contextlib
 import os
 
 from .atomic import temporary_name
-from .claim import Claim, claim_of, is_claimed, remove_unused
 from .removal import remove
+from .workplace import Claim, claim_of, is_claimed, remove_unused
 
 __all__ = ["process_folder"]
 

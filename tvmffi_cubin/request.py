@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .image_file import ImageFile
     from .launches.values import ModuleParam
 
-__all__ = ["OBJECTS", "Export", "Request", "make_request"]
-
 OBJECTS = (".o", ".obj")
 """How the names of outputs end that are yet to be linked."""
 
@@ -293,3 +291,17 @@ def _ptx(value: Any) -> str:
     if value not in _PTX:
         raise ValueError(f"ptx is {' or '.join(map(repr, _PTX))}, got {value!r}")
     return str(value)
+
+
+# What makes a compiler or an assembler read a file, wherever it stands.
+_READS = re.compile(r"include|embed|incbin|\bimport\b")
+# A word may be continued on the next line.
+_CONTINUED = re.compile(r"\\\s*\n")
+
+
+def may_read_files(request: Request) -> bool:
+    """Whether the build may read files of the user's beside the sources themselves."""
+    if request.files or request.cflags or request.cuda_cflags or request.ldflags:
+        return True
+    sources = (*request.cpp_sources, *request.cuda_sources, *request.kernel_sources)
+    return any(_READS.search(_CONTINUED.sub("", source.text)) for source in sources)

@@ -9,9 +9,9 @@ import time
 from collections.abc import Collection
 
 from . import inventory, uses
-from .capacity import size_text
 from .eviction import Removed, evict, least_used
 from .inventory import Inventory
+from .limit import size_text
 from .lock import unless_held
 from .tally import Tally
 from .tidying import drop_records, tidy

@@ -19,8 +19,8 @@ from processes import in_fork
 import tvmffi_cubin as tc
 from tvmffi_cubin import atomic, delivery, identity, stamp
 from tvmffi_cubin.cache import Cache
-from tvmffi_cubin.miss import Miss
-from tvmffi_cubin.product import Product
+from tvmffi_cubin.entry import Product
+from tvmffi_cubin.finding import Miss
 
 BASE = "ab" * 32
 PAGE = 4096

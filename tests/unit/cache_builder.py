@@ -2,8 +2,8 @@
 
 from hashlib import sha256
 
-from tvmffi_cubin.miss import Miss
-from tvmffi_cubin.product import Product
+from tvmffi_cubin.entry import Product
+from tvmffi_cubin.finding import Miss
 from tvmffi_cubin.sealed import read_sealed, write_sealed
 
 BASE = "ab" * 32

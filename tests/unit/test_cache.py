@@ -13,10 +13,10 @@ from cache_builder import BASE, Builder, deps_file, look_up, record, recorded
 
 from tvmffi_cubin import lock
 from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.entry import Product
 from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.finding import Miss
 from tvmffi_cubin.lock import builder_lock
-from tvmffi_cubin.miss import Miss
-from tvmffi_cubin.product import Product
 
 
 def files(folder):

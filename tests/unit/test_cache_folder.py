@@ -12,7 +12,7 @@ import pytest
 from cache_builder import BASE, Builder
 from processes import in_fork
 
-from tvmffi_cubin import fallback, publishing
+from tvmffi_cubin import fallback, shelf
 from tvmffi_cubin.cache import Cache, default
 from tvmffi_cubin.errors import BuildError, CacheError
 from tvmffi_cubin.folder import cache_folder
@@ -88,14 +88,14 @@ def full(*args, **kwargs):
 
 
 def test_a_disk_that_fills_up_when_publishing_is_replaced(cache, monkeypatch, caplog):
-    real = publishing.write_manifest
+    real = shelf.write_manifest
 
     def write(directory, product, *, base_key, key):
         if directory.startswith(str(cache.root)):
             full()
         real(directory, product, base_key=base_key, key=key)
 
-    monkeypatch.setattr(publishing, "write_manifest", write)
+    monkeypatch.setattr(shelf, "write_manifest", write)
     builder = Builder()
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
@@ -153,14 +153,14 @@ GONE = ["EIO", "ESTALE", "ENOTCONN", "ETIMEDOUT", "ENAMETOOLONG", "ELOOP", "EFBI
 @pytest.mark.parametrize("name", GONE)
 def test_a_folder_that_fails_in_the_middle_is_replaced(cache, monkeypatch, caplog, name):
     number = getattr(errno, name)
-    real = publishing.write_manifest
+    real = shelf.write_manifest
 
     def fail(directory, *args, **kwargs):
         if directory.startswith(str(cache.root)):
             raise OSError(number, os.strerror(number), directory)
         real(directory, *args, **kwargs)
 
-    monkeypatch.setattr(publishing, "write_manifest", fail)
+    monkeypatch.setattr(shelf, "write_manifest", fail)
     builder = Builder()
     assert cache.obtain(BASE, builder).level == "private"
     assert builder.runs == 1
@@ -171,7 +171,7 @@ def test_where_both_folders_fail_the_error_says_so(cache, monkeypatch, caplog):
     def fail(*args, **kwargs):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(publishing, "write_manifest", fail)
+    monkeypatch.setattr(shelf, "write_manifest", fail)
     with pytest.raises(CacheError, match=r"Input/output error.*TVMFFI_CUBIN_CACHE_DIR"):
         cache.obtain(BASE, Builder())
     assert str(cache.root) in caplog.text
@@ -202,14 +202,14 @@ def test_a_limit_on_the_size_of_files_is_a_full_disk(cache, monkeypatch):
 
 
 def test_a_disk_that_fills_up_when_recording_is_replaced(cache, monkeypatch):
-    real = publishing.write_sets
+    real = shelf.write_sets
 
     def write(path, newest, others):
         if path.startswith(str(cache.root)):
             full()
         real(path, newest, others)
 
-    monkeypatch.setattr(publishing, "write_sets", write)
+    monkeypatch.setattr(shelf, "write_sets", write)
     builder = Builder()
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"
     assert cache.obtain(BASE, builder).so.read_bytes() == b"so"

@@ -12,7 +12,7 @@ from cache_builder import BASE, Builder, deps_file, look_up, record, recorded
 from tvmffi_cubin import observer
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.dependency_set import DependencySet, read_sets
-from tvmffi_cubin.miss import Miss
+from tvmffi_cubin.finding import Miss
 from tvmffi_cubin.sealed import read_sealed, write_sealed
 
 OTHER = "cd" * 32

@@ -17,12 +17,12 @@ from processes import in_fork
 
 from tvmffi_cubin import fallback, places, process_folder
 from tvmffi_cubin.cache import Cache, default
-from tvmffi_cubin.claim import Claim
+from tvmffi_cubin.entry import Product
 from tvmffi_cubin.errors import CacheError
+from tvmffi_cubin.finding import Miss
 from tvmffi_cubin.folder import HEADERS
-from tvmffi_cubin.miss import Miss
 from tvmffi_cubin.places import split_path
-from tvmffi_cubin.product import Product
+from tvmffi_cubin.workplace import Claim
 
 OTHER = "cd" * 32
 IS_ROOT = os.geteuid() == 0

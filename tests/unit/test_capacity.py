@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.capacity import capacity, read_size, size_text
+from tvmffi_cubin.limit import capacity, read_size, size_text
 
 NAME = "TVMFFI_CUBIN_CACHE_SIZE"
 

@@ -10,9 +10,9 @@ import pytest
 from tvmffi_cubin import fields_record
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.dependency_set import read_sets
+from tvmffi_cubin.entry import Product
 from tvmffi_cubin.field_key import FieldKey
 from tvmffi_cubin.fields_record import FieldsRecord, of_same_name, of_same_purpose
-from tvmffi_cubin.product import Product
 
 
 def record(name: str = "m", **fields: object) -> FieldsRecord:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from processes import in_fork, in_new_process
 
-from tvmffi_cubin import claim
+from tvmffi_cubin import workplace
 from tvmffi_cubin.process_folder import process_folder
 
 MAKE = "import sys, tvmffi_cubin.process_folder as f; print(f.process_folder(sys.argv[1]))"
@@ -58,14 +58,14 @@ def test_that_of_a_living_process_stays(tmp_path):
 
 
 def test_one_that_is_just_being_made_stays(tmp_path, monkeypatch):
-    hold = claim.hold
+    hold = workplace.hold
 
     def late(descriptor: int) -> None:
         # Between the claim and its lock another looks for what killed processes left.
         in_new_process(MAKE, str(tmp_path))
         hold(descriptor)
 
-    monkeypatch.setattr(claim, "hold", late)
+    monkeypatch.setattr(workplace, "hold", late)
     assert os.path.isdir(process_folder(str(tmp_path)))
 
 

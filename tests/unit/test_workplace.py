@@ -13,11 +13,10 @@ import pytest
 from cache_builder import BASE, Builder, look_up
 from processes import in_fork
 
-from tvmffi_cubin import cache_clear, private_folder, publishing
+from tvmffi_cubin import cache_clear, private_folder, shelf
 from tvmffi_cubin.cache import Cache
-from tvmffi_cubin.entry import Entry
+from tvmffi_cubin.entry import Entry, Product
 from tvmffi_cubin.errors import BuildError, CacheError
-from tvmffi_cubin.product import Product
 from tvmffi_cubin.workplace import sweep
 
 OTHER = "cd" * 32
@@ -248,19 +247,19 @@ def test_what_was_in_its_place_may_be_removed_before_it_is_looked_at(cache, monk
 
 
 def test_a_record_that_is_removed_while_it_is_written_is_no_error(cache, monkeypatch):
-    real = publishing.write_sets
+    real = shelf.write_sets
 
     def write(path, *arguments):
         shutil.rmtree(os.path.dirname(path))
         real(path, *arguments)
 
-    monkeypatch.setattr(publishing, "write_sets", write)
+    monkeypatch.setattr(shelf, "write_sets", write)
     assert cache.obtain(BASE, Builder()).so.read_bytes() == b"so"
 
 
 def test_a_build_whose_folder_is_removed_as_it_is_published_is_done_again(cache, monkeypatch):
     builder = Builder()
-    real = publishing.place
+    real = shelf.place
 
     def place(*arguments, **named):
         if builder.runs == 1:
@@ -298,7 +297,7 @@ def test_what_fails_after_the_folder_has_moved_is_told_and_not_built_again(cache
     def fail(*args):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("tvmffi_cubin.publishing.write_sets", fail)
+    monkeypatch.setattr("tvmffi_cubin.shelf.write_sets", fail)
     builder = Builder()
     with pytest.raises(CacheError, match=r"failed: .*Input/output error"):
         cache.obtain(BASE, builder)

@@ -11,8 +11,8 @@ from typing import Any
 from .. import inventory
 from ..archive import Exported, read_archive, write_archive
 from ..cache import Cache
-from ..capacity import size_text
 from ..layer_export import write_layer
+from ..limit import size_text
 from ..listing import Listed, listed
 from ..places import places
 from ..remote import secret

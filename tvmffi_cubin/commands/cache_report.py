@@ -12,8 +12,8 @@ from typing import Any
 from .. import inventory, uses
 from ..age_text import age_text
 from ..cache_stats import Stats
-from ..capacity import UNLIMITED, size_text
 from ..folder import cache_folder
+from ..limit import UNLIMITED, size_text
 from ..listing import Listed, listed
 from .progress import watched
 

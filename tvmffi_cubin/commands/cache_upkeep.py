@@ -11,8 +11,8 @@ from .. import inventory, package_headers
 from ..age_text import age_text, read_age
 from ..cache_clear import Removed, clear, plan_prune, prune
 from ..cache_verify import checkable, verify
-from ..capacity import capacity, read_size, size_text
 from ..folder import cache_folder
+from ..limit import capacity, read_size, size_text
 from ..memo_folder import make_room, memo_folder
 from .progress import say, weighed
 

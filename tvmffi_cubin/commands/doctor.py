@@ -15,9 +15,9 @@ from typing import Any
 from .. import (
     __version__,
     builder,
-    capacity,
     config,
     host_tools,
+    limit,
     parsers,
     pch,
     toolchain,
@@ -100,7 +100,7 @@ def _wrong_value(name: str, value: str) -> Iterator[Finding]:
     """Report a value that builds refuse and that no other finding is about."""
     checks: dict[str, Callable[[], object]] = {
         "TVMFFI_CUBIN_ARCH": lambda: check_archs(split(value), what=name),
-        "TVMFFI_CUBIN_CACHE_SIZE": capacity.capacity,
+        "TVMFFI_CUBIN_CACHE_SIZE": limit.capacity,
         "TVMFFI_CUBIN_PCH": lambda: pch.is_wanted(None),
         "MAX_JOBS": builder.jobs,
     }

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from .. import identity, tool_process, toolchain
 from ..cache import Cache
+from ..entry import Product
 from ..environment import build_environment
 from ..errors import BuildError
 from ..key import Key
 from ..package_folder import cache_beside
-from ..product import Product
 from ..toolset import Toolset
 
 SHIPPED = Path(__file__).parents[1] / "launcher"
