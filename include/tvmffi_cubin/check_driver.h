@@ -33,10 +33,6 @@ std::string StatusText(const Status& status);
 std::string DescribeImageError(const Status& status, const ImageFacts& facts,
                                const std::string& otherwise);
 
-/*! \brief Throws a LaunchError that says so. */
-[[noreturn]] void ThrowImageError(const Status& status, const ImageFacts& facts,
-                                  const std::string& otherwise);
-
 /*! \brief Throws a LaunchError, or a LaunchLimitError, unless the call succeeded. */
 inline void CheckDriver(const Status& status) {
   if (__builtin_expect(!status.ok(), 0)) ThrowLaunchError(status);
@@ -54,7 +50,7 @@ inline void CheckDriver(CUresult result, const char* call = "a CUDA driver call"
 /*! \brief The driver; throws a LaunchError that says why where there is none. */
 inline const Driver* RequireDriver() {
   const Driver* driver = OpenDriver();
-  if (__builtin_expect(driver == nullptr, 0)) TVM_FFI_THROW(LaunchError) << DriverProblem();
+  if (__builtin_expect(driver == nullptr, 0)) ThrowLaunchError({CUDA_ERROR_NO_DEVICE, "cuInit"});
   return driver;
 }
 
@@ -64,8 +60,8 @@ TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
   char text[1024];
   DescribeStatus(status, text, sizeof(text));
   const char* limit = LimitText(status);
-  if (limit != nullptr && !launch_problem.is_limit) return limit;
-  return limit == nullptr ? text : std::string(limit) + ": " + text;
+  if (limit == nullptr) return text;
+  return launch_problem.is_limit ? std::string(limit) + ": " + text : limit;
 }
 
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status,
@@ -87,11 +83,6 @@ TVMFFI_CUBIN_COLD std::string DescribeImageError(const Status& status, const Ima
   }
   if (!IsCaptureRefusal(status.result)) return otherwise;
   return otherwise + " while a CUDA graph is captured (get the kernel before)";
-}
-
-[[noreturn]] TVMFFI_CUBIN_COLD void ThrowImageError(const Status& status, const ImageFacts& facts,
-                                                    const std::string& otherwise) {
-  ThrowLaunchError(status, DescribeImageError(status, facts, otherwise));
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -14,8 +14,6 @@
 #include <cuda_runtime.h>
 
 #include <ostream>
-#include <string>
-#include <type_traits>
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 #include <memory>
@@ -63,17 +61,15 @@ class __attribute__((visibility("default"))) GuideResult {
 };
 
 template <typename Left, typename Right>
-constexpr bool kComparesGuideResults =
-    std::is_same_v<Left, GuideResult> || std::is_same_v<Right, GuideResult>;
+using GuideComparison =
+    std::enable_if_t<std::is_same_v<Left, GuideResult> || std::is_same_v<Right, GuideResult>, bool>;
 template <typename Left, typename Right>
-constexpr std::enable_if_t<kComparesGuideResults<Left, Right>, bool> operator==(Left left,
-                                                                                Right right) {
+constexpr GuideComparison<Left, Right> operator==(Left left, Right right) {
   return static_cast<int>(left) == static_cast<int>(right);
 }
 template <typename Left, typename Right>
-constexpr std::enable_if_t<kComparesGuideResults<Left, Right>, bool> operator!=(Left left,
-                                                                                Right right) {
-  return !(left == right);
+constexpr GuideComparison<Left, Right> operator!=(Left left, Right right) {
+  return static_cast<int>(left) != static_cast<int>(right);
 }
 
 /*! \brief "name (number): meaning", and what is noted of the thread's last refusal, once. */
@@ -100,15 +96,15 @@ struct GuideLoad {
   }
 };
 
+GuideResult SetGuideSmem(CUkernel kernel, int device, int bytes);
+
 /*! \brief Raises a kernel's dynamic shared memory; what others launch with is not lowered. */
 struct GuideSetSmem {
   GuideResult operator()(CUfunction_attribute, int bytes, CUkernel kernel, CUdevice device) const {
-    const Driver* driver = OpenDriver();
-    if (driver == nullptr) return CUDA_ERROR_NO_DEVICE;
-    return RaiseDynamicSmem(driver, kernel, device, bytes).result;
+    return SetGuideSmem(kernel, device, bytes);
   }
   GuideResult operator()(CUkernel kernel, cudaFuncAttribute, int bytes, int device) const {
-    return (*this)(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes, kernel, device);
+    return SetGuideSmem(kernel, device, bytes);
   }
 };
 
@@ -141,7 +137,7 @@ struct GuideLaunch {
 /*! \brief What is kept of kernels by their handles, until their library is unloaded. */
 struct GuideKernels {
   struct Row {
-    CUlibrary library;
+    CUlibrary library = nullptr;
     std::unique_ptr<CubinKernel> kernel;
   };
   std::mutex mutex;
@@ -151,6 +147,14 @@ struct GuideKernels {
   static GuideKernels& Global() {
     static GuideKernels* const kernels = new GuideKernels;
     return *kernels;
+  }
+
+  /*! \brief The row of a handle, made where there is none. */
+  CubinKernel* Find(CUkernel handle) {
+    std::lock_guard<std::mutex> hold(mutex);
+    Row& row = rows[handle];
+    if (row.kernel == nullptr) row.kernel = std::make_unique<CubinKernel>(handle);
+    return row.kernel.get();
   }
 };
 
@@ -174,8 +178,8 @@ TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* i
   const Status status = loaded.Load(driver);
   *library = loaded.handle;
   if (status.ok()) return status.result;
-  return NoteGuideError(status.result, DescribeImageError(status, ImageFacts(),
-                                                           "the image cannot be loaded"));
+  return NoteGuideError(status.result,
+                        DescribeImageError(status, ImageFacts(), "the image cannot be loaded"));
 }
 
 TVMFFI_CUBIN_COLD GuideResult GuideUnload(CUlibrary library) {
@@ -203,11 +207,14 @@ TVMFFI_CUBIN_COLD GuideResult GuideGetKernel(CUkernel* kernel, CUlibrary library
   GuideKernels& kernels = GuideKernels::Global();
   std::lock_guard<std::mutex> hold(kernels.mutex);
   GuideKernels::Row& row = kernels.rows[*kernel];
-  // A handle of another library, by now unloaded, has come again.
-  if (row.kernel == nullptr || row.library != library) {
-    row = {library, std::make_unique<CubinKernel>(*kernel)};
-  }
+  // A handle of another library, by now unloaded, may have come again.
+  if (row.library != library) row = {library, std::make_unique<CubinKernel>(*kernel)};
   return CUDA_SUCCESS;
+}
+
+TVMFFI_CUBIN_COLD GuideResult SetGuideSmem(CUkernel kernel, int device, int bytes) {
+  if (OpenDriver() == nullptr) return CUDA_ERROR_NO_DEVICE;
+  return GuideKernels::Global().Find(kernel)->SetMaxDynamicSmem(device, bytes).result;
 }
 
 TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(CUkernel kernel, const CUlaunchConfig& config,
@@ -215,15 +222,7 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(CUkernel kernel, const CUlaunc
   // What an earlier refusal was about would else be told of another call's failure.
   launch_problem.result = CUDA_SUCCESS;
   if (OpenDriver() == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
-  GuideKernels& kernels = GuideKernels::Global();
-  CubinKernel* found;
-  {
-    std::lock_guard<std::mutex> hold(kernels.mutex);
-    GuideKernels::Row& row = kernels.rows[kernel];
-    if (row.kernel == nullptr) row = {nullptr, std::make_unique<CubinKernel>(kernel)};
-    found = row.kernel.get();
-  }
-  return NoteRuntimeError(found->Launch(args, config).result);
+  return NoteRuntimeError(GuideKernels::Global().Find(kernel)->Launch(args, config).result);
 }
 
 TVMFFI_CUBIN_COLD std::string FinishGuideError(std::string text, int code) {
@@ -268,13 +267,13 @@ TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin
 
 /*! \brief Throws a LaunchError unless a statement's code, of a type, is that of success. */
-#define TVMFFI_CUBIN_CHECK(type, words, stmt)                                                 \
-  do {                                                                                        \
-    const type tvmffi_cubin_code = (stmt);                                                    \
-    if (__builtin_expect(static_cast<int>(tvmffi_cubin_code) != 0, 0)) {                      \
-      TVM_FFI_THROW(LaunchError) << words                                                     \
-                                 << ::tvmffi_cubin::DescribeGuideError(tvmffi_cubin_code);    \
-    }                                                                                         \
+#define TVMFFI_CUBIN_CHECK(type, words, stmt)                                              \
+  do {                                                                                     \
+    const type tvmffi_cubin_code = (stmt);                                                 \
+    if (__builtin_expect(static_cast<int>(tvmffi_cubin_code) != 0, 0)) {                   \
+      TVM_FFI_THROW(LaunchError) << words                                                  \
+                                 << ::tvmffi_cubin::DescribeGuideError(tvmffi_cubin_code); \
+    }                                                                                      \
   } while (0)
 
 #endif  // TVMFFI_CUBIN_GUIDE_H_

@@ -6,12 +6,10 @@
 #define TVMFFI_CUBIN_KERNEL_H_
 
 #include <memory>
-#include <string>
 #include <type_traits>
 #include <utility>
 
-#include "check_driver.h"
-#include "kernel_parameters.h"
+#include "dispatch.h"
 #include "launch_config.h"
 
 namespace tvmffi_cubin {
@@ -47,19 +45,8 @@ class __attribute__((visibility("default"))) CubinKernel {
   /*! \brief A kernel by its handle, whose image its owner keeps loaded. */
   explicit CubinKernel(CUkernel handle) : driver_(RequireDriver()), handle_(handle) {}
 
-  CubinKernel(const CubinKernel&) = delete;
-  CubinKernel& operator=(const CubinKernel&) = delete;
-  CubinKernel(CubinKernel&& other) noexcept { *this = std::move(other); }
-  CubinKernel& operator=(CubinKernel&& other) noexcept {
-    if (this == &other) return *this;
-    driver_ = other.driver_;
-    handle_ = std::exchange(other.handle_, nullptr);
-    smem_ = other.smem_;
-    clusters_ = other.clusters_;
-    parameters_ = std::move(other.parameters_);
-    keep_ = std::move(other.keep_);
-    return *this;
-  }
+  CubinKernel(CubinKernel&&) = default;
+  CubinKernel& operator=(CubinKernel&&) = default;
 
   /*!
    * \brief Launches with typed arguments: `Launch(config, x_ptr, y_ptr, n)`.
@@ -78,14 +65,9 @@ class __attribute__((visibility("default"))) CubinKernel {
     static_assert(!(std::is_null_pointer_v<Args> || ...),
                   "nullptr has no bytes of its own: pass static_cast<T*>(nullptr)");
     constexpr size_t kSizes[] = {sizeof(Args)..., 0};
-    if (handle_ != nullptr) {
-      const Status status = parameters_.Check(driver_, handle_, config.Get().hStream,
-                                              config.GetDevice(), kSizes, sizeof...(Args));
-      if (!status.ok()) return status;
-    }
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(std::addressof(args)))...,
                         nullptr};
-    return Launch(pointers, config);
+    return Run(pointers, config.Get(), config.GetDevice(), {kSizes, sizeof...(Args)});
   }
 
   /*!
@@ -101,9 +83,7 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*! \brief The same with the driver's own configuration. */
   [[nodiscard]] Status Launch(void** args, const CUlaunchConfig& config, int device = -1) {
-    const Status status =
-        DispatchKernel({driver_, handle_, &smem_, &clusters_}, &parameters_, config, args, device);
-    return __builtin_expect(status.ok(), 1) ? status : Explain(status, config, device);
+    return Run(args, config, device, {});
   }
 
   /*! \brief The same with everything given singly. */
@@ -114,9 +94,6 @@ class __attribute__((visibility("default"))) CubinKernel {
   [[nodiscard]] Status Launch(void** args, Dim3 grid, Dim3 block, CUstream stream,
                               uint32_t dynamic_smem_bytes, const CUlaunchAttribute* attributes,
                               unsigned num_attributes) {
-    if (attributes == nullptr && num_attributes != 0) {
-      return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
-    }
     // The driver only reads a launch's attributes, though its type says otherwise.
     auto* attrs = const_cast<CUlaunchAttribute*>(attributes);
     return Launch(args, CUlaunchConfig{grid.x, grid.y, grid.z, block.x, block.y, block.z,
@@ -125,7 +102,6 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*! \brief The same in the order of cuLaunchKernelEx. */
   [[nodiscard]] Status LaunchEx(const CUlaunchConfig* config, void** args) {
-    if (config == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
     return Launch(args, *config);
   }
 
@@ -139,15 +115,15 @@ class __attribute__((visibility("default"))) CubinKernel {
   Occupancy GetOccupancy(const LaunchConfig& config, int device = -1);
 
   /*!
-   * \brief Lets launches on a device have `bytes` of dynamic shared memory; -1: all that there is.
-   * Launches do this by themselves, so a limit is never lowered again.
+   * \brief Lets launches on a device have `bytes` of dynamic shared memory, and all that there is.
+   * Launches do this by themselves.
    */
   [[nodiscard]] Status SetMaxDynamicSmem(int device, int64_t bytes = -1) {
-    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
     int most = 0;
-    if (bytes < 0) return smem_.Raise(driver_, handle_, device, &most);
-    if (bytes > INT32_MAX) return {CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
-    return RaiseDynamicSmem(driver_, handle_, device, static_cast<int>(bytes));
+    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
+    const Status status = limits_.RaiseSmem(driver_, handle_, device, &most);
+    if (!status.ok() || bytes <= most) return status;
+    return {CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
   }
 
   /*!
@@ -156,7 +132,10 @@ class __attribute__((visibility("default"))) CubinKernel {
    */
   [[nodiscard]] Status Preload(int device = -1) {
     if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
-    return LoadOnDevice(driver_, handle_, device, &clusters_);
+    DeviceScope scope;
+    Status status = EnterLaunch(driver_, nullptr, device, &scope);
+    if (status.ok()) status = LoadHere(handle_);
+    return status.ok() ? limits_.OptIn(driver_, handle_, device, {}) : status;
   }
 
   /*! \brief The driver's handle; null where there is no kernel. */
@@ -165,13 +144,18 @@ class __attribute__((visibility("default"))) CubinKernel {
  private:
   friend void CheckSameParameters(const struct KernelSlot* slot, CubinKernel* kernel);
 
+  Status Run(void** args, const CUlaunchConfig& config, int device, ArgumentSizes sizes) {
+    const Status status =
+        Dispatch(driver_, handle_, &limits_, &parameters_, config, args, device, sizes);
+    return __builtin_expect(status.ok(), 1) ? status : Explain(status, config, device);
+  }
+
   /*! \brief A refused launch's status, with the limit that it goes over. */
   Status Explain(Status status, const CUlaunchConfig& config, int device) const;
 
   const Driver* driver_ = nullptr;
   CUkernel handle_ = nullptr;
-  DynamicSmemLimits smem_;
-  ClusterLimits clusters_;
+  KernelLimits limits_;
   KernelParameters parameters_;
   std::shared_ptr<const void> keep_;
 };
@@ -182,8 +166,8 @@ TVMFFI_CUBIN_COLD std::string DescribeMissing(CUlibrary library, const char* nam
   std::string text = "the image has no kernel '" + std::string(name) + "'";
   unsigned count = 0;
   if (entry::cuLibraryGetKernelCount(&count, library) != CUDA_SUCCESS || count == 0) return text;
-  std::unique_ptr<CUkernel[]> kernels(new CUkernel[count]());
-  if (entry::cuLibraryEnumerateKernels(kernels.get(), count, library) != CUDA_SUCCESS) return text;
+  std::vector<CUkernel> kernels(count);
+  if (entry::cuLibraryEnumerateKernels(kernels.data(), count, library) != CUDA_SUCCESS) return text;
   for (unsigned i = 0; i < count; ++i) {
     text += (i == 0 ? "; it has " : ", ") + std::string(KernelName(kernels[i]));
   }
@@ -195,9 +179,9 @@ TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
                                            const ImageFacts& facts)
     : driver_(RequireDriver()), keep_(std::move(keep)) {
   CaptureScope relaxed;
-  const CUresult result = driver_->cuLibraryGetKernel(&handle_, library, name);
-  if (result != CUDA_SUCCESS) {
-    ThrowImageError({result, "cuLibraryGetKernel"}, facts, DescribeMissing(library, name));
+  const Status status{driver_->cuLibraryGetKernel(&handle_, library, name), "cuLibraryGetKernel"};
+  if (!status.ok()) {
+    ThrowLaunchError(status, DescribeImageError(status, facts, DescribeMissing(library, name)));
   }
   parameters_.TakeFromBuild(facts, name);
 }
@@ -207,8 +191,7 @@ TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config
   if (device < 0) device = config.GetDevice();
   if (device < 0) device = LaunchDevice(driver_, config.Get().hStream);
   Occupancy occupancy;
-  CheckDriver(
-      FindOccupancy(driver_, handle_, device, config.Get(), &occupancy, &smem_, &clusters_));
+  CheckDriver(FindOccupancy(driver_, handle_, device, config.Get(), &occupancy, &limits_));
   return occupancy;
 }
 

@@ -5,9 +5,6 @@
 #ifndef TVMFFI_CUBIN_LAUNCH_CONFIG_H_
 #define TVMFFI_CUBIN_LAUNCH_CONFIG_H_
 
-#include <cuda.h>
-#include <stdint.h>
-#include <string.h>
 #include <tvm/ffi/error.h>
 
 #include "core/occupancy.h"
@@ -118,23 +115,12 @@ class __attribute__((visibility("default"))) LaunchConfig {
    */
   LaunchConfig& SetProgrammaticEvent(CUevent event, int flags = 0,
                                      bool trigger_at_block_start = false) {
-    constexpr auto kId = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
-    if (event == nullptr) return ClearAttribute(kId);
-    CUlaunchAttributeValue& value = Value(kId);
-    value.programmaticEvent.event = event;
-    value.programmaticEvent.flags = flags;
-    value.programmaticEvent.triggerAtBlockStart = trigger_at_block_start;
-    return *this;
+    return PutEvent(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, event, flags, trigger_at_block_start);
   }
 
   /*! \brief Records an event without timing once all blocks have begun; null takes it back. */
   LaunchConfig& SetLaunchCompletionEvent(CUevent event, int flags = 0) {
-    if (event == nullptr) return ClearAttribute(kLaunchCompletionEvent);
-    // Its value begins as programmaticEvent does, which all headers have.
-    CUlaunchAttributeValue& value = Value(kLaunchCompletionEvent);
-    value.programmaticEvent.event = event;
-    value.programmaticEvent.flags = flags;
-    return *this;
+    return PutEvent(kLaunchCompletionEvent, event, flags, false);
   }
 
   /*! \brief All blocks are resident at once, so that the grid can synchronize; false: need not. */
@@ -158,9 +144,8 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /*! \brief Which of the device's domains the two logical ones are. */
   LaunchConfig& SetMemSyncDomainMap(uint8_t default_domain, uint8_t remote_domain) {
-    CUlaunchAttributeValue& value = Value(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP);
-    value.memSyncDomainMap.default_ = default_domain;
-    value.memSyncDomainMap.remote = remote_domain;
+    Value(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP).memSyncDomainMap = {default_domain,
+                                                                       remote_domain};
     return *this;
   }
 
@@ -198,11 +183,15 @@ class __attribute__((visibility("default"))) LaunchConfig {
   int GetDevice() const { return device_; }
 
  private:
+  /*! \brief Puts an event; launchCompletionEvent begins as this one, which all headers have. */
+  LaunchConfig& PutEvent(CUlaunchAttributeID id, CUevent event, int flags, bool at_start) {
+    if (event == nullptr) return ClearAttribute(id);
+    Value(id).programmaticEvent = {event, flags, at_start};
+    return *this;
+  }
+
   LaunchConfig& PutCluster(CUlaunchAttributeID id, Dim3 cluster) {
-    CUlaunchAttributeValue& value = Value(id);
-    value.clusterDim.x = cluster.x;
-    value.clusterDim.y = cluster.y;
-    value.clusterDim.z = cluster.z;
+    Value(id).clusterDim = {cluster.x, cluster.y, cluster.z};
     return *this;
   }
 

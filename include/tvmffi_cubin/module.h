@@ -7,10 +7,6 @@
 
 #include <tvm/ffi/string.h>
 
-#include <memory>
-#include <string>
-#include <utility>
-
 #include "kernel.h"
 
 namespace tvmffi_cubin {
@@ -50,10 +46,6 @@ struct __attribute__((visibility("default"))) LoadedImage {
  */
 bool LooksLikeImage(const void* image);
 
-/*! \brief Fewer bytes than these, an ELF header, are no image: the driver would read beyond them.
- */
-constexpr size_t kLeastImageBytes = 64;
-
 /*!
  * \brief An image; movable. Making one calls nothing, so a static one needs no driver; the first
  * GetKernel loads it, once for all devices, from whichever thread comes first.
@@ -72,13 +64,13 @@ class __attribute__((visibility("default"))) CubinModule {
     image_->library.image = image_->bytes.data();
   }
 
-  /*! \param image The same, in memory that stays valid until the image is loaded. */
-  explicit CubinModule(const void* image) : image_(std::make_shared<LoadedImage>()) {
+  /*!
+   * \param image The same, in memory that stays valid until the image is loaded.
+   * \param table What EMBED_CUBIN declares, or null where nothing embeds the image.
+   */
+  explicit CubinModule(const void* image, const void* const* table = nullptr)
+      : image_(std::make_shared<LoadedImage>()) {
     image_->library.image = image;
-  }
-
-  /*! \param table What EMBED_CUBIN declares, or null where nothing embeds the image. */
-  CubinModule(const void* image, const void* const* table) : CubinModule(image) {
     if (table != nullptr) image_->facts = ImageFacts(table);
   }
 
@@ -93,8 +85,7 @@ class __attribute__((visibility("default"))) CubinModule {
    * \throws LaunchError As Load, or the image has no such kernel.
    */
   CubinKernel GetKernel(const char* name) const {
-    Load();
-    return CubinKernel(image_->library.handle, name, image_, image_->facts);
+    return CubinKernel(GetHandle(), name, image_, image_->facts);
   }
   CubinKernel operator[](const char* name) const { return GetKernel(name); }
 
@@ -123,24 +114,26 @@ CubinModule& EmbeddedModule() {
 TVMFFI_CUBIN_COLD bool LooksLikeImage(const void* image) {
   const char* text = static_cast<const char*>(image);
   const auto starts = [text](const char* magic) { return strncmp(text, magic, 4) == 0; };
-  if (starts("\177ELF") || starts("\x50\xED\x55\xBA")) return true;  // cubin, fatbin
-  if (starts("\xB1\x43\x62\x46")) return true;                       // a fatbin's wrapper
-  return strstr(text, ".version") != nullptr;                        // PTX, a text that ends in 0
+  return starts("\177ELF") || starts("\x50\xED\x55\xBA") ||  // cubin, fatbin
+         starts("\xB1\x43\x62\x46") ||                       // a fatbin's wrapper
+         strstr(text, ".version") != nullptr;                // PTX, a text that ends in 0
 }
 
 TVMFFI_CUBIN_COLD void CubinModule::Load() const {
+  constexpr size_t kLeast = 64;  // an ELF header: of less the driver would read beyond the end
   if (image_ == nullptr || image_->library.image == nullptr) {
     TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
   }
   const Driver* driver = RequireDriver();
   WatchExit();
   const size_t size = image_->bytes.size();  // 0 where the memory is another's
-  if ((size != 0 && size < kLeastImageBytes) || !LooksLikeImage(image_->library.image)) {
+  if ((size != 0 && size < kLeast) || !LooksLikeImage(image_->library.image)) {
     ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
                      "the image is neither a cubin, a fatbin nor PTX");
   }
   const Status status = image_->library.Load(driver);
-  if (!status.ok()) ThrowImageError(status, image_->facts, "the image cannot be loaded");
+  if (status.ok()) return;
+  ThrowLaunchError(status, DescribeImageError(status, image_->facts, "the image cannot be loaded"));
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

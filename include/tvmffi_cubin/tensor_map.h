@@ -13,14 +13,11 @@
 #ifndef TVMFFI_CUBIN_TENSOR_MAP_H_
 #define TVMFFI_CUBIN_TENSOR_MAP_H_
 
-#include <string.h>
-
 #include <type_traits>
 #include <utility>
 
 #include "check_driver.h"
-#include "core/device.h"
-#include "core/tensor_map_encode.h"
+#include "core/tensor_map.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -136,44 +133,9 @@ class __attribute__((visibility("default"))) TensorMap {
    * \param options What the map is to be.
    * \throws ValueError, TypeError The driver does not take such a map; the message has the value
    * and the limit.
-   * \throws LaunchLimitError One load takes more shared memory than the device has.
-   * \throws LaunchError The driver refuses it all the same; the message has all of it.
+   * \throws LaunchError The driver refuses it all the same.
    */
-  TensorMap(const DLTensor& tensor, const TensorMapOptions& options) { Make(tensor, options); }
-
-  /*! \brief The same of a tvm::ffi::TensorView or Tensor. */
-  template <typename Tensor, typename = decltype(std::declval<const Tensor&>().byte_offset())>
-  TensorMap(const Tensor& tensor, const TensorMapOptions& options) {
-    DLTensor view;
-    view.data = tensor.data_ptr();
-    view.device = tensor.device();
-    view.ndim = static_cast<int32_t>(tensor.shape().size());
-    view.dtype = tensor.dtype();
-    view.shape = const_cast<int64_t*>(tensor.shape().data());
-    view.strides = const_cast<int64_t*>(tensor.strides().data());
-    view.byte_offset = tensor.byte_offset();
-    Make(view, options);
-  }
-
-  /*!
-   * \brief Makes a map of memory without a tensor.
-   * \param memory Type, address, rank, shape in elements and strides in bytes. The options' data
-   * type is none or the same.
-   * \param device The device it is for; -1: the current one.
-   */
-  static TensorMap OfMemory(const TensorMapMemory& memory, const TensorMapOptions& options,
-                            int device = -1) {
-    TensorMap map;
-    map.Make(memory, options, device);
-    return map;
-  }
-
-  /*! \brief What the driver made. */
-  const CUtensorMap& Get() const { return map_; }
-
- private:
-  void Make(const DLTensor& tensor, const TensorMapOptions& options) {
-    TensorMapMemory memory;
+  TensorMap(const DLTensor& tensor, const TensorMapOptions& options) {
     TensorMapProblem problem;
     const bool on_cuda = tensor.device.device_type == kDLCUDA;
     if (!on_cuda && !IsHostMemoryForKernels(tensor)) {
@@ -183,11 +145,43 @@ class __attribute__((visibility("default"))) TensorMap {
               static_cast<int>(tensor.device.device_type));
       ThrowMapProblem(problem);
     }
-    if (!DescribeMemory(options.Get(), tensor, &memory, &problem)) ThrowMapProblem(problem);
-    Make(memory, options, on_cuda ? tensor.device.device_id : -1);
+    TensorMapMemory memory;
+    void* const address = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) +
+                                                  static_cast<uintptr_t>(tensor.byte_offset));
+    if (!DescribeMemory(options.Get(), &tensor, address, &memory, &problem)) {
+      ThrowMapProblem(problem);
+    }
+    Make(options, memory, on_cuda ? tensor.device.device_id : -1);
   }
 
-  void Make(const TensorMapMemory& memory, const TensorMapOptions& options, int device) {
+  /*! \brief The same of a tvm::ffi::TensorView or Tensor. */
+  template <typename Tensor, typename = decltype(std::declval<const Tensor&>().byte_offset())>
+  TensorMap(const Tensor& tensor, const TensorMapOptions& options)
+      : TensorMap(DLTensor{tensor.data_ptr(), tensor.device(),
+                           static_cast<int32_t>(tensor.shape().size()), tensor.dtype(),
+                           const_cast<int64_t*>(tensor.shape().data()),
+                           const_cast<int64_t*>(tensor.strides().data()),
+                           static_cast<uint64_t>(tensor.byte_offset())},
+                  options) {}
+
+  /*!
+   * \brief Makes a map of memory without a tensor.
+   * \param memory Type, address, rank, shape in elements and strides in bytes. The options' data
+   * type is not looked at.
+   * \param device The device it is for; -1: the current one.
+   */
+  static TensorMap OfMemory(const TensorMapMemory& memory, const TensorMapOptions& options,
+                            int device = -1) {
+    TensorMap map;
+    map.Make(options, memory, device);
+    return map;
+  }
+
+  /*! \brief What the driver made. */
+  const CUtensorMap& Get() const { return map_; }
+
+ private:
+  void Make(const TensorMapOptions& options, const TensorMapMemory& memory, int device) {
     TensorMapProblem problem;
     DeviceScope scope;
     const Driver* driver = RequireDriver();
@@ -210,8 +204,6 @@ static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && std::is_trivially_copy
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowMapProblem(const TensorMapProblem& problem) {
   if (problem.kind[0] == 'V') TVM_FFI_THROW(ValueError) << "TensorMap: " << problem.text;
   if (problem.kind[0] == 'T') TVM_FFI_THROW(TypeError) << "TensorMap: " << problem.text;
-  const bool is_limit = strcmp(problem.kind, "LaunchLimitError") == 0;
-  if (is_limit) TVM_FFI_THROW(LaunchLimitError) << "TensorMap: " << problem.text;
   TVM_FFI_THROW(LaunchError) << "TensorMap: " << problem.text;
   __builtin_unreachable();
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import struct
 
 import pytest
@@ -146,12 +145,6 @@ class TestWaysToLaunch:
         (launch,) = driver_stub.launches()
         assert (launch.grid, launch.block, launch.attributes) == ((8, 2, 2), (64, 1, 1), {})
 
-    @pytest.mark.parametrize("way", [5, 6])
-    def test_what_points_nowhere_is_refused(self, way, launching, arrays, driver_stub):
-        with pytest.raises(LaunchError, match=r"cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE"):
-            launching.run_shaped(way, *arrays, 0)
-        assert driver_stub.launches() == driver_stub.launches(failed=True) == []
-
 
 class TestWhereALaunchGoes:
     @pytest.mark.parametrize(
@@ -176,25 +169,6 @@ class TestWhereALaunchGoes:
             with pytest.raises(LaunchError, match="^cuLaunchKernelEx failed: CUDA_ERROR_INVALID_V"):
                 launching.run(rows([]), y, y)
         assert driver_stub.launches() == []
-
-    def test_the_caller_s_context_comes_back_where_leaving_another_fails_once(
-        self, launching, driver_stub
-    ):
-        y, now = cuda_array(driver_stub, 8, device=1), ctypes.c_void_p()
-        with driver_stub.stream(device=1) as stream, driver_stub.current_device(0) as mine:
-            table = rows([("grid", (1, 70_000, 1)), ("stream", (stream,))])
-            pops = []
-            for _ in range(2):
-                with pytest.raises(LaunchError, match="grid.y is 70000"):
-                    launching.run(table, y, y)
-                pops.append(len(driver_stub.calls("cuCtxPopCurrent")))
-            for nth in range(1, pops[1] - pops[0] + 1):  # more happens the first time
-                driver_stub.fail("cuCtxPopCurrent", 999, nth=nth)
-                with pytest.raises(LaunchError, match="grid.y is 70000"):
-                    launching.run(table, y, y)
-                driver_stub.call("cuCtxGetCurrent", ctypes.byref(now))
-                assert now.value == mine
-                assert driver_stub.object_counts().pushed_contexts == 1
 
 
 class TestTypedLaunch:
@@ -258,7 +232,9 @@ class TestTypedLaunch:
 
     def test_a_device_that_cannot_be_entered_is_an_error(self, launching, driver_stub):
         y = cuda_array(driver_stub, 8)
-        with pytest.raises(LaunchError, match="^cuDeviceGet failed: CUDA_ERROR_INVALID_DEVICE"):
+        with pytest.raises(
+            LaunchError, match="^cuDevicePrimaryCtxRetain failed: CUDA_ERROR_INVALID_D"
+        ):
             launching.run(rows([("device", (63,))]), y, y)
         assert driver_stub.object_counts().pushed_contexts == 0
 

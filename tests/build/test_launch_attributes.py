@@ -165,9 +165,9 @@ def test_a_grid_counts_blocks_also_where_the_driver_counts_clusters(driver_stub)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"preferred_cluster": 4}, "preferred_cluster is given without cluster"),
+        ({"preferred_cluster": 4}, r"cluster\.x is 0, the least is 1"),
         ({"cluster": 2, "preferred_cluster": 3}, r"preferred_cluster\.x is 3, wanted a multiple"),
-        ({"cluster": 1, "preferred_cluster": (1, 1, 2)}, r"preferred_cluster\.z is 2, wanted 1"),
+        ({"cluster": 1, "preferred_cluster": (1, 1, 2)}, r"grid\.z is 1, wanted a multiple"),
         ({"cluster": 4, "preferred_cluster": 32}, r"grid\.x is 16, wanted a multiple of preferred"),
     ],
 )

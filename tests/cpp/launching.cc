@@ -96,10 +96,6 @@ void RunShaped(int way, TensorView x, TensorView y, int64_t stream_number) {
       return CheckDriver(kernel.LaunchEx(&raw, args));
     case 4:
       return CheckDriver(kernel.Launch(args, raw));
-    case 5:
-      return CheckDriver(kernel.Launch(args, {8, 2, 2}, 64, stream, 0, nullptr, 3));
-    case 6:
-      return CheckDriver(kernel.LaunchEx(nullptr, args));
     case 7: {
       LaunchConfig config({8, 2, 2}, 64);
       config.SetCluster({4, 2, 2})

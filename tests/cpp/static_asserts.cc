@@ -68,8 +68,6 @@ static_assert(tvmffi_cubin::kSharedMemCarveout ==
 static_assert(sizeof(CUlaunchAttributeValue::sharedMemCarveout) ==
               sizeof(CUlaunchAttributeValue::priority));
 #endif
-// One byte a device, and the size of its own cluster.
-static_assert(sizeof(tvmffi_cubin::ClusterLimits) == tvmffi_cubin::kMaxDevices + sizeof(int32_t));
 
 // Every way to launch, each with one meaning.
 template <typename Kernel, typename... Args>

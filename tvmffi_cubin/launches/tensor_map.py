@@ -1,6 +1,6 @@
 """`TensorMap`: a kernel's tensor map and the tensor that it is made of.
 
-What the driver takes is checked at each call, in core/tensor_map_check.h; here that dimensions
+What the driver takes is checked at each call, in core/tensor_map.h; here that dimensions
 agree.
 """
 

@@ -1,6 +1,8 @@
 /*!
  * \file tvmffi_cubin/core/device.h
- * \brief Devices: the capture mode, primary contexts, the scope that enters one, and what a driver tells of it.
+ * \brief Devices: the capture mode, primary contexts, the scope that enters one, attributes.
+ *
+ * A CUdevice is the device's ordinal: all that the driver tells of contexts relies on it.
  */
 #ifndef TVMFFI_CUBIN_CORE_DEVICE_H_
 #define TVMFFI_CUBIN_CORE_DEVICE_H_
@@ -8,7 +10,6 @@
 #include <tvm/ffi/c_api.h>
 
 #include "driver.h"
-#include "state.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -25,8 +26,7 @@ class CaptureScope {
  public:
   CaptureScope() { entered_ = Exchange(); }
   ~CaptureScope() {
-    // The caller's own mode must come back, so a refusal is not taken the first time.
-    if (entered_ && !Exchange()) Exchange();
+    if (entered_) Exchange();
   }
   CaptureScope(const CaptureScope&) = delete;
   CaptureScope& operator=(const CaptureScope&) = delete;
@@ -62,7 +62,7 @@ Status ReleasePrimaryContext(const Driver* driver, int device);
 /*! \brief The device of the calling thread's context; 0 where it has none. */
 inline int CurrentDevice(const Driver* driver) {
   CUdevice device = 0;
-  return driver->cuCtxGetDevice(&device) == CUDA_SUCCESS ? static_cast<int>(device) : 0;
+  return driver->cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
 /*!
@@ -74,7 +74,10 @@ class DeviceScope {
   DeviceScope() = default;
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
-  ~DeviceScope() { Leave(); }
+  ~DeviceScope() {
+    CUcontext context = nullptr;
+    if (pushed_on_ != nullptr) pushed_on_->cuCtxPopCurrent(&context);
+  }
 
   Status Enter(const Driver* driver, int device) {
     CUdevice current = -1;
@@ -92,26 +95,42 @@ class DeviceScope {
     return {};
   }
 
-  /*! \brief Makes current what was before; tried again, since the caller's context is at stake. */
-  Status Leave() {
-    if (pushed_on_ == nullptr) return {};
-    const Driver* driver = pushed_on_;
-    pushed_on_ = nullptr;
-    CUcontext context = nullptr;
-    if (driver->cuCtxPopCurrent(&context) == CUDA_SUCCESS) return {};
-    return {driver->cuCtxPopCurrent(&context), "cuCtxPopCurrent"};
-  }
-
  private:
   const Driver* pushed_on_ = nullptr;
 };
 
+/*!
+ * \brief Enters where a launch goes: its device; where none is chosen (-1) the stream's context, on
+ * a default stream the current one, device 0's in a thread that has none.
+ */
+inline Status EnterLaunch(const Driver* driver, CUstream stream, int device, DeviceScope* scope) {
+  if (device >= 0) return scope->Enter(driver, device);
+  CUcontext wanted = nullptr, current = nullptr;
+  const bool has_current = driver->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr;
+  if (reinterpret_cast<uintptr_t>(stream) > 2) {  // 0, 1 and 2 are CUDA's default streams
+    // Of a dead stream the launch itself says more.
+    if (driver->cuStreamGetCtx(stream, &wanted) != CUDA_SUCCESS || wanted == current) return {};
+    return scope->Enter(driver, wanted);
+  }
+  return has_current ? Status() : scope->Enter(driver, 0);
+}
+
+/*! \brief The device that a launch goes to where none is chosen. */
+int LaunchDevice(const Driver* driver, CUstream stream);
+
 /*! \brief A device attribute; -1 where the driver does not say. */
 inline int DeviceAttribute(const Driver* driver, int device, CUdevice_attribute attribute) {
-  CUdevice handle = 0;
   int value = -1;
-  if (driver->cuDeviceGet(&handle, device) != CUDA_SUCCESS) return -1;
-  return driver->cuDeviceGetAttribute(&value, attribute, handle) == CUDA_SUCCESS ? value : -1;
+  const CUresult result = driver->cuDeviceGetAttribute(&value, attribute, device);
+  return result == CUDA_SUCCESS ? value : -1;
+}
+
+/*! \brief A kernel's attribute on a device; -1 where the driver does not say. */
+inline int KernelAttribute(const Driver* driver, CUkernel kernel, int device,
+                           CUfunction_attribute attribute) {
+  int value = -1;
+  const CUresult result = driver->cuKernelGetAttribute(&value, attribute, kernel, device);
+  return result == CUDA_SUCCESS ? value : -1;
 }
 
 /*! \brief A short text of its own. */
@@ -138,16 +157,13 @@ TVMFFI_CUBIN_COLD Status PrimaryContext(const Driver* driver, int device, CUcont
   *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
   if (*context != nullptr) return {};
   CaptureScope relaxed;
-  CUdevice handle = 0;
-  CUresult result = driver->cuDeviceGet(&handle, device);
-  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
-  result = driver->cuDevicePrimaryCtxRetain(context, handle);
+  const CUresult result = driver->cuDevicePrimaryCtxRetain(context, device);
   if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
   CUcontext none = nullptr;
   // Two threads may retain at once: one reference is enough, the loser's goes back.
   if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    driver->cuDevicePrimaryCtxRelease(handle);
+    driver->cuDevicePrimaryCtxRelease(device);
   }
   return {};
 }
@@ -158,19 +174,20 @@ TVMFFI_CUBIN_COLD Status ReleasePrimaryContext(const Driver* driver, int device)
   CUcontext context = __atomic_exchange_n(slot, static_cast<CUcontext>(nullptr), __ATOMIC_ACQ_REL);
   if (context == nullptr) return {};
   CaptureScope relaxed;
-  CUdevice handle = 0;
-  const char* call = "cuDeviceGet";
-  CUresult result = driver->cuDeviceGet(&handle, device);
-  if (result == CUDA_SUCCESS) {
-    call = "cuDevicePrimaryCtxRelease";
-    result = driver->cuDevicePrimaryCtxRelease(handle);
-  }
-  if (result == CUDA_SUCCESS) return {};
+  const CUresult result = driver->cuDevicePrimaryCtxRelease(device);
   // Nothing is left to release where another reset the device, or the driver is going away.
-  if (result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_DEINITIALIZED) {
-    __atomic_store_n(slot, context, __ATOMIC_RELEASE);
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_CONTEXT ||
+      result == CUDA_ERROR_DEINITIALIZED) {
+    return {};
   }
-  return {result, call};
+  __atomic_store_n(slot, context, __ATOMIC_RELEASE);
+  return {result, "cuDevicePrimaryCtxRelease"};
+}
+
+TVMFFI_CUBIN_COLD int LaunchDevice(const Driver* driver, CUstream stream) {
+  DeviceScope scope;
+  EnterLaunch(driver, stream, -1, &scope);
+  return CurrentDevice(driver);
 }
 
 TVMFFI_CUBIN_COLD bool IsHostMemoryForKernels(const DLTensor& tensor) {

@@ -1,20 +1,18 @@
 /*!
  * \file tvmffi_cubin/core/driver.h
- * \brief The CUDA driver behind one seam: dlopen and cuGetProcAddress at first use, nothing to link.
+ * \brief The CUDA driver behind one seam: dlopen and cuGetProcAddress at first use, nothing to
+ * link.
  */
 #ifndef TVMFFI_CUBIN_CORE_DRIVER_H_
 #define TVMFFI_CUBIN_CORE_DRIVER_H_
 
 #include <cuda.h>
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "namespace.h"
+#include "state.h"
 
 /*! \brief The entry points that every driver from 12.0 on has; one is called by its CUDA name. */
 #define TVMFFI_CUBIN_DRIVER_ENTRIES(V) \
@@ -62,11 +60,12 @@ struct Status {
 
 /*! \brief What one shared object knows of the driver; constant-initialised, never destroyed. */
 struct DriverState {
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  Driver table{};
+  int32_t lock = 0;
+  pid_t opener = 0;
+  int version = 0;
   const Driver* ready = nullptr;
   void* shared_object = nullptr;
-  pid_t opener = 0;
+  Driver table{};
   char problem[512] = "";
 };
 inline DriverState driver_state;
@@ -76,44 +75,23 @@ constexpr const char kForkRemedy[] =
     ". This process was forked from one that had already used CUDA, which the driver does not "
     "support: start it with the multiprocessing method 'spawn' (or 'forkserver')";
 
-/*! \brief Looks a symbol up by its CUDA base name; null where this driver has none. */
-void* FindDriverSymbol(void* library, const char* name, int version = 12000);
-
-/*! \brief Fills the table; returns false with `problem` set. The mutex is held. */
-bool FillDriverTable(DriverState* state);
-
-/*!
- * \brief Whether this process is a fork of the one that opened the driver. The driver refuses every
- * call there, so this is asked after a failure only and costs a launch nothing.
+/*! \brief Whether this process is a fork of the one that opened the driver; asked after failures.
  */
-inline bool InForkedChild() {
-  const pid_t opener = __atomic_load_n(&driver_state.opener, __ATOMIC_RELAXED);
-  return opener != 0 && opener != getpid();
-}
+inline bool InForkedChild() { return driver_state.opener != 0 && driver_state.opener != getpid(); }
+
+/*! \brief Looks a symbol up by its CUDA base name; null where this driver has none. */
+void* FindDriverSymbol(const char* name, int version = 12000);
+
+/*! \brief Opens and initialises the driver; null, and why in `problem`, where that fails. */
+const Driver* OpenDriverNow();
 
 /*!
- * \brief The driver, opened and initialised at first use; null where there is none (see
- * DriverProblem). A failure is not remembered: a later call tries again.
+ * \brief The driver, opened at first use; null where there is none (see DriverProblem). A failure
+ * is not remembered: a later call tries again.
  */
 inline const Driver* OpenDriver() {
-  DriverState* state = &driver_state;
-  const Driver* ready = __atomic_load_n(&state->ready, __ATOMIC_ACQUIRE);
-  if (__builtin_expect(ready != nullptr, 1)) return ready;
-  while (pthread_mutex_trylock(&state->mutex) != 0) {
-    // A process that was forked while another thread held the lock would wait for it for ever.
-    if (InForkedChild()) {
-      snprintf(state->problem, sizeof(state->problem), "the CUDA driver was being opened%s",
-               kForkRemedy);
-      return nullptr;
-    }
-    usleep(100);
-  }
-  __atomic_store_n(&state->opener, getpid(), __ATOMIC_RELAXED);
-  if (state->ready == nullptr && FillDriverTable(state)) {
-    __atomic_store_n(&state->ready, &state->table, __ATOMIC_RELEASE);
-  }
-  pthread_mutex_unlock(&state->mutex);
-  return state->ready;
+  const Driver* ready = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
+  return __builtin_expect(ready != nullptr, 1) ? ready : OpenDriverNow();
 }
 
 /*! \brief Why OpenDriver returned null. */
@@ -134,7 +112,7 @@ struct DriverEntry {
     Function found = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
     if (__builtin_expect(found != nullptr, 1)) return found;
     if (OpenDriver() == nullptr) return nullptr;
-    found = reinterpret_cast<Function>(FindDriverSymbol(driver_state.shared_object, name, version));
+    found = reinterpret_cast<Function>(FindDriverSymbol(name, version));
     __atomic_store_n(&function, found, __ATOMIC_RELEASE);
     return found;
   }
@@ -155,45 +133,52 @@ struct DriverEntry {
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD void* FindDriverSymbol(void* library, const char* name, int version) {
+TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
   using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, void*);
-  auto get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
+  const auto get =
+      reinterpret_cast<GetProcAddress>(dlsym(driver_state.shared_object, "cuGetProcAddress_v2"));
   void* symbol = nullptr;
   if (get == nullptr || get(name, &symbol, version, 0, nullptr) != CUDA_SUCCESS) return nullptr;
   return symbol;
 }
 
-TVMFFI_CUBIN_COLD bool FillDriverTable(DriverState* state) {
+TVMFFI_CUBIN_COLD const Driver* OpenDriverNow() {
+  DriverState* const state = &driver_state;
+  const SpinLock hold(&state->lock);
+  if (state->ready != nullptr) return state->ready;
+  state->opener = getpid();
   const char* path = getenv("TVMFFI_CUBIN_DRIVER");
   if (path == nullptr || path[0] == '\0') path = "libcuda.so.1";
+  const auto fail = [state](auto... words) -> const Driver* {
+    snprintf(state->problem, sizeof(state->problem), words...);
+    return nullptr;
+  };
   state->shared_object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (state->shared_object == nullptr) {
-    snprintf(state->problem, sizeof(state->problem),
-             "no CUDA driver: %s. Install NVIDIA's driver, or run where there is one", dlerror());
-    return false;
+    return fail("no CUDA driver: %s. Install NVIDIA's driver, or run where there is one",
+                dlerror());
   }
-#define TVMFFI_CUBIN_FIND_ENTRY(name)                                                         \
-  state->table.name =                                                                         \
-      reinterpret_cast<decltype(&::name)>(FindDriverSymbol(state->shared_object, #name));     \
-  if (state->table.name == nullptr) {                                                         \
-    snprintf(state->problem, sizeof(state->problem),                                          \
-             "the CUDA driver %s has no " #name ": a driver of CUDA 12.0 or newer is needed", \
-             path);                                                                           \
-    return false;                                                                             \
+#define TVMFFI_CUBIN_FIND_ENTRY(name)                                                            \
+  state->table.name = reinterpret_cast<decltype(&::name)>(FindDriverSymbol(#name));              \
+  if (state->table.name == nullptr) {                                                            \
+    return fail("the CUDA driver %s has no " #name ": a driver of CUDA 12.0 or newer is needed", \
+                path);                                                                           \
   }
   TVMFFI_CUBIN_DRIVER_ENTRIES(TVMFFI_CUBIN_FIND_ENTRY)
 #undef TVMFFI_CUBIN_FIND_ENTRY
-  CUresult result = state->table.cuInit(0);
-  if (result == CUDA_SUCCESS) return true;
-  const char* name = "?";
-  state->table.cuGetErrorName(result, &name);
-  snprintf(state->problem, sizeof(state->problem), "cuInit of the CUDA driver %s failed: %s (%d)%s",
-           path, name, static_cast<int>(result),
-           // Only a process that is not the first to call cuInit gets the second of these.
-           result == CUDA_ERROR_NO_DEVICE         ? ": no GPU is visible to this process"
-           : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
-                                                  : "");
-  return false;
+  const CUresult result = state->table.cuInit(0);
+  if (result != CUDA_SUCCESS) {
+    const char* name = "?";
+    state->table.cuGetErrorName(result, &name);
+    // Only a process that is not the first to call cuInit gets the second of these.
+    return fail("cuInit of the CUDA driver %s failed: %s (%d)%s", path, name, int{result},
+                result == CUDA_ERROR_NO_DEVICE         ? ": no GPU is visible to this process"
+                : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
+                                                       : "");
+  }
+  state->table.cuDriverGetVersion(&state->version);
+  __atomic_store_n(&state->ready, &state->table, __ATOMIC_RELEASE);
+  return state->ready;
 }
 
 TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t size) {
@@ -202,12 +187,11 @@ TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t s
     snprintf(text, size, "%s", DriverProblem());
     return;
   }
-  const char *name = "unknown error", *meaning = "";
+  const char *name = nullptr, *meaning = nullptr;
   driver->cuGetErrorName(status.result, &name);
   driver->cuGetErrorString(status.result, &meaning);
   snprintf(text, size, "%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
-           static_cast<int>(status.result), meaning ? meaning : "",
-           InForkedChild() ? kForkRemedy : "");
+           int{status.result}, meaning ? meaning : "", InForkedChild() ? kForkRemedy : "");
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -1,6 +1,6 @@
 /*!
  * \file tvmffi_cubin/core/occupancy.h
- * \brief Clusters of a launch, what fits a device at once, and loading a kernel there.
+ * \brief What a launch asks of a device: clusters, opting into limits, and how much of it fits.
  */
 #ifndef TVMFFI_CUBIN_CORE_OCCUPANCY_H_
 #define TVMFFI_CUBIN_CORE_OCCUPANCY_H_
@@ -39,8 +39,7 @@ struct ClusterShape {
 /*! \brief An attribute of a launch; null where it has none. */
 inline const CUlaunchAttributeValue* FindAttribute(const CUlaunchConfig& config,
                                                    CUlaunchAttributeID id) {
-  if (config.attrs == nullptr) return nullptr;
-  for (unsigned i = config.numAttrs; i > 0; --i) {
+  for (unsigned i = config.attrs == nullptr ? 0 : config.numAttrs; i > 0; --i) {
     if (config.attrs[i - 1].id == id) return &config.attrs[i - 1].value;
   }
   return nullptr;
@@ -61,6 +60,30 @@ inline uint64_t LargestClusterBlocks(const CUlaunchConfig& config) {
   return regular > preferred ? regular : preferred;
 }
 
+/*! \brief The cluster that a kernel was compiled for; false where the driver does not say. */
+bool FindFixedCluster(const Driver* driver, CUkernel kernel, int device, ClusterShape* cluster);
+
+/*! \brief Reads `own_cluster`; 0, and not kept, where the driver does not say. */
+int ReadOwnCluster(const Driver* driver, CUkernel kernel, int device, KernelLimits* limits);
+
+inline Status KernelLimits::OptIn(const Driver* driver, CUkernel kernel, int device,
+                                  const CUlaunchConfig& config) {
+  int own = __atomic_load_n(&own_cluster, __ATOMIC_RELAXED);
+  // Before the first launch: a refusal that told of it would end the capture of a graph.
+  if (__builtin_expect(own < 0, 0)) own = ReadOwnCluster(driver, kernel, device, this);
+  const uint64_t asked = LargestClusterBlocks(config), fixed = static_cast<uint64_t>(own);
+  const uint64_t blocks = asked > fixed ? asked : fixed;
+  if (config.sharedMemBytes == 0 && blocks <= kPortableClusterBlocks) return {};
+  if (device < 0) device = CurrentDevice(driver);
+  Status status;
+  int most = 0;
+  if (!CoversSmem(device, config.sharedMemBytes)) {
+    status = RaiseSmem(driver, kernel, device, &most);
+  }
+  if (!status.ok() || CoversCluster(device, blocks)) return status;
+  return AllowClusters(driver, kernel, device);
+}
+
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxPotentialClusterSize, 11070)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveClusters, 11070)
@@ -73,92 +96,90 @@ struct Occupancy {
   int clusters = 0;        // clusters of the launch's size; 0 where it has no cluster
 };
 
-/*! \brief The cluster that a kernel was compiled for, if any. */
-Status FindFixedCluster(const Driver* driver, CUkernel kernel, int device, ClusterShape* cluster);
-
-/*! \brief The cluster of a launch: the attribute's, else the one that the kernel fixes. */
-Status FindCluster(const Driver* driver, CUkernel kernel, int device, const CUlaunchConfig& config,
-                   ClusterShape* cluster);
-
 /*!
  * \brief Finds how much of a launch fits a device at once. Of the configuration, block, dynamic
  * shared memory and cluster count; grid and stream do not.
- * \param smem Where given, larger dynamic shared memory is opted into first, as a launch does.
- * \param clusters Where given, clusters beyond the portable size are opted into first.
+ * \param limits Where given, what the launch needs is opted into first, as a launch does.
  */
 Status FindOccupancy(const Driver* driver, CUkernel kernel, int device,
                      const CUlaunchConfig& config, Occupancy* occupancy,
-                     DynamicSmemLimits* smem = nullptr, ClusterLimits* clusters = nullptr);
-
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetFunction, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuFuncLoad, 12040)
-
-/*! \brief Loads a kernel in the current context. */
-Status LoadHere(CUkernel kernel);
-
-/*!
- * \brief Loads a kernel on a device; -1: the current one, 0 in a thread that has none.
- * \param clusters Where a large cluster that the kernel was compiled for is opted into.
- */
-Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device, ClusterLimits* clusters);
+                     KernelLimits* limits = nullptr);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-/*! \brief Reads a device attribute. */
-TVMFFI_CUBIN_COLD Status ReadDeviceAttribute(const Driver* driver, int device,
-                                             CUdevice_attribute attribute, int* value) {
-  CUdevice handle = 0;
-  const CUresult result = driver->cuDeviceGet(&handle, device);
-  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
-  return {driver->cuDeviceGetAttribute(value, attribute, handle), "cuDeviceGetAttribute"};
+TVMFFI_CUBIN_COLD bool FindFixedCluster(const Driver* driver, CUkernel kernel, int device,
+                                        ClusterShape* cluster) {
+  const auto size = [&](CUfunction_attribute attribute) {
+    return static_cast<uint32_t>(KernelAttribute(driver, kernel, device, attribute));
+  };
+  *cluster = {size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
+              size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
+              size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
+  if (static_cast<int>(cluster->x) >= 0) return true;
+  *cluster = {};
+  return false;
 }
 
-TVMFFI_CUBIN_COLD Status FindFixedCluster(const Driver* driver, CUkernel kernel, int device,
-                                          ClusterShape* cluster) {
-  CUdevice handle = 0;
-  CUresult result = driver->cuDeviceGet(&handle, device);
-  if (result != CUDA_SUCCESS) return {result, "cuDeviceGet"};
-  const struct {
-    CUfunction_attribute attribute;
-    uint32_t* size;
-  } rows[] = {{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &cluster->x},
-              {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &cluster->y},
-              {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &cluster->z}};
-  for (const auto& row : rows) {
-    int size = 0;
-    result = driver->cuKernelGetAttribute(&size, row.attribute, kernel, handle);
-    if (result != CUDA_SUCCESS) return {result, "cuKernelGetAttribute"};
-    *row.size = static_cast<uint32_t>(size);
+TVMFFI_CUBIN_COLD int ReadOwnCluster(const Driver* driver, CUkernel kernel, int device,
+                                     KernelLimits* limits) {
+  CaptureScope relaxed;
+  ClusterShape own;
+  if (device < 0) device = CurrentDevice(driver);
+  if (!FindFixedCluster(driver, kernel, device, &own)) return 0;  // the launch itself says why
+  const int blocks = static_cast<int>(own.Blocks());
+  __atomic_store_n(&limits->own_cluster, blocks, __ATOMIC_RELAXED);
+  return blocks;
+}
+
+TVMFFI_CUBIN_COLD Status KernelLimits::RaiseSmem(const Driver* driver, CUkernel kernel, int device,
+                                                 int* most) {
+  CaptureScope relaxed;
+  int optin = 0, fixed = 0;
+  CUresult result = driver->cuDeviceGetAttribute(
+      &optin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);
+  if (result == CUDA_SUCCESS) {
+    result =
+        driver->cuKernelGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel, device);
   }
-  return {};
+  if (result != CUDA_SUCCESS) return {result, "cuKernelGetAttribute"};
+  *most = optin - fixed;
+  result = driver->cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, *most,
+                                        kernel, device);
+  if (result == CUDA_SUCCESS && device < kMaxDevices) {
+    __atomic_store_n(&smem[device], static_cast<uint32_t>(*most), __ATOMIC_RELAXED);
+  }
+  return {result, "cuKernelSetAttribute"};
 }
 
-TVMFFI_CUBIN_COLD Status FindCluster(const Driver* driver, CUkernel kernel, int device,
-                                     const CUlaunchConfig& config, ClusterShape* cluster) {
-  *cluster = ClusterIn(FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
-  return cluster->x != 0 ? Status() : FindFixedCluster(driver, kernel, device, cluster);
+TVMFFI_CUBIN_COLD Status KernelLimits::AllowClusters(const Driver* driver, CUkernel kernel,
+                                                     int device) {
+  CaptureScope relaxed;
+  const CUresult result = driver->cuKernelSetAttribute(
+      CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, kernel, device);
+  if (result == CUDA_SUCCESS && device < kMaxDevices) {
+    __atomic_store_n(&clusters[device], uint8_t{1}, __ATOMIC_RELAXED);
+  }
+  return {result, "cuKernelSetAttribute"};
 }
 
 /*! \brief Fills in what concerns clusters; the device, which has them, is current. */
-TVMFFI_CUBIN_COLD Status FindClusterOccupancy(const Driver* driver, CUkernel kernel, int device,
-                                              const CUlaunchConfig& config,
-                                              const ClusterShape& cluster, Occupancy* occupancy) {
-  ClusterShape fixed = cluster;
-  if (FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) != nullptr) {
-    const Status status = FindFixedCluster(driver, kernel, device, &fixed);
-    if (!status.ok()) return status;
-  }
-  const CUfunction function = reinterpret_cast<CUfunction>(kernel);
-  CUlaunchConfig shape = config;
-  shape.hStream = nullptr;  // the driver would take the stream's device
-  shape.attrs = nullptr;
-  shape.numAttrs = 0;
+TVMFFI_CUBIN_COLD Status FindClusterOccupancy(CUfunction function, const ClusterShape& fixed,
+                                              const ClusterShape& cluster, CUlaunchConfig config,
+                                              Occupancy* occupancy) {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim.x = cluster.x;
+  attribute.value.clusterDim.y = cluster.y;
+  attribute.value.clusterDim.z = cluster.z;
+  config.hStream = nullptr;  // the driver would take the stream's device
+  config.attrs = &attribute;
+  config.numAttrs = 0;
   // The driver refuses a grid that is open, and one that is not of whole clusters.
-  shape.gridDimX = cluster.x == 0 ? 1 : cluster.x;
-  shape.gridDimY = cluster.y == 0 ? 1 : cluster.y;
-  shape.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
+  config.gridDimX = cluster.x == 0 ? 1 : cluster.x;
+  config.gridDimY = cluster.y == 0 ? 1 : cluster.y;
+  config.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
   CUresult result =
-      entry::cuOccupancyMaxPotentialClusterSize(&occupancy->cluster_blocks, function, &shape);
+      entry::cuOccupancyMaxPotentialClusterSize(&occupancy->cluster_blocks, function, &config);
   // What the driver says of a kernel whose own cluster is larger than it may be.
   if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) occupancy->cluster_blocks = 0, result = {};
   if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxPotentialClusterSize"};
@@ -167,14 +188,8 @@ TVMFFI_CUBIN_COLD Status FindClusterOccupancy(const Driver* driver, CUkernel ker
     occupancy->cluster_blocks = static_cast<int>(fixed.Blocks());
   }
   if (cluster.x == 0) return {};
-  CUlaunchAttribute attribute{};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  attribute.value.clusterDim.x = cluster.x;
-  attribute.value.clusterDim.y = cluster.y;
-  attribute.value.clusterDim.z = cluster.z;
-  shape.attrs = &attribute;
-  shape.numAttrs = 1;
-  result = entry::cuOccupancyMaxActiveClusters(&occupancy->clusters, function, &shape);
+  config.numAttrs = 1;
+  result = entry::cuOccupancyMaxActiveClusters(&occupancy->clusters, function, &config);
   // One that the device cannot have at all is no failure: none of them fits.
   if (result == CUDA_ERROR_INVALID_CLUSTER_SIZE) occupancy->clusters = 0, result = {};
   return {result, "cuOccupancyMaxActiveClusters"};
@@ -182,69 +197,40 @@ TVMFFI_CUBIN_COLD Status FindClusterOccupancy(const Driver* driver, CUkernel ker
 
 TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, int device,
                                        const CUlaunchConfig& config, Occupancy* occupancy,
-                                       DynamicSmemLimits* smem, ClusterLimits* clusters) {
+                                       KernelLimits* limits) {
   CaptureScope relaxed;
-  *occupancy = Occupancy();
   DeviceScope scope;
+  *occupancy = Occupancy();
   Status status = scope.Enter(driver, device);
-  int has_clusters = 0, cooperates = 0, multiprocessors = 0, most = 0;
-  const struct {
-    CUdevice_attribute attribute;
-    int* value;
-  } rows[] = {{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &has_clusters},
-              {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperates},
-              {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &multiprocessors}};
-  for (const auto& row : rows) {
-    if (status.ok()) status = ReadDeviceAttribute(driver, device, row.attribute, row.value);
+  const bool has_clusters = DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) > 0;
+  int most = 0;
+  if (status.ok() && limits != nullptr && !limits->CoversSmem(device, config.sharedMemBytes)) {
+    status = limits->RaiseSmem(driver, kernel, device, &most);
   }
-  if (status.ok() && smem != nullptr && !smem->Covers(device, config.sharedMemBytes)) {
-    status = smem->Raise(driver, kernel, device, &most);
+  if (status.ok() && limits != nullptr && has_clusters &&
+      !limits->CoversCluster(device, kPortableClusterBlocks + 1)) {
+    status = limits->AllowClusters(driver, kernel, device);
   }
-  if (status.ok() && clusters != nullptr && has_clusters &&
-      !clusters->Covers(device, kPortableClusterBlocks + 1)) {
-    status = clusters->Allow(driver, kernel, device);
-  }
-  ClusterShape cluster;
-  if (status.ok()) status = FindCluster(driver, kernel, device, config, &cluster);
   if (!status.ok()) return status;
+  ClusterShape fixed;
+  FindFixedCluster(driver, kernel, device, &fixed);
+  const auto* asked = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  const ClusterShape cluster = asked != nullptr ? ClusterIn(asked) : fixed;
+  const auto function = reinterpret_cast<CUfunction>(kernel);
   const uint64_t threads = Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
   const CUresult result = entry::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-      &occupancy->blocks_per_sm, reinterpret_cast<CUfunction>(kernel),
+      &occupancy->blocks_per_sm, function,
       threads < INT32_MAX ? static_cast<int>(threads) : INT32_MAX, config.sharedMemBytes);
   if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
-  if (has_clusters) {
-    status = FindClusterOccupancy(driver, kernel, device, config, cluster, occupancy);
+  if (has_clusters) status = FindClusterOccupancy(function, fixed, cluster, config, occupancy);
+  if (DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) > 0) {
+    occupancy->cooperative_blocks =
+        cluster.Blocks() > 1
+            ? static_cast<int64_t>(occupancy->clusters * cluster.Blocks())
+            : static_cast<int64_t>(occupancy->blocks_per_sm) *
+                  DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   }
-  if (!status.ok() || !cooperates) return status;
-  occupancy->cooperative_blocks =
-      cluster.Blocks() > 1 ? static_cast<int64_t>(occupancy->clusters * cluster.Blocks())
-                           : static_cast<int64_t>(occupancy->blocks_per_sm) * multiprocessors;
-  return {};
-}
-
-TVMFFI_CUBIN_COLD Status LoadHere(CUkernel kernel) {
-  CaptureScope relaxed;
-  CUfunction function = nullptr;
-  const CUresult result = entry::cuKernelGetFunction(&function, kernel);
-  // A driver before 12.4 cannot do more than this.
-  if (result != CUDA_SUCCESS || entry::cuFuncLoad.Find() == nullptr) {
-    return {result, "cuKernelGetFunction"};
-  }
-  return {entry::cuFuncLoad(function), "cuFuncLoad"};
-}
-
-TVMFFI_CUBIN_COLD Status LoadOnDevice(const Driver* driver, CUkernel kernel, int device,
-                                      ClusterLimits* clusters) {
-  if (device < 0) device = CurrentDevice(driver);
-  DeviceScope scope;
-  ClusterShape fixed;
-  Status status = scope.Enter(driver, device);
-  if (status.ok()) status = LoadHere(kernel);
-  if (status.ok()) status = FindFixedCluster(driver, kernel, device, &fixed);
-  if (!status.ok()) return status;
-  clusters->SetOwnBlocks(fixed.Blocks());
-  if (clusters->Covers(device, fixed.Blocks())) return status;
-  return clusters->Allow(driver, kernel, device);
+  return status;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -6,6 +6,7 @@
 #define TVMFFI_CUBIN_CORE_TENSOR_MAP_SPEC_H_
 
 #include <stdint.h>
+#include <tvm/ffi/c_api.h>
 
 #include "namespace.h"
 
@@ -94,6 +95,7 @@ struct TensorMapMemory {
 /*! \brief What is known of an element's type. */
 struct TensorMapTypeFacts {
   const char* name;
+  uint8_t code;  // DLPack's, of the types that tensors have
   uint8_t bits;
   bool is_float;
   uint8_t align;         // of addresses and strides, in bytes
@@ -101,46 +103,44 @@ struct TensorMapTypeFacts {
 };
 
 inline constexpr TensorMapTypeFacts kTensorMapTypes[] = {
-    {"uint8", 8, false, 16, 1},           {"uint16", 16, false, 16, 1},
-    {"uint32", 32, false, 16, 1},         {"int32", 32, false, 16, 1},
-    {"uint64", 64, false, 16, 1},         {"int64", 64, false, 16, 1},
-    {"float16", 16, true, 16, 1},         {"float32", 32, true, 16, 1},
-    {"float64", 64, true, 16, 1},         {"bfloat16", 16, true, 16, 1},
-    {"float32_ftz", 32, true, 16, 1},     {"tfloat32", 32, true, 16, 1},
-    {"tfloat32_ftz", 32, true, 16, 1},    {"16u4_align8b", 4, false, 16, 2},
-    {"16u4_align16b", 4, false, 32, 128}, {"16u6_align16b", 6, false, 32, 128},
+    {"uint8", kDLUInt, 8, false, 16, 1},           {"uint16", kDLUInt, 16, false, 16, 1},
+    {"uint32", kDLUInt, 32, false, 16, 1},         {"int32", kDLInt, 32, false, 16, 1},
+    {"uint64", kDLUInt, 64, false, 16, 1},         {"int64", kDLInt, 64, false, 16, 1},
+    {"float16", kDLFloat, 16, true, 16, 1},        {"float32", kDLFloat, 32, true, 16, 1},
+    {"float64", kDLFloat, 64, true, 16, 1},        {"bfloat16", kDLBfloat, 16, true, 16, 1},
+    {"float32_ftz", kDLFloat, 32, true, 16, 1},    {"tfloat32", kDLFloat, 32, true, 16, 1},
+    {"tfloat32_ftz", kDLFloat, 32, true, 16, 1},   {"16u4_align8b", kDLUInt, 4, false, 16, 2},
+    {"16u4_align16b", kDLUInt, 4, false, 32, 128}, {"16u6_align16b", kDLUInt, 6, false, 32, 128},
 };
-inline constexpr const char* kTensorMapSwizzles[] = {
-    "none", "32B", "64B", "128B", "128B_atom_32B", "128B_atom_32B_flip_8B", "128B_atom_64B"};
-inline constexpr const char* kTensorMapInterleaves[] = {"none", "16B", "32B"};
-
-/*! \brief What messages call a dimension of the memory, and its stride. */
-inline const char* DimensionName(const TensorMapSpec& spec) {
-  return spec.num_global_dims != 0 ? "global_dim" : "shape";
-}
-inline const char* StrideName(const TensorMapSpec& spec) {
-  return spec.num_global_strides != 0 ? "global_strides" : "stride";
-}
 
 /*! \brief What is known of a type; not of kFromTensor. */
 inline const TensorMapTypeFacts& FactsOf(TensorMapType type) {
   return kTensorMapTypes[static_cast<int>(type)];
 }
 
-/*! \brief The bytes within which a swizzle permutes; 0 where there is none. */
-inline int64_t SwizzleSpan(TensorMapSwizzle swizzle) {
-  constexpr int64_t kSpans[] = {0, 32, 64, 128, 128, 128, 128};
-  return kSpans[static_cast<int>(swizzle)];
-}
+/*! \brief The swizzles' names, and the bytes within which each permutes. */
+inline constexpr struct {
+  const char* name;
+  uint8_t span;
+} kTensorMapSwizzles[] = {
+    {"none", 0},
+    {"32B", 32},
+    {"64B", 64},
+    {"128B", 128},
+    {"128B_atom_32B", 128},
+    {"128B_atom_32B_flip_8B", 128},
+    {"128B_atom_64B", 128},
+};
+inline constexpr const char* kTensorMapInterleaves[] = {"none", "16B", "32B"};
 
-/*! \brief What addresses and strides are multiples of, in bytes. */
-inline int64_t MapAlignment(TensorMapType type, TensorMapInterleave interleave) {
-  return interleave == TensorMapInterleave::k32B ? 32 : FactsOf(type).align;
+/*! \brief What addresses and strides of a map are multiples of, in bytes. */
+inline int64_t MapAlignment(const TensorMapSpec& spec, TensorMapType type) {
+  return spec.interleave == TensorMapInterleave::k32B ? 32 : FactsOf(type).align;
 }
 
 /*! \brief Why a map cannot be made: the kind of the error and its text, written where it fails. */
 struct TensorMapProblem {
-  const char* kind;  // "ValueError", "TypeError", "LaunchError" or "LaunchLimitError"
+  const char* kind;  // "ValueError", "TypeError" or "LaunchError"
   char text[1024];
 };
 

@@ -14,8 +14,8 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief The figures of a launch's shape, the first words of its configuration. */
-inline constexpr const char* kFigures[] = {"grid.x",  "grid.y",  "grid.z",            "block.x",
-                                           "block.y", "block.z", "dynamic_smem_bytes"};
+inline constexpr const char* kFigures[] = {
+    "grid.x", "grid.y", "grid.z", "block.x", "block.y", "block.z", "dynamic_smem_bytes"};
 inline unsigned* FiguresOf(CUlaunchConfig* config) {
   static_assert(offsetof(CUlaunchConfig, gridDimX) == 0 &&
                 offsetof(CUlaunchConfig, blockDimX) == 12 &&
@@ -77,8 +77,9 @@ inline int64_t NumSms(Call* call) {
   const int device = call->device < 0 ? CurrentDevice(call->driver) : call->device;
   int count = device < kMaxDevices ? __atomic_load_n(&device_sms[device], __ATOMIC_RELAXED) : 0;
   if (__builtin_expect(count != 0, 1)) return count;
-  const Status status =
-      ReadDeviceAttribute(call->driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &count);
+  const Status status{
+      call->driver->cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+      "cuDeviceGetAttribute"};
   if (!status.ok()) {
     call->Fail(call->number, status);
     return Note(call, kRaised);
@@ -108,8 +109,9 @@ TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
   if (!status.ok()) {
     call->Fail(call->number, status);
   } else {
-    if (!FindLimit(call->driver, call->device, kernel->handle, config, text.chars,
-                   sizeof(text.chars))) {
+    const LimitSearch search{call->driver, call->device, kernel->handle,
+                             config,       text.chars,   sizeof(text.chars)};
+    if (!search.IsOver()) {
       text.Add("no grid of this shape is resident on device %d", call->device);
     }
     Fail("LaunchLimitError", "%s: launch of %s: max_cooperative_blocks is 0: %s",
@@ -208,7 +210,7 @@ __attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
         // The rank was checked with the argument.
         if (dimension < 0) dimension += tensor.ndim;
         // DLPack leaves out the strides of a compact tensor.
-        *++top = op == Op::kShape              ? tensor.shape[dimension]
+        *++top = op == Op::kShape            ? tensor.shape[dimension]
                  : tensor.strides != nullptr ? tensor.strides[dimension]
                                              : Extent(call, tensor, dimension + 1);
         break;
@@ -270,14 +272,14 @@ TVMFFI_CUBIN_RARE Text AttributeName(const Step& step) {
   const struct {
     uint32_t id;
     const char* name;
-  } rows[] = {{CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "cluster"},
-              {kPreferredClusterDimension, "preferred_cluster"},
-              {CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-               "cluster_scheduling_policy"},
-              {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, "programmatic_event"},
-              {kLaunchCompletionEvent, "launch_completion_event"},
-              {CU_LAUNCH_ATTRIBUTE_PRIORITY, "priority"},
-              {CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, "mem_sync_domain"}};
+  } rows[] = {
+      {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "cluster"},
+      {kPreferredClusterDimension, "preferred_cluster"},
+      {CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, "cluster_scheduling_policy"},
+      {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, "programmatic_event"},
+      {kLaunchCompletionEvent, "launch_completion_event"},
+      {CU_LAUNCH_ATTRIBUTE_PRIORITY, "priority"},
+      {CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, "mem_sync_domain"}};
   Text text;
   for (const auto& row : rows) {
     if (row.id == step.id) text.Add("%s", row.name);

@@ -218,7 +218,7 @@ TVMFFI_CUBIN_RARE Status LoadFileKernel(const Driver* driver, EmbeddedKernel* ke
   if (!status.ok() || driver->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
       driver->cuKernelGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, *out,
                                    device) != CUDA_SUCCESS ||
-      !FindFixedCluster(driver, *out, device, &fixed).ok()) {
+      !FindFixedCluster(driver, *out, device, &fixed)) {
     return status;
   }
   for (int i = 0; i < 3; ++i) __atomic_store_n(&kernel->cluster[i], fixed[i], __ATOMIC_RELAXED);

@@ -5,7 +5,6 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 #define TVMFFI_CUBIN_LAUNCHER_KERNEL_H_
 
-#include "../core/gate.h"
 #include "../core/limits.h"
 #include "file.h"
 
@@ -94,8 +93,7 @@ TVMFFI_CUBIN_RARE Status OccupancyOf(const Driver* driver, EmbeddedKernel* kerne
   Status status = scope.Enter(driver, device);
   if (status.ok()) status = LoadKernel(driver, kernel);
   if (!status.ok()) return status;
-  return FindOccupancy(driver, kernel->handle, device, config, found, &kernel->smem,
-                       &kernel->clusters);
+  return FindOccupancy(driver, kernel->handle, device, config, found, &kernel->limits);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

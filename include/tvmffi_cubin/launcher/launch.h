@@ -112,7 +112,7 @@ inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& co
 
 /*!
  * \brief Checks what a launch asks for beyond the plain, and opts into it. What may be over a limit
- * is looked up by FindLimit, which asks the driver for many figures.
+ * is looked up by a LimitSearch, which asks the driver for many figures.
  */
 __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   const CUlaunchConfig& config = call.launches[number].config;
@@ -125,24 +125,19 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   const ClusterShape cluster = FindCluster(*kernel, config);
   const uint64_t asked = LargestClusterBlocks(config);
   const uint64_t blocks = asked > fixed.Blocks() ? asked : fixed.Blocks();
-  const bool is_fixed = fixed.x == 0 || (cluster.x == fixed.x && cluster.y == fixed.y &&
-                                         cluster.z == fixed.z);
-  bool is_plain = HasPlainShape(*kernel, config) && is_fixed;
-  bool is_over = FindValueLimit(search) ||
-                 (cluster.x != 0 && is_fixed &&
-                  FindClusterShapeLimit(search, cluster, "cluster")) ||
-                 FindPreferredLimit(search, cluster);
-  if (!kernel->smem.Covers(device, config.sharedMemBytes)) {
+  bool is_plain = HasPlainShape(*kernel, config);
+  bool is_over = search.IsValueOver() || search.IsClusterWrong(cluster, fixed);
+  if (!kernel->limits.CoversSmem(device, config.sharedMemBytes)) {
     int most = -1;
-    const Status status = kernel->smem.Raise(driver, kernel->handle, device, &most);
+    const Status status = kernel->limits.RaiseSmem(driver, kernel->handle, device, &most);
     if (!status.ok()) return call.Fail(number, status);
-    is_plain &= kernel->smem.Covers(device, config.sharedMemBytes);
+    is_plain &= kernel->limits.CoversSmem(device, config.sharedMemBytes);
   }
   // A device that allows large clusters once has clusters for good, and is not asked again.
-  if (blocks > 1 && !kernel->clusters.Covers(device, kPortableClusterBlocks + 1)) {
+  if (blocks > 1 && !kernel->limits.CoversCluster(device, kPortableClusterBlocks + 1)) {
     is_plain &= DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0;
     const Status status =
-        is_plain ? kernel->clusters.Allow(driver, kernel->handle, device) : Status();
+        is_plain ? kernel->limits.AllowClusters(driver, kernel->handle, device) : Status();
     if (!status.ok()) return call.Fail(number, status);
   }
   // How large a cluster may be depends on the device, on the block and on its shared memory.
@@ -153,12 +148,11 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
     const Status status = FindOccupancy(driver, kernel->handle, device, config, &found);
     if (!status.ok()) return call.Fail(number, status);
     const uint64_t grid = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
-    is_plain = blocks <= kPortableClusterBlocks ||
-               blocks <= static_cast<uint64_t>(found.cluster_blocks);
+    is_plain =
+        blocks <= kPortableClusterBlocks || blocks <= static_cast<uint64_t>(found.cluster_blocks);
     is_plain &= !is_cooperative || grid <= static_cast<uint64_t>(found.cooperative_blocks);
   }
-  is_over = is_over || (!is_plain && FindLimit(driver, device, kernel->handle, config, text.chars,
-                                               sizeof(text.chars)));
+  is_over = is_over || (!is_plain && search.IsOver());
   return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s", call.Site(number).chars,
                         kernel->display, text.chars)
                  : 0;
@@ -171,7 +165,7 @@ __attribute__((always_inline)) inline int ReadyKernel(const Call& call, int numb
   const Status status = LoadKernel(call.driver, kernel);
   if (__builtin_expect(!status.ok(), 0)) return call.Fail(number, status);
   const bool is_plain = config.numAttrs == 0 && kernel->cluster[0] == 0 &&
-                        kernel->smem.Covers(call.device, config.sharedMemBytes) &&
+                        kernel->limits.CoversSmem(call.device, config.sharedMemBytes) &&
                         HasPlainShape(*kernel, config);
   return __builtin_expect(is_plain, 1) ? 0 : CheckLimits(call, number);
 }

@@ -10,7 +10,7 @@
 
 #include <tvm/ffi/extra/c_env_api.h>
 
-#include "../core/tensor_map_encode.h"
+#include "../core/tensor_map.h"
 #include "expression.h"
 
 namespace tvmffi_cubin {
@@ -18,55 +18,6 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
-
-/*! \brief The strides of memory without gaps; of a dimension of one element any will do. */
-inline bool FillStrides(int64_t align, int64_t bits, TensorMapMemory* out,
-                        TensorMapProblem* problem) {
-  int64_t total = bits;
-  for (int i = out->rank - 1; i > 0; --i) {
-    if (__builtin_mul_overflow(total, out->shape[i], &total)) {
-      return FailMap(problem, "ValueError", "stride[%d] is 2**60 bytes or more", i - 1);
-    }
-    if (out->shape[i - 1] == 1 && total % (8 * align) != 0) {
-      out->strides[i - 1] = align;
-    } else if (total % 8 == 0) {
-      out->strides[i - 1] = total / 8;
-    } else {
-      return FailMap(problem, "ValueError", "stride[%d] is %lld bits, no whole bytes", i - 1,
-                     static_cast<long long>(total));
-    }
-  }
-  return true;
-}
-
-/*!
- * \brief Works out the memory that a map says itself; what the driver asks of it is another
- * question (CheckTensorMap).
- */
-__attribute__((noinline)) inline bool DescribeExtents(const TensorMapSpec& spec,
-                                                      const Argument& given, TensorMapMemory* out,
-                                                      TensorMapProblem* problem) {
-  // What is no tensor comes with a type alone: conversion has seen to that.
-  out->type = spec.type;
-  if (spec.type == TensorMapType::kFromTensor &&
-      !ResolveMapType(spec, *given.tensor, &out->type, problem)) {
-    return false;
-  }
-  out->address = given.storage.pointer;
-  if (out->address == nullptr) {
-    return FailMap(problem, "ValueError", "there is no data: the address is null");
-  }
-  const int64_t bits = FactsOf(out->type).bits;
-  out->rank = spec.num_global_dims;
-  out->strides[out->rank - 1] = bits / 8;
-  for (int i = 0; i < out->rank; ++i) {
-    out->shape[i] = spec.global_dim[i];
-    if (!CheckMapRange("global_dim", i, out->shape[i], 1, INT64_C(1) << 32, problem)) return false;
-  }
-  for (int i = 0; i < spec.num_global_strides; ++i) out->strides[i] = spec.global_strides[i];
-  return spec.num_global_strides != 0 ||
-         FillStrides(MapAlignment(out->type, spec.interleave), bits, out, problem);
-}
 
 /*!
  * \brief Makes the maps of all launches that have blocks; the device is current. An empty tensor
@@ -85,8 +36,7 @@ inline int EncodeMaps(Call* call, CUtensorMap* maps) {
     if (DoSteps(call, plan.steps, plan.num_steps, 0) != 0) return -1;
     const Argument& given = call->arguments[plan.argument];
     *param = maps;
-    if ((spec.num_global_dims != 0 ? DescribeExtents(spec, given, &memory, &problem)
-                                   : DescribeMemory(spec, *given.tensor, &memory, &problem)) &&
+    if (DescribeMemory(spec, given.tensor, given.storage.pointer, &memory, &problem) &&
         EncodeTensorMap(spec, memory, maps++, &problem)) {
       return 0;
     }
@@ -176,9 +126,9 @@ struct Scratch {
       block->pointer =
           reinterpret_cast<uintptr_t>(DataOf(*TVMFFITensorGetDLTensorPtr(block->allocation)));
     } else {
-      const Status status{entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size),
-                                                 call->stream),
-                          "cuMemAllocAsync"};
+      const Status status{
+          entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size), call->stream),
+          "cuMemAllocAsync"};
       if (!status.ok()) {
         Text text;
         DescribeStatus(status, text.chars, sizeof(text.chars));

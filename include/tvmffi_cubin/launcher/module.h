@@ -139,8 +139,7 @@ TVMFFI_CUBIN_RARE int Unload(const ModulePlan& module) {
   for (int i = 0; i < module.num_kernels; ++i) {
     EmbeddedKernel* const kernel = &module.kernels[i];
     __atomic_store_n(&kernel->handle, nullptr, __ATOMIC_SEQ_CST);
-    kernel->smem.Reset();
-    kernel->clusters.Reset();
+    kernel->limits.Reset();
     if (kernel->declared != nullptr) __atomic_store_n(&kernel->max_threads, 0u, __ATOMIC_RELAXED);
   }
   Status first;

@@ -12,9 +12,8 @@
 #include <stddef.h>
 #include <tvm/ffi/c_api.h>
 
-#include "../core/bound.h"
 #include "../core/library.h"
-#include "../core/tensor_map_spec.h"
+#include "../core/tensor_map.h"
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
@@ -136,8 +135,7 @@ struct EmbeddedKernel {
   uint32_t max_threads;   // of a block, as many as every device lets it have; 0: not known yet
   uint32_t cluster[3];    // what the kernel itself fixes; zeros where it fixes none
   bool grid_in_clusters;  // the driver counts its grid in those, .blocksareclusters in PTX
-  DynamicSmemLimits smem;
-  ClusterLimits clusters;
+  KernelLimits limits;
 };
 
 /*! \brief Where one kernel parameter comes from. */
@@ -235,7 +233,7 @@ static_assert(sizeof(DeclaredParams) == 24 && offsetof(DeclaredParams, by_part) 
 static_assert(sizeof(EmbeddedKernel) == 400 && offsetof(EmbeddedKernel, handle) == 40 &&
               offsetof(EmbeddedKernel, cluster) == 52 &&
               offsetof(EmbeddedKernel, grid_in_clusters) == 64 &&
-              offsetof(EmbeddedKernel, smem) == 68 && offsetof(EmbeddedKernel, clusters) == 328);
+              offsetof(EmbeddedKernel, limits) == 68);
 static_assert(sizeof(Source) == 16 && offsetof(Source, index) == 4 && offsetof(Source, data) == 8);
 static_assert(sizeof(LaunchPlan) == 48 && offsetof(LaunchPlan, num_sources) == 24 &&
               offsetof(LaunchPlan, num_attributes) == 40 && offsetof(LaunchPlan, has_block) == 45);

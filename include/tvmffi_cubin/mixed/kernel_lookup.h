@@ -60,8 +60,9 @@ TVMFFI_CUBIN_COLD const char* FindMixedSymbol(const MixedRow* rows, uint64_t num
 
 /*! \brief Throws a LaunchError where the two compilers see other parameters. */
 TVMFFI_CUBIN_COLD void CheckSameParameters(const KernelSlot* slot, CubinKernel* kernel) {
-  const ParameterSizes* device = nullptr;
-  kernel->parameters_.Find(OpenDriver(), kernel->GetHandle(), nullptr, -1, &device);
+  DeviceScope scope;
+  EnterLaunch(kernel->driver_, nullptr, -1, &scope);
+  const ParameterSizes* device = kernel->parameters_.Find(kernel->GetHandle());
   if (device == nullptr || !device->known) return;  // the driver does not tell, or not now
   // What is bound is the device's alone. The launch itself refuses a kernel that has too few.
   const size_t bound = NumBoundParams();

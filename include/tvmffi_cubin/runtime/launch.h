@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../kernel_parameters.h"
+#include "../dispatch.h"
 #include "device.h"
 #include "kernel.h"
 
@@ -49,7 +49,8 @@ inline cudaError_t LaunchHandle(const void* function, const CUlaunchConfig& conf
   if (found != nullptr) return NoteRuntimeError(found->calls->launch(found->slot, config, args));
   if (IsNoHandle(function)) return NoteRuntimeError(kNoKernel);
   const CUkernel kernel = static_cast<CUkernel>(const_cast<void*>(function));
-  return NoteRuntimeError(DispatchHandle(driver, kernel, config, args).result);
+  KernelParameters parameters;
+  return NoteRuntimeError(Dispatch(driver, kernel, nullptr, &parameters, config, args).result);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -5,7 +5,6 @@
 #ifndef TVMFFI_CUBIN_RUNTIME_STREAM_H_
 #define TVMFFI_CUBIN_RUNTIME_STREAM_H_
 
-#include "../core/dispatch.h"
 #include "device.h"
 
 namespace tvmffi_cubin {

@@ -1,0 +1,288 @@
+/*!
+ * \file tvmffi_cubin/core/tensor_map.h
+ * \brief Tensor maps: the memory that one describes, the map that the driver makes, and what is
+ * wrong with one that it refuses. Needs no C++ library.
+ */
+#ifndef TVMFFI_CUBIN_CORE_TENSOR_MAP_H_
+#define TVMFFI_CUBIN_CORE_TENSOR_MAP_H_
+
+#include <stdarg.h>
+
+#include "device.h"
+#include "tensor_map_spec.h"
+
+namespace tvmffi_cubin {
+TVMFFI_CUBIN_BEGIN_NAMESPACE
+
+TVMFFI_CUBIN_DRIVER_ENTRY(cuTensorMapEncodeTiled, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuTensorMapEncodeIm2col, 12000)
+
+static_assert(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ == static_cast<int>(TensorMapType::kTfloat32Ftz),
+              "the numbers are the driver's");
+
+/*! \brief Writes a problem's printf-formatted text; returns false. */
+__attribute__((cold, format(printf, 3, 4))) bool FailMap(TensorMapProblem* problem,
+                                                         const char* kind, const char* format, ...);
+
+/*!
+ * \brief Says what is wrong with a map that the driver refuses, which has one answer for all of it:
+ * the first number that is none of those that it takes, else what it was asked for.
+ */
+bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory, const Status& status,
+                  TensorMapProblem* problem);
+
+/*! \brief The type of maps that goes with a tensor's; kFromTensor where there is none. */
+inline TensorMapType MapTypeOf(DLDataType dtype) {
+  if (dtype.code == kDLFloat4_e2m1fn) return TensorMapType::k16U4Align8B;  // torch has two a byte
+  if (dtype.code == kDLFloat6_e2m3fn || dtype.code == kDLFloat6_e3m2fn) {
+    return TensorMapType::k16U6Align16B;
+  }
+  if (dtype.lanes != 1) return TensorMapType::kFromTensor;
+  if (dtype.bits == 8) return TensorMapType::kUint8;  // a bool and each kind of float8, too
+  const int code = dtype.code == kDLInt && dtype.bits == 16 ? int{kDLUInt} : dtype.code;
+  for (int i = 0; i <= static_cast<int>(TensorMapType::kBfloat16); ++i) {
+    const TensorMapTypeFacts& facts = kTensorMapTypes[i];
+    if (facts.code == code && facts.bits == dtype.bits) return static_cast<TensorMapType>(i);
+  }
+  return TensorMapType::kFromTensor;
+}
+
+/*! \brief A number in 32 bits, one that the driver refuses where it does not fit. */
+inline int MapNumber(int64_t value) {
+  return value == static_cast<int>(value) ? static_cast<int>(value) : INT32_MAX;
+}
+
+/*!
+ * \brief Works out the memory of a map: its own `global_dim`, else a tensor's shape and strides.
+ * \param tensor May be null where the map has its own dimensions and its type.
+ */
+inline bool DescribeMemory(const TensorMapSpec& spec, const DLTensor* tensor, void* address,
+                           TensorMapMemory* out, TensorMapProblem* problem) {
+  const bool is_own = spec.num_global_dims != 0;
+  const int rank = is_own ? spec.num_global_dims : tensor->ndim;
+  const int64_t given = tensor == nullptr ? 0 : tensor->dtype.bits * tensor->dtype.lanes;
+  const bool from_tensor = spec.type == TensorMapType::kFromTensor;
+  out->address = address;
+  out->rank = rank;
+  out->type = from_tensor ? MapTypeOf(tensor->dtype) : spec.type;
+  if (rank != spec.rank || rank < 1 || rank > kMaxMapRank) {
+    return FailMap(problem, "ValueError",
+                   "the rank is %d, %s for rank %d, the driver takes 1 to %d", rank,
+                   spec.mode == TensorMapMode::kTiled ? "box_dim is" : "the corners are", spec.rank,
+                   kMaxMapRank);
+  }
+  if (out->type == TensorMapType::kFromTensor) {
+    return FailMap(problem, "TypeError",
+                   "tensor maps have no data type for elements of DLPack code %d, %d bits and %d "
+                   "lanes: name one of that size, such as uint%lld",
+                   tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes,
+                   static_cast<long long>(given));
+  }
+  const TensorMapTypeFacts& facts = FactsOf(out->type);
+  const int64_t held = is_own ? facts.bits : given;
+  // Values of 4 and 6 bits come in bytes, too, since few frameworks have such types.
+  if (held != facts.bits && (facts.bits >= 8 || held != 8)) {
+    return FailMap(problem, "TypeError",
+                   "data type %s has %d bits, the tensor's elements have %lld", facts.name,
+                   facts.bits, static_cast<long long>(held));
+  }
+  const int64_t align = MapAlignment(spec, out->type);
+  int64_t compact = 1;  // elements
+  for (int i = rank - 1; i >= 0; --i) {
+    const int64_t size = is_own ? spec.global_dim[i] : tensor->shape[i];
+    const int64_t stride = is_own || tensor->strides == nullptr ? compact : tensor->strides[i];
+    int64_t bits = 0;
+    // What overflows is more than any map takes.
+    if (__builtin_mul_overflow(compact, size, &compact)) compact = INT64_MAX;
+    if (__builtin_mul_overflow(stride, held, &bits)) bits = INT64_MAX - 7;
+    out->shape[i] = size;
+    if (i == rank - 1 && stride != 1 && size != 1) {
+      return FailMap(problem, "ValueError",
+                     "stride[%d], of the innermost dimension, is %lld elements, wanted 1", i,
+                     static_cast<long long>(stride));
+    }
+    if (is_own && spec.num_global_strides != 0) {
+      out->strides[i] = i == rank - 1 ? 0 : spec.global_strides[i];
+    } else if (size == 1 && (!is_own || bits % (8 * align) != 0)) {
+      out->strides[i] = align;  // of one element any that the driver takes
+    } else if (i != rank - 1 && bits % 8 != 0) {
+      return FailMap(problem, "ValueError", "stride[%d] is %lld bits, no whole bytes", i,
+                     static_cast<long long>(bits));
+    } else {
+      out->strides[i] = bits / 8;
+    }
+  }
+  if (held == facts.bits) return true;
+  const int64_t total = out->shape[rank - 1] * held;
+  out->shape[rank - 1] = total / facts.bits;
+  return total % facts.bits == 0 ||
+         FailMap(problem, "ValueError",
+                 "shape[%d] is %lld elements of %lld bits, no whole number of %d-bit values",
+                 rank - 1, static_cast<long long>(total / held), static_cast<long long>(held),
+                 facts.bits);
+}
+
+/*! \brief Makes a map of memory in the current context; the driver's order is made here. */
+inline bool EncodeTensorMap(const TensorMapSpec& spec, const TensorMapMemory& memory,
+                            CUtensorMap* out, TensorMapProblem* problem) {
+  const int rank = memory.rank, inner = rank - 1;
+  cuuint64_t dims[kMaxMapRank], strides[kMaxMapRank] = {};
+  cuuint32_t box[kMaxMapRank], steps[kMaxMapRank] = {1, 1, 1, 1, 1};
+  int lower[kMaxMapRank], upper[kMaxMapRank];
+  if (rank != spec.rank || rank < 1 || rank > kMaxMapRank) {
+    return FailMap(problem, "ValueError", "the rank is %d, the map is for rank %d, 1 to %d", rank,
+                   spec.rank, kMaxMapRank);
+  }
+  if (memory.address == nullptr) {
+    return FailMap(problem, "ValueError", "there is no data: the address is null");
+  }
+  for (int i = 0; i < rank; ++i) {
+    dims[i] = static_cast<cuuint64_t>(memory.shape[inner - i]);
+    if (i > 0) strides[i - 1] = static_cast<cuuint64_t>(memory.strides[inner - i]);
+    box[i] = static_cast<cuuint32_t>(MapNumber(spec.box_dim[inner - i]));
+  }
+  for (int i = 0; i < spec.num_element_strides; ++i) {
+    steps[inner - i] = static_cast<cuuint32_t>(MapNumber(spec.element_strides[i]));
+  }
+  for (int i = 0; i < rank - 2; ++i) {
+    lower[i] = MapNumber(spec.lower_corner[rank - 3 - i]);
+    upper[i] = MapNumber(spec.upper_corner[rank - 3 - i]);
+  }
+  // The driver would ignore the innermost step.
+  const bool is_skipping = steps[0] != 1 && spec.interleave == TensorMapInterleave::kNone;
+  if (is_skipping) {
+    return FailMap(problem, "ValueError",
+                   "element_strides[%d], of the innermost dimension, is %lld, wanted 1", inner,
+                   static_cast<long long>(steps[0]));
+  }
+  const auto type = static_cast<CUtensorMapDataType>(memory.type);
+  const auto interleave = static_cast<CUtensorMapInterleave>(spec.interleave);
+  const auto swizzle = static_cast<CUtensorMapSwizzle>(spec.swizzle);
+  const auto promotion = static_cast<CUtensorMapL2promotion>(spec.l2_promotion);
+  const auto fill = static_cast<CUtensorMapFloatOOBfill>(spec.oob_fill);
+  const auto number = static_cast<cuuint32_t>(rank);
+  Status status;
+  if (spec.mode == TensorMapMode::kTiled) {
+    status.call = "cuTensorMapEncodeTiled";
+    status.result = entry::cuTensorMapEncodeTiled(out, type, number, memory.address, dims, strides,
+                                                  box, steps, interleave, swizzle, promotion, fill);
+  } else {
+    status.call = "cuTensorMapEncodeIm2col";
+    status.result = entry::cuTensorMapEncodeIm2col(
+        out, type, number, memory.address, dims, strides, lower, upper,
+        static_cast<cuuint32_t>(MapNumber(spec.channels_per_pixel)),
+        static_cast<cuuint32_t>(MapNumber(spec.pixels_per_column)), steps, interleave, swizzle,
+        promotion, fill);
+  }
+  if (__builtin_expect(!status.ok(), 0)) return FailEncoding(spec, memory, status, problem);
+  if (driver_state.version >= 13020) return true;
+  // Before, the driver sets bit 85 in every map, and devices of compute capability 10.0 address
+  // memory beyond a small tensor's, which may be no one's; older ones do not read it.
+  constexpr int64_t kSmall = 128 << 10;  // bytes from first to last
+  int64_t bytes = memory.shape[inner] * FactsOf(memory.type).bits / 8;
+  for (int i = 0; i < inner && bytes < kSmall; ++i) {
+    const bool is_far = memory.shape[i] > 1 && memory.strides[i] >= kSmall;
+    bytes += is_far ? kSmall : (memory.shape[i] - 1) * memory.strides[i];
+  }
+  if (bytes < kSmall) out->opaque[1] &= ~(UINT64_C(1) << 21);
+  return true;
+}
+
+#ifndef TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_COLD bool FailMap(TensorMapProblem* problem, const char* kind, const char* format,
+                               ...) {
+  va_list values;
+  va_start(values, format);
+  vsnprintf(problem->text, sizeof(problem->text), format, values);
+  va_end(values);
+  problem->kind = kind;
+  return false;
+}
+
+TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMemory& memory,
+                                    const Status& status, TensorMapProblem* problem) {
+  const TensorMapTypeFacts& facts = FactsOf(memory.type);
+  const auto& swizzle = kTensorMapSwizzles[static_cast<int>(spec.swizzle)];
+  const bool is_tiled = spec.mode == TensorMapMode::kTiled, is_own = spec.num_global_dims != 0;
+  const bool is_plain = spec.interleave == TensorMapInterleave::kNone;
+  const int inner = memory.rank - 1;
+  char modes[128];
+  snprintf(modes, sizeof(modes), "(%s, swizzle '%s', interleave '%s')", facts.name, swizzle.name,
+           kTensorMapInterleaves[static_cast<int>(spec.interleave)]);
+  // Whether a number is none that the driver takes.
+  const auto is_off = [&](const char* what, int index, int64_t value, int64_t least, int64_t most,
+                          int64_t unit = 1) {
+    if (value >= least && value <= most && value % unit == 0) return false;
+    char place[16] = "", units[48] = "";
+    if (index >= 0) snprintf(place, sizeof(place), "[%d]", index);
+    if (unit != 1) snprintf(units, sizeof(units), "multiples of %d, ", static_cast<int>(unit));
+    return !FailMap(problem, "ValueError", "%s%s is %lld, the driver takes %s%lld to %lld %s", what,
+                    place, static_cast<long long>(value), units, static_cast<long long>(least),
+                    static_cast<long long>(most), modes);
+  };
+  if (is_off("the rank", -1, memory.rank, is_tiled && is_plain ? 1 : 3, kMaxMapRank)) return false;
+  const int64_t align = MapAlignment(spec, memory.type);
+  for (int i = 0; i <= inner; ++i) {
+    if (is_off(is_own ? "global_dim" : "shape", i, memory.shape[i], 1, INT64_C(1) << 32,
+               i == inner ? facts.inner_factor : 1) ||
+        (i != inner && is_off(spec.num_global_strides != 0 ? "global_strides" : "stride", i,
+                              memory.strides[i], 0, (INT64_C(1) << 40) - align, align)) ||
+        (is_tiled && i != inner && is_off("box_dim", i, spec.box_dim[i], 1, 256)) ||
+        (i < spec.num_element_strides &&
+         is_off("element_strides", i, spec.element_strides[i], 1, 8))) {
+      return false;
+    }
+  }
+  constexpr int64_t kCorners[] = {32768, 128, 16};  // of one, two and three dimensions
+  for (int i = 0; i < inner - 1 && !is_tiled; ++i) {
+    const int64_t limit = kCorners[inner - 2], size = memory.shape[i + 1];
+    const int64_t lower = spec.lower_corner[i], upper = spec.upper_corner[i];
+    if (is_off("lower_corner", i, lower, -limit, limit - 1) ||
+        is_off("upper_corner", i, upper, -limit, limit - 1) ||
+        is_off("the pixels between the corners", i, size + upper - lower, 1, INT64_MAX)) {
+      return false;
+    }
+  }
+  // Along the innermost dimension whole 16 bytes, within what a swizzle permutes.
+  const int64_t span = is_plain && swizzle.span != 0 ? swizzle.span * 8 / facts.bits : 256;
+  const bool is_whole = facts.inner_factor == 128;
+  const int64_t unit = spec.interleave == TensorMapInterleave::k32B ? 1 : 128 / facts.bits;
+  if (is_off(is_tiled ? "box_dim" : "channels_per_pixel", is_tiled ? inner : -1,
+             is_tiled ? spec.box_dim[inner] : spec.channels_per_pixel, is_whole ? 128 : 1,
+             is_whole     ? 128
+             : span < 256 ? span
+                          : 256,
+             is_whole ? 1 : unit) ||
+      (!is_tiled && is_off("pixels_per_column", -1, spec.pixels_per_column, 1, 1024))) {
+    return false;
+  }
+  const auto address = reinterpret_cast<uintptr_t>(memory.address);
+  if (address % static_cast<uintptr_t>(align) != 0) {
+    return FailMap(problem, "ValueError",
+                   "the data lies at %p, wanted an address that is a multiple of %d %s",
+                   memory.address, static_cast<int>(align), modes);
+  }
+  char call[320];
+  const char* missing = "";
+  DescribeStatus(status, call, sizeof(call));
+  if (const Driver* driver = OpenDriver()) {
+    const int major = DeviceAttribute(driver, CurrentDevice(driver),
+                                      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    const bool is_new = spec.swizzle > TensorMapSwizzle::k128B || facts.bits < 8;
+    missing = major < 9
+                  ? ". The device is older than compute capability 9.0, which tensor maps need"
+              : major < 10 && is_new
+                  ? ". Packed data types and '128B_atom_*' swizzles need a device of compute "
+                    "capability 10.0, and a driver of CUDA 12.8"
+                  : "";
+  }
+  return FailMap(problem, "LaunchError", "%s %s%s", call, modes, missing);
+}
+
+#endif  // TVMFFI_CUBIN_COLD_COMPILED
+
+TVMFFI_CUBIN_END_NAMESPACE
+}  // namespace tvmffi_cubin
+
+#endif  // TVMFFI_CUBIN_CORE_TENSOR_MAP_H_
