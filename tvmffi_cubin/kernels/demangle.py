@@ -89,11 +89,11 @@ def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
     return name.params
 
 
-def split_list(text: str) -> list[str]:
-    """Split a comma-separated list of types or template arguments at its outermost commas."""
+def split_list(text: str, at: str = ",") -> list[str]:
+    """Split a list of types or template arguments at its outermost commas, or another character."""
     if not text.strip():
         return []
-    cuts = [-1, *(i for i, depth in _depths(text) if not depth and text[i] == ","), len(text)]
+    cuts = [-1, *(i for i, depth in _depths(text) if not depth and text[i] == at), len(text)]
     return [text[a + 1 : b].strip() for a, b in pairwise(cuts)]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -86,6 +85,7 @@ _BUILTIN = {
     *("signed", "unsigned", "__signed__", "char", "short", "int", "long", "__int128"),
     *("float", "double", "bool", "void"),
 }
+_QUALIFIERS = {"const", "volatile"}
 _IGNORED = {
     *("__restrict__", "__restrict", "restrict", "__grid_constant__", "typename", "constexpr"),
     *("struct", "class", "enum", "union", "register"),
@@ -94,67 +94,38 @@ _IGNORED = {
 
 def _declaration(text: str) -> tuple[CxxType, str]:
     """Parse one declaration; return its type and its name, "" where it has none."""
-    words: list[str] = []
-    qualifiers: set[str] = set()
-    pointers: list[set[str]] = []  # the qualifiers of each, from the inside out
-    name, extents, compound = "", 0, False
-    for part in _parts(text.replace("(anonymous namespace)::", "")):
-        if "&" in (part, part.strip("( ")[:1]):
-            raise ValueError(
-                f"in {text!r}: a __global__ function takes no references: pass a pointer or a value"
-            )
-        if part in ("const", "volatile"):
-            (pointers[-1] if pointers else qualifiers).add(part)
-        elif part == "*":
-            pointers.append(set())
-        elif part in _BUILTIN and not pointers and _BUILTIN.issuperset(words):
-            words.append(part)
-        elif part[0] == "(" and part[1:].lstrip().startswith("*") and not name:
-            # A pointer to an array or a function, whose extents or parameters follow.
-            name, compound = part.strip("()* "), True
-        elif part[0] == "[" or (part[0] == "(" and compound):
-            extents += not compound
-        elif re.match(r"[\w$:]", part) and not words and not pointers:
-            words.append(part)
-        elif re.fullmatch(r"[^\W\d][\w$]*", part) and words and not (name or compound or extents):
-            name = part
-        else:
-            remedy = "; give a default value in Launch(args=...) instead" if part == "=" else ""
-            raise ValueError(f"in {text!r}: unexpected {part!r}{remedy}")
-    if not words or words[0].endswith("::"):
-        raise ValueError(f"in {text!r}: expected a type such as 'const float*' or 'int64_t'")
-    base = _builtin_name(words) if words[0] in _BUILTIN else words[0]
-    if extents:
-        # An array parameter is a pointer to its element.
-        pointers.append(set())
-        compound = extents > 1
-    if base == "void" and not pointers and not compound:
-        raise ValueError(f"in {text!r}: a parameter cannot be void")
-    return _made(base, sorted(qualifiers), pointers, compound), name
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Yield the words and signs of a declaration, and brackets as one with what is in them.
-
-    A qualified name with its template arguments is a word, spaced the same however it is written.
-    """
-    closing = {"(": ")", "[": "]", "<": ">", "{": "}"}
-    part, stack = "", [""]
-    for token in re.findall(r"[\w$]+|::|\S", text):
-        if not stack[1:] and token not in ("<", "::") and not part.endswith("::"):
-            if part and part not in _IGNORED:
-                yield part
-            part = ""
-        spaced = token == "," or (re.search(r"[\w$]\Z", part) and re.match(r"[\w$]", token))
-        part += (", " if token == "," else f" {token}") if spaced else token
-        if token == stack[-1]:
-            stack.pop()
-        elif token in closing and (token != "<" or stack[-1] in ("", ">")):
-            stack.append(closing[token])
-    if stack[1:]:
-        raise ValueError(f"in {text!r}: a bracket is not closed")
-    if part and part not in _IGNORED:
-        yield part
+    plain = text.replace("(anonymous namespace)::", "").strip()
+    match = re.search(r"\(\s*\*\s*(\w*)\s*\)\s*[\[(]", plain)
+    if match:  # a pointer to an array or a function
+        return _to_array(_declaration(plain[: match.start()] + "*")[0]), match[1]
+    extents = ""
+    if plain.endswith("]"):  # an array parameter is a pointer to its element
+        plain, _, extents = plain.partition("[")
+    # Spaced the same however it is written.
+    plain = re.sub(r"\s*(::|<|\*|&)\s*|\s+(?=>)", lambda x: x[1] or "", plain)
+    plain = re.sub(r"\s*,\s*", ", ", plain)
+    head, *pointers = split_list(plain + "*" * bool(extents), "*") or [""]
+    words = [x for x in split_list(head, " ") if x and x not in _IGNORED]
+    qualifiers = sorted(_QUALIFIERS.intersection(words))
+    builtin = [x for x in words if x in _BUILTIN]
+    others = [x for x in words if x not in _BUILTIN | _QUALIFIERS]
+    base = _builtin_name(builtin) if builtin else "".join(others[:1])
+    rest = others if builtin else others[1:]
+    rest += [x for part in pointers for x in part.split() if x not in _QUALIFIERS | _IGNORED]
+    if len(split_list(plain, "&")) > 1:
+        problem = "a __global__ function takes no references: pass a pointer or a value"
+    elif not base:
+        problem = "expected a type such as 'const float*' or 'int64_t'"
+    elif "=" in rest:
+        problem = "a parameter takes no default value: give it in Launch(args=...)"
+    elif len(rest) > 1 or (rest and not rest[0].isidentifier()):
+        problem = f"unexpected {rest[-1]!r}"
+    elif base == "void" and not pointers:
+        problem = "a parameter cannot be void"
+    else:
+        type_ = _type(base, qualifiers, pointers)
+        return _to_array(type_) if "[" in extents else type_, "".join(rest)
+    raise ValueError(f"in {text!r}: {problem}")
 
 
 def _builtin_name(words: list[str]) -> str:
@@ -172,50 +143,57 @@ def _builtin_name(words: list[str]) -> str:
     return unsigned + (" ".join(["long"] * words.count("long")) or "int")
 
 
-def _made(base: str, qualifiers: list[str], pointers: list[set[str]], compound: bool) -> CxxType:
+def _type(base: str, qualifiers: list[str], pointers: list[str]) -> CxxType:
     # The std namespaces, inline ones among them, are looked through.
-    plain = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
-    value, pointee = _known_types().get(plain, (CxxType("", "struct", None), Pointee("")))
-    if not pointers and not compound:
-        if base in ("CUstream", "cudaStream_t"):
-            # What host code passes on, for `Launch(stream=...)`.
-            return CxxType(base, "pointer", 8, pointee=Pointee("CUstream_st"))
+    name = re.sub(r"^(?:::)?(?:(?:cuda::)?std::(?:__\w+::)?)?", "", base)
+    value, pointee = _known_types().get(name, (CxxType("", "struct", None), Pointee("")))
+    if base in ("CUstream", "cudaStream_t") and not pointers:
+        # What host code passes on, for `Launch(stream=...)`.
+        return CxxType(base, "pointer", 8, pointee=Pointee("CUstream_st"))
+    if not pointers:
         return value._replace(text=base)
     text = " ".join([*qualifiers, base])
-    if compound:
-        return CxxType(f"{text} (*)[]", "pointer", 8, pointee=Pointee(f"{text}[]"))
     for inner in pointers[:-1]:
-        text += " ".join(["*", *sorted(inner)])
+        text += " ".join(["*", *sorted(_QUALIFIERS.intersection(inner.split()))])
         pointee = Pointee("", (), 8)
     return CxxType(f"{text}*", "pointer", 8, pointee=pointee._replace(text=text))
+
+
+def _to_array(type_: CxxType) -> CxxType:
+    """Return a pointer to arrays, or to a function; it takes any address."""
+    text = type_.pointee.text if type_.pointee else type_.text
+    return CxxType(f"{text} (*)[]", "pointer", 8, pointee=Pointee(f"{text}[]"))
 
 
 # DLPack's type codes.
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
 
-_SIGNED = {
-    1: "signed char|int8_t",
-    2: "short|int16_t",
-    4: "int|int32_t",
-    8: "long|long long|int64_t|ptrdiff_t|ssize_t|intptr_t",
-}
-_UNSIGNED = {
-    1: "unsigned char|uint8_t|uchar|byte",
-    2: "unsigned short|uint16_t|ushort",
-    4: "unsigned int|uint32_t|uint",
-    # CUDA's own handles for textures and surfaces are 64-bit integers.
-    8: "unsigned long|unsigned long long|uint64_t|size_t|uintptr_t|ulong"
-    "|cudaTextureObject_t|cudaSurfaceObject_t",
-}
+_SCALARS: tuple[tuple[str, Dtype, str], ...] = (
+    ("int", (_INT, 8), "signed char|int8_t"),
+    ("int", (_INT, 16), "short|int16_t"),
+    ("int", (_INT, 32), "int|int32_t"),
+    ("int", (_INT, 64), "long|long long|int64_t|ptrdiff_t|ssize_t|intptr_t"),
+    ("uint", (_UINT, 8), "unsigned char|uint8_t|uchar|byte"),
+    ("uint", (_UINT, 16), "unsigned short|uint16_t|ushort"),
+    ("uint", (_UINT, 32), "unsigned int|uint32_t|uint"),
+    ("uint", (_UINT, 64), "unsigned long|unsigned long long|uint64_t|size_t|uintptr_t|ulong"),
+    ("uint", (_UINT, 64), "cudaTextureObject_t|cudaSurfaceObject_t"),  # handles
+    # Only bool tensors for bool*: any other byte than 0 and 1 is undefined behaviour.
+    ("bool", (_BOOL, 8), "bool"),
+    ("float16", (_FLOAT, 16), "__half|half|_Float16|cutlass::half_t"),
+    ("bfloat16", (_BFLOAT, 16), "__nv_bfloat16|nv_bfloat16|__bf16|cutlass::bfloat16_t"),
+    ("float32", (_FLOAT, 32), "float"),
+    ("float64", (_FLOAT, 64), "double"),
+)
 # Few frameworks have 6- and 4-bit dtypes, so their users keep such data in uint8 tensors.
-_NARROW: dict[str, tuple[Dtype, ...]] = {
-    "fp8{}_e4m3": ((10, 8),),
-    "fp8{}_e5m2": ((12, 8),),
-    "fp8{}_e8m0": ((14, 8),),
-    "fp6{}_e2m3": ((15, 6), (_UINT, 8)),
-    "fp6{}_e3m2": ((16, 6), (_UINT, 8)),
-    "fp4{}_e2m1": ((17, 4), (_UINT, 8)),
-}
+_NARROW: tuple[tuple[str, tuple[Dtype, ...]], ...] = (
+    ("fp8{}_e4m3", ((10, 8),)),
+    ("fp8{}_e5m2", ((12, 8),)),
+    ("fp8{}_e8m0", ((14, 8),)),
+    ("fp6{}_e2m3", ((15, 6), (_UINT, 8))),
+    ("fp6{}_e3m2", ((16, 6), (_UINT, 8))),
+    ("fp4{}_e2m1", ((17, 4), (_UINT, 8))),
+)
 
 
 @cache
@@ -223,50 +201,39 @@ def _known_types() -> dict[str, tuple[CxxType, Pointee]]:
     """Return what type names stand for: as a value, and behind a pointer; without their texts."""
     table: dict[str, tuple[CxxType, Pointee]] = {}
 
-    def add(
-        names: str, kind: str, size: int, *dtypes: Dtype, scalar: str = "", align: int = 0
-    ) -> None:
-        value = CxxType("", kind, size, scalar or None)
+    def add(names: str, size: int, *dtypes: Dtype, kind: str = "struct", align: int = 0) -> None:
+        scalar = kind if kind[-1].isdigit() else None
+        value = CxxType("", "float" if scalar else kind, size, scalar)
         table.update(dict.fromkeys(names.split("|"), (value, Pointee("", dtypes, align or size))))
 
-    for size in (1, 2, 4, 8):
-        add(_SIGNED[size], "int", size, (_INT, 8 * size))
-        add(_UNSIGNED[size], "uint", size, (_UINT, 8 * size))
-    # Plain char is bytes: numpy and torch have both spellings and users mean neither sign.
-    add("char", "int", 1, (_INT, 8), (_UINT, 8))
-    # Only bool tensors for bool*: any other byte than 0 and 1 is undefined behaviour.
-    add("bool", "bool", 1, (_BOOL, 8))
-    half, bfloat = (_FLOAT, 16), (_BFLOAT, 16)
-    add("float", "float", 4, (_FLOAT, 32), scalar="float32")
-    add("double", "float", 8, (_FLOAT, 64), scalar="float64")
-    add("__half|half|_Float16|cutlass::half_t", "float", 2, half, scalar="float16")
-    names = "__nv_bfloat16|nv_bfloat16|__bf16|cutlass::bfloat16_t"
-    add(names, "float", 2, bfloat, scalar="bfloat16")
-    add("__half2|half2", "struct", 4, half)
-    add("__nv_bfloat162|nv_bfloat162", "struct", 4, bfloat)
-    add("cutlass::tfloat32_t", "struct", 4, (_FLOAT, 32))
-    add("__int128|unsigned __int128", "struct", 16)
-    add("dim3", "struct", 12, align=4)
-    add("CUtensorMap|CUtensorMap_st", "struct", 128, align=64)
-    for name, dtypes in _NARROW.items():
+    for kind, dtype, names in _SCALARS:
+        add(names, dtype[1] // 8, dtype, kind=kind)
+    for name, dtypes in _NARROW:
         for lanes in (1, 2, 4):
             size = max(1, lanes // 2) if name.startswith("fp4") else lanes
-            add("__nv_" + name.format("" if lanes == 1 else f"x{lanes}"), "struct", size, *dtypes)
-    table["cutlass::float_e4m3_t"] = table["__nv_fp8_e4m3"]
-    table["cutlass::float_e5m2_t"] = table["__nv_fp8_e5m2"]
-    vectors = "char uchar short ushort int uint long ulong longlong ulonglong float double"
+            add("__nv_" + name.format("" if lanes == 1 else f"x{lanes}"), size, *dtypes)
+    add("cutlass::float_e4m3_t", 1, (10, 8))
+    add("cutlass::float_e5m2_t", 1, (12, 8))
+    add("cutlass::tfloat32_t", 4, (_FLOAT, 32))
     same = {"char": "signed char", "longlong": "long", "ulonglong": "ulong"}
-    for name in vectors.split():
-        _, scalar = table[same.get(name, name)]
+    vectors = "char uchar short ushort int uint long ulong longlong ulonglong float double"
+    for vector in vectors.split():
+        _, scalar = table[same.get(vector, vector)]
         for lanes in (1, 2, 3, 4):
             size = scalar.align * lanes
             align = scalar.align if lanes == 3 else min(size, 16)
-            add(f"{name}{lanes}", "struct", size, *scalar.dtypes, align=align)
+            add(f"{vector}{lanes}", size, *scalar.dtypes, align=align)
         for align in (16, 32) if scalar.align == 8 else ():
-            add(f"{name}4_{align}a", "struct", 32, *scalar.dtypes, align=align)
-    complexes = (("float", "cuComplex|cuFloatComplex", 32), ("double", "cuDoubleComplex", 64))
-    for name, real, bits in complexes:
-        complex_ = (_COMPLEX, 2 * bits)
-        add(f"{name}2|{real}", "struct", bits // 4, (_FLOAT, bits), complex_)
-        add(f"complex<{name}>|thrust::complex<{name}>", "struct", bits // 4, complex_)
+            add(f"{vector}4_{align}a", 32, *scalar.dtypes, align=align)
+    # Plain char is bytes: numpy and torch have both spellings and users mean neither sign.
+    add("char", 1, (_INT, 8), (_UINT, 8), kind="int")
+    add("__half2|half2", 4, (_FLOAT, 16))
+    add("__nv_bfloat162|nv_bfloat162", 4, (_BFLOAT, 16))
+    add("float2|cuComplex|cuFloatComplex", 8, (_FLOAT, 32), (_COMPLEX, 64))
+    add("double2|cuDoubleComplex", 16, (_FLOAT, 64), (_COMPLEX, 128))
+    add("complex<float>|thrust::complex<float>", 8, (_COMPLEX, 64))
+    add("complex<double>|thrust::complex<double>", 16, (_COMPLEX, 128))
+    add("__int128|unsigned __int128", 16)
+    add("dim3", 12, align=4)
+    add("CUtensorMap|CUtensorMap_st", 128, align=64)
     return table
