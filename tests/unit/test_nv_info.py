@@ -35,8 +35,6 @@ def test_the_second_form_of_parameters_holds_more_than_4_kb():
 def test_registers_and_local_bytes():
     kernel = kernel_of(Entry("k", registers=40, frame=16, stack=64))
     assert (kernel.registers, kernel.local_bytes) == (40, 64)
-    # Older assemblers have the count in the code section's header.
-    assert kernel_of(Entry("k", registers=None)).registers == 24
     # A recursive kernel's stack has no bound.
     assert kernel_of(Entry("k", frame=48, stack=0xFFFFFFFF)).local_bytes == 48
 
@@ -129,7 +127,7 @@ def test_a_truncated_image_says_so(share):
     ("info", "message"),
     [
         (kparam(1, 8, 8), "kernel 'k' has gaps in its parameter list"),
-        (struct.pack("<BBH", 4, 0x17, 12), r"overruns section \.nv\.info\.k"),
+        (struct.pack("<BBH", 4, 0x17, 12), "corrupt cubin: it is truncated or damaged"),
         (item(0x17, b"1234"), "corrupt cubin: it is truncated or damaged"),
     ],
 )

@@ -13,7 +13,6 @@ from .cubin import Kernel, Parameter
 from .elf import GLOBAL, WEAK, Elf
 from .image import describe, reading
 
-_ITEM = struct.Struct("<BBH")
 # 13 is NVIDIA's own, for variables of an image that is not linked yet.
 _STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT = 1, 2, 13
 _STO_CUDA_ENTRY = 0x10
@@ -103,7 +102,7 @@ def _arch(elf: Elf) -> tuple[str, int]:
         number, accelerated = elf.flags & 0xFF, bool(elf.flags & 0x800)
     # CUDA 13 moved the `a` of sm_90a from the flags into a section of its own.
     for attribute, value in _items(elf, ".nv.compat"):
-        accelerated |= attribute == _ACCELERATOR_TARGET and value == 1
+        accelerated |= attribute == _ACCELERATOR_TARGET and value == b"\1\0"
     if number < 20:
         raise ImageError(f"corrupt cubin: unknown architecture in its flags {elf.flags:#x}")
     if accelerated:
@@ -118,69 +117,59 @@ def _usage(elf: Elf, names: dict[int, str]) -> dict[str, dict[int, int]]:
     """Return what .nv.info says of each function: attribute to value."""
     usage: dict[str, dict[int, int]] = {}
     for attribute, value in _items(elf, ".nv.info"):
-        if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT) and isinstance(value, bytes):
+        if attribute in (_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT):
             symbol, number = struct.unpack_from("<II", value)
             usage.setdefault(names.get(symbol, ""), {})[attribute] = number
     return usage
 
 
 def _kernel(elf: Elf, name: str, usage: dict[int, int], number: int) -> Kernel:
-    parameters: list[Parameter] = []
-    shape: dict[int, tuple[int, int, int]] = {}
-    explicit_cluster = grid_in_clusters = False
-    for attribute, value in _items(elf, f".nv.info.{name}"):
-        if attribute == _EXPLICIT_CLUSTER:
-            explicit_cluster = True
-        elif attribute == _BLOCKS_ARE_CLUSTERS:
-            grid_in_clusters = True
-        elif not isinstance(value, bytes):
-            continue
-        elif attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
+    items = list(_items(elf, f".nv.info.{name}"))
+    found = dict(items)
+
+    def dimensions(attribute: int) -> tuple[int, int, int] | None:
+        return struct.unpack_from("<III", found[attribute]) if attribute in found else None
+
+    params = []
+    for attribute, value in items:
+        if attribute in (_KPARAM_INFO, _KPARAM_INFO_V2):
             _, ordinal, offset, bits = struct.unpack_from("<IHHI", value)
             # The upper bits of the newer form hold the pointee's space and alignment.
             size = bits >> 18 if attribute == _KPARAM_INFO else bits & 0xFFFF
-            parameters.append(Parameter(ordinal, offset, size))
-        elif attribute in (_MAX_THREADS, _REQNTID, _CTA_PER_CLUSTER):
-            shape[attribute] = struct.unpack_from("<III", value)
-    cluster = shape.get(_CTA_PER_CLUSTER)
-    if not explicit_cluster and cluster == (1, 1, 1):
-        cluster = None
-    parameters.sort(key=lambda parameter: parameter.ordinal)
-    if [parameter.ordinal for parameter in parameters] != list(range(len(parameters))):
+            params.append(Parameter(ordinal, offset, size))
+    params.sort()
+    if [param.ordinal for param in params] != list(range(len(params))):
         raise ImageError(f"corrupt cubin: kernel {name!r} has gaps in its parameter list")
-    required = shape.get(_REQNTID)
-    threads = prod(required or shape.get(_MAX_THREADS) or (1024,))
+    cluster = dimensions(_CTA_PER_CLUSTER)
+    if cluster == (1, 1, 1) and _EXPLICIT_CLUSTER not in found:  # of __block_size__ alone
+        cluster = None
+    required = dimensions(_REQNTID)
+    threads = prod(required or dimensions(_MAX_THREADS) or (1024,))
     frame = usage.get(_FRAME_SIZE, 0)
     stack = usage.get(_MIN_STACK_SIZE, frame)
-    code = elf.section(f".text.{name}")
     shared = elf.section(f".nv.shared.{name}")
-    reserved = _RESERVED_SMEM if number >= 90 else 0
     return Kernel(
         name=name,
-        params=tuple(parameters),
-        # Older assemblers had the count in the code section's header alone.
-        registers=usage.get(_REGCOUNT, code.info >> 24 if code else 0),
-        static_smem_bytes=max(0, shared.size - reserved) if shared else 0,
+        params=tuple(params),
+        registers=usage.get(_REGCOUNT, 0),
+        static_smem_bytes=max(0, shared.size - _RESERVED_SMEM * (number >= 90)) if shared else 0,
         # A recursive kernel's stack is unbounded; its own frame is what is known.
         local_bytes=frame if stack == _UNBOUNDED_STACK else max(stack, frame),
         max_threads=threads if 0 < threads <= 1024 else 1024,
         required_block=required,
         cluster=cluster,
-        grid_in_clusters=grid_in_clusters and prod(cluster or (1,)) > 1,
+        grid_in_clusters=_BLOCKS_ARE_CLUSTERS in found and prod(cluster or (1,)) > 1,
     )
 
 
-def _items(elf: Elf, name: str) -> Iterator[tuple[int, int | bytes]]:
-    """Yield (attribute, value) of an attribute section; sized values are bytes."""
+def _items(elf: Elf, name: str) -> Iterator[tuple[int, bytes]]:
+    """Yield (attribute, value) of an attribute section."""
     data = elf.body(elf.section(name))
-    position = 0
-    while position + _ITEM.size <= len(data):
-        layout, attribute, value = _ITEM.unpack_from(data, position)
-        position += _ITEM.size
-        if layout != _FORMAT_SIZED:
-            yield attribute, value
-            continue
-        if position + value > len(data):
-            raise ImageError(f"corrupt cubin: an attribute overruns section {name}")
-        yield attribute, data[position : position + value]
-        position += value
+    at = 0
+    while at < len(data):
+        layout, attribute, value = struct.unpack_from("<BBH", data, at)
+        at += 4
+        # A value of two bytes itself, or the size of what follows.
+        size = value if layout == _FORMAT_SIZED else 0
+        yield attribute, data[at : at + size] if size else struct.pack("<H", value)
+        at += size
