@@ -85,7 +85,7 @@ def test_a_number_reaches_a_floating_parameter_as_a_constant_would(
 ):
     type_ = parse_type(SCALAR_TYPES[name][0])
     try:
-        wanted = encode(value, type_, type_.size, "")
+        wanted = encode(value, type_, "")
     except ValueError:
         with pytest.raises(ValueError, match=f"{title(name)}.*wanted a finite number"):
             scalars[name][1, 1](value)

@@ -22,7 +22,8 @@ INTEGERS = [
 
 def encoded(value, text, size=None):
     type_ = parse_type(text)
-    return encode(value, type_, size or type_.size, "function 'f': args['v']")
+    type_ = type_._replace(size=size or type_.size)
+    return encode(value, type_, "function 'f': args['v']")
 
 
 # Integers and bool

@@ -226,7 +226,7 @@ class _Binder:
             slot = Exported(value.name or name, type_, ndim, name in self.launch.strided)
             return BoundParam(slot, value.required)
         if not isinstance(value, str):
-            return constant.encode(value, type_, type_.size or 0, what)
+            return constant.encode(value, type_, what)
         tree = parse(value)
         other = self.exported.get(tree.name) if isinstance(tree, Name) else None
         if other is not None and other.stands_for(type_):

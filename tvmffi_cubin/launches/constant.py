@@ -15,9 +15,9 @@ _WANTED = {
 }  # fmt: skip
 
 
-def encode(value: object, type_: CxxType, size: int, what: str) -> bytes:
-    """Encode a constant for a parameter of `size` bytes."""
-    kind = type_.kind
+def encode(value: object, type_: CxxType, what: str) -> bytes:
+    """Encode a constant for a parameter of a type whose size is known."""
+    kind, size = type_.kind, type_.size or 0
     is_raw = kind == "raw"
     if isinstance(value, bytes) and (is_raw or kind == "struct"):
         if len(value) != size:

@@ -93,7 +93,7 @@ def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dis
         values = dict(zip(names, chosen, strict=True))
         source = {x: str(y).lower() if isinstance(y, bool) else str(y) for x, y in values.items()}
         # As it would be written: -1 might follow another operator.
-        numbers = {x: f"({y})" if str(y)[0] == "-" else str(y) for x, y in values.items()}
+        numbers = {x: f"({y})" if str(y).startswith("-") else str(y) for x, y in values.items()}
         return Launch(
             **{
                 field: value
