@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from .scan_definitions import definitions
-from .scan_params import BODY_OR_END, declared_params, span_of
 from .source_facts import (
     Definition,
     HostFunction,
     KernelFact,
     LaunchSite,
+    ParamFact,
     SourceFacts,
     Use,
 )
@@ -21,7 +20,161 @@ from .source_text import Include, prepare
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["scan"]
+BODY_OR_END = re.compile(rb"[;{]")
+"""What ends the head of a function."""
+
+
+def span_of(declarator: Node, code: bytes) -> tuple[int, int, int | None] | None:
+    """Return where parameters begin and end and where the body begins, as characters of the code.
+
+    None where that cannot be told; the last is None where there is no body.
+    """
+    listed = declarator.child_by_field_name("parameters")
+    end = BODY_OR_END.search(code, declarator.end_byte)
+    if listed is None or end is None:
+        return None
+    body = _offset(code, end.end()) if end[0] == b"{" else None
+    return _offset(code, listed.start_byte + 1), _offset(code, listed.end_byte - 1), body
+
+
+def _offset(code: bytes, byte: int) -> int:
+    return byte if code.isascii() else len(code[:byte].decode("utf-8", "replace"))
+
+
+def declared_params(declarator: Node) -> tuple[ParamFact, ...] | None:
+    """Return the parameters of a function; None where they cannot be read."""
+    listed = declarator.child_by_field_name("parameters")
+    if listed is None or listed.has_error:
+        return None
+    found = tuple(_param(child) for child in _listed(listed))
+    return () if found == (ParamFact("", "void"),) else found
+
+
+def _listed(node: Node) -> Iterator[Node]:
+    return (child for child in node.named_children if child.type.endswith("_declaration"))
+
+
+def _param(node: Node) -> ParamFact:
+    pack = node.type.startswith("variadic")
+    text = node.text or b""
+    default = node.child_by_field_name("default_value")
+    if default is not None:
+        text = text[: default.start_byte - node.start_byte].rstrip().removesuffix(b"=")
+    name = node.child_by_field_name("declarator")
+    while name is not None and name.type != "identifier":
+        inner = name.child_by_field_name("declarator")
+        name = inner or next(
+            (x for x in name.named_children if x.type.endswith(("declarator", "identifier"))), None
+        )
+    if name is not None:
+        start, end = name.start_byte - node.start_byte, name.end_byte - node.start_byte
+        text = text[:start] + text[end:]
+    type_text = " ".join(text.decode("utf-8", "replace").replace("...", " ").split())
+    own = "" if name is None else (name.text or b"").decode("utf-8", "replace")
+    return ParamFact(own, type_text, pack)
+
+
+_DEVICE_VARIABLE = {"__device__", "__constant__", "__managed__"}
+_SPECIFIERS = {"storage_class_specifier", "type_qualifier", *_DEVICE_VARIABLE}
+_DECLARATORS = ("identifier", "init_declarator", "array_declarator", "pointer_declarator")
+
+
+def definitions(
+    node: Node,
+    *,
+    namespaces: Sequence[str],
+    extern_c: bool,
+    is_template: bool,
+    function: Node | None,
+) -> Iterator[Definition]:
+    """Yield what a declaration at namespace scope defines.
+
+    Parameters
+    ----------
+    node : Node
+        A function definition or a declaration.
+    namespaces : sequence of str
+        Around it, outermost first; ``""`` for an unnamed one.
+    extern_c : bool
+        Whether it has C linkage.
+    is_template : bool
+        Whether it is a template (no specialisation of one).
+    function : Node or None
+        The declarator of the function that it declares; None where it declares variables.
+    """
+    words = {_text(child) for child in node.children if child.type in _SPECIFIERS}
+    if is_template:
+        linkage = "template"
+    elif words & {"inline", "constexpr"}:
+        linkage = "inline"
+    elif "static" in words or "" in namespaces:
+        linkage = "internal"
+    else:
+        linkage = "external"
+    prefix = 'extern "C" ' if extern_c else ""
+    if function is not None:
+        body = node.child_by_field_name("body")
+        name = function.child_by_field_name("declarator")
+        if node.type == "function_definition" and body is not None and name is not None:
+            text = prefix + _between(node, node.start_byte, body.start_byte)
+            yield _made(name, namespaces, linkage, text)
+    elif node.type == "declaration" and words & _DEVICE_VARIABLE:
+        yield from _variables(node, words, namespaces, linkage, prefix)
+
+
+def _variables(
+    node: Node, words: set[str], namespaces: Sequence[str], linkage: str, prefix: str
+) -> Iterator[Definition]:
+    # Without braces around it, extern "C" declares a variable, as extern does.
+    alone = node.parent is not None and node.parent.type == "linkage_specification"
+    if "extern" in words or alone:
+        return
+    if "const" in words and linkage == "external":
+        linkage = "internal"
+    declarators = [child for child in node.named_children if child.type in _DECLARATORS]
+    for declarator in declarators:
+        named: Node | None = declarator
+        while named is not None and named.type != "identifier":
+            named = named.child_by_field_name("declarator") or _first_identifier(named)
+        if named is None:
+            continue
+        plain = declarator.child_by_field_name("declarator") or declarator
+        plain = declarator if declarator.type != "init_declarator" else plain
+        kind = _between(node, node.start_byte, declarators[0].start_byte)
+        yield _made(named, namespaces, linkage, f"{prefix or 'extern '}{kind} {_squeezed(plain)}")
+
+
+def _made(name: Node, namespaces: Sequence[str], linkage: str, text: str) -> Definition:
+    inside = [space for space in namespaces if space]
+    text = f"{text};"
+    for space in reversed(inside):
+        text = f"namespace {space} {{ {text} }}"
+    qualified = "::".join([*inside, _text(name)])
+    # Members are declared in their class, and nowhere else.
+    can_be_declared = linkage == "external" and not {":", "<"} & {*_text(name)}
+    line = int(name.start_point[0]) + 1
+    return Definition(qualified, line, linkage, text if can_be_declared else "")
+
+
+def _first_identifier(node: Node) -> Node | None:
+    return next(
+        (x for x in node.named_children if x.type.endswith(("declarator", "identifier"))), None
+    )
+
+
+def _between(node: Node, start: int, end: int) -> str:
+    text = node.text or b""
+    part = text[start - node.start_byte : end - node.start_byte].decode("utf-8", "replace")
+    return " ".join(part.split())
+
+
+def _squeezed(node: Node) -> str:
+    return " ".join(_text(node).split())
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
 
 _HOST_INCLUDE = re.compile(r"(?:tvm/ffi|torch|ATen|c10|pybind11)/|Python\.h\Z|dlpack/")
 _HOST_NAME = re.compile(
@@ -89,10 +242,6 @@ def _host_uses(text: str, includes: tuple[Include, ...]) -> tuple[Use, ...]:
             seen.add(name)
             uses.append(Use(name, text.count("\n", 0, match.start()) + 1))
     return tuple(sorted(uses, key=lambda use: use.line))
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
 
 
 def _line(node: Node) -> int:
