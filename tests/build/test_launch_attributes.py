@@ -93,17 +93,17 @@ def test_events_are_passed_by_their_handles(attribute_module, driver_stub, x):
     one, two = driver_stub.launches()
     assert one.attributes == {EVENT: value("<Qii", 0x1234567890, 0, 0)}
     assert two.attributes == {COMPLETION: value("<Qi", 0x7700, 0)}
-    with pytest.raises(ValueError, match="events: programmatic_event is 7, wanted 4096 to 9223372"):
+    with pytest.raises(ValueError, match="events: launch attribute 7 is 7, wanted 4096 to 9223372"):
         attribute_module.events(x, 1, 7, 0)
-    with pytest.raises(ValueError, match="launch_completion_event is -1, wanted 4096"):
+    with pytest.raises(ValueError, match="launch attribute 12 is -1, wanted 4096"):
         attribute_module.events(x, 1, 0, -1)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1, 0, 1, 1, 0, True, True, 0, 0), r"computed: cluster\.x is 0, wanted 1 to 4294967295"),
-        ((1, 1, 0, 1, 0, True, True, 0, 0), r"cluster\.y is 0, wanted 1 to"),
+        ((1, 0, 1, 1, 0, True, True, 0, 0), r"computed: launch attribute 4 is 0, wanted 1 to 4294967295"),
+        ((1, 1, 0, 1, 0, True, True, 0, 0), r"launch attribute 4 is 0, wanted 1 to"),
         ((1, 1, 1, 1, 3, True, True, 0, 0), "cluster_scheduling_policy is 3, wanted 0 to 2"),
         ((1, 1, 1, 1, 0, True, True, 0, 2), "mem_sync_domain is 2, wanted 0 to 1"),
     ],

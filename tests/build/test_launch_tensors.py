@@ -135,7 +135,7 @@ def test_a_vector_pointee_needs_its_alignment(offset, ops, driver_stub):
     y = cuda_array(driver_stub, 4)
     for options in ({"byte_offset": offset}, {"address_offset": offset}):
         x = cuda_array(driver_stub, 4, **options)
-        with pytest.raises(ValueError, match=rf"multiple of 16, which {x.data_ptr:#x} is not"):
+        with pytest.raises(ValueError, match="address that is a multiple of 16"):
             ops.vector(x, y)
 
 

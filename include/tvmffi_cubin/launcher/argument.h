@@ -8,6 +8,8 @@
 #ifndef TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
 #define TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
 
+#include <math.h>
+
 #include "../core/device.h"
 #include "error.h"
 
@@ -30,7 +32,7 @@ struct Argument {
   } storage;
 };
 
-/*! \brief What is wrong with an argument. */
+/*! \brief What is wrong with an argument; DescribeProblem has the words in this order. */
 enum class Problem : uint8_t {
   kNone,
   kType,
@@ -60,28 +62,19 @@ inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
  * \return false where a finite value would become infinite.
  */
 inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16_t* out) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof(bits));
-  const auto sign = static_cast<uint16_t>(bits >> 63 << 15);
-  const uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
-  const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
-  const auto infinity = static_cast<uint16_t>(((1 << exponent_bits) - 1) << mantissa_bits);
-  if (exponent == 0x7ff) {
-    *out = sign | infinity | static_cast<uint16_t>((fraction != 0) << (mantissa_bits - 1));
-    return true;
+  const int least = 2 - (1 << (exponent_bits - 1));  // exponent of the smallest normal number
+  const int infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
+  int exponent = 0, bits = infinity + (value != value);
+  if (__builtin_isfinite(value)) {
+    frexp(value, &exponent);
+    exponent = value == 0 || exponent - 1 < least ? least : exponent - 1;
+    // In units of the last bit: where 2**52 is added, doubles have no others.
+    const double units = ldexp(__builtin_fabs(value), mantissa_bits - exponent) + 0x1p52 - 0x1p52;
+    // A mantissa's first bit, and the carry of rounding, run on into the exponent.
+    bits = ((exponent - least) << mantissa_bits) + static_cast<int>(units);
+    if (bits >= infinity) return false;
   }
-  const int target = exponent - 1024 + (1 << (exponent_bits - 1));
-  const int shift = 52 - mantissa_bits + (target < 1 ? 1 - target : 0);
-  *out = sign;
-  if (exponent == 0 || shift > 54) return true;  // far below the smallest value
-  const uint64_t mantissa = fraction | UINT64_C(1) << 52;
-  const uint64_t rest = mantissa & ((UINT64_C(1) << shift) - 1), half = UINT64_C(1) << (shift - 1);
-  uint64_t kept = mantissa >> shift;
-  kept += rest > half || (rest == half && (kept & 1));
-  // The carry of rounding runs on into the exponent, which is what IEEE formats are laid out for.
-  if (target > 0) kept += static_cast<uint64_t>(target - 1) << mantissa_bits;
-  if (kept >= infinity) return false;
-  *out = sign | static_cast<uint16_t>(kept);
+  *out = static_cast<uint16_t>(bits | (__builtin_signbit(value) ? 0x8000 : 0));
   return true;
 }
 
@@ -250,88 +243,71 @@ __attribute__((always_inline)) inline Problem Convert(const Param& param, const 
 
 /*! \brief What a parameter takes, for "wanted ...". */
 TVMFFI_CUBIN_RARE const char* DescribeWanted(const Param& param) {
-  switch (param.kind) {
-    case Kind::kPointer:
-      if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
-        return "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int "
-               "where params declares int64_t), or None, the default stream";
-      }
-      return "a tensor, None (a null pointer), or an address as ctypes.c_void_p";
-    case Kind::kBytes:
-      return "bytes of the struct's own layout";
-    case Kind::kMap:
-      return "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p";
-    case Kind::kRaw:
-      if (param.in_expression) return "an int: an expression of the launch reads it";
-      return "what has its size: bytes, an int of 1 to 8, a float of 4 or 8, of 8 a tensor, None "
-             "or an address. The image does not tell its type: declare it with params=";
-    case Kind::kBool:
-      return "a bool";
-    case Kind::kFloat:
-    case Kind::kBfloat:
-      return "a number";
-    default:
-      return "an int";
+  static constexpr const char* kWanted[] = {
+      "a tensor, None (a null pointer), or an address as ctypes.c_void_p",
+      "an int",
+      "an int",
+      "a number",
+      "a number",
+      "a bool",
+      "bytes of the struct's own layout",
+      "what has its size: bytes, an int of 1 to 8, a float of 4 or 8, of 8 a tensor, None or an "
+      "address. The image does not tell its type: declare it with params=",
+      "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p"};
+  if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
+    return "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int "
+           "where params declares int64_t), or None, the default stream";
   }
+  if (param.kind == Kind::kRaw && param.in_expression) {
+    return "an int: an expression of the launch reads it";
+  }
+  return kWanted[static_cast<int>(param.kind)];
 }
 
 /*! \brief The range of a parameter's type. */
-TVMFFI_CUBIN_RARE void AddRange(const Param& param, const TVMFFIAny& any, Text* text) {
-  if (param.kind >= Kind::kFloat && (param.kind != Kind::kRaw || any.type_index == kTVMFFIFloat)) {
-    return text->Add("a finite number of %u bytes", param.size);
-  }
+TVMFFI_CUBIN_RARE Text DescribeRange(const Param& param, const TVMFFIAny& any) {
+  Text text;
+  const bool is_raw = param.kind == Kind::kRaw;
   const int bits = static_cast<int>(param.size) * 8;
-  const long long low = param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2;
-  const bool is_signed = param.kind == Kind::kInt || (param.in_expression && bits == 64);
-  text->Add("%lld to %llu%s", low, ~0ULL >> (64 - bits + is_signed),
-            param.in_expression && bits == 64 ? ", as an expression reads it" : "");
+  if ((param.kind >= Kind::kFloat && !is_raw) || any.type_index == kTVMFFIFloat) {
+    text.Add("a finite number of %u bytes", param.size);
+    return text;
+  }
+  const bool is_read = param.in_expression && bits == 64;
+  const bool is_signed = param.kind == Kind::kInt || is_read;
+  const long long least = param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2;
+  text.Add("%lld to %llu%s", least, ~0ULL >> (64 - bits + is_signed),
+           is_read ? ", as an expression reads it" : "");
+  return text;
 }
 
 /*! \brief Puts a problem in words, "got ..., wanted ..."; returns the error's kind. */
 TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAny& any,
                                               Problem problem, Text* text) {
-  const DLTensor* tensor = AsTensor(any);
+  const Text range = DescribeRange(param, any);
+  const struct {
+    const char* format;
+    long long number;
+  } rows[] = {
+      {"", 0},
+      {DescribeWanted(param), 0},
+      {range.chars, 0},
+      {"%lld, its size", param.size},
+      {param.dtype_names, 0},
+      {"rank %lld", param.rank},
+      {"rank %lld or more: an expression of the launch reads the last of them", param.min_rank},
+      {"a contiguous one: call .contiguous(), or name it in strided= of its Launch if the kernel "
+       "handles strides",
+       0},
+      {"an address that is a multiple of %lld", param.align},
+      {"a tensor: the launch reads its shape or its dtype", 0},
+      {"a multiple of %lld: the kernel was compiled for that", param.align},
+      {"%lld: the kernel was compiled for that alone", param.value},
+  };
+  const auto& row = rows[static_cast<int>(problem)];
   text->Add("got %s, wanted ", DescribeArgument(any).chars);
-  switch (problem) {
-    case Problem::kType:
-      text->Add("%s", DescribeWanted(param));
-      return "TypeError";
-    case Problem::kDType:
-      text->Add("%s", param.dtype_names);
-      return "TypeError";
-    case Problem::kRange:
-      AddRange(param, any, text);
-      break;
-    case Problem::kSize:
-      text->Add("%u, its size", param.size);
-      break;
-    case Problem::kMisaligned:
-      text->Add("an address that is a multiple of %u, which %p is not", param.align,
-                tensor != nullptr ? DataOf(*tensor) : any.v_ptr);
-      break;
-    case Problem::kNoTensor:
-      text->Add("a tensor: the launch reads its shape or its dtype");
-      break;
-    case Problem::kNotMultiple:
-      text->Add("a multiple of %u: the kernel was compiled for that", param.align);
-      break;
-    case Problem::kOtherValue:
-      text->Add("%lld: the kernel was compiled for that alone",
-                static_cast<long long>(param.value));
-      break;
-    case Problem::kRank:
-      text->Add("rank %d", param.rank);
-      break;
-    case Problem::kFewDimensions:
-      text->Add("rank %d or more: an expression of the launch reads dimension %d", param.min_rank,
-                param.min_rank - 1);
-      break;
-    default:
-      text->Add(
-          "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
-          "kernel handles strides");
-  }
-  return "ValueError";
+  text->Add(row.format, row.number);
+  return problem == Problem::kType || problem == Problem::kDType ? "TypeError" : "ValueError";
 }
 
 /*! \brief "f: argument 2 (n: int)"; of what is bound, at position 0, "bind: f: n (int)". */

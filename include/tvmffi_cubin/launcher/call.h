@@ -252,8 +252,8 @@ TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, Argument* argument
  * is launched.
  */
 __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
-                                                  const CallOptions& options,
-                                                  const TVMFFIAny* args, int num_args) {
+                                                  const CallOptions& options, const TVMFFIAny* args,
+                                                  int num_args) {
   auto* arguments = static_cast<Argument*>(
       __builtin_alloca(sizeof(Argument) * static_cast<size_t>(function.most_params + 1)));
   for (int i = 0; i < function.num_instances; ++i) {

@@ -138,50 +138,27 @@ __attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
     const uint8_t op = *code++;
     if (op >= Op::kAdd && op <= Op::kGe) {
       const int64_t b = *top--, a = *top;
+      int64_t result = 0;
       bool overflows = false;
+#define TVMFFI_CUBIN_OP(name, value) \
+  case Op::name:                     \
+    *top = value;                    \
+    break;
       switch (op) {
-        case Op::kAdd:
-          overflows = __builtin_add_overflow(a, b, top);
-          break;
-        case Op::kSub:
-          overflows = __builtin_sub_overflow(a, b, top);
-          break;
-        case Op::kMul:
-          overflows = __builtin_mul_overflow(a, b, top);
-          break;
-        case Op::kFloorDiv:
-          *top = Divide(call, a, b, false);
-          break;
-        case Op::kMod:
-          *top = Modulo(call, a, b);
-          break;
-        case Op::kCeilDiv:
-          *top = Divide(call, a, b, true);
-          break;
-        case Op::kMin:
-          *top = a < b ? a : b;
-          break;
-        case Op::kMax:
-          *top = a > b ? a : b;
-          break;
-        case Op::kEq:
-          *top = a == b;
-          break;
-        case Op::kNe:
-          *top = a != b;
-          break;
-        case Op::kLt:
-          *top = a < b;
-          break;
-        case Op::kLe:
-          *top = a <= b;
-          break;
-        case Op::kGt:
-          *top = a > b;
-          break;
-        case Op::kGe:
-          *top = a >= b;
-          break;
+        TVMFFI_CUBIN_OP(kAdd, (overflows = __builtin_add_overflow(a, b, &result), result))
+        TVMFFI_CUBIN_OP(kSub, (overflows = __builtin_sub_overflow(a, b, &result), result))
+        TVMFFI_CUBIN_OP(kMul, (overflows = __builtin_mul_overflow(a, b, &result), result))
+        TVMFFI_CUBIN_OP(kFloorDiv, Divide(call, a, b, false))
+        TVMFFI_CUBIN_OP(kMod, Modulo(call, a, b))
+        TVMFFI_CUBIN_OP(kCeilDiv, Divide(call, a, b, true))
+        TVMFFI_CUBIN_OP(kMin, a < b ? a : b)
+        TVMFFI_CUBIN_OP(kMax, a > b ? a : b)
+        TVMFFI_CUBIN_OP(kEq, a == b)
+        TVMFFI_CUBIN_OP(kNe, a != b)
+        TVMFFI_CUBIN_OP(kLt, a < b)
+        TVMFFI_CUBIN_OP(kLe, a <= b)
+        TVMFFI_CUBIN_OP(kGt, a > b)
+        TVMFFI_CUBIN_OP(kGe, a >= b)
       }
       if (__builtin_expect(overflows, 0)) *top = Note(call, "overflows 64 bits");
       continue;
@@ -267,27 +244,6 @@ inline int SetComputed(Call* call, const Step& step, int64_t value) {
   return FailFigure(*call);
 }
 
-/*! \brief What a user calls an attribute, or a dimension of it: "cluster.x". */
-TVMFFI_CUBIN_RARE Text AttributeName(const Step& step) {
-  const struct {
-    uint32_t id;
-    const char* name;
-  } rows[] = {
-      {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "cluster"},
-      {kPreferredClusterDimension, "preferred_cluster"},
-      {CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, "cluster_scheduling_policy"},
-      {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, "programmatic_event"},
-      {kLaunchCompletionEvent, "launch_completion_event"},
-      {CU_LAUNCH_ATTRIBUTE_PRIORITY, "priority"},
-      {CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, "mem_sync_domain"}};
-  Text text;
-  for (const auto& row : rows) {
-    if (row.id == step.id) text.Add("%s", row.name);
-  }
-  if (step.target == Step::kDimensions) text.Add(".%c", 'x' + step.axis);
-  return text;
-}
-
 /*! \brief Sets an attribute of the launch, or one dimension of it. */
 __attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, int64_t value) {
   const bool is_event = step.target == Step::kEvent, has_axes = step.target == Step::kDimensions;
@@ -310,7 +266,9 @@ __attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, 
   const int64_t least = is_event ? 4096 : has_axes ? 1 : INT32_MIN;
   const int64_t most = is_event ? INT64_MAX : has_axes ? UINT32_MAX : INT32_MAX;
   if (value >= least && value <= most) return 0;
-  return FailRange(*call, AttributeName(step).chars, value, least, most);
+  Text name;
+  name.Add("launch attribute %u", step.id);
+  return FailRange(*call, name.chars, value, least, most);
 }
 
 /*! \brief Sets a figure of the launch's shape; a zero may go with an empty grid. */

@@ -59,26 +59,16 @@ TVMFFI_CUBIN_RARE unsigned char* ReadFile(const char* path, size_t* size) {
   return data;
 }
 
-/*! \brief Why the driver, which trusts what it is given, does not get a file; else null. */
+/*! \brief Why the driver, which trusts an ELF file, does not get one; null where it does. */
 TVMFFI_CUBIN_RARE const char* FileProblem(const unsigned char* data, size_t size) {
-  static constexpr char kTruncated[] = "is truncated: its tables speak of more bytes than it has";
-  static constexpr unsigned char kFatbin[] = {0x50, 0xed, 0x55, 0xba};
-  if (size > 4 && memcmp(data, ELFMAG, SELFMAG) == 0) {
-    Elf64_Ehdr head;
-    if (size < sizeof(head)) return kTruncated;
-    memcpy(&head, data, sizeof(head));
-    if (head.e_machine != EM_CUDA) return "is an ELF file for another machine than a GPU";
-    // The tables of segments and sections lie behind all else.
-    const bool is_whole = head.e_phoff + head.e_phnum * uint64_t{head.e_phentsize} <= size &&
-                          head.e_shoff + head.e_shnum * uint64_t{head.e_shentsize} <= size;
-    return is_whole ? nullptr : kTruncated;
-  }
-  if (size > 4 && memcmp(data, kFatbin, sizeof(kFatbin)) == 0) {
-    uint64_t head[2] = {};  // its own size is in the first, that of what follows the second
-    memcpy(head, data, size < sizeof(head) ? size : sizeof(head));
-    return size >= sizeof(head) && head[1] <= size - (head[0] >> 48) ? nullptr : kTruncated;
-  }
-  return size == 0 ? "is empty" : nullptr;
+  Elf64_Ehdr head{};
+  memcpy(&head, data, size < sizeof(head) ? size : sizeof(head));
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return nullptr;
+  if (head.e_machine != EM_CUDA) return "is an ELF file for another machine than a GPU";
+  // The tables of segments and sections lie behind all else.
+  const bool is_whole = head.e_phoff + head.e_phnum * uint64_t{head.e_phentsize} <= size &&
+                        head.e_shoff + head.e_shnum * uint64_t{head.e_shentsize} <= size;
+  return is_whole && size >= sizeof(head) ? nullptr : "is truncated";
 }
 
 /*! \brief Has the file of an image made, where there is a maker; returns 0, or -1 with an error. */
@@ -197,8 +187,7 @@ TVMFFI_CUBIN_RARE Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
       text.Add("has a parameter %d of %zu bytes, and one of %u is declared", i + 1, size,
                declared.sizes[i]);
     }
-    return Raised(Fail("LaunchError",
-                       "kernel %s in %s %s: say what it takes in Launch(params=...)",
+    return Raised(Fail("LaunchError", "kernel %s in %s %s: say what it takes in Launch(params=...)",
                        kernel.display, PathOf(*kernel.image).chars, text.chars));
   }
 }

@@ -79,8 +79,8 @@ TVMFFI_CUBIN_RARE int Configure(const ModulePlan& module, const TVMFFIAny* args,
   options.config.hStream = reinterpret_cast<CUstream>(value);
   for (int i = 0; i < 7; ++i) {
     bool is_given = false;
-    if (ReadNumber(function->name, kFigures[i], args[2 + i], 0, UINT32_MAX, &value,
-                   &is_given) != 0) {
+    if (ReadNumber(function->name, kFigures[i], args[2 + i], 0, UINT32_MAX, &value, &is_given) !=
+        0) {
       return -1;
     }
     if (!is_given) continue;
@@ -191,14 +191,12 @@ TVMFFI_CUBIN_RARE int DescribeOccupancy(const ModulePlan& module, const TVMFFIAn
   Occupancy found;
   GateUse use(&kernel->image->gate);
   Status status = OccupancyOf(driver, kernel, device, config, &found);
-  CUdevice handle = 0;
-  if (status.ok()) status = {driver->cuDeviceGet(&handle, device), "cuDeviceGet"};
   constexpr CUfunction_attribute kAttributes[] = {
       CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
       CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK};
   int own[4] = {};
   for (int i = 0; i < 4 && status.ok(); ++i) {
-    status = {driver->cuKernelGetAttribute(&own[i], kAttributes[i], kernel->handle, handle),
+    status = {driver->cuKernelGetAttribute(&own[i], kAttributes[i], kernel->handle, device),
               "cuKernelGetAttribute"};
   }
   if (!status.ok()) return FailKernel("occupancy", *kernel, device, nullptr, status);
@@ -208,8 +206,8 @@ TVMFFI_CUBIN_RARE int DescribeOccupancy(const ModulePlan& module, const TVMFFIAn
       DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   Text answer;
   answer.Add("[%d,%d,%d,%lld,%d,%d,%d,%d,%d,%d,%d]", device, found.blocks_per_sm, threads,
-             static_cast<long long>(found.cooperative_blocks), found.cluster_blocks,
-             found.clusters, own[0], own[1], own[2], own[3], optin - own[1]);
+             static_cast<long long>(found.cooperative_blocks), found.cluster_blocks, found.clusters,
+             own[0], own[1], own[2], own[3], optin - own[1]);
   const TVMFFIByteArray text{answer.chars, answer.used};
   return TVMFFIStringFromByteArray(&text, result);
 }

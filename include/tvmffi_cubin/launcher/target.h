@@ -35,12 +35,12 @@ __attribute__((noinline)) inline int FindDevice(Call* call) {
 __attribute__((noinline)) inline int FindStream(Call* call) {
   const TargetPlan& plan = *call->instance.target;
   if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
-    return Fail("TypeError",
-                "%s: got a tensor, wanted a stream: an object with __cuda_stream__, its handle as "
-                "ctypes.c_void_p, or None, the default stream",
-                ArgumentText(call->function.name, call->instance.params[plan.pointer],
-                             plan.pointer + 1)
-                    .chars);
+    return Fail(
+        "TypeError",
+        "%s: got a tensor, wanted a stream: an object with __cuda_stream__, its handle as "
+        "ctypes.c_void_p, or None, the default stream",
+        ArgumentText(call->function.name, call->instance.params[plan.pointer], plan.pointer + 1)
+            .chars);
   }
   call->stream = reinterpret_cast<CUstream>(Value(call, plan.stream));
   call->has_stream = true;
