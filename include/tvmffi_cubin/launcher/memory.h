@@ -87,12 +87,12 @@ struct Scratch {
     const int64_t per_block = call->failure == nullptr ? Value(call, plan.bytes_per_block) : 0;
     if (call->failure != nullptr) return FailFigure(*call);
     const CUlaunchConfig& config = call->launches[call->number].config;
-    int64_t total = per_block;
-    bool overflows = false;
-    const int64_t counts[] = {config.gridDimX, config.gridDimY, config.gridDimZ};
-    for (const int64_t count : counts) overflows |= __builtin_mul_overflow(total, count, &total);
-    overflows |= __builtin_add_overflow(total, fixed, bytes);
-    if (!overflows && fixed >= 0 && per_block >= 0 && *bytes <= INT64_C(1) << 48) return 0;
+    const uint64_t blocks = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
+    constexpr int64_t kMost = INT64_C(1) << 48;
+    const bool is_within = !__builtin_mul_overflow(per_block, blocks, bytes) && *bytes <= kMost &&
+                           fixed <= kMost && *bytes + fixed <= kMost;
+    *bytes += is_within ? fixed : 0;
+    if (is_within && fixed >= 0 && per_block >= 0) return 0;
     return Fail("ValueError",
                 "%s: scratch memory for %s: bytes is %lld, bytes_per_block %lld: wanted 0 or more "
                 "of each, and together at most 2^48 bytes",

@@ -223,33 +223,16 @@ struct ModulePlan {
   int32_t num_functions;
 };
 
-static_assert(sizeof(Param) == 72 && offsetof(Param, dtypes) == 32 && offsetof(Param, size) == 48 &&
-              offsetof(Param, kind) == 64 && offsetof(Param, in_expression) == 68);
-static_assert(sizeof(Figure) == 24 && sizeof(Step) == 32 && offsetof(Step, target) == 24 &&
-              offsetof(Step, number) == 26 && offsetof(Step, id) == 28);
-static_assert(sizeof(EmbeddedImage) == 64 && offsetof(EmbeddedImage, library) == 24 &&
-              offsetof(EmbeddedImage, gate) == 48 && offsetof(EmbeddedImage, file) == 56);
-static_assert(sizeof(DeclaredParams) == 24 && offsetof(DeclaredParams, by_part) == 16);
-static_assert(sizeof(EmbeddedKernel) == 400 && offsetof(EmbeddedKernel, handle) == 40 &&
-              offsetof(EmbeddedKernel, cluster) == 52 &&
-              offsetof(EmbeddedKernel, grid_in_clusters) == 64 &&
+static_assert(sizeof(Param) == 72 && offsetof(Param, size) == 48 && offsetof(Param, kind) == 64);
+static_assert(sizeof(Step) == 32 && offsetof(Step, target) == 24 && offsetof(Step, id) == 28);
+static_assert(sizeof(EmbeddedImage) == 64 && sizeof(DeclaredParams) == 24 && sizeof(Source) == 16);
+static_assert(sizeof(EmbeddedKernel) == 400 && offsetof(EmbeddedKernel, max_threads) == 48 &&
               offsetof(EmbeddedKernel, limits) == 68);
-static_assert(sizeof(Source) == 16 && offsetof(Source, index) == 4 && offsetof(Source, data) == 8);
-static_assert(sizeof(LaunchPlan) == 48 && offsetof(LaunchPlan, num_sources) == 24 &&
-              offsetof(LaunchPlan, num_attributes) == 40 && offsetof(LaunchPlan, has_block) == 45);
-static_assert(sizeof(TensorMapSpec) == 240 && offsetof(TensorMapSpec, rank) == 8 &&
-              offsetof(TensorMapSpec, box_dim) == 24 &&
-              offsetof(TensorMapSpec, lower_corner) == 24 + 8 * 10 &&
-              offsetof(TensorMapSpec, channels_per_pixel) == 24 + 8 * 16 &&
-              offsetof(TensorMapSpec, global_dim) == 24 + 8 * 18);
-static_assert(sizeof(TensorMapPlan) == 264 && offsetof(TensorMapPlan, spec) == 24);
-static_assert(sizeof(ScratchPlan) == 64 && offsetof(ScratchPlan, align) == 56);
-static_assert(sizeof(TargetPlan) == 56 && offsetof(TargetPlan, has_stream) == 53);
-static_assert(sizeof(Instance) == 64 && offsetof(Instance, num_params) == 40);
+static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 264 &&
+              offsetof(TensorMapPlan, spec) == 24 && offsetof(TensorMapSpec, box_dim) == 24);
+static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 64);
 static_assert(sizeof(FunctionPlan) == 40 && sizeof(ModulePlan) == 64);
-static_assert(sizeof(BoundSlot) == 40 && offsetof(BoundSlot, required) == 24);
-static_assert(sizeof(BoundTable) == 40 && offsetof(BoundTable, kernels) == 16 &&
-              offsetof(BoundTable, gate) == 28 && sizeof(BoundKernel) == 32);
+static_assert(sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 40 && sizeof(BoundKernel) == 32);
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -16,16 +16,13 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 __attribute__((noinline)) inline int FindDevice(Call* call) {
   const int64_t wanted = Value(call, call->instance.target->device);
   if (call->failure != nullptr) return FailFigure(*call);
-  if (wanted == call->device && wanted >= 0) return 0;
-  if (call->device >= 0) {
-    return Fail("ValueError", "%s: the launch's device is %lld, its tensors are on cuda:%d",
-                call->function.name, static_cast<long long>(wanted), call->device);
-  }
-  int count = 0;
-  call->driver->cuDeviceGetCount(&count);
-  if (wanted < 0 || wanted >= count) {
-    return Fail("ValueError", "%s: the launch's device is %lld, wanted 0 to %d",
-                call->function.name, static_cast<long long>(wanted), count - 1);
+  int count = call->device + 1;
+  if (call->device < 0) call->driver->cuDeviceGetCount(&count);
+  const int first = call->device < 0 ? 0 : call->device;
+  if (wanted < first || wanted >= count) {
+    return Fail("ValueError", "%s: the launch's device is %lld, %s%d", call->function.name,
+                static_cast<long long>(wanted),
+                call->device < 0 ? "wanted 0 to " : "its tensors are on cuda:", count - 1);
   }
   call->device = static_cast<int>(wanted);
   return 0;
