@@ -102,7 +102,10 @@ def test_events_are_passed_by_their_handles(attribute_module, driver_stub, x):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1, 0, 1, 1, 0, True, True, 0, 0), r"computed: launch attribute 4 is 0, wanted 1 to 4294967295"),
+        (
+            (1, 0, 1, 1, 0, True, True, 0, 0),
+            r"computed: launch attribute 4 is 0, wanted 1 to 4294967295",
+        ),
         ((1, 1, 0, 1, 0, True, True, 0, 0), r"launch attribute 4 is 0, wanted 1 to"),
         ((1, 1, 1, 1, 3, True, True, 0, 0), "cluster_scheduling_policy is 3, wanted 0 to 2"),
         ((1, 1, 1, 1, 0, True, True, 0, 2), "mem_sync_domain is 2, wanted 0 to 1"),

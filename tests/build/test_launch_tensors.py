@@ -225,7 +225,7 @@ def test_a_device_that_cannot_be_is_refused(device, ops, driver_stub):
 
 def test_a_device_that_there_is_not_is_the_driver_s_error(ops, driver_stub):
     x = cuda_array(driver_stub, 4, device=5)
-    with pytest.raises(tc.LaunchError, match="on device 5: cuDeviceGet failed: CUDA_ERROR_INVALID"):
+    with pytest.raises(tc.LaunchError, match="on device 5: .* failed: CUDA_ERROR_INVALID"):
         ops.two(x, x)
 
 
