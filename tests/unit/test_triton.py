@@ -13,7 +13,7 @@ from tvmffi_cubin.kernels.types import parse_params
 from tvmffi_cubin.launches.expression import parse
 from tvmffi_cubin.triton.grid import SymbolicInt, launch_grid, outside_values
 from tvmffi_cubin.triton.kernel import Argument, CompiledKernel
-from tvmffi_cubin.triton.launch import _mapped
+from tvmffi_cubin.triton.launch import _of_descriptor
 from tvmffi_cubin.triton.types import POINTEES, SCALARS, descriptor, kernel_type
 
 OUTSIDE = 5
@@ -38,9 +38,9 @@ def test_every_type_of_triton_s_has_one_in_cxx(name):
 def test_the_shape_of_padded_fp4_is_doubled_as_the_version_does(version, last):
     kind = descriptor("tensordesc<u8[64, 128]>")
     meta = {"swizzle": 3, "elem_type": 14, "block_size": [64, 128], "fp4_padded": True}
-    map_, *sizes = _mapped(compiled(version=version), "x", kind, meta, nan=False, tf32=False)
-    assert map_.value.dtype == "16u4_align16b"
-    assert [size.value for size in sizes] == ["x.shape[0]", last, "x.stride[0]", "x.stride[1]"]
+    (_, _, map_), *sizes = _of_descriptor(version, "x", kind, meta, nan=False, tf32=False)
+    assert map_.dtype == "16u4_align16b"
+    assert [value for _, _, value in sizes] == ["x.shape[0]", last, "x.stride[0]", "x.stride[1]"]
 
 
 def texts():
