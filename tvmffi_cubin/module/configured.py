@@ -20,14 +20,14 @@ GridFunction = Callable[[Mapping[str, Any]], Any]
 
 def shaped(function: Function, shape: Any) -> Function | ByGrid:
     """Return what ``function[shape]`` is, and keep it for the next time."""
-    callers_grid = function._callers_grid
+    callers_grid, options = function._callers_grid, function._options or Options()
     if callers_grid is not None and callable(shape):
         return ByGrid(function, shape)
     if callers_grid is not None:
         x, y, z = dimensions("grid", shape)
-        options = function._options._replace(grid=(x * callers_grid["unit"], y, z))
+        options = options._replace(grid=(x * callers_grid["unit"], y, z))
     elif isinstance(shape, tuple) and 2 <= len(shape) <= 3:
-        options = function._options._replace(
+        options = options._replace(
             grid=dimensions("grid", shape[0]), block=dimensions("block", shape[1])
         )
         if len(shape) == 3:
@@ -46,12 +46,14 @@ def shaped(function: Function, shape: Any) -> Function | ByGrid:
 
 def on(function: Function, stream: Any) -> Function:
     """Return a function with a stream."""
-    return configured(function, function._options._replace(stream=stream_handle(stream)))
+    return configured(
+        function, (function._options or Options())._replace(stream=stream_handle(stream))
+    )
 
 
 def configure(function: Function, stream: Any, given: dict[str, Any]) -> Function:
     """Return a function with options by name; see `Function.configure`."""
-    options = function._options
+    options = function._options or Options()
     if stream is not None:
         options = options._replace(stream=stream_handle(stream))
     given = {name: value for name, value in given.items() if value is not None}

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import tvm_ffi
 
-from .options import Options
-
 if TYPE_CHECKING:
     import inspect
 
     from .configured import ByGrid
     from .module import Module
     from .occupancy import Occupancy
+    from .options import Options
 
 _F = TypeVar("_F", bound="Function")
 
@@ -35,12 +34,14 @@ class Function(tvm_ffi.Function):
 
     name: str
     _module: Module
-    _options: Options
+    _options: Options | None
     _kept: dict[Any, Function]
     """What was made of it, by shape or options."""
 
     @classmethod
-    def _wrap(cls: type[_F], raw: Any, module: Module, name: str, options: Options) -> _F:
+    def _wrap(
+        cls: type[_F], raw: Any, module: Module, name: str, options: Options | None = None
+    ) -> _F:
         function = cls.__new__(cls)
         function.__move_handle_from__(raw)
         function._module, function.name, function._options = module, name, options
@@ -181,7 +182,7 @@ class Function(tvm_ffi.Function):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle its module, its name and its options."""
-        if self._options == Options():
+        if self._options is None:
             return self._module.get_function, (self.name,)
         from .configured import configured
 
@@ -190,7 +191,7 @@ class Function(tvm_ffi.Function):
     def __repr__(self) -> str:
         """Name and, where they are known, parameters, or the options that are set."""
         plain = self.summary if self.info else self.name
-        options = self._options.text()
+        options = self._options.text() if self._options else ""
         return f"<tvmffi_cubin.Function {self.name + options if options else plain}>"
 
     def _generated(self) -> Mapping[str, Any]:

@@ -12,7 +12,6 @@ import tvm_ffi
 
 from ..errors import CubinError, LaunchError, LaunchLimitError, ToolchainError
 from .function import Function
-from .options import Options
 
 if TYPE_CHECKING:
     from ..kernels.cubin import Cubin
@@ -39,7 +38,7 @@ class Module(tvm_ffi.Module):
                 raise AttributeError(
                     f"module has no function {name!r}; there are {', '.join(self._names) or 'none'}"
                 ) from None
-            function = known[name] = Function._wrap(raw, self, name, Options())
+            function = known[name] = Function._wrap(raw, self, name)
             function.__doc__ = self.get_function_doc(name)
         return function
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .configured import ATTRIBUTE
-from .options import device_ordinal, dimensions, integer
+from .options import Options, device_ordinal, dimensions, integer
 
 if TYPE_CHECKING:
     from .function import Function
@@ -73,7 +73,7 @@ def occupancy(
 ) -> Occupancy:
     """Return what `Function.occupancy` documents; what of `given` is None is the launch's."""
     row, shape = _kernel(function, kernel)
-    options = function._options
+    options = function._options or Options()
     cluster = dict(ATTRIBUTE.iter_unpack(options.attributes or b"")).get(_CLUSTER)
     own = {
         "block": options.block,
