@@ -35,15 +35,23 @@ def resolve(
     trust_source : bool
         Whether, where nothing better is known, the types are read from the source's text.
     """
-    return tuple(_resolve(kernel, facts, types, trust_source) for kernel in cubin.kernels)
+    declared: dict[str, list[KernelFact]] = {}
+    for fact in facts.kernels:
+        if fact.params is not None:
+            name = fact.name if fact.extern_c else squeeze(fact.qualified)
+            declared.setdefault(name, []).append(fact)
+    return tuple(_resolve(kernel, declared, types, trust_source) for kernel in cubin.kernels)
 
 
 def _resolve(
-    kernel: Kernel, facts: SourceFacts, types: Mapping[str, tuple[str, ...]], trust_source: bool
+    kernel: Kernel,
+    declared: Mapping[str, Sequence[KernelFact]],
+    types: Mapping[str, tuple[str, ...]],
+    trust_source: bool,
 ) -> KernelSignature:
     name = function_name(kernel.name)
     texts = types.get(kernel.name, types.get(squeeze(name.display), spelled_types(name)))
-    fact = _fact(kernel, name, texts, facts)
+    fact = _fact(kernel, name, texts, declared)
     from_source = texts is None and trust_source
     if from_source and fact is not None and fact.params is not None:
         texts = tuple(param.type_text for param in fact.params)
@@ -65,8 +73,8 @@ def _resolve(
         if from_source:
             _refuse_unknown(parsed)
         title = f"kernel {name.display!r}"
-        declared = [Param(*pair) for pair in zip(_fit(names, len(parsed)), parsed, strict=True)]
-        return signature._replace(params=check(tuple(declared), kernel, title))
+        params = [Param(*pair) for pair in zip(_fit(names, len(parsed)), parsed, strict=True)]
+        return signature._replace(params=check(params, kernel, title))
     except ValueError as error:
         remedy = f"declare them, such as {suggestion(kernel, names=names)}"
         problem = f"the parameters of kernel {name.display!r} are not known: {error}\n{remedy}"
@@ -84,18 +92,21 @@ def _fit(names: Sequence[str], count: int) -> list[str]:
 
 
 def _fact(
-    kernel: Kernel, name: FunctionName, texts: tuple[str, ...] | None, facts: SourceFacts
+    kernel: Kernel,
+    name: FunctionName,
+    texts: tuple[str, ...] | None,
+    declared: Mapping[str, Sequence[KernelFact]],
 ) -> KernelFact | None:
     """Return the declaration of a kernel of the image: its definition, if that has all names."""
-    found = []
-    for fact in facts.kernels:
-        if fact.extern_c:
-            matches = fact.name == kernel.name
-        else:
-            own = squeeze(fact.qualified)
-            matches = own in (squeeze(name.display), name.qualified) and name.params is not None
-        if matches and fact.params is not None and len(fact.params) == len(kernel.params):
-            found.append(fact)
+    # Only the symbols of functions without C linkage have parameters.
+    is_c = name.params is None
+    spellings = [kernel.name] if is_c else [squeeze(name.display), name.qualified]
+    found = [
+        fact
+        for spelling in dict.fromkeys(spellings)
+        for fact in declared.get(spelling, ())
+        if fact.extern_c == is_c and len(fact.params or ()) == len(kernel.params)
+    ]
     named = [fact for fact in found if _is_named(fact)]
     if len(_name_lists(named)) > 1:
         named = [fact for fact in named if texts and _same_types(fact, texts)] or named

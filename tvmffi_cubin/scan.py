@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .source_facts import (
@@ -191,6 +192,7 @@ _FUNCTIONS = {"function_definition", "declaration", "template_instantiation"}
 _NAMES = {"identifier", "qualified_identifier", "template_function", "field_identifier"}
 
 
+@lru_cache(maxsize=16)
 def scan(source: str) -> SourceFacts:
     """Parse a source and return what it contains.
 

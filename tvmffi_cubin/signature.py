@@ -77,11 +77,12 @@ def compile_with_signatures(
     from .resolve_signatures import resolve
 
     found = resolve(facts, cubin, probe.types(cubin.lowered_names))
-    more = open_targets(found, facts, planned.targets)
-    cubin, probe = _again(attempt, cubin, probe, more)
-    signatures = resolve(facts, cubin, probe.types(cubin.lowered_names), trust_source=True)
+    if any(signature.problem for signature in found):
+        more = open_targets(found, facts, planned.targets)
+        cubin, probe = _again(attempt, cubin, probe, more)
+        found = resolve(facts, cubin, probe.types(cubin.lowered_names), trust_source=True)
     lowered = probe.without(cubin.lowered_names)
-    return dataclasses.replace(cubin, lowered_names=lowered), signatures
+    return dataclasses.replace(cubin, lowered_names=lowered), found
 
 
 def instance_failure(

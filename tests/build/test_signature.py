@@ -6,7 +6,6 @@ import pytest
 
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.functions.choice import select
 from tvmffi_cubin.resolve_signatures import resolve
 from tvmffi_cubin.scan import scan
 from tvmffi_cubin.signature import compile_with_signatures
@@ -269,5 +268,3 @@ def test_a_source_that_does_not_match_the_image_names_both_sizes():
     (found,) = resolve(facts, cubin, {}, trust_source=True)
     assert "parameter 1 ('n') is declared 'double', which has 8 bytes" in found.problem
     assert "but the image's has 4" in found.problem
-    with pytest.raises(ValueError, match="has 8 bytes"):
-        select([found], "k")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .demangle import split_list
@@ -92,6 +92,7 @@ _IGNORED = {
 }
 
 
+@lru_cache(maxsize=1024)
 def _declaration(text: str) -> tuple[CxxType, str]:
     """Parse one declaration; return its type and its name, "" where it has none."""
     plain = text.replace("(anonymous namespace)::", "").strip()
