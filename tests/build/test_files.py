@@ -226,13 +226,3 @@ def test_a_file_s_own_function_comes_before_a_kernel_of_its_name(here):
     write("add.cc", ADD)
     mod = tc.load("own", sources=["add.cu", "add.cc"], functions=["add"], arch="sm_90")
     assert (mod.functions, mod.add(1, 2)) == ((), 3)
-    with pytest.raises(
-        ValueError, match="is a Launch, and the C.. sources have a function of that"
-    ):
-        tc.load("own", sources=["add.cu", "add.cc"], functions={"add": tc.Launch()}, arch="sm_90")
-
-
-def test_docstrings_of_own_functions_belong_in_the_file(here):
-    write("add.cc", ADD)
-    with pytest.raises(ValueError, match="TYPED_FUNC_DOC"):
-        tc.load("doc", sources="add.cc", functions={"add": "Adds."})

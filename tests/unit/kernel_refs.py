@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmffi_cubin import Launch, Parameter
+from tvmffi_cubin.functions import bind as binding
 from tvmffi_cubin.functions.bind import bind
 from tvmffi_cubin.functions.function import BoundLaunch, Figure, Function, Instance, KernelRef
 from tvmffi_cubin.functions.signature import KernelSignature, check
@@ -59,7 +60,7 @@ def bound(*launches: tuple[Launch, KernelRef] | str, name: str = "f") -> Instanc
 
 def function(instance: Instance, doc: str = "") -> Function:
     """Return the function of one instance."""
-    return Function(instance.name, (instance,), doc, instance.slots)
+    return binding.function(instance.name, [instance], doc=doc)
 
 
 def figure(launch: BoundLaunch, target: int, axis: int = 0) -> Figure | bytes:

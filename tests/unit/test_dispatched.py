@@ -4,10 +4,14 @@ import pytest
 from kernel_refs import bound, figure, instance, kernel_ref
 
 from tvmffi_cubin import Launch
-from tvmffi_cubin.functions.bind import dispatched
+from tvmffi_cubin.functions.bind import function as made
 from tvmffi_cubin.functions.function import WHEN
 
 SHAPE = {"grid": 1, "block": 1}
+
+
+def dispatched(name, instances, doc=""):
+    return made(name, instances, doc=doc, is_dispatch=True)
 
 
 # Conditions, bound

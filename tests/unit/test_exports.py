@@ -115,12 +115,6 @@ def test_a_name_on_both_sides_is_an_error():
         resolved((Export("saxpy"),), host=["saxpy"])
 
 
-def test_a_launch_under_a_c_function_s_name_is_an_error():
-    launches = (Launch(kernel="saxpy"),)
-    with pytest.raises(ValueError, match=r"functions\['f'\] is a Launch, and the C\+\+ sources"):
-        resolved((Export("f", launches=launches),), host=["f"])
-
-
 def test_a_launch_may_have_another_name_than_its_kernel():
     exports = resolved((Export("f", launches=(Launch(kernel="ns::add"),)),), host=["g"])
     (function,) = exports.functions

@@ -12,7 +12,7 @@ from kernel_refs import bound, figure, function, kernel_ref
 
 from tvmffi_cubin import Launch
 from tvmffi_cubin.functions.assembly import Layout, image_text, manifest_text, quoted
-from tvmffi_cubin.functions.bind import dispatched
+from tvmffi_cubin.functions.bind import function as made
 from tvmffi_cubin.functions.function import GRID, WHEN, Function
 from tvmffi_cubin.functions.plan import Plan
 from tvmffi_cubin.mixed_table import mixed_table_unit
@@ -61,7 +61,7 @@ def test_a_function_of_several_instances_beside_one_with_a_condition():
     after = (Launch(grid=1, block=1, when="not (f or n < num_sms)"), kernel_ref("t(bool f)"))
     nothing = (Launch(), kernel_ref("u()"))
     instances = [bound(*launches, name="f") for launches in ([vector], [scalar, after], [nothing])]
-    functions = (dispatched("f", instances, doc="Any."), bound(vector, name="only"))
+    functions = (made("f", instances, doc="Any.", is_dispatch=True), bound(vector, name="only"))
     golden_file.check("instances.s", text_of(*functions))
 
 

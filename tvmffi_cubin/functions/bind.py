@@ -17,7 +17,6 @@ from . import function as made
 from .exported import Exported, contradicts, is_integer
 from .function import (
     BoundLaunch,
-    BoundParam,
     Computed,
     Figure,
     Function,
@@ -30,7 +29,7 @@ from .function import (
     Target,
 )
 from .scope import ONCE_SHAPED, Scope
-from .signature import check, suggestion
+from .signature import check
 
 # What a tensor is exported as that kernels take by its map alone: another launch may say more.
 _TENSOR = CxxType("void*", "raw", 8)
@@ -84,36 +83,27 @@ def bind(
     passed = {x for x in sources if isinstance(x, str)}
     for tensor in {x.tensor for x in sources if isinstance(x, Mapped)} - passed:
         exported[tensor] = exported[tensor]._replace(strided=True)
-    with told(f"function {name!r}"):
-        slots = merged(x for x in sources if isinstance(x, BoundParam))
-    return Instance(name, tuple(exported.values()), tuple(bound), slots, targets[0])
+    return Instance(name, tuple(exported.values()), tuple(bound), targets[0])
 
 
-def dispatched(name: str, instances: Iterable[Instance], *, doc: str = "") -> Function:
-    """Make one function of several instances."""
-    found = tuple(instances)
-    for number, instance in enumerate(found):
-        for first, wider in enumerate(found[:number], 1):
+def function(
+    name: str, instances: Sequence[Instance], *, doc: str = "", is_dispatch: bool = False
+) -> Function:
+    """Make one function of an instance or, of a dispatch, several."""
+    for number, instance in enumerate(instances):
+        for first, wider in enumerate(instances[:number], 1):
             if wider.covers(instance):
                 raise ValueError(
                     f"function {name!r}: instance {number + 1} is never launched:\n"
                     f"  {instance.told}\ninstance {first} fits whatever it fits:\n  {wider.told}\n"
                     "give the latter a when=, put it last, or leave one out"
                 )
-    with told(f"function {name!r}"):
-        slots = merged(slot for instance in found for slot in instance.slots)
-    return Function(name, found, doc, slots, is_dispatch=True)
-
-
-def merged(params: Iterable[BoundParam]) -> tuple[BoundParam, ...]:
-    """Return one slot for each name, which takes what is right for all parameters of that name."""
-    slots: dict[str, BoundParam] = {}
-    for given in params:
-        before = slots.setdefault(given.name, given)
-        both = before.slot.merged(given.slot)
-        both = both._replace(strided=before.slot.strided and given.slot.strided)
-        slots[given.name] = BoundParam(both, before.required or given.required)
-    return tuple(slots.values())
+    slots: dict[str, Exported] = {}
+    for source in (x for i in instances for bound in i.launches for x in bound.sources):
+        if isinstance(source, Exported):
+            with told(f"function {name!r}"):
+                slots[source.name] = slots.get(source.name, source).merged(source)
+    return Function(name, tuple(instances), doc, tuple(slots.values()), is_dispatch)
 
 
 class _Binder:
@@ -134,15 +124,11 @@ class _Binder:
         bound = {param.name: x.bound for param, x in zip(last, trailing, strict=True)}
         self.launch = replace(launch, args={**bound, **launch.args}) if trailing else launch
         self.types = {param.name: param.type for param in self.params}
-        self.hint = ""
-        if not signature.names_known and launch.params is None:
-            names = suggestion(signature.kernel, signature.params)
-            self.hint = f" (the names are not known here: declare them with {names})"
         for name in launch.args:
             if name not in self.types:
                 raise ValueError(
                     f"args gives {name!r}, which is no parameter of the kernel; there are "
-                    f"{_list(self.types)}{self.hint}"
+                    f"{_list(self.types)}"
                 )
         self.export(self.params if launch.params is None else self.declared)
 
@@ -194,7 +180,7 @@ class _Binder:
 
     def bind(self, others: set[str]) -> BoundLaunch:
         """Return the launch over what the function takes; `others` is what other launches do."""
-        self.scope = Scope(self.exported, self.launch.args, self.types, self.hint)
+        self.scope = Scope(self.exported, self.launch.args, self.types)
         sources = tuple(map(self.source, self.params))
         steps = tuple(self.steps())
         self.note_assumptions()
@@ -223,8 +209,10 @@ class _Binder:
             each = self.scope.figure(f"bytes_per_block of {what}", value.bytes_per_block)
             return Scratched(name, value.align, fixed, each)
         if isinstance(value, Bound):
-            slot = Exported(value.name or name, type_, ndim, name in self.launch.strided)
-            return BoundParam(slot, value.required)
+            strided = name in self.launch.strided
+            return Exported(
+                value.name or name, type_, ndim, strided=strided, required=value.required
+            )
         if not isinstance(value, str):
             return constant.encode(value, type_, what)
         tree = parse(value)

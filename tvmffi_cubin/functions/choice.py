@@ -50,19 +50,18 @@ class Kernels:
         ]
         # Symbols, names with all that belongs to them, names without arguments, ends of either.
         self._ways: list[dict[str, list[_Found]]] = [{} for _ in range(4)]
-        symbols, displays, qualified, ends = self._ways
         for found in self.every:
             signature = found[1]
-            name = squeeze(signature.qualified)
+            name = end = squeeze(signature.qualified)
             arguments = squeeze(signature.display[len(signature.qualified) :])
-            symbols.setdefault(signature.symbol, []).append(found)
-            displays.setdefault(name + arguments, []).append(found)
-            qualified.setdefault(name, []).append(found)
-            tails = {signature.name}
-            while name := name.partition("::")[2]:
-                tails |= {name, name + arguments}
-            for tail in tails:
-                ends.setdefault(tail, []).append(found)
+            ends = {signature.name}
+            while end := end.partition("::")[2]:
+                ends |= {end, end + arguments}
+            ways = [signature.symbol], [name + arguments], [name], ends
+            for way, names in zip(self._ways, ways, strict=True):
+                for x in names:
+                    way.setdefault(x, []).append(found)
+        symbols, displays = self._ways[:2]
         for image in images:
             for expression, symbol in image.cubin.lowered_names.items():
                 others = displays.setdefault(squeeze(expression), [])

@@ -9,7 +9,7 @@ from ..launches.expression import Field, Name
 
 
 class Exported(NamedTuple):
-    """A parameter of an exported function."""
+    """What an exported function takes, or what may be bound for it."""
 
     name: str
     # Its size is known.
@@ -26,11 +26,18 @@ class Exported(NamedTuple):
     multiple_of: int = 1
     # The one value that they assume of an integer.
     equal_to: int | None = None
+    # Of one that is bound by its name and not passed, whether something has to be.
+    required: bool = False
 
     @property
     def declaration(self) -> str:
         """The parameter as C++ declares it."""
         return f"{self.type.text} {self.name}"
+
+    @property
+    def bound_facts(self) -> list[str | bool]:
+        """Of one that is bound, name, type and whether it is required, as JSON values."""
+        return [self.name, self.type.text, self.required]
 
     def covers(self, other: Exported) -> bool:
         """Whether it takes every argument that another instance's parameter takes."""
@@ -53,7 +60,12 @@ class Exported(NamedTuple):
         elif both is None or self.type.size != other.type.size:
             here, before = (f"'{x.type.text}' of {x.type.size} bytes" for x in (other, self))
         else:
-            return self._replace(type=both, ndim=other.ndim if self.ndim is None else self.ndim)
+            return self._replace(
+                type=both,
+                ndim=other.ndim if self.ndim is None else self.ndim,
+                strided=self.strided and other.strided,
+                required=self.required or other.required,
+            )
         raise ValueError(
             f"{self.name!r} is {here} here and {before} before: give it another name, or a value "
             "by args="

@@ -13,10 +13,10 @@ from ..kernels.types import parse_params, sized_type
 from ..launches.launch import Launch
 from ..launches.values import ModuleParam
 from ..source import DEVICE_IMAGE
-from .bind import bind, dispatched, told
+from .bind import bind, function, told
 from .choice import Kernels, listed
 from .exported import Exported
-from .function import BoundParam, Function, Instance
+from .function import Function, Instance
 from .signature import signature_text
 
 
@@ -28,7 +28,7 @@ class Exports(NamedTuple):
 
     host: tuple[tuple[str, str], ...]
     functions: tuple[Function, ...]
-    slots: tuple[BoundParam, ...] = ()
+    slots: tuple[Exported, ...] = ()
 
 
 def resolve(
@@ -70,25 +70,17 @@ def _is_host(
     exported_by_files: Collection[str],
     has_host: bool,
 ) -> bool:
-    name, in_file = export.name, export.name in exported_by_files
+    name = export.name
     if export.launches is not None:
-        if in_file or name in host_functions:
-            raise ValueError(
-                f"functions[{name!r}] is a Launch, and the C++ sources have a function of that "
-                "name: rename one"
-            )
         return False
-    if in_file and export.doc:
-        raise ValueError(
-            f"functions[{name!r}] has a docstring for a function that a file exports: write "
-            f'TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({name}, "..."); there'
-        )
-    if name in host_functions and name in kernels and not in_file:
+    if name in exported_by_files:
+        return True
+    if name in host_functions and name in kernels:
         raise ValueError(
             f"functions names {name!r}, which is both a kernel and a C++ function: rename one, or "
             "give the kernel as a Launch under another name"
         )
-    return in_file or (has_host and name not in kernels)
+    return has_host and name not in kernels
 
 
 def _bound(export: Export, kernels: Kernels, trailing: Sequence[ModuleParam]) -> Function:
@@ -97,10 +89,10 @@ def _bound(export: Export, kernels: Kernels, trailing: Sequence[ModuleParam]) ->
             pairs = [(launch, kernels.choose(export.name, launch)) for launch in launches]
         return bind(export.name, pairs, trailing=trailing)
 
-    if export.dispatch is not None:
-        return dispatched(export.name, map(instance, export.dispatch.instances), doc=export.doc)
-    one = instance(export.launches or (Launch(),))
-    return Function(export.name, (one,), export.doc, one.slots)
+    is_dispatch = export.dispatch is not None
+    ways = export.dispatch.instances if export.dispatch else [export.launches or (Launch(),)]
+    instances = [instance(launches) for launches in ways]
+    return function(export.name, instances, doc=export.doc, is_dispatch=is_dispatch)
 
 
 def _all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export, ...]:
@@ -133,7 +125,7 @@ def _all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export
     )
 
 
-def _slot(param: ModuleParam, position: int, kernels: Kernels) -> BoundParam:
+def _slot(param: ModuleParam, position: int, kernels: Kernels) -> Exported:
     """Return what may be bound for kernels that C++ launches: of a type that does for all."""
     types = {
         s.display: s.params[position].type
@@ -157,4 +149,4 @@ def _slot(param: ModuleParam, position: int, kernels: Kernels) -> BoundParam:
         slot = reduce(Exported.merged, (Exported(param.name, x) for x in types.values()))
     except ValueError:
         slot = Exported(param.name, sized_type(next(iter(sizes)) or 0))
-    return BoundParam(slot, param.bound.required)
+    return slot._replace(required=param.bound.required)

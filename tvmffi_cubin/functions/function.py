@@ -84,24 +84,8 @@ class Scratched(NamedTuple):
     bytes_per_block: Figure
 
 
-class BoundParam(NamedTuple):
-    """A kernel parameter that is bound: under the slot's name; `required`: something has to be."""
-
-    slot: Exported
-    required: bool
-
-    @property
-    def name(self) -> str:
-        """The name that it is bound by."""
-        return self.slot.name
-
-    def facts(self) -> list[Any]:
-        """Return name, type and whether it is required, as JSON values."""
-        return [self.name, self.slot.type.text, self.required]
-
-
-Source = str | bytes | Computed | Mapped | Scratched | BoundParam
-"""Where a kernel parameter comes from: an exported one by its name, a constant's bytes, ..."""
+Source = str | bytes | Computed | Mapped | Scratched | Exported
+"""Where a kernel parameter comes from: one that is passed by its name, one that is bound, ..."""
 
 
 class BoundLaunch(NamedTuple):
@@ -137,12 +121,11 @@ class Target(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """One way to launch under a name: its parameters, its launches, what is bound for them."""
+    """One way to launch under a name."""
 
     name: str
     params: tuple[Exported, ...]
     launches: tuple[BoundLaunch, ...]
-    slots: tuple[BoundParam, ...] = ()
     # Where its launches go, where that is said.
     target: Target | None = None
 
@@ -197,7 +180,7 @@ class Function(NamedTuple):
     name: str
     instances: tuple[Instance, ...]
     doc: str = ""
-    slots: tuple[BoundParam, ...] = ()
+    slots: tuple[Exported, ...] = ()
     is_dispatch: bool = False
 
     @property
@@ -225,7 +208,7 @@ class Function(NamedTuple):
                 ]
                 for column in columns
             ],
-            "bound": [slot.facts() for slot in self.slots],
+            "bound": [slot.bound_facts for slot in self.slots],
             "fixes_block": all(x.launch.block is not None for x in self.launches),
             "callers_grid": _common_grid(
                 [x.launches[0].launch.callers_grid for x in self.instances]

@@ -25,7 +25,8 @@ def manifest(
     archs: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return what the shared object says of itself, as JSON values."""
-    said = {
+    compiler = tools.host.compiler.splitlines()
+    said: dict[str, Any] = {
         "schema": SCHEMA,
         "name": request.name,
         "functions": {f.name: f.facts() for f in exports.functions},
@@ -37,10 +38,21 @@ def manifest(
             **{i.name: image_facts(i) for i in images},
             **{name: {"file": path} for name, path in image_paths(request).items()},
         },
-        "bound": [slot.facts() for slot in exports.slots],
-        "versions": _versions(tools),
-        **_options(request, images),
+        "bound": [slot.bound_facts for slot in exports.slots],
+        # Of the machine nothing but its compiler's version.
+        "versions": {
+            "tvmffi_cubin": __version__,
+            "tvm_ffi": tools.tvm_ffi_version,
+            "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
+        },
     }
+    # Without these options the functions could not be built again as they are.
+    if request.bound_params:
+        said["bound_params"] = to_json([param.given for param in request.bound_params])
+    if any(image.cubin.kind == "ptx" for image in images):
+        said["ptx"] = "keep"
+    if tools.nvcc is not None:
+        said["versions"]["nvcc"] = tools.nvcc.version
     if request.is_by_nvcc:
         said["archs"] = list(archs)
     return said
@@ -49,25 +61,3 @@ def manifest(
 def image_paths(request: Request) -> dict[str, str]:
     """Return the paths of the images that lie in files, by name."""
     return {name: os.fspath(x.file) for name, x in request.image_files.items()}
-
-
-def _options(request: Request, images: Sequence[Image]) -> dict[str, Any]:
-    """Return the options without which the functions could not be built again as they are."""
-    options: dict[str, Any] = {}
-    if request.bound_params:
-        options["bound_params"] = to_json([param.given for param in request.bound_params])
-    if any(image.cubin.kind == "ptx" for image in images):
-        options["ptx"] = "keep"
-    return options
-
-
-def _versions(tools: Toolset) -> dict[str, str]:
-    """Return what made the module, of the machine nothing but its compiler's version."""
-    compiler = tools.host.compiler.splitlines()
-    nvcc = {} if tools.nvcc is None else {"nvcc": tools.nvcc.version}
-    return {
-        "tvmffi_cubin": __version__,
-        "tvm_ffi": tools.tvm_ffi_version,
-        "host_compiler": next((x.strip() for x in compiler if " version " in x), ""),
-        **nvcc,
-    }

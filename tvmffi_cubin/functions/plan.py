@@ -14,7 +14,6 @@ from .function import (
     MAP_WORD,
     WHEN,
     BoundLaunch,
-    BoundParam,
     Computed,
     Figure,
     Function,
@@ -85,7 +84,7 @@ class Plan(Text):
         functions: Sequence[Function],
         images: Sequence[str],
         *,
-        slots: Sequence[BoundParam] = (),
+        slots: Sequence[Exported] = (),
         launched: Mapping[str, Sequence[Kernel]] | None = None,
         files: Mapping[str, str] | None = None,
     ) -> None:
@@ -101,9 +100,7 @@ class Plan(Text):
             [self._kernel(ref, labels[ref.image]) for ref in kernels.values()], is_writable=True
         )
         self.kernels = {x: f"{kernel_table}+{n * _KERNEL.size}" for n, x in enumerate(kernels)}
-        bound: list[tuple[str | None, BoundParam]] = [
-            (f.name, x) for f in functions for x in f.slots
-        ]
+        bound: list[tuple[str | None, Exported]] = [(f.name, x) for f in functions for x in f.slots]
         self.slots = {(name, slot.name): number for number, (name, slot) in enumerate(bound)}
         bound += [(None, slot) for slot in slots]
         # Many functions have the same ones.
@@ -162,13 +159,13 @@ class Plan(Text):
 
     def _bound(
         self,
-        slots: Sequence[tuple[str | None, BoundParam]],
+        slots: Sequence[tuple[str | None, Exported]],
         num_trailing: int,
         launched: Mapping[str, Sequence[Kernel]],
     ) -> None:
         """Write what may be bound: by functions' names, last for kernels that C++ launches."""
-        params = self.table([self._param(slot.slot) for _, slot in slots])
-        zeros = self.data(bytes(max(8, *(slot.slot.type.size or 0 for _, slot in slots))), align=16)
+        params = self.table([self._param(slot) for _, slot in slots])
+        zeros = self.data(bytes(max(8, *(slot.type.size or 0 for _, slot in slots))), align=16)
         rows = []
         for number, (name, slot) in enumerate(slots):
             param = f"{params}+{number * _PARAM.size}"
@@ -196,13 +193,12 @@ class Plan(Text):
         launches = instance.launches
         sources = [source for bound in launches for source in bound.sources]
         numbers = {param.name: number for number, param in enumerate(instance.params)}
-        slots = {slot.name: self.slots[instance.name, slot.name] for slot in instance.slots}
         return _INSTANCE.row(
             self.string(signature),
             self.table([self.params[param] for param in instance.params]),
-            self.table([self._launch(bound, numbers, slots) for bound in launches]),
+            self.table([self._launch(bound, instance.name, numbers) for bound in launches]),
             self._target(instance.target) if instance.target else None,
-            _BOUND_NAME if instance.slots else None,
+            _BOUND_NAME if any(isinstance(x, Exported) for x in sources) else None,
             len(instance.params),
             len(launches),
             sum(max(1, len(bound.sources)) for bound in launches),
@@ -230,9 +226,7 @@ class Plan(Text):
             *(_kind(type_), assumed, len(dtypes), exported.strided, exported.in_expression),
         )
 
-    def _launch(
-        self, bound: BoundLaunch, numbers: Mapping[str, int], slots: Mapping[str, int]
-    ) -> str:
+    def _launch(self, bound: BoundLaunch, name: str, numbers: Mapping[str, int]) -> str:
         computed = [x for x in bound.sources if isinstance(x, Computed)]
         steps = [*bound.steps]
         for n, x in enumerate(computed):
@@ -241,7 +235,7 @@ class Plan(Text):
         counts = len(bound.sources), len(steps), num_conditions, len(computed)
         return _LAUNCH.row(
             self.kernels[bound.kernel.key],
-            self.table([*self._sources(bound, numbers, slots)]),
+            self.table([*self._sources(bound, name, numbers)]),
             self.table([self._step(step) for step in steps]),
             *counts,
             bound.num_attributes,
@@ -249,9 +243,7 @@ class Plan(Text):
             bound.launch.block is not None,
         )
 
-    def _sources(
-        self, bound: BoundLaunch, numbers: Mapping[str, int], slots: Mapping[str, int]
-    ) -> Iterator[str]:
+    def _sources(self, bound: BoundLaunch, name: str, numbers: Mapping[str, int]) -> Iterator[str]:
         computed = 0
         for source in bound.sources:
             if isinstance(source, str):
@@ -268,7 +260,7 @@ class Plan(Text):
                 row = _SCRATCH.row(self.string(source.name), *figures, source.align)
                 yield _SOURCE.row(_SCRATCH_MEMORY, 0, self.table([row]))
             else:
-                yield _SOURCE.row(_BOUND, slots[source.name], None)
+                yield _SOURCE.row(_BOUND, self.slots[name, source.name], None)
 
     def _step(self, step: Step) -> str:
         return _STEP.row(*self._figure(step.figure), step.target, step.axis, step.number, step.id)

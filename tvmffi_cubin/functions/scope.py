@@ -61,12 +61,10 @@ class Scope:
         exported: dict[str, Exported],
         args: Mapping[str, object],
         types: Mapping[str, CxxType],
-        hint: str,
     ) -> None:
         self.exported = exported
         self.args = args
         self.types = types
-        self.hint = hint
         self.numbers = {name: number for number, name in enumerate(exported)}
         self.read: set[str] = set()
 
@@ -116,7 +114,7 @@ class Scope:
         if isinstance(read, Field) or name not in _OF_DEVICE:
             args = (arg for arg in self.args if arg not in place.reading)
             known = ", ".join([*self.exported, *args, *_OF_DEVICE])
-            raise self._fail(read, place, f"unknown name {name!r}; there are {known}{self.hint}")
+            raise self._fail(read, place, f"unknown name {name!r}; there are {known}")
         if name not in place.of_device:
             raise self._fail(read, place, f"{name} is not known yet where this is worked out")
         return bytes([_OF_DEVICE[name]]), 1
