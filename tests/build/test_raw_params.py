@@ -306,13 +306,6 @@ def test_declared_parameters_are_checked_against_the_image(image, params, text):
         loaded(image, "several", params=params)
 
 
-def test_an_unknown_name_in_args_says_what_to_declare(image):
-    with pytest.raises(
-        ValueError, match=r"args gives 'n', which .* there are arg0 .*params=\"int arg0\""
-    ):
-        loaded(image, "k4", args={"n": 1})
-
-
 OVERLOADS = """
 struct Some { int a, b; };
 enum Color { red };
