@@ -31,13 +31,14 @@ def test_other_names_stay_as_they_are(name):
         ("If<(sizeof (int))==(4), void>::type ns::k<int>(int*)", "ns::k<int>", "ns::k", ("int*",)),
         ("unsigned long (anonymous namespace)::k<A<1, 2> >()", "k<A<1, 2> >", "k", ()),
         ("A::operator unsigned int()", "A::operator unsigned int", "A::operator unsigned int", ()),
+        ("operator<<(X&, Y)", "operator<<(X&, Y)", "operator<<(X&, Y)", None),
         ("void k<f()::{lambda(int)#1}>(int)", "k<f()::{lambda(int)#1}>", "k", ("int",)),
     ],
 )
 def test_a_function_name_is_taken_apart(text, display, qualified, params):
     name = take_apart(text)
     assert (name.display, name.qualified, name.params) == (display, qualified, params)
-    assert name.is_instance == ("<" in display)
+    assert name.is_instance == (display != qualified)
 
 
 def test_a_list_is_split_at_its_outermost_commas():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -68,16 +68,16 @@ def function_name(symbol: str) -> FunctionName:
 def take_apart(demangled: str) -> FunctionName:
     """Split the demangled form of a function into its name and its parameters' types."""
     display, params = demangled.replace("(anonymous namespace)::", "").strip(), None
-    if display.endswith(")"):
-        start = _last(display, "(")
+    if display.endswith(")") and (heads := _outermost(display, "(")):
+        start = heads[-1]
         params = tuple(split_list(display[start + 1 : -1]))
         params = () if params == ("void",) else params
         display = display[:start]
         if "operator" not in display:
             # Of templates the result comes first; conditions on arguments may make it long.
-            display = display[_last(display, " ") + 1 :]
-    qualified = display[: _last(display, "<")] if display.endswith(">") else display
-    return FunctionName(display, qualified, params)
+            display = display[[-1, *_outermost(display, " ")][-1] + 1 :]
+    heads = _outermost(display, "<") if display.endswith(">") else []
+    return FunctionName(display, display[: heads[-1]] if heads else display, params)
 
 
 def spelled_types(name: FunctionName) -> tuple[str, ...] | None:
@@ -93,27 +93,28 @@ def split_list(text: str, at: str = ",") -> list[str]:
     """Split a list of types or template arguments at its outermost commas, or another character."""
     if not text.strip():
         return []
-    cuts = [-1, *(i for i, depth in _depths(text) if not depth and text[i] == at), len(text)]
+    if not re.search(r"[<([{]", text):
+        return [part.strip() for part in text.split(at)]
+    cuts = [-1, *_outermost(text, at), len(text)]
     return [text[a + 1 : b].strip() for a, b in pairwise(cuts)]
 
 
-def _last(text: str, char: str) -> int:
-    """Return the index of the last such character outside of all brackets, -1 without any."""
-    return max((i for i, depth in _depths(text) if not depth and text[i] == char), default=-1)
-
-
-def _depths(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (index, depth of brackets around it); an opening bracket lies outside of itself."""
+def _outermost(text: str, char: str) -> list[int]:
+    """Return where a character is outside of all brackets; an opening one is outside of itself."""
     closing = {"(": ")", "[": "]", "{": "}", "<": ">"}
     stack: list[str] = []
-    for index, char in enumerate(text):
-        if char == ">":
+    found = []
+    for match in re.finditer(rf"[][(){{}}<>{char}]", text):
+        index, token = match.start(), match[0]
+        if token == ">":
             # Inside parentheses it is an operator, and so is that of `->`.
             if stack[-1:] == [">"] and text[index - 1] != "-":
                 stack.pop()
-        elif char in ")]}" and char in stack:
-            while stack.pop() != char:
+        elif token in ")]}" and token in stack:
+            while stack.pop() != token:
                 pass
-        yield index, len(stack)
-        if char in closing:
-            stack.append(closing[char])
+        if token == char and not stack:
+            found.append(index)
+        if token in closing:
+            stack.append(closing[token])
+    return found
