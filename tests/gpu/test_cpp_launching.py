@@ -185,8 +185,10 @@ def test_typed_arguments_are_checked_in_a_thread_that_never_used_cuda(launches):
         ([("grid", (1, 65536, 1))], r"grid.y is 65536, device 0 allows 65535"),
         ([("dynamic_smem_bytes", (300_000,))], r"dynamic_smem_bytes is 300000, device 0 allows"),
         ([("shared_mem_carveout", (101,))], r"shared_mem_carveout is 101, wanted 0 to 100"),
-        ([("mem_sync_domain_map", (0, 255))], r"mem_sync_domain_map is 255, wanted 0 to \d+"),
-        ([("grid", (8, 1, 1)), ("preferred_cluster", (2, 1, 1))], r"given without cluster"),
+        (
+            [("grid", (8, 1, 1)), ("preferred_cluster", (2, 1, 1))],
+            r"cluster.x is 0, the least is 1",
+        ),
     ],
 )
 def test_a_refused_launch_tells_its_limit(launches, setters, message):

@@ -134,15 +134,15 @@ def test_what_the_driver_tells_of_a_file_holds(so: Path, image: bytes, tmp_path:
     (tmp_path / "wrong" / "tiles.cubin").write_bytes(image)
     with pytest.raises(tc.LaunchError, match="has more than 2 parameters, and 2 are declared"):
         wrong.fewer(y, y)
-    with pytest.raises(tc.LaunchError, match="parameter 1 .* has 8 bytes, and one of 4 is decl"):
+    with pytest.raises(tc.LaunchError, match="parameter 1 of 8 bytes, and one of 4 is decl"):
         wrong.wider(1)
 
 
 def test_a_truncated_cubin_is_refused_and_the_process_goes_on(so: Path, image: bytes):
     mod = tc.load_module(so)
-    for size in (0, 40, len(image) // 2):
+    for size in (40, len(image) // 2):
         so.with_name("tiles.cubin").write_bytes(image[:size])
-        with pytest.raises(tc.LaunchError, match="is empty|is truncated"):
+        with pytest.raises(tc.LaunchError, match="is truncated"):
             check(mod)
     so.with_name("tiles.cubin").write_bytes(image)
     check(mod)
