@@ -154,12 +154,12 @@ def test_what_a_module_says_of_a_file(loaded, copy):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("some", r"has more than one kernel main_kernel: .*: kernel_main_kernel_\d, kernel_main_k"),
+        ("some", r"has more than one kernel main_kernel: .*kernel_main_kernel_"),
         ("none", r"has no kernel absent: name one in Launch\(kernel=\.\.\.\): \w+, \w+, "),
         ("post", r"has no kernel post: name one in Launch\(kernel=\.\.\.\): "),
-        ("fewer", r"long_post_name .* has no more than 1 parameters, and 2 are declared"),
-        ("more", r"kernel_main_kernel_0 .* has more than 1 parameters, and 1 are declared"),
-        ("wider", r"has a parameter 2 of 4 bytes, and one of 8 is declared"),
+        ("fewer", r"long_post_name .* has parameters of 8 bytes, and of 8 4 are declared"),
+        ("more", r"kernel_main_kernel_0 .* has parameters of 8 4 bytes, and of 8 are declared"),
+        ("wider", r"has parameters of 8 4 bytes, and of 8 8 are declared"),
     ],
 )
 def test_what_does_not_fit_the_file_is_refused_before_a_launch(
@@ -223,7 +223,7 @@ def test_an_image_for_another_architecture_names_the_one_that_is_wanted(copy, dr
 def test_a_missing_file_is_an_error_that_says_where_it_is_wanted(copy, driver_stub, image):
     mod = tc.load_module(copy)
     x = cuda_array(driver_stub, 32)
-    remedy = r"own\.so|k\.cubin is missing: put it there, .*load_module\(path, generate=\{\"kernels"
+    remedy = r"own\.so|k\.cubin is missing: put it there, .*load_module\(path, generate="
     with pytest.raises(tc.LaunchError, match=remedy):
         mod.run(x, 5, 0, 0)
     with pytest.raises(tc.LaunchError, match="k.cubin is missing"):

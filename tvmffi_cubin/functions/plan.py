@@ -37,7 +37,7 @@ _MAP = Layout("P P i i  B b B B B B 2x i i i i" + 27 * " q")
 _SCRATCH = Layout("P  P P q  P P q  I")
 _TARGET = Layout("P P q  P P q  i ? ?")
 _INSTANCE = Layout("P P P P P i i i i i i")
-_FUNCTION = Layout("P P P i i P")
+_FUNCTION = Layout("P P P i i")
 _MODULE = Layout("P P P P P P i i i 4x")
 _SLOT = Layout("P P P ? 8x")
 _BOUND_KERNEL = Layout("P P P i")
@@ -187,7 +187,7 @@ class Plan(Text):
         doc = "\n\n".join(filter(None, ["\n".join(function.signatures), function.doc]))
         most_params = max(len(instance.params) for instance in function.instances)
         texts = self.string(function.name), self.string(doc)
-        return _FUNCTION.row(*texts, self.table(rows), len(rows), most_params, _MODULE_NAME)
+        return _FUNCTION.row(*texts, self.table(rows), len(rows), most_params)
 
     def _instance(self, instance: Instance, signature: str) -> str:
         launches = instance.launches

@@ -239,7 +239,7 @@ TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, Argument* argument
   }
   text.Add("):");
   for (int i = 0; i < function.num_instances; ++i) {
-    Call call(function, function.instances[i], kNoOptions, arguments);
+    Call call{function, function.instances[i], kNoOptions, arguments};
     const char* own = AddMisfit(&call, args, num_args, &text);
     if (strcmp(own, "ValueError") == 0) kind = own;
   }
@@ -257,7 +257,7 @@ __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
   auto* arguments = static_cast<Argument*>(
       __builtin_alloca(sizeof(Argument) * static_cast<size_t>(function.most_params + 1)));
   for (int i = 0; i < function.num_instances; ++i) {
-    Call call(function, function.instances[i], options, arguments);
+    Call call{function, function.instances[i], options, arguments};
     int code = TakeArguments(&call, args, num_args);
     if (__builtin_expect(code < 0, 0)) return -1;
     if (__builtin_expect(code == kDoesNotFit, 0)) continue;

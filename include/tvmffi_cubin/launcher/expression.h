@@ -132,8 +132,8 @@ inline Number Operand(const uint8_t** code) {
 /*! \brief The value of an expression. */
 __attribute__((noinline)) inline int64_t Run(Call* call, const uint8_t* code) {
   const Argument* const arguments = call->arguments;
-  int64_t stack[kMaxStack];
-  int64_t* top = stack - 1;
+  int64_t stack[kMaxStack + 1];
+  int64_t* top = stack;
   for (;;) {
     const uint8_t op = *code++;
     if (op >= Op::kAdd && op <= Op::kGe) {

@@ -104,14 +104,11 @@ TVMFFI_CUBIN_RARE Status LoadFile(const Driver* driver, EmbeddedImage* image) {
   if (access(path.chars, F_OK) != 0 && MakeFile(driver, image, path.chars) != 0) return Raised(-1);
   size_t size = 0;
   unsigned char* const data = ReadFile(path.chars, &size);
-  const int problem = errno;
-  if (data == nullptr && problem == ENOENT) {
-    return Raised(Fail("LaunchError",
-                       "the image %s: %s is missing: put it there, or have it made: "
-                       "tvmffi_cubin.load_module(path, generate={\"%s\": ...})",
-                       image->name, path.chars, image->name));
-  }
-  const char* refusal = data == nullptr ? strerror(problem) : FileProblem(data, size);
+  const char* const refusal =
+      data != nullptr ? FileProblem(data, size)
+      : errno != ENOENT
+          ? strerror(errno)
+          : "is missing: put it there, or have it made: load_module(path, generate={name: ...})";
   Status status;
   if (refusal != nullptr) {
     status = Raised(Fail("LaunchError", "the image %s: %s %s", image->name, path.chars, refusal));
@@ -134,7 +131,6 @@ TVMFFI_CUBIN_RARE Status LoadFile(const Driver* driver, EmbeddedImage* image) {
 TVMFFI_CUBIN_RARE Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out) {
   constexpr unsigned kMost = 1024;
   CUkernel kernels[kMost];
-  const char* names[kMost];
   unsigned count = 0;
   const CUlibrary library = kernel.image->library.handle;
   Status status{entry::cuLibraryGetKernelCount(&count, library), "cuLibraryGetKernelCount"};
@@ -143,53 +139,53 @@ TVMFFI_CUBIN_RARE Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
     status = {entry::cuLibraryEnumerateKernels(kernels, count, library),
               "cuLibraryEnumerateKernels"};
   }
-  TextOf<1024> all, fitting;
-  const char* best = nullptr;
-  int rivals = 0;
-  for (int variants = 0; variants < 2 && best == nullptr; ++variants) {
-    for (unsigned i = 0; i < count && status.ok(); ++i) {
-      status = {entry::cuKernelGetName(&names[i], kernels[i]), "cuKernelGetName"};
-      if (!status.ok()) return status;
-      if (variants == 0) all.Add("%s%s", all.used ? ", " : "", names[i]);
-      const char* part = kernel.declared->by_part ? strstr(names[i], kernel.symbol) : nullptr;
-      if (part == nullptr) continue;
-      const char* rest = part + strlen(kernel.symbol);
-      if ((rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9') != (variants != 0)) continue;
-      fitting.Add("%s%s", fitting.used ? ", " : "", names[i]);
-      const bool is_shorter = best == nullptr || strlen(names[i]) < strlen(best);
-      const char *base = is_shorter ? names[i] : best, *other = is_shorter ? best : names[i];
-      rivals += other != nullptr && strncmp(other, base, strlen(base)) != 0;
-      if (is_shorter) best = base, *out = kernels[i];
+  TextOf<1024> all;
+  const char *best = nullptr, *name = nullptr;
+  bool has_rival = false, best_is_variant = false;
+  for (unsigned i = 0; i < count && status.ok(); ++i) {
+    status = {entry::cuKernelGetName(&name, kernels[i]), "cuKernelGetName"};
+    if (!status.ok()) return status;
+    all.Add("%s%s", i == 0 ? "" : ", ", name);
+    const char* part = kernel.declared->by_part ? strstr(name, kernel.symbol) : nullptr;
+    if (part == nullptr) continue;
+    const char* rest = part + strlen(kernel.symbol);
+    const bool is_variant = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
+    if (best != nullptr && is_variant && !best_is_variant) continue;
+    if (best_is_variant && !is_variant) best = nullptr, has_rival = false;
+    const bool is_shorter = best == nullptr || strlen(name) < strlen(best);
+    if (best != nullptr) {
+      has_rival |= is_shorter ? strncmp(best, name, strlen(name)) != 0
+                              : strncmp(name, best, strlen(best)) != 0;
     }
+    if (is_shorter) best = name, best_is_variant = is_variant, *out = kernels[i];
   }
-  if (!status.ok() || (best != nullptr && rivals == 0)) return status;
+  if (!status.ok() || (best != nullptr && !has_rival)) return status;
   return Raised(Fail("LaunchError", "%s has %s kernel %s: name one in Launch(kernel=...): %s",
                      PathOf(*kernel.image).chars, best != nullptr ? "more than one" : "no",
-                     kernel.symbol, best != nullptr ? fitting.chars : all.chars));
+                     kernel.symbol, all.chars));
 }
 
 /*! \brief Checks that all that a kernel reads of its parameters is passed. */
 TVMFFI_CUBIN_RARE Status CheckParams(const EmbeddedKernel& kernel, CUkernel handle) {
   const DeclaredParams& declared = *kernel.declared;
-  for (int i = 0;; ++i) {
+  Text taken, passed;
+  int count = 0;
+  for (bool fits = true;; ++count) {
     size_t offset = 0, size = 0;
-    const CUresult result =
-        entry::cuKernelGetParamInfo(handle, static_cast<size_t>(i), &offset, &size);
-    const bool is_end = result == CUDA_ERROR_INVALID_VALUE;
-    if (result != CUDA_SUCCESS && !is_end) return {result, "cuKernelGetParamInfo"};
-    if (is_end && i >= declared.least) return {};
-    if (!is_end && i < declared.most && size == declared.sizes[i]) continue;
-    Text text;
-    if (is_end || i >= declared.most) {
-      text.Add("has %s than %d parameters, and %d are declared", is_end ? "no more" : "more", i,
-               is_end ? declared.least : declared.most);
-    } else {
-      text.Add("has a parameter %d of %zu bytes, and one of %u is declared", i + 1, size,
-               declared.sizes[i]);
-    }
-    return Raised(Fail("LaunchError", "kernel %s in %s %s: say what it takes in Launch(params=...)",
-                       kernel.display, PathOf(*kernel.image).chars, text.chars));
+    const Status status{
+        entry::cuKernelGetParamInfo(handle, static_cast<size_t>(count), &offset, &size),
+        "cuKernelGetParamInfo"};
+    if (status.result == CUDA_ERROR_INVALID_VALUE && fits && count >= declared.least) return {};
+    if (status.result == CUDA_ERROR_INVALID_VALUE) break;
+    if (!status.ok()) return status;
+    fits &= count < declared.most && size == declared.sizes[count];
+    taken.Add(" %zu", size);
   }
+  for (int i = 0; i < declared.most; ++i) passed.Add(" %u", declared.sizes[i]);
+  return Raised(Fail("LaunchError",
+                     "kernel %s in %s has parameters of%s bytes, and of%s are declared: say what "
+                     "it takes in Launch(params=...)",
+                     kernel.display, PathOf(*kernel.image).chars, taken.chars, passed.chars));
 }
 
 /*! \brief Loads a kernel of an image in a file, and reads what the build tells of one it sees. */
@@ -202,14 +198,13 @@ TVMFFI_CUBIN_RARE Status LoadFileKernel(const Driver* driver, EmbeddedKernel* ke
   if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, out);
   if (status.ok()) status = CheckParams(*kernel, *out);
   CUdevice device = 0;
-  int threads = 0;
   ClusterShape fixed;
   if (!status.ok() || driver->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-      driver->cuKernelGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, *out,
-                                   device) != CUDA_SUCCESS ||
       !FindFixedCluster(driver, *out, device, &fixed)) {
     return status;
   }
+  const int threads =
+      KernelAttribute(driver, *out, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   for (int i = 0; i < 3; ++i) __atomic_store_n(&kernel->cluster[i], fixed[i], __ATOMIC_RELAXED);
   __atomic_store_n(&kernel->max_threads, static_cast<uint32_t>(threads), __ATOMIC_RELAXED);
   return status;

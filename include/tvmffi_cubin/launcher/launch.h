@@ -125,9 +125,9 @@ struct Call {
   const CallOptions& options;
   Argument* const arguments;
   const Driver* driver = nullptr;
-  int device = -1;  // -1: not known yet
-  bool has_stream;  // the caller or the function names the stream
-  CUstream stream;
+  int device = -1;                       // -1: not known yet
+  bool has_stream = options.has_stream;  // the caller or the function names the stream
+  CUstream stream = options.config.hStream;
   Launch* launches = nullptr;
 
   // Of the launch that is being evaluated.
@@ -139,15 +139,6 @@ struct Call {
   uint64_t given = 0;                       // a bit for each attribute that the caller gave
   const char* failure = nullptr;            // what went wrong first; kRaised: and is raised
   const char* where = nullptr;              // in which expression, as the user wrote it
-
-  Call(const FunctionPlan& called, const Instance& taken, const CallOptions& given_options,
-       Argument* converted)
-      : function(called),
-        instance(taken),
-        options(given_options),
-        arguments(converted),
-        has_stream(given_options.has_stream),
-        stream(given_options.config.hStream) {}
 
   /*! \brief "f", and of several launches "f: launch 2 of 3 (those before it went ahead)". */
   TVMFFI_CUBIN_RARE Text Site(int launch, bool is_under_way = false) const {
@@ -208,37 +199,28 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   Text text;
   const LimitSearch search{driver, device, kernel->handle, config, text.chars, sizeof(text.chars)};
   const ClusterShape fixed{kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]};
-  const ClusterShape cluster = FindCluster(*kernel, config);
   const uint64_t asked = LargestClusterBlocks(config);
   const uint64_t blocks = asked > fixed.Blocks() ? asked : fixed.Blocks();
+  bool is_over = search.IsValueOver() || search.IsClusterWrong(FindCluster(*kernel, config), fixed);
   bool is_plain = HasPlainShape(*kernel, config);
-  bool is_over = search.IsValueOver() || search.IsClusterWrong(cluster, fixed);
+  Status status;
+  int most = 0;
   if (!kernel->limits.CoversSmem(device, config.sharedMemBytes)) {
-    int most = -1;
-    const Status status = kernel->limits.RaiseSmem(driver, kernel->handle, device, &most);
-    if (!status.ok()) return call.Fail(number, status);
+    status = kernel->limits.RaiseSmem(driver, kernel->handle, device, &most);
     is_plain &= kernel->limits.CoversSmem(device, config.sharedMemBytes);
   }
   // A device that allows large clusters once has clusters for good, and is not asked again.
-  if (blocks > 1 && !kernel->limits.CoversCluster(device, kPortableClusterBlocks + 1)) {
+  if (status.ok() && blocks > 1 &&
+      !kernel->limits.CoversCluster(device, kPortableClusterBlocks + 1)) {
     is_plain &= DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0;
-    const Status status =
-        is_plain ? kernel->limits.AllowClusters(driver, kernel->handle, device) : Status();
-    if (!status.ok()) return call.Fail(number, status);
+    if (is_plain) status = kernel->limits.AllowClusters(driver, kernel->handle, device);
   }
+  if (!status.ok()) return call.Fail(number, status);
   // How large a cluster may be depends on the device, on the block and on its shared memory.
   const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
   const bool is_cooperative = value != nullptr && value->cooperative != 0;
-  if (is_plain && !is_over && (blocks > kPortableClusterBlocks || is_cooperative)) {
-    Occupancy found;
-    const Status status = FindOccupancy(driver, kernel->handle, device, config, &found);
-    if (!status.ok()) return call.Fail(number, status);
-    const uint64_t grid = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
-    is_plain =
-        blocks <= kPortableClusterBlocks || blocks <= static_cast<uint64_t>(found.cluster_blocks);
-    is_plain &= !is_cooperative || grid <= static_cast<uint64_t>(found.cooperative_blocks);
-  }
-  is_over = is_over || (!is_plain && search.IsOver());
+  const bool must_fit = blocks > kPortableClusterBlocks || is_cooperative;
+  if (!is_over) is_over = is_plain ? must_fit && search.IsResidencyOver() : search.IsOver();
   return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s", call.Site(number).chars,
                         kernel->display, text.chars)
                  : 0;
@@ -248,8 +230,10 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
 __attribute__((always_inline)) inline int ReadyKernel(const Call& call, int number) {
   const CUlaunchConfig& config = call.launches[number].config;
   EmbeddedKernel* const kernel = call.launches[number].plan->kernel;
-  const Status status = LoadKernel(call.driver, kernel);
-  if (__builtin_expect(!status.ok(), 0)) return call.Fail(number, status);
+  if (__builtin_expect(__atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) == nullptr, 0)) {
+    const Status status = LoadKernelNow(call.driver, kernel);
+    if (!status.ok()) return call.Fail(number, status);
+  }
   const bool is_plain = config.numAttrs == 0 && kernel->cluster[0] == 0 &&
                         kernel->limits.CoversSmem(call.device, config.sharedMemBytes) &&
                         HasPlainShape(*kernel, config);

@@ -207,7 +207,6 @@ struct FunctionPlan {
   const Instance* instances;
   int32_t num_instances;
   int32_t most_params;  // of any instance
-  struct ModulePlan* module;
 };
 
 /*! \brief A module. */
@@ -231,7 +230,7 @@ static_assert(sizeof(EmbeddedKernel) == 400 && offsetof(EmbeddedKernel, max_thre
 static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 264 &&
               offsetof(TensorMapPlan, spec) == 24 && offsetof(TensorMapSpec, box_dim) == 24);
 static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 64);
-static_assert(sizeof(FunctionPlan) == 40 && sizeof(ModulePlan) == 64);
+static_assert(sizeof(FunctionPlan) == 32 && sizeof(ModulePlan) == 64);
 static_assert(sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 40 && sizeof(BoundKernel) == 32);
 
 TVMFFI_CUBIN_END_NAMESPACE

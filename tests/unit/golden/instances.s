@@ -99,8 +99,8 @@
 .L42:
     .quad .L40,.L17,.L24,0,0,4294967298,2,0
 .L43:
-    .quad .L14,.L38,.L39,12884901891,__tvmffi_cubin_module
-    .quad .L41,.L40,.L42,8589934593,__tvmffi_cubin_module
+    .quad .L14,.L38,.L39,12884901891
+    .quad .L41,.L40,.L42,8589934593
 .L44:
     .quad .L1
     .balign 16
@@ -135,13 +135,13 @@ __tvm_ffi__doc_f:
     .globl __tvm_ffi_only
     .type __tvm_ffi_only,%function
 __tvm_ffi_only:
-    lea .L43+40(%rip),%rdi
+    lea .L43+32(%rip),%rdi
     jmp tvmffi_cubin_call
 
     .globl __tvm_ffi__doc_only
     .type __tvm_ffi__doc_only,%function
 __tvm_ffi__doc_only:
-    lea .L43+40(%rip),%rdi
+    lea .L43+32(%rip),%rdi
     jmp tvmffi_cubin_doc
 
     .globl __tvm_ffi__tvmffi_cubin_configure

@@ -44,7 +44,7 @@
 .L18:
     .quad .L14,.L15,.L17,0,0,4294967300,4,0
 .L19:
-    .quad .L2,.L14,.L18,17179869185,__tvmffi_cubin_module
+    .quad .L2,.L14,.L18,17179869185
 .L20:
     .quad .L1
     .balign 16
