@@ -1,6 +1,5 @@
 """First calls while a CUDA graph is captured: they load, and the capture goes on."""
 
-import contextlib
 import ctypes
 import threading
 
@@ -46,47 +45,6 @@ def in_thread(work, *args):
     thread.join()
 
 
-def allocate(driver_stub):
-    pointer = ctypes.c_uint64()
-    driver_stub.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(64))
-    driver_stub.call("cuMemFree_v2", pointer)
-
-
-# The stand-in's captures
-
-
-@pytest.mark.parametrize("mode", [GLOBAL, THREAD_LOCAL])
-def test_what_is_unsafe_in_a_capture_ends_it_unless_the_thread_is_relaxed(
-    mode, stream, driver_stub
-):
-    with driver_stub.capture(stream, mode):
-        before = capture_mode(driver_stub, RELAXED)
-        allocate(driver_stub)
-        capture_mode(driver_stub, before)
-    lost, refused = (pytest.raises(DriverError, match=x) for x in ("INVALIDATED", "UNSUPPORTED"))
-    with lost, driver_stub.capture(stream, mode), refused:
-        allocate(driver_stub)
-
-
-def test_another_thread_s_capture_concerns_this_one_where_both_are_global(stream, driver_stub):
-    results = []
-
-    def work():
-        with driver_stub.current_device(0):
-            try:
-                results.append(allocate(driver_stub))
-            except DriverError as error:
-                results.append(error)
-
-    for mode in (THREAD_LOCAL, GLOBAL):
-        lost = pytest.raises(DriverError, match="_INVALIDATED")
-        outcome = lost if mode == GLOBAL else contextlib.nullcontext()
-        with outcome, driver_stub.capture(stream, mode):
-            in_thread(work)
-    assert results[0] is None
-    assert "UNSUPPORTED" in str(results[1])
-
-
 # First calls
 
 
@@ -118,12 +76,6 @@ def test_the_thread_s_own_capture_mode_stays(mode, mod, driver_stub):
         mod.unload()
     finally:
         assert capture_mode(driver_stub, before) == mode
-
-
-def test_a_driver_without_capture_modes_loads_all_the_same(mod, driver_stub):
-    driver_stub.fail("cuThreadExchangeStreamCaptureMode", 1, nth=0)
-    mod.k(cuda_array(driver_stub, 4))
-    assert len(driver_stub.launches()) == 1
 
 
 @pytest.mark.parametrize(

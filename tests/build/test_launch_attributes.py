@@ -4,12 +4,9 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin.launches.attributes import ATTRIBUTES
 
 CLUSTER, POLICY, PDL, EVENT, COOPERATIVE = 4, 5, 6, 7, 2
 PRIORITY, DOMAIN, PREFERRED, COMPLETION, CARVEOUT = 8, 10, 11, 12, 14
@@ -227,20 +224,6 @@ def test_an_attribute_that_the_caller_gives_is_not_evaluated(attribute_module, d
     assert only(driver_stub).attributes[CLUSTER] == dims(1)
 
 
-def test_shape_stream_and_attributes_combine_in_any_order(attribute_module, driver_stub, x):
-    k = attribute_module.k_free
-    with driver_stub.stream() as stream:
-        k[4, 64, 16].configure(cluster=2).on(stream)(x, 1)
-        k.configure(cluster=2, stream=stream).configure(
-            grid=4, block=64, dynamic_smem_bytes=16
-        ).call(n=1, x=x)
-    launches = driver_stub.launches()
-    assert {(i.grid, i.block, i.dynamic_smem_bytes, i.stream) for i in launches} == {
-        ((4, 1, 1), (64, 1, 1), 16, stream)
-    }
-    assert [i.attributes for i in launches] == [{CLUSTER: dims(2)}] * 2
-
-
 class Event:
     def __init__(self, **names):
         self.__dict__.update(names)
@@ -290,30 +273,6 @@ def test_an_event_that_does_not_exist_yet_is_told(attribute_module):
         attribute_module.plain.configure(programmatic_event=Event(cuda_event=0))
 
 
-def test_numpy_s_numbers_and_bools_are_values_too(attribute_module, driver_stub, x):
-    attribute_module.plain.configure(
-        cluster=(np.int64(2), np.int32(1)), priority=np.int8(-1), cooperative=np.bool_(True)
-    )(x, 1)
-    found = {CLUSTER: dims(2), PRIORITY: flag(-1), COOPERATIVE: flag()}
-    assert only(driver_stub).attributes == found
-
-
-def test_a_constant_of_args_can_be_a_condition(driver_stub):
-    def launch(on):
-        fields = {"grid": 1, "block": 32, "args": {"on": on}}
-        return tc.Launch(kernel="k", cooperative="on and n > 0", **fields)
-
-    mod = tc.load_inline(
-        "constant_condition",
-        'extern "C" __global__ void k(int n, bool on) {}',
-        functions={"with": launch(True), "without": launch(False)},
-        arch="sm_90",
-    )
-    mod["with"](1)
-    mod["without"](1)
-    assert [launch.attributes for launch in driver_stub.launches()] == [{COOPERATIVE: flag()}, {}]
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -342,50 +301,6 @@ def test_a_function_of_several_launches_takes_no_attributes_at_the_call(attribut
     with pytest.raises(TypeError, match="chain has several launches, each with its own"):
         attribute_module.chain.configure(cluster=2)
     assert attribute_module.chain.configure() is not None
-
-
-VALUES = {
-    "cluster": st.sampled_from([1, 2, (2, 1), (4, 1, 1), (2, 2, 2)]),
-    "cluster_scheduling_policy": st.sampled_from(["default", "spread", "load_balancing", 0, 1, 2]),
-    "programmatic_dependent_launch": st.booleans(),
-    "programmatic_event": st.integers(1, 2**63 - 1),
-    "launch_completion_event": st.integers(1, 2**63 - 1),
-    "cooperative": st.booleans(),
-    "priority": st.integers(-(2**31), 2**31 - 1),
-    "mem_sync_domain": st.sampled_from(["default", "remote", 0, 1]),
-    "attributes": st.dictionaries(st.just(14), st.just(b"\x20")),
-}
-PREFERRED_CLUSTERS = {"cluster": st.just((2, 1, 2)), "preferred_cluster": st.just((4, 2, 2))}
-OPTIONS = st.fixed_dictionaries({}, optional=VALUES) | st.fixed_dictionaries(
-    PREFERRED_CLUSTERS, optional={k: v for k, v in VALUES.items() if k != "cluster"}
-)
-
-
-def expected(options):
-    found = {}
-    for name, asked in options.items():
-        if name == "attributes":
-            found.update({number: data.ljust(64, b"\0") for number, data in asked.items()})
-            continue
-        attribute = ATTRIBUTES[name]
-        if attribute.kind == "dimensions":
-            found[attribute.id] = dims(*(asked if isinstance(asked, tuple) else (asked,)))
-        elif attribute.kind == "event":
-            found[attribute.id] = value("<Q", asked)
-        else:
-            number = attribute.choices.index(asked) if isinstance(asked, str) else asked
-            found[attribute.id] = flag(int(number))
-    return found
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(options=OPTIONS)
-def test_any_combination_arrives_as_it_was_given(attribute_module, driver_stub, x, options):
-    driver_stub.reset()
-    attribute_module.k_free[(8, 8, 8), 32].configure(**options)(x, 1)
-    launch = only(driver_stub)
-    assert launch.attributes == expected(options)
-    assert (launch.grid, launch.block) == ((8, 8, 8), (32, 1, 1))
 
 
 # Several launches

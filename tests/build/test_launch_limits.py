@@ -124,26 +124,6 @@ def test_threads_that_the_launch_bounds_forbid_are_told(driver_stub):
     assert "allows 128 on device 0" in message
 
 
-def test_threads_that_the_registers_forbid_are_told(driver_stub):
-    body = "float v[120]; for (int i = 0; i < 120; ++i) v[i] = x[i] * x[i + n];"
-    body += "for (int r = 0; r < n; ++r) for (int i = 0; i < 120; ++i) "
-    body += "v[i] = v[i] * v[(i + 1) % 120] + r;"
-    body += "for (int i = 0; i < 120; ++i) x[i] = v[i];"
-    mod = tc.load_inline(
-        "registers",
-        f'extern "C" __global__ void k(float* x, int n) {{ {body} }}',
-        functions={"k": tc.Launch(grid=1, block=1024)},
-        arch="sm_90",
-    )
-    kernel = mod.cubins["kernels"].kernels[0]
-    assert kernel.registers > 64
-    x = cuda_array(driver_stub, 4)
-    message = refused(driver_stub, lambda: mod.k(x, 1))
-    assert f"{kernel.registers} registers" in message
-    mod.k[1, 512](x, 1)
-    assert driver_stub.launches()[0].block == (512, 1, 1)
-
-
 def test_shared_memory_beyond_the_device_s_is_told(attribute_module, driver_stub, x):
     message = refused(driver_stub, lambda: attribute_module.k_free[1, 1, 300_000](x, 1))
     assert "dynamic_smem_bytes is 300000, device 0 allows this kernel" in message
@@ -227,23 +207,6 @@ def test_a_grid_takes_all_that_is_resident_at_once(attribute_module, driver_stub
     assert two.grid[0] % 4 == 0
 
 
-def test_what_is_resident_depends_on_the_call_s_block_and_shared_memory(
-    attribute_module, driver_stub, x
-):
-    of = attribute_module.resident_of
-    of(x, 64, 0)
-    of(x, 1024, 0)
-    of(x, 64, 200_000)
-    known = [
-        of.occupancy(*shape, device=0).max_cooperative_blocks
-        for shape in ((64, 0), (1024, 0), (64, 200_000))
-    ]
-    assert known[0] > known[1] > known[2] > 0
-    launches = driver_stub.launches()
-    assert [launch.grid for launch in launches] == [(most // 2, 2, 1) for most in known]
-    assert [launch.values("Pi")[1] for launch in launches] == known
-
-
 def test_the_call_s_own_shape_decides_what_args_read(attribute_module, driver_stub, x):
     attribute_module.resident_of[1, 512](x, 0, 0)
     (launch,) = driver_stub.launches()
@@ -302,32 +265,6 @@ def test_a_device_without_cooperative_launches_says_so(attribute_module, driver_
     driver_stub.set_attribute(0, COOPERATIVE, 0)
     message = refused(driver_stub, lambda: attribute_module.resident(x, 1))
     assert "max_cooperative_blocks is 0: " in message
-
-
-def test_a_cluster_that_does_not_fit_is_told_each_time_and_before_the_first_launch(driver_stub, x):
-    source = "".join(f'extern "C" __global__ void {k}(float* x, int n) {{}}\n' for k in "ab")
-    large = {"grid": 16, "block": 1024, "dynamic_smem_bytes": 200_000, "cluster": "n"}
-    launches = [tc.Launch(kernel="a", grid=1, block=32), tc.Launch(kernel="b", **large)]
-    mod = tc.load_inline("each_time", source, functions={"f": launches}, arch="sm_90")
-    driver_stub.set_attribute(0, NUM_SMS, 8)
-    for _ in range(2):
-        message = refused(driver_stub, lambda: mod.f(x, 16))
-        assert message.startswith("f: launch 2 of 2: launch of b: the cluster has 16 blocks")
-    mod.f(x, 2)
-    assert [launch.kernel for launch in driver_stub.launches()] == ["a", "b"]
-
-
-def test_a_failing_query_of_a_later_launch_names_that_launch(driver_stub, x):
-    source = "".join(f'extern "C" __global__ void {k}(float* x, int n) {{}}\n' for k in "ab")
-    launches = [
-        tc.Launch(kernel="a", grid=1, block=32),
-        tc.Launch(kernel="b", grid="max_cooperative_blocks", block=32),
-    ]
-    mod = tc.load_inline("later", source, functions={"f": launches}, arch="sm_90")
-    driver_stub.fail(OCCUPANCY, 700)
-    with pytest.raises(tc.LaunchError, match=f"f: launch 2 of 2: kernel b .*{OCCUPANCY} failed"):
-        mod.f(x, 1)
-    assert not driver_stub.launches()
 
 
 def test_a_failing_query_is_an_error_that_names_it(attribute_module, driver_stub, x):

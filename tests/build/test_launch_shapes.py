@@ -95,11 +95,6 @@ def test_the_caller_s_shape_replaces_the_launch_s(ops, driver_stub):
     assert driver_stub.launches()[0].values("fPPi")[3] == 1000
 
 
-def test_the_caller_s_shape_keeps_the_launch_s_shared_memory(ops, driver_stub):
-    ops.dynamic[2, 64](cuda_array(driver_stub, 4), 512)
-    assert shape_of(driver_stub) == ((2, 1, 1), (64, 1, 1), 512)
-
-
 def test_a_figure_that_the_caller_gives_is_not_evaluated(ops, driver_stub):
     with pytest.raises(ValueError, match="the expression '4 % n' divides by zero"):
         ops.fraction(0)
@@ -292,42 +287,6 @@ def test_a_negative_figure_is_refused_by_name(figure, ops, driver_stub):
         ops.nothing[(1, -1), 1]()
 
 
-@pytest.mark.parametrize(
-    ("figure", "value", "name", "limit"),
-    [
-        ("gx", 2**31, "grid.x", 2**31 - 1),
-        ("gy", 65536, "grid.y", 65535),
-        ("gz", 65536, "grid.z", 65535),
-        ("bx", 1025, "block.x", 1024),
-        ("by", 1025, "block.y", 1024),
-        ("bz", 65, "block.z", 64),
-    ],
-)
-def test_a_figure_over_the_device_s_limit_names_both(figure, value, name, limit, ops, driver_stub):
-    with pytest.raises(tc.LaunchLimitError) as error:
-        ops.shape(*(ONE | {figure: value}).values())
-    assert str(error.value) == (
-        f"shape: launch of nothing: {name} is {value}, device 0 allows {limit}"
-    )
-    assert isinstance(error.value, tc.LaunchError)
-    assert isinstance(error.value, ValueError)
-
-
-@pytest.mark.parametrize("figure", list(ONE))
-def test_a_figure_beyond_32_bits_names_both_numbers(figure, ops, driver_stub):
-    with pytest.raises(ValueError, match=r"is 4294967296, .*4294967295"):
-        ops.shape(*(ONE | {figure: 2**32}).values())
-
-
-def test_a_block_over_the_kernel_s_limit_names_both(ops, driver_stub):
-    y = cuda_array(driver_stub, 4)
-    ops.bounded(y, 128)
-    with pytest.raises(tc.LaunchLimitError, match=r"has 129 threads, the kernel \(\d+ reg.* 128 "):
-        ops.bounded(y, 129)
-    with pytest.raises(tc.LaunchLimitError, match="block has 2048 threads, .* allows 1024 on dev"):
-        ops.nothing[1, (64, 32)]()
-
-
 # Dynamic shared memory
 
 
@@ -348,26 +307,6 @@ def test_above_48_kb_is_opted_into_once_a_device(ops, driver_stub):
         sets = [c for c in driver_stub.calls("cuKernelSetAttribute") if c.args["device"] == device]
         assert [(c.args["attribute"], c.args["value"]) for c in sets] == [(MAX_DYNAMIC, optin)]
     assert len(driver_stub.launches()) == 8
-
-
-def test_static_shared_memory_counts_towards_the_limit(ops, driver_stub):
-    ops.unload()
-    y = cuda_array(driver_stub, 4)
-    ops.partly(y, 40 * 1024)
-    assert not driver_stub.calls("cuKernelSetAttribute")
-    ops.partly(y, 40 * 1024 + 1)
-    assert [c.args["value"] for c in driver_stub.calls("cuKernelSetAttribute")] == [219 * 1024]
-
-
-def test_above_the_device_s_limit_names_both(ops, driver_stub):
-    y = cuda_array(driver_stub, 4)
-    for function, limit in ((ops.dynamic, 227 * 1024), (ops.partly, 219 * 1024)):
-        with pytest.raises(tc.LaunchLimitError) as error:
-            function(y, limit + 1)
-        assert f"dynamic_smem_bytes is {limit + 1}, device 0 allows this kernel {limit}" in str(
-            error.value
-        )
-        function(y, limit)
 
 
 def test_opting_in_happens_again_after_unloading(ops, driver_stub):

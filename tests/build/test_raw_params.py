@@ -146,32 +146,6 @@ def test_what_does_not_fit_a_size_is_refused(raw, driver_stub, size, value, erro
     assert not driver_stub.launches()
 
 
-def test_a_tensor_has_the_size_of_a_pointer(raw, driver_stub):
-    tensor = cuda_array(driver_stub, 4)
-    for size in (4, 24):
-        with pytest.raises(TypeError, match="got a tensor of dtype float32 and rank 1 on cuda:0"):
-            raw[f"k{size}"][1, 1](tensor)
-
-
-def test_a_tensor_is_contiguous_unless_a_launch_says_otherwise(image, raw, driver_stub):
-    tensor = cuda_array(driver_stub, (4, 4), strides=(1, 4))
-    with pytest.raises(ValueError, match="a contiguous one"):
-        raw.k8[1, 1](tensor)
-    launch = tc.Launch(image=image, grid=1, block=1, strided="arg0")
-    tc.load_inline("raw", functions={"k8": launch}).k8(tensor)
-    assert len(driver_stub.launches()) == 1
-
-
-def test_tensors_are_on_one_device(raw, driver_stub):
-    host = memoryview(bytearray(16))
-    with pytest.raises(TypeError, match="got a Python object|wanted a tensor"):
-        raw.several[1, 1](host, 0, 0, 0, 0, 0)
-    there = cuda_array(driver_stub, 4, device=1)
-    raw.several[1, 1](there, 0, 0, 0, 0, 0)
-    (call,) = driver_stub.launches()
-    assert call.device == 1
-
-
 def test_the_number_of_arguments_is_the_image_s(raw):
     with pytest.raises(
         TypeError, match=r"got 2 arguments, wanted 6: several.8 bytes arg0, 4 bytes arg1"
@@ -368,16 +342,6 @@ def test_types_that_a_symbol_spells_are_known(overloads, driver_stub):
     with pytest.raises(TypeError, match="arg3: unsigned char.: got None, wanted an int"):
         f(x, bytes(8), 1, None, True)
     assert loaded(overloads, "ns::t<double>").signature == "f(double arg0)"
-
-
-def test_raw_instances_are_tried_in_order(image, driver_stub):
-    launches = [tc.Launch(kernel=f"k{n}", image=image, grid=1, block=1) for n in (1, 4, 8, 24)]
-    f = tc.load_inline("raw", functions={"f": tc.Dispatch(launches)}).f
-    for value in (255, 256, 2**32, None, bytes(24)):
-        f(value)
-    assert [x.kernel for x in driver_stub.launches()] == ["k1", "k4", "k8", "k8", "k24"]
-    with pytest.raises(ValueError, match="no instance fits"):
-        f(bytes(5))
 
 
 def test_launches_of_one_function_share_what_is_known(image, driver_stub):

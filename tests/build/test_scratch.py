@@ -186,21 +186,6 @@ def test_sizes_that_cannot_be_are_refused(module, driver_stub, n, what):
     assert driver_stub.launches() == []
 
 
-def test_a_size_that_overflows_with_the_grid_is_told_by_its_figures(driver_stub):
-    launch = Launch(
-        kernel="one",
-        grid=("m", 4),
-        block=1,
-        args={"s": Scratch(bytes_per_block="m * m")},
-        params="float* x, char* s, int n, int64_t m",
-    )
-    made = tc.load_inline("scratch_grid", SOURCE, functions={"k": launch}, arch="sm_90")
-    message = rf"memory for s: .* bytes_per_block {2**60}: wanted .* together at most 2\^48"
-    with pytest.raises(ValueError, match=message):
-        made.k(cuda_array(driver_stub, 4), 1, 2**30)
-    assert driver_stub.launches() == []
-
-
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
