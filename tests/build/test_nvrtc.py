@@ -226,15 +226,10 @@ def test_ptx_for_the_device_leaves_out_what_is_that_devices_alone(driver_stub):
 
 
 @pytest.mark.parametrize(
-    ("archs", "target_type", "message"),
-    [
-        ("sm_90a", "ptx", 'PTX is compiled by newer devices.*pass arch="compute_90"'),
-        ("compute_90", "ltoir", "one architecture such as sm_90a is wanted, got compute_90"),
-        (["sm_80", "sm_90"], "relocatable", "one architecture at a time, got sm_80, sm_90"),
-    ],
+    ("archs", "target_type"), [("compute_90", "ltoir"), (["sm_80", "sm_90"], "relocatable")]
 )
-def test_an_architecture_that_does_not_go_with_the_target_is_refused(archs, target_type, message):
-    with pytest.raises(ValueError, match=message):
+def test_an_architecture_that_does_not_go_with_the_target_is_refused(archs, target_type):
+    with pytest.raises(ValueError, match="made for one architecture such as sm_90a, got"):
         nvrtc.compile(KERNEL, arch=archs, target_type=target_type)
 
 

@@ -5,21 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from .nvrtc import shim_dir
 
-_MEMBER = re.compile(r"\bstd\s*::\s*(\w+)")
-_WORD = re.compile(r"\b[A-Za-z]\w*")
-_TEMPLATE = re.compile(r"\b(\w+)\s*<(?!<)")
-_USING_STD = re.compile(r"\busing\s+namespace\s+(?:::\s*)?std\b")
-_OWN_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
-_STD = re.compile(r"\bnamespace\s+std\s*\{")
-_BRACE = re.compile(r"[{}]")
-# Not what is specialised, of which the name goes on with its arguments.
-_DEFINED = re.compile(r"\b(?:struct|class|using|bool)\s+(\w+)\s*[{:=]")
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]", re.MULTILINE)
 # What a header declares begins in the first column.
 _DECLARED = re.compile(
     r"^(?:struct|enum class|using) (?:::)?(?P<name>\w+)"
@@ -28,14 +18,8 @@ _DECLARED = re.compile(
     r"|^(?!struct|template|using|typedef|[ #/}])[^\n(]*?\b(?P<function>\w+)\(",
     re.MULTILINE,
 )
-_BRINGS = re.compile(r"^// Brings:((?:[^\n]*\n//)*[^\n]*)", re.MULTILINE)
 _PLAIN = re.compile(
-    r"^[ ]*#define (?P<macro>[A-Za-z]\w+)\b[^\n]|^(?:typedef\b[^\n]*|}) (?P<type>\w+);",
-    re.MULTILINE,
-)
-_UNKNOWN = re.compile(
-    r'namespace "std" has no member (?:\w+ )?"(?P<member>\w+)"'
-    r'|identifier "(?P<word>\w+)" is undefined'
+    r"^[ ]*#define (?!TVMFFI_)([A-Za-z]\w+)\b[^\n]|^(?:typedef\b[^\n]*|}) (\w+);", re.MULTILINE
 )
 # They come with the prelude; and what nvcc does not have without an include, either.
 _LEFT_OUT = ("cmath", "math.h", "cuda.h")
@@ -51,9 +35,9 @@ _RANGES, _ITERATOR = "range_access.h", "iterator"
 class _Names(NamedTuple):
     """Which header has a name: members of ``std``, and what is outside of it."""
 
-    members: Mapping[str, str]
-    plain: Mapping[str, str]
-    by_cccl: frozenset[str]
+    members: dict[str, str]
+    plain: dict[str, str]
+    by_cccl: set[str]
 
 
 def headers_for(
@@ -68,13 +52,13 @@ def headers_for(
     texts = [*texts]
     names = _names()
     found = _found(texts, names)
-    included = {name for text in texts for name in _INCLUDE.findall(text)}
+    include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
+    included = {name for text in texts for name in re.findall(include, text, re.MULTILINE)}
     if found & names.by_cccl:
         # These take long to compile: a comment is no reason for one. A source that includes one
         # itself may say before how it wants it.
         found = _found([*map(code_alone, texts)], names) - (names.by_cccl & included)
-        lacking = {header for header in found & names.by_cccl if not _has(folders, header)}
-        found -= lacking
+        found -= {x for x in found & names.by_cccl if not _has(folders, x)}
     if _ITERATOR in found | included:
         found.discard(_RANGES)
     return tuple(sorted(found))
@@ -83,12 +67,12 @@ def headers_for(
 def header_hints(log: str) -> Iterator[str]:
     """Iterate over which headers bring the names that a log of NVRTC's lacks."""
     names = _names()
-    for match in _UNKNOWN.finditer(log):
-        name = match["member"] or match["word"]
-        header = (names.members if match["member"] else names.plain).get(name)
+    unknown = r'namespace "std" has no member (?:\w+ )?"(\w+)"|identifier "(\w+)" is undefined'
+    for member, word in re.findall(unknown, log):
+        header = names.members.get(member) or names.plain.get(word)
         if header is not None:
             header = _ITERATOR if header == _RANGES else header
-            yield f"{name} is in <{header}>: add #include <{header}>"
+            yield f"{member or word} is in <{header}>: add #include <{header}>"
 
 
 def _has(folders: Iterable[str], header: str) -> bool:
@@ -96,63 +80,46 @@ def _has(folders: Iterable[str], header: str) -> bool:
 
 
 def _found(texts: Sequence[str], names: _Names) -> set[str]:
-    """Return the headers of all names in some texts, but for macros that these define."""
-    words = {word for text in texts for word in _WORD.findall(text)}
-    members = {name for text in texts for name in _MEMBER.findall(text)}
-    if any(map(_USING_STD.search, texts)):
-        templates = {name for text in texts for name in _TEMPLATE.findall(text)}
+    """Return the headers of all names in some texts, but for what these define."""
+    text = "\n".join(texts)
+    words = set(re.findall(r"\b[A-Za-z]\w*", text))
+    members = set(re.findall(r"\bstd\s*::\s*(\w+)", text))
+    if re.search(r"\busing\s+namespace\s+(?:::\s*)?std\b", text):
         wary = {*names.by_cccl, _RANGES}
-        kept = {name for name, header in names.members.items() if header in wary}
-        members |= (words - kept) | templates
-    own = {name for text in texts for name in _OWN_MACRO.findall(text)}
+        members |= words - {name for name, header in names.members.items() if header in wary}
+        members |= set(re.findall(r"\b(\w+)\s*<(?!<)", text))
+    own = set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.MULTILINE))
     found = {names.plain[word] for word in (words & names.plain.keys()) - own}
     found |= {names.members[name] for name in members & names.members.keys()}
-    # A source may be written for NVRTC, too, with what that lacks.
-    return found - {names.members.get(name) for text in texts for name in _own_members(text)}
-
-
-def _own_members(text: str) -> Iterator[str]:
-    """Yield what a text defines in ``std`` itself."""
-    for begin in _STD.finditer(text):
-        depth, end = 1, len(text)
-        for brace in _BRACE.finditer(text, begin.end()):
-            depth += 1 if brace[0] == "{" else -1
-            if depth == 0:
-                end = brace.start()
-                break
-        yield from _DEFINED.findall(text[begin.end() : end])
+    # A source may be written for NVRTC, too, with what that lacks; what it specialises goes on with
+    # arguments.
+    defined: set[str] = set()
+    for body in re.findall(r"\bnamespace\s+std\s*\{(.*?)(?:^\}|\Z)", text, re.DOTALL | re.M):
+        defined.update(re.findall(r"\b(?:struct|class|using|bool)\s+(\w+)\s*[{:=]", body))
+    return found - {names.members.get(name) for name in defined}
 
 
 @functools.cache
 def _names() -> _Names:
-    members: dict[str, str] = {}
-    plain: dict[str, str] = {}
-    by_cccl = set()
+    names = _Names({}, {}, set())
     for path in sorted(shim_dir().iterdir()):
         header = _PART_OF.get(path.name, path.name)
         if not path.is_file() or header in _LEFT_OUT or header.startswith("tvmffi_cubin_"):
             continue
         text = path.read_text(encoding="utf-8")
         if "<cuda/std/" in text:
-            by_cccl.add(header)
-            declared = _BRINGS.search(text)
-            for name in declared[1].replace("//", " ").split() if declared else ():
-                members.setdefault(name, header)
+            names.by_cccl.add(header)
+            brought = re.search(r"^// Brings:((?:[^\n]*\n//)*[^\n]*)", text, re.MULTILINE)
+            for name in brought[1].replace("//", " ").split() if brought else ():
+                names.members.setdefault(name, header)
         elif "." in header and header != _RANGES:
-            for match in _PLAIN.finditer(text):
-                plain.setdefault(match["macro"] or match["type"], header)
+            for macro, type_ in _PLAIN.findall(text):
+                names.plain.setdefault(macro or type_, header)
         else:
-            for name in _declared(text):
-                members.setdefault(name, header)
-    kept = {name: header for name, header in plain.items() if not name.startswith("TVMFFI_")}
-    return _Names(members, kept, frozenset(by_cccl))
-
-
-def _declared(text: str) -> Iterator[str]:
-    for match in _DECLARED.finditer(text):
-        name = match["name"] or match["constant"] or match["trait"] or match["function"]
-        if name.startswith(("__", "TVMFFI_")) or name in ("namespace", "operator"):
-            continue
-        yield name
-        if match["trait"]:
-            yield f"{name}_v"
+            for match in _DECLARED.finditer(text):
+                name = match["name"] or match["constant"] or match["trait"] or match["function"]
+                if not name.startswith(("__", "TVMFFI_")) and name not in ("namespace", "operator"):
+                    names.members.setdefault(name, header)
+                if match["trait"]:
+                    names.members.setdefault(f"{name}_v", header)
+    return names

@@ -79,8 +79,8 @@ def link(
     if single or not isinstance(inputs, Iterable):
         raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")
     options = check_options(options)
-    given = list(inputs)
-    read = [as_input(read_given(f"inputs[{index}]", value)) for index, value in enumerate(given)]
+    given = [read_given(f"inputs[{index}]", value) for index, value in enumerate(inputs)]
+    read = [*map(as_input, given)]
     if not read:
         raise ValueError("inputs is empty: there is nothing to link")
     known = {item.arch for item in read if item.arch is not None and item.kind != "ptx"}
@@ -90,10 +90,7 @@ def link(
         linked = link_inputs(read, arch=target, lto=lto, options=options)
     except LinkFailure as failure:
         raise failure.error(f"the inputs do not link for {target}") from None
-    names: dict[str, str] = {}
-    for value in given:
-        if isinstance(value, Cubin):
-            names.update(value.lowered_names)
+    names = {name: symbol for x in given for name, symbol in x.lowered_names.items()}
     return dataclasses.replace(linked, lowered_names=names)
 
 

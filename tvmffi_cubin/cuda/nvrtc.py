@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -112,27 +112,39 @@ def compile(  # noqa: A001
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
     named = named_archs(options, arch)
     source = source.removeprefix("\ufeff")  # the mark that some editors put first
+    text, first = _text(source, prologue, name)
+    cuda = find_cuda()
+    nvrtc = program.load(cuda.nvrtc)
     unit = _Unit(
+        nvrtc=nvrtc,
+        cuda=cuda,
         source=source,
         name=name,
-        prologue=prologue,
+        text=text,
+        first=None if source_include and not prologue else first,
         epilogue=epilogue,
         options=without_archs(options),
         name_expressions=tuple(_sequence("name_expressions", name_expressions)),
         folders=tuple(map(os.fspath, _sequence("include_paths", include_paths))),
-        source_include=source_include,
+        alias=name if source_include else _NOWHERE,
         use_pch=pch.is_wanted(use_pch),
     )
-    cuda = find_cuda()
-    nvrtc = program.load(cuda.nvrtc)
-    targets = _targets(named, target_type, known=nvrtc.supported_archs)
+    targets = archs.resolve_archs(named or None, known=nvrtc.supported_archs)
+    if target_type == "ptx":
+        targets = tuple(dict.fromkeys(f"compute_{number_of(target)}" for target in targets))
+    is_cubin = target_type == "cubin"
+    if not is_cubin and (len(targets) > 1 or is_ptx(targets[0]) != (target_type == "ptx")):
+        raise ValueError(
+            f"target_type={target_type!r} is made for one architecture such as sm_90a, got "
+            f"{', '.join(targets)}"
+        )
     if len(targets) == 1:
-        return _compile_for(unit, nvrtc, cuda, target_type, targets[0])
+        return unit.compile(target_type, targets[0])
     from .nvfatbin import join
     from .parallel import in_parallel
 
     cuda.require("nvfatbin")
-    return join(in_parallel(partial(_compile_for, unit, nvrtc, cuda, target_type), targets))
+    return join(in_parallel(partial(unit.compile, target_type), targets))
 
 
 def nvrtc_compile(
@@ -211,7 +223,8 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
     ToolchainError
         Nothing names one and there is no device.
     """
-    return _targets(named_archs(options, arch), known=lambda: known_archs(find_cuda()))
+    named = named_archs(options, arch)
+    return archs.resolve_archs(named or None, known=lambda: known_archs(find_cuda()))
 
 
 def version() -> tuple[int, int]:
@@ -255,213 +268,168 @@ def _sequence(what: str, given: object) -> Iterable[str]:
     return given
 
 
-def _targets(
-    named: tuple[str, ...],
-    target_type: str = "cubin",
-    *,
-    known: Callable[[], Collection[int]],
-) -> tuple[str, ...]:
-    """Return the architectures that a compilation goes to; `named` is empty where none is."""
-    found = archs.resolve_archs(named or None, known=known)
-    if target_type == "cubin":
-        return found
-    if len(found) > 1:
-        raise ValueError(
-            f"target_type={target_type!r} is made for one architecture at a time, got "
-            f"{', '.join(found)}; call once for each"
-        )
-    if target_type != "ptx":
-        return (archs.resolve_arch(found[0]),)
-    base = f"compute_{number_of(found[0])}"
-    if named and not found[0][-1].isdigit():
-        raise ValueError(
-            f"arch={found[0]!r}: PTX is compiled by newer devices, too, and what needs {found[0]} "
-            f'is not for them; pass arch="{base}"'
-        )
-    return (base,)
+def _text(source: str, prologue: str, name: str) -> tuple[str, str]:
+    """Return what is compiled before the epilogue, and the name of its first lines.
 
-
-# One source for one architecture
+    That comes apart: what is precompiled must not begin with a ``#line``.
+    """
+    if not prologue:
+        return source, _escaped(name)
+    # As `line_directive` writes it.
+    first = re.match(r'#line 1 "((?:[^"\\]|\\.)*)"\n', prologue)
+    before = prologue if first is None else prologue[first.end() :]
+    return f"{before}\n{line_directive(name)}{source}", first[1] if first else _escaped(name)
 
 
 class _Unit(NamedTuple):
-    """One source with its options, whatever the architecture; see `compile`."""
+    """One source with its options, whatever the architecture; see `compile` and `_text`."""
 
+    nvrtc: Nvrtc
+    cuda: Cuda
     source: str
     name: str
-    prologue: str
+    text: str
+    first: str | None
     epilogue: str
     options: tuple[str, ...]
     name_expressions: tuple[str, ...]
     folders: tuple[str, ...]
-    source_include: bool
+    alias: str  # what NVRTC is told that it is called
     use_pch: bool
 
-
-def _compile_for(unit: _Unit, nvrtc: Nvrtc, cuda: Cuda, target_type: str, arch: str) -> Cubin:
-    """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
-    kind = "ptx" if is_ptx(arch) else target_type
-    shims = shim_dir()
-    has_standard = any(option.startswith(STD) for option in unit.options)
-    command = (
-        # PTX is assembled along the way: what its base architecture lacks comes to light now and
-        # not on some newer device.
-        f"-arch=sm_{number_of(arch)}" if is_ptx(arch) else f"-arch={arch}",
-        *_KIND_OPTIONS.get(kind, ()),
-        *("-default-device", *(() if has_standard else ("-std=c++17",))),
-        *(f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h"),
-        *unit.options,
-        *(f"-I{folder}" for folder in (*unit.folders, *cuda.include_dirs)),
-    )
-    done = program.Call(lambda stop: _with_headers(unit, nvrtc, cuda, command, kind, stop)).result()
-    log = done.log.replace(_NOWHERE, unit.name)
-    if done.result != SUCCESS:
-        raise _failure(unit, nvrtc, cuda, done.result, log, arch, command)
-    if not done.image:
-        raise ValueError(
-            "NVRTC made no image: one of the options asks for another kind of output "
-            f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
+    def compile(self, target_type: str, arch: str) -> Cubin:
+        """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
+        kind = "ptx" if is_ptx(arch) else target_type
+        shims = shim_dir()
+        has_standard = any(option.startswith(STD) for option in self.options)
+        command = (
+            # PTX is assembled along the way: what its base architecture lacks comes to light now
+            # and not on some newer device.
+            f"-arch=sm_{number_of(arch)}" if is_ptx(arch) else f"-arch={arch}",
+            *_KIND_OPTIONS.get(kind, ()),
+            *("-default-device", *(() if has_standard else ("-std=c++17",))),
+            *(f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h"),
+            *self.options,
+            *(f"-I{folder}" for folder in (*self.folders, *self.cuda.include_dirs)),
         )
-    if log:
-        import logging
+        done = program.Call(lambda stop: self._with_headers(command, kind, stop)).result()
+        log = done.log.replace(_NOWHERE, self.name)
+        if done.result != SUCCESS:
+            raise self._failure(done.result, log, arch, command)
+        if not done.image:
+            raise ValueError(
+                "NVRTC made no image: one of the options asks for another kind of output "
+                f"({' '.join(command)}); leave out -dlto, -ptx and the like, and say target_type="
+            )
+        if log:
+            import logging
 
-        level = logging.WARNING if ": warning" in log else logging.INFO
-        logging.getLogger("tvmffi_cubin").log(
-            level, "NVRTC on %s for %s:\n%s", unit.name, arch, log
+            logger = logging.getLogger("tvmffi_cubin")
+            level = logging.WARNING if ": warning" in log else logging.INFO
+            logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
+        return Cubin(
+            image=done.image.rstrip(b"\0") if kind == "ptx" else done.image,
+            arch=arch,
+            lowered_names=done.lowered_names,
+            log=log,
+            kind=kind,
+            cuda_version=".".join(map(str, self.nvrtc.version())),
         )
-    return Cubin(
-        image=done.image.rstrip(b"\0") if kind == "ptx" else done.image,
-        arch=arch,
-        lowered_names=done.lowered_names,
-        log=log,
-        kind=kind,
-        cuda_version=".".join(map(str, nvrtc.version())),
-    )
 
+    def _with_headers(self, command: tuple[str, ...], kind: str, stop: program.Stop) -> Compiled:
+        """Compile with precompiled headers, where they are worth it."""
+        if not self.use_pch or not self._may_be_heavy:
+            return self._run(command, kind, stop)
+        from ..nvrtc_pch import headers
 
-def _with_headers(
-    unit: _Unit, nvrtc: Nvrtc, cuda: Cuda, command: tuple[str, ...], kind: str, stop: program.Stop
-) -> Compiled:
-    """Compile with precompiled headers, where they are worth it."""
-    text, first = _text(unit)
-    run = partial(_run, unit, nvrtc, command, kind, stop, text, first)
-    if not unit.use_pch or not _may_be_heavy(unit, text):
-        return run()
-    from ..nvrtc_pch import headers
+        is_alone = self.alias == _NOWHERE
+        folder = None if is_alone else os.path.dirname(os.path.abspath(self.name))
+        packages = [os.fspath(path) for path in (shim_dir(), *self.cuda.include_dirs)]
+        with headers(
+            self.nvrtc, self.text, command, alias=self.alias, packages=packages, folder=folder
+        ) as found:
+            done = self._run(command, kind, stop, found)
+        if found is not None and (found.is_stale or found.may_be_blamed(done.result, done.log)):
+            return self._run(command, kind, stop)
+        return done
 
-    folder = os.path.dirname(os.path.abspath(unit.name)) if unit.source_include else None
-    packages = [os.fspath(path) for path in (shim_dir(), *cuda.include_dirs)]
-    alias = unit.name if unit.source_include else _NOWHERE
-    with headers(nvrtc, text, command, alias=alias, packages=packages, folder=folder) as found:
-        done = run(found)
-    if found is not None and (found.is_stale or found.may_be_blamed(done.result, done.log)):
-        return run()
-    return done
+    @property
+    def _may_be_heavy(self) -> bool:
+        """Whether something is included that may take long to read.
 
+        Headers that read fast gain nothing by being precompiled, nor by importing what decides it.
+        """
+        if any("include" in option for option in self.options):
+            return True
+        fast = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
+        included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", self.text, re.MULTILINE)
+        return not all(re.match(fast, header) for header in included)
 
-def _may_be_heavy(unit: _Unit, text: str) -> bool:
-    """Whether something is included that may take long to read.
-
-    Headers that read fast gain nothing by being precompiled, nor by importing what decides on it.
-    """
-    if any("include" in option for option in unit.options):
-        return True
-    fast = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
-    included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", text, re.MULTILINE)
-    return not all(re.match(fast, header) for header in included)
-
-
-def _text(unit: _Unit) -> tuple[str, str | None]:
-    """Return what is compiled before the epilogue, and the name that its first lines need, if any.
-
-    What is precompiled must not begin with a ``#line``.
-    """
-    name = None if unit.source_include else _escaped(unit.name)
-    if not unit.prologue:
-        return unit.source, name
-    rest = f"{line_directive(unit.name)}{unit.source}"
-    # As `line_directive` writes it.
-    first = re.match(r'#line 1 "((?:[^"\\]|\\.)*)"\n', unit.prologue)
-    if first is None:
-        return f"{unit.prologue}\n{rest}", name
-    return f"{unit.prologue[first.end() :]}\n{rest}", first[1]
-
-
-def _run(
-    unit: _Unit,
-    nvrtc: Nvrtc,
-    command: tuple[str, ...],
-    kind: str,
-    stop: program.Stop,
-    text: str,
-    name: str | None,
-    headers: Headers | None = None,
-) -> Compiled:
-    text = f"{text}\n{unit.epilogue}" if unit.epilogue else text
-    if headers is not None:
-        text = headers.text(text, name)
-        command = (*command, *headers.options)
-    elif name is not None:
-        text = f'#line 1 "{name}"\n{text}'
-    if "\0" in text:
-        raise ValueError(f"{unit.name} holds a NUL character, where NVRTC would stop reading")
-    if nvrtc.version() >= (12, 9):
-        # Where nothing of a unit can be seen from outside, NVRTC calls what is static or in an
-        # unnamed namespace after the time and the process, unless it is given a seed. Not before:
-        # units with one set of precompiled headers have different ones.
-        said = "\0".join((unit.name, unit.prologue, unit.source, *unit.options))
-        seed = zlib.crc32(said.encode("utf-8", "surrogateescape"))
-        command = (f"-frandom-seed={seed:08x}", *command)
-    done = nvrtc.compile(
-        text.encode("utf-8", "surrogateescape"),  # the name of a file may be no UTF-8
-        os.fsencode(unit.name if unit.source_include else _NOWHERE),
-        [os.fsencode(option) for option in command],
-        kind=kind,
-        name_expressions=unit.name_expressions,
-        stop=stop,
-    )
-    if headers is not None:
-        done = done._replace(log=headers.note(done.log, unit.name, done.missing_pch_heap))
-    return done
-
-
-def _failure(
-    unit: _Unit,
-    nvrtc: Nvrtc,
-    cuda: Cuda,
-    result: int,
-    log: str,
-    arch: str,
-    command: tuple[str, ...],
-) -> CubinError | ValueError:
-    release = ".".join(map(str, nvrtc.version()))
-    supported = nvrtc.supported_archs()
-    if number_of(arch) not in supported:
-        names = ", ".join(f"sm_{number}" for number in supported)
-        remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-        if number_of(arch) < min(supported):
-            remedy = "an older one may: pip install 'tvmffi-cubin[cu12]', set TVMFFI_CUBIN_CUDA=12"
-        return ToolchainError(
-            f"NVRTC {release} does not compile for {arch}, {remedy}; it knows {names}"
+    def _run(
+        self,
+        command: tuple[str, ...],
+        kind: str,
+        stop: program.Stop,
+        headers: Headers | None = None,
+    ) -> Compiled:
+        text = f"{self.text}\n{self.epilogue}" if self.epilogue else self.text
+        if "\0" in text:
+            raise ValueError(f"{self.name} holds a NUL character, where NVRTC would stop reading")
+        if headers is not None:
+            text = headers.text(text, self.first)
+            command = (*command, *headers.options)
+        elif self.first is not None:
+            text = f'#line 1 "{self.first}"\n{text}'
+        if self.nvrtc.version() >= (12, 9):
+            # Where nothing of a unit can be seen from outside, NVRTC calls what is static or in an
+            # unnamed namespace after the time and the process, unless it is given a seed. Not
+            # before: units with one set of precompiled headers have different ones.
+            said = "\0".join((self.name, self.text, *self.options))
+            seed = zlib.crc32(said.encode("utf-8", "surrogateescape"))
+            command = (f"-frandom-seed={seed:08x}", *command)
+        done = self.nvrtc.compile(
+            text.encode("utf-8", "surrogateescape"),  # the name of a file may be no UTF-8
+            os.fsencode(self.alias),
+            [os.fsencode(option) for option in command],
+            kind=kind,
+            name_expressions=self.name_expressions,
+            stop=stop,
         )
-    if result == INVALID_OPTION:
-        return ValueError(
-            f"NVRTC {release} refuses an option: {log or nvrtc.error_text(result)}; "
-            f"the options were: {' '.join(command)}"
-        )
-    from .headers import header_hints
-    from .log import hints, host_header_problem
+        if headers is not None:
+            done = done._replace(log=headers.note(done.log, self.name, done.missing_pch_heap))
+        return done
 
-    if problem := host_header_problem(log, unit.source, cuda):
-        lines = f"(NVRTC's {log.count(chr(10))} lines about it are in the error's log.)"
-        text = f"{problem}.\n{lines}"
-    else:
-        advice = (*header_hints(log), *hints(log, arch=arch, cuda=cuda))
-        text = log or nvrtc.error_text(result)
-        text = "\n".join((text, *(f"Hint: {hint}" for hint in dict.fromkeys(advice))))
-    return CompileError(
-        f"{unit.name} does not compile for {arch}:\n{text}",
-        log=log,
-        source=unit.source,
-        options=command,
-    )
+    def _failure(
+        self, result: int, log: str, arch: str, command: tuple[str, ...]
+    ) -> CubinError | ValueError:
+        release = ".".join(map(str, self.nvrtc.version()))
+        supported = self.nvrtc.supported_archs()
+        if number_of(arch) not in supported:
+            names = ", ".join(f"sm_{number}" for number in supported)
+            remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{self.cuda.major}]'"
+            if number_of(arch) < min(supported):
+                remedy = "an older one may: set TVMFFI_CUBIN_CUDA=12, with tvmffi-cubin[cu12]"
+            return ToolchainError(
+                f"NVRTC {release} does not compile for {arch}, {remedy}; it knows {names}"
+            )
+        if result == INVALID_OPTION:
+            return ValueError(
+                f"NVRTC {release} refuses an option: {log or self.nvrtc.error_text(result)}; "
+                f"the options were: {' '.join(command)}"
+            )
+        from .headers import header_hints
+        from .log import hints, host_header_problem
+
+        if problem := host_header_problem(log, self.source, self.cuda):
+            lines = f"(NVRTC's {log.count(chr(10))} lines about it are in the error's log.)"
+            text = f"{problem}.\n{lines}"
+        else:
+            advice = (*header_hints(log), *hints(log, arch=arch, cuda=self.cuda))
+            said = (log or self.nvrtc.error_text(result), *(f"Hint: {hint}" for hint in advice))
+            text = "\n".join(dict.fromkeys(said))
+        return CompileError(
+            f"{self.name} does not compile for {arch}:\n{text}",
+            log=log,
+            source=self.source,
+            options=command,
+        )
