@@ -80,6 +80,7 @@ def test_an_enumeration_takes_its_integers(scalars, driver_stub):
 @example(value=5e-324)
 @example(value=3.4028235677973366e38)
 @example(value=-math.inf)
+@example(value=math.nan)
 def test_a_number_reaches_a_floating_parameter_as_a_constant_would(
     name, value, scalars, driver_stub
 ):

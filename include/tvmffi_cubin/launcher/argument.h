@@ -64,7 +64,7 @@ inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
 inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16_t* out) {
   const int least = 2 - (1 << (exponent_bits - 1));  // exponent of the smallest normal number
   const int infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
-  int exponent = 0, bits = infinity + (value != value);
+  int exponent = 0, bits = infinity | (value != value) << (mantissa_bits - 1);
   if (__builtin_isfinite(value)) {
     frexp(value, &exponent);
     exponent = value == 0 || exponent - 1 < least ? least : exponent - 1;
