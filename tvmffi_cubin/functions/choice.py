@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 
 from ..image import Image
 from ..kernels.cubin import Kernel, Parameter
-from ..kernels.demangle import demangle
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import ModuleParam
@@ -102,7 +101,7 @@ class Kernels:
         if len(found) > 1:
             names = ", ".join(repr(image.name) for image, _ in found)
             raise ValueError(
-                f"kernel {demangle(signature.symbol)} is in {len(found)} images, {names}: say "
+                f"kernel {signature.display} is in {len(found)} images, {names}: say "
                 f"which is meant, as in Launch(image={image.name!r})"
             )
         if declared is None:

@@ -42,8 +42,9 @@ class Exported(NamedTuple):
     def covers(self, other: Exported) -> bool:
         """Whether it takes every argument that another instance's parameter takes."""
         other_multiple = other.multiple_of if other.equal_to is None else other.equal_to
+        is_wider = self.type.kind != "raw" and other.stands_for(self.type)
         return (
-            other.stands_for(self.type)
+            (is_wider or self.type == other.type)
             and (self.strided or not other.strided)
             and (other.in_expression or not self.in_expression)
             and self.ndim in (None, other.ndim)
@@ -93,7 +94,7 @@ class Exported(NamedTuple):
         return self._replace(type=self.type._replace(kind="pointer", pointee=Pointee("void")))
 
     def with_read(self, read: Name | Field) -> Exported:
-        """Return it with what an expression needs of it; a ValueError says why it has that not."""
+        """Return it with what an expression needs of it; a ValueError says why that cannot be."""
         type_ = self.type
         if isinstance(read, Name):
             if type_.kind == "pointer":
@@ -114,8 +115,8 @@ class Exported(NamedTuple):
             )
         if read.field == "data_ptr":
             return tensor  # which None and addresses have too
-        dim = -1 if read.dim is None else read.dim
-        needed = 0 if read.dim is None else -dim if dim < 0 else dim + 1
+        dim = read.dim
+        needed = 0 if dim is None else -dim if dim < 0 else dim + 1
         return tensor._replace(
             in_expression=True,
             min_rank=max(self.min_rank, needed),

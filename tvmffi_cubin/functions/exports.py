@@ -127,26 +127,24 @@ def _all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export
 
 def _slot(param: ModuleParam, position: int, kernels: Kernels) -> Exported:
     """Return what may be bound for kernels that C++ launches: of a type that does for all."""
-    types = {
-        s.display: s.params[position].type
-        if s.params
-        else sized_type(s.kernel.params[position].size)
-        for _, s in kernels.every
-        if not s.from_library
-    }
+    found = [s for _, s in kernels.every if not s.from_library]
+    types = [
+        s.params[position].type if s.params else sized_type(s.kernel.params[position].size)
+        for s in found
+    ]
     if not types and param.declared:
-        types["bound_params"] = parse_params(param.declared)[0].type
-    sizes = {type_.size: name for name, type_ in types.items()}
-    if None in sizes or not sizes:
+        types = [parse_params(param.declared)[0].type]
+    kernel_of = {type_.size: s.display for type_, s in zip(types, found, strict=False)}
+    if len(kernel_of) > 1:
+        sizes = ", ".join(f"{size} bytes in {kernel}" for size, kernel in kernel_of.items())
+        raise ValueError(f"bound_params: {param.name!r} is one parameter of all kernels: {sizes}")
+    if not types or types[0].size is None:
         raise ValueError(
             f"bound_params: no kernel is embedded that could tell the type of {param.name!r}: "
             f'declare it, as in "unsigned long long* {param.name}"'
         )
-    if len(sizes) > 1:
-        told_of = ", ".join(f"{size} bytes in {name}" for size, name in sizes.items())
-        raise ValueError(f"bound_params: {param.name!r} is one parameter of all kernels: {told_of}")
     try:
-        slot = reduce(Exported.merged, (Exported(param.name, x) for x in types.values()))
+        slot = reduce(Exported.merged, (Exported(param.name, type_) for type_ in types))
     except ValueError:
-        slot = Exported(param.name, sized_type(next(iter(sizes)) or 0))
+        slot = Exported(param.name, sized_type(types[0].size))
     return slot._replace(required=param.bound.required)
