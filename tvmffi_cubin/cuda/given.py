@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..errors import ToolchainError
 from ..kernels.cubin import Cubin
 from ..kernels.image import check_regular, looks_like_ptx
 
@@ -71,15 +70,8 @@ def read_libraries(value: Any) -> tuple[GivenImage, ...]:
     return tuple(read_given(f"{what}[{index}]", item) for index, item in enumerate(given))
 
 
-def _runtime() -> str:
+def _runtime() -> os.PathLike[str]:
     """Return the path of the device runtime, which kernels that launch kernels need."""
     from .libraries import find_cuda
 
-    cuda = find_cuda()
-    path = cuda.require("cudart").with_name(f"lib{_RUNTIME}.a")
-    if not path.is_file():
-        raise ToolchainError(
-            f"CUDA {cuda.major} has no lib{_RUNTIME}.a in {path.parent}; "
-            f"run: pip install --upgrade {cuda.wheels['cudart']}"
-        )
-    return os.fspath(path)
+    return find_cuda().require("cudart").with_name(f"lib{_RUNTIME}.a")

@@ -88,25 +88,22 @@ def locate() -> Path:
     That is what ``TVMFFI_CUBIN_NVCC`` names; else the one in ``CUDA_HOME`` or ``CUDA_PATH``; on
     PATH; of NVIDIA's wheels; of ``/usr/local/cuda``.
     """
-    if named := config.get("TVMFFI_CUBIN_NVCC"):
-        path = toolchain.on_path(named)
-        if path is None:
-            raise ToolchainError(
-                f"TVMFFI_CUBIN_NVCC={named!r}: there is no such program; unset it, or set it to "
-                "an nvcc"
-            )
-        return path
+    named = config.get("TVMFFI_CUBIN_NVCC")
     homes = filter(None, (config.get("CUDA_HOME"), config.get("CUDA_PATH")))
-    places = [f"{home}/bin/nvcc" for home in homes]
-    places += ["nvcc", *(f"{path}/nvidia/cu13/bin/nvcc" for path in sys.path if path)]
-    found = next(filter(None, map(toolchain.on_path, (*places, f"{_DEFAULT}/bin/nvcc"))), None)
-    if found is None:
+    wheels = (f"{path}/nvidia/cu13/bin/nvcc" for path in sys.path if path)
+    places = (*(f"{home}/bin/nvcc" for home in homes), "nvcc", *wheels, f"{_DEFAULT}/bin/nvcc")
+    for place in [named] if named else places:
+        if (path := toolchain.on_path(place)) is not None:
+            return path
+    if named:
         raise ToolchainError(
-            'compiler="nvcc" needs nvcc, which is neither in CUDA_HOME nor CUDA_PATH, nor on '
-            f"PATH, nor among NVIDIA's wheels, nor in {_DEFAULT}; run: {_INSTALL}; or leave out "
-            'compiler="nvcc": NVRTC compiles most sources'
+            f"TVMFFI_CUBIN_NVCC={named!r}: there is no such program; unset it, or set it to an nvcc"
         )
-    return found
+    raise ToolchainError(
+        'compiler="nvcc" needs nvcc, which is neither in CUDA_HOME nor CUDA_PATH, nor on PATH, nor '
+        f"among NVIDIA's wheels, nor in {_DEFAULT}; run: {_INSTALL}; or leave out the compiler: "
+        "NVRTC compiles most sources"
+    )
 
 
 def describe(path: Path) -> Nvcc:
