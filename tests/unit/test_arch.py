@@ -18,7 +18,18 @@ def test_a_named_architecture_is_taken_as_it_is(arch):
 
 @pytest.mark.parametrize(
     "arch",
-    ["compute_90a", "sm_80a", "native", "90", "sm_9", "sm_90A", "", "sm_90\n", "sm_80,sm_90"],
+    [
+        "compute_90a",
+        "sm_80a",
+        "sm_90f",
+        "native",
+        "90",
+        "sm_9",
+        "sm_90A",
+        "",
+        "sm_90\n",
+        "sm_80,sm_90",
+    ],
 )
 def test_what_names_no_architecture_is_a_value_error_with_the_remedy(arch):
     with pytest.raises(ValueError, match='wanted is "sm_80" .*; several are a list') as caught:

@@ -37,9 +37,10 @@ def test_system_folders_are_folders(given):
 
 
 def test_other_options_keep_their_order_and_spelling():
-    given = ("-DA=b c", "-lineinfo", "-D", "X", "-use_fast_math", "-I", "/a", "-std", "c++20")
+    given = ("-DA=b c", "-lineinfo", "-D", "X", "-use_fast_math", "-I", "/a", "-std=c++20")
     assert caller_options(given) == given
-    assert standards(given) == ["c++20"]
+    assert caller_options(["--std", "c++20"]) == ("-std=c++20",)
+    assert standards(given) == standards(["-std", "c++20"]) == ["c++20"]
 
 
 @pytest.mark.parametrize("name", ["-Xptxas", "--ptxas-options"])

@@ -28,7 +28,7 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
             f'{what} is a string such as "{wanted}", got {type(arch).__name__} {arch!r}'
         )
     match = re.fullmatch(r"sm_([1-9][0-9]{1,2})([af]?)|compute_[1-9][0-9]{1,2}", arch)
-    if match is None or (match[2] and int(match[1]) < 90):
+    if match is None or int(match[1] or 0) < {"a": 90, "f": 100}.get(match[2], 0):
         raise ValueError(
             f'{what}={arch!r}: wanted is "sm_80" or the like, from 90 on also "sm_90a", or '
             '"compute_90" for PTX; several are a list, in the variable separated by commas'

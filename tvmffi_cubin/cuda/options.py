@@ -66,6 +66,8 @@ def caller_options(options: object) -> tuple[str, ...]:
             if not parts:
                 raise ValueError(f"the option {name!r} has no value: give it one, or leave it out")
             kept += (f"{name}={part}" for part in parts)
+        elif name in STD:  # NVRTC takes no value of it in the next item
+            kept.append(f"-std={value}")
         elif name.startswith(_SYSTEM):
             # It has no meaning of its own where nothing warns about headers.
             kept.append(f"-I{value or name.removeprefix('-isystem')}")
