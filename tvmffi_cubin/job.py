@@ -94,12 +94,10 @@ class Job(NamedTuple):
             if is_called:
                 exports = self.exports
                 used = {b.kernel.image for f in exports.functions for b in f.launches}
-                launched = {i.name: [s.kernel for s in i.signatures] for i in self.images}
                 unit.write(
                     exports.functions,
                     [image.name for image in self.images if image.name in used],
                     slots=exports.slots,
-                    launched=launched if exports.slots else {},
                     files=image_paths(self.request),
                 )
             files[_MODULE] = unit.finished(*sections, manifest_text(_MANIFEST, said))

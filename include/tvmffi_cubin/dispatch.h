@@ -40,37 +40,36 @@ inline size_t NumBoundParams() {
 #endif
 }
 
-/*! \brief The sizes of a kernel's parameters in bytes; drivers before CUDA 12.4 do not tell. */
-struct ParameterSizes {
-  bool known = false;
-  std::vector<size_t> sizes;
-};
+/*! \brief The CUDA version from which drivers tell kernels' parameters. */
+constexpr int kTellsParameters = 12040;
 
-/*! \brief These, read from the image when first asked for, from whichever thread; movable. */
+using ParameterSizes = std::vector<size_t>;
+
+/*!
+ * \brief The sizes of a kernel's parameters in bytes, read from the image when first asked for,
+ * from whichever thread; movable.
+ */
 class KernelParameters {
  public:
   KernelParameters() = default;
   KernelParameters(KernelParameters&& other) noexcept
-      : table_(std::exchange(other.table_, nullptr)) {}
+      : sizes_(std::exchange(other.sizes_, nullptr)) {}
   KernelParameters& operator=(KernelParameters&& other) noexcept {
-    std::swap(table_, other.table_);
+    std::swap(sizes_, other.sizes_);
     return *this;
   }
-  ~KernelParameters() { delete table_; }
+  ~KernelParameters() { delete sizes_; }
 
-  /*! \brief The sizes; null where the driver, which tells them in a context alone, cannot now. */
+  /*! \brief The sizes; null where the driver, which tells them in a context alone, does not. */
   const ParameterSizes* Find(CUkernel kernel) {
-    const ParameterSizes* table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
-    return __builtin_expect(table != nullptr, 1) ? table : Read(kernel);
+    const ParameterSizes* sizes = __atomic_load_n(&sizes_, __ATOMIC_ACQUIRE);
+    return __builtin_expect(sizes != nullptr, 1) ? sizes : Read(kernel);
   }
-
-  /*! \brief Takes them from the build where that tells them: with bound_params. */
-  void TakeFromBuild(const ImageFacts& facts, const char* name);
 
  private:
   const ParameterSizes* Read(CUkernel kernel);
 
-  const ParameterSizes* table_ = nullptr;
+  const ParameterSizes* sizes_ = nullptr;
 };
 
 /*! \brief The arguments' own sizes, to be compared with the kernel's; null: not compared. */
@@ -80,13 +79,13 @@ struct ArgumentSizes {
 
   /*! \throws TypeError Their number or a size is not the kernel's. */
   void Check(CUkernel kernel, const ParameterSizes& wanted) const {
-    bool same = wanted.sizes.size() == count + NumBoundParams();
-    for (size_t i = 0; same && i < count; ++i) same = wanted.sizes[i] == sizes[i];
-    if (__builtin_expect(!same, 0)) Throw(kernel, wanted.sizes);
+    bool same = wanted.size() == count + NumBoundParams();
+    for (size_t i = 0; same && i < count; ++i) same = wanted[i] == sizes[i];
+    if (__builtin_expect(!same, 0)) Throw(kernel, wanted);
   }
 
  private:
-  [[noreturn]] void Throw(CUkernel kernel, const std::vector<size_t>& wanted) const;
+  [[noreturn]] void Throw(CUkernel kernel, const ParameterSizes& wanted) const;
 };
 
 /*! \brief Launches with what is bound behind the caller's own arguments; the device is current. */
@@ -104,9 +103,9 @@ inline Status Dispatch(const Driver* driver, CUkernel kernel, KernelLimits* limi
   if (kernel == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
   DeviceScope scope;
   Status status = EnterLaunch(driver, config.hStream, device, &scope);
-  if (status.ok() && sizes.sizes != nullptr) {
+  if (status.ok() && sizes.sizes != nullptr && driver_state.version >= kTellsParameters) {
     const ParameterSizes* wanted = parameters->Find(kernel);
-    if (wanted != nullptr && wanted->known) sizes.Check(kernel, *wanted);
+    if (wanted != nullptr) sizes.Check(kernel, *wanted);
   }
   if (status.ok() && limits != nullptr) status = limits->OptIn(driver, kernel, device, config);
   if (!status.ok()) return status;
@@ -128,36 +127,20 @@ TVMFFI_CUBIN_COLD const ParameterSizes* KernelParameters::Read(CUkernel kernel) 
   size_t offset = 0, size = 0;
   CUresult result = CUDA_SUCCESS;
   while (result == CUDA_SUCCESS) {
-    result = entry::cuKernelGetParamInfo(kernel, read->sizes.size(), &offset, &size);
-    if (result == CUDA_SUCCESS) read->sizes.push_back(size);
+    result = entry::cuKernelGetParamInfo(kernel, read->size(), &offset, &size);
+    if (result == CUDA_SUCCESS) read->push_back(size);
   }
-  read->known = result == CUDA_ERROR_INVALID_VALUE;  // what it says of the one past the last
-  if (!read->known && result != CUDA_ERROR_NOT_FOUND) return nullptr;
-  const ParameterSizes* first = nullptr;  // of several threads
-  if (__atomic_compare_exchange_n(&table_, &first, read.get(), false, __ATOMIC_ACQ_REL,
+  if (result != CUDA_ERROR_INVALID_VALUE) return nullptr;  // what it says of the one past the last
+  const ParameterSizes* first = nullptr;                   // of several threads
+  if (__atomic_compare_exchange_n(&sizes_, &first, read.get(), false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE)) {
     return read.release();
   }
   return first;
 }
 
-TVMFFI_CUBIN_COLD void KernelParameters::TakeFromBuild(const ImageFacts& facts, const char* name) {
-#ifdef TVMFFI_CUBIN_BOUND_PARAMS
-  const BoundTable& table = __tvmffi_cubin_bound;
-  for (int i = 0; i < table.num_kernels; ++i) {
-    const BoundKernel& kernel = table.kernels[i];
-    // The text with the architectures is the image's own, so its address tells which image it is.
-    if (kernel.image[2] != facts.arches || strcmp(kernel.symbol, name) != 0) continue;
-    table_ = new ParameterSizes{true, {kernel.sizes, kernel.sizes + kernel.num_params}};
-    return;
-  }
-#else
-  (void)facts, (void)name;
-#endif
-}
-
 [[noreturn]] TVMFFI_CUBIN_COLD void ArgumentSizes::Throw(CUkernel kernel,
-                                                         const std::vector<size_t>& wanted) const {
+                                                         const ParameterSizes& wanted) const {
   const std::string name = KernelName(kernel);
   const size_t bound = NumBoundParams();
   if (wanted.size() != count + bound) {
@@ -175,38 +158,39 @@ TVMFFI_CUBIN_COLD void KernelParameters::TakeFromBuild(const ImageFacts& facts, 
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 
-/*! \brief Why what is bound is no kernel's last parameters; empty where it is. */
-TVMFFI_CUBIN_COLD std::string DescribeMismatch(const ParameterSizes* sizes) {
-  const BoundTable& table = __tvmffi_cubin_bound;
-  if (sizes == nullptr || !sizes->known) {
-    return "the module has bound_params, and how many parameters the kernel has is not known: a "
-           "driver of CUDA 12.4 or newer tells";
+/*! \brief Why a kernel is not launched: a parameter is not bound, or what is bound is not its last.
+ */
+TVMFFI_CUBIN_COLD Status RefuseBound(CUkernel kernel, const ParameterSizes* sizes,
+                                     const BoundSlot* slot, int device) {
+  std::string reason;
+  if (slot != nullptr) {
+    const std::string name = slot->param->name;
+    reason = "the parameter " + name + " (" + slot->param->type + ") is not bound on device " +
+             std::to_string(device) + ": call mod.bind(" + name + "=...) before";
+  } else if (sizes == nullptr) {
+    reason =
+        "the module has bound_params, and how many parameters the kernel has is not known: a "
+        "driver of CUDA 12.4 or newer tells";
+  } else {
+    reason = "the module's bound_params are its kernels' last parameters";
+    const BoundTable& table = __tvmffi_cubin_bound;
+    for (int i = 0; i < table.num_trailing; ++i) {
+      const Param& param = *table.Trailing()[i].param;
+      reason += ", " + std::string(param.name) + " (" + std::to_string(param.size) + " bytes)";
+    }
+    reason += "; this one's are others";
   }
-  std::string wanted, found;
-  for (int i = 0; i < table.num_trailing; ++i) {
-    const Param& param = *table.Trailing()[i].param;
-    wanted += (i == 0 ? "" : ", ") + std::string(param.name) + " (" + std::to_string(param.size) +
-              " bytes)";
-  }
-  for (size_t size : sizes->sizes) found += (found.empty() ? "" : ", ") + std::to_string(size);
-  return "the module's bound_params are its kernels' last parameters, " + wanted +
-         "; this one's parameters are of " + (found.empty() ? "no" : found) + " bytes";
-}
-
-/*! \brief The same of one that is not bound on a device. */
-TVMFFI_CUBIN_COLD std::string DescribeUnbound(const Param& param, int device) {
-  const std::string name = param.name;
-  return "the parameter " + name + " (" + param.type + ") is not bound on device " +
-         std::to_string(device) + ": call mod.bind(" + name + "=...) before";
+  return NoteProblem({CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"}, false, KernelName(kernel),
+                     reason.c_str());
 }
 
 /*! \brief Whether a kernel's last parameters are as large as those that are bound. */
 inline bool EndsInBound(const ParameterSizes& sizes, const BoundTable& table) {
   const size_t count = NumBoundParams();
-  if (!sizes.known || sizes.sizes.size() < count) return false;
-  const size_t own = sizes.sizes.size() - count;
+  if (sizes.size() < count) return false;
+  const size_t own = sizes.size() - count;
   for (size_t i = 0; i < count; ++i) {
-    if (sizes.sizes[own + i] != table.Trailing()[i].param->size) return false;
+    if (sizes[own + i] != table.Trailing()[i].param->size) return false;
   }
   return true;
 }
@@ -214,15 +198,14 @@ inline bool EndsInBound(const ParameterSizes& sizes, const BoundTable& table) {
 TVMFFI_CUBIN_SHARED Status LaunchBound(const Driver* driver, CUkernel kernel,
                                        KernelParameters* parameters, const CUlaunchConfig& config,
                                        void** args) {
-  constexpr Status kRefused{CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
   BoundTable* table = &__tvmffi_cubin_bound;
   // The caller's array does not say how long it is, so the kernel's own count is what is read.
   const ParameterSizes* sizes = parameters->Find(kernel);
   if (sizes == nullptr || !EndsInBound(*sizes, *table)) {
-    return NoteProblem(kRefused, false, KernelName(kernel), DescribeMismatch(sizes).c_str());
+    return RefuseBound(kernel, sizes, nullptr, -1);
   }
-  const size_t count = sizes->sizes.size(), own = count - NumBoundParams();
-  if (own != 0 && args == nullptr) return kRefused;
+  const size_t count = sizes->size(), own = count - NumBoundParams();
+  if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
   void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
   for (size_t i = 0; i < own; ++i) all[i] = args[i];
   const GateUse use(&table->gate);
@@ -230,10 +213,7 @@ TVMFFI_CUBIN_SHARED Status LaunchBound(const Driver* driver, CUkernel kernel,
   for (size_t i = own; i < count; ++i) {
     const BoundSlot& slot = table->Trailing()[i - own];
     const void* value = slot.Find(device);
-    if (value == nullptr && slot.required) {
-      const std::string reason = DescribeUnbound(*slot.param, device);
-      return NoteProblem(kRefused, false, KernelName(kernel), reason.c_str());
-    }
+    if (value == nullptr && slot.required) return RefuseBound(kernel, sizes, &slot, device);
     all[i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
   }
   const auto function = reinterpret_cast<CUfunction>(kernel);

@@ -183,7 +183,6 @@ TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
   if (!status.ok()) {
     ThrowLaunchError(status, DescribeImageError(status, facts, DescribeMissing(library, name)));
   }
-  parameters_.TakeFromBuild(facts, name);
 }
 
 TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config, int device) {

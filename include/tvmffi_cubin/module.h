@@ -120,14 +120,12 @@ TVMFFI_CUBIN_COLD bool LooksLikeImage(const void* image) {
 }
 
 TVMFFI_CUBIN_COLD void CubinModule::Load() const {
-  constexpr size_t kLeast = 64;  // an ELF header: of less the driver would read beyond the end
   if (image_ == nullptr || image_->library.image == nullptr) {
     TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
   }
   const Driver* driver = RequireDriver();
   WatchExit();
-  const size_t size = image_->bytes.size();  // 0 where the memory is another's
-  if ((size != 0 && size < kLeast) || !LooksLikeImage(image_->library.image)) {
+  if (!LooksLikeImage(image_->library.image)) {
     ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
                      "the image is neither a cubin, a fatbin nor PTX");
   }

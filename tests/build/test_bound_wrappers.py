@@ -174,18 +174,6 @@ class TestALaunchInCpp:
             mod.Launch(13, *arrays, 3)
         assert driver_stub.launches() == []
 
-    def test_needs_no_driver_that_tells_a_kernel_s_parameters(self, arrays, fresh_driver_stub):
-        mod = build(bound_params=[*NAMES[:2], "float scale"])
-        fresh_driver_stub.set_driver_version(12020)
-        mod.bind(limit=7)
-        for way in (0, 3):
-            mod.Launch(way, *arrays, 3)
-        assert fresh_driver_stub.calls("cuKernelGetParamInfo") == []
-        assert [launch.values(FORMATS)[5] for launch in fresh_driver_stub.launches()] == [7] * 2
-        # By the guide's names it is not known of which image a kernel is.
-        with pytest.raises(tc.LaunchError, match="a driver of CUDA 12.4 or newer tells"):
-            mod.Launch(4, *arrays, 3)
-
 
 class TestAGeneratedFunction:
     def test_does_not_ask_for_them_either(self, mod, arrays, driver_stub):
@@ -262,14 +250,13 @@ class TestAnImageThatArrivesAtRunTime:
         mod.LaunchBytes(image, "one", 5)
         assert driver_stub.launches()[0].values("iPIf") == (5, 0, 6, 0.0)
 
-    @pytest.mark.parametrize(("name", "sizes"), [("few", "4, 4"), ("other", "4, 8, 4, 8")])
-    def test_with_other_parameters_is_not_launched(self, mod, image, name, sizes, driver_stub):
+    @pytest.mark.parametrize("name", ["few", "other"])
+    def test_with_other_parameters_is_not_launched(self, mod, image, name, driver_stub):
         with pytest.raises(tc.LaunchError) as error:
             mod.LaunchBytes(image, name, 5)
         assert str(error.value) == (
             f"launch of {name}: the module's bound_params are its kernels' last parameters, "
-            "counters (8 bytes), limit (4 bytes), scale (4 bytes); this one's parameters are of "
-            f"{sizes} bytes"
+            "counters (8 bytes), limit (4 bytes), scale (4 bytes); this one's are others"
         )
         assert not isinstance(error.value, tc.LaunchLimitError)
         assert driver_stub.launches() == []

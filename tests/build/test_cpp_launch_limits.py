@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import tvm_ffi
 from launch_setters import rows
 from stub.cuda_array import cuda_array
 from stub.driver_stub import DriverStub
-from wrapper_workshop import load_anew
 
 from tvmffi_cubin import LaunchError, LaunchLimitError
 
@@ -207,6 +205,11 @@ class TestRefusals:
 
 
 class TestOccupancy:
+    def test_a_refused_call_is_named(self, launching, driver_stub):
+        driver_stub.fail("cuOccupancyMaxActiveClusters", 999)
+        with pytest.raises(LaunchError, match="cuOccupancyMaxActiveClusters failed: CUDA_ERROR_UN"):
+            launching.occupancy(rows([("cluster", (2, 1, 1))]), "add_one", 0)
+
     def test_counts_blocks_cooperative_grids_and_clusters(self, launching, driver_stub):
         table = rows([("block", (1024, 1, 1)), ("cluster", (2, 1, 1))])
         assert list(launching.occupancy(table, "add_one", 0)) == [2, 2 * 132, 16, 132]
@@ -246,75 +249,3 @@ class TestOccupancy:
     def test_a_cluster_that_is_too_large_fits_no_times(self, launching, driver_stub):
         table = rows([("cluster", (32, 1, 1))])
         assert list(launching.occupancy(table, "add_one", 0)) == [32, 0, 16, 0]
-
-
-class TestInjectedFailures:
-    """An error at every driver call of these paths: it is named, and nothing stays behind."""
-
-    CALLS = (
-        "cuKernelSetAttribute", "cuLaunchKernelEx", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent",
-    )  # fmt: skip
-    OCCUPANCY = (
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuOccupancyMaxPotentialClusterSize",
-        "cuOccupancyMaxActiveClusters",
-    )  # fmt: skip
-    SETTERS = (
-        ("device", (1,)),
-        ("grid", (16, 1, 1)),
-        ("cluster", (16, 1, 1)),
-        ("cooperative", (1,)),
-        ("dynamic_smem_bytes", (100_000,)),
-    )
-
-    def counts(self, driver_stub: DriverStub) -> tuple[int, ...]:
-        now = driver_stub.object_counts()
-        return now.pushed_contexts, now.streams, now.events, now.allocations
-
-    def fail_each(self, name, launching_so, driver_stub, folder, run):
-        """Let each call of a function that a run makes fail once, in a module of its own."""
-        before, failed = self.counts(driver_stub), 0
-        for nth in range(1, 12):
-            module = load_fresh(launching_so, folder, f"{name}{nth}")
-            driver_stub.fail(name, 999, nth=nth)
-            message = failure(run, module)
-            assert self.counts(driver_stub) == before
-            if message is None:
-                break
-            failed += 1
-            assert f"{name} failed: CUDA_ERROR_UNKNOWN (999)" in message
-            # What failed was not remembered as done.
-            assert failure(run, module) is None
-            driver_stub.reset()
-        assert failed, f"{name} is not on this path"
-
-    @pytest.mark.parametrize("name", CALLS)
-    def test_of_a_launch(self, name, launching_so, driver_stub, tmp_path):
-        y = cuda_array(driver_stub, 64, device=1)
-
-        def run(module):
-            module.run(rows(self.SETTERS), y, y)
-            assert driver_stub.launches()[-1].cluster == (16, 1, 1)
-
-        self.fail_each(name, launching_so, driver_stub, tmp_path, run)
-
-    @pytest.mark.parametrize("name", [x for x in (*CALLS, *OCCUPANCY) if "Launch" not in x])
-    def test_of_an_occupancy(self, name, launching_so, driver_stub, tmp_path):
-        def run(module):
-            assert module.occupancy(rows(self.SETTERS), "add_one", 1)[2] == 16
-
-        self.fail_each(name, launching_so, driver_stub, tmp_path, run)
-
-
-def failure(run, module: tvm_ffi.Module) -> str | None:
-    """What a run says that is not possible now, None where it is."""
-    try:
-        run(module)
-    except LaunchError as error:
-        return str(error)
-    return None
-
-
-def load_fresh(path, folder, name: str) -> tvm_ffi.Module:
-    made = folder / name
-    made.mkdir()
-    return load_anew(path, made)

@@ -43,12 +43,6 @@ def attributes(driver_stub: DriverStub) -> list[tuple[int, bytes]]:
 
 
 class TestLaunchConfig:
-    @pytest.mark.parametrize("name", ATTRIBUTES)
-    def test_a_setter_s_attribute_reaches_the_driver(self, name, launching, arrays, driver_stub):
-        setters = [("grid", (16, 2, 1)), ("cluster", (4, 2, 1)), (name, ONE_EACH[name])]
-        launching.run(rows(setters), *arrays)
-        assert attributes(driver_stub) == list(expected_attributes(setters).items())
-
     def test_all_of_them_go_together(self, launching, arrays, driver_stub):
         setters = [("grid", (16, 2, 1)), *ONE_EACH.items()]
         launching.run(rows(setters), *arrays)

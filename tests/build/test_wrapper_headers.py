@@ -89,14 +89,6 @@ class TestOwnWrapper:
         with pytest.raises(LaunchError, match="the CubinModule has no image"):
             own.empty()
 
-    @pytest.mark.parametrize("image", [b"", b"\x7fELF", b"\x7fELF" + bytes(59)], ids=len)
-    def test_a_few_bytes_are_no_image(
-        self, own: tvm_ffi.Module, driver_stub: DriverStub, image: bytes
-    ) -> None:
-        with pytest.raises(LaunchError, match="neither a cubin, a fatbin nor PTX"):
-            own.outlives(image, cuda_array(driver_stub, 1))
-        assert driver_stub.calls("cuLibraryLoadData") == []
-
     def test_a_kernel_made_at_every_call_leaves_nothing_behind(
         self, own: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:

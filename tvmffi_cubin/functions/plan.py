@@ -40,8 +40,7 @@ _INSTANCE = Layout("P P P P P i i i i i i")
 _FUNCTION = Layout("P P P i i")
 _MODULE = Layout("P P P P P P i i i 4x")
 _SLOT = Layout("P P P ? 8x")
-_BOUND_KERNEL = Layout("P P P i")
-_BOUND_TABLE = Layout("P i i P i 8x")
+_BOUND_TABLE = Layout("P i i 8x")
 
 _KINDS = {
     "pointer": 0, "int": 1, "uint": 2, "float": 3, "bool": 5, "struct": 6, "raw": 7
@@ -85,13 +84,11 @@ class Plan(Text):
         images: Sequence[str],
         *,
         slots: Sequence[Exported] = (),
-        launched: Mapping[str, Sequence[Kernel]] | None = None,
         files: Mapping[str, str] | None = None,
     ) -> None:
         """Write functions, the embedded images that they use, and those that lie in `files`.
 
-        What C++ functions launch are the kernels `launched`, by image, for which `slots` may be
-        bound.
+        Of all kernels that C++ functions launch the last parameters are `slots`.
         """
         paths = {**dict.fromkeys(images), **(files or {})}
         labels = {x: self.table([self._image(x, paths[x])], is_writable=True) for x in paths}
@@ -112,7 +109,7 @@ class Plan(Text):
             self.stub(function.name, "tvmffi_cubin_call", label)
             self.stub(f"_doc_{function.name}", "tvmffi_cubin_doc", label)
         if bound:
-            self._bound(bound, len(slots), launched or {})
+            self._bound(bound, len(slots))
         image_table = self.table([f"    .quad {label}" for label in labels.values()])
         counts = len(labels), len(kernels), len(functions)
         bound_table = _BOUND_NAME if bound else None
@@ -137,7 +134,8 @@ class Plan(Text):
     def _kernel(self, ref: KernelRef, image: str | None) -> str:
         kernel, declared = ref.signature.kernel, None
         if ref.least_params is not None:
-            sizes, count = self._sizes(kernel), len(kernel.params)
+            data = b"".join(param.size.to_bytes(4, "little") for param in kernel.params)
+            sizes, count = self.data(data, align=4) if data else None, len(kernel.params)
             declared = self.table([_DECLARED.row(sizes, count, ref.least_params, ref.by_part)])
         # Of an image without registers it is not known: any dynamic part is opted into.
         smem = max(0, _SMALL_SMEM - kernel.static_smem_bytes) if kernel.registers else 0
@@ -150,18 +148,12 @@ class Plan(Text):
             *(kernel.grid_in_clusters, smem, -1),
         )
 
-    def _sizes(self, kernel: Kernel) -> str | None:
-        """Return the label of the sizes of a kernel's parameters; None where it has none."""
-        data = b"".join(param.size.to_bytes(4, "little") for param in kernel.params)
-        return self.data(data, align=4) if data else None
-
     # What may be bound
 
     def _bound(
         self,
         slots: Sequence[tuple[str | None, Exported]],
         num_trailing: int,
-        launched: Mapping[str, Sequence[Kernel]],
     ) -> None:
         """Write what may be bound: by functions' names, last for kernels that C++ launches."""
         params = self.table([self._param(slot) for _, slot in slots])
@@ -171,12 +163,7 @@ class Plan(Text):
             param = f"{params}+{number * _PARAM.size}"
             rows.append(_SLOT.row(name and self.string(name), param, zeros, slot.required))
         table = self.table(rows, is_writable=True)
-        kernels = []
-        for image, members in launched.items():
-            for kernel in members:
-                place = f"__tvmffi_cubin_image_{image}", self.string(kernel.name)
-                kernels.append(_BOUND_KERNEL.row(*place, self._sizes(kernel), len(kernel.params)))
-        row = _BOUND_TABLE.row(table, len(rows), num_trailing, self.table(kernels), len(kernels))
+        row = _BOUND_TABLE.row(table, len(rows), num_trailing)
         self.hidden(_BOUND_NAME, row, is_writable=True)
 
     # Functions

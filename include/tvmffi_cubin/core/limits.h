@@ -188,18 +188,19 @@ struct LimitSearch {
 
   /*! \brief What a driver answers CUDA_ERROR_NOT_SUPPORTED to. */
   bool IsUnsupported() const {
-    const bool is_dependent = Has(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
-    const bool is_programmatic = Has(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT);
-    if (!is_programmatic && !is_dependent && !Has(kLaunchCompletionEvent)) return false;
+    const char* what = Has(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) ? "programmatic_event"
+                       : Has(kLaunchCompletionEvent)               ? "launch_completion_event"
+                                                                   : nullptr;
+    if (what == nullptr && !Has(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION))
+      return false;
     if (DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) < 9) {
       return Found("device %d (%s) has no programmatic launches, which begin with sm_90", device,
                    DescribeArch(driver, device).chars);
     }
-    return (is_programmatic || !is_dependent) &&
-           Found(
-               "the event of %s may have been made with timing: it must be made without "
-               "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)",
-               is_programmatic ? "programmatic_event" : "launch_completion_event");
+    return what != nullptr && Found(
+                                  "the event of %s may have been made with timing: it must be made "
+                                  "without (CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)",
+                                  what);
   }
 
  private:

@@ -179,21 +179,11 @@ struct BoundSlot {
   }
 };
 
-/*! \brief A kernel of an embedded image, of which the build knows what it takes. */
-struct BoundKernel {
-  const void* const* image;  // EMBED_CUBIN's table
-  const char* symbol;
-  const uint32_t* sizes;  // of its parameters, in bytes
-  int32_t num_params;
-};
-
 /*! \brief All slots of a shared object. Launches use the gate, binding closes it. */
 struct BoundTable {
   BoundSlot* slots;
   int32_t num_slots;
-  int32_t num_trailing;        // of these, the last: of all kernels that C++ functions launch
-  const BoundKernel* kernels;  // those of the embedded images that C++ functions may launch
-  int32_t num_kernels;
+  int32_t num_trailing;  // of these, the last: of all kernels that C++ functions launch
   Gate gate{};
 
   /*! \brief The slots of the last parameters of all kernels that C++ functions launch. */

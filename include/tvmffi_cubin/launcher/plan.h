@@ -231,7 +231,7 @@ static_assert(sizeof(LaunchPlan) == 48 && sizeof(TensorMapPlan) == 264 &&
               offsetof(TensorMapPlan, spec) == 24 && offsetof(TensorMapSpec, box_dim) == 24);
 static_assert(sizeof(ScratchPlan) == 64 && sizeof(TargetPlan) == 56 && sizeof(Instance) == 64);
 static_assert(sizeof(FunctionPlan) == 32 && sizeof(ModulePlan) == 64);
-static_assert(sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 40 && sizeof(BoundKernel) == 32);
+static_assert(sizeof(BoundSlot) == 40 && sizeof(BoundTable) == 24);
 
 TVMFFI_CUBIN_END_NAMESPACE
 }  // namespace tvmffi_cubin

@@ -63,14 +63,14 @@ TVMFFI_CUBIN_COLD void CheckSameParameters(const KernelSlot* slot, CubinKernel* 
   DeviceScope scope;
   EnterLaunch(kernel->driver_, nullptr, -1, &scope);
   const ParameterSizes* device = kernel->parameters_.Find(kernel->GetHandle());
-  if (device == nullptr || !device->known) return;  // the driver does not tell, or not now
+  if (device == nullptr) return;  // the driver does not tell, or not now
   // What is bound is the device's alone. The launch itself refuses a kernel that has too few.
   const size_t bound = NumBoundParams();
-  const size_t count = device->sizes.size() - std::min(device->sizes.size(), bound);
+  const size_t count = device->size() - std::min(device->size(), bound);
   for (size_t i = 0; i < count && i < slot->num_params; ++i) {
-    if (device->sizes[i] == slot->sizes[i]) continue;
+    if ((*device)[i] == slot->sizes[i]) continue;
     TVM_FFI_THROW(LaunchError) << "parameter " << i + 1 << " has " << slot->sizes[i]
-                               << " bytes in host code and " << device->sizes[i]
+                               << " bytes in host code and " << (*device)[i]
                                << " in device code: its type must be the same in both (is it "
                                   "declared by __CUDA_ARCH__, or with a long double?)";
   }
