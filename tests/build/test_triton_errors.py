@@ -19,7 +19,7 @@ POINTERS = "*fp32, *fp32"
 @pytest.mark.parametrize(
     ("signature", "options", "error", "message"),
     [
-        (POINTERS, {}, TypeError, r"\): 'stride' is not given: signature=\{'stride': "),
+        (POINTERS, {}, TypeError, r"\): 'stride' is not given, as in signature=\{'stride': "),
         (POINTERS + ", i32" * 4, {}, TypeError, "signature has 6 entries, wanted 4"),
         ("*fp32, *fp32, i32, i33", {}, ValueError, r"argument 'n': 'i33' is no type of Triton's"),
         ("*fp32:1, *fp32, i32, i32", {}, ValueError, r"'\*fp32:1': hints are :16, and of integers"),
@@ -28,7 +28,7 @@ POINTERS = "*fp32, *fp32"
             "*fp32, *fp32, i32, i32, i32",
             {},
             TypeError,
-            "'BLOCK' is not given: constexprs=",
+            "'BLOCK' is not given, as in constexprs=",
         ),
         (
             [object(), 1, 1, 1],
@@ -145,7 +145,7 @@ def test_a_configuration_with_a_hook_is_refused():
 def test_what_heuristics_compute_is_to_be_given():
     wrapped = triton.heuristics({"BLOCK": lambda args: 64})(kernels.add)
     signature = "*fp32, *fp32, *fp32, i32"
-    with pytest.raises(TypeError, match="'BLOCK' is not given: constexprs="):
+    with pytest.raises(TypeError, match="'BLOCK' is not given, as in constexprs="):
         tc.triton.compile(wrapped, signature, arch="sm_90")
     launch = tc.triton.compile(wrapped, signature, constexprs={"BLOCK": 64}, arch="sm_90")
     assert launch.params == "float* x, float* y, float* out, int32_t n"

@@ -41,10 +41,10 @@ def specialise(
             value, type_ = _literal(entries[name].strip())
             is_fixed = type_ is None
         if name not in values or (param.is_constexpr and type_):
-            example = ("constexprs", "...") if param.is_constexpr else ("signature", '"*fp32"')
-            raise TypeError(
-                f"{where}: {name!r} is not given: {example[0]}={{{name!r}: {example[1]}}}"
-            )
+            remedy = f"signature={{{name!r}: '*fp32'}}"
+            if param.is_constexpr:
+                remedy = f"constexprs={{{name!r}: ...}}"
+            raise TypeError(f"{where}: {name!r} is not given, as in {remedy}")
         if is_fixed:
             made.signature[name] = "constexpr"
             made.constexprs[path] = value
