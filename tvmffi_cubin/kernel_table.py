@@ -46,8 +46,8 @@ def _row(kernel: Kernel, params: str | None) -> tuple[str, ...]:
         name.display,
         # Of PTX it is not known: the driver decides when it compiles.
         str(kernel.registers or "-"),
-        f"{kernel.static_smem_bytes} B",
-        f"{kernel.local_bytes} B",
+        f"{kernel.static_smem_bytes} B" if kernel.registers else "-",
+        f"{kernel.local_bytes} B" if kernel.registers else "-",
         threads,
         _params(kernel, name.params) if params is None else params,
     )
