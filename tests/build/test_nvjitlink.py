@@ -229,6 +229,13 @@ def test_a_shared_object_is_refused():
     assert "a shared object" in refusal(cudart, error=ValueError, arch="sm_90")
 
 
+@pytest.mark.parametrize("option", ["-arch=sm_80", "-lto", "-ptx"])
+def test_an_option_that_an_argument_says_is_refused(option):
+    assert f"the option '{option}' is said by an argument" in refusal(
+        unit(LIBRARY), error=ValueError, options=[option]
+    )
+
+
 def test_wrong_arguments_are_named():
     assert "inputs[0] is bytes, a Cubin or a path, got int" in refusal(3, error=TypeError)
     assert "inputs is empty" in refusal(error=ValueError)

@@ -91,7 +91,7 @@ def test_only_whole_names_are_replaced():
         .over(shape=[7], numel=[9])
         .launches
     )
-    assert (made.grid, made.block) == (("7",), ("x.shape[0] + x.numel",))
+    assert (made.grid, made.block) == ((7,), ("x.shape[0] + x.numel",))
 
 
 def test_bools_are_c_s_in_the_source_and_python_s_in_conditions():
@@ -145,3 +145,8 @@ def test_a_member_of_an_enum_of_str_is_spelled_as_its_value():
 def test_a_slip_in_over_is_refused_by_name(launch, names, error, text):
     with pytest.raises(error, match=text):
         Launch(**({"kernel": "k<T>"} | launch)).over(**names)
+
+
+def test_a_dimension_that_a_name_stands_for_is_a_number():
+    (launch,) = Launch(kernel="k<W>", grid="n // W", block="W").over(W=[64]).launches
+    assert (launch.grid, launch.block) == (("n // 64",), (64,))

@@ -156,3 +156,13 @@ def test_an_image_is_not_printed():
 def test_dimensions_are_a_sequence(grid):
     with pytest.raises(TypeError, match="an int, an expression or up to 3 of them"):
         Launch(grid=grid, block=1)
+
+
+def test_none_stands_for_a_field_s_default():
+    assert Launch(dynamic_smem_bytes=None, args=None, strided=None, cooperative=None) == Launch()
+
+
+@pytest.mark.parametrize("field", ["params", "kernel"])
+def test_a_text_that_is_none_is_refused_by_name(field):
+    with pytest.raises(TypeError, match=f"Launch: {field} is a str, got list"):
+        Launch(**{field: ["float* x"]})

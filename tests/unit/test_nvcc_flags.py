@@ -41,6 +41,7 @@ def here(tmp_path, monkeypatch) -> Path:
             ["-include", "{}/here.h", "-include", "not.h"],
         ),
         (["-dc"], ["-rdc=true"]),
+        (["-Xcompiler", "-Wall -Wextra"], ["-Xcompiler", "-Wall -Wextra"]),
         (["-arch=native", "-arch native", "-G"], ["-G"]),
         (["-ccbin", "bin/g++", "-ccbin=g++"], ["-ccbin", "{}/bin/g++", "-ccbin=g++"]),
         (["-optf", "options", "-G"], ["-optf", "{}/options", "-G"]),

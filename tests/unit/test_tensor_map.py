@@ -81,11 +81,11 @@ def test_a_map_with_its_own_dimensions_has_them_among_its_figures():
 def test_launches_that_differ_in_a_map_alone_have_keys_of_their_own():
     launches = [
         Launch(args={"m": TensorMap(box_dim=box, swizzle=swizzle)})
-        for box, swizzle in [((8, 8), "none"), ((8, 16), "none"), (("8", 8), "none"), (8, "32B")]
+        for box, swizzle in [((8, 8), "none"), ((8, 16), "none"), (("n", 8), "none"), (8, "32B")]
     ]
     launches += [
         Launch(args={"m": TensorMap(box_dim=(8, 8), global_dim=dims, global_strides=strides)})
-        for dims, strides in [((8, 8), None), ((8, 16), None), ((8, 8), 16), ((8, 8), "16")]
+        for dims, strides in [((8, 8), None), ((8, 16), None), ((8, 8), 16), ((8, 8), "n")]
     ]
     digests = {
         Key("test").add("launch", Export("f", launches=(x,)).fields()).hexdigest() for x in launches
@@ -173,7 +173,7 @@ def test_launches_of_one_function_share_a_tensor():
 def test_names_of_over_are_replaced_in_a_map():
     maps = {"m": TensorMap(box_dim=("T", 16), swizzle="32B")}
     launch = Launch(kernel="k<T>", grid=1, block=1, args=maps).over(T=[8, 16])
-    assert [x.args["m"].box_dim for x in launch.launches] == [("8", 16), ("16", 16)]
+    assert [x.args["m"].box_dim for x in launch.launches] == [(8, 16), (16, 16)]
 
 
 @pytest.mark.parametrize(

@@ -174,3 +174,7 @@ def test_any_text_parses_or_is_a_value_error(text):
     for parse in (parse_type, parse_params):
         with contextlib.suppress(ValueError):
             parse(text)
+
+
+def test_spaces_of_any_kind_are_spaces():
+    assert parse_params("float*\tx,\n  const\nint\tn") == parse_params("float* x, const int n")

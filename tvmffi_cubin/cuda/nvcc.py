@@ -47,6 +47,11 @@ _HINTS = {
 _ARCH = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
 _CCBIN = ("-ccbin", "--compiler-bindir")
 _LTO = ("-dlto", "--dlink-time-opt", "-lto", "--lto")
+# Their value may look like an option.
+_LISTED = {
+    *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xlinker"),
+    *("--linker-options", "-Xnvlink", "--nvlink-options", "-D", "--define-macro"),
+}
 _PATHS = {
     *("-I", "--include-path", "-isystem", "--system-include", "-L", "--library-path"),
     *("-include", "--pre-include", "-optf", "--options-file", *_CCBIN),
@@ -191,7 +196,8 @@ def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     words: list[str] = ["-ccbin", host] if host else []
     for flag in (*before, *flags, *behind):
         match = re.fullmatch(r"(--?[A-Za-z-]+)\s+(\S.*)", flag, re.DOTALL)
-        words += match.groups() if match else (flag,)
+        is_value = words and words[-1] in _LISTED
+        words += match.groups() if match and not is_value else (flag,)
     found: list[str] = []
     rest = iter(words)
     for word in rest:

@@ -79,6 +79,10 @@ def link(
     if single or not isinstance(inputs, Iterable):
         raise TypeError(f"inputs is a sequence of what to link, got one {type(inputs).__name__}")
     options = check_options(options)
+    for option in options:
+        # nvJitLink refuses an input beside a second architecture, and then blocks the next link.
+        if re.match(r"--?(arch|gpu-architecture|gencode|generate-code|lto|dlto|ptx)\b", option):
+            raise ValueError(f"the option {option!r} is said by an argument: arch or lto")
     given = [read_given(f"inputs[{index}]", value) for index, value in enumerate(inputs)]
     read = [*map(as_input, given)]
     if not read:

@@ -123,7 +123,7 @@ class Description(Described):
         Raises
         ------
         TypeError
-            A launch carries an image: in JSON images have names.
+            A launch carries an image that is no bytes: in JSON images have names.
         """
         functions = {}
         for name, given in self.functions.items():

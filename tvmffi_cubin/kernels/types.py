@@ -95,7 +95,7 @@ _IGNORED = {
 @lru_cache(maxsize=1024)
 def _declaration(text: str) -> tuple[CxxType, str]:
     """Parse one declaration; return its type and its name, "" where it has none."""
-    plain = text.replace("(anonymous namespace)::", "").strip()
+    plain = " ".join(text.replace("(anonymous namespace)::", "").split())
     match = re.search(r"\(\s*\*\s*(\w*)\s*\)\s*[\[(]", plain)
     if match:  # a pointer to an array or a function
         return _to_array(_declaration(plain[: match.start()] + "*")[0]), match[1]

@@ -59,6 +59,12 @@ def _names(_: str, value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def _text(what: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a str, got {type(value).__name__}")
+    return value
+
+
 def _image(what: str, image: Any) -> Any:
     """Return an image in a form that has a hash."""
     if isinstance(image, str) and not image.isidentifier():
@@ -80,7 +86,9 @@ _CHECKS: Checks = {
     "block": figures,
     "dynamic_smem_bytes": figure,
     "args": _args,
+    "params": _text,
     "strided": _names,
+    "kernel": _text,
     "when": expression,
     **{name: partial(checked, attribute=x) for name, x in ATTRIBUTES.items()},
     "attributes": checked_raw,

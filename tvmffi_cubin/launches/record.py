@@ -21,7 +21,9 @@ class Record:
     def __post_init__(self) -> None:
         for name, check in self._checks.items():
             value = self.__dict__[name]
-            if value is not None:
+            if value is None:  # as by default, which a mapping does not show
+                self.__dict__[name] = getattr(type(self), name, {})
+            else:
                 self.__dict__[name] = check(f"{type(self).__name__}: {name}", value)
 
     def changed(self) -> dict[str, Any]:

@@ -59,8 +59,10 @@ def power_of_two(what: str, value: Any) -> int:
 
 
 def figure(what: str, value: Any) -> Figure:
-    """Check a constant or an expression."""
-    return expression(what, value) if isinstance(value, str) else integer(what, value)
+    """Check a constant or an expression; a constant as text is a number."""
+    if isinstance(value, str) and not value.strip().isdecimal():
+        return expression(what, value)
+    return integer(what, int(value) if isinstance(value, str) else value)
 
 
 def figures(what: str, value: Any, most: int = 3, *, least: int = 1) -> tuple[Figure, ...]:

@@ -86,7 +86,7 @@ def compile(  # noqa: A001 - as Triton's own is called
     from .specialise import specialise
 
     triton = _installed()
-    fn, configured = _unwrapped(fn, config)
+    fn, configured, computed = _unwrapped(fn, config)
     target = triton.backends.compiler.GPUTarget(
         "cuda", archs.number_of(archs.resolve_arch(arch)), 32
     )
@@ -95,7 +95,13 @@ def compile(  # noqa: A001 - as Triton's own is called
     settings = {name: x for name, x in configured.items() if name not in fn.arg_names}
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
     settings |= {name: x for name, x in {**own, **(options or {})}.items() if x is not None}
-    wanted = specialise(triton, fn, backend, signature, {**fixed, **(constexprs or {})})
+    fixed |= constexprs or {}
+    if missing := computed - fixed.keys() - settings.keys():
+        raise TypeError(
+            f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch of "
+            "Triton's; give its value, among constexprs or options"
+        )
+    wanted = specialise(triton, fn, backend, signature, fixed)
     source_class = triton.compiler.ASTSource
     if getattr(fn, "is_gluon", bool)():
         gluon = importlib.import_module("triton.experimental.gluon._runtime")
@@ -161,9 +167,9 @@ def _installed() -> Any:
     return triton
 
 
-def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the function inside of decorators, and its configuration's settings."""
-    given = fn
+def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
+    """Return the function inside of decorators, its settings, and what heuristics compute."""
+    given, computed = fn, set[str]()
     while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
         if not hasattr(fn, "fn"):
             raise TypeError(
@@ -178,15 +184,16 @@ def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any]]:
                 f"{len(configs)} configurations, as in config=fn.configs[0]; they are\n{listed}"
             )
         config = config or next(iter(configs), None)
+        computed |= getattr(fn, "values", {}).keys()
         fn = fn.fn
     if config is None:
-        return fn, {}
+        return fn, {}, computed
     if config.pre_hook is not None:
         raise ValueError(
             "the configuration has a pre_hook, Python that Triton runs before each launch and a "
             "shared object cannot: if the kernel does not depend on it, give a Config without it"
         )
-    return fn, config.all_kwargs()
+    return fn, config.all_kwargs(), computed
 
 
 def _parsed_options(triton: Any, fn: Any, backend: Any, given: dict[str, Any]) -> dict[str, Any]:
