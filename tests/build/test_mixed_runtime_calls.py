@@ -50,7 +50,8 @@ class TestAttributes:
     def test_the_limit_of_shared_memory_is_raised(self, mixed, x, driver_stub: DriverStub) -> None:
         assert mixed.addresses(5, x, 0) == 0
         (call,) = driver_stub.calls("cuKernelSetAttribute")
-        assert (call.args["value"], call.args["device"]) == (100 * 1024, 0)
+        assert call.args["value"] >= 100 * 1024
+        assert call.args["device"] == 0
 
     def test_more_than_there_is_is_refused(self, mixed, x) -> None:
         assert mixed.addresses(6, x, 0) == INVALID_VALUE
