@@ -78,4 +78,4 @@ def test_launches_that_go_to_two_places_are_refused(first, second):
 def test_over_replaces_names_there_too():
     launch = Launch(kernel="k<N>", params="int64_t s", stream="s + N", device="N")
     (made,) = launch.over(N=[2]).launches
-    assert (made.stream, made.device) == ("s + 2", "2")
+    assert (made.stream, made.device) == ("s + 2", 2)
