@@ -355,3 +355,17 @@ mod.bind("k", scale=Scale(1.0))  # what is bound at exit is no problem
 def test_a_library_that_is_unloaded_lets_go_of_what_was_bound(tmp_path):
     path = tc.build_inline("bound", SOURCE, functions=FUNCTIONS, arch="sm_90")
     assert in_new_process(_UNLOADED.format(path=path)).split() == ["freed"]
+
+
+WITHOUT_DRIVER = """
+import tvmffi_cubin as tc
+launch = tc.Launch(grid=1, block=1, args={"counters": tc.Bound()})
+source = "__global__ void k(int* counters) {}"
+mod = tc.load_inline("b", source, arch="sm_90", functions={"k": launch})
+print(mod.bound())
+"""
+
+
+def test_what_is_bound_is_told_where_there_is_no_driver(monkeypatch, tmp_path):
+    monkeypatch.setenv("TVMFFI_CUBIN_DRIVER", str(tmp_path / "none.so"))
+    assert in_new_process(WITHOUT_DRIVER) == "{'k': {'counters': None}}"

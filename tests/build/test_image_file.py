@@ -26,6 +26,8 @@ extern "C" __global__ void tiled(const __grid_constant__ CUtensorMap t, int n) {
 }
 extern "C" __global__ void kernel_main_kernel_0(float* x, int n) { if (n) x[0] = 1; }
 extern "C" __global__ void kernel_main_kernel_1(float* x, int n) { if (n) x[0] = 2; }
+extern "C" __global__ void long_post_name_b(float* x) { x[0] = 6; }
+extern "C" __global__ void long_post_name_a(float* x) { x[0] = 7; }
 extern "C" __global__ void long_post_name(float* x) { x[0] = 3; }
 extern "C" __global__ void long_post_name_1(float* x) { x[0] = 4; }
 extern "C" __global__ void post_1_name(float* x) { x[0] = 5; }

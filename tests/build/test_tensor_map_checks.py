@@ -169,6 +169,7 @@ TILED = [
         "box_dim[1] is 64, the driver takes 128 to 128 (16u4_align16b",
     ),
     ({"steps": (9, 1)}, "element_strides[0] is 9, the driver takes 1 to 8"),
+    ({"steps": (1, 1, 1)}, "element_strides has 3 dimensions, wanted 2"),
     ({"steps": (1, 2)}, "element_strides[1], of the innermost dimension, is 2, wanted 1"),
     (
         {**IMAGE, "interleave": 2, "swizzle": 1, "strides": (8 * 256, 272)},

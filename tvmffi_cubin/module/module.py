@@ -138,8 +138,7 @@ class Module(tvm_ffi.Module):
         Raises
         ------
         LaunchError
-            The driver refused: the rest is unloaded, and unloading once more tries again. Or an
-            image that lies in a file is being made: nothing is unloaded.
+            The driver refused: the rest is unloaded, and unloading once more tries again.
         """
         if self.functions:
             self._entry("unload")()

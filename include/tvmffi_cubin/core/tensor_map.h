@@ -133,6 +133,10 @@ inline bool EncodeTensorMap(const TensorMapSpec& spec, const TensorMapMemory& me
     return FailMap(problem, "ValueError", "the rank is %d, the map is for rank %d, 1 to %d", rank,
                    spec.rank, kMaxMapRank);
   }
+  if (spec.num_element_strides != 0 && spec.num_element_strides != rank) {
+    return FailMap(problem, "ValueError", "element_strides has %d dimensions, wanted %d",
+                   spec.num_element_strides, rank);
+  }
   if (memory.address == nullptr) {
     return FailMap(problem, "ValueError", "there is no data: the address is null");
   }

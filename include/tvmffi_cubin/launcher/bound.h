@@ -108,7 +108,9 @@ TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny& any, int* device) {
   *device = kAllDevices;
   if (any.type_index == kTVMFFINone) return 0;
   const Driver* driver = any.v_int64 == -1 ? OpenDriver() : nullptr;
-  const int64_t number = driver != nullptr ? CurrentDevice(driver) : any.v_int64;
+  const int64_t number = any.v_int64 != -1    ? any.v_int64
+                         : driver != nullptr ? CurrentDevice(driver)
+                                             : 0;
   if (any.type_index != kTVMFFIInt || number < 0 || number >= kMaxDevices) {
     return Fail("ValueError", "bind: device is %s, wanted 0 to %d", DescribeArgument(any).chars,
                 kMaxDevices - 1);

@@ -59,10 +59,18 @@ TVMFFI_CUBIN_RARE unsigned char* ReadFile(const char* path, size_t* size) {
   return data;
 }
 
-/*! \brief Why the driver, which trusts an ELF file, does not get one; null where it does. */
+/*! \brief Why the driver, which trusts what a file says of itself, does not get one; else null. */
 TVMFFI_CUBIN_RARE const char* FileProblem(const unsigned char* data, size_t size) {
   Elf64_Ehdr head{};
   memcpy(&head, data, size < sizeof(head) ? size : sizeof(head));
+  constexpr uint32_t kFatbin = 0xba55ed50;  // behind it: a version, the header's size, the content's
+  if (memcmp(&head, &kFatbin, sizeof(kFatbin)) == 0) {
+    uint16_t header = 0;
+    uint64_t content = 0;
+    memcpy(&header, reinterpret_cast<char*>(&head) + 6, sizeof(header));
+    memcpy(&content, reinterpret_cast<char*>(&head) + 8, sizeof(content));
+    return header + content <= size ? nullptr : "is truncated";
+  }
   if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return nullptr;
   if (head.e_machine != EM_CUDA) return "is an ELF file for another machine than a GPU";
   // The tables of segments and sections lie behind all else.
@@ -140,28 +148,35 @@ TVMFFI_CUBIN_RARE Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
               "cuLibraryEnumerateKernels"};
   }
   TextOf<1024> all;
-  const char *best = nullptr, *name = nullptr;
-  bool has_rival = false, best_is_variant = false;
-  for (unsigned i = 0; i < count && status.ok(); ++i) {
-    status = {entry::cuKernelGetName(&name, kernels[i]), "cuKernelGetName"};
+  // Names with the part, the variants apart: the shortest, and whether all begin with it.
+  const char* best[2] = {};
+  CUkernel found[2];
+  bool has_rival[2] = {};
+  for (unsigned i = 0; i < 2 * count && status.ok(); ++i) {
+    const char* name = nullptr;
+    const CUkernel handle = kernels[i % count];
+    status = {entry::cuKernelGetName(&name, handle), "cuKernelGetName"};
     if (!status.ok()) return status;
-    all.Add("%s%s", i == 0 ? "" : ", ", name);
+    if (i < count) all.Add("%s%s", i == 0 ? "" : ", ", name);
     const char* part = kernel.declared->by_part ? strstr(name, kernel.symbol) : nullptr;
     if (part == nullptr) continue;
     const char* rest = part + strlen(kernel.symbol);
-    const bool is_variant = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
-    if (best != nullptr && is_variant && !best_is_variant) continue;
-    if (best_is_variant && !is_variant) best = nullptr, has_rival = false;
-    const bool is_shorter = best == nullptr || strlen(name) < strlen(best);
-    if (best != nullptr) {
-      has_rival |= is_shorter ? strncmp(best, name, strlen(name)) != 0
-                              : strncmp(name, best, strlen(best)) != 0;
+    const int is_variant = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
+    const char*& shortest = best[is_variant];
+    if (i >= count) {
+      has_rival[is_variant] |= strncmp(name, shortest, strlen(shortest)) != 0;
+    } else if (shortest == nullptr || strlen(name) < strlen(shortest)) {
+      shortest = name, found[is_variant] = handle;
     }
-    if (is_shorter) best = name, best_is_variant = is_variant, *out = kernels[i];
   }
-  if (!status.ok() || (best != nullptr && !has_rival)) return status;
+  const int kind = best[0] == nullptr;
+  if (!status.ok()) return status;
+  if (best[kind] != nullptr && !has_rival[kind]) {
+    *out = found[kind];
+    return status;
+  }
   return Raised(Fail("LaunchError", "%s has %s kernel %s: name one in Launch(kernel=...): %s",
-                     PathOf(*kernel.image).chars, best != nullptr ? "more than one" : "no",
+                     PathOf(*kernel.image).chars, best[kind] != nullptr ? "more than one" : "no",
                      kernel.symbol, all.chars));
 }
 
@@ -191,6 +206,12 @@ TVMFFI_CUBIN_RARE Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
 /*! \brief Loads a kernel of an image in a file, and reads what the build tells of one it sees. */
 TVMFFI_CUBIN_RARE Status LoadFileKernel(const Driver* driver, EmbeddedKernel* kernel,
                                         CUkernel* out) {
+  if (driver_state.version < 12040) {
+    return Raised(Fail("LaunchError",
+                       "the image %s lies in a file, which takes a driver of CUDA 12.4: update the "
+                       "driver, or embed the image",
+                       kernel->image->name));
+  }
   Status status = LoadFile(driver, kernel->image);
   if (!status.ok()) return status;
   status = {driver->cuLibraryGetKernel(out, kernel->image->library.handle, kernel->symbol),

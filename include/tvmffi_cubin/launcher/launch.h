@@ -256,6 +256,11 @@ __attribute__((always_inline)) inline int LaunchInOrder(const Call& call) {
     const CUresult result = call.driver->cuLaunchKernelEx(
         &launch.config, reinterpret_cast<CUfunction>(kernel.handle), launch.params, nullptr);
     if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
+      if (kernel.grid_in_clusters) {  // limits are of blocks
+        launch.config.gridDimX *= kernel.cluster[0];
+        launch.config.gridDimY *= kernel.cluster[1];
+        launch.config.gridDimZ *= kernel.cluster[2];
+      }
       return call.Fail(i, {result, "cuLaunchKernelEx"}, &launch.config);
     }
   }
