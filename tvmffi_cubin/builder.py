@@ -29,13 +29,7 @@ _SHORT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _GRACE = 5.0
 
 
-def run(
-    plan: BuildPlan,
-    directory: Path,
-    files: Mapping[str, bytes | str],
-    *,
-    ninja_path: str | os.PathLike[str] | None = None,
-) -> Path:
+def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> Path:
     """Write the files, build the plan, and return the path of what it makes.
 
     Parameters
@@ -46,8 +40,6 @@ def run(
         An existing folder that nobody else uses. It is kept when the build fails.
     files : mapping of str to bytes or str
         The sources and images that the plan's relative paths name.
-    ninja_path : path-like, optional
-        The ninja to run. Default: the one that the toolchain finds.
 
     Raises
     ------
@@ -62,10 +54,10 @@ def run(
     """
     lines = ninja.commands(plan)
     if all(isinstance(unit, Assembly) for unit in plan.units):
-        # Two programs, one after the other: ninja would take as long as they do.
+        # Two programs, one after the other: ninja takes half as long as both.
         command = ["/bin/sh", "-c", " && ".join(f"{{ {line}; }}" for line in lines.values())]
     else:
-        command = [os.fspath(ninja_path or _find_ninja()), *jobs()]
+        command = [_find_ninja(), *jobs()]
     write_files(directory, {**files, **ninja.files(plan)})
     status, output = _run(command, directory)
     if status != 0:

@@ -299,9 +299,10 @@ def test_without_any_path_programs_are_found_in_the_systems_folders(tmp_path, mo
 
 
 @pytest.mark.parametrize("path", ["/no/such/ninja", __file__])
-def test_a_ninja_that_cannot_run_is_a_toolchain_error(tmp_path, path):
+def test_a_ninja_that_cannot_run_is_a_toolchain_error(tmp_path, path, monkeypatch):
+    monkeypatch.setattr(builder, "_find_ninja", lambda: path)
     with pytest.raises(ToolchainError, match="pip install ninja"):
-        builder.run(plan(), tmp_path, {"a.cc": ""}, ninja_path=path)
+        builder.run(plan(), tmp_path, {"a.cc": ""})
 
 
 def test_where_no_program_can_be_started_it_is_the_limits_that_are_named(tmp_path, monkeypatch):
@@ -310,7 +311,7 @@ def test_where_no_program_can_be_started_it_is_the_limits_that_are_named(tmp_pat
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
     with pytest.raises(ToolchainError, match=r"Resource temporarily unavailable; look .*ulimit"):
-        builder.run(plan(), tmp_path, {"a.cc": ""}, ninja_path="ninja")
+        builder.run(plan(), tmp_path, {"a.cc": ""})
 
 
 @pytest.mark.parametrize("name", ["../a.cc", "/tmp/a.cc", "x/../../a.cc"])

@@ -65,12 +65,12 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
         for name in ("nvrtc", "assemble", "functions.plan", "scan", "builder"):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
         identity.forget()
-        libraries.reset()
+        libraries._find.cache_clear()
         built_elsewhere._known.clear()
 
     yield remove
     identity.forget()
-    libraries.reset()
+    libraries._find.cache_clear()
 
 
 def built(source: str = SOURCE, **options) -> str:

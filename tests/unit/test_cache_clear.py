@@ -51,7 +51,7 @@ def test_what_the_cache_did_not_make_stays(tmp_path: Path):
         "entries/readme",
         "entries/ab/mine/file",
         "identity/key.pem",
-        "tmp/work/file",
+        "tmp/mine/file",
         "locks/apt.lock",
     ]
     for name in kept:

@@ -40,9 +40,9 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setattr(libraries, "_TOOLKIT", str(tmp_path / "toolkit"))
     for name in ("CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(name, raising=False)
-    libraries.reset()
+    libraries._find.cache_clear()
     yield tmp_path / "site"
-    libraries.reset()
+    libraries._find.cache_clear()
 
 
 def test_the_parts_of_cuda_12_are_found(site):

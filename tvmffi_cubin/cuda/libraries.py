@@ -158,11 +158,6 @@ def _find(
     return max((x for x in ready if x.major * 1000 <= version), default=ready[0])
 
 
-def reset() -> None:
-    """Look for everything anew."""
-    _find.cache_clear()
-
-
 def _exists(path: str) -> bool:
     # Where there is nothing, os.path.exists raises an error inside, which takes twice as long.
     return os.access(path, os.F_OK)

@@ -54,7 +54,7 @@ struct Op {
     kStride,                // u16 parameter, i8 dimension
     kDataPtr,               // u16 parameter
     kNumSms,                // multiprocessors of the launch's device, asked when first read
-    kMaxCooperativeBlocks,  // see Evaluation::MaxCooperativeBlocks
+    kMaxCooperativeBlocks,  // see MaxCooperativeBlocks
     kAdd,
     kSub,
     kMul,
