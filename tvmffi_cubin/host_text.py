@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from .call_mistakes import Callables
 from .cuda_item import Item, Launch
 from .cut_edits import FileCut, item_edits, left_out_edits
 from .item_words import is_device_variable, is_kernel
@@ -27,9 +26,7 @@ _MEMORY = re.compile(r"\b__(?:device|constant)__\b")
 _MEMBER = re.compile(r"\b\w+\s*(?:<[^;=]*>\s*)?::\s*$")
 
 
-def host_edits(
-    cut: FileCut, left_out: Collection[str], callables: Callables, bound: Sequence[str] = ()
-) -> list[Edit]:
+def host_edits(cut: FileCut, left_out: Collection[str], bound: Sequence[str] = ()) -> list[Edit]:
     """Return the edits of all but paths: what is left is what the host compiler compiles.
 
     Parameters
@@ -38,8 +35,6 @@ def host_edits(
         The file.
     left_out : collection of str
         Headers that the host text does without.
-    callables : Callables
-        What is called and launched in the program.
     bound : sequence of str
         Names of the last parameters of all kernels, which the module binds.
 
@@ -61,32 +56,21 @@ def host_edits(
             edits += without_body(text, item)
         else:
             edits += qualified_edits(cut.file.code, node, cut.types)
-            stretches = tuple(kept(text, item, "host", cut.dropped))
-            edits += callables.call_edits(cut.file, node, stretches)
-    for item, launch in _own_launches(cut):
-        mistake = callables.launch_mistake(cut.file, item, launch)
-        edits += launch_edits(text, launch, mistake)
-    for macro in cut.file.cuda.macros:
-        for launch in macro.launches:
-            edits += launch_edits(text, launch)
+    for launch in launches(cut):
+        edits += launch_edits(text, launch)
     return left_out_edits(cut, "host", left_out, edits)
 
 
 def launches(cut: FileCut) -> Iterator[Launch]:
     """Iterate over the launches in a file's host text, those in macros' bodies included."""
-    for _, launch in _own_launches(cut):
-        yield launch
-    for macro in cut.file.cuda.macros:
-        yield from macro.launches
-
-
-def _own_launches(cut: FileCut) -> Iterator[tuple[Item, Launch]]:
     text = cut.file.cuda.text
     for _, item, _ in cut.kept:
         stretches = list(kept(text, item, "host", cut.dropped))
         for launch in item.launches:
             if any(start <= launch.callee.start < end for start, end in stretches):
-                yield item, launch
+                yield launch
+    for macro in cut.file.cuda.macros:
+        yield from macro.launches
 
 
 def launch_texts(cut: FileCut) -> Iterator[str]:

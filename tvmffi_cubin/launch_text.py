@@ -13,16 +13,16 @@ _BREAK = re.compile(r"\\?\r?\n")
 _OPENS = "::tvmffi_cubin::KernelLaunch("
 
 
-def launch_edits(text: str, launch: Launch, mistake: str = "") -> list[Edit]:
+def launch_edits(text: str, launch: Launch) -> list[Edit]:
     """Return the edits that turn a launch into a call of the kernel's stub.
 
     The configuration and the arguments stay where they are, so that messages about them need no
-    mapping; the callee is what moves. What is wrong with it, if that is known, is told first.
+    mapping; the callee is what moves.
     """
     callee, config, args, _ = launch
     breaks = _BREAK.findall(text, callee.start, config.start)
     return [
-        Edit(callee.start, config.start, f"({mistake}{_OPENS}" + "".join(breaks)),
+        Edit(callee.start, config.start, f"({_OPENS}" + "".join(breaks)),
         Edit(config.end, config.end, "), "),
         copied(text, *callee, at=config.end),
         Edit(config.end, config.end + len(">>>"), ""),

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .call_mistakes import Callables
 from .cuda.nvrtc import line_directive
 from .cut_edits import FileCut, path_edits
 from .device_headers import is_for_host, is_stood_in, left_out_headers, stand_ins
@@ -249,13 +248,12 @@ def _split(
     decided = with_followers(files, decided, left_out=missing, dropped=dropped)
     device = list(FileCut.each(files, decided, "device", dropped))
     host = list(FileCut.each(files, decided, "host", dropped))
-    known = Callables.of(files, program.bound)
     return Split(
         program=program,
         files=files,
         decided=decided,
         device=_texts(files, device_edits(files, decided, device)),
-        host=_texts(files, [host_edits(cut, left_out, known, program.bound) for cut in host]),
+        host=_texts(files, [host_edits(cut, left_out, program.bound) for cut in host]),
         kernels=tuple(_kernels(files, decided, program.bound)),
         variables=tuple(dict.fromkeys(name for cut in host for name in shadows(cut))),
         launches=tuple(text for cut in host for text in launch_texts(cut)),

@@ -61,23 +61,3 @@ def test_very_many_mistakes_are_shown_in_part_and_kept_whole():
         load(source, ["f"])
     assert "unknown_250" in caught.value.output
     assert len(str(caught.value)) < 20_000
-
-
-def test_a_kernel_that_is_called_and_a_function_that_is_launched_are_shown_where_they_are():
-    source = """__global__ void k(int* x) { *x = 1; }
-    void h(int* x) {}
-    void f() {
-      auto fn = &k; if (fn) k(nullptr);
-      fn<<<1, 1>>>(nullptr); h<<<1, 1>>>(nullptr);
-    #if 0
-      k(nullptr);
-    #endif
-    }"""
-    with pytest.raises(tc.BuildError) as caught:
-        load(source, ["f"])
-    errors = [line for line in str(caught.value).split("\n") if "error:" in line]
-    assert errors == [
-        "mixed.cu:4:29: error: k is a kernel: launch it with <<<grid, block>>>",
-        "mixed.cu:5:30: error: h is a function and no kernel: put __global__ before it, or call it "
-        "without <<<...>>>",
-    ]
