@@ -1,51 +1,34 @@
-"""`HostTools`: what a compiler, its assembler and its linker are, whatever folder they lie in."""
+"""`HostTools`: what the host's compiler, assembler and linker say of themselves."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from . import identity, toolchain
-from .environment import compiler_environment, variables
+from .environment import compiler_environment, places_of_tools, variables
 from .errors import ToolchainError
-from .identity import Answer
 from .key import file_digest
 from .toolchain import HostCompiler
 
 __all__ = [
     "HostTools",
-    "Question",
     "compiler_version",
+    "identify",
     "library_folders",
     "linker_names",
     "native_cpu",
     "run",
 ]
 
-_Path = str | os.PathLike[str]
-
 _ASSEMBLER, _LINKER = "as", "ld"
 _SEPARATOR = "\0"
 # Folders of which one is in every prefix that gcc or clang is installed to.
 _OWN_FOLDERS = ("lib/gcc", "lib64/gcc", "libexec/gcc", "lib/clang", "lib64/clang")
 _SYSTEM = ("/", "/usr", "/usr/local")
-_CONFIGURED = "Configuration file: "
-# What decides where a compiler finds its programs, and they their libraries: clang may be one.
-_SEARCH = ("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_LIBRARY_PATH")
-# What tells ccache, and the compilers of MPI, which compiler they are to start.
-_CHOSEN = (
-    *("CCACHE_COMPILER", "CCACHE_PATH", "I_MPI_CC", "I_MPI_CXX"),
-    *("MPICH_CC", "MPICH_CXX", "OMPI_CC", "OMPI_CXX"),
-)
-# What compiles, in gcc and in clang. Where a script or ccache stands before the compiler, these are
-# all that changes when it is upgraded.
-_WORKERS = ("cc1plus", "cc1", "clang")
-_COMPILERS = ("g++", "gcc", "clang")
-# What a script may start by these names, which may be another script.
-_STARTED = ("c++", "cc", "clang", "clang++", "g++", "gcc")
 _NATIVE = "=native"
 
 _CPU_INFO = "/proc/cpuinfo"
@@ -67,99 +50,68 @@ class HostTools(NamedTuple):
         Target and version of the compiler, the names that it is called by, and the digests of
         scripts that stand before it.
     assembler, linker : str
-        The versions of those on PATH, and of the compiler's own; empty where there are none.
+        The versions of those on PATH; empty where there are none.
     prefix : str
         The folder that the compiler is installed to, where that is none of the system's.
-    native : str
-        An option, where scripts or configuration files ask for code for this machine's processor.
     """
 
     compiler: str
     assembler: str
     linker: str
     prefix: str
-    native: str = ""
 
 
-class Question(NamedTuple):
-    """What asks a compiler what it and the programs beside it are; `identity` remembers it."""
+def identify(
+    compiler: HostCompiler,
+    linkers: Sequence[str] = (_LINKER,),
+    *,
+    more: Callable[[], tuple[str, ...]] = tuple,
+    files: Sequence[str | os.PathLike[str]] = (),
+) -> tuple[HostTools, list[str]]:
+    """Return what tools are, from memory or disk while their programs are unchanged.
 
-    compiler: HostCompiler
-    programs: Mapping[str, Path | None]
-    by_path: bool = False
+    A compiler behind a script or a launcher such as ccache is asked again when that changes.
 
-    @classmethod
-    def about(cls, compiler: HostCompiler, linkers: Sequence[str] = (_LINKER,)) -> Question:
-        """Ask about a compiler of C++ or C, and linkers, as `linker_names` has them."""
-        return cls(compiler, {name: toolchain.on_path(name) for name in (_ASSEMBLER, *linkers)})
+    Parameters
+    ----------
+    compiler : HostCompiler
+        The compiler.
+    linkers : sequence of str
+        The linkers that are used, as `linker_names` has them.
+    more, files
+        Gives further texts about further files, remembered together with the tools'.
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Every program that the answer is about."""
-        return (*self._starting, *filter(None, self.programs.values()))
+    Raises
+    ------
+    ToolchainError
+        The compiler cannot be run, or fails.
+    """
+    programs = [toolchain.on_path(name) for name in (_ASSEMBLER, *linkers)]
+    known = (*compiler.files, *filter(None, programs), *files)
+    what = ("host tools", *compiler.command, *linkers, *places_of_tools().values())
 
-    @property
-    def _starting(self) -> tuple[Path, ...]:
-        started = map(toolchain.on_path, _STARTED) if self.by_path else ()
-        return tuple(dict.fromkeys((*self.compiler.files, *filter(None, started))))
+    def ask() -> str:
+        return _SEPARATOR.join((*_ask(compiler, programs), *more()))
 
-    @property
-    def what(self) -> str:
-        """The question as a text."""
-        names = (*_SEARCH, *_CHOSEN, "PATH") if self.by_path else _SEARCH
-        search = (os.environ.get(name, "") for name in names)
-        return _SEPARATOR.join(("host tools", *self.compiler.command, *self.programs, *search))
+    text = identity.remember(known, ask, what=_SEPARATOR.join(what)) if known else ask()
+    first, *rest = text.split(_SEPARATOR)
+    count = len(HostTools._fields) - 1
+    return HostTools(first, *rest[:count]), rest[count:]
 
-    def remembered(
-        self, ask: Callable[[Question], Answer], *, files: Sequence[_Path] = ()
-    ) -> list[str]:
-        """Return the texts of the answer that `ask` gives to this question, or to one by PATH.
 
-        Raises
-        ------
-        ToolchainError
-            As `ask`.
-        """
+def _ask(compiler: HostCompiler, programs: Sequence[Path | None]) -> HostTools:
+    from .cuda.parallel import in_parallel
 
-        def known() -> Answer:
-            # Which, PATH says, too: then it is part of another question.
-            is_known = self.by_path or self.compiler.missing
-            is_unsure = not is_known and _starts_another(self.compiler.path)
-            return Answer("") if is_unsure else ask(self)
+    asked = [partial(_compiler_identity, compiler), *(partial(_version, x) for x in programs)]
+    text, assembler, *linkers = in_parallel(lambda ask: ask(), asked)
+    return HostTools(text, assembler, "\n".join(filter(None, linkers)), _prefix(compiler))
 
-        text = identity.remember((*self.files, *files), known, what=self.what)
-        if text:
-            return text.split(_SEPARATOR)
-        return self._replace(by_path=True).remembered(ask, files=files)
 
-    def ask(self) -> tuple[HostTools, tuple[str, ...]]:
-        """Return the answer, and further files that it depends on; spawns processes.
-
-        Raises
-        ------
-        ToolchainError
-            The compiler cannot be run, or fails.
-        """
-        compiler = self.compiler
-        said = "" if compiler.missing else _said(compiler)
-        lines = [_version_of(said), *map(_called, compiler.programs)]
-        files = [
-            x.removeprefix(_CONFIGURED) for x in said.splitlines() if x.startswith(_CONFIGURED)
-        ]
-        texts = [*(str(path) for path in self._starting if _is_script(path)), *files]
-        lines += map(file_digest, texts)
-        native = f"-march{_NATIVE}" if any(map(_says_native, texts)) else ""
-        files += filter(None, (_own_program(compiler, name) for name in _WORKERS))
-        versions = []
-        for name, path in self.programs.items():
-            # A compiler in a prefix of its own has programs of its own, too.
-            own = _own_program(compiler, name)
-            files += filter(None, [own])
-            found = dict.fromkeys(os.path.realpath(x) for x in (path, own) if x)
-            versions.append("\n".join(dict.fromkeys(map(_program_version, found))))
-        linker = "\n".join(filter(None, versions[1:]))
-        tools = HostTools("\n".join(lines), versions[0], linker, _prefix(compiler), native)
-        return tools, tuple(files)
+def _compiler_identity(compiler: HostCompiler) -> str:
+    scripts = (str(path) for path in compiler.files if _is_script(path))
+    version = "" if compiler.missing else compiler_version(compiler)
+    names = map(_called, compiler.programs)
+    return "\n".join((version, *names, *map(file_digest, scripts)))
 
 
 def compiler_version(compiler: HostCompiler) -> str:
@@ -170,23 +122,10 @@ def compiler_version(compiler: HostCompiler) -> str:
     ToolchainError
         It cannot be run, or fails.
     """
-    return _version_of(_said(compiler))
-
-
-def _version_of(said: str) -> str:
-    lines = said.splitlines()
-    kept = [line for line in lines if line.startswith("Target:") or " version " in line]
-    return "\n".join(kept or lines)
-
-
-def _said(compiler: HostCompiler) -> str:
-    command = [*compiler.command, "-v"]
+    # Not with its options: given -static-libstdc++, g++ tries to link.
+    command = [*compiler.programs, "-v"]
     try:
         status, text = run(command)
-        if status != 0:
-            # Given -static-libstdc++, g++ tries to link.
-            second = run([*command, "-c"])
-            status, text = second if second[0] == 0 else (status, text)
     except OSError as error:
         raise ToolchainError(
             f"the host compiler {' '.join(command)!r} cannot be run: {error}"
@@ -196,7 +135,9 @@ def _said(compiler: HostCompiler) -> str:
             f"{' '.join(command)!r} failed with status {status}: "
             f"{text.strip() or 'it printed nothing'}; set {compiler.variable} to a compiler"
         )
-    return text
+    lines = text.splitlines()
+    kept = [line for line in lines if line.startswith("Target:") or " version " in line]
+    return "\n".join(kept or lines)
 
 
 def run(command: Sequence[str]) -> tuple[int, str]:
@@ -211,20 +152,15 @@ def _called(word: str) -> str:
     return os.path.basename(word) if toolchain.on_path(word) is not None else word
 
 
-def _program_version(path: str) -> str:
+def _version(path: Path | None) -> str:
+    if path is None:
+        return ""
     try:
-        status, text = run([path, "--version"])
+        status, text = run([str(path), "--version"])
     except OSError:
         status, text = -1, ""
     # What says nothing of itself is known by its content.
-    return text.partition("\n")[0] if status == 0 and text else file_digest(path)
-
-
-def _own_program(compiler: HostCompiler, name: str) -> str:
-    if compiler.missing:
-        return ""
-    path = run([*compiler.command, f"-print-prog-name={name}"])[1].strip()
-    return path if os.path.isabs(path) and os.path.isfile(path) else ""
+    return text.partition("\n")[0] if status == 0 and text else file_digest(str(path))
 
 
 def _is_script(path: Path) -> bool:
@@ -233,17 +169,6 @@ def _is_script(path: Path) -> bool:
             return file.read(2) == b"#!"
     except PermissionError:
         return False  # who may run a script may read it
-
-
-def _says_native(path: str) -> bool:
-    with open(path, "rb") as file:
-        return _NATIVE.encode() in file.read()
-
-
-def _starts_another(path: Path) -> bool:
-    """Whether a program may be none of the compilers, and look for one on PATH."""
-    name = os.path.basename(os.path.realpath(path))
-    return not any(compiler in name for compiler in _COMPILERS) or _is_script(path)
 
 
 def _prefix(compiler: HostCompiler) -> str:

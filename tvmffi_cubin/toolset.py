@@ -12,8 +12,7 @@ from .cuda.libraries import identity
 from .environment import compiler_environment, places_of_tools
 from .errors import ToolchainError
 from .field_key import FieldKey
-from .host_tools import HostTools, Question, linker_names, native_cpu
-from .identity import Answer
+from .host_tools import HostTools, identify, linker_names, native_cpu
 from .key import file_digest
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
@@ -166,10 +165,8 @@ class Toolset(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What ``CXX`` and ``CC`` say after the compilers, and of what they hide what matters."""
-        own = (*self.compiler.options, *(self.c_compiler.options if self.c_compiler else ()))
-        hosts = (self.host, self.c_host)
-        return (*own, *(host.native for host in hosts if host is not None and host.native))
+        """What ``CXX`` and ``CC`` say after the compilers."""
+        return (*self.compiler.options, *(self.c_compiler.options if self.c_compiler else ()))
 
     @property
     def cuda_include_dirs(self) -> tuple[str, ...]:
@@ -211,8 +208,7 @@ def find(
     paths = toolchain.tvm_ffi_paths()
     c_compiler = toolchain.find_c_compiler() if needs_c else None
     linkers = linker_names((*compiler.options, *flags))
-    question = Question.about(compiler, linkers)
-    host, tvm_ffi, parser, version = _identify(question, paths.library)
+    host, tvm_ffi, parser, version = _identify(compiler, linkers, paths.library)
     return Toolset(
         compiler=compiler,
         host=host,
@@ -224,7 +220,7 @@ def find(
         include=toolchain.include_dir(),
         cuda=toolchain.find_cuda() if needs_cuda else None,
         c_compiler=c_compiler,
-        c_host=_identify_c(Question.about(c_compiler, linkers)) if c_compiler else None,
+        c_host=identify(c_compiler, linkers)[0] if c_compiler else None,
         nvcc=None if nvcc_flags is None else _find_nvcc(nvcc_flags),
     )
 
@@ -250,27 +246,20 @@ def _find_nvcc(flags: Sequence[str]) -> Nvcc:
         return found
     # A folder stands for the gcc in it. What is not there at all, nvcc complains of.
     path = toolchain.on_path(f"{named}/gcc" if os.path.isdir(named) else named)
-    known = "" if path is None else "\n".join(_identify_c(Question.about(HostCompiler(path)))[:3])
+    known = "" if path is None else "\n".join(identify(HostCompiler(path))[0][:3])
     return found._replace(host=known or named)
 
 
-def _identify(question: Question, library: Path) -> tuple[HostTools, str, str, str]:
-    """Return the identities of host tools, tvm-ffi and parser, and tvm-ffi's version: one memo."""
+def _identify(
+    compiler: HostCompiler, linkers: Sequence[str], library: Path
+) -> tuple[HostTools, str, str, str]:
+    """Return what host tools are, and the identities of tvm-ffi and parser: one memo."""
     parser = parsers.files()
 
-    def ask(about: Question) -> Answer:
-        host, more = about.ask()
-        version = parsers.version_of(_TVM_FFI)
+    def more() -> tuple[str, ...]:
         digest = file_digest(os.fspath(library))
-        return Answer("\0".join((*host, digest, parsers.identity(), version)), more)
+        return digest, parsers.identity(), parsers.version_of(_TVM_FFI)
 
-    *texts, tvm_ffi, read, version = question.remembered(ask, files=(library, *parser))
-    return HostTools(*texts), tvm_ffi, read, version
-
-
-def _identify_c(question: Question) -> HostTools:
-    def ask(about: Question) -> Answer:
-        host, more = about.ask()
-        return Answer("\0".join(host), more)
-
-    return HostTools(*question.remembered(ask))
+    host, texts = identify(compiler, linkers, more=more, files=(library, *parser))
+    tvm_ffi, read, version = texts
+    return host, tvm_ffi, read, version
