@@ -16,7 +16,7 @@ def test_a_file_that_is_no_shared_object_is_a_build_error(tmp_path: Path, name: 
     with pytest.raises(tc.BuildError) as caught:
         tc.load_module(path)
     assert f"{path} does not load" in str(caught.value)
-    assert "build it again" in str(caught.value)
+    assert "Build it again" in str(caught.value)
 
 
 def test_a_file_that_is_not_there_says_so(tmp_path: Path):

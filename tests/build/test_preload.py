@@ -131,7 +131,7 @@ def test_a_device_that_is_not_there_is_named(mod, driver_stub):
 @pytest.mark.parametrize(
     ("device", "kind", "message"),
     [
-        ("cuda:1", TypeError, "got 'cuda:1' as a device, wanted an int, a torch.device"),
+        ("cuda:1", TypeError, "got 'cuda:1' as a device, wanted an int or a torch.device"),
         (1.0, TypeError, "got 1.0 as a device"),
         ([1], TypeError, "as a device"),
         (-1, ValueError, "device is -1, which is no device's number"),

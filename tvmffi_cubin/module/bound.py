@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from .options import device_ordinal
+from .stream import device_ordinal
 
 if TYPE_CHECKING:
     from .module import Module
@@ -27,13 +27,15 @@ class _Kept:
 
 def bind(module: Module, function: str | None, device: Any, values: Mapping[str, Any]) -> None:
     """Bind values; see `Module.bind`."""
-    slots = [x for x in _slots(module) if function in (None, x[0])]
+    slots = [
+        (name, i) for i, (owner, name) in enumerate(_slots(module)) if function in (None, owner)
+    ]
     args: list[Any] = [None if device is None else _ordinal(device)]
     for name, value in values.items():
-        numbers = [number for _, slot, number in slots if slot == name]
+        numbers = [number for slot, number in slots if slot == name]
         if not numbers:
             what = "the module" if function is None else f"the generated function {function!r}"
-            names = ", ".join(dict.fromkeys(x for _, x, _ in slots)) or "none (see Bound)"
+            names = ", ".join(dict(slots)) or "none (see Bound)"
             raise ValueError(f"bind: {what} has no bound parameter {name!r}; there are {names}")
         # The tensor itself may let go of its memory, as torch's do that are resized.
         memory = tvm_ffi.from_dlpack(value) if hasattr(value, "__dlpack__") else value
@@ -47,9 +49,9 @@ def read(module: Module, device: Any) -> dict[str | None, dict[str, Any]]:
     """Return what is bound; see `Module.bound`."""
     ordinal = _ordinal(device)
     found: dict[str | None, dict[str, Any]] = {}
-    for function, name, number in _slots(module):
+    for number, (owner, name) in enumerate(_slots(module)):
         kept = module._entry("bound")(ordinal, number)
-        found.setdefault(function, {})[name] = None if kept is None else kept.value
+        found.setdefault(owner, {})[name] = None if kept is None else kept.value
     return found
 
 
@@ -58,9 +60,8 @@ def _ordinal(device: Any) -> int:
     return _CURRENT_DEVICE if ordinal is None else ordinal
 
 
-def _slots(module: Module) -> list[tuple[str | None, str, int]]:
-    """Return the bound parameters as (function, name, number); None: what C++ functions pass."""
+def _slots(module: Module) -> list[tuple[str | None, str]]:
+    """Return the bound parameters, by number: function (None: C++ functions) and name."""
     facts = module.manifest
-    having = [*facts.get("functions", {}).items(), (None, facts)]
-    names = [(function, row[0]) for function, x in having for row in x.get("bound", ())]
-    return [(function, name, number) for number, (function, name) in enumerate(names)]
+    owners = [*facts.get("functions", {}).items(), (None, facts)]
+    return [(owner, row[0]) for owner, x in owners for row in x.get("bound", ())]

@@ -1,104 +1,146 @@
-"""A function with options of the launch set."""
+"""A function with options of its launch set: what ``k[...]``, `on` and `configure` return."""
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 from .function import Function
-from .options import Options, dimensions, integer, stream_handle
+from .stream import stream_handle
 
 ATTRIBUTE = struct.Struct("<I4x64s")
 """A CUlaunchAttribute: its ID, and the bytes of its value."""
 
 _MOST_KEPT = 512  # of a kilobyte each
 
-GridFunction = Callable[[Mapping[str, Any]], Any]
+Dimensions = tuple[int, int, int]
+
+
+class Options(NamedTuple):
+    """What a caller sets; None leaves each as the function says."""
+
+    stream: int | None = None
+    grid: Dimensions | None = None
+    block: Dimensions | None = None
+    dynamic_smem_bytes: int | None = None
+    attributes: bytes | None = None  # an array of CUlaunchAttribute
+
+    def __str__(self) -> str:
+        """Return what is written behind a function's name to set them."""
+        shape = ", ".join(str(x) for x in self[1:4] if x is not None)
+        on = "" if self.stream is None else f".on({self.stream:#x})"
+        return (
+            (f"[{shape}]" if shape else "") + on + (" with attributes" if self.attributes else "")
+        )
+
+
+def integer(what: str, value: Any) -> int:
+    """Return a value of a call as an int."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}: got {value!r}, wanted an int") from None
+
+
+def dimensions(what: str, value: Any) -> Dimensions:
+    """Return one to three dimensions of a call, those left out being 1."""
+    values = value if isinstance(value, tuple | list) else (value,)
+    if not 1 <= len(values) <= 3:
+        raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
+    x, y, z = (*(integer(what, item) for item in values), 1, 1)[:3]
+    return x, y, z
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "stream": stream_handle,
+    "grid": partial(dimensions, "grid"),
+    "block": partial(dimensions, "block"),
+    "dynamic_smem_bytes": partial(integer, "dynamic_smem_bytes"),
+}
 
 
 def shaped(function: Function, shape: Any) -> Function | ByGrid:
     """Return what ``function[shape]`` is, and keep it for the next time."""
-    callers_grid, options = function._callers_grid, function._options or Options()
-    if callers_grid is not None and callable(shape):
+    programs = function._callers_grid
+    if programs is not None and callable(shape):
         return ByGrid(function, shape)
-    if callers_grid is not None:
+    if programs is not None:
         x, y, z = dimensions("grid", shape)
-        options = options._replace(grid=(x * callers_grid["unit"], y, z))
-    elif isinstance(shape, tuple) and 2 <= len(shape) <= 3:
-        options = options._replace(
-            grid=dimensions("grid", shape[0]), block=dimensions("block", shape[1])
-        )
-        if len(shape) == 3:
-            smem = integer("dynamic_smem_bytes", shape[2])
-            options = options._replace(dynamic_smem_bytes=smem)
+        given: dict[str, Any] = {"grid": (x * programs["unit"], y, z)}
+    elif isinstance(shape, tuple) and len(shape) in (2, 3):
+        given = dict(zip(("grid", "block", "dynamic_smem_bytes"), shape, strict=False))
     else:
         raise TypeError(
             f"{function.name}[...]: wanted [grid, block] or [grid, block, dynamic_smem_bytes], got "
             f"{shape!r}"
         )
-    made = configured(function, options)
+    made = configured(function, given)
     if _is_fixed(shape):
         function._kept[shape] = made
     return made
 
 
-def on(function: Function, stream: Any) -> Function:
-    """Return a function with a stream."""
-    return configured(
-        function, (function._options or Options())._replace(stream=stream_handle(stream))
-    )
-
-
-def configure(function: Function, stream: Any, given: dict[str, Any]) -> Function:
-    """Return a function with options by name; see `Function.configure`."""
-    options = function._options or Options()
-    if stream is not None:
-        options = options._replace(stream=stream_handle(stream))
+def configure(function: Function, given: Mapping[str, Any]) -> Function:
+    """Return what `Function.configure` returns."""
     given = {name: value for name, value in given.items() if value is not None}
-    if given:
+    if given.keys() - {"stream"}:
         function._require_one_launch()
     alone = "grid" in given and function._generated()["fixes_block"]
     if ("grid" in given) != ("block" in given) and not alone:
         raise TypeError(f"{function.name}: grid and block go together, give both")
-    if "grid" in given:
-        options = options._replace(grid=dimensions("grid", given.pop("grid")))
-    if "block" in given:
-        options = options._replace(block=dimensions("block", given.pop("block")))
-    if "dynamic_smem_bytes" in given:
-        smem = integer("dynamic_smem_bytes", given.pop("dynamic_smem_bytes"))
-        options = options._replace(dynamic_smem_bytes=smem)
-    if given:
-        from ..launches.attributes import ATTRIBUTES, encode
+    return configured(function, given)
 
-        attributes = dict(ATTRIBUTE.iter_unpack(options.attributes or b""))
-        for name, value in given.items():
-            if name not in ATTRIBUTES and name != "attributes":
-                own = ("stream", "grid", "block", "dynamic_smem_bytes")
-                known = ", ".join([*own, *ATTRIBUTES, "attributes"])
-                raise TypeError(f"{function.name}: no option {name!r}; there are {known}")
-            attributes.update(encode(name, value, where=function.name))
-        packed = b"".join(ATTRIBUTE.pack(*item) for item in attributes.items())
+
+def configured(function: Function, given: Mapping[str, Any]) -> Function:
+    """Return a function with further options, by name."""
+    options = function._options or Options()
+    options = options._replace(
+        **{name: _READ[name](given[name]) for name in given if name in _READ}
+    )
+    attributes = {name: value for name, value in given.items() if name not in _READ}
+    if attributes:
+        packed = _packed(function.name, options.attributes or b"", attributes)
         options = options._replace(attributes=packed)
-    return configured(function, options)
+    return with_options(function, options)
 
 
-def configured(function: Function, options: Options) -> Function:
+def with_options(function: Function, options: Options) -> Function:
     """Return a function with other options: the one that was made before, if it is kept."""
     made = function._kept.get(options)
     if made is None:
         kind = Function if function._generated()["callers_grid"] is None else WithKeywords
         stream, grid, block, *rest = options
         none = (None, None, None)
-        raw = function._module._configure(
-            function.name, stream, *(grid or none), *(block or none), *rest
-        )
+        configure = function._module._entry("configure")
+        raw = configure(function.name, stream, *(grid or none), *(block or none), *rest)
         made = kind._wrap(raw, function._module, function.name, options)
         if len(function._kept) >= _MOST_KEPT:
             function._kept.clear()
         function._kept[options] = made
     return made
+
+
+def _packed(where: str, before: bytes, given: Mapping[str, Any]) -> bytes:
+    from ..launches.attributes import ATTRIBUTES, encode
+
+    attributes = dict(ATTRIBUTE.iter_unpack(before))
+    for name, value in given.items():
+        if name not in ATTRIBUTES and name != "attributes":
+            known = ", ".join((*_READ, *ATTRIBUTES, "attributes"))
+            raise TypeError(f"{where}: no option {name!r}; there are {known}")
+        attributes.update(encode(name, value, where=where))
+    return b"".join(ATTRIBUTE.pack(*item) for item in attributes.items())
+
+
+def _is_fixed(shape: Any) -> bool:
+    """Whether a shape stays what it is; a tensor is a key, and may hold another number later."""
+    if isinstance(shape, tuple):
+        return all(map(_is_fixed, shape))
+    return isinstance(shape, Integral)
 
 
 class WithKeywords(Function):
@@ -114,20 +156,19 @@ class ByGrid:
 
     __slots__ = ("_function", "_grid")
 
-    def __init__(self, function: Function, grid: GridFunction) -> None:
+    def __init__(self, function: Function, grid: Callable[[Mapping[str, Any]], Any]) -> None:
         self._function = function
         self._grid = grid
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Call with arguments by position or by name."""
         function = self._function
-        if kwargs:
-            args = function._ordered(args, kwargs)
+        args = function._ordered(args, kwargs)
         names, meta = function._common_names, (function._callers_grid or {})["meta"]
         if names is None or meta is None:
             raise TypeError(
-                f"{function.name}: its instances differ in what a grid's function would get, and "
-                "which of them a call takes is known later: give numbers, or each Launch a grid="
+                f"{function.name}: its instances differ in what a grid's function would get: give "
+                "numbers, or each Launch a grid="
             )
         grid = self._grid({**meta, **dict(zip(names, args, strict=False))})
         function[grid](*args)
@@ -141,10 +182,3 @@ class ByGrid:
     def configure(self, **options: Any) -> ByGrid:
         """Set whatever else a launch can carry."""
         return ByGrid(self._function.configure(**options), self._grid)
-
-
-def _is_fixed(shape: Any) -> bool:
-    """Whether a shape stays what it is; a tensor is a key, and may hold another number later."""
-    if isinstance(shape, tuple):
-        return all(map(_is_fixed, shape))
-    return isinstance(shape, Integral)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
 if TYPE_CHECKING:
     import inspect
 
-    from .configured import ByGrid
+    from typing_extensions import Self
+
+    from .configured import ByGrid, Options
     from .module import Module
     from .occupancy import Occupancy
-    from .options import Options
-
-_F = TypeVar("_F", bound="Function")
 
 
 class Function(tvm_ffi.Function):
@@ -35,13 +34,11 @@ class Function(tvm_ffi.Function):
     name: str
     _module: Module
     _options: Options | None
+    # What was made of it, by shape or options.
     _kept: dict[Any, Function]
-    """What was made of it, by shape or options."""
 
     @classmethod
-    def _wrap(
-        cls: type[_F], raw: Any, module: Module, name: str, options: Options | None = None
-    ) -> _F:
+    def _wrap(cls, raw: Any, module: Module, name: str, options: Options | None = None) -> Self:
         function = cls.__new__(cls)
         function.__move_handle_from__(raw)
         function._module, function.name, function._options = module, name, options
@@ -65,23 +62,20 @@ class Function(tvm_ffi.Function):
 
     def on(self, stream: Any) -> Function:
         """Set the stream: an int, a torch or CuPy stream, anything with ``__cuda_stream__``."""
-        from .configured import on
+        from .configured import configured
 
-        return on(self, stream)
+        return configured(self, {"stream": stream})
 
-    def configure(self, *, stream: Any = None, **options: Any) -> Function:
+    def configure(self, **options: Any) -> Function:
         """Set whatever a launch can carry.
 
         Parameters
         ----------
-        stream : object, optional
-            As of `on`.
         **options
-            `grid` and `block` (together, or a grid alone where the function has a block, counted in
-            blocks), `dynamic_smem_bytes`, and the attributes of a `Launch`
-            (``cluster``, ``programmatic_dependent_launch``, ``cooperative``, ``priority``, ...) by
-            the same names, as values; an event may be torch's, CuPy's or cuda.core's own. None
-            leaves what was set before.
+            `stream`; `grid` and `block` (together, or a grid alone where the function has a block,
+            counted in blocks), `dynamic_smem_bytes`, and the attributes of a `Launch` (``cluster``,
+            ``programmatic_dependent_launch``, ``priority``, ...) by the same names, as values; an
+            event may be torch's, CuPy's or cuda.core's own. None leaves what was set before.
 
         Raises
         ------
@@ -91,7 +85,7 @@ class Function(tvm_ffi.Function):
         """
         from .configured import configure
 
-        return configure(self, stream, options)
+        return configure(self, options)
 
     def call(self, *args: Any, **kwargs: Any) -> None:
         """Call with keywords, by the parameters' names."""
@@ -110,12 +104,11 @@ class Function(tvm_ffi.Function):
 
         Parameters
         ----------
-        block : int or sequence of up to three, optional
-            Threads of a block. Default: the launch's own, where that is a constant.
+        block, cluster : int or sequence of up to three, optional
+            Threads of a block, and blocks of a cluster. Default: the launch's own, where that is a
+            constant; of a cluster, what the kernel fixes.
         dynamic_smem_bytes : int, optional
             Dynamic shared memory of a block. Default: the launch's own.
-        cluster : int or sequence of up to three, optional
-            Blocks of a cluster. Default: the launch's own, else what the kernel fixes.
         kernel : str, optional
             Which kernel, where the function launches several.
         device : int or torch.device, optional
@@ -150,7 +143,7 @@ class Function(tvm_ffi.Function):
     @property
     def bound(self) -> tuple[tuple[str, str], ...]:
         """Names and C++ types of what `Module.bind` sets for this function."""
-        return tuple((name, type_) for name, type_, _ in self._generated().get("bound", ()))
+        return tuple((name, type_) for name, type_, _ in self._generated()["bound"])
 
     @property
     def signature(self) -> str:
@@ -160,11 +153,11 @@ class Function(tvm_ffi.Function):
     @property
     def summary(self) -> str:
         """The function in one line: its signature, or that of all its instances together."""
-        count = len(self._instances())
-        if "instances" not in self._generated():
+        instances = self._generated().get("instances")
+        if instances is None:
             return self.signature
         inner = ", ".join(f"{type_} {name}" for name, type_ in self.params)
-        of = f"{count} instance{'' if count == 1 else 's'}"
+        of = f"{len(instances)} instance{'' if len(instances) == 1 else 's'}"
         return f"{self.name}({inner}), the first of {of} that fits"
 
     @property
@@ -184,15 +177,16 @@ class Function(tvm_ffi.Function):
         """Pickle its module, its name and its options."""
         if self._options is None:
             return self._module.get_function, (self.name,)
-        from .configured import configured
+        from .configured import with_options
 
-        return configured, (self._module.get_function(self.name), self._options)
+        return with_options, (self._module.get_function(self.name), self._options)
 
     def __repr__(self) -> str:
         """Name and, where they are known, parameters, or the options that are set."""
         plain = self.summary if self.info else self.name
-        options = self._options.text() if self._options else ""
-        return f"<tvmffi_cubin.Function {self.name + options if options else plain}>"
+        return (
+            f"<tvmffi_cubin.Function {f'{self.name}{self._options}' if self._options else plain}>"
+        )
 
     def _generated(self) -> Mapping[str, Any]:
         if self.info is None:
@@ -226,6 +220,7 @@ class Function(tvm_ffi.Function):
         return known[0] if all(names == known[0] for names in known) else None
 
     def _ordered(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return arguments by position; keywords in their places."""
         names = self._common_names
         if not kwargs:
             return args
@@ -237,7 +232,6 @@ class Function(tvm_ffi.Function):
         rest = names[len(args) :]
         wrong = [f"unknown or given twice: {name}" for name in kwargs if name not in rest]
         wrong += [f"missing: {name}" for name in rest if name not in kwargs]
-        if wrong or len(args) > len(names):
-            what = ", ".join(wrong) or f"got {len(args)} arguments"
-            raise TypeError(f"{self.summary}: {what}")
+        if wrong:
+            raise TypeError(f"{self.summary}: {', '.join(wrong)}")
         return *args, *(kwargs[name] for name in rest)

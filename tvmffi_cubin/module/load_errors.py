@@ -9,8 +9,6 @@ import re
 from ..cuda.libraries import find_cuda
 from ..errors import BuildError, ToolchainError
 from ..executable import is_noexec
-from ..forwarders import remedies
-from ..kernels.demangle import demangle
 
 
 def has_brought(message: str) -> bool:
@@ -32,18 +30,11 @@ def has_brought(message: str) -> bool:
 
 def load_error(message: str, path: str) -> BuildError:
     """Return the error for a shared object that does not load; the message is the loader's."""
-    names = list(dict.fromkeys(re.findall(r"undefined symbol: ([^\s,]+)", message)))
-    if names:
-        lines = remedies(list(map(demangle, names)))
-        why = "undefined symbols:\n" + "\n".join(f"  {line}" for line in lines)
-    elif is_noexec(path):
-        why = f"{message}\nIts file system is mounted noexec: put it on another"
-    else:
-        why = (
-            f"{message}\nIt is damaged, or not a shared object, or lacks a library: build it again"
-        )
+    remedy = "Build it again, with the libraries that it lacks in extra_ldflags"
+    if is_noexec(path):
+        remedy = "Its file system is mounted noexec: put it on another"
     return BuildError(
-        f"{path} does not load: {why}",
+        f"{path} does not load: {message}\n{remedy}",
         command=f"dlopen {path}",
         output=message,
         directory=os.path.dirname(path),

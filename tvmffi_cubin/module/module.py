@@ -58,12 +58,8 @@ class Module(tvm_ffi.Module):
     def manifest(self) -> Mapping[str, Any]:
         """What the shared object says of its functions, parameters, kernels, architectures.
 
-        Empty where nothing in it was built by this package.
-
-        Raises
-        ------
-        ValueError
-            A version of this package made it whose manifests this one does not read.
+        Empty where nothing in it was built by this package. A ValueError says that a version of
+        this package made it whose manifests this one does not read.
         """
         try:
             text = self._entry("manifest")()
@@ -71,10 +67,7 @@ class Module(tvm_ffi.Module):
             # It has only functions written in C++, which do not return it.
             from ..artifact import manifest_of
 
-            try:
-                return manifest_of(self.path)
-            except OSError:  # the file is gone
-                return {}
+            return manifest_of(self.path) if os.path.exists(self.path) else {}
         from ..launches import check_schema
 
         known: Mapping[str, Any] = json.loads(str(text))
@@ -90,10 +83,7 @@ class Module(tvm_ffi.Module):
     def cubins(self) -> Mapping[str, Cubin]:
         """The embedded images by name, read from the file that was loaded.
 
-        Raises
-        ------
-        CubinError
-            The file is gone, or another has taken its place.
+        A CubinError says that the file is gone, or that another has taken its place.
         """
         from ..artifact import open_artifact
 
@@ -115,18 +105,15 @@ class Module(tvm_ffi.Module):
         ------
         LaunchError
             The driver refused, as it would at a launch.
-        TypeError, ValueError
-            It is no CUDA device; or the module has C++ functions alone.
         """
-        from .options import device_ordinal
+        from .stream import device_ordinal
 
-        ordinal = device_ordinal(device)
         if not self.functions:
             raise TypeError(
-                "preload: the module has C++ functions alone, which load their kernels themselves: "
-                "give the wrapper a function that gets them and calls CubinKernel::Preload(device)"
+                "preload: the module has C++ functions alone: one of them can call "
+                "CubinKernel::Preload(device)"
             )
-        self._entry("preload")(ordinal)
+        self._entry("preload")(device_ordinal(device))
 
     def unload(self) -> None:
         """Unload the images and release the devices' contexts; the next launch loads them again.
@@ -171,9 +158,8 @@ class Module(tvm_ffi.Module):
     def bound(self, device: Any = None) -> dict[str | None, dict[str, Any]]:
         """Return what is bound for launches on a device: the objects given, by function and name.
 
-        None where nothing is bound; under the function None is what C++ functions pass. The device
-        is an int, a torch.device or the like; default: the current one, 0 in a thread that has
-        none.
+        None where nothing is bound; under the function None is what C++ functions pass. Default:
+        the current device.
         """
         from .bound import read
 
@@ -182,10 +168,6 @@ class Module(tvm_ffi.Module):
     def _entry(self, name: str) -> tvm_ffi.Function:
         """Return one of the launcher's own entries; raises AttributeError where there is none."""
         return super().get_function(f"_tvmffi_cubin_{name}")
-
-    @cached_property
-    def _configure(self) -> tvm_ffi.Function:
-        return self._entry("configure")
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the generated functions' names."""
@@ -213,8 +195,9 @@ class Module(tvm_ffi.Module):
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show IPython the functions and their parameters, one a line."""
         each = map(self.get_function, self._names)
-        lines = (f"\n  {x.summary if x.info else x.name}" for x in each)
-        printer.text("".join((f"<tvmffi_cubin.Module {os.path.basename(self.path)}>", *lines)))
+        lines = [f"<tvmffi_cubin.Module {os.path.basename(self.path)}>"]
+        lines += [f"  {x.summary if x.info else x.name}" for x in each]
+        printer.text("\n".join(lines))
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._names)

@@ -8,8 +8,8 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .configured import ATTRIBUTE
-from .options import Options, device_ordinal, dimensions, integer
+from .configured import ATTRIBUTE, Options, dimensions, integer
+from .stream import device_ordinal
 
 if TYPE_CHECKING:
     from .function import Function
@@ -22,10 +22,8 @@ class Occupancy(NamedTuple):
 
     Attributes
     ----------
-    device : int
-        The device.
-    threads : int
-        Of a block.
+    device, threads : int
+        The device, and the threads of a block.
     blocks_per_sm : int
         Blocks that one multiprocessor holds; 0: it cannot have one of this shape.
     threads_per_sm : int
@@ -37,16 +35,12 @@ class Occupancy(NamedTuple):
         than the kernel fixes; 1 where the device has no clusters, 0 where no block fits.
     max_active_clusters : int
         Clusters of the given size that the device holds; 0 without a cluster.
-    registers : int
-        Of a thread.
+    registers, local_bytes : int
+        Of a thread: registers, and local memory, where registers are spilled to.
     static_smem_bytes : int
         Static shared memory of a block.
-    local_bytes : int
-        Local memory of a thread, where registers are spilled to.
-    max_threads : int
-        The most threads that a block can have.
-    max_dynamic_smem_bytes : int
-        The most dynamic shared memory that a block can have, all of it opted into.
+    max_threads, max_dynamic_smem_bytes : int
+        The most threads, and the most dynamic shared memory, that a block can have.
     """
 
     device: int
@@ -80,17 +74,13 @@ def occupancy(
         "dynamic_smem_bytes": options.dynamic_smem_bytes,
         "cluster": cluster and struct.unpack_from("<3I", cluster),
     }
-    for name, value in (*own.items(), *given.items()):
-        if value is not None:
-            shape[name] = value
+    shape.update((name, x) for name, x in (*own.items(), *given.items()) if x is not None)
     if missing := given.keys() - shape:
         raise TypeError(
             f"{function.name}.occupancy: {min(missing)} is not known before a call: give it"
         )
     block = dimensions("block", shape["block"])
-    clusters = (0, 0, 0)
-    if shape["cluster"] is not None:
-        clusters = dimensions("cluster", shape["cluster"])
+    clusters = (0, 0, 0) if shape["cluster"] is None else dimensions("cluster", shape["cluster"])
     smem = integer("dynamic_smem_bytes", shape["dynamic_smem_bytes"])
     # The launcher divides by these.
     if min(block) < 1 or (shape["cluster"] is not None and min(clusters) < 1):
@@ -113,7 +103,8 @@ def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]
     for launch in (launch for facts in function._instances() for launch in facts["launches"]):
         kernel, shape = (launch["image"], launch["kernel"]), _constant(launch)
         # A kernel that is launched in several ways has what they agree on.
-        shapes[kernel] = dict(shapes.get(kernel, shape).items() & shape.items())
+        before = shapes.get(kernel, shape)
+        shapes[kernel] = {x: y for x, y in shape.items() if x in before and before[x] == y}
     found = [x for x in shapes if wanted is None or wanted in (x[1], rows[x][1])]
     if len(found) != 1:
         names = ", ".join(rows[x][1] for x in shapes)
@@ -125,11 +116,10 @@ def _kernel(function: Function, wanted: str | None) -> tuple[int, dict[str, Any]
 
 def _constant(launch: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of block, shared memory and cluster does not depend on a call."""
-    known = {}
-    for name, default in (("block", ""), ("dynamic_smem_bytes", 0), ("cluster", None)):
-        value = launch.get(name, default)
-        value = tuple(value) if isinstance(value, list) else value
-        # What is computed is an expression, as text.
-        if not any(isinstance(x, str) for x in (value if isinstance(value, tuple) else (value,))):
-            known[name] = value
-    return known
+    shape = {"dynamic_smem_bytes": 0, "cluster": None}
+    shape |= {name: launch[name] for name in ("block", *shape) if name in launch}
+
+    def is_computed(value: Any) -> bool:  # by an expression, as text
+        return any(isinstance(x, str) for x in (value if isinstance(value, list) else [value]))
+
+    return {name: value for name, value in shape.items() if not is_computed(value)}

@@ -1,16 +1,57 @@
-"""`use_stream`: the stream of all launches in a ``with`` block."""
+"""Streams and devices of any library, and `use_stream`: the stream of all launches in a block."""
 
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import ToolchainError
-from .options import DEFAULT_STREAMS, device_ordinal, stream_handle
 
 _LEGACY = 1
+_DEFAULT_STREAMS = (0, _LEGACY, 2)  # null, legacy, per thread: those of whichever device is current
+
+
+def stream_handle(stream: Any) -> int:
+    """Return the ``cudaStream_t`` of any library's stream; 0 for None."""
+    handle = 0 if stream is None else stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        # The protocol began as an attribute and became a method.
+        _, handle = protocol() if callable(protocol) else protocol
+    else:
+        for name in ("cuda_stream", "ptr"):  # torch's name, CuPy's name
+            handle = getattr(handle, name, handle)
+    try:
+        number = operator.index(handle)
+    except TypeError:
+        raise TypeError(
+            f"got a {type(stream).__name__} as a stream, wanted an int, a torch or CuPy stream, or "
+            "an object with __cuda_stream__"
+        ) from None
+    # The driver reads at any address that it is given.
+    if number not in _DEFAULT_STREAMS and not 4096 <= number < 2**63:
+        raise ValueError(f"got {number} as a stream, which is no handle: an address, or 0, 1 or 2")
+    return number
+
+
+def device_ordinal(device: Any) -> int | None:
+    """Return the ordinal of any library's device; None for the current one."""
+    if getattr(device, "type", "cuda") != "cuda":
+        raise ValueError(f"device is {device}, wanted a CUDA device")
+    names = ("index", "id", "device_id")
+    found = next((getattr(device, name) for name in names if hasattr(device, name)), device)
+    if found is None:
+        return None
+    try:
+        ordinal = operator.index(found)
+    except TypeError:
+        raise TypeError(f"got {device!r} as a device, wanted an int or a torch.device") from None
+    if ordinal < 0:
+        raise ValueError(f"device is {ordinal}, which is no device's number")
+    return ordinal
 
 
 @contextlib.contextmanager
@@ -32,10 +73,8 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
 
     Raises
     ------
-    TypeError
-        It is no stream, or no device.
-    ValueError
-        The stream is of another device than `device`, or its handle is none.
+    TypeError, ValueError
+        It is no stream, or one of another device than `device`.
     """
     import tvm_ffi
 
@@ -49,7 +88,7 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     # CuPy's name, torch's name; CuPy's default streams have -1.
     known = (getattr(stream, name, -1) for name in ("device_id", "device_index"))
     own = next((x for x in known if x >= 0), None)
-    if own is None and found and handle not in DEFAULT_STREAMS:
+    if own is None and found and handle not in _DEFAULT_STREAMS:
         own = found.stream_device(handle)
     if own is not None and ordinal not in (None, own):
         raise ValueError(f"the stream is of cuda:{own}, device says cuda:{ordinal}")
