@@ -17,14 +17,12 @@ from tvmffi_cubin.triton.launch import _of_descriptor
 from tvmffi_cubin.triton.types import POINTEES, SCALARS, descriptor, kernel_type
 
 OUTSIDE = 5
-N = Argument("n", (0,), "i32")
+N = Argument("n", "i32")
 
 
 def compiled(*arguments, num_ctas=1, version=(3, 9), **constants):
-    signature = {x.name: x.type for x in arguments} | dict.fromkeys(constants, "constexpr")
-    values = {(len(arguments) + i,): x for i, x in enumerate(constants.values())}
-    metadata = SimpleNamespace(num_ctas=num_ctas)
-    return CompiledKernel(b"", "k()", signature, values, arguments, metadata, version)
+    given = {x.name: x for x in arguments} | constants
+    return CompiledKernel(b"", "k()", given, SimpleNamespace(num_ctas=num_ctas), version)
 
 
 @pytest.mark.parametrize("name", [*SCALARS, *(f"*{x}" for x in POINTEES), "*kfp32"])

@@ -56,14 +56,11 @@ def compile(  # noqa: A001 - as Triton's own is called
         ``lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)``, which is called once, now, with
         symbols. Without it callers give the grid: ``mod.k[grid](...)``.
     arch : str, optional
-        The architecture, as in `tvmffi_cubin.load_inline`. Triton compiles for the ``a`` variant
-        wherever there is one.
+        As in `tvmffi_cubin.load_inline`. Triton compiles for the ``a`` variant where there is one.
     config : triton.Config, optional
         Which configuration of an autotuned function.
-    num_warps, num_stages, num_ctas : int, optional
-        Triton's options of these names.
-    options : mapping of str to object, optional
-        Further options: ``maxnreg``, ``launch_pdl``, ``launch_cooperative_grid``, ...
+    num_warps, num_stages, num_ctas, options : optional
+        Triton's options of these names, and a mapping of others: ``maxnreg``, ``launch_pdl``, ...
     padding : mapping of str to str, optional
         Of tensor descriptors: ``"zero"`` (the default) or ``"nan"``.
     round_f32_to_tf32 : sequence of str, optional
@@ -90,16 +87,23 @@ def compile(  # noqa: A001 - as Triton's own is called
     target = triton.backends.compiler.GPUTarget(
         "cuda", archs.number_of(archs.resolve_arch(arch)), 32
     )
-    backend = triton.compiler.make_backend(target)
-    fixed = {name: x for name, x in configured.items() if name in fn.arg_names}
-    settings = {name: x for name, x in configured.items() if name not in fn.arg_names}
     own = {"num_warps": num_warps, "num_stages": num_stages, "num_ctas": num_ctas}
-    settings |= {name: x for name, x in {**own, **(options or {})}.items() if x is not None}
+    given = {name: x for name, x in {**own, **(options or {})}.items() if x is not None}
+    settings = {**configured, **given}
+    fixed = {name: settings.pop(name) for name in configured if name in fn.arg_names}
     fixed |= constexprs or {}
     if missing := computed - fixed.keys() - settings.keys():
         raise TypeError(
             f"{fn.__name__}: {min(missing)!r} is computed by a heuristic at each launch of "
             "Triton's; give its value, among constexprs or options"
+        )
+    settings["debug"] = bool(settings.get("debug", fn.debug) or triton.knobs.runtime.debug)
+    backend = triton.compiler.make_backend(target)
+    known = vars(backend.parse_options({}))
+    if unknown := settings.keys() - known:
+        raise TypeError(
+            f"options: Triton {triton.__version__} has no option {min(unknown)!r}; it has "
+            f"{', '.join(sorted(known))}"
         )
     wanted = specialise(triton, fn, backend, signature, fixed)
     source_class = triton.compiler.ASTSource
@@ -107,9 +111,8 @@ def compile(  # noqa: A001 - as Triton's own is called
         gluon = importlib.import_module("triton.experimental.gluon._runtime")
         source_class = gluon.GluonASTSource
     source = source_class(fn, wanted.signature, wanted.constexprs, wanted.attrs)
-    parsed = _parsed_options(triton, fn, backend, settings)
     try:
-        made = triton.compiler.compile(source, target=target, options=parsed)
+        made = triton.compiler.compile(source, target=target, options=settings)
     except Exception as error:
         log = f"{type(error).__name__}: {error}"
         raise CompileError(
@@ -130,30 +133,19 @@ def from_compiled(
     padding: Mapping[str, str] | None = None,
     round_f32_to_tf32: Iterable[str] = (),
 ) -> Launch:
-    """Take a kernel that Triton has compiled, such as ``fn[grid](...)`` returns.
+    """Return the launch of a kernel that Triton has compiled.
 
     Parameters
     ----------
     kernel : triton.compiler.CompiledKernel
         What ``fn[grid](...)``, ``fn.warmup(...)`` or ``triton.compile(...)`` returned.
     grid, padding, round_f32_to_tf32
-        As in `compile`.
-
-    Returns
-    -------
-    Launch
-        As `compile`.
-
-    Raises
-    ------
-    TypeError, ValueError, ToolchainError
-        It is not a compiled kernel, or Triton is too old; or as in `compile`.
+        As in `compile`, as are what it returns and raises.
     """
     return make_launch(read_kernel(kernel), grid, padding or {}, set(round_f32_to_tf32))
 
 
 def _installed() -> Any:
-    """Import Triton with the parts that compile a function without a GPU."""
     try:
         triton = importlib.import_module("triton")
     except ModuleNotFoundError as error:
@@ -162,8 +154,6 @@ def _installed() -> Any:
             "load or launch one): run: pip install triton"
         ) from error
     supported_version(triton.__version__)
-    for name in ("compiler", "runtime.jit", "errors", "backends.compiler", "knobs"):
-        importlib.import_module(f"triton.{name}")
     return triton
 
 
@@ -194,18 +184,3 @@ def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
             "shared object cannot: if the kernel does not depend on it, give a Config without it"
         )
     return fn, config.all_kwargs(), computed
-
-
-def _parsed_options(triton: Any, fn: Any, backend: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options as Triton's compiler takes them, which ignores those it lacks."""
-    given["debug"] = bool(given.get("debug", fn.debug) or triton.knobs.runtime.debug)
-    try:
-        parsed = dict(vars(backend.parse_options(dict(given))))
-    except Exception as error:
-        raise ValueError(f"options: Triton refuses {given}: {error or repr(error)}") from error
-    if unknown := given.keys() - parsed:
-        raise TypeError(
-            f"options: Triton {triton.__version__} has no option {min(unknown)!r}; it has "
-            f"{', '.join(sorted(parsed))}"
-        )
-    return parsed

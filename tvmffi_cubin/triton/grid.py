@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from ..launches.values import plain
-from .kernel import Argument, CompiledKernel, unwrapped
+from .kernel import Argument, CompiledKernel, replaced, unwrapped
 
 _REMEDY = (
     "write the grid as an expression, such as grid='ceil_div(n, BLOCK)', or leave it to callers: "
@@ -60,7 +60,7 @@ def _traced(kernel: CompiledKernel, function: Any) -> Any:
             f"those of now at every launch; pass them as arguments of the kernel, or {_REMEDY}"
         )
     try:
-        return function(kernel.nested(_symbol))
+        return function({x: replaced(y, _symbol) for x, y in kernel.arguments.items()})
     except Exception as error:
         what = f"no argument {error}" if isinstance(error, KeyError) else str(error)
         lines = (

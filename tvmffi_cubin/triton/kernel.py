@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from ..errors import ToolchainError
 
-DIVISIBILITY = "tt.divisibility"
 OLDEST = (3, 6)
 
 Path = tuple[int, ...]
@@ -15,10 +14,9 @@ Path = tuple[int, ...]
 
 
 class Argument(NamedTuple):
-    """One argument of a launch; of a tuple, one of its items."""
+    """What a launch is passed: an argument or, of a tuple, one of its items."""
 
     name: str  # items of a tuple `t` are t_0, t_1
-    path: Path
     type: str  # Triton's; "one" or "none" where it is always 1 or None
     multiple_of: int = 1  # of itself, or of its address
 
@@ -28,34 +26,26 @@ class CompiledKernel(NamedTuple):
 
     image: bytes
     function: str  # with its arguments, for messages
-    signature: Mapping[str, Any]  # Triton's types by argument, of tuples a tuple of them
-    values: Mapping[Path, Any]  # constants, and arguments that are always 1 or None
-    arguments: tuple[Argument, ...]  # what callers pass, in order
+    arguments: Mapping[str, Any]  # by name an `Argument`, the constant, or a tuple of these
     metadata: Any
     version: tuple[int, int]  # Triton's
 
     @property
+    def passed(self) -> Iterator[Argument]:
+        """What callers pass, in order."""
+        return _passed(self.arguments.values())
+
+    @property
     def constants(self) -> dict[str, Any]:
         """The values of the function's arguments that callers do not pass."""
-        passed = {argument.path for argument in self.arguments}
-        names = enumerate(self.signature)
-        return {x: self.values[i,] for i, x in names if (i,) in self.values and (i,) not in passed}
-
-    def nested(self, make: Callable[[Argument], Any]) -> dict[str, Any]:
-        """Return the function's arguments by name: constants, and what `make` gives for others."""
-        passed = {argument.path: argument for argument in self.arguments}
-
-        def item(path: Path, type_: Any) -> Any:
-            if not isinstance(type_, tuple):
-                return make(passed[path]) if path in passed else self.values.get(path)
-            items = [item((*path, index), inner) for index, inner in enumerate(type_)]
-            return type(type_)(*items) if hasattr(type_, "_fields") else tuple(items)
-
-        return {name: item((i,), x) for i, (name, x) in enumerate(self.signature.items())}
+        return {x: y for x, y in self.arguments.items() if not list(_passed([y]))}
 
 
 def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
-    """Read a compiled kernel, without touching what needs a GPU."""
+    """Read a compiled kernel, without touching what needs a GPU.
+
+    `fixed` is what its caller made constants of, and not Triton.
+    """
     try:
         source, fn, image = kernel.src, kernel.src.fn, kernel.asm["cubin"]
         metadata = kernel.metadata
@@ -65,17 +55,38 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
             f"as fn.warmup(...) returns, got {type(kernel).__name__}"
         ) from None
     version = supported_version(str(metadata.triton_version))
-    values = {path: unwrapped(value) for path, value in source.constants.items()}
-    declared = {(i,) for i, param in enumerate(fn.params) if param.is_constexpr}
-    return CompiledKernel(
-        bytes(image),
-        f"{fn.__name__}({', '.join(fn.arg_names)})",
-        source.signature,
-        values,
-        tuple(_arguments(source, values, declared | fixed)),
-        metadata,
-        version,
-    )
+    fixed = fixed | {(i,) for i, param in enumerate(fn.params) if param.is_constexpr}
+    multiples = {}
+    for path, attribute, value in ((x, *pair) for x, told in source.attrs.items() for pair in told):
+        if attribute != "tt.divisibility":
+            raise ValueError(
+                f"Triton has relied on {attribute} of an argument, which cannot be checked"
+            )
+        multiples[path] = int(value)
+
+    def read(path: Path, name: str, type_: Any) -> Any:
+        if isinstance(type_, tuple):
+            items = (read((*path, i), f"{name}_{i}", inner) for i, inner in enumerate(type_))
+            return _like(type_, items)
+        if type_ != "constexpr":
+            return Argument(name, type_, multiples.get(path, 1))
+        value = unwrapped(source.constants.get(path))
+        if path not in fixed and (value is None or (type(value) is int and value == 1)):
+            return Argument(name, "none" if value is None else "one")
+        return value
+
+    arguments = {x: read((i,), x, type_) for i, (x, type_) in enumerate(source.signature.items())}
+    function = f"{fn.__name__}({', '.join(fn.arg_names)})"
+    return CompiledKernel(bytes(image), function, arguments, metadata, version)
+
+
+def replaced(value: Any, make: Callable[[Argument], Any]) -> Any:
+    """Return an argument, or a tuple, with what `make` gives in the place of what is passed."""
+    if isinstance(value, Argument):
+        return make(value)
+    if isinstance(value, tuple):
+        return _like(value, (replaced(item, make) for item in value))
+    return value
 
 
 def unwrapped(value: Any) -> Any:
@@ -97,26 +108,14 @@ def supported_version(text: str) -> tuple[int, int]:
     return version
 
 
-def _arguments(source: Any, values: Mapping[Path, Any], fixed: Set[Path]) -> Iterator[Argument]:
-    multiples = {}
-    for path, name, value in ((x, *pair) for x, told in source.attrs.items() for pair in told):
-        if name != DIVISIBILITY:
-            raise ValueError(f"Triton has relied on {name} of an argument, which cannot be checked")
-        multiples[path] = int(value)
-    for index, (name, type_) in enumerate(source.signature.items()):
-        for leaf, path, inner in _leaves(name, (index,), type_):
-            if inner != "constexpr":
-                yield Argument(leaf, path, inner, multiples.get(path, 1))
-            # What Triton made a constant of and not its caller.
-            elif path not in fixed and values.get(path) is None:
-                yield Argument(leaf, path, "none")
-            elif path not in fixed and type(values[path]) is int and values[path] == 1:
-                yield Argument(leaf, path, "one")
+def _passed(values: Iterable[Any]) -> Iterator[Argument]:
+    for value in values:
+        if isinstance(value, Argument):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _passed(value)
 
 
-def _leaves(name: str, path: Path, type_: Any) -> Iterator[tuple[str, Path, str]]:
-    if isinstance(type_, tuple):
-        for index, inner in enumerate(type_):
-            yield from _leaves(f"{name}_{index}", (*path, index), inner)
-    else:
-        yield name, path, type_
+def _like(value: Any, items: Iterable[Any]) -> Any:
+    """Return a tuple of the class of another."""
+    return type(value)(*items) if hasattr(value, "_fields") else tuple(items)

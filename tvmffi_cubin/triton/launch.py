@@ -23,7 +23,7 @@ def make_launch(
 ) -> Launch:
     """Return the launch of a kernel, which passes what Triton's own launcher passes."""
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
-    known = [x.name for x in kernel.arguments if x.type.startswith("tensordesc")]
+    known = [x.name for x in kernel.passed if x.type.startswith("tensordesc")]
     if unknown := {*padding, *rounded}.difference(known):
         raise ValueError(
             f"{kernel.function}: padding and round_f32_to_tf32 name {', '.join(sorted(unknown))}; "
@@ -34,7 +34,7 @@ def make_launch(
     params, strided, conditions = [], [], []  # of the function
     slots: list[tuple[str, str, Any]] = []  # of the kernel: name, C++ type, value if it has one
     maps = iter(metadata.tensordesc_meta or ())
-    for argument in kernel.arguments:
+    for argument in kernel.passed:
         name, type_ = argument.name, argument.type
         if kind := descriptor(type_):
             params.append(f"{kind.pointer} {name}: ndim={kind.rank}")
@@ -78,8 +78,8 @@ def make_launch(
         strided=tuple(strided),
         block=32 * int(metadata.num_warps),
         dynamic_smem_bytes=int(metadata.shared),
-        multiple_of={x.name: x.multiple_of for x in kernel.arguments if x.multiple_of > 1} or None,
-        equal_to={x.name: 1 for x in kernel.arguments if x.type == "one"} or None,
+        multiple_of={x.name: x.multiple_of for x in kernel.passed if x.multiple_of > 1} or None,
+        equal_to={x.name: 1 for x in kernel.passed if x.type == "one"} or None,
         when=" and ".join(conditions) or None,
         programmatic_dependent_launch=bool(metadata.launch_pdl),
         cooperative=bool(metadata.launch_cooperative_grid),

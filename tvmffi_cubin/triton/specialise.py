@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .kernel import DIVISIBILITY, Path
+from .kernel import Path
 from .types import descriptor, kernel_type
 
 
@@ -26,41 +26,43 @@ def specialise(
     triton: Any, fn: Any, backend: Any, given: Any, constexprs: Mapping[str, Any]
 ) -> Specialisation:
     """Return the specialisation that a signature and constexprs ask for."""
-    made = Specialisation({}, {}, {}, set(), {}, set())
     where = f"{fn.__name__}({', '.join(fn.arg_names)})"
     entries = _entries(where, fn, given, constexprs)
     if unknown := {*entries, *constexprs}.difference(fn.arg_names):
         raise TypeError(f"{where} has no argument {min(unknown)!r}")
-    binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
     defaults = {param.name: param.default for param in fn.params if param.has_default}
     values = {**defaults, **entries, **constexprs}
+    # As Triton's binder returns them: a type with the key of what may be relied on.
+    types: dict[str, tuple[Any, Any]] = {}
+    fixed: set[Path] = set()
     for index, param in enumerate(fn.params):
-        path, name, type_ = (index,), param.name, None
-        value, is_fixed = values.get(name), name in constexprs or param.is_constexpr
+        name, text = param.name, None
+        is_fixed = name in constexprs or param.is_constexpr
         if name not in constexprs and isinstance(entries.get(name), str):
-            value, type_ = _literal(entries[name].strip())
-            is_fixed = type_ is None
-        if name not in values or (param.is_constexpr and type_):
-            remedy = f"signature={{{name!r}: '*fp32'}}"
-            if param.is_constexpr:
-                remedy = f"constexprs={{{name!r}: ...}}"
+            values[name], text = _literal(entries[name].strip())
+            is_fixed |= text is None
+        if name not in values or (param.is_constexpr and text):
+            kind, wanted = ("constexprs", "...") if param.is_constexpr else ("signature", "'*fp32'")
+            remedy = f"{kind}={{{name!r}: {wanted}}}"
             raise TypeError(f"{where}: {name!r} is not given, as in {remedy}")
         if is_fixed:
-            made.signature[name] = "constexpr"
-            made.constexprs[path] = value
-            made.fixed.add(path)
-        elif type_:
-            _take_type(made, path, name, type_, f"{where}: argument {name!r}")
-        else:
-            example = _example(triton, value)
-            try:
-                _, found, _ = binder(**{**dict.fromkeys(fn.arg_names), name: example})
-            except Exception as error:
-                raise TypeError(
-                    f"{where}: argument {name!r}: Triton takes no {type(example).__name__}: {error}"
-                ) from error
-            made.signature[name] = found[index][0]
-            _take_leaves(made, path, name, found[index], example, backend)
+            types[name] = "constexpr", None
+            fixed.add((index,))
+        elif text:
+            types[name] = _typed(text, f"{where}: argument {name!r}")
+            values[name] = 1  # of which only ":1" makes something
+    examples = {x: None if x in types else _example(triton, values[x]) for x in fn.arg_names}
+    binder = triton.runtime.jit.create_function_from_signature(fn.signature, fn.params, backend)
+    try:
+        _, found, _ = binder(**examples)
+    except Exception as error:
+        raise TypeError(f"{where}: Triton does not take the examples: {error}") from error
+    made = Specialisation({}, {}, {}, fixed, {}, set())
+    for index, name in enumerate(fn.arg_names):
+        type_, key = types.get(name, found[index])
+        made.signature[name] = type_
+        value = values[name] if name in types else examples[name]
+        _take_leaves(made, (index,), name, (type_, key), value, backend)
     return made
 
 
@@ -90,21 +92,17 @@ def _literal(text: str) -> tuple[Any, str | None]:
         return None, text
 
 
-def _take_type(made: Specialisation, path: Path, name: str, text: str, what: str) -> None:
-    """Take a type with a hint, as Triton's ahead-of-time tool writes them."""
+def _typed(text: str, what: str) -> tuple[str, str | None]:
+    """Return the type and the key of a type with a hint, as Triton's ahead-of-time tool has it."""
     type_, colon, hint = (part.strip() for part in text.partition(":"))
     try:
-        takes_hint = not descriptor(type_) and bool(kernel_type(type_)) and type_[0] in "*iu"
+        is_descriptor = descriptor(type_) or not kernel_type(type_)
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
-    hints = ("16",) if type_[0] == "*" else ("1", "16")
-    if colon and not (takes_hint and hint in hints):
+    hints = {"*": ("16",), "i": ("1", "16"), "u": ("1", "16")}.get(type_[0], ())
+    if colon and (is_descriptor or hint not in hints):
         raise ValueError(f"{what}: {text!r}: hints are :16, and of integers :1")
-    made.signature[name] = "constexpr" if hint == "1" else type_
-    if hint == "1":
-        made.constexprs[path] = 1
-    elif hint == "16":
-        made.attrs[path] = [[DIVISIBILITY, 16]]
+    return ("constexpr", None) if hint == "1" else (type_, "D" if hint else None)
 
 
 def _example(triton: Any, value: Any) -> Any:
