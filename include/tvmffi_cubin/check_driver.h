@@ -47,11 +47,9 @@ inline void CheckDriver(CUresult result, const char* call = "a CUDA driver call"
   CheckDriver(Status{result, call});
 }
 
-/*! \brief The driver; throws a LaunchError that says why where there is none. */
-inline const Driver* RequireDriver() {
-  const Driver* driver = OpenDriver();
-  if (__builtin_expect(driver == nullptr, 0)) ThrowLaunchError({CUDA_ERROR_NO_DEVICE, "cuInit"});
-  return driver;
+/*! \brief Opens the driver; throws a LaunchError that says why where there is none. */
+inline void RequireDriver() {
+  if (!OpenDriver()) ThrowLaunchError({CUDA_ERROR_NO_DEVICE, "cuInit"});
 }
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
@@ -76,9 +74,7 @@ TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
 TVMFFI_CUBIN_COLD std::string DescribeImageError(const Status& status, const ImageFacts& facts,
                                                  const std::string& otherwise) {
   char text[640];
-  const Driver* driver = OpenDriver();
-  const int device = driver != nullptr ? CurrentDevice(driver) : 0;
-  if (DescribeRefusal(driver, status.result, facts, device, text, sizeof(text))) {
+  if (DescribeRefusal(status.result, facts, CurrentDevice(), text, sizeof(text))) {
     return "the image " + std::string(text);
   }
   if (!IsCaptureRefusal(status.result)) return otherwise;

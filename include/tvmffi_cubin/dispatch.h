@@ -89,33 +89,33 @@ struct ArgumentSizes {
 };
 
 /*! \brief Launches with what is bound behind the caller's own arguments; the device is current. */
-Status LaunchBound(const Driver* driver, CUkernel kernel, KernelParameters* parameters,
-                   const CUlaunchConfig& config, void** args);
+Status LaunchBound(CUkernel kernel, KernelParameters* parameters, const CUlaunchConfig& config,
+                   void** args);
 
 /*!
  * \brief Launches on a device, the driver's own answer being returned.
  * \param limits Of the kernel; null: the caller opts in itself.
  * \param device The device; -1: as EnterLaunch has it.
  */
-inline Status Dispatch(const Driver* driver, CUkernel kernel, KernelLimits* limits,
-                       KernelParameters* parameters, const CUlaunchConfig& config, void** args,
-                       int device = -1, ArgumentSizes sizes = {}) {
+inline Status Dispatch(CUkernel kernel, KernelLimits* limits, KernelParameters* parameters,
+                       const CUlaunchConfig& config, void** args, int device = -1,
+                       ArgumentSizes sizes = {}) {
   if (kernel == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
   DeviceScope scope;
-  Status status = EnterLaunch(driver, config.hStream, device, &scope);
+  Status status = EnterLaunch(config.hStream, device, &scope);
   if (status.ok() && sizes.sizes != nullptr && driver_state.version >= kTellsParameters) {
     const ParameterSizes* wanted = parameters->Find(kernel);
     if (wanted != nullptr) sizes.Check(kernel, *wanted);
   }
-  if (status.ok() && limits != nullptr) status = limits->OptIn(driver, kernel, device, config);
+  if (status.ok() && limits != nullptr) status = limits->OptIn(kernel, device, config);
   if (!status.ok()) return status;
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
-  return LaunchBound(driver, kernel, parameters, config, args);
+  return LaunchBound(kernel, parameters, config, args);
 #else
   // A CUkernel may stand for a CUfunction: the driver takes that of the stream's context, of the
   // current one on a default stream (CUDA driver API, cuLaunchKernel).
   const auto function = reinterpret_cast<CUfunction>(kernel);
-  return {driver->cuLaunchKernelEx(&config, function, args, nullptr), "cuLaunchKernelEx"};
+  return {entry::cuLaunchKernelEx(&config, function, args, nullptr), "cuLaunchKernelEx"};
 #endif
 }
 
@@ -195,9 +195,8 @@ inline bool EndsInBound(const ParameterSizes& sizes, const BoundTable& table) {
   return true;
 }
 
-TVMFFI_CUBIN_SHARED Status LaunchBound(const Driver* driver, CUkernel kernel,
-                                       KernelParameters* parameters, const CUlaunchConfig& config,
-                                       void** args) {
+TVMFFI_CUBIN_SHARED Status LaunchBound(CUkernel kernel, KernelParameters* parameters,
+                                       const CUlaunchConfig& config, void** args) {
   BoundTable* table = &__tvmffi_cubin_bound;
   // The caller's array does not say how long it is, so the kernel's own count is what is read.
   const ParameterSizes* sizes = parameters->Find(kernel);
@@ -209,7 +208,7 @@ TVMFFI_CUBIN_SHARED Status LaunchBound(const Driver* driver, CUkernel kernel,
   void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
   for (size_t i = 0; i < own; ++i) all[i] = args[i];
   const GateUse use(&table->gate);
-  const int device = CurrentDevice(driver);
+  const int device = CurrentDevice();
   for (size_t i = own; i < count; ++i) {
     const BoundSlot& slot = table->Trailing()[i - own];
     const void* value = slot.Find(device);
@@ -217,7 +216,7 @@ TVMFFI_CUBIN_SHARED Status LaunchBound(const Driver* driver, CUkernel kernel,
     all[i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
   }
   const auto function = reinterpret_cast<CUfunction>(kernel);
-  return {driver->cuLaunchKernelEx(&config, function, all, nullptr), "cuLaunchKernelEx"};
+  return {entry::cuLaunchKernelEx(&config, function, all, nullptr), "cuLaunchKernelEx"};
 }
 
 #endif  // TVMFFI_CUBIN_BOUND_PARAMS

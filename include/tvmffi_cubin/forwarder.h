@@ -35,7 +35,7 @@ TVMFFI_CUBIN_END_NAMESPACE
 extern "C" __attribute__((visibility("hidden"), used)) void* tvmffi_cubin_find_forwarded(
     const char* name, void** slot) {
   using namespace tvmffi_cubin;  // NOLINT
-  if (OpenDriver() == nullptr) {
+  if (!OpenDriver()) {
     if (strcmp(name, "cuGetErrorName") == 0) return reinterpret_cast<void*>(&NameWithoutDriver);
     if (strcmp(name, "cuGetErrorString") == 0) return reinterpret_cast<void*>(&TextWithoutDriver);
     return reinterpret_cast<void*>(&AnswerNoDriver);

@@ -27,11 +27,6 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGet, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetAttribute, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
-TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetAttribute, 12000)
-
 /*! \brief A code that is CUresult, cudaError_t and int at once; true where it is an error. */
 class __attribute__((visibility("default"))) GuideResult {
  public:
@@ -166,8 +161,7 @@ TVMFFI_CUBIN_COLD GuideResult NoteGuideError(CUresult result, const std::string&
 }
 
 TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* image) {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  if (!OpenDriver()) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
   WatchExit();
   if (!LooksLikeImage(image)) {
     return NoteGuideError(CUDA_ERROR_INVALID_IMAGE,
@@ -175,7 +169,7 @@ TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* i
   }
   Library loaded;
   loaded.image = image;
-  const Status status = loaded.Load(driver);
+  const Status status = loaded.Load();
   *library = loaded.handle;
   if (status.ok()) return status.result;
   return NoteGuideError(status.result,
@@ -196,10 +190,9 @@ TVMFFI_CUBIN_COLD GuideResult GuideUnload(CUlibrary library) {
 
 TVMFFI_CUBIN_COLD GuideResult GuideGetKernel(CUkernel* kernel, CUlibrary library,
                                              const char* name) {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  if (!OpenDriver()) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
   CaptureScope relaxed;
-  const CUresult result = driver->cuLibraryGetKernel(kernel, library, name);
+  const CUresult result = entry::cuLibraryGetKernel(kernel, library, name);
   if (result != CUDA_SUCCESS) {
     return NoteGuideError(result, DescribeImageError({result, "cuLibraryGetKernel"}, ImageFacts(),
                                                      DescribeMissing(library, name)));
@@ -213,7 +206,7 @@ TVMFFI_CUBIN_COLD GuideResult GuideGetKernel(CUkernel* kernel, CUlibrary library
 }
 
 TVMFFI_CUBIN_COLD GuideResult SetGuideSmem(CUkernel kernel, int device, int bytes) {
-  if (OpenDriver() == nullptr) return CUDA_ERROR_NO_DEVICE;
+  if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
   return GuideKernels::Global().Find(kernel)->SetMaxDynamicSmem(device, bytes).result;
 }
 
@@ -221,7 +214,7 @@ TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(CUkernel kernel, const CUlaunc
                                                   void** args) {
   // What an earlier refusal was about would else be told of another call's failure.
   launch_problem.result = CUDA_SUCCESS;
-  if (OpenDriver() == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  if (!OpenDriver()) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
   return NoteRuntimeError(GuideKernels::Global().Find(kernel)->Launch(args, config).result);
 }
 
@@ -247,9 +240,8 @@ TVMFFI_CUBIN_COLD std::string DescribeGuideError(cudaError_t error) {
 }
 
 TVMFFI_CUBIN_COLD CUresult GuideErrorName(CUresult error, const char** name) {
-  const Driver* driver = OpenDriver();
   *name = nullptr;
-  if (driver != nullptr) driver->cuGetErrorName(error, name);
+  entry::cuGetErrorName(error, name);
   if (*name == nullptr) {
     *name = error == CUDA_ERROR_NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : "unrecognized error code";
   }

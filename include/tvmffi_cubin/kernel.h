@@ -43,7 +43,7 @@ class __attribute__((visibility("default"))) CubinKernel {
               const ImageFacts& facts = ImageFacts());
 
   /*! \brief A kernel by its handle, whose image its owner keeps loaded. */
-  explicit CubinKernel(CUkernel handle) : driver_(RequireDriver()), handle_(handle) {}
+  explicit CubinKernel(CUkernel handle) : handle_(handle) {}
 
   CubinKernel(CubinKernel&&) = default;
   CubinKernel& operator=(CubinKernel&&) = default;
@@ -121,7 +121,7 @@ class __attribute__((visibility("default"))) CubinKernel {
   [[nodiscard]] Status SetMaxDynamicSmem(int device, int64_t bytes = -1) {
     int most = 0;
     if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
-    const Status status = limits_.RaiseSmem(driver_, handle_, device, &most);
+    const Status status = limits_.RaiseSmem(handle_, device, &most);
     if (!status.ok() || bytes <= most) return status;
     return {CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
   }
@@ -133,9 +133,9 @@ class __attribute__((visibility("default"))) CubinKernel {
   [[nodiscard]] Status Preload(int device = -1) {
     if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
     DeviceScope scope;
-    Status status = EnterLaunch(driver_, nullptr, device, &scope);
+    Status status = EnterLaunch(nullptr, device, &scope);
     if (status.ok()) status = LoadHere(handle_);
-    return status.ok() ? limits_.OptIn(driver_, handle_, device, {}) : status;
+    return status.ok() ? limits_.OptIn(handle_, device, {}) : status;
   }
 
   /*! \brief The driver's handle; null where there is no kernel. */
@@ -145,15 +145,13 @@ class __attribute__((visibility("default"))) CubinKernel {
   friend void CheckSameParameters(const struct KernelSlot* slot, CubinKernel* kernel);
 
   Status Run(void** args, const CUlaunchConfig& config, int device, ArgumentSizes sizes) {
-    const Status status =
-        Dispatch(driver_, handle_, &limits_, &parameters_, config, args, device, sizes);
+    const Status status = Dispatch(handle_, &limits_, &parameters_, config, args, device, sizes);
     return __builtin_expect(status.ok(), 1) ? status : Explain(status, config, device);
   }
 
   /*! \brief A refused launch's status, with the limit that it goes over. */
   Status Explain(Status status, const CUlaunchConfig& config, int device) const;
 
-  const Driver* driver_ = nullptr;
   CUkernel handle_ = nullptr;
   KernelLimits limits_;
   KernelParameters parameters_;
@@ -177,9 +175,10 @@ TVMFFI_CUBIN_COLD std::string DescribeMissing(CUlibrary library, const char* nam
 TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
                                            std::shared_ptr<const void> keep,
                                            const ImageFacts& facts)
-    : driver_(RequireDriver()), keep_(std::move(keep)) {
+    : keep_(std::move(keep)) {
+  RequireDriver();
   CaptureScope relaxed;
-  const Status status{driver_->cuLibraryGetKernel(&handle_, library, name), "cuLibraryGetKernel"};
+  const Status status{entry::cuLibraryGetKernel(&handle_, library, name), "cuLibraryGetKernel"};
   if (!status.ok()) {
     ThrowLaunchError(status, DescribeImageError(status, facts, DescribeMissing(library, name)));
   }
@@ -188,9 +187,9 @@ TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
 TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config, int device) {
   if (handle_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
   if (device < 0) device = config.GetDevice();
-  if (device < 0) device = LaunchDevice(driver_, config.Get().hStream);
+  if (device < 0) device = LaunchDevice(config.Get().hStream);
   Occupancy occupancy;
-  CheckDriver(FindOccupancy(driver_, handle_, device, config.Get(), &occupancy, &limits_));
+  CheckDriver(FindOccupancy(handle_, device, config.Get(), &occupancy, &limits_));
   return occupancy;
 }
 
@@ -199,9 +198,9 @@ TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfi
   if (status.limit != 0) return status;  // it is explained
   launch_problem.result = CUDA_SUCCESS;
   if (handle_ == nullptr || InForkedChild()) return status;
-  if (device < 0) device = LaunchDevice(driver_, config.hStream);
+  if (device < 0) device = LaunchDevice(config.hStream);
   char limit[384];
-  if (!FindRefusal(driver_, device, handle_, config, status.result, limit, sizeof(limit))) {
+  if (!FindRefusal(device, handle_, config, status.result, limit, sizeof(limit))) {
     return status;
   }
   return NoteProblem(status, true, KernelName(handle_), limit);

@@ -123,13 +123,13 @@ TVMFFI_CUBIN_COLD void CubinModule::Load() const {
   if (image_ == nullptr || image_->library.image == nullptr) {
     TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
   }
-  const Driver* driver = RequireDriver();
+  RequireDriver();
   WatchExit();
   if (!LooksLikeImage(image_->library.image)) {
     ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
                      "the image is neither a cubin, a fatbin nor PTX");
   }
-  const Status status = image_->library.Load(driver);
+  const Status status = image_->library.Load();
   if (status.ok()) return;
   ThrowLaunchError(status, DescribeImageError(status, image_->facts, "the image cannot be loaded"));
 }

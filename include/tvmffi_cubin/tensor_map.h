@@ -184,8 +184,8 @@ class __attribute__((visibility("default"))) TensorMap {
   void Make(const TensorMapOptions& options, const TensorMapMemory& memory, int device) {
     TensorMapProblem problem;
     DeviceScope scope;
-    const Driver* driver = RequireDriver();
-    if (device >= 0) CheckDriver(scope.Enter(driver, device));
+    RequireDriver();
+    if (device >= 0) CheckDriver(scope.Enter(device));
     // Not straight into this object: gcc 12 puts the value that `map = TensorMap(...)` assigns from
     // at addresses that are multiples of 16 alone, and the driver takes multiples of 64.
     CUtensorMap made;

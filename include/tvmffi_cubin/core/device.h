@@ -51,18 +51,18 @@ inline CUcontext primary_contexts[kMaxDevices];
 inline bool contexts_kept[kMaxDevices];
 
 /*! \brief The primary context of a device, retained at first use. */
-Status PrimaryContext(const Driver* driver, int device, CUcontext* context);
+Status PrimaryContext(int device, CUcontext* context);
 
 /*!
  * \brief Releases a device's primary context, if it is retained and nobody's for good; the next
  * use retains it again. No launch there, of this shared object, may be under way.
  */
-Status ReleasePrimaryContext(const Driver* driver, int device);
+Status ReleasePrimaryContext(int device);
 
 /*! \brief The device of the calling thread's context; 0 where it has none. */
-inline int CurrentDevice(const Driver* driver) {
+inline int CurrentDevice() {
   CUdevice device = 0;
-  return driver->cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
+  return entry::cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
 /*!
@@ -76,60 +76,59 @@ class DeviceScope {
   DeviceScope& operator=(const DeviceScope&) = delete;
   ~DeviceScope() {
     CUcontext context = nullptr;
-    if (pushed_on_ != nullptr) pushed_on_->cuCtxPopCurrent(&context);
+    if (has_pushed_) entry::cuCtxPopCurrent(&context);
   }
 
-  Status Enter(const Driver* driver, int device) {
+  Status Enter(int device) {
     CUdevice current = -1;
-    if (driver->cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device) return {};
+    if (entry::cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device) return {};
     CUcontext context = nullptr;
-    const Status status = PrimaryContext(driver, device, &context);
-    return status.ok() ? Enter(driver, context) : status;
+    const Status status = PrimaryContext(device, &context);
+    return status.ok() ? Enter(context) : status;
   }
 
   /*! \brief Enters a context. */
-  Status Enter(const Driver* driver, CUcontext context) {
-    const CUresult result = driver->cuCtxPushCurrent(context);
+  Status Enter(CUcontext context) {
+    const CUresult result = entry::cuCtxPushCurrent(context);
     if (result != CUDA_SUCCESS) return {result, "cuCtxPushCurrent"};
-    pushed_on_ = driver;
+    has_pushed_ = true;
     return {};
   }
 
  private:
-  const Driver* pushed_on_ = nullptr;
+  bool has_pushed_ = false;
 };
 
 /*!
  * \brief Enters where a launch goes: its device; where none is chosen (-1) the stream's context, on
  * a default stream the current one, device 0's in a thread that has none.
  */
-inline Status EnterLaunch(const Driver* driver, CUstream stream, int device, DeviceScope* scope) {
-  if (device >= 0) return scope->Enter(driver, device);
+inline Status EnterLaunch(CUstream stream, int device, DeviceScope* scope) {
+  if (device >= 0) return scope->Enter(device);
   CUcontext wanted = nullptr, current = nullptr;
-  const bool has_current = driver->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr;
+  const bool has_current = entry::cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr;
   if (reinterpret_cast<uintptr_t>(stream) > 2) {  // 0, 1 and 2 are CUDA's default streams
     // Of a dead stream the launch itself says more.
-    if (driver->cuStreamGetCtx(stream, &wanted) != CUDA_SUCCESS || wanted == current) return {};
-    return scope->Enter(driver, wanted);
+    if (entry::cuStreamGetCtx(stream, &wanted) != CUDA_SUCCESS || wanted == current) return {};
+    return scope->Enter(wanted);
   }
-  return has_current ? Status() : scope->Enter(driver, 0);
+  return has_current ? Status() : scope->Enter(0);
 }
 
 /*! \brief The device that a launch goes to where none is chosen. */
-int LaunchDevice(const Driver* driver, CUstream stream);
+int LaunchDevice(CUstream stream);
 
 /*! \brief A device attribute; -1 where the driver does not say. */
-inline int DeviceAttribute(const Driver* driver, int device, CUdevice_attribute attribute) {
+inline int DeviceAttribute(int device, CUdevice_attribute attribute) {
   int value = -1;
-  const CUresult result = driver->cuDeviceGetAttribute(&value, attribute, device);
+  const CUresult result = entry::cuDeviceGetAttribute(&value, attribute, device);
   return result == CUDA_SUCCESS ? value : -1;
 }
 
 /*! \brief A kernel's attribute on a device; -1 where the driver does not say. */
-inline int KernelAttribute(const Driver* driver, CUkernel kernel, int device,
-                           CUfunction_attribute attribute) {
+inline int KernelAttribute(CUkernel kernel, int device, CUfunction_attribute attribute) {
   int value = -1;
-  const CUresult result = driver->cuKernelGetAttribute(&value, attribute, kernel, device);
+  const CUresult result = entry::cuKernelGetAttribute(&value, attribute, kernel, device);
   return result == CUDA_SUCCESS ? value : -1;
 }
 
@@ -139,11 +138,11 @@ struct ArchText {
 };
 
 /*! \brief A device's architecture, "sm_90". */
-inline ArchText DescribeArch(const Driver* driver, int device) {
+inline ArchText DescribeArch(int device) {
   ArchText text;
   snprintf(text.chars, sizeof(text.chars), "sm_%d%d",
-           DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-           DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+           DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+           DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   return text;
 }
 
@@ -152,29 +151,29 @@ bool IsHostMemoryForKernels(const DLTensor& tensor);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD Status PrimaryContext(const Driver* driver, int device, CUcontext* context) {
+TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
   if (device < 0 || device >= kMaxDevices) return {CUDA_ERROR_INVALID_DEVICE, "cuDeviceGet"};
   *context = __atomic_load_n(&primary_contexts[device], __ATOMIC_ACQUIRE);
   if (*context != nullptr) return {};
   CaptureScope relaxed;
-  const CUresult result = driver->cuDevicePrimaryCtxRetain(context, device);
+  const CUresult result = entry::cuDevicePrimaryCtxRetain(context, device);
   if (result != CUDA_SUCCESS) return {result, "cuDevicePrimaryCtxRetain"};
   CUcontext none = nullptr;
   // Two threads may retain at once: one reference is enough, the loser's goes back.
   if (!__atomic_compare_exchange_n(&primary_contexts[device], &none, *context, false,
                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    driver->cuDevicePrimaryCtxRelease(device);
+    entry::cuDevicePrimaryCtxRelease(device);
   }
   return {};
 }
 
-TVMFFI_CUBIN_COLD Status ReleasePrimaryContext(const Driver* driver, int device) {
+TVMFFI_CUBIN_COLD Status ReleasePrimaryContext(int device) {
   CUcontext* slot = &primary_contexts[device];
   if (__atomic_load_n(&contexts_kept[device], __ATOMIC_SEQ_CST)) return {};
   CUcontext context = __atomic_exchange_n(slot, static_cast<CUcontext>(nullptr), __ATOMIC_ACQ_REL);
   if (context == nullptr) return {};
   CaptureScope relaxed;
-  const CUresult result = driver->cuDevicePrimaryCtxRelease(device);
+  const CUresult result = entry::cuDevicePrimaryCtxRelease(device);
   // Nothing is left to release where another reset the device, or the driver is going away.
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_CONTEXT ||
       result == CUDA_ERROR_DEINITIALIZED) {
@@ -184,21 +183,20 @@ TVMFFI_CUBIN_COLD Status ReleasePrimaryContext(const Driver* driver, int device)
   return {result, "cuDevicePrimaryCtxRelease"};
 }
 
-TVMFFI_CUBIN_COLD int LaunchDevice(const Driver* driver, CUstream stream) {
+TVMFFI_CUBIN_COLD int LaunchDevice(CUstream stream) {
   DeviceScope scope;
-  EnterLaunch(driver, stream, -1, &scope);
-  return CurrentDevice(driver);
+  EnterLaunch(stream, -1, &scope);
+  return CurrentDevice();
 }
 
 TVMFFI_CUBIN_COLD bool IsHostMemoryForKernels(const DLTensor& tensor) {
   const DLDeviceType where = tensor.device.device_type;
   if (where == kDLCUDAHost || where == kDLCUDAManaged) return true;
-  const Driver* driver = OpenDriver();
-  if (where != kDLCPU || driver == nullptr || tensor.data == nullptr) return false;
+  if (where != kDLCPU || tensor.data == nullptr) return false;
   // Not its device pointer: the driver refuses to tell that in a thread without a context.
   CUmemorytype type = CU_MEMORYTYPE_HOST;
-  return driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                       reinterpret_cast<CUdeviceptr>(tensor.data)) == CUDA_SUCCESS;
+  return entry::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                      reinterpret_cast<CUdeviceptr>(tensor.data)) == CUDA_SUCCESS;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -1,7 +1,6 @@
 /*!
  * \file tvmffi_cubin/core/driver.h
- * \brief The CUDA driver behind one seam: dlopen and cuGetProcAddress at first use, nothing to
- * link.
+ * \brief The CUDA driver's functions, `entry::cuX`: opened at the first call, nothing to link.
  */
 #ifndef TVMFFI_CUBIN_CORE_DRIVER_H_
 #define TVMFFI_CUBIN_CORE_DRIVER_H_
@@ -14,40 +13,8 @@
 
 #include "state.h"
 
-/*! \brief The entry points that every driver from 12.0 on has; one is called by its CUDA name. */
-#define TVMFFI_CUBIN_DRIVER_ENTRIES(V) \
-  V(cuInit)                            \
-  V(cuDriverGetVersion)                \
-  V(cuGetErrorName)                    \
-  V(cuGetErrorString)                  \
-  V(cuDeviceGet)                       \
-  V(cuDeviceGetCount)                  \
-  V(cuDeviceGetName)                   \
-  V(cuDeviceGetAttribute)              \
-  V(cuDevicePrimaryCtxRetain)          \
-  V(cuDevicePrimaryCtxRelease)         \
-  V(cuCtxGetDevice)                    \
-  V(cuCtxGetCurrent)                   \
-  V(cuCtxPushCurrent)                  \
-  V(cuCtxPopCurrent)                   \
-  V(cuStreamGetCtx)                    \
-  V(cuLibraryLoadData)                 \
-  V(cuLibraryUnload)                   \
-  V(cuLibraryGetKernel)                \
-  V(cuKernelGetAttribute)              \
-  V(cuKernelSetAttribute)              \
-  V(cuPointerGetAttribute)             \
-  V(cuLaunchKernelEx)
-
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
-
-/*! \brief The table of entry points, filled once a process by OpenDriver. */
-struct Driver {
-#define TVMFFI_CUBIN_DECLARE_ENTRY(name) decltype(&::name) name;
-  TVMFFI_CUBIN_DRIVER_ENTRIES(TVMFFI_CUBIN_DECLARE_ENTRY)
-#undef TVMFFI_CUBIN_DECLARE_ENTRY
-};
 
 /*! \brief The outcome of a driver call: its result and, where it failed, the call's name. */
 struct Status {
@@ -61,46 +28,41 @@ struct Status {
 /*! \brief What one shared object knows of the driver; constant-initialised, never destroyed. */
 struct DriverState {
   int32_t lock = 0;
+  bool is_open = false;
   pid_t opener = 0;
   int version = 0;
-  const Driver* ready = nullptr;
   void* shared_object = nullptr;
-  Driver table{};
   char problem[512] = "";
 };
 inline DriverState driver_state;
 
-/*! \brief What to do where a process inherited the driver's state; the driver refuses all calls. */
-constexpr const char kForkRemedy[] =
+/*! \brief Whether the driver has been opened; opens nothing. */
+inline bool IsDriverOpen() { return __atomic_load_n(&driver_state.is_open, __ATOMIC_ACQUIRE); }
+
+/*! \brief Whether this process is a fork of the one that opened the driver, which CUDA refuses. */
+inline bool InForkedChild() { return driver_state.opener != 0 && driver_state.opener != getpid(); }
+
+/*! \brief What to do about that, for the end of a message. */
+inline constexpr char kForkRemedy[] =
     ". This process was forked from one that had already used CUDA, which the driver does not "
     "support: start it with the multiprocessing method 'spawn' (or 'forkserver')";
 
-/*! \brief Whether this process is a fork of the one that opened the driver; asked after failures.
- */
-inline bool InForkedChild() { return driver_state.opener != 0 && driver_state.opener != getpid(); }
+/*! \brief Opens and initialises the driver; where that fails, DriverProblem says why. */
+bool OpenDriverNow();
 
-/*! \brief Looks a symbol up by its CUDA base name; null where this driver has none. */
-void* FindDriverSymbol(const char* name, int version = 12000);
+/*! \brief Opens the driver unless it is open. A failure is not kept: a later call tries again. */
+inline bool OpenDriver() { return __builtin_expect(IsDriverOpen(), 1) || OpenDriverNow(); }
 
-/*! \brief Opens and initialises the driver; null, and why in `problem`, where that fails. */
-const Driver* OpenDriverNow();
-
-/*!
- * \brief The driver, opened at first use; null where there is none (see DriverProblem). A failure
- * is not remembered: a later call tries again.
- */
-inline const Driver* OpenDriver() {
-  const Driver* ready = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
-  return __builtin_expect(ready != nullptr, 1) ? ready : OpenDriverNow();
-}
-
-/*! \brief Why OpenDriver returned null. */
+/*! \brief Why the driver could not be opened. */
 inline const char* DriverProblem() { return driver_state.problem; }
 
-/*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text", in a forked child the remedy, too. */
+/*! \brief Writes "cuX failed: CUDA_ERROR_Y (n): text", or why there is no driver. */
 void DescribeStatus(const Status& status, char* text, size_t size);
 
-/*! \brief One entry point, called like the function; constant-initialised. */
+/*! \brief Opens the driver and finds a function; null where there is none. */
+void* FindEntry(const char* name, int version);
+
+/*! \brief A function of the driver, called by its CUDA name; constant-initialised. */
 template <typename Function>
 struct DriverEntry {
   const char* name;  // CUDA's base name, without a version suffix
@@ -111,8 +73,7 @@ struct DriverEntry {
   Function Find() {
     Function found = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
     if (__builtin_expect(found != nullptr, 1)) return found;
-    if (OpenDriver() == nullptr) return nullptr;
-    found = reinterpret_cast<Function>(FindDriverSymbol(name, version));
+    found = reinterpret_cast<Function>(FindEntry(name, version));
     __atomic_store_n(&function, found, __ATOMIC_RELEASE);
     return found;
   }
@@ -121,7 +82,7 @@ struct DriverEntry {
   CUresult operator()(Arguments... arguments) {
     const Function found = Find();
     if (__builtin_expect(found != nullptr, 1)) return found(arguments...);
-    return OpenDriver() == nullptr ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_NOT_FOUND;
+    return IsDriverOpen() ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
   }
 };
 
@@ -131,8 +92,30 @@ struct DriverEntry {
   inline DriverEntry<decltype(&::name)> name = {#name, version, nullptr}; \
   }
 
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDriverGetVersion, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuGetErrorName, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuGetErrorString, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGet, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetCount, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetAttribute, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDevicePrimaryCtxRetain, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDevicePrimaryCtxRelease, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxGetDevice, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxGetCurrent, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxPushCurrent, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxPopCurrent, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuStreamGetCtx, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryLoadData, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryUnload, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernel, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetAttribute, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelSetAttribute, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuPointerGetAttribute, 12000)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuLaunchKernelEx, 12000)
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
+/*! \brief Looks a function up in the shared object, which may still be about to be initialised. */
 TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
   using GetProcAddress = CUresult (*)(const char*, void**, int, cuuint64_t, void*);
   const auto get =
@@ -142,54 +125,57 @@ TVMFFI_CUBIN_COLD void* FindDriverSymbol(const char* name, int version) {
   return symbol;
 }
 
-TVMFFI_CUBIN_COLD const Driver* OpenDriverNow() {
+TVMFFI_CUBIN_COLD void* FindEntry(const char* name, int version) {
+  return OpenDriver() ? FindDriverSymbol(name, version) : nullptr;
+}
+
+TVMFFI_CUBIN_COLD bool OpenDriverNow() {
   DriverState* const state = &driver_state;
   const SpinLock hold(&state->lock);
-  if (state->ready != nullptr) return state->ready;
+  if (state->is_open) return true;
   state->opener = getpid();
   const char* path = getenv("TVMFFI_CUBIN_DRIVER");
   if (path == nullptr || path[0] == '\0') path = "libcuda.so.1";
-  const auto fail = [state](auto... words) -> const Driver* {
+  const auto fail = [state](auto... words) {
     snprintf(state->problem, sizeof(state->problem), words...);
-    return nullptr;
+    return false;
   };
   state->shared_object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (state->shared_object == nullptr) {
     return fail("no CUDA driver: %s. Install NVIDIA's driver, or run where there is one",
                 dlerror());
   }
-#define TVMFFI_CUBIN_FIND_ENTRY(name)                                                            \
-  state->table.name = reinterpret_cast<decltype(&::name)>(FindDriverSymbol(#name));              \
-  if (state->table.name == nullptr) {                                                            \
-    return fail("the CUDA driver %s has no " #name ": a driver of CUDA 12.0 or newer is needed", \
-                path);                                                                           \
+  const auto get_version = reinterpret_cast<decltype(&::cuDriverGetVersion)>(
+      FindDriverSymbol("cuDriverGetVersion", 12000));
+  if (get_version == nullptr || get_version(&state->version) != CUDA_SUCCESS ||
+      state->version < 12000) {
+    return fail("the CUDA driver %s is too old: one of CUDA 12.0 or newer is needed", path);
   }
-  TVMFFI_CUBIN_DRIVER_ENTRIES(TVMFFI_CUBIN_FIND_ENTRY)
-#undef TVMFFI_CUBIN_FIND_ENTRY
-  const CUresult result = state->table.cuInit(0);
+  const auto init = reinterpret_cast<decltype(&::cuInit)>(FindDriverSymbol("cuInit", 12000));
+  const auto get_name =
+      reinterpret_cast<decltype(&::cuGetErrorName)>(FindDriverSymbol("cuGetErrorName", 12000));
+  const CUresult result = init(0);
   if (result != CUDA_SUCCESS) {
     const char* name = "?";
-    state->table.cuGetErrorName(result, &name);
+    get_name(result, &name);
     // Only a process that is not the first to call cuInit gets the second of these.
     return fail("cuInit of the CUDA driver %s failed: %s (%d)%s", path, name, int{result},
                 result == CUDA_ERROR_NO_DEVICE         ? ": no GPU is visible to this process"
                 : result == CUDA_ERROR_NOT_INITIALIZED ? kForkRemedy
                                                        : "");
   }
-  state->table.cuDriverGetVersion(&state->version);
-  __atomic_store_n(&state->ready, &state->table, __ATOMIC_RELEASE);
-  return state->ready;
+  __atomic_store_n(&state->is_open, true, __ATOMIC_RELEASE);
+  return true;
 }
 
 TVMFFI_CUBIN_COLD void DescribeStatus(const Status& status, char* text, size_t size) {
-  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
-  if (driver == nullptr) {
+  if (!IsDriverOpen()) {
     snprintf(text, size, "%s", DriverProblem());
     return;
   }
   const char *name = nullptr, *meaning = nullptr;
-  driver->cuGetErrorName(status.result, &name);
-  driver->cuGetErrorString(status.result, &meaning);
+  entry::cuGetErrorName(status.result, &name);
+  entry::cuGetErrorString(status.result, &meaning);
   snprintf(text, size, "%s failed: %s (%d): %s%s", status.call, name ? name : "unknown error",
            int{status.result}, meaning ? meaning : "", InForkedChild() ? kForkRemedy : "");
 }

@@ -32,32 +32,30 @@ struct ImageFacts {
  * \brief Writes what is wrong with an image, to follow "the image ": "is for sm_80, device 0 is
  * sm_90: ...". False where the driver's answer is about something else.
  */
-bool DescribeRefusal(const Driver* driver, CUresult result, const ImageFacts& facts, int device,
-                     char* text, size_t size);
+bool DescribeRefusal(CUresult result, const ImageFacts& facts, int device, char* text, size_t size);
 
 /*! \brief Loads a kernel in the current context. */
 Status LoadHere(CUkernel kernel);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD Status Library::Load(const Driver* driver) {
+TVMFFI_CUBIN_COLD Status Library::Load() {
   if (__atomic_load_n(&handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   const SpinLock hold(&lock);
   if (handle != nullptr) return {};
   CaptureScope relaxed;
   CUlibrary loaded = nullptr;
   const CUresult result =
-      driver->cuLibraryLoadData(&loaded, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+      entry::cuLibraryLoadData(&loaded, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (result == CUDA_SUCCESS) __atomic_store_n(&handle, loaded, __ATOMIC_RELEASE);
   return {result, "cuLibraryLoadData"};
 }
 
 TVMFFI_CUBIN_COLD Status Library::Unload() {
   const SpinLock hold(&lock);
-  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
-  if (handle == nullptr || driver == nullptr) return {};
+  if (handle == nullptr || !IsDriverOpen()) return {};
   CaptureScope relaxed;
-  const CUresult result = driver->cuLibraryUnload(handle);
+  const CUresult result = entry::cuLibraryUnload(handle);
   // What was refused is still there, to be unloaded another time; a dead handle is not.
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_HANDLE ||
       result == CUDA_ERROR_DEINITIALIZED) {
@@ -77,14 +75,12 @@ TVMFFI_CUBIN_COLD Status LoadHere(CUkernel kernel) {
   return {entry::cuFuncLoad(function), "cuFuncLoad"};
 }
 
-TVMFFI_CUBIN_COLD bool DescribeRefusal(const Driver* driver, CUresult result,
-                                       const ImageFacts& facts, int device, char* text,
-                                       size_t size) {
-  if (driver == nullptr || InForkedChild()) return false;
+TVMFFI_CUBIN_COLD bool DescribeRefusal(CUresult result, const ImageFacts& facts, int device,
+                                       char* text, size_t size) {
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
     snprintf(text, size, "is for %s, device %d is %s: compile it for that arch",
              facts.arches[0] != '\0' ? facts.arches : "another architecture", device,
-             DescribeArch(driver, device).chars);
+             DescribeArch(device).chars);
     return true;
   }
   // What a driver that is too old for an image answers, or for its PTX.
@@ -93,7 +89,7 @@ TVMFFI_CUBIN_COLD bool DescribeRefusal(const Driver* driver, CUresult result,
     return false;
   }
   int version = 0;
-  driver->cuDriverGetVersion(&version);
+  entry::cuDriverGetVersion(&version);
   const int major = version / 1000;
   const char* dot = strchr(facts.cuda_version, '.');
   const int made_by = 1000 * atoi(facts.cuda_version) + 10 * (dot ? atoi(dot + 1) : 0);

@@ -42,8 +42,8 @@ Status NoteProblem(Status status, bool is_limit, const char* kernel, const char*
  * \param[out] text What is over which limit: "grid.y is 70000, device 0 allows 65535".
  * \return Whether that is known; where not, text is left as it was.
  */
-bool FindRefusal(const Driver* driver, int device, CUkernel kernel, const CUlaunchConfig& config,
-                 CUresult answer, char* text, size_t size);
+bool FindRefusal(int device, CUkernel kernel, const CUlaunchConfig& config, CUresult answer,
+                 char* text, size_t size);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
@@ -59,7 +59,6 @@ TVMFFI_CUBIN_COLD Status NoteProblem(Status status, bool is_limit, const char* k
 
 /*! \brief A launch whose limits are looked at, each by a function that writes what is over it. */
 struct LimitSearch {
-  const Driver* driver;
   int device;
   CUkernel kernel;
   const CUlaunchConfig& config;
@@ -85,7 +84,7 @@ struct LimitSearch {
     };
     for (const auto& row : rows) {
       if (row.asked == 0) return Found("%s is 0, the least is 1", row.what);
-      const int most = DeviceAttribute(driver, device, row.limit);
+      const int most = DeviceAttribute(device, row.limit);
       if (most < 0 || row.asked <= static_cast<unsigned>(most)) continue;
       return Found("%s is %u, device %d allows %d", row.what, row.asked, device, most);
     }
@@ -96,7 +95,7 @@ struct LimitSearch {
           Threads(), Attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), most, device);
     }
     const int optin =
-        DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+        DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     const int fixed = Attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     return optin >= 0 && fixed >= 0 && config.sharedMemBytes + uint64_t(fixed) > uint64_t(optin) &&
            Found("dynamic_smem_bytes is %u, device %d allows this kernel %d", config.sharedMemBytes,
@@ -106,7 +105,7 @@ struct LimitSearch {
   /*! \brief What can be resident at once: a block, a cluster, a cooperative grid. */
   bool IsResidencyOver() const {
     Occupancy occupancy;
-    if (!FindOccupancy(driver, kernel, device, config, &occupancy).ok()) return false;
+    if (!FindOccupancy(kernel, device, config, &occupancy).ok()) return false;
     if (occupancy.blocks_per_sm == 0) {
       return Found(
           "no block of %llu threads (%d registers each) and %u bytes of dynamic shared memory fits "
@@ -114,14 +113,14 @@ struct LimitSearch {
           Threads(), Attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), config.sharedMemBytes, device);
     }
     ClusterShape fixed;
-    FindFixedCluster(driver, kernel, device, &fixed);
+    FindFixedCluster(kernel, device, &fixed);
     const auto* asked = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
     const ClusterShape cluster = asked != nullptr ? ClusterIn(asked) : fixed;
     if (IsClusterWrong(cluster, fixed)) return true;
     if (cluster.Blocks() > static_cast<uint64_t>(occupancy.cluster_blocks)) {
-      if (DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) == 0) {
+      if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) == 0) {
         return Found("device %d (%s) has no clusters, which begin with sm_90", device,
-                     DescribeArch(driver, device).chars);
+                     DescribeArch(device).chars);
       }
       return Found("the cluster has %llu blocks, device %d allows %d of this shape",
                    static_cast<unsigned long long>(cluster.Blocks()), device,
@@ -193,9 +192,9 @@ struct LimitSearch {
                                                                    : nullptr;
     if (what == nullptr && !Has(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION))
       return false;
-    if (DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) < 9) {
+    if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) < 9) {
       return Found("device %d (%s) has no programmatic launches, which begin with sm_90", device,
-                   DescribeArch(driver, device).chars);
+                   DescribeArch(device).chars);
     }
     return what != nullptr && Found(
                                   "the event of %s may have been made with timing: it must be made "
@@ -208,7 +207,7 @@ struct LimitSearch {
     return Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
   }
   int Attribute(CUfunction_attribute attribute) const {
-    return KernelAttribute(driver, kernel, device, attribute);
+    return KernelAttribute(kernel, device, attribute);
   }
   bool Has(CUlaunchAttributeID id) const { return FindAttribute(config, id) != nullptr; }
 
@@ -230,10 +229,9 @@ struct LimitSearch {
   }
 };
 
-TVMFFI_CUBIN_COLD bool FindRefusal(const Driver* driver, int device, CUkernel kernel,
-                                   const CUlaunchConfig& config, CUresult answer, char* text,
-                                   size_t size) {
-  const LimitSearch launch{driver, device, kernel, config, text, size};
+TVMFFI_CUBIN_COLD bool FindRefusal(int device, CUkernel kernel, const CUlaunchConfig& config,
+                                   CUresult answer, char* text, size_t size) {
+  const LimitSearch launch{device, kernel, config, text, size};
   return launch.IsOver() || (answer == CUDA_ERROR_NOT_SUPPORTED && launch.IsUnsupported()) ||
          (answer == CUDA_ERROR_INVALID_VALUE && launch.IsValueOver());
 }

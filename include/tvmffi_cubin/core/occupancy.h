@@ -61,27 +61,26 @@ inline uint64_t LargestClusterBlocks(const CUlaunchConfig& config) {
 }
 
 /*! \brief The cluster that a kernel was compiled for; false where the driver does not say. */
-bool FindFixedCluster(const Driver* driver, CUkernel kernel, int device, ClusterShape* cluster);
+bool FindFixedCluster(CUkernel kernel, int device, ClusterShape* cluster);
 
 /*! \brief Reads `own_cluster`; 0, and not kept, where the driver does not say. */
-int ReadOwnCluster(const Driver* driver, CUkernel kernel, int device, KernelLimits* limits);
+int ReadOwnCluster(CUkernel kernel, int device, KernelLimits* limits);
 
-inline Status KernelLimits::OptIn(const Driver* driver, CUkernel kernel, int device,
-                                  const CUlaunchConfig& config) {
+inline Status KernelLimits::OptIn(CUkernel kernel, int device, const CUlaunchConfig& config) {
   int own = __atomic_load_n(&own_cluster, __ATOMIC_RELAXED);
   // Before the first launch: a refusal that told of it would end the capture of a graph.
-  if (__builtin_expect(own < 0, 0)) own = ReadOwnCluster(driver, kernel, device, this);
+  if (__builtin_expect(own < 0, 0)) own = ReadOwnCluster(kernel, device, this);
   const uint64_t asked = LargestClusterBlocks(config), fixed = static_cast<uint64_t>(own);
   const uint64_t blocks = asked > fixed ? asked : fixed;
   if (config.sharedMemBytes == 0 && blocks <= kPortableClusterBlocks) return {};
-  if (device < 0) device = CurrentDevice(driver);
+  if (device < 0) device = CurrentDevice();
   Status status;
   int most = 0;
   if (!CoversSmem(device, config.sharedMemBytes)) {
-    status = RaiseSmem(driver, kernel, device, &most);
+    status = RaiseSmem(kernel, device, &most);
   }
   if (!status.ok() || CoversCluster(device, blocks)) return status;
-  return AllowClusters(driver, kernel, device);
+  return AllowClusters(kernel, device);
 }
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)
@@ -101,16 +100,14 @@ struct Occupancy {
  * shared memory and cluster count; grid and stream do not.
  * \param limits Where given, what the launch needs is opted into first, as a launch does.
  */
-Status FindOccupancy(const Driver* driver, CUkernel kernel, int device,
-                     const CUlaunchConfig& config, Occupancy* occupancy,
-                     KernelLimits* limits = nullptr);
+Status FindOccupancy(CUkernel kernel, int device, const CUlaunchConfig& config,
+                     Occupancy* occupancy, KernelLimits* limits = nullptr);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD bool FindFixedCluster(const Driver* driver, CUkernel kernel, int device,
-                                        ClusterShape* cluster) {
+TVMFFI_CUBIN_COLD bool FindFixedCluster(CUkernel kernel, int device, ClusterShape* cluster) {
   const auto size = [&](CUfunction_attribute attribute) {
-    return static_cast<uint32_t>(KernelAttribute(driver, kernel, device, attribute));
+    return static_cast<uint32_t>(KernelAttribute(kernel, device, attribute));
   };
   *cluster = {size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH),
               size(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
@@ -120,41 +117,38 @@ TVMFFI_CUBIN_COLD bool FindFixedCluster(const Driver* driver, CUkernel kernel, i
   return false;
 }
 
-TVMFFI_CUBIN_COLD int ReadOwnCluster(const Driver* driver, CUkernel kernel, int device,
-                                     KernelLimits* limits) {
+TVMFFI_CUBIN_COLD int ReadOwnCluster(CUkernel kernel, int device, KernelLimits* limits) {
   CaptureScope relaxed;
   ClusterShape own;
-  if (device < 0) device = CurrentDevice(driver);
-  if (!FindFixedCluster(driver, kernel, device, &own)) return 0;  // the launch itself says why
+  if (device < 0) device = CurrentDevice();
+  if (!FindFixedCluster(kernel, device, &own)) return 0;  // the launch itself says why
   const int blocks = static_cast<int>(own.Blocks());
   __atomic_store_n(&limits->own_cluster, blocks, __ATOMIC_RELAXED);
   return blocks;
 }
 
-TVMFFI_CUBIN_COLD Status KernelLimits::RaiseSmem(const Driver* driver, CUkernel kernel, int device,
-                                                 int* most) {
+TVMFFI_CUBIN_COLD Status KernelLimits::RaiseSmem(CUkernel kernel, int device, int* most) {
   CaptureScope relaxed;
   int optin = 0, fixed = 0;
-  CUresult result = driver->cuDeviceGetAttribute(
+  CUresult result = entry::cuDeviceGetAttribute(
       &optin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);
   if (result == CUDA_SUCCESS) {
     result =
-        driver->cuKernelGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel, device);
+        entry::cuKernelGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel, device);
   }
   if (result != CUDA_SUCCESS) return {result, "cuKernelGetAttribute"};
   *most = optin - fixed;
-  result = driver->cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, *most,
-                                        kernel, device);
+  result = entry::cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, *most,
+                                       kernel, device);
   if (result == CUDA_SUCCESS && device < kMaxDevices) {
     __atomic_store_n(&smem[device], static_cast<uint32_t>(*most), __ATOMIC_RELAXED);
   }
   return {result, "cuKernelSetAttribute"};
 }
 
-TVMFFI_CUBIN_COLD Status KernelLimits::AllowClusters(const Driver* driver, CUkernel kernel,
-                                                     int device) {
+TVMFFI_CUBIN_COLD Status KernelLimits::AllowClusters(CUkernel kernel, int device) {
   CaptureScope relaxed;
-  const CUresult result = driver->cuKernelSetAttribute(
+  const CUresult result = entry::cuKernelSetAttribute(
       CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, kernel, device);
   if (result == CUDA_SUCCESS && device < kMaxDevices) {
     __atomic_store_n(&clusters[device], uint8_t{1}, __ATOMIC_RELAXED);
@@ -195,25 +189,24 @@ TVMFFI_CUBIN_COLD Status FindClusterOccupancy(CUfunction function, const Cluster
   return {result, "cuOccupancyMaxActiveClusters"};
 }
 
-TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, int device,
-                                       const CUlaunchConfig& config, Occupancy* occupancy,
-                                       KernelLimits* limits) {
+TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaunchConfig& config,
+                                       Occupancy* occupancy, KernelLimits* limits) {
   CaptureScope relaxed;
   DeviceScope scope;
   *occupancy = Occupancy();
-  Status status = scope.Enter(driver, device);
-  const bool has_clusters = DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) > 0;
+  Status status = scope.Enter(device);
+  const bool has_clusters = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) > 0;
   int most = 0;
   if (status.ok() && limits != nullptr && !limits->CoversSmem(device, config.sharedMemBytes)) {
-    status = limits->RaiseSmem(driver, kernel, device, &most);
+    status = limits->RaiseSmem(kernel, device, &most);
   }
   if (status.ok() && limits != nullptr && has_clusters &&
       !limits->CoversCluster(device, kPortableClusterBlocks + 1)) {
-    status = limits->AllowClusters(driver, kernel, device);
+    status = limits->AllowClusters(kernel, device);
   }
   if (!status.ok()) return status;
   ClusterShape fixed;
-  FindFixedCluster(driver, kernel, device, &fixed);
+  FindFixedCluster(kernel, device, &fixed);
   const auto* asked = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   const ClusterShape cluster = asked != nullptr ? ClusterIn(asked) : fixed;
   const auto function = reinterpret_cast<CUfunction>(kernel);
@@ -223,12 +216,12 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(const Driver* driver, CUkernel kernel, in
       threads < INT32_MAX ? static_cast<int>(threads) : INT32_MAX, config.sharedMemBytes);
   if (result != CUDA_SUCCESS) return {result, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
   if (has_clusters) status = FindClusterOccupancy(function, fixed, cluster, config, occupancy);
-  if (DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) > 0) {
+  if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) > 0) {
     occupancy->cooperative_blocks =
         cluster.Blocks() > 1
             ? static_cast<int64_t>(occupancy->clusters * cluster.Blocks())
             : static_cast<int64_t>(occupancy->blocks_per_sm) *
-                  DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+                  DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   }
   return status;
 }

@@ -18,7 +18,6 @@ struct CUlaunchConfig_st;
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-struct Driver;
 struct Param;
 struct Status;
 
@@ -90,7 +89,7 @@ struct Library {
   int32_t lock = 0;
 
   /*! \brief Loads the image unless it is loaded. */
-  Status Load(const Driver* driver);
+  Status Load();
 
   /*!
    * \brief Unloads the image; a later Load loads it again, and where the driver refuses, a later
@@ -126,14 +125,13 @@ struct KernelLimits {
    * that launches of different sizes from several threads never lower each other's limit.
    * \param[out] most That size, set where known.
    */
-  Status RaiseSmem(const Driver* driver, CUkern_st* kernel, int device, int* most);
+  Status RaiseSmem(CUkern_st* kernel, int device, int* most);
 
   /*! \brief Opts into clusters as large as a device has them. */
-  Status AllowClusters(const Driver* driver, CUkern_st* kernel, int device);
+  Status AllowClusters(CUkern_st* kernel, int device);
 
   /*! \brief Opts into what a launch on a device (-1: the current one) needs. */
-  Status OptIn(const Driver* driver, CUkern_st* kernel, int device,
-               const CUlaunchConfig_st& config);
+  Status OptIn(CUkern_st* kernel, int device, const CUlaunchConfig_st& config);
 
   /*! \brief Forgets what was opted into, as unloading the image does. */
   void Reset() {

@@ -270,9 +270,9 @@ TVMFFI_CUBIN_COLD bool FailEncoding(const TensorMapSpec& spec, const TensorMapMe
   char call[320];
   const char* missing = "";
   DescribeStatus(status, call, sizeof(call));
-  if (const Driver* driver = OpenDriver()) {
-    const int major = DeviceAttribute(driver, CurrentDevice(driver),
-                                      CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  {
+    const int major =
+        DeviceAttribute(CurrentDevice(), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     const bool is_new = spec.swizzle > TensorMapSwizzle::k128B || facts.bits < 8;
     missing = major < 9
                   ? ". The device is older than compute capability 9.0, which tensor maps need"

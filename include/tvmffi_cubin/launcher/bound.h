@@ -107,10 +107,7 @@ TVMFFI_CUBIN_RARE void ApplyBound(BoundChange* change) {
 TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny& any, int* device) {
   *device = kAllDevices;
   if (any.type_index == kTVMFFINone) return 0;
-  const Driver* driver = any.v_int64 == -1 ? OpenDriver() : nullptr;
-  const int64_t number = any.v_int64 != -1    ? any.v_int64
-                         : driver != nullptr ? CurrentDevice(driver)
-                                             : 0;
+  const int64_t number = any.v_int64 == -1 ? CurrentDevice() : any.v_int64;
   if (any.type_index != kTVMFFIInt || number < 0 || number >= kMaxDevices) {
     return Fail("ValueError", "bind: device is %s, wanted 0 to %d", DescribeArgument(any).chars,
                 kMaxDevices - 1);

@@ -156,7 +156,7 @@ __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   // what is unloaded releases contexts, too.
   GateUse use(&instance.launches[first].kernel->image->gate);
   DeviceScope scope;
-  const Status status = scope.Enter(call->driver, call->device);
+  const Status status = scope.Enter(call->device);
   if (!status.ok()) return call->Fail(first, status);
   for (int i = first; i < instance.num_launches; ++i) {
     if (!call->launches[i].is_empty && ReadyKernel(*call, i) != 0) return -1;
@@ -218,7 +218,7 @@ TVMFFI_CUBIN_RARE const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
     text->Add("argument %d (%s): %s", i + 1, param.name, reason.chars);
     return kind;
   }
-  call->driver = OpenDriver();
+  OpenDriver();
   if (TakeArguments(call, args, num_args) == 0 && CheckConditions(call) == kDoesNotFit) {
     text->Add("the condition '%s' %s", call->where, call->failure);
   }
@@ -261,8 +261,7 @@ __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
     int code = TakeArguments(&call, args, num_args);
     if (__builtin_expect(code < 0, 0)) return -1;
     if (__builtin_expect(code == kDoesNotFit, 0)) continue;
-    call.driver = OpenDriver();
-    if (__builtin_expect(call.driver == nullptr, 0)) {
+    if (!OpenDriver()) {
       return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
     }
     if (__builtin_expect(function.num_instances != 1, 0)) {

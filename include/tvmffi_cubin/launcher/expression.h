@@ -74,11 +74,11 @@ inline int32_t device_sms[kMaxDevices];
 
 /*! \brief Multiprocessors of the launch's device. */
 inline int64_t NumSms(Call* call) {
-  const int device = call->device < 0 ? CurrentDevice(call->driver) : call->device;
+  const int device = call->device < 0 ? CurrentDevice() : call->device;
   int count = device < kMaxDevices ? __atomic_load_n(&device_sms[device], __ATOMIC_RELAXED) : 0;
   if (__builtin_expect(count != 0, 1)) return count;
   const Status status{
-      call->driver->cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+      entry::cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
       "cuDeviceGetAttribute"};
   if (!status.ok()) {
     call->Fail(call->number, status);
@@ -103,14 +103,13 @@ TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
   config.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
   Occupancy found;
   GateUse use(&kernel->image->gate);
-  const Status status = OccupancyOf(call->driver, kernel, call->device, config, &found);
+  const Status status = OccupancyOf(kernel, call->device, config, &found);
   if (status.ok() && found.cooperative_blocks != 0) return found.cooperative_blocks;
   Text text;
   if (!status.ok()) {
     call->Fail(call->number, status);
   } else {
-    const LimitSearch search{call->driver, call->device, kernel->handle,
-                             config,       text.chars,   sizeof(text.chars)};
+    const LimitSearch search{call->device, kernel->handle, config, text.chars, sizeof(text.chars)};
     if (!search.IsOver()) {
       text.Add("no grid of this shape is resident on device %d", call->device);
     }

@@ -80,7 +80,7 @@ TVMFFI_CUBIN_RARE const char* FileProblem(const unsigned char* data, size_t size
 }
 
 /*! \brief Has the file of an image made, where there is a maker; returns 0, or -1 with an error. */
-TVMFFI_CUBIN_RARE int MakeFile(const Driver* driver, EmbeddedImage* image, const char* path) {
+TVMFFI_CUBIN_RARE int MakeFile(EmbeddedImage* image, const char* path) {
   TVMFFIAny args[2]{}, result{};
   args[0].type_index = args[1].type_index = kTVMFFIRawStr;
   args[0].v_c_str = image->name;
@@ -93,7 +93,7 @@ TVMFFI_CUBIN_RARE int MakeFile(const Driver* driver, EmbeddedImage* image, const
   }
   if (maker == nullptr) return 0;
   CUcontext context = nullptr;
-  driver->cuCtxGetCurrent(&context);
+  entry::cuCtxGetCurrent(&context);
   const int code = TVMFFIFunctionCall(maker, args, 2, &result);
   // It may have made another device current, and the launch goes to the one that is.
   entry::cuCtxSetCurrent(context);
@@ -106,10 +106,10 @@ TVMFFI_CUBIN_RARE int MakeFile(const Driver* driver, EmbeddedImage* image, const
  * \brief Loads an image from its file, which is made first where it is missing and there is a
  * maker. No lock is held meanwhile: that may be Python, and run for minutes.
  */
-TVMFFI_CUBIN_RARE Status LoadFile(const Driver* driver, EmbeddedImage* image) {
+TVMFFI_CUBIN_RARE Status LoadFile(EmbeddedImage* image) {
   if (__atomic_load_n(&image->library.handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   const auto path = PathOf(*image);
-  if (access(path.chars, F_OK) != 0 && MakeFile(driver, image, path.chars) != 0) return Raised(-1);
+  if (access(path.chars, F_OK) != 0 && MakeFile(image, path.chars) != 0) return Raised(-1);
   size_t size = 0;
   unsigned char* const data = ReadFile(path.chars, &size);
   const char* const refusal =
@@ -123,7 +123,7 @@ TVMFFI_CUBIN_RARE Status LoadFile(const Driver* driver, EmbeddedImage* image) {
   } else {
     SpinLock hold(&files_lock);
     image->library.image = data;
-    status = image->library.Load(driver);
+    status = image->library.Load();
     // The driver has a copy of its own (CUDA driver API, CU_LIBRARY_BINARY_IS_PRESERVED).
     image->library.image = nullptr;
   }
@@ -204,28 +204,26 @@ TVMFFI_CUBIN_RARE Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
 }
 
 /*! \brief Loads a kernel of an image in a file, and reads what the build tells of one it sees. */
-TVMFFI_CUBIN_RARE Status LoadFileKernel(const Driver* driver, EmbeddedKernel* kernel,
-                                        CUkernel* out) {
+TVMFFI_CUBIN_RARE Status LoadFileKernel(EmbeddedKernel* kernel, CUkernel* out) {
   if (driver_state.version < 12040) {
     return Raised(Fail("LaunchError",
                        "the image %s lies in a file, which takes a driver of CUDA 12.4: update the "
                        "driver, or embed the image",
                        kernel->image->name));
   }
-  Status status = LoadFile(driver, kernel->image);
+  Status status = LoadFile(kernel->image);
   if (!status.ok()) return status;
-  status = {driver->cuLibraryGetKernel(out, kernel->image->library.handle, kernel->symbol),
+  status = {entry::cuLibraryGetKernel(out, kernel->image->library.handle, kernel->symbol),
             "cuLibraryGetKernel"};
   if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, out);
   if (status.ok()) status = CheckParams(*kernel, *out);
   CUdevice device = 0;
   ClusterShape fixed;
-  if (!status.ok() || driver->cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-      !FindFixedCluster(driver, *out, device, &fixed)) {
+  if (!status.ok() || entry::cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+      !FindFixedCluster(*out, device, &fixed)) {
     return status;
   }
-  const int threads =
-      KernelAttribute(driver, *out, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  const int threads = KernelAttribute(*out, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   for (int i = 0; i < 3; ++i) __atomic_store_n(&kernel->cluster[i], fixed[i], __ATOMIC_RELAXED);
   __atomic_store_n(&kernel->max_threads, static_cast<uint32_t>(threads), __ATOMIC_RELAXED);
   return status;

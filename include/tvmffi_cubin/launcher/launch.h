@@ -34,13 +34,12 @@ TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result
 TVMFFI_CUBIN_RARE int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
                                  const CUlaunchConfig* config, const Status& status) {
   if (status.call == kRaised) return -1;
-  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
   const EmbeddedImage& image = *kernel.image;
   TextOf<640> text, meaning;
   DescribeStatus(status, text.chars, sizeof(text.chars));
-  if (driver != nullptr && !InForkedChild()) {
+  if (IsDriverOpen() && !InForkedChild()) {
     if (config != nullptr && kernel.handle != nullptr &&
-        FindRefusal(driver, device, kernel.handle, *config, status.result, text.chars,
+        FindRefusal(device, kernel.handle, *config, status.result, text.chars,
                     sizeof(text.chars))) {
       return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, text.chars);
     }
@@ -49,9 +48,9 @@ TVMFFI_CUBIN_RARE int FailKernel(const char* label, const EmbeddedKernel& kernel
                   "%s: kernel %s is in the image %s for %s alone, device %d is %s: a condition on "
                   "the architecture leaves it out for others (%s)",
                   label, kernel.display, image.name, kernel.arches, device,
-                  DescribeArch(driver, device).chars, text.chars);
+                  DescribeArch(device).chars, text.chars);
     }
-    if (DescribeRefusal(driver, status.result, ImageFacts(image.table), device, meaning.chars,
+    if (DescribeRefusal(status.result, ImageFacts(image.table), device, meaning.chars,
                         sizeof(meaning.chars))) {
       return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, meaning.chars,
                   text.chars);
@@ -66,18 +65,18 @@ TVMFFI_CUBIN_RARE int FailKernel(const char* label, const EmbeddedKernel& kernel
 }
 
 /*! \brief Loads a kernel, and its image where that is not loaded. */
-TVMFFI_CUBIN_RARE Status LoadKernelNow(const Driver* driver, EmbeddedKernel* kernel) {
+TVMFFI_CUBIN_RARE Status LoadKernelNow(EmbeddedKernel* kernel) {
   CaptureScope relaxed;
   EmbeddedImage* image = kernel->image;
   CUkernel handle = nullptr;
   Status status;
   if (image->path != nullptr) {
-    status = LoadFileKernel(driver, kernel, &handle);
+    status = LoadFileKernel(kernel, &handle);
   } else {
     __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
-    status = image->library.Load(driver);
+    status = image->library.Load();
     if (!status.ok()) return status;
-    status = {driver->cuLibraryGetKernel(&handle, image->library.handle, kernel->symbol),
+    status = {entry::cuLibraryGetKernel(&handle, image->library.handle, kernel->symbol),
               "cuLibraryGetKernel"};
   }
   if (status.ok()) __atomic_store_n(&kernel->handle, handle, __ATOMIC_SEQ_CST);
@@ -85,19 +84,19 @@ TVMFFI_CUBIN_RARE Status LoadKernelNow(const Driver* driver, EmbeddedKernel* ker
 }
 
 /*! \brief Loads a kernel and its image unless they are. */
-inline Status LoadKernel(const Driver* driver, EmbeddedKernel* kernel) {
+inline Status LoadKernel(EmbeddedKernel* kernel) {
   const bool is_loaded = __atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) != nullptr;
-  return __builtin_expect(is_loaded, 1) ? Status() : LoadKernelNow(driver, kernel);
+  return __builtin_expect(is_loaded, 1) ? Status() : LoadKernelNow(kernel);
 }
 
 /*! \brief Finds what of a kernel fits a device at once; loads it, and its image is in use. */
-TVMFFI_CUBIN_RARE Status OccupancyOf(const Driver* driver, EmbeddedKernel* kernel, int device,
+TVMFFI_CUBIN_RARE Status OccupancyOf(EmbeddedKernel* kernel, int device,
                                      const CUlaunchConfig& config, Occupancy* found) {
   DeviceScope scope;
-  Status status = scope.Enter(driver, device);
-  if (status.ok()) status = LoadKernel(driver, kernel);
+  Status status = scope.Enter(device);
+  if (status.ok()) status = LoadKernel(kernel);
   if (!status.ok()) return status;
-  return FindOccupancy(driver, kernel->handle, device, config, found, &kernel->limits);
+  return FindOccupancy(kernel->handle, device, config, found, &kernel->limits);
 }
 
 /*! \brief What a caller sets for its calls, in place of what the function says. */
@@ -124,7 +123,6 @@ struct Call {
   const Instance& instance;
   const CallOptions& options;
   Argument* const arguments;
-  const Driver* driver = nullptr;
   int device = -1;                       // -1: not known yet
   bool has_stream = options.has_stream;  // the caller or the function names the stream
   CUstream stream = options.config.hStream;
@@ -194,10 +192,9 @@ inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& co
 __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   const CUlaunchConfig& config = call.launches[number].config;
   EmbeddedKernel* const kernel = call.launches[number].plan->kernel;
-  const Driver* const driver = call.driver;
   const int device = call.device;
   Text text;
-  const LimitSearch search{driver, device, kernel->handle, config, text.chars, sizeof(text.chars)};
+  const LimitSearch search{device, kernel->handle, config, text.chars, sizeof(text.chars)};
   const ClusterShape fixed{kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]};
   const uint64_t asked = LargestClusterBlocks(config);
   const uint64_t blocks = asked > fixed.Blocks() ? asked : fixed.Blocks();
@@ -206,14 +203,14 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   Status status;
   int most = 0;
   if (!kernel->limits.CoversSmem(device, config.sharedMemBytes)) {
-    status = kernel->limits.RaiseSmem(driver, kernel->handle, device, &most);
+    status = kernel->limits.RaiseSmem(kernel->handle, device, &most);
     is_plain &= kernel->limits.CoversSmem(device, config.sharedMemBytes);
   }
   // A device that allows large clusters once has clusters for good, and is not asked again.
   if (status.ok() && blocks > 1 &&
       !kernel->limits.CoversCluster(device, kPortableClusterBlocks + 1)) {
-    is_plain &= DeviceAttribute(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0;
-    if (is_plain) status = kernel->limits.AllowClusters(driver, kernel->handle, device);
+    is_plain &= DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) != 0;
+    if (is_plain) status = kernel->limits.AllowClusters(kernel->handle, device);
   }
   if (!status.ok()) return call.Fail(number, status);
   // How large a cluster may be depends on the device, on the block and on its shared memory.
@@ -231,7 +228,7 @@ __attribute__((always_inline)) inline int ReadyKernel(const Call& call, int numb
   const CUlaunchConfig& config = call.launches[number].config;
   EmbeddedKernel* const kernel = call.launches[number].plan->kernel;
   if (__builtin_expect(__atomic_load_n(&kernel->handle, __ATOMIC_SEQ_CST) == nullptr, 0)) {
-    const Status status = LoadKernelNow(call.driver, kernel);
+    const Status status = LoadKernelNow(kernel);
     if (!status.ok()) return call.Fail(number, status);
   }
   const bool is_plain = config.numAttrs == 0 && kernel->cluster[0] == 0 &&
@@ -253,7 +250,7 @@ __attribute__((always_inline)) inline int LaunchInOrder(const Call& call) {
     }
     // A CUkernel may be given where a CUfunction is asked for: the driver then takes the one of the
     // current context (CUDA driver API, cuLaunchKernelEx).
-    const CUresult result = call.driver->cuLaunchKernelEx(
+    const CUresult result = entry::cuLaunchKernelEx(
         &launch.config, reinterpret_cast<CUfunction>(kernel.handle), launch.params, nullptr);
     if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
       if (kernel.grid_in_clusters) {  // limits are of blocks

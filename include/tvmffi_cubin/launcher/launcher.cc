@@ -119,10 +119,9 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
 
 /*! \brief Loads all kernels on the device that the one argument names; None: the current one. */
 TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return Fail("LaunchError", "preload: %s", DriverProblem());
+  if (!OpenDriver()) return Fail("LaunchError", "preload: %s", DriverProblem());
   if (num_args != 1) return Fail("TypeError", "preload: wanted the device");
-  int64_t number = CurrentDevice(driver);
+  int64_t number = CurrentDevice();
   bool is_given = false;
   if (ReadNumber("preload", "device", args[0], 0, INT32_MAX, &number, &is_given) != 0) return -1;
   const int device = static_cast<int>(number);
@@ -130,8 +129,8 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
     EmbeddedKernel* const kernel = &table.kernels[i];
     GateUse use(&kernel->image->gate);
     DeviceScope scope;
-    Status status = scope.Enter(driver, device);
-    if (status.ok()) status = LoadKernel(driver, kernel);
+    Status status = scope.Enter(device);
+    if (status.ok()) status = LoadKernel(kernel);
     if (status.ok()) status = LoadHere(kernel->handle);
     if (status.ok() || LacksKernel(*kernel, status.result)) continue;
     return FailKernel("preload", *kernel, device, nullptr, status);
@@ -144,9 +143,8 @@ TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
  * refused; a later call loads and retains them again.
  */
 TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
-  const Driver* driver = __atomic_load_n(&driver_state.ready, __ATOMIC_ACQUIRE);
   // In a fork the launches that other threads had begun never end, and the driver takes no calls.
-  if (driver == nullptr || InForkedChild()) return 0;
+  if (!IsDriverOpen() || InForkedChild()) return 0;
   // All of them: a launch of any image may have any context current.
   for (int i = 0; i < table.num_images; ++i) CloseGate(&table.images[i]->gate);
   for (int i = 0; i < table.num_images; ++i) WaitForUsers(&table.images[i]->gate);
@@ -162,7 +160,7 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
     if (first.ok()) first = status;
   }
   for (int i = 0; i < kMaxDevices; ++i) {
-    const Status status = ReleasePrimaryContext(driver, i);
+    const Status status = ReleasePrimaryContext(i);
     if (first.ok()) first = status;
   }
   for (int i = 0; i < table.num_images; ++i) OpenGate(&table.images[i]->gate);
@@ -180,8 +178,7 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
  * the driver says of the kernel there, in the order of `Occupancy` in Python.
  */
 TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return Fail("LaunchError", "occupancy: %s", DriverProblem());
+  if (!OpenDriver()) return Fail("LaunchError", "occupancy: %s", DriverProblem());
   int64_t given[9] = {};
   if (num_args != 9) return Fail("TypeError", "occupancy: got %d arguments, wanted 9", num_args);
   for (int i = 0; i < num_args; ++i) {
@@ -192,7 +189,7 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
     }
   }
   EmbeddedKernel* const kernel = &table.kernels[given[0]];
-  const int device = given[1] < 0 ? CurrentDevice(driver) : static_cast<int>(given[1]);
+  const int device = given[1] < 0 ? CurrentDevice() : static_cast<int>(given[1]);
   CUlaunchAttribute cluster{};
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   cluster.value.clusterDim.x = static_cast<unsigned>(given[6]);
@@ -202,13 +199,13 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   for (int i = 0; i < 4; ++i) FiguresOf(&config)[3 + i] = static_cast<unsigned>(given[2 + i]);
   Occupancy found;
   GateUse use(&kernel->image->gate);
-  const Status status = OccupancyOf(driver, kernel, device, config, &found);
+  const Status status = OccupancyOf(kernel, device, config, &found);
   if (!status.ok()) return FailKernel("occupancy", *kernel, device, nullptr, status);
   const auto kernels = [&](CUfunction_attribute attribute) {
-    return KernelAttribute(driver, kernel->handle, device, attribute);
+    return KernelAttribute(kernel->handle, device, attribute);
   };
   const auto devices = [&](CUdevice_attribute attribute) {
-    return DeviceAttribute(driver, device, attribute);
+    return DeviceAttribute(device, attribute);
   };
   const int smem = kernels(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
   Text text;

@@ -17,7 +17,7 @@ __attribute__((noinline)) inline int FindDevice(Call* call) {
   const int64_t wanted = Value(call, call->instance.target->device);
   if (call->failure != nullptr) return FailFigure(*call);
   int count = call->device + 1;
-  if (call->device < 0) call->driver->cuDeviceGetCount(&count);
+  if (call->device < 0) entry::cuDeviceGetCount(&count);
   const int first = call->device < 0 ? 0 : call->device;
   if (wanted < first || wanted >= count) {
     return Fail("ValueError", "%s: the launch's device is %lld, %s%d", call->function.name,
@@ -50,7 +50,6 @@ __attribute__((noinline)) inline int FindStream(Call* call) {
  */
 __attribute__((noinline)) inline int CheckStream(const Call& call) {
   const CUstream stream = call.stream;
-  const Driver* driver = call.driver;
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return 0;
   // The driver reads at any address that it is given, and nothing lies in the first page.
   if (reinterpret_cast<intptr_t>(stream) < 4096) {
@@ -61,10 +60,10 @@ __attribute__((noinline)) inline int CheckStream(const Call& call) {
   CUcontext context = nullptr;
   CUdevice home = -1;
   // A stream that is being captured, or of a driver that does not say, is left to the launch.
-  if (driver->cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return 0;
-  if (driver->cuCtxPushCurrent(context) != CUDA_SUCCESS) return 0;
-  const CUresult result = driver->cuCtxGetDevice(&home);
-  driver->cuCtxPopCurrent(&context);
+  if (entry::cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return 0;
+  if (entry::cuCtxPushCurrent(context) != CUDA_SUCCESS) return 0;
+  const CUresult result = entry::cuCtxGetDevice(&home);
+  entry::cuCtxPopCurrent(&context);
   if (result != CUDA_SUCCESS || home == call.device) return 0;
   return Fail("ValueError",
               "%s: the stream is of cuda:%d, the launch is on cuda:%d, its tensors' device, or the "
@@ -80,7 +79,7 @@ __attribute__((always_inline)) inline int FindTarget(Call* call) {
     if (plan.has_device && FindDevice(call) != 0) return -1;
     if (plan.has_stream && !call->has_stream && FindStream(call) != 0) return -1;
   }
-  if (call->device < 0) call->device = CurrentDevice(call->driver);
+  if (call->device < 0) call->device = CurrentDevice();
   if (call->has_stream) return CheckStream(*call);
   call->stream = static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, call->device));
   return 0;

@@ -32,7 +32,7 @@ TVMFFI_CUBIN_COLD CUresult FindMixedVariable(const VariableAddress& variable, CU
     CaptureScope relaxed;  // at the first use in a context the image is loaded there
     return entry::cuLibraryGetGlobal(address, bytes, library, symbol);
   } catch (const std::exception&) {
-    return OpenDriver() == nullptr ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_INVALID_IMAGE;
+    return !OpenDriver() ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_INVALID_IMAGE;
   }
 }
 

@@ -26,7 +26,7 @@ TVMFFI_CUBIN_COLD CubinKernel* TryMixedKernel(KernelSlot* slot, CUresult* result
   try {
     return MixedKernel(slot);
   } catch (const std::exception&) {
-    *result = OpenDriver() == nullptr ? CUDA_ERROR_NO_DEVICE
+    *result = !OpenDriver() ? CUDA_ERROR_NO_DEVICE
                                       : static_cast<CUresult>(cudaErrorInvalidDeviceFunction);
     return nullptr;
   }

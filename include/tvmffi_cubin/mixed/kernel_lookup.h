@@ -61,7 +61,7 @@ TVMFFI_CUBIN_COLD const char* FindMixedSymbol(const MixedRow* rows, uint64_t num
 /*! \brief Throws a LaunchError where the two compilers see other parameters. */
 TVMFFI_CUBIN_COLD void CheckSameParameters(const KernelSlot* slot, CubinKernel* kernel) {
   DeviceScope scope;
-  EnterLaunch(kernel->driver_, nullptr, -1, &scope);
+  EnterLaunch(nullptr, -1, &scope);
   const ParameterSizes* device = kernel->parameters_.Find(kernel->GetHandle());
   if (device == nullptr) return;  // the driver does not tell, or not now
   // What is bound is the device's alone. The launch itself refuses a kernel that has too few.

@@ -101,7 +101,7 @@ TVMFFI_CUBIN_COLD CubinKernel* FindToLaunch(KernelSlot* slot, const LaunchSite* 
   } catch (const std::exception& error) {
     const tvm::ffi::Error* ours = dynamic_cast<const tvm::ffi::Error*>(&error);
     const std::string what = ours != nullptr ? std::string(ours->message()) : error.what();
-    const bool no_driver = OpenDriver() == nullptr;
+    const bool no_driver = !OpenDriver();
     NoteLaunchFailure(no_driver ? cudaErrorNoDevice : cudaErrorInvalidDeviceFunction, false, site,
                       "launch of " + KernelOfSlot(slot) + ": " + what);
     return nullptr;

@@ -43,8 +43,8 @@ inline bool RowsAreSettled(size_t to_pitch, size_t from_pitch, size_t width, siz
 inline CUresult FindPeers(int to_device, int from_device, CUcontext* to, CUcontext* from) {
   CUresult result = EnsureContext();
   if (result != CUDA_SUCCESS) return result;
-  result = PrimaryContext(OpenDriver(), to_device, to).result;
-  return result != CUDA_SUCCESS ? result : PrimaryContext(OpenDriver(), from_device, from).result;
+  result = PrimaryContext(to_device, to).result;
+  return result != CUDA_SUCCESS ? result : PrimaryContext(from_device, from).result;
 }
 
 /*! \brief Fills in what a pointer is; what CUDA does not know is the host's, and no failure. */

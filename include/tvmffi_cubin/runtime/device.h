@@ -17,23 +17,21 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSynchronize, 2000)
 
 /*! \brief Makes a device's primary context the thread's own, as cudaSetDevice does. */
 inline CUresult SetDevice(int device) {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return CUDA_ERROR_NO_DEVICE;
+  if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
   CUcontext context = nullptr;
   if (device >= 0 && device < kMaxDevices) {
     __atomic_store_n(&contexts_kept[device], true, __ATOMIC_SEQ_CST);
   }
-  const Status status = PrimaryContext(driver, device, &context);
+  const Status status = PrimaryContext(device, &context);
   if (!status.ok()) return status.result;
   return entry::cuCtxSetCurrent(context);
 }
 
 /*! \brief Gives the thread device 0's context unless it has one, as the runtime's calls do. */
 inline CUresult EnsureContext() {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return CUDA_ERROR_NO_DEVICE;
+  if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
   CUcontext current = nullptr;
-  const CUresult result = driver->cuCtxGetCurrent(&current);
+  const CUresult result = entry::cuCtxGetCurrent(&current);
   return result != CUDA_SUCCESS || current != nullptr ? result : SetDevice(0);
 }
 
@@ -50,18 +48,15 @@ TVMFFI_CUBIN_END_NAMESPACE
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetDeviceCount(int* count) {
   cudaError_t error;
   if (tvmffi_cubin::IsNull(&error, count)) return error;
-  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
   *count = 0;
-  return tvmffi_cubin::NoteRuntimeError(driver == nullptr ? CUDA_ERROR_NO_DEVICE
-                                                          : driver->cuDeviceGetCount(count));
+  return tvmffi_cubin::NoteRuntimeError(tvmffi_cubin::entry::cuDeviceGetCount(count));
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetDevice(int* device) {
   cudaError_t error;
   if (tvmffi_cubin::IsNull(&error, device)) return error;
-  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
-  if (driver == nullptr) return tvmffi_cubin::NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
-  *device = tvmffi_cubin::CurrentDevice(driver);
+  if (!tvmffi_cubin::OpenDriver()) return tvmffi_cubin::NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  *device = tvmffi_cubin::CurrentDevice();
   return cudaSuccess;
 }
 
@@ -71,12 +66,11 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaSetDevice(int device) {
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device) {
-  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
   CUdevice handle = 0;
-  CUresult result = driver == nullptr ? CUDA_ERROR_NO_DEVICE : driver->cuDeviceGet(&handle, device);
+  CUresult result = tvmffi_cubin::entry::cuDeviceGet(&handle, device);
   if (result == CUDA_SUCCESS) {
     const auto which = static_cast<CUdevice_attribute>(attribute);
-    result = driver->cuDeviceGetAttribute(value, which, handle);
+    result = tvmffi_cubin::entry::cuDeviceGetAttribute(value, which, handle);
   }
   return tvmffi_cubin::NoteRuntimeError(result);
 }
@@ -88,10 +82,9 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDeviceSynchronize(void) {
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDriverGetVersion(int* version) {
   cudaError_t error;
   if (tvmffi_cubin::IsNull(&error, version)) return error;
-  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
   *version = 0;
-  return tvmffi_cubin::NoteRuntimeError(driver == nullptr ? CUDA_SUCCESS
-                                                          : driver->cuDriverGetVersion(version));
+  return tvmffi_cubin::NoteRuntimeError(
+      tvmffi_cubin::OpenDriver() ? tvmffi_cubin::entry::cuDriverGetVersion(version) : CUDA_SUCCESS);
 }
 
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaRuntimeGetVersion(int* version) {

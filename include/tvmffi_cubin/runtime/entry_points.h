@@ -40,10 +40,9 @@ inline cudaError_t FindEntryPoint(const char* name, void** function, unsigned in
 
 /*! \brief The version of the functions that are wanted: the runtime's, or an older driver's. */
 inline unsigned int EntryPointVersion() {
-  const Driver* driver = OpenDriver();
   int version = CUDART_VERSION;
   // The driver refuses to look for functions of versions beyond its own.
-  if (driver != nullptr && driver->cuDriverGetVersion(&version) == CUDA_SUCCESS &&
+  if (entry::cuDriverGetVersion(&version) == CUDA_SUCCESS &&
       version > CUDART_VERSION) {
     version = CUDART_VERSION;
   }

@@ -85,10 +85,9 @@ bool IsNull(cudaError_t* error, const T*... pointers) {
 
 /*! \brief The driver's text for a code; why there is no driver, where there is none. */
 __attribute__((cold)) inline const char* ErrorMeaning(CUresult result) {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return result == CUDA_SUCCESS ? "no error" : DriverProblem();
+  if (!OpenDriver()) return result == CUDA_SUCCESS ? "no error" : DriverProblem();
   const char* text = nullptr;
-  driver->cuGetErrorString(result, &text);
+  entry::cuGetErrorString(result, &text);
   return text != nullptr ? text : "unrecognized error code";
 }
 

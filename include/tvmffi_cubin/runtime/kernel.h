@@ -32,7 +32,7 @@ inline bool IsNoHandle(const void* address) {
 
 /*! \brief The driver's handle of a kernel. */
 inline CUresult FindKernelHandle(const void* function, CUkernel* handle) {
-  if (OpenDriver() == nullptr) return CUDA_ERROR_NO_DEVICE;
+  if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
   const KernelAddress* found = FindKernelAddress(function);
   if (found != nullptr) return found->calls->find(found->slot, handle);
   if (IsNoHandle(function)) return kNoKernel;
@@ -43,7 +43,7 @@ inline CUresult FindKernelHandle(const void* function, CUkernel* handle) {
 /*! \brief The current device, its context made current; the runtime's calls work on that. */
 inline CUresult EnterCurrentDevice(int* device) {
   const CUresult result = EnsureContext();
-  if (result == CUDA_SUCCESS) *device = CurrentDevice(OpenDriver());
+  if (result == CUDA_SUCCESS) *device = CurrentDevice();
   return result;
 }
 
@@ -52,10 +52,9 @@ inline CUresult ReadKernelAttribute(CUkernel kernel, CUfunction_attribute attrib
   int device = 0;
   CUdevice place = 0;
   CUresult result = EnterCurrentDevice(&device);
-  const Driver* driver = OpenDriver();
-  if (result == CUDA_SUCCESS) result = driver->cuDeviceGet(&place, device);
+  if (result == CUDA_SUCCESS) result = entry::cuDeviceGet(&place, device);
   if (result != CUDA_SUCCESS) return result;
-  return driver->cuKernelGetAttribute(value, attribute, kernel, place);
+  return entry::cuKernelGetAttribute(value, attribute, kernel, place);
 }
 
 /*! \brief The driver's name for the attributes that cudaFuncSetAttribute knows. */
@@ -98,10 +97,9 @@ inline CUresult SetKernelAttribute(const void* function, enum cudaFuncAttribute 
     return value < 0 ? CUDA_ERROR_INVALID_VALUE
                      : found->calls->raise_smem(found->slot, device, value);
   }
-  const Driver* driver = OpenDriver();
-  result = driver->cuDeviceGet(&place, device);
+  result = entry::cuDeviceGet(&place, device);
   if (result != CUDA_SUCCESS) return result;
-  return driver->cuKernelSetAttribute(converted, value, kernel, place);
+  return entry::cuKernelSetAttribute(converted, value, kernel, place);
 }
 
 /*! \brief Fills in what a kernel is on the current device. */
@@ -175,7 +173,7 @@ cudaFuncSetCacheConfig(const void* function, enum cudaFuncCache config) {
   return tvmffi_cubin::CallWithKernel(function, [config](CUkernel kernel) {
     const auto converted = static_cast<CUfunc_cache>(static_cast<int>(config));
     return tvmffi_cubin::entry::cuKernelSetCacheConfig(
-        kernel, converted, tvmffi_cubin::CurrentDevice(tvmffi_cubin::OpenDriver()));
+        kernel, converted, tvmffi_cubin::CurrentDevice());
   });
 }
 

@@ -43,14 +43,13 @@ inline CUlaunchConfig ToDriverConfig(const cudaLaunchConfig_t& config) {
  * what it needs; of a handle the limits are those that the caller has set.
  */
 inline cudaError_t LaunchHandle(const void* function, const CUlaunchConfig& config, void** args) {
-  const Driver* driver = OpenDriver();
-  if (driver == nullptr) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+  if (!OpenDriver()) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
   const KernelAddress* found = FindKernelAddress(function);
   if (found != nullptr) return NoteRuntimeError(found->calls->launch(found->slot, config, args));
   if (IsNoHandle(function)) return NoteRuntimeError(kNoKernel);
   const CUkernel kernel = static_cast<CUkernel>(const_cast<void*>(function));
   KernelParameters parameters;
-  return NoteRuntimeError(Dispatch(driver, kernel, nullptr, &parameters, config, args).result);
+  return NoteRuntimeError(Dispatch(kernel, nullptr, &parameters, config, args).result);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -26,7 +26,7 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuGraphAddDependencies, 10000)
 /*! \brief The thread's context, in which a node copies or fills. */
 inline CUresult NodeContext(CUcontext* context) {
   const CUresult result = EnsureContext();
-  return result == CUDA_SUCCESS ? OpenDriver()->cuCtxGetCurrent(context) : result;
+  return result == CUDA_SUCCESS ? entry::cuCtxGetCurrent(context) : result;
 }
 
 inline cudaError_t AddCopy(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,

@@ -32,9 +32,8 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocFromPoolAsync, 11020)
 /*! \brief Calls with the driver's handle of a device, which needs no context. */
 template <typename Call>
 cudaError_t CallWithDevice(int device, Call&& call) {
-  const Driver* driver = OpenDriver();
   CUdevice handle = 0;
-  CUresult result = driver == nullptr ? CUDA_ERROR_NO_DEVICE : driver->cuDeviceGet(&handle, device);
+  CUresult result = entry::cuDeviceGet(&handle, device);
   if (result == CUDA_SUCCESS) result = call(handle);
   return NoteRuntimeError(result);
 }
@@ -44,7 +43,7 @@ template <typename Entry, typename... Arguments>
 cudaError_t CallWithPeer(Entry& call, int device, Arguments... arguments) {
   CUcontext peer = nullptr;
   CUresult result = EnsureContext();
-  if (result == CUDA_SUCCESS) result = PrimaryContext(OpenDriver(), device, &peer).result;
+  if (result == CUDA_SUCCESS) result = PrimaryContext(device, &peer).result;
   return NoteRuntimeError(result == CUDA_SUCCESS ? call(peer, arguments...) : result);
 }
 
@@ -54,7 +53,7 @@ TVMFFI_CUBIN_END_NAMESPACE
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return tvmffi_cubin::CallWithDevice(device, [=](CUdevice first) {
     CUdevice second = 0;
-    const CUresult result = tvmffi_cubin::OpenDriver()->cuDeviceGet(&second, peer);
+    const CUresult result = tvmffi_cubin::entry::cuDeviceGet(&second, peer);
     if (result != CUDA_SUCCESS) return result;
     return tvmffi_cubin::entry::cuDeviceCanAccessPeer(can, first, second);
   });
@@ -64,7 +63,7 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t)
 cudaDeviceGetP2PAttribute(int* value, enum cudaDeviceP2PAttr attribute, int device, int peer) {
   return tvmffi_cubin::CallWithDevice(device, [=](CUdevice first) {
     CUdevice second = 0;
-    const CUresult result = tvmffi_cubin::OpenDriver()->cuDeviceGet(&second, peer);
+    const CUresult result = tvmffi_cubin::entry::cuDeviceGet(&second, peer);
     if (result != CUDA_SUCCESS) return result;
     return tvmffi_cubin::entry::cuDeviceGetP2PAttribute(
         value, static_cast<CUdevice_P2PAttribute>(static_cast<int>(attribute)), first, second);
@@ -109,8 +108,7 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaGetDeviceFlags(unsigned int* flags) {
 
 // Memory of the host can always be mapped; the driver has no more to do for that flag.
 TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaSetDeviceFlags(unsigned int flags) {
-  const tvmffi_cubin::Driver* driver = tvmffi_cubin::OpenDriver();
-  const int device = driver == nullptr ? 0 : tvmffi_cubin::CurrentDevice(driver);
+  const int device = tvmffi_cubin::CurrentDevice();
   return tvmffi_cubin::CallWithDevice(device, [=](CUdevice handle) {
     return tvmffi_cubin::entry::cuDevicePrimaryCtxSetFlags(handle, flags & ~cudaDeviceMapHost);
   });

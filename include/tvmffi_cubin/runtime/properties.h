@@ -138,31 +138,30 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceTotalMem, 3020)
+TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetName, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuDeviceGetUuid, 11040)
 
 /*! \brief A device's attribute; 0 where the driver does not know it. */
 template <typename T>
-void ReadProperty(const Driver* driver, CUdevice device, enum cudaDeviceAttr attribute, T* field) {
+void ReadProperty(CUdevice device, enum cudaDeviceAttr attribute, T* field) {
   int value = 0;
-  driver->cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(attribute), device);
+  entry::cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(attribute), device);
   *field = static_cast<T>(value);
 }
 
 __attribute__((noinline)) inline CUresult ReadProperties(struct cudaDeviceProp* properties,
                                                          int ordinal) {
-  const Driver* driver = OpenDriver();
   CUdevice device = 0;
-  if (driver == nullptr) return CUDA_ERROR_NO_DEVICE;
-  CUresult result = driver->cuDeviceGet(&device, ordinal);
+  CUresult result = entry::cuDeviceGet(&device, ordinal);
   if (result != CUDA_SUCCESS) return result;
   *properties = {};
-  result = driver->cuDeviceGetName(properties->name, sizeof(properties->name), device);
+  result = entry::cuDeviceGetName(properties->name, sizeof(properties->name), device);
   if (result == CUDA_SUCCESS) {
     result = entry::cuDeviceTotalMem(&properties->totalGlobalMem, device);
   }
   entry::cuDeviceGetUuid(reinterpret_cast<CUuuid*>(&properties->uuid), device);
 #define TVMFFI_CUBIN_READ(field, name) \
-  ReadProperty(driver, device, cudaDevAttr##name, &properties->field);
+  ReadProperty(device, cudaDevAttr##name, &properties->field);
   TVMFFI_CUBIN_PROPERTIES(TVMFFI_CUBIN_READ)
   TVMFFI_CUBIN_MORE_PROPERTIES(TVMFFI_CUBIN_READ)
 #undef TVMFFI_CUBIN_READ

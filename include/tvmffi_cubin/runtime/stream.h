@@ -97,7 +97,7 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaStreamGetDevice(cudaStream_t stream, int* 
   if (tvmffi_cubin::IsNull(&error, device)) return error;
   CUresult result = tvmffi_cubin::EnsureContext();
   if (result == CUDA_SUCCESS)
-    *device = tvmffi_cubin::LaunchDevice(tvmffi_cubin::OpenDriver(), stream);
+    *device = tvmffi_cubin::LaunchDevice(stream);
   return tvmffi_cubin::NoteRuntimeError(result);
 }
 #endif
