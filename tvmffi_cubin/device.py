@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import signature
 from .cuda import nvrtc
-from .cuda.options import without_archs
+from .cuda.options import nvrtc_options
 from .instances import wanted_instances
 from .request import Request
 from .source import Source
@@ -79,7 +79,7 @@ def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> De
             nvrtc.compile,
             **_place(request, source),
             arch=arch,
-            options=without_archs(request.cuda_cflags),
+            options=nvrtc_options(request.cuda_cflags),
             use_pch=request.use_pch,
         ),
         wanted=wanted_instances(request),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .cuda.arch import is_ptx, number_of
 from .cuda.nvjitlink import LinkFailure, LinkInput, as_input, link_inputs
-from .cuda.options import caller_options, link_options
+from .cuda.options import link_options
 from .errors import CompileError
 from .functions.signature import KernelSignature
 from .kernels.cubin import Cubin
@@ -68,7 +68,7 @@ def compile_and_link(
         library.check_arch(arch)
     compiled = compiler.compile_all()
     _check_static_kernels(compiled, arch)
-    options = link_options(caller_options(request.cuda_cflags))
+    options = link_options(request.cuda_cflags)
     linked = _link(compiler, compiled, libraries, arch, options)
     logs = (*(done.cubin.log for done in compiled), linked.log)
     image = dataclasses.replace(linked, log="\n".join(filter(None, logs)))

@@ -235,8 +235,8 @@ class Job(NamedTuple):
                 flags = (*forwarders.link_flags(flags), *own)
             elif cuda is not None:
                 flags = forwarders.link_flags(flags)
-                cudart = cuda.find("cudart")
-                further = () if cudart is None else forwarders.cudart_flags(cudart)
+                if "cudart" in cuda.parts:
+                    further = forwarders.cudart_flags(cuda.require("cudart"))
                 if any(word in flag for flag in flags for word in _MAY_BE_UNDEFINED):
                     # Then no failure tells that the library is needed.
                     flags, further = (*flags, *further), ()

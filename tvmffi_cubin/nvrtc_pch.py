@@ -65,17 +65,16 @@ class Headers:
         """Whether a compilation used headers that have changed; known when it has ended."""
         return self.kept is not None and self.kept.is_stale
 
-    def text(self, source: str, name: str | None) -> str:
-        """Return a source for NVRTC, with the lines after the prefix under a name, if there is one.
+    def text(self, source: str, name: str) -> str:
+        """Return a source for NVRTC, with the lines after the prefix under a name.
 
         NVRTC precompiles nothing where a ``#line`` comes before the end of the prefix, which is the
         first token that is no directive: hence the semicolon.
         """
-        given = "" if name is None else f' "{name}"'
         if self.prefix is None:
-            return source if name is None else f"#line 1{given}\n{source}"
+            return f'#line 1 "{name}"\n{source}'
         first, rest = source[: self.prefix.end], source[self.prefix.end :]
-        return f"{first}\n;\n#line {self.prefix.lines + 1}{given}\n{rest}"
+        return f'{first}\n;\n#line {self.prefix.lines + 1} "{name}"\n{rest}'
 
     def note(self, log: str, name: str, missing_heap: int) -> str:
         """Learn from a compilation; return its log without what it says of precompiled headers."""
@@ -130,7 +129,8 @@ def headers(
         yield Headers(unroll)
         return
     asked = any(re.match(r"--?(?:pch|create-pch|use-pch)\b", option) for option in command)
-    key = Key("headers of NVRTC").add("command", command).add("directives", prefix.directives)
+    shared = [option for option in command if not option.startswith("-frandom-seed")]
+    key = Key("headers of NVRTC").add("command", shared).add("directives", prefix.directives)
     key.add("flags", search.flags.words).add("alias", alias).add("folder", folder)
     store = Store.of(library)
     kept = store.take(key.hexdigest()) if library.has_pch and not asked else None

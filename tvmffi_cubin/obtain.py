@@ -38,10 +38,7 @@ def obtain(request: Request, arch: Any, *, is_loaded: bool = False) -> Entry:
     """
     start = time.perf_counter()
     try:
-        try:
-            return _found_or_built(request, arch, start, is_loaded=is_loaded)
-        except ToolchainError as error:
-            return _built_elsewhere(request, arch, start, error)
+        return _found_or_built(request, arch, start, is_loaded=is_loaded)
     except (BuildError, CompileError, ToolchainError) as error:
         # The message says all; a screen of this package's frames would bury it in a notebook.
         raise error.with_traceback(None) from error.__cause__
@@ -49,16 +46,19 @@ def obtain(request: Request, arch: Any, *, is_loaded: bool = False) -> Entry:
 
 def _found_or_built(request: Request, arch: Any, start: float, *, is_loaded: bool) -> Entry:
     asked_ns = time.time_ns()
-    tools = toolset.find(
-        needs_cuda=request.needs_cuda,
-        needs_c=bool(request.files.c),
-        flags=request.host_flags,
-        nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
-    )
-    archs = _resolve_archs(request, arch, tools)
-    tools = _with_libraries(request, archs, tools)
+    try:
+        tools = toolset.find(
+            needs_cuda=request.needs_cuda,
+            needs_c=bool(request.files.c),
+            flags=request.host_flags,
+            nvcc_flags=request.cuda_cflags if request.is_by_nvcc else None,
+        )
+        archs = _resolve_archs(request, arch, tools)
+        tools = _with_libraries(request, archs, tools)
+        key = module_key(request, archs, tools)
+    except ToolchainError as error:
+        return _built_elsewhere(request, arch, start, error)
     cache = caches.default(tools.roots)
-    key = module_key(request, archs, tools)
     found = cache.find(key.hexdigest())
     if isinstance(found, Entry):
         _note(request.name, found, start)
@@ -107,7 +107,7 @@ def _with_libraries(
     """Return the tools with the further parts of the CUDA wheels that a build uses."""
     if len(archs) > 1 and request.may_have_kernels:
         tools = tools.using("nvfatbin")
-    can_link = tools.cuda is not None and tools.cuda.find("nvjitlink") is not None
+    can_link = tools.cuda is not None and "nvjitlink" in tools.cuda.parts
     if request.assembles:
         _check_can_assemble(request, tools)
         # Without an architecture the text is embedded, too.
@@ -119,7 +119,7 @@ def _with_libraries(
 
 def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
     cuda = tools.cuda
-    if cuda is None or cuda.find("nvjitlink") is not None:
+    if cuda is None or "nvjitlink" in cuda.parts:
         return
     name = next(image.name for image in request.images.values() if image.is_ptx)
     raise ToolchainError(
@@ -137,9 +137,9 @@ def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -
         return resolve(request.cuda_cflags, arch)
     cuda = None if tools is None else tools.cuda
     if request.cuda_cflags:
-        from .cuda.options import caller_options, named_archs
+        from .cuda.options import named_archs
 
-        arch = named_archs(caller_options(request.cuda_cflags), arch) or None
+        arch = named_archs(request.cuda_cflags, arch) or None
     if arch is not None:
         return resolve_archs(arch)
     if not request.may_have_kernels:

@@ -243,15 +243,12 @@ def make_request(
 
 # Most requests have none of what these read, and a process's first hit is mostly imports.
 def _whole(request: Request) -> Request:
+    is_usual = request.output == f"{request.name}.so" and not request.is_by_nvcc
     has_code = request.has_sources or request.images
-    if request.image_files or request.output != f"{request.name}.so" or not has_code:
+    if request.image_files or not is_usual or not has_code:
         from .request_contents import check_contents
 
         check_contents(request)
-    if request.is_by_nvcc:
-        from .cuda.nvcc import check_request
-
-        check_request(request)
     return request
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .request import OBJECTS, Request
 
 __all__ = ["check_contents"]
@@ -33,4 +35,30 @@ def check_contents(request: Request) -> None:
         raise ValueError(
             f"load_inline({request.name!r}): there is no source: give cuda_sources (kernels, or a "
             "C++ wrapper), cpp_sources, or embed_cubin"
+        )
+    if request.is_by_nvcc:
+        _check_nvcc(request)
+
+
+_OF_NVRTC = ("kernel_sources", "name_expressions", "device_libraries", "lto", "bound_params")
+# What a header exports is not seen here.
+_EXPORTS = r'TVM_FFI_|__tvm_ffi_|^[ \t]*#[ \t]*include[ \t]*"'
+
+
+def _check_nvcc(request: Request) -> None:
+    for argument in _OF_NVRTC:
+        if getattr(request, argument):
+            raise ValueError(
+                f'{argument} is for NVRTC: leave it out with compiler="nvcc", which takes its own '
+                "flags in extra_cuda_cflags, such as -rdc=true and -dlto"
+            )
+    files = request.files
+    if request.functions or files.binaries or files.cxx or files.c:
+        return
+    sources = (*request.cuda_sources, *files.cuda, *request.cpp_sources)
+    if not any(re.search(_EXPORTS, source.text, re.MULTILINE) for source in sources):
+        raise ValueError(
+            "nothing would be exported: name host functions in functions=, or export them with "
+            "TVM_FFI_DLL_EXPORT_TYPED_FUNC; kernels that nvcc compiles are no functions of the "
+            "module"
         )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import own_files, parsers, toolchain
-from .cuda.libraries import identity
 from .environment import compiler_environment, places_of_tools
 from .errors import ToolchainError
 from .field_key import FieldKey
@@ -101,10 +100,7 @@ class Toolset(NamedTuple):
         ToolchainError
             One is not installed.
         """
-        if self.cuda is None:
-            return {}
-        cuda = self.cuda
-        return {x: identity(x, cuda.major, cuda.require(x)) for x in self.libraries}
+        return {} if self.cuda is None else {x: self.cuda.identity(x) for x in self.libraries}
 
     @property
     def package_roots(self) -> dict[str, str]:
@@ -154,7 +150,7 @@ class Toolset(NamedTuple):
             "CXX": "\n".join(self.compiler.options),
             "tvm_ffi": self.tvm_ffi_identity,
             "own_files": self.package_identity,
-            "cuda": "" if self.cuda is None else self.cuda.identity,
+            "cuda": "" if self.cuda is None else self.cuda.identity("nvrtc"),
         }
         if self.c_compiler is not None and self.c_host is not None:
             identities["c_compiler"] = "\n".join(self.c_host[:3])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .cuda import nvrtc
-from .cuda.options import without_archs
+from .cuda.options import nvrtc_options
 from .cuda.parallel import in_parallel
 from .errors import CompileError
 from .instances import wanted_instances
@@ -113,7 +113,7 @@ class UnitCompiler:
             unit.text,
             name=unit.name,
             arch=self.arch,
-            options=without_archs(self.request.cuda_cflags),
+            options=nvrtc_options(self.request.cuda_cflags),
             name_expressions=name_expressions,
             include_paths=(*first, *self.request.include_paths, *last),
             source_include=unit.source.path is not None,

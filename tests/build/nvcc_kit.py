@@ -45,7 +45,7 @@ class FakeNvcc:
         self.path.write_text(_SCRIPT.format(folder=folder, build=build))
         self.path.chmod(0o755)
         (folder / "include" / "cuda_runtime.h").write_text('extern "C" int cudaOfTheFake();\n')
-        os.symlink(find_cuda().include / "cuda.h", folder / "include" / "cuda.h")
+        os.symlink(find_cuda().require("runtime") / "cuda.h", folder / "include" / "cuda.h")
         source = folder / "runtime.cc"
         source.write_text('extern "C" int cudaOfTheFake() { return 7; }\n')
         made = ["c++", "-fPIC", "-c", "-o", str(folder / "runtime.o"), str(source)]

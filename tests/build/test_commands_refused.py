@@ -35,7 +35,7 @@ def _files(here: Path) -> None:
         ("empty.cu", "empty.cu is empty; write CUDA C++ in it"),
         ("mark.cu", "mark.cu is empty; write CUDA C++ in it"),
         ("k.cu mixed.cu", "mixed.cu has host functions beside its kernels: load and build take it"),
-        ("k.cu --arch sm_77", "does not compile for sm_77, "),
+        ("k.cu --arch sm_77", "sm_77 is no architecture that NVRTC"),
         ("k.cu --arch nonsense", 'wanted is "sm_80" or the like'),
         ("k.cu --arch ,", 'name at least one, such as "sm_90a"'),
         ("k.cu -o folder", "folder is a folder; name the file to write, such as folder/k.cubin"),

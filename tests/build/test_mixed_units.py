@@ -142,7 +142,7 @@ def test_a_kernel_that_is_declared_and_nowhere_defined_is_named(here):
             "extern __device__ int far(int); __global__ void k(int* x) { *x = far(*x); }\n"
             "int helper(int n) { k<<<1, 1>>>(nullptr); return n; }",
             tc.CompileError,
-            r"far\(int\) is declared and not defined(?s:.*)define it in a header that both",
+            r"Unresolved extern function '_Z3fari'(?s:.*)define it in a header that both",
         ),
         (
             "__global__ void k(int* x) {}\nint helper(int n) { k<<<1, 1>>>(nullptr); return n; }\n"

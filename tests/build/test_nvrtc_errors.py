@@ -6,6 +6,7 @@ import pickle
 import pytest
 from nvrtc_kernel import KERNEL, compile_it
 
+import tvmffi_cubin as tc
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import arch
 from tvmffi_cubin.errors import CompileError, ToolchainError
@@ -125,6 +126,11 @@ class TestUnknownArchitectures:
         [("sm_150", "pip install --upgrade"), ("compute_217", "upgrade"), ("sm_30", "cu12")],
     )
     def test_named_ones_list_those_known(self, name, remedy):
-        match = rf"NVRTC .* does not compile for {name}, .*{remedy}.* it knows .*sm_80.*sm_90"
+        match = rf"{name} is no architecture that NVRTC .* knows, .*{remedy}.*for .*sm_80.*sm_90"
         with pytest.raises(ToolchainError, match=match):
             compile_it(arch=name)
+
+    def test_one_that_there_is_not_says_nothing_of_the_cache(self):
+        with pytest.raises(ToolchainError, match="sm_900 is no architecture that") as caught:
+            tc.load_inline("k", KERNEL, arch="sm_900")
+        assert "cache" not in str(caught.value)

@@ -80,8 +80,7 @@ def test_who_turns_it_off_gets_a_build_of_their_own_with_the_same_bytes():
 def test_a_source_with_options_of_its_own_for_it_is_left_alone(tmp_path, caplog):
     options = ["-pch", f"-pch-dir={tmp_path}"]
     for _ in range(2):
-        ptx(source(1, include=INCLUDE, kernel=KERNEL), options=options, source_include=True)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".pch"]
+        ptx(source(1, include=INCLUDE, kernel=KERNEL), options=options)
     assert not folders()
 
 

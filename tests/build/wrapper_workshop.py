@@ -69,7 +69,7 @@ class Workshop:
         machine = os.uname().machine
         text = image_text("kernels", "kernels.cubin", len(image), machine)
         (folder / "kernels.s").write_text(Text(machine).finished(text))
-        cuda_h = find_cuda().include / "cuda.h"
+        cuda_h = find_cuda().require("runtime") / "cuda.h"
         (folder / "forwarders.cc").write_text(forwarders.forwarder_unit(cuda_h))
         (folder / "exports.map").write_text(
             "{ local: cu[A-Z]*; cuda[A-Z]*; __tvm_ffi__cubin_*; __tvmffi_cubin_*; "
@@ -100,10 +100,9 @@ class Workshop:
         image: str = "kernels.s.o",
     ) -> Path:
         paths = tvm_ffi_paths()
-        cudart = find_cuda().find("cudart") if extra else None
         libraries = forwarders.link_flags(extra)
-        if cudart is not None:
-            libraries += forwarders.cudart_flags(cudart)
+        if extra:
+            libraries += forwarders.cudart_flags(find_cuda().require("cudart"))
         run(
             *self.compiler, "-shared", "-o", f"{name}.so", *objects, image,
             "forwarders.cc.o", "-Wl,-z,now", "-Wl,-z,defs", "-Wl,--version-script=exports.map",

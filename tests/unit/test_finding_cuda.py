@@ -50,10 +50,10 @@ def test_the_parts_of_cuda_12_are_found(site):
     cuda = find_cuda()
     assert cuda.major == 12
     assert cuda.nvrtc == site / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
-    assert cuda.include == site / "nvidia/cuda_runtime/include"
-    assert cuda.find("cccl") == site / "nvidia/cuda_cccl/include"
-    assert cuda.find("cudart") is None
-    assert cuda.include_dirs == (cuda.include, cuda.find("cccl"))
+    assert cuda.require("runtime") == site / "nvidia/cuda_runtime/include"
+    assert cuda.require("cccl") == site / "nvidia/cuda_cccl/include"
+    assert "cudart" not in cuda.parts
+    assert cuda.include_dirs == (cuda.require("runtime"), cuda.require("cccl"))
 
 
 def test_the_parts_of_cuda_13_are_found(site):
@@ -61,9 +61,9 @@ def test_the_parts_of_cuda_13_are_found(site):
     cuda = find_cuda()
     assert cuda.major == 13
     assert cuda.nvrtc == site / "nvidia/cu13/lib/libnvrtc.so.13"
-    assert cuda.include == site / "nvidia/cu13/include"
-    assert cuda.find("cccl") == site / "nvidia/cu13/include/cccl"
-    assert cuda.include_dirs == (cuda.include, cuda.find("cccl"))
+    assert cuda.require("runtime") == site / "nvidia/cu13/include"
+    assert cuda.require("cccl") == site / "nvidia/cu13/include/cccl"
+    assert cuda.include_dirs == (cuda.require("runtime"), cuda.require("cccl"))
 
 
 def test_headers_of_further_wheels_are_found_where_they_are_installed(site):
@@ -145,7 +145,7 @@ def test_what_nobody_needs_is_not_asked_for(site, monkeypatch):
     cuda = find_cuda()
     assert (cuda.major, cuda.include_dirs) == (13, ())
     with pytest.raises(ToolchainError, match="pip install nvidia-cuda-runtime$"):
-        _ = cuda.include
+        cuda.require("runtime")
     with pytest.raises(ToolchainError, match="pip install nvidia-nvjitlink$"):
         cuda.require("nvjitlink")
 
@@ -167,15 +167,15 @@ def test_what_wheels_lack_a_toolkit_of_their_major_version_has(site, tmp_path, m
     own = site / "nvidia/cu13/include"
     assert cuda.include_dirs == (own, root / "include/cccl", root / "include")
     monkeypatch.setenv("CUDA_HOME", str(toolkit(tmp_path / "home", 13, "include/crt/mma.h")))
-    assert find_cuda().find("crt") == tmp_path / "home/include"
+    assert find_cuda().require("crt") == tmp_path / "home/include"
 
 
 def test_a_toolkit_of_another_major_version_has_no_part_in_it(site, tmp_path):
     install(site, 12)
     toolkit(tmp_path / "toolkit", 13, "lib/libnvJitLink.so.12", "include/crt/mma.h")
     cuda = find_cuda()
-    assert cuda.find("nvjitlink") is None
-    assert cuda.find("crt") is None
+    assert "nvjitlink" not in cuda.parts
+    assert "crt" not in cuda.parts
 
 
 def test_a_toolkit_alone_will_do(site, tmp_path):
@@ -185,7 +185,7 @@ def test_a_toolkit_alone_will_do(site, tmp_path):
 
 def test_missing_cccl_is_no_error(site):
     install(site, 12, "nvidia_cuda_nvrtc_cu12", "nvidia_cuda_runtime_cu12")
-    assert find_cuda().find("cccl") is None
+    assert "cccl" not in find_cuda().parts
 
 
 def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path):
@@ -195,7 +195,7 @@ def test_the_parts_may_lie_in_several_folders_and_the_first_wins(site, tmp_path)
     install(other, 12)
     cuda = find_cuda()
     assert site in cuda.nvrtc.parents
-    assert other in cuda.include.parents
+    assert other in cuda.require("runtime").parents
 
 
 @pytest.mark.parametrize("relative", ["", "lib"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.cuda.headers import header_hints
 from tvmffi_cubin.cuda.headers import headers_for as find_headers
 from tvmffi_cubin.item_words import code_alone
 
@@ -67,20 +66,3 @@ def test_a_source_that_includes_cccl_s_header_itself_decides_when(cccl):
     for header in ("optional", "cuda/std/optional"):
         text = f"#define _CCCL_X\n#include <{header}>\n"
         assert headers_for([text, "std::optional<int> x;"], cccl) == ()
-
-
-def test_a_name_that_nvrtc_lacks_is_told_with_its_header():
-    log = (
-        'k.cu(1): error: namespace "std" has no member "is_same_v"\n'
-        'k.cu(1): error: namespace "std" has no member class "true_type"\n'
-        'k.cu(2): error: identifier "DBL_MAX" is undefined\n'
-        'k.cu(3): error: identifier "min" is undefined\n'
-        'k.cu(4): error: namespace "std" has no member "vector"\n'
-        'k.cu(5): error: namespace "std" has no member "size"\n'
-    )
-    assert [*header_hints(log)] == [
-        "is_same_v is in <type_traits>: add #include <type_traits>",
-        "true_type is in <type_traits>: add #include <type_traits>",
-        "DBL_MAX is in <float.h>: add #include <float.h>",
-        "size is in <iterator>: add #include <iterator>",
-    ]

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from .. import (
@@ -136,7 +135,7 @@ def _cuda() -> Iterator[Finding]:
         return
     yield Finding("CUDA wheels", f"{cuda.major}: {', '.join(sorted(cuda.parts))}")
     yield from _checked("NVRTC", _nvrtc)
-    if cuda.find("cccl") is None:
+    if "cccl" not in cuda.parts:
         wheel = cuda.wheels["cccl"]
         text = f"cuda/std, cub and thrust headers are missing; pip install {wheel} brings them"
         yield Finding("CCCL", text, "note")
@@ -163,22 +162,18 @@ def _nvcc() -> Iterator[Finding]:
 
 def _library(cuda: Cuda, title: str, use: str) -> Iterator[Finding]:
     part = title.lower()
-    path = cuda.find(part)
-    if path is None:
+    if part not in cuda.parts:
         text = f"missing, and {use}; pip install {cuda.wheels[part]} brings it"
         yield Finding(title, text, "note")
         return
 
-    def text_of(path: Path) -> str:
-        return f"{'.'.join(map(str, library(title, path).version()))}, {path}"
-
-    yield from _checked(title, partial(text_of, path))
+    path = cuda.require(part)
+    yield from _checked(title, lambda: f"{library(title, path).release}, {path}")
 
 
 def _nvrtc() -> str:
-    from ..cuda import nvrtc
-
-    return f"{'.'.join(map(str, nvrtc.version()))}, {toolchain.find_cuda().nvrtc}"
+    path = toolchain.find_cuda().nvrtc
+    return f"{program.load(path).release}, {path}"
 
 
 def _driver(cuda: Cuda | None) -> Iterator[Finding]:
@@ -221,9 +216,8 @@ def _device(ordinal: int, cuda: Cuda | None) -> str:
         return text
     nvrtc = program.load(cuda.nvrtc)
     if number_of(arch) not in nvrtc.supported_archs():
-        release = ".".join(map(str, nvrtc.version()))
         raise ValueError(
-            f"{text}: NVRTC {release} cannot compile for it; run: "
+            f"{text}: NVRTC {nvrtc.release} cannot compile for it; run: "
             f"pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
         )
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .nvrtc import shim_dir
@@ -32,12 +32,19 @@ _PART_OF = {
 _RANGES, _ITERATOR = "range_access.h", "iterator"
 
 
-class _Names(NamedTuple):
+class Names(NamedTuple):
     """Which header has a name: members of ``std``, and what is outside of it."""
 
     members: dict[str, str]
     plain: dict[str, str]
     by_cccl: set[str]
+
+    def header_of(self, member: str, word: str) -> str | None:
+        """Return the header to include for a member of ``std``, or for a word outside of it."""
+        if word == "CUtensorMap":
+            return "cuda.h"
+        header = self.members.get(member) or self.plain.get(word)
+        return _ITERATOR if header == _RANGES else header
 
 
 def headers_for(
@@ -50,7 +57,7 @@ def headers_for(
     blanks comments and literals.
     """
     texts = [*texts]
-    names = _names()
+    names = std_names()
     found = _found(texts, names)
     include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
     included = {name for text in texts for name in re.findall(include, text, re.MULTILINE)}
@@ -64,22 +71,11 @@ def headers_for(
     return tuple(sorted(found))
 
 
-def header_hints(log: str) -> Iterator[str]:
-    """Iterate over which headers bring the names that a log of NVRTC's lacks."""
-    names = _names()
-    unknown = r'namespace "std" has no member (?:\w+ )?"(\w+)"|identifier "(\w+)" is undefined'
-    for member, word in re.findall(unknown, log):
-        header = names.members.get(member) or names.plain.get(word)
-        if header is not None:
-            header = _ITERATOR if header == _RANGES else header
-            yield f"{member or word} is in <{header}>: add #include <{header}>"
-
-
 def _has(folders: Iterable[str], header: str) -> bool:
     return any(os.path.isfile(os.path.join(folder, "cuda", "std", header)) for folder in folders)
 
 
-def _found(texts: Sequence[str], names: _Names) -> set[str]:
+def _found(texts: Sequence[str], names: Names) -> set[str]:
     """Return the headers of all names in some texts, but for what these define."""
     text = "\n".join(texts)
     words = set(re.findall(r"\b[A-Za-z]\w*", text))
@@ -100,8 +96,9 @@ def _found(texts: Sequence[str], names: _Names) -> set[str]:
 
 
 @functools.cache
-def _names() -> _Names:
-    names = _Names({}, {}, set())
+def std_names() -> Names:
+    """Return the names that our headers for NVRTC declare."""
+    names = Names({}, {}, set())
     for path in sorted(shim_dir().iterdir()):
         header = _PART_OF.get(path.name, path.name)
         if not path.is_file() or header in _LEFT_OUT or header.startswith("tvmffi_cubin_"):

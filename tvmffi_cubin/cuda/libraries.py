@@ -1,7 +1,4 @@
-"""CUDA's libraries and headers: NVIDIA's wheels of one major version, or a toolkit.
-
-Where they are, which build a library is, and calls into one by ctypes.
-"""
+"""CUDA's libraries and headers, of NVIDIA's wheels or a toolkit: where they are; calls into one."""
 
 from __future__ import annotations
 
@@ -11,19 +8,16 @@ import struct
 import sys
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .. import config
 from ..errors import CubinError, ToolchainError
-
-if TYPE_CHECKING:
-    import ctypes
 
 MAJORS = (12, 13)
 """The CUDA families that can be used, oldest first."""
 
 _TOOLKIT = "/usr/local/cuda"
-_HEADERS = ("runtime", "cccl", "crt", "curand")
+_HEADERS = ("runtime", "cccl", "crt", "curand")  # in the order of the search
 # What a family is complete with; all but NVRTC is only asked for when it is used.
 _WANTED = {12: ("nvrtc", "runtime"), 13: ("nvrtc", "runtime", "crt")}
 
@@ -49,48 +43,42 @@ class Cuda(NamedTuple):
         """``libnvrtc.so.<major>``."""
         return Path(self.parts["nvrtc"])
 
-    @property
-    def include(self) -> Path:
-        """The folder of ``cuda.h`` and ``cuda_fp16.h``; a ToolchainError where it is missing."""
-        return self.require("runtime")
-
-    def find(self, part: str) -> Path | None:
-        """Return the path of a part, None where it is missing."""
-        path = self.parts.get(part)
-        return None if path is None else Path(path)
-
     def require(self, part: str) -> Path:
         """Return the path of a part; where it is missing, a ToolchainError says what to install."""
-        path = self.find(part)
-        if path is None:
+        if part not in self.parts:
             wheel = self.wheels[part]
             raise ToolchainError(
                 f"CUDA {self.major}: neither the Python path nor a toolkit has what {wheel} "
                 f"brings; run: pip install {wheel}"
             )
-        return path
+        return Path(self.parts[part])
+
+    def identity(self, part: str) -> str:
+        """Return the build of a library, the same text on every machine; with short reads."""
+        with open(self.require(part), "rb", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            # Who makes wheels moves the notes of most NVRTCs behind all else.
+            for start in (0, max(size - _READ, 0)):
+                file.seek(start)
+                _, found, rest = file.read(_READ).partition(_BUILD_ID)
+                if found:
+                    return f"{part} {self.major}, build {rest[:_BUILD_ID_SIZE].hex()}"
+        return f"{part} {self.major} of {size} bytes"
+
+    @property
+    def roots(self) -> dict[str, str]:
+        """The header folders, in the order of the search, by a token such as ``"$CURAND"``."""
+        return {f"${part.upper()}": self.parts[part] for part in _HEADERS if part in self.parts}
 
     @property
     def include_dirs(self) -> tuple[Path, ...]:
         """The folders to search for CUDA's headers, in order."""
-        found = dict.fromkeys(self.parts[part] for part in _HEADERS if part in self.parts)
-        return tuple(map(Path, found))
-
-    @property
-    def roots(self) -> dict[str, str]:
-        """The header folders by a token for each, such as ``"$CURAND"``."""
-        tokens = {part: f"${'CUDA' if part == 'runtime' else part.upper()}" for part in _HEADERS}
-        return {tokens[part]: self.parts[part] for part in _HEADERS if part in self.parts}
-
-    @property
-    def identity(self) -> str:
-        """The build of NVRTC, the same text on every machine; found with short reads."""
-        return identity("NVRTC", self.major, self.nvrtc)
+        return tuple(map(Path, dict.fromkeys(self.roots.values())))
 
     @property
     def wheels(self) -> dict[str, str]:
         """The names of the wheels that bring the parts."""
-        return {name: wheel for name, (wheel, *_) in _places(self.major).items()}
+        return {part: wheel for part, (wheel, *_) in _places(self.major).items()}
 
 
 @cache
@@ -105,10 +93,10 @@ def _places(major: int) -> dict[str, tuple[str, str, str, str]]:
     return {
         "nvrtc": place("cuda-nvrtc", "cuda_nvrtc", f"lib/libnvrtc.so.{major}"),
         "runtime": place("cuda-runtime", "cuda_runtime", "include", "/cuda_fp16.h"),
-        "crt": place(f"cuda-{crt}", "cuda_nvcc", "include", "/crt/mma.h"),
-        "cudart": place("cuda-runtime", "cuda_runtime", f"lib/libcudart.so.{major}"),
         "cccl": place("cuda-cccl", "cuda_cccl", cccl, "/cuda/std/cstdint"),
+        "crt": place(f"cuda-{crt}", "cuda_nvcc", "include", "/crt/mma.h"),
         "curand": place("curand", "curand", "include", "/curand_kernel.h"),
+        "cudart": place("cuda-runtime", "cuda_runtime", f"lib/libcudart.so.{major}"),
         "nvjitlink": place("nvjitlink", "nvjitlink", f"lib/libnvJitLink.so.{major}"),
         "nvfatbin": place("nvfatbin", "nvfatbin", f"lib/libnvfatbin.so.{major}"),
     }
@@ -182,44 +170,26 @@ def _locate(sites: list[str], homes: tuple[str | None, ...], major: int) -> Cuda
     return Cuda(major, parts)
 
 
-# Which build a library is, and calls into one
-
-
-def identity(name: str, major: int, path: Path) -> str:
-    """Return the build of a library, the same text on every machine; found with short reads."""
-    with open(path, "rb", buffering=0) as file:
-        size = file.seek(0, os.SEEK_END)
-        # Who makes wheels moves the notes of most NVRTCs behind all else.
-        for start in (0, max(size - _READ, 0)):
-            file.seek(start)
-            _, found, rest = file.read(_READ).partition(_BUILD_ID)
-            if found:
-                return f"{name} {major}, build {rest[:_BUILD_ID_SIZE].hex()}"
-    return f"{name} {major} of {size} bytes"
-
-
-def load(path: Path, title: str) -> ctypes.CDLL:
-    """Load a library; `title` is what messages call it."""
-    import ctypes
-
-    try:
-        # To map 100 MB takes 20 ms, for which ctypes.CDLL would keep Python's lock.
-        ctypes.CDLL(None).dlopen(os.fsencode(path), os.RTLD_NOW)
-        return ctypes.CDLL(str(path))
-    except OSError as error:
-        raise ToolchainError(
-            f"{title} could not be loaded from {path}: {error}; reinstall its wheel, run: "
-            "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
-        ) from error
+# Calls into one
 
 
 class Library:
     """NVRTC, nvJitLink or nvFatbin; its functions begin with its title."""
 
     def __init__(self, title: str, path: Path) -> None:
+        import ctypes
+
         self.title = title
         self.path = path
-        self.calls = load(path, title)
+        try:
+            # To map 100 MB takes 20 ms, for which ctypes.CDLL would keep Python's lock.
+            ctypes.CDLL(None).dlopen(os.fsencode(path), os.RTLD_NOW)
+            self.calls: ctypes.CDLL = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise ToolchainError(
+                f"{title} could not be loaded from {path}: {error}; reinstall its wheel, run: "
+                "pip install --force-reinstall 'tvmffi-cubin[cu12]' (or [cu13])"
+            ) from error
 
     def version(self) -> tuple[int, int]:
         """Return the library's version, major and minor."""
@@ -228,6 +198,11 @@ class Library:
         major, minor = ctypes.c_int(), ctypes.c_int()
         self.call("Version", ctypes.byref(major), ctypes.byref(minor))
         return major.value, minor.value
+
+    @property
+    def release(self) -> str:
+        """The version as people write it, such as ``"12.9"``."""
+        return ".".join(map(str, self.version()))
 
     def call(self, function: str, *arguments: object) -> None:
         """Call a function that is not expected to fail."""

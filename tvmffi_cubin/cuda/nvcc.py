@@ -17,55 +17,40 @@ from ..identity import Answer
 from ..key import file_digest
 from ..plan import Cxx, DeviceLink
 from .arch import is_ptx, resolve_archs
+from .options import read
 
 if TYPE_CHECKING:
-    from ..request import Request
     from ..toolset import Toolset
 
 _DEFAULT = "/usr/local/cuda"
 _RUNTIME = "libcudart_static.a"
-# What nvcc starts, and what tells it where that is; one that is changed is asked about anew.
-_PARTS = ("nvcc", "nvcc.profile", "cudafe++", "ptxas", "fatbinary", "nvlink")
 _INSTALL = (
     "pip install nvidia-cuda-nvcc nvidia-cuda-cccl (CUDA 13's; CUDA 12's wheel of it has no nvcc "
     "in it), or set TVMFFI_CUBIN_NVCC to a toolkit's bin/nvcc"
 )
-# What is said of messages of nvcc's that do not say it themselves.
 _HINTS = {
     r"unsupported (?:GNU|clang) version|unsupported.*host compiler": (
-        "nvcc does not know this host compiler yet: set CXX to an older one, or give it to nvcc "
-        "alone, extra_cuda_cflags=['-ccbin', 'g++-13']; or try this one, "
+        "nvcc does not support this host compiler: set CXX to an older one, or give nvcc another, "
+        "extra_cuda_cflags=['-ccbin', 'g++-13']; or try this one, "
         "extra_cuda_cflags=['-allow-unsupported-compiler']"
     ),
-    r"cicc: (?:not found|No such file)|nvvm/bin.*No such file": (
-        "nvcc is not installed in full: pip install nvidia-nvvm nvidia-cuda-crt"
+    r"cicc: (?:not found|No such file)|nvvm/bin.*No such file"
+    r"|fatal error: (?:cub|cuda|thrust|nv|crt)/\S+: No such file": (
+        "parts of nvcc are wheels of their own: pip install nvidia-nvvm nvidia-cuda-crt "
+        "nvidia-cuda-cccl"
     ),
-    r"fatal error: (?:cub|cuda|thrust|nv|crt)/\S+: No such file": (
-        "these headers are wheels of their own: pip install nvidia-cuda-cccl nvidia-cuda-crt"
-    ),
 }
-_ARCH = ("-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code")
-_CCBIN = ("-ccbin", "--compiler-bindir")
-_LTO = ("-dlto", "--dlink-time-opt", "-lto", "--lto")
-# Their value may look like an option.
-_LISTED = {
-    *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xlinker"),
-    *("--linker-options", "-Xnvlink", "--nvlink-options", "-D", "--define-macro"),
-}
-_PATHS = {
-    *("-I", "--include-path", "-isystem", "--system-include", "-L", "--library-path"),
-    *("-include", "--pre-include", "-optf", "--options-file", *_CCBIN),
-}
+_ARCH = ("-arch", "-code", "-gencode")
+_PATHS = ("-I", "-L", "-isystem", "-include", "-optf", "-ccbin")
 
 
 class Nvcc(NamedTuple):
     """An nvcc, and what it says of itself.
 
-    `identity` is its build, and that of the runtime library beside it: the same text on every
-    machine. `root` is the folder that it is installed to, empty where that is one of the system's;
-    `includes` its own header folders, ``cuda.h``'s first; `libraries` the folder of its runtime
-    library, empty where there is none; `host` what the host compiler that it starts is, where that
-    is not the build's own.
+    `identity` is its build and that of its runtime library, the same text on every machine; `root`
+    where it is installed, empty for a folder of the system's; `includes` its header folders,
+    ``cuda.h``'s first; `libraries` the folder of its runtime library, if there is one; `host` what
+    its host compiler is, where that is not the build's own.
     """
 
     path: str
@@ -129,28 +114,17 @@ def _ask(path: Path) -> Answer:
     # It says where it finds everything without compiling anything.
     dry = _run(str(path), "--dryrun", "-E", "-x", "cu", os.devnull)
     settings = dict(re.findall(r"^#\$ (\w+)=(.*)$", dry, re.MULTILINE))
-    top = settings.get("TOP") or os.path.dirname(os.path.dirname(os.path.realpath(path)))
-    top = os.path.realpath(top)
-    here = settings.get("_HERE_", os.path.dirname(path))
+    top = os.path.realpath(settings.get("TOP") or path.resolve().parents[1])
     includes = [*_folders(settings.get("INCLUDES", ""), "-I")]
     includes += _folders(settings.get("SYSTEM_INCLUDES", ""), "-isystem")
     libraries = [*_folders(settings.get("LIBRARIES", ""), "-L"), f"{top}/lib64", f"{top}/lib"]
-    runtime = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
-    files = [f"{here}/{part}" for part in _PARTS]
-    files += [f"{settings.get('CICC_PATH', here)}/cicc", f"{runtime}/{_RUNTIME}"]
+    folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
+    runtime = (f"{folder}/{_RUNTIME}",) if folder else ()
     lines = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
-    with open(path, "rb") as file:
-        lines += [file_digest(str(path))] if file.read(2) == b"#!" else []
-    lines += [file_digest(f"{runtime}/{_RUNTIME}")] if runtime else []
+    build = "\n".join((*lines, *map(file_digest, runtime)))
     root = "" if top in ("/", "/usr", "/usr/local") else top
-    answer = (
-        "\n".join(lines),
-        release[1],
-        root,
-        "\n".join(includes or [f"{top}/include"]),
-        runtime,
-    )
-    return Answer("\0".join(answer), tuple(filter(os.path.isfile, files)))
+    answer = (build, release[1], root, "\n".join(includes or [f"{top}/include"]), folder)
+    return Answer("\0".join(answer), runtime)
 
 
 def _run(*command: str) -> str:
@@ -191,27 +165,19 @@ def caller_flags(flags: Iterable[str]) -> tuple[str, ...]:
     ``-arch=native`` is left out: it is the architecture by default.
     """
     host = os.environ.get("NVCC_CCBIN")
-    variables = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
-    before, behind = (shlex.split(os.environ.get(name, "")) for name in variables)
-    words: list[str] = ["-ccbin", host] if host else []
-    for flag in (*before, *flags, *behind):
-        match = re.fullmatch(r"(--?[A-Za-z-]+)\s+(\S.*)", flag, re.DOTALL)
-        is_value = words and words[-1] in _LISTED
-        words += match.groups() if match and not is_value else (flag,)
-    found: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        option, equals, value = word.partition("=")
-        if option in _PATHS or option in _ARCH:
-            value = value if equals else next(rest, "")
-            if option in _ARCH and value == "native":
-                continue
-            value = _absolute(value) if option in _PATHS else value
-            found += (f"{option}={value}",) if equals else (option, value)
-        elif word.startswith(("-I", "-L")):
-            found.append(f"{word[:2]}{_absolute(word[2:])}")
-        else:
-            found.append("-rdc=true" if word in ("-dc", "--device-c") else word)
+    before, behind = (
+        shlex.split(os.environ.get(name, ""))
+        for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+    )
+    found = ["-ccbin", _absolute(host)] if host else []
+    for name, value, items in read((*before, *flags, *behind)):
+        if name == "-dc":
+            found.append("-rdc=true")
+        elif name in _PATHS:
+            *option, last = items
+            found += (*option, last.removesuffix(value) + _absolute(value))
+        elif (name, value) != ("-arch", "native"):
+            found += items
     return tuple(found)
 
 
@@ -222,20 +188,12 @@ def _absolute(path: str) -> str:
 
 def host_compiler(flags: Sequence[str]) -> str | None:
     """Return the host compiler that a caller's flags name; None where they name none."""
-    for index, flag in reversed([*enumerate(flags)]):
-        option, _, value = flag.partition("=")
-        if option in _CCBIN:
-            return value or "".join(flags[index + 1 : index + 2])
-    return None
-
-
-def _name_archs(flags: Sequence[str]) -> bool:
-    return any(flag.partition("=")[0] in _ARCH for flag in flags)
+    return next((x.value for x in reversed([*read(flags)]) if x.name == "-ccbin"), None)
 
 
 def resolve(flags: Sequence[str], arch: object) -> tuple[str, ...]:
     """Return the architectures; none where flags name them, or none can be found out."""
-    if _name_archs(flags):
+    if any(option.name in _ARCH for option in read(flags)):
         if arch is not None:
             raise ValueError(
                 f"the architecture is given twice: arch={arch!r}, and in nvcc's flags "
@@ -251,12 +209,7 @@ def resolve(flags: Sequence[str], arch: object) -> tuple[str, ...]:
 
 def _is_separate(flags: Sequence[str]) -> bool:
     """Whether device code is yet to be linked when it is compiled."""
-    said = re.search(r"(?:-rdc|--relocatable-device-code)[= ]true", " ".join(flags))
-    return said is not None or _is_lto(flags)
-
-
-def _is_lto(flags: Sequence[str]) -> bool:
-    return any(flag in _LTO or re.search(r"\blto_\d", flag) for flag in flags)
+    return any(x.name == "-dlto" or x[:2] == ("-rdc", "true") for x in read(flags))
 
 
 def _words(
@@ -264,32 +217,37 @@ def _words(
 ) -> tuple[str, ...]:
     """Return all flags of a compilation or a link: the caller's, and ours before them."""
     assert tools.nvcc is not None
-    archs = archs or (() if _name_archs(flags) else resolve_archs())
-    if host_compiler(flags) is None:
-        # A launcher such as ccache cannot be named with what it starts.
-        own = (*own_statics(tools.host.compiler), *tools.compiler.options)
-        ours = ["-ccbin", tools.compiler.programs[-1]]
-        ours += [f"-Xcompiler={option.replace(',', chr(92) + ',')}" for option in own]
-    else:
+    given = [*read(flags)]
+    names = {option.name for option in given}
+    archs = archs or (() if names.intersection(_ARCH) else resolve_archs())
+    if "-ccbin" in names:
         ours = [f"-Xcompiler={flag}" for flag in own_statics(tools.nvcc.host)]
+    else:
+        # A launcher such as ccache cannot be named with what it starts.
+        ours = ["-ccbin", tools.compiler.programs[-1]]
+        own = (*own_statics(tools.host.compiler), *tools.compiler.options)
+        ours += (f"-Xcompiler={_escaped(option)}" for option in own)
     ours.append("-Xcompiler=-fPIC")
-    if not any(flag.startswith(("-std", "--std")) for flag in flags):
+    if "-std" not in names:
         ours.append("-std=c++17")
-    if not any(re.fullmatch(r"-O\d?|--optimize(=.*)?", flag) for flag in flags):
+    if "-O" not in names:
         ours.append("-O2")
-    is_lto = _is_lto(flags)
-    if is_lto and "rdc" not in " ".join(flags):
-        ours.append("-rdc=true")
-    if is_lto and (archs or is_link):
-        # nvcc takes no -dlto beside -gencode, which says it in its own words.
-        flags = [flag for flag in flags if flag not in _LTO]
-    if is_lto and is_link:  # code=lto_90 is what is linked, and code=sm_90 what becomes of it
-        flags = [*(re.sub(r"\blto_(?=\d)", "sm_", flag) for flag in flags), "-dlto"]
-    real = "lto" if is_lto and not is_link else "sm"
+    kind = "sm"
+    if "-dlto" in names:
+        if "-rdc" not in names:
+            ours.append("-rdc=true")
+        if archs and not is_link:  # beside -gencode nvcc takes no -dlto
+            flags = [item for option in given if option.name != "-dlto" for item in option.items]
+            kind = "lto"
     for arch in archs:
-        number, kind = arch.partition("_")[2], "compute" if is_ptx(arch) else real
-        ours.append(f"-gencode=arch=compute_{number},code={kind}_{number}")
+        number = arch.partition("_")[2]
+        code = arch if is_ptx(arch) else f"{kind}_{number}"
+        ours.append(f"-gencode=arch=compute_{number},code={code}")
     return (*ours, *flags)
+
+
+def _escaped(option: str) -> str:
+    return option.replace(",", "\\,")
 
 
 # What a build has of it
@@ -307,17 +265,14 @@ def unit(
 ) -> Cxx:
     """Return how a text in the build folder, or a file where it lies, is compiled.
 
-    `name` is its object's; `folders` are searched for quoted headers. `flags` are the caller's,
-    from `caller_flags`, and `archs` none where they name them; a ToolchainError says that no
-    architecture is known.
+    `name` is its object's; `folders` are searched for quoted headers; `flags` are from
+    `caller_flags`. A ToolchainError says that neither `archs` nor they name an architecture.
     """
     assert tools.nvcc is not None
-    words = _words(tools, flags, archs)
     headers = ("-I", str(tools.include), "-isystem", str(tools.tvm_ffi.include))
-    escaped = (folder.replace(",", "\\,") for folder in folders)
-    further = (f"-Xcompiler=-iquote,{folder}" for folder in escaped)
-    flags = ("-x", "cu", *words, *headers, *further)
-    return Cxx(source, (tools.nvcc.path,), flags, tuple(include_paths), name=name)
+    further = (f"-Xcompiler=-iquote,{_escaped(folder)}" for folder in folders)
+    words = ("-x", "cu", *_words(tools, flags, archs), *headers, *further)
+    return Cxx(source, (tools.nvcc.path,), words, tuple(include_paths), name=name)
 
 
 def device_link(
@@ -336,35 +291,9 @@ def runtime(nvcc: Nvcc, flags: Sequence[str]) -> tuple[tuple[str, ...], tuple[st
     The runtime library is the static one, as nvcc itself links it: no folder of this machine is in
     the shared object, and no other version in the process gets in its way.
     """
-    if not nvcc.libraries:
-        return (), ("-ldl", "-lpthread", "-lrt")
+    folder, system = nvcc.libraries, ("-ldl", "-lpthread", "-lrt")
+    if not folder:
+        return (), system
     names = ("libcudadevrt.a", _RUNTIME) if _is_separate(flags) else (_RUNTIME,)
-    paths = (f"{nvcc.libraries}/{name}" for name in names)
-    found = tuple(filter(os.path.isfile, paths))
-    return found, (f"-L{nvcc.libraries}", "-ldl", "-lpthread", "-lrt")
-
-
-def check_request(request: Request) -> None:
-    """Refuse a request that nvcc cannot serve: a ValueError names the argument and the remedy."""
-    rdc = "extra_cuda_cflags=['-rdc=true'"
-    remedies = {
-        "kernel_sources": "they are for NVRTC; give them as cuda_sources",
-        "name_expressions": "nvcc makes the instances that host code launches; leave them out",
-        "device_libraries": f"load(sources=[..., 'lib.o'], {rdc}]) links the device code of files",
-        "lto": f"give nvcc's own flags, {rdc}, '-dlto']",
-        "bound_params": "CUDA's runtime launches with the arguments of the source alone",
-    }
-    for argument, remedy in remedies.items():
-        if getattr(request, argument):
-            raise ValueError(f'{argument} and compiler="nvcc" do not go together: {remedy}')
-    if request.functions or request.files.binaries or request.files.cxx or request.files.c:
-        return
-    # What a header exports is not seen here.
-    exports = r'TVM_FFI_|__tvm_ffi_|^[ \t]*#[ \t]*include[ \t]*"'
-    sources = (*request.cuda_sources, *request.files.cuda, *request.cpp_sources)
-    if not any(re.search(exports, source.text, re.MULTILINE) for source in sources):
-        raise ValueError(
-            "nothing would be exported: name host functions in functions=, or export them with "
-            "TVM_FFI_DLL_EXPORT_TYPED_FUNC; kernels that nvcc compiles are no functions of the "
-            "module"
-        )
+    found = filter(os.path.isfile, (f"{folder}/{name}" for name in names))
+    return tuple(found), (f"-L{folder}", *system)

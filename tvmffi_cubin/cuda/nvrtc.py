@@ -18,7 +18,7 @@ from . import arch as archs
 from . import program
 from .arch import Archs, is_ptx, number_of
 from .libraries import Cuda, find_cuda
-from .options import STD, named_archs, without_archs
+from .options import named_archs, nvrtc_options
 from .program import INVALID_OPTION, SUCCESS, Compiled, Nvrtc
 
 if TYPE_CHECKING:
@@ -108,27 +108,13 @@ def compile(  # noqa: A001
         raise TypeError(f"source must be a string, got {type(source).__name__}")
     if not source.strip():
         raise ValueError("source is empty")
+    if "\0" in source or "\0" in epilogue:
+        raise ValueError(f"{name} holds a NUL character, where NVRTC would stop reading")
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
-    named = named_archs(options, arch)
-    source = source.removeprefix("\ufeff")  # the mark that some editors put first
-    text, first = _text(source, prologue, name)
+    named, own = named_archs(options, arch), nvrtc_options(options)
     cuda = find_cuda()
     nvrtc = program.load(cuda.nvrtc)
-    unit = _Unit(
-        nvrtc=nvrtc,
-        cuda=cuda,
-        source=source,
-        name=name,
-        text=text,
-        first=None if source_include and not prologue else first,
-        epilogue=epilogue,
-        options=without_archs(options),
-        name_expressions=tuple(_sequence("name_expressions", name_expressions)),
-        folders=tuple(map(os.fspath, _sequence("include_paths", include_paths))),
-        alias=name if source_include else _NOWHERE,
-        use_pch=pch.is_wanted(use_pch),
-    )
     targets = archs.resolve_archs(named or None, known=nvrtc.supported_archs)
     if target_type == "ptx":
         targets = tuple(dict.fromkeys(f"compute_{number_of(target)}" for target in targets))
@@ -138,6 +124,24 @@ def compile(  # noqa: A001
             f"target_type={target_type!r} is made for one architecture such as sm_90a, got "
             f"{', '.join(targets)}"
         )
+    _check_known(targets, nvrtc, cuda)
+    source = source.removeprefix("\ufeff")  # the mark that some editors put first
+    first, text = _named_text(source, prologue, name)
+    unit = _Unit(
+        cuda=cuda,
+        nvrtc=nvrtc,
+        name=name,
+        source=source,
+        first=first,
+        text=f"{text}\n{epilogue}" if epilogue else text,
+        options=(
+            *_random_seed(nvrtc, (name, text, *own)),
+            *_options(own, _sequence("include_paths", include_paths), cuda),
+        ),
+        name_expressions=tuple(_sequence("name_expressions", name_expressions)),
+        alias=name if source_include else _NOWHERE,
+        use_pch=pch.is_wanted(use_pch),
+    )
     if len(targets) == 1:
         return unit.compile(target_type, targets[0])
     from .nvfatbin import join
@@ -268,50 +272,75 @@ def _sequence(what: str, given: object) -> Iterable[str]:
     return given
 
 
-def _text(source: str, prologue: str, name: str) -> tuple[str, str]:
-    """Return what is compiled before the epilogue, and the name of its first lines.
+def _check_known(targets: Iterable[str], nvrtc: Nvrtc, cuda: Cuda) -> None:
+    known = nvrtc.supported_archs()
+    for arch in targets:
+        if number_of(arch) in known:
+            continue
+        remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+        if number_of(arch) < min(known):
+            remedy = "an older one may: set TVMFFI_CUBIN_CUDA=12, with tvmffi-cubin[cu12]"
+        raise ToolchainError(
+            f"{arch} is no architecture that NVRTC {nvrtc.release} knows, {remedy}; it compiles "
+            f"for {', '.join(f'sm_{number}' for number in known)}"
+        )
 
-    That comes apart: what is precompiled must not begin with a ``#line``.
+
+def _named_text(source: str, prologue: str, name: str) -> tuple[str, str]:
+    """Return the name of the first lines of what is compiled, and that without the ``#line``.
+
+    What is precompiled must not begin with one.
     """
-    if not prologue:
-        return source, _escaped(name)
-    # As `line_directive` writes it.
+    text = f"{prologue}\n{line_directive(name)}{source}" if prologue else source
     first = re.match(r'#line 1 "((?:[^"\\]|\\.)*)"\n', prologue)
-    before = prologue if first is None else prologue[first.end() :]
-    return f"{before}\n{line_directive(name)}{source}", first[1] if first else _escaped(name)
+    return (first[1], text[first.end() :]) if first else (_escaped(name), text)
+
+
+def _options(options: Sequence[str], folders: Iterable[str], cuda: Cuda) -> tuple[str, ...]:
+    """Return the options of a compilation, whatever the architecture and the kind of image."""
+    shims = shim_dir()
+    has_standard = any(option.startswith("-std=") for option in options)
+    return (
+        *("-default-device", *(() if has_standard else ("-std=c++17",))),
+        *(f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h"),
+        *options,
+        *(f"-I{folder}" for folder in (*map(os.fspath, folders), *cuda.include_dirs)),
+    )
+
+
+def _random_seed(nvrtc: Nvrtc, said: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what NVRTC is to call hidden kernels after, in place of the time and the process.
+
+    It does where nothing of a unit can be seen from outside. Before 12.9, units with one set of
+    precompiled headers have different names.
+    """
+    if nvrtc.version() < (12, 9):
+        return ()
+    seed = zlib.crc32("\0".join(said).encode("utf-8", "surrogateescape"))
+    return (f"-frandom-seed={seed:08x}",)
 
 
 class _Unit(NamedTuple):
-    """One source with its options, whatever the architecture; see `compile` and `_text`."""
+    """One source with its options, whatever the architecture."""
 
-    nvrtc: Nvrtc
     cuda: Cuda
-    source: str
+    nvrtc: Nvrtc
     name: str
+    source: str
+    first: str  # what messages call the first lines of the text
     text: str
-    first: str | None
-    epilogue: str
     options: tuple[str, ...]
     name_expressions: tuple[str, ...]
-    folders: tuple[str, ...]
-    alias: str  # what NVRTC is told that it is called
+    alias: str  # what NVRTC is told that the text is called
     use_pch: bool
 
     def compile(self, target_type: str, arch: str) -> Cubin:
         """Compile for one architecture; of ``"compute_90"`` and the like PTX is made."""
         kind = "ptx" if is_ptx(arch) else target_type
-        shims = shim_dir()
-        has_standard = any(option.startswith(STD) for option in self.options)
-        command = (
-            # PTX is assembled along the way: what its base architecture lacks comes to light now
-            # and not on some newer device.
-            f"-arch=sm_{number_of(arch)}" if is_ptx(arch) else f"-arch={arch}",
-            *_KIND_OPTIONS.get(kind, ()),
-            *("-default-device", *(() if has_standard else ("-std=c++17",))),
-            *(f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h"),
-            *self.options,
-            *(f"-I{folder}" for folder in (*self.folders, *self.cuda.include_dirs)),
-        )
+        # PTX is assembled along the way: what its base architecture lacks comes to light now and
+        # not on some newer device.
+        target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
+        command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *self.options)
         done = program.Call(lambda stop: self._with_headers(command, kind, stop)).result()
         log = done.log.replace(_NOWHERE, self.name)
         if done.result != SUCCESS:
@@ -333,7 +362,7 @@ class _Unit(NamedTuple):
             lowered_names=done.lowered_names,
             log=log,
             kind=kind,
-            cuda_version=".".join(map(str, self.nvrtc.version())),
+            cuda_version=self.nvrtc.release,
         )
 
     def _with_headers(self, command: tuple[str, ...], kind: str, stop: program.Stop) -> Compiled:
@@ -342,8 +371,7 @@ class _Unit(NamedTuple):
             return self._run(command, kind, stop)
         from ..nvrtc_pch import headers
 
-        is_alone = self.alias == _NOWHERE
-        folder = None if is_alone else os.path.dirname(os.path.abspath(self.name))
+        folder = None if self.alias == _NOWHERE else os.path.dirname(os.path.abspath(self.name))
         packages = [os.fspath(path) for path in (shim_dir(), *self.cuda.include_dirs)]
         with headers(
             self.nvrtc, self.text, command, alias=self.alias, packages=packages, folder=folder
@@ -359,7 +387,7 @@ class _Unit(NamedTuple):
 
         Headers that read fast gain nothing by being precompiled, nor by importing what decides it.
         """
-        if any("include" in option for option in self.options):
+        if sum("-include" in option for option in self.options) > 1:  # one is ours
             return True
         fast = r"[ \t]*[<\"](?:cuda_(?:fp4|fp6|fp8|fp16|bf16|runtime)|cuda|mma)\.h[>\"]"
         included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", self.text, re.MULTILINE)
@@ -372,21 +400,11 @@ class _Unit(NamedTuple):
         stop: program.Stop,
         headers: Headers | None = None,
     ) -> Compiled:
-        text = f"{self.text}\n{self.epilogue}" if self.epilogue else self.text
-        if "\0" in text:
-            raise ValueError(f"{self.name} holds a NUL character, where NVRTC would stop reading")
-        if headers is not None:
-            text = headers.text(text, self.first)
+        if headers is None:
+            text = f'#line 1 "{self.first}"\n{self.text}'
+        else:
+            text = headers.text(self.text, self.first)
             command = (*command, *headers.options)
-        elif self.first is not None:
-            text = f'#line 1 "{self.first}"\n{text}'
-        if self.nvrtc.version() >= (12, 9):
-            # Where nothing of a unit can be seen from outside, NVRTC calls what is static or in an
-            # unnamed namespace after the time and the process, unless it is given a seed. Not
-            # before: units with one set of precompiled headers have different ones.
-            said = "\0".join((self.name, self.text, *self.options))
-            seed = zlib.crc32(said.encode("utf-8", "surrogateescape"))
-            command = (f"-frandom-seed={seed:08x}", *command)
         done = self.nvrtc.compile(
             text.encode("utf-8", "surrogateescape"),  # the name of a file may be no UTF-8
             os.fsencode(self.alias),
@@ -402,31 +420,15 @@ class _Unit(NamedTuple):
     def _failure(
         self, result: int, log: str, arch: str, command: tuple[str, ...]
     ) -> CubinError | ValueError:
-        release = ".".join(map(str, self.nvrtc.version()))
-        supported = self.nvrtc.supported_archs()
-        if number_of(arch) not in supported:
-            names = ", ".join(f"sm_{number}" for number in supported)
-            remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{self.cuda.major}]'"
-            if number_of(arch) < min(supported):
-                remedy = "an older one may: set TVMFFI_CUBIN_CUDA=12, with tvmffi-cubin[cu12]"
-            return ToolchainError(
-                f"NVRTC {release} does not compile for {arch}, {remedy}; it knows {names}"
-            )
+        log = log or self.nvrtc.error_text(result)
         if result == INVALID_OPTION:
             return ValueError(
-                f"NVRTC {release} refuses an option: {log or self.nvrtc.error_text(result)}; "
+                f"NVRTC {self.nvrtc.release} refuses an option: {log}; "
                 f"the options were: {' '.join(command)}"
             )
-        from .headers import header_hints
-        from .log import hints, host_header_problem
+        from .log import explained
 
-        if problem := host_header_problem(log, self.source, self.cuda):
-            lines = f"(NVRTC's {log.count(chr(10))} lines about it are in the error's log.)"
-            text = f"{problem}.\n{lines}"
-        else:
-            advice = (*header_hints(log), *hints(log, arch=arch, cuda=self.cuda))
-            said = (log or self.nvrtc.error_text(result), *(f"Hint: {hint}" for hint in advice))
-            text = "\n".join(dict.fromkeys(said))
+        text = explained(log, source=self.source, arch=arch, cuda=self.cuda)
         return CompileError(
             f"{self.name} does not compile for {arch}:\n{text}",
             log=log,

@@ -1,31 +1,60 @@
-"""Options of a caller's: as NVRTC knows them, which architectures they name, what a link takes."""
+"""A caller's options of NVRTC and nvcc, read in one place whichever way they are spelled."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from .arch import check_archs
 
-_ARCH = ("-arch", "--gpu-architecture")
-_GENCODE = ("-gencode", "--gencode", "-generate-code", "--generate-code")
-STD = ("-std", "--std")
-_PTXAS = ("-Xptxas", "--ptxas-options")
-_SYSTEM = ("-isystem", "--system-include")
-_SEPARATE = ("-rdc", "--relocatable-device-code")
-_SWITCHES = ("-ftz", "--ftz", "-prec-div", "--prec-div", "-prec-sqrt", "--prec-sqrt", "-fmad")
+_SHORT = {
+    "-gpu-architecture": "-arch",
+    "-gpu-code": "-code",
+    "-generate-code": "-gencode",
+    "-compiler-bindir": "-ccbin",
+    "-compiler-options": "-Xcompiler",
+    "-ptxas-options": "-Xptxas",
+    "-linker-options": "-Xlinker",
+    "-nvlink-options": "-Xnvlink",
+    "-define-macro": "-D",
+    "-undefine-macro": "-U",
+    "-include-path": "-I",
+    "-library-path": "-L",
+    "-pre-include": "-include",
+    "-system-include": "-isystem",
+    "-options-file": "-optf",
+    "-relocatable-device-code": "-rdc",
+    "-device-c": "-dc",
+    "-device-link": "-dlink",
+    "-dlink-time-opt": "-dlto",
+    "-lto": "-dlto",
+    "-device-debug": "-G",
+    "-generate-line-info": "-lineinfo",
+    "-optimize": "-O",
+    "-machine": "-m",
+    "-threads": "-t",
+}
 # Their value may be the next item.
 _VALUED = {
-    *(*_ARCH, *_GENCODE, *STD, *_PTXAS, *_SYSTEM, *_SEPARATE, *_SWITCHES, "--fmad"),
-    *("-I", "--include-path", "-include", "--pre-include", "-Xcompiler", "--compiler-options"),
-    *("-D", "--define-macro", "-U", "--undefine-macro", "-maxrregcount", "--maxrregcount"),
-    *("--threads", "--optimize", "--machine"),
+    *("-arch", "-code", "-gencode", "-ccbin", "-Xcompiler", "-Xptxas", "-Xlinker", "-Xnvlink"),
+    *("-D", "-U", "-I", "-L", "-include", "-isystem", "-optf", "-rdc", "-std", "-maxrregcount"),
+    *("-ftz", "-prec-div", "-prec-sqrt", "-fmad", "-O", "-m", "-t"),
 }
-# Options of nvcc that set what NVRTC does anyway, or the host compiler that it does not have.
-_IGNORED = (
-    r"-O[123]|--optimize|-m64|--machine|--?expt-relaxed-constexpr|--?(?:expt-)?extended-lambda"
-    r"|-t\d+|--threads|-Xcompiler|--compiler-options"
-)
+_JOINED = re.compile(r"(-[DUIL](?![=\s])|-isystem(?![=\s])|-[Omt](?=\d))(.+)", re.DOTALL)
+# They set what NVRTC does anyway, concern the host compiler, or are said by other arguments.
+_NOT_FOR_NVRTC = {
+    *("-O", "-m", "-t", "-Xcompiler", "-arch", "-gencode"),
+    *("-expt-relaxed-constexpr", "-expt-extended-lambda", "-extended-lambda"),
+}
+
+
+class Option(NamedTuple):
+    """One option: its short spelling and its value; and the items that it was given as."""
+
+    name: str
+    value: str
+    items: tuple[str, ...]
 
 
 def check_options(options: object) -> tuple[str, ...]:
@@ -38,63 +67,40 @@ def check_options(options: object) -> tuple[str, ...]:
     return tuple(options)
 
 
-def _read(options: object) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield name, value and items of each option; callers also put both into one item."""
+def read(options: object) -> Iterator[Option]:
+    """Iterate over a caller's options; an option and its value may be one item or two."""
     rest = iter(check_options(options))
     for item in rest:
-        words = re.fullmatch(r"(--?[\w-]+)\s+(.+)", item, re.DOTALL)
-        if words is not None and words[1] in _VALUED:
-            yield words[1], words[2], words.groups()
+        if joined := _JOINED.fullmatch(item):
+            yield Option(joined[1], joined[2], (item,))
             continue
-        name, equals, value = item.partition("=")
-        if equals or name not in _VALUED:
-            yield name, value, (item,)
-            continue
-        value = next(rest, "")
-        if not value:  # it would take one of ours
-            raise ValueError(f"the option {item!r} has no value: give it one, or leave it out")
-        yield name, value, (item, value)
-
-
-def caller_options(options: object) -> tuple[str, ...]:
-    """Return the caller's options as NVRTC knows them, without those that mean nothing to it."""
-    kept: list[str] = []
-    for name, value, items in _read(options):
-        if name in _PTXAS:
-            # NVRTC takes one at a time, and ends the process where there is none.
-            parts = _at_commas(value)
-            if not parts:
-                raise ValueError(f"the option {name!r} has no value: give it one, or leave it out")
-            kept += (f"{name}={part}" for part in parts)
-        elif name in STD:  # NVRTC takes no value of it in the next item
-            kept.append(f"-std={value}")
-        elif name.startswith(_SYSTEM):
-            # It has no meaning of its own where nothing warns about headers.
-            kept.append(f"-I{value or name.removeprefix('-isystem')}")
-        elif not re.fullmatch(_IGNORED, name):
-            kept += items
-    return tuple(kept)
-
-
-def _at_commas(value: str) -> list[str]:
-    """Return the options that the value of ``-Xptxas`` holds, as nvcc does, without empty ones."""
-    return [part for part in re.split(r"(?<!\\),", value.strip()) if part]
+        spelled, separator, value = (*re.split(r"(=|\s+)", item, maxsplit=1), "", "")[:3]
+        name = f"-{spelled.lstrip('-')}" if spelled.startswith("-") else spelled
+        name = _SHORT.get(name, name)
+        items: tuple[str, ...] = (item,)
+        if name in _VALUED and separator != "=":
+            value = value or next(rest, "")
+            items = (spelled, value)
+        elif separator.isspace():
+            name, value = item, ""
+        if name in _VALUED and not value.strip(","):
+            # NVRTC would take the option after it, or end the process.
+            raise ValueError(f"the option {spelled!r} has no value: give it one, or leave it out")
+        yield Option(name, value, items)
 
 
 def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
-    """Return the architectures that the options or the argument name, none where neither does.
-
-    nvcc's ``-gencode`` names them as its ``-arch`` and ``-code`` do.
-    """
-    gencode: list[str] = []
+    """Return the architectures that options or an argument name, none where neither does."""
     given = [] if archs is None else [check_archs(archs)]
-    for name, value, _ in _read(options):
-        if name in _ARCH:
+    gencode: list[str] = []
+    for name, value, _ in read(options):
+        if name == "-arch":
             given.append(check_archs(value, what="-arch"))
-        elif name in _GENCODE:
+        elif name == "-gencode":
             virtual, _, real = value.replace("\\", "").partition(",code=")
             gencode += (real or virtual.removeprefix("arch=")).strip("\"'[]").split(",")
-    given += [check_archs(gencode, what="-gencode")] if gencode else []
+    if gencode:
+        given.append(check_archs(gencode, what="-gencode"))
     different = dict.fromkeys(map(", ".join, given))
     if len(different) > 1:
         raise ValueError(
@@ -103,45 +109,53 @@ def named_archs(options: object, archs: object = None) -> tuple[str, ...]:
     return given[0] if given else ()
 
 
-def without_archs(options: object) -> tuple[str, ...]:
-    """Return the caller's options for NVRTC, without those that name architectures."""
-    known = _read(caller_options(options))
-    return tuple(x for name, _, items in known if name not in (*_ARCH, *_GENCODE) for x in items)
+def nvrtc_options(options: object) -> tuple[str, ...]:
+    """Return a caller's options as NVRTC takes them, without those that name architectures."""
+    kept: list[str] = []
+    for name, value, items in read(options):
+        if name == "-Xptxas":  # NVRTC takes one at a time
+            kept += (f"-Xptxas={part}" for part in _at_commas(value))
+        elif name == "-isystem":
+            kept.append(f"-I{value}")
+        elif name == "-std":
+            kept.append(f"-std={value}")
+        elif name not in _NOT_FOR_NVRTC:
+            kept += items
+    return tuple(kept)
 
 
 def standards(options: object) -> list[str]:
-    """Return the language standards that the options name, such as ``"c++20"``."""
-    return [value for name, value, _ in _read(options) if name in STD]
-
-
-# Links
+    """Return the language standards that options name, such as ``"c++20"``."""
+    return [value for name, value, _ in read(options) if name == "-std"]
 
 
 def without_separation(options: object) -> tuple[tuple[str, ...], bool]:
-    """Return options without those that ask for separate compilation, and whether for LTO."""
-    # nvcc has to be told; here it follows from the sources.
-    told = (*_SEPARATE, "-dc", "--device-c", "-dlink", "--device-link")
-    lto = ("-dlto", "--dlink-time-opt")
-    given = [*_read(options)]
-    kept = tuple(x for name, _, items in given if name not in (*told, *lto) for x in items)
-    return kept, any(name in lto for name, _, _ in given)
+    """Return options without those that ask for separate compilation, and whether for LTO.
+
+    nvcc has to be told; here it follows from the sources.
+    """
+    given = [*read(options)]
+    asking = ("-rdc", "-dc", "-dlink", "-dlto")
+    kept = tuple(item for option in given if option.name not in asking for item in option.items)
+    return kept, any(option.name == "-dlto" for option in given)
 
 
 def link_options(options: object) -> tuple[str, ...]:
-    """Return, in nvJitLink's words, the options for NVRTC that matter to a link, as nvcc does."""
+    """Return, as nvJitLink takes them, the options for NVRTC that matter to a link."""
     kept: list[str] = []
-    for name, value, _ in _read(options):
-        short = name.replace("--", "-")
-        if short == "-use_fast_math":
+    for name, value, _ in read(options):
+        if name == "-use_fast_math":
             kept += ("-ftz=1", "-prec-div=0", "-prec-sqrt=0", "-fma=1")
-        elif name in ("-G", "--device-debug"):
-            kept.append("-g")
-        elif name in ("-lineinfo", "--generate-line-info"):
-            kept.append("-lineinfo")
-        elif short == "-maxrregcount":
+        elif name in ("-G", "-lineinfo"):
+            kept.append(name.replace("-G", "-g"))
+        elif name == "-maxrregcount":
             kept.append(f"-maxrregcount={value}")
-        elif short in _SWITCHES:
-            kept.append(f"{short.replace('fmad', 'fma')}={int(value == 'true')}")
-        elif name in _PTXAS:
+        elif name in ("-ftz", "-prec-div", "-prec-sqrt", "-fmad"):
+            kept.append(f"{name.replace('fmad', 'fma')}={int(value == 'true')}")
+        elif name == "-Xptxas":
             kept += (f"-Xptxas={part}" for part in _at_commas(value))
     return tuple(kept)
+
+
+def _at_commas(value: str) -> list[str]:
+    return [part for part in re.split(r"(?<!\\),", value.strip()) if part]
