@@ -40,8 +40,8 @@ def test_the_content_of_a_library_is_part_of_the_key():
 
 
 def test_kernels_may_launch_kernels_with_the_device_runtime():
-    cudart = libraries.find_cuda().find("cudart")
-    if cudart is None or not cudart.with_name("libcudadevrt.a").exists():
+    cudart = libraries.find_cuda().require("cudart")
+    if not cudart.with_name("libcudadevrt.a").exists():
         pytest.skip("the CUDA runtime's wheel has no libcudadevrt.a")
     source = """
     __global__ void child(int* x) { x[0] = 1; }

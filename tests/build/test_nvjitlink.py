@@ -61,8 +61,7 @@ def test_ptx_is_linked_too():
 
 
 def test_a_static_library_is_linked_too():
-    cudart = libraries.find_cuda().find("cudart")
-    assert cudart is not None
+    cudart = libraries.find_cuda().require("cudart")
     runtime = cudart.with_name("libcudadevrt.a")
     if not runtime.exists():
         pytest.skip(f"no {runtime}")
@@ -225,7 +224,7 @@ def test_a_fatbin_of_linked_cubins_is_refused():
 
 
 def test_a_shared_object_is_refused():
-    cudart = libraries.find_cuda().find("cudart")
+    cudart = libraries.find_cuda().require("cudart")
     assert "a shared object" in refusal(cudart, error=ValueError, arch="sm_90")
 
 

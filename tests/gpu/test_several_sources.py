@@ -106,8 +106,8 @@ def test_an_image_linked_by_hand_is_embedded(kind):
 
 
 def test_kernels_launch_kernels_with_the_device_runtime():
-    cudart = libraries.find_cuda().find("cudart")
-    if cudart is None or not cudart.with_name("libcudadevrt.a").exists():
+    cudart = libraries.find_cuda().require("cudart")
+    if not cudart.with_name("libcudadevrt.a").exists():
         pytest.skip("the CUDA runtime's wheel has no libcudadevrt.a")
     source = r"""
     __global__ void child(int* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = threadIdx.x; }
