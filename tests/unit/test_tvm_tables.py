@@ -67,7 +67,7 @@ def row(**fields) -> dict:
                 use_programmatic_dependent_launch=False,
                 use_cooperative_groups=1,
             ),
-            add(*AXIS_TAGS, COOPERATIVE, SMEM),
+            add(*AXIS_TAGS, "tir.use_cooperative_groups", SMEM),
         ),
     ],
 )
@@ -83,7 +83,7 @@ def test_a_name_that_the_fields_leave_empty_is_the_table_s():
 
 def test_prefixes_mean_the_same():
     newer = add(COOPERATIVE.replace("tir.", "tirx."), "tilelang.cluster_dim_x")
-    older = add(COOPERATIVE, "cluster_dim_x")
+    older = add("use_cooperative_groups", "cluster_dim_x")
     assert newer.launch() == older.launch()
 
 
@@ -106,7 +106,7 @@ def test_what_older_tables_lack_is_off():
         ('{"func_info": ', "table: it is no JSON: Expecting"),
         (b"\xff{}", "it is no JSON: 'utf-8' codec"),
         (b"\0" * 9, "1 bytes are left, at byte 8"),
-        (number(2**60), "a count is 1152921504606846976, .*at byte 8"),
+        (number(2**60), "at byte 8"),
         (table_bytes([TAGGED], 1)[:-5], "are left, at byte"),
     ],
 )

@@ -17,11 +17,12 @@ from ..launches.form import Launched, function_value, read_argument, read_functi
 if TYPE_CHECKING:
     from ..module import Module
 
-_FIELDS = ("schema", "name", "arch", "ptx", "bound_params", "functions", "images")
-# What a document has at least one of, unless it is a table of functions itself.
-_LONG = {"schema", "functions", "images"}
-_PLACES = ("path", "base64", "file")
-_FACTS = ("signatures", "lowered_names")
+OPTIONS = ("name", "arch", "ptx", "bound_params")
+"""What it says beside functions and images, as `load_inline` takes it."""
+PLACES = ("path", "base64", "file")
+"""Where an image is."""
+FACTS = ("signatures", "lowered_names")
+"""What is known of an image's kernels."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Description(Described):
     """What a module is made of but for its images' bytes: JSON to compilers, and a mapping here.
 
     It maps names of functions to how they launch, so that ``load_inline(functions=description)``
-    takes it. The form is that of docs/launch_descriptions.md.
+    takes it.
 
     Parameters
     ----------
@@ -102,10 +103,8 @@ class Description(Described):
 
         Raises
         ------
-        OSError
-            The file cannot be read.
-        TypeError, ValueError
-            It is none of these, or does not say what it has.
+        OSError, ValueError
+            The file cannot be read, or is none of these.
         """
         if isinstance(source, str | os.PathLike):
             from ..artifact import manifest_of
@@ -118,45 +117,28 @@ class Description(Described):
         return read_description(f"the manifest of {what}", _told(manifest))
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values; `read` makes the same description of them.
-
-        Raises
-        ------
-        TypeError
-            A launch carries an image that is no bytes: in JSON images have names.
-        """
+        """Return it as JSON values; `read` makes the same description of them."""
         functions = {}
         for name, given in self.functions.items():
             doc = {"doc": self.docs[name]} if self.docs.get(name) else {}
             functions[name] = {**doc, **function_value(given)}
         values = {
             "schema": SCHEMA,
-            "name": self.name,
-            "arch": self.arch,
-            "ptx": self.ptx,
-            "bound_params": to_json(self.bound_params),
+            **{name: to_json(getattr(self, name)) for name in OPTIONS},
             "functions": functions,
             "images": {name: dict(image) for name, image in self.images.items()},
         }
         return {name: value for name, value in values.items() if value}
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write it as a JSON file; paths of images stay as they are.
-
-        Raises
-        ------
-        OSError
-            The file cannot be written.
-        TypeError
-            A launch carries an image.
-        """
+        """Write it as a JSON file; paths of images stay as they are."""
         from ..atomic import write_output
 
         write_output(Path(path), f"{json.dumps(self.to_json(), indent=2)}\n".encode())
 
 
-def read_description(label: str, content: bytes | Mapping[str, Any], path: str = "") -> Description:
-    """Return the description that a JSON text is, or its values; messages begin with `label`."""
+def read_description(label: str, content: Any, path: str = "") -> Description:
+    """Return the description that JSON text or values are; messages begin with `label`."""
     try:
         values = parse_json(content) if isinstance(content, bytes) else content
         return Description(**_read(values), path=path)
@@ -165,7 +147,7 @@ def read_description(label: str, content: bytes | Mapping[str, Any], path: str =
         raise kind(f"{label}: {error}") from None
 
 
-def read_source(source: Any, what: str) -> tuple[str, bytes | Mapping[str, Any], str]:
+def read_source(source: Any, what: str) -> tuple[str, Any, str]:
     """Return what messages call a document, its bytes or values, and the path of its file."""
     if isinstance(source, Mapping):
         return what, source, ""
@@ -186,33 +168,31 @@ def parse_json(data: bytes) -> Any:
 
 
 def _read(values: Any) -> dict[str, Any]:
+    """Return the fields of a description."""
     values = _object("the document", values)
-    if values and not values.keys() & _LONG:
+    if values and values.keys().isdisjoint(("schema", "functions", "images")):
         if "func_info" in values:
             raise ValueError("it is a table of TVM's: tvmffi_cubin.tvm reads those")
         values = {"functions": values}
     check_schema(values.get("schema", SCHEMA), "schema")
-    given = _known("the document", values, _FIELDS)
-    docs: dict[str, str] = {}
-    functions: dict[str, Launched] = {}
-    for name, value in _object("functions", given.get("functions", {})).items():
-        where = f"functions.{identifier('functions', name)}"
+    values = _known("the document", values, ("schema", *OPTIONS, "functions", "images"))
+    docs, functions, images = {}, {}, {}
+    for where, name, value in _each(values, "functions"):
         if isinstance(value, Mapping):
             value = _own(value)
             if doc := value.pop("doc", ""):
                 docs[name] = str(doc)
         functions[name] = read_function(value, where=where)
-    images = {}
-    for name, value in _object("images", given.get("images", {})).items():
-        where = f"images.{identifier('images', name)}"
-        images[name] = _known(where, _object(where, value), (*_PLACES, *_FACTS))
-    return {
-        **{name: given[name] for name in ("name", "arch", "ptx") if given.get(name)},
-        "functions": functions,
-        "docs": docs,
-        "images": images,
-        "bound_params": read_argument(given.get("bound_params", [])),
-    }
+    for where, name, value in _each(values, "images"):
+        images[name] = _known(where, _object(where, value), (*PLACES, *FACTS))
+    options = {name: read_argument(values[name]) for name in OPTIONS if values.get(name)}
+    return {**options, "functions": functions, "docs": docs, "images": images}
+
+
+def _each(values: Mapping[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield the items of a field: how messages call their place, name and value."""
+    for name, value in _object(key, values.get(key, {})).items():
+        yield f"{key}.{identifier(key, name)}", name, value
 
 
 def _object(where: str, value: Any) -> dict[str, Any]:
@@ -234,15 +214,16 @@ def _known(where: str, fields: Mapping[str, Any], known: Sequence[str]) -> dict[
 
 def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a module's manifest without what follows from the rest of it or from its images."""
-    functions = {}
-    for name, facts in manifest["functions"].items():
-        functions[name] = {key: facts[key] for key in ("doc", "launches") if key in facts}
-        if "instances" in facts:
-            launches = [{"launches": x["launches"]} for x in facts["instances"]]
-            functions[name]["instances"] = launches
+
+    def launches(facts: Mapping[str, Any]) -> dict[str, Any]:
+        told = {key: facts[key] for key in ("doc", "launches") if key in facts}
+        instances = [launches(x) for x in facts.get("instances", ())]
+        return {**told, "instances": instances} if instances else told
+
     images = {
-        name: {key: facts[key] for key in ("file", *_FACTS) if facts.get(key)}
+        name: {key: facts[key] for key in ("file", *FACTS) if facts.get(key)}
         for name, facts in manifest["images"].items()
     }
-    said = {key: manifest[key] for key in ("name", "ptx", "bound_params") if key in manifest}
+    functions = {name: launches(facts) for name, facts in manifest["functions"].items()}
+    said = {key: manifest[key] for key in OPTIONS if key in manifest}
     return {"schema": SCHEMA, **said, "functions": functions, "images": images}

@@ -16,7 +16,7 @@ from ..image_file import ImageFile
 from ..inline import build_inline, load_inline
 from ..kernels.cubin import Cubin
 from ..options import TextOptions, spelled_out
-from .description import Description
+from .description import FACTS, OPTIONS, Description
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -78,17 +78,7 @@ def build_description(
     description, name, **options
         As in `load_description`.
     output : path, optional
-        The file to make, as in `build_inline`.
-
-    Returns
-    -------
-    str
-        Path of the shared object or object, as of `build_inline`.
-
-    Raises
-    ------
-    OSError, TypeError, ValueError, CompileError, BuildError, ToolchainError
-        As in `load_description`, and where `output` cannot be written.
+        The file to make, as in `build_inline`, which says what is returned and raised.
     """
     own, rest = _arguments("build_description", description, name, options)
     return build_inline(own, output=output, **rest)
@@ -104,11 +94,11 @@ def _arguments(
     name = name or description.name or os.path.basename(description.path).partition(".")[0]
     if not name:
         raise ValueError(f"{function}: the description has no name: give the module one, as name=")
-    said = {key: getattr(description, key) for key in ("arch", "ptx", "bound_params")}
+    said = {key: getattr(description, key) for key in OPTIONS if key != "name"}
     return name, {
         **{key: value for key, value in said.items() if value},
         **{key: value for key, value in options.items() if value is not None},
-        "functions": description if description else None,
+        "functions": description or None,
         "embed_cubin": described_images(description, options.get("embed_cubin")),
     }
 
@@ -134,7 +124,7 @@ def described_images(description: Description, given: Any = None) -> Any:
     for name, said in images.items():
         if name not in found:
             found[name] = _image(name, said, os.path.dirname(description.path))
-        known = {key: said[key] for key in ("signatures", "lowered_names") if said.get(key)}
+        known = {key: said[key] for key in FACTS if said.get(key)}
         # Of a file that is yet to be made, the launches declare what its kernels take.
         if known and not isinstance(found[name], Cubin | ImageFile):
             data = read_given(f"embed_cubin[{name!r}]", found[name]).data

@@ -32,17 +32,13 @@ __all__ = [
     "read_table",
 ]
 
-# What flags of older tables say as tags now; forks have the second spellings.
-_FLAGS = {
-    "use_programmatic_dependent_launch": "tir.use_programtic_dependent_launch",
-    "use_programtic_dependent_launch": "tir.use_programtic_dependent_launch",
-    "use_cooperative_launch": "tir.use_cooperative_launch",
-    "use_cooperative_groups": "tir.use_cooperative_launch",
-    # Last, as its value is.
-    "use_dyn_shared_memory": "tir.use_dyn_shared_memory",
-}
+# What older tables say as booleans, and newer ones as tags; forks have the second spellings.
+_FLAGS = (
+    *("use_programmatic_dependent_launch", "use_programtic_dependent_launch"),
+    *("use_cooperative_launch", "use_cooperative_groups"),
+    "use_dyn_shared_memory",  # last, as its value is
+)
 _SUFFIXES = {".cubin": "cubin", ".ptx": "ptx", ".fatbin": "fatbin", ".cu": "cuda"}
-
 
 Source = CudaModule | str | bytes | os.PathLike[str]
 
@@ -55,11 +51,6 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> Fu
     source : path, str, bytes or mapping
         A file (``k.tvm_meta.json``), its JSON text, the bytes of a table in the binary form, or
         what the JSON says; of the latter also the functions alone (``"func_info"``).
-
-    Returns
-    -------
-    FunctionTable
-        Flags that an older table lacks are off.
 
     Raises
     ------
@@ -102,14 +93,9 @@ def _function(key: str, row: Mapping[str, Any]) -> FunctionInfo:
 
     # The latter is the older name.
     tags = listed("launch_param_tags") + listed("thread_axis_tags")
-    flags = dict.fromkeys(tag for name, tag in _FLAGS.items() if row.get(name))
-    return FunctionInfo(
-        key,
-        listed("arg_types"),
-        (*tags, *flags),
-        listed("arg_extra_tags"),
-        listed("cuda_launch_fields"),
-    )
+    tags += tuple(f"tir.{name}" for name in _FLAGS if row.get(name))
+    extra, fields = listed("arg_extra_tags"), listed("cuda_launch_fields")
+    return FunctionInfo(key, listed("arg_types"), tags, extra, fields)
 
 
 def read_module(source: str | bytes | os.PathLike[str]) -> CudaModule:
@@ -173,7 +159,7 @@ def load(
     Raises
     ------
     OSError, TypeError, ValueError
-        As in `read_module`, `FunctionTable.launches` and `tvmffi_cubin.load_inline`.
+        As in `read_module` and `FunctionTable.launches`, beside what `load_inline` raises.
     """
     from ..inline import load_inline
 
@@ -188,7 +174,7 @@ def build(
     output: str | os.PathLike[str] | None = None,
     **options: Unpack[TextOptions],
 ) -> str:
-    """Build what `load` would load, without loading it.
+    """Build what `load` would load, without loading it; return its path.
 
     Parameters
     ----------
@@ -196,16 +182,6 @@ def build(
         As in `load`.
     output, **options
         As in `tvmffi_cubin.build_inline`.
-
-    Returns
-    -------
-    str
-        Path of the shared object.
-
-    Raises
-    ------
-    OSError, TypeError, ValueError
-        As in `load`.
     """
     from ..inline import build_inline
 
@@ -215,14 +191,14 @@ def build(
 def _contents(source: Source, name: str | None) -> dict[str, Any]:
     """Return name, functions and code as `load_inline` takes them."""
     module = source if isinstance(source, CudaModule) else read_module(source)
-    made = {"name": name or module.name}
-    if module.format != "cuda":
-        # The name of the image is the module's, as C can have it.
-        image = re.sub(r"\W|^(?=\d)", "_", module.name, flags=re.ASCII)
-        launches = module.table.launches()
-        return {**made, "functions": launches, "embed_cubin": {image: module.code}}
-    text = module.code.decode()
-    # A source's parameters are found by their names, a table's are told by their places.
-    taken = set(re.findall(r"\w+", text, flags=re.ASCII))
-    launches = {key: make_launch(info, taken=taken) for key, info in module.table.items()}
-    return {**made, "functions": launches, "cuda_sources": text}
+    name = name or module.name
+    if module.format == "cuda":
+        text = module.code.decode()
+        # A source's parameters are found by their names, a table's are told by their places.
+        taken = set(re.findall(r"\w+", text, flags=re.ASCII))
+        launches = {key: make_launch(info, taken=taken) for key, info in module.table.items()}
+        return {"name": name, "functions": launches, "cuda_sources": text}
+    # The name of the image is the module's, as C can have it.
+    image = re.sub(r"\W|^(?=\d)", "_", module.name, flags=re.ASCII)
+    code = {image: module.code}
+    return {"name": name, "functions": module.table.launches(), "embed_cubin": code}

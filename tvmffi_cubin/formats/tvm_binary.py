@@ -9,7 +9,6 @@ from typing import TypeVar
 from .tvm_table import CudaModule, FunctionInfo, FunctionTable
 
 _FUNCTION_MARKER = "__tvm_function_info_v2__"
-_VERSIONS = (2, 1, 0)
 
 # By DLPack's code of a kind; those of the first are written with their bits.
 _SIZED = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
@@ -22,7 +21,7 @@ _WHOLE = {
     30: "grid_constant",
 }
 
-Reading = TypeVar("Reading")
+_T = TypeVar("_T")
 
 
 def binary_table(data: bytes) -> FunctionTable:
@@ -35,22 +34,23 @@ def binary_module(data: bytes) -> CudaModule:
     return _best(data, _module)
 
 
-def _best(data: bytes, read: Callable[[_Reader, int], Reading]) -> Reading:
+def _best(data: bytes, read: Callable[[_Reader, int], _T]) -> _T:
     """Return the first reading, newest version first, that takes all bytes.
 
     Only the newest version is marked. Where none fits, the error is that of the one that came
     farthest.
     """
     errors: list[tuple[int, str]] = []
-    for version in _VERSIONS:
+    for version in (2, 1, 0):
         reader = _Reader(data)
         try:
             found = read(reader, version)
-            if reader.at == len(data):
-                return found
-            errors.append((reader.at, f"{len(data) - reader.at} bytes are left"))
         except ValueError as error:
             errors.append((reader.at, str(error)))
+        else:
+            if not reader.left:
+                return found
+            errors.append((reader.at, f"{reader.left} bytes are left"))
     at, text = max(errors)
     raise ValueError(f"{text}, at byte {at}")
 
@@ -64,14 +64,14 @@ def _module(reader: _Reader, version: int) -> CudaModule:
         raise ValueError(f"the format is {format_[:80]!r}, wanted cubin, ptx, fatbin or cuda")
     table, code = _table(reader, version), reader.block()
     if is_marked:
-        source = {reader.text(): reader.text() for _ in range(reader.count())}
+        source = dict(reader.several(lambda: (reader.text(), reader.text())))
     else:  # older TVMs end here, or with the source
-        source = {"cuda": reader.text()} if reader.at < len(reader.data) else {}
+        source = {"cuda": reader.text()} if reader.left else {}
     return CudaModule(format_, table, code, source)
 
 
 def _table(reader: _Reader, version: int) -> FunctionTable:
-    return FunctionTable([_function(reader, version) for _ in range(reader.count())])
+    return FunctionTable(reader.several(lambda: _function(reader, version)))
 
 
 def _function(reader: _Reader, version: int) -> FunctionInfo:
@@ -81,47 +81,42 @@ def _function(reader: _Reader, version: int) -> FunctionInfo:
     name = reader.text() if version == 2 else name
     if name not in (key, ""):  # older TVMs leave it empty
         raise ValueError(f"function {key[:80]!r} has another name in its own fields: {name[:80]!r}")
-    types = tuple(reader.dtype() for _ in range(reader.count()))
-    tags = reader.texts()
-    extra = tuple(reader.number("<i") for _ in range(reader.count())) if version else ()
-    if version < 2:
-        return FunctionInfo(key, types, tags, extra)
-    fields = reader.texts()
-    for _ in range(reader.count()):  # how the kernel was compiled
-        reader.text(), reader.number("<q")
+    types, tags = reader.several(reader.dtype), reader.several(reader.text)
+    extra = reader.several(lambda: reader.number("<i")) if version else ()
+    fields = reader.several(reader.text) if version == 2 else ()
+    if version == 2:  # how the kernel was compiled
+        reader.several(lambda: (reader.text(), reader.number("<q")))
     return FunctionInfo(key, types, tags, extra, fields)
 
 
 class _Reader:
-    """Numbers and texts one after the other; what does not fit is a ValueError."""
+    """Numbers and texts one after the other; what does not fit is an error."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
 
+    @property
+    def left(self) -> int:
+        return len(self.data) - self.at
+
     def take(self, size: int) -> bytes:
-        if size > len(self.data) - self.at:
-            raise ValueError(f"{size} bytes are wanted, {len(self.data) - self.at} are left")
+        if size > self.left:
+            raise ValueError(f"{size} bytes are wanted, {self.left} are left")
         self.at += size
         return self.data[self.at - size : self.at]
 
     def number(self, form: str) -> int:
         return int(struct.unpack(form, self.take(struct.calcsize(form)))[0])
 
-    def count(self) -> int:
-        count = self.number("<Q")
-        if count > len(self.data):
-            raise ValueError(f"a count is {count}, more than there are bytes")
-        return count
+    def several(self, read: Callable[[], _T]) -> tuple[_T, ...]:
+        return tuple(read() for _ in range(self.number("<Q")))
 
     def block(self) -> bytes:
         return self.take(self.number("<Q"))
 
     def text(self) -> str:
         return self.block().decode()
-
-    def texts(self) -> tuple[str, ...]:
-        return tuple(self.text() for _ in range(self.count()))
 
     def dtype(self) -> str:
         code, bits, lanes = struct.unpack("<BBH", self.take(4))

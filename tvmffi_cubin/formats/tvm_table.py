@@ -27,6 +27,7 @@ _FLAGS: Final = {
     "use_programmatic_dependent_launch": "programmatic_dependent_launch",
     "use_programtic_dependent_launch": "programmatic_dependent_launch",
     "use_cooperative_launch": "cooperative",
+    "use_cooperative_groups": "cooperative",
 }
 _AXES: Final = {
     "blockIdx": "grid",
@@ -80,21 +81,12 @@ class FunctionInfo(NamedTuple):
     cuda_launch_fields: tuple[str, ...] = ()
 
     def launch(self) -> Launch:
-        """Return how the function launches, in TVM's calling convention.
-
-        See `FunctionTable.launches`.
-        """
+        """Return how the function launches; see `FunctionTable.launches`."""
         return make_launch(self, kernel=self.name)
 
 
 class FunctionTable(dict[str, FunctionInfo]):
-    """The functions of a module, by name.
-
-    Parameters
-    ----------
-    functions : sequence of FunctionInfo
-        What the table has.
-    """
+    """The functions of a module, by name; made of a sequence of them."""
 
     def __init__(self, functions: Iterable[FunctionInfo] = ()) -> None:
         super().__init__((info.name, info) for info in functions)
@@ -141,13 +133,7 @@ class CudaModule(NamedTuple):
 def make_launch(
     info: FunctionInfo, *, kernel: str | None = None, taken: Collection[str] = ()
 ) -> Launch:
-    """Return how a function launches; its parameters have other names than those `taken`.
-
-    Raises
-    ------
-    ValueError
-        It has an argument or a launch that a `Launch` has not; the message names both.
-    """
+    """Return how a function launches; its parameters have other names than those `taken`."""
     params = [f"{_c_type(info, i)} {_free(f'arg{i}', taken)}" for i in range(len(info.arg_types))]
     conditions: list[str] = []
     fields: dict[str, Any] = {}

@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 from .function import Function
 from .stream import stream_handle
 
-ATTRIBUTE = struct.Struct("<I4x64s")
-"""A CUlaunchAttribute: its ID, and the bytes of its value."""
-
+_ATTRIBUTE = struct.Struct("<I4x64s")  # a CUlaunchAttribute
 _MOST_KEPT = 512  # of a kilobyte each
 
 Dimensions = tuple[int, int, int]
@@ -27,7 +25,7 @@ class Options(NamedTuple):
     grid: Dimensions | None = None
     block: Dimensions | None = None
     dynamic_smem_bytes: int | None = None
-    attributes: bytes | None = None  # an array of CUlaunchAttribute
+    attributes: tuple[tuple[int, bytes], ...] = ()  # numbers and the bytes of values
 
     def __str__(self) -> str:
         """Return what is written behind a function's name to set them."""
@@ -101,10 +99,8 @@ def configured(function: Function, given: Mapping[str, Any]) -> Function:
     options = options._replace(
         **{name: _READ[name](given[name]) for name in given if name in _READ}
     )
-    attributes = {name: value for name, value in given.items() if name not in _READ}
-    if attributes:
-        packed = _packed(function.name, options.attributes or b"", attributes)
-        options = options._replace(attributes=packed)
+    if given.keys() - _READ.keys():
+        options = options._replace(attributes=_attributes(function.name, options, given))
     return with_options(function, options)
 
 
@@ -113,10 +109,11 @@ def with_options(function: Function, options: Options) -> Function:
     made = function._kept.get(options)
     if made is None:
         kind = Function if function._generated()["callers_grid"] is None else WithKeywords
-        stream, grid, block, *rest = options
+        stream, grid, block, smem, attributes = options
+        packed = b"".join(_ATTRIBUTE.pack(*item) for item in attributes) or None
         none = (None, None, None)
         configure = function._module._entry("configure")
-        raw = configure(function.name, stream, *(grid or none), *(block or none), *rest)
+        raw = configure(function.name, stream, *(grid or none), *(block or none), smem, packed)
         made = kind._wrap(raw, function._module, function.name, options)
         if len(function._kept) >= _MOST_KEPT:
             function._kept.clear()
@@ -124,16 +121,18 @@ def with_options(function: Function, options: Options) -> Function:
     return made
 
 
-def _packed(where: str, before: bytes, given: Mapping[str, Any]) -> bytes:
+def _attributes(
+    where: str, options: Options, given: Mapping[str, Any]
+) -> tuple[tuple[int, bytes], ...]:
     from ..launches.attributes import ATTRIBUTES, encode
 
-    attributes = dict(ATTRIBUTE.iter_unpack(before))
+    known, attributes = (*_READ, *ATTRIBUTES, "attributes"), dict(options.attributes)
     for name, value in given.items():
-        if name not in ATTRIBUTES and name != "attributes":
-            known = ", ".join((*_READ, *ATTRIBUTES, "attributes"))
-            raise TypeError(f"{where}: no option {name!r}; there are {known}")
-        attributes.update(encode(name, value, where=where))
-    return b"".join(ATTRIBUTE.pack(*item) for item in attributes.items())
+        if name not in known:
+            raise TypeError(f"{where}: no option {name!r}; there are {', '.join(known)}")
+        if name not in _READ:
+            attributes.update(encode(name, value, where=where))
+    return tuple(attributes.items())
 
 
 def _is_fixed(shape: Any) -> bool:

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .configured import ATTRIBUTE, Options, dimensions, integer
+from .configured import Options, dimensions, integer
 from .stream import device_ordinal
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def occupancy(
     """Return what `Function.occupancy` documents; what of `given` is None is the launch's."""
     row, shape = _kernel(function, kernel)
     options = function._options or Options()
-    cluster = dict(ATTRIBUTE.iter_unpack(options.attributes or b"")).get(_CLUSTER)
+    cluster = dict(options.attributes).get(_CLUSTER)
     own = {
         "block": options.block,
         "dynamic_smem_bytes": options.dynamic_smem_bytes,
