@@ -7,24 +7,23 @@ have changed; that is done here.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from . import include_scan, preprocessor_flags
-from .cuda.program import COMPILATION, SUCCESS, Nvrtc
+from .cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc
 from .dependency_set import DependencySet, start_ns, youngest_ns
 from .key import Key
 from .later import Later
-from .nvrtc_pch_store import Kept, Seen, Store
-from .nvrtc_prefix import Prefix, find_prefix
+from .nvrtc_pch_store import Seen, Store
+from .nvrtc_prefix import find_prefix
 from .observer import Observer
 
-__all__ = ["Headers", "headers"]
+__all__ = ["compiled"]
 
 # Where a source includes one of these, reading headers takes most of its compile time.
 _HEAVY = re.compile(r"(?:cub|cuda|thrust)/|cooperative_groups")
@@ -43,110 +42,76 @@ _BLAMED = re.compile(r"precompiled|\bPCH\b|unable to obtain mapped memory", re.I
 _logger = logging.getLogger("tvmffi_cubin")
 
 
-@dataclass(frozen=True)
-class Headers:
-    """How one compilation uses precompiled headers, or makes them.
-
-    Attributes
-    ----------
-    options : tuple of str
-        Further options for NVRTC.
-    prefix : Prefix or None
-        What is precompiled; None where nothing can be.
-    """
-
-    options: tuple[str, ...]
-    prefix: Prefix | None = None
-    store: Store | None = None
-    kept: Kept | None = None
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether a compilation used headers that have changed; known when it has ended."""
-        return self.kept is not None and self.kept.is_stale
-
-    def text(self, source: str, name: str) -> str:
-        """Return a source for NVRTC, with the lines after the prefix under a name.
-
-        NVRTC precompiles nothing where a ``#line`` comes before the end of the prefix, which is the
-        first token that is no directive: hence the semicolon.
-        """
-        if self.prefix is None:
-            return f'#line 1 "{name}"\n{source}'
-        first, rest = source[: self.prefix.end], source[self.prefix.end :]
-        return f'{first}\n;\n#line {self.prefix.lines + 1} "{name}"\n{rest}'
-
-    def note(self, log: str, name: str, missing_heap: int) -> str:
-        """Learn from a compilation; return its log without what it says of precompiled headers."""
-        if self.store is not None:
-            self.store.note_heap(missing_heap)
-        for message in _MESSAGE.finditer(log):
-            verb = "made" if message[1] == "creating" else "used"
-            _logger.debug("NVRTC %s a precompiled header for %s", verb, name)
-        return _MESSAGE.sub("", log).strip("\n")
-
-    def may_be_blamed(self, result: int, log: str) -> bool:
-        """Whether a compilation may have failed for the headers and not for the source."""
-        if self.prefix is None or result == SUCCESS:
-            return False
-        return result != COMPILATION or _BLAMED.search(log) is not None
-
-
-@contextlib.contextmanager
-def headers(
+def compiled(
+    run: Callable[[str, tuple[str, ...]], Compiled],
     library: Nvrtc,
-    source: str,
-    command: Sequence[str],
+    text: str,
+    command: tuple[str, ...],
     *,
+    name: str,
     alias: str,
     packages: Sequence[str],
     folder: str | None,
-) -> Iterator[Headers | None]:
-    """Decide for one compilation; None where headers are not worth it.
+) -> Compiled:
+    """Compile a source, with precompiled headers where they are worth it.
 
     Parameters
     ----------
+    run : callable
+        Compiles a text with options.
     library : Nvrtc
         What compiles.
-    source : str
-        The source, as the user gave it.
-    command : sequence of str
+    text : str
+        The source.
+    command : tuple of str
         The options without those of precompiled headers.
-    alias : str
-        The name that NVRTC gets.
+    name, alias : str
+        What messages call the source, and what NVRTC is told that it is called.
     packages : sequence of str
         The header folders of this package and of NVIDIA's.
     folder : str, optional
         Where the source looks for headers first.
     """
+    whole = f'#line 1 "{name}"\n{text}'
     search = _Search(preprocessor_flags.parse(command), tuple(packages), folder)
-    prefix = find_prefix(source)
-    if not search.is_heavy("" if prefix is None else source[: prefix.end]):
-        yield None
-        return
-    unroll = () if _UNROLL in search.flags.macros else (f"-D{_UNROLL}=10",)
-    if prefix is None:
-        yield Headers(unroll)
-        return
+    prefix = find_prefix(text)
+    if not search.is_heavy("" if prefix is None else text[: prefix.end]):
+        return run(whole, command)
+    if _UNROLL not in search.flags.macros:
+        command = (*command, f"-D{_UNROLL}=10")
     asked = any(re.match(r"--?(?:pch|create-pch|use-pch)\b", option) for option in command)
+    if prefix is None or asked or not library.has_pch:
+        return run(whole, command)
     shared = [option for option in command if not option.startswith("-frandom-seed")]
     key = Key("headers of NVRTC").add("command", shared).add("directives", prefix.directives)
     key.add("flags", search.flags.words).add("alias", alias).add("folder", folder)
     store = Store.of(library)
-    kept = store.take(key.hexdigest()) if library.has_pch and not asked else None
+    kept = store.take(key.hexdigest())
     if kept is None:
-        yield Headers(unroll)
-        return
+        return run(whole, command)
+    # NVRTC precompiles nothing where a #line comes before the end of the prefix, which is the first
+    # token that is no directive: hence the semicolon.
+    first, rest = text[: prefix.end], text[prefix.end :]
+    parted = f'{first}\n;\n#line {prefix.lines + 1} "{name}"\n{rest}'
     seen = None
     try:
         # Beside NVRTC: to look at a thousand headers takes long enough, and they rarely change.
         started_ns = start_ns(time.time_ns()) if kept.seen is None else 0
-        look = Later(partial(search.observe, source[: prefix.end], kept.seen, started_ns))
-        yield Headers((*unroll, "-pch", f"-pch-dir={kept.path}", *_QUIET), prefix, store, kept)
+        look = Later(partial(search.observe, first, kept.seen, started_ns))
+        done = run(parted, (*command, "-pch", f"-pch-dir={kept.path}", *_QUIET))
+        store.note_heap(done.missing_pch_heap)
         seen = look.result()
     finally:
         # Whatever happened: others may wait for it.
         store.give_back(kept, seen)
+    for message in _MESSAGE.finditer(done.log):
+        verb = "made" if message[1] == "creating" else "used"
+        _logger.debug("NVRTC %s a precompiled header for %s", verb, name)
+    log = _MESSAGE.sub("", done.log).strip("\n")
+    is_of_source = done.result == COMPILATION and not _BLAMED.search(log)
+    if kept.is_stale or not (done.result == SUCCESS or is_of_source):
+        return run(whole, command)
+    return done._replace(log=log)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def test_a_source_with_options_of_its_own_for_it_is_left_alone(tmp_path, caplog)
     options = ["-pch", f"-pch-dir={tmp_path}"]
     for _ in range(2):
         ptx(source(1, include=INCLUDE, kernel=KERNEL), options=options)
-    assert not folders()
+    assert not nvrtc_pch_store._stores
 
 
 @pytest.mark.parametrize("problem", ["no room", "no folder", "an old NVRTC"])

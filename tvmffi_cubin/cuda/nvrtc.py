@@ -8,10 +8,10 @@ import zlib
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .. import pch
-from ..errors import CompileError, CubinError, ToolchainError
+from ..errors import CompileError, ToolchainError
 from ..kernels.cubin import KINDS, Cubin
 from ..toolchain import include_dir
 from . import arch as archs
@@ -20,9 +20,6 @@ from .arch import Archs, is_ptx, number_of
 from .libraries import Cuda, find_cuda
 from .options import named_archs, nvrtc_options
 from .program import INVALID_OPTION, SUCCESS, Compiled, Nvrtc
-
-if TYPE_CHECKING:
-    from ..nvrtc_pch import Headers
 
 __all__ = [
     "compile",
@@ -67,8 +64,8 @@ def compile(  # noqa: A001
     name : str
         The name of the source in diagnostics.
     arch : str or sequence of str, optional
-        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; see `resolve_archs`. The options may name
-        it instead. Several give one fatbin.
+        Such as ``"sm_90a"``, or ``"compute_90"`` for PTX; see `resolve_archs`. Several give one
+        fatbin.
     options : sequence of str
         Options for NVRTC. Those of nvcc's that change nothing here (``-O3``,
         ``--expt-relaxed-constexpr``, ``-Xcompiler ...``) are left out.
@@ -83,9 +80,8 @@ def compile(  # noqa: A001
         Whether headers are also searched in the folder of `name`, or in the current folder where
         it has none.
     target_type : str
-        ``"cubin"``; ``"relocatable"`` for a cubin that is yet to be linked, ``"ltoir"`` for one
-        that is also optimised when it is linked (both may refer to functions and variables of
-        other units); ``"ptx"`` for text that the driver compiles. Only cubins are made for
+        ``"cubin"``; ``"relocatable"`` or ``"ltoir"``, which are yet to be linked, the latter also
+        optimised then; ``"ptx"`` for text that the driver compiles. Only cubins are made for
         several architectures at once.
     use_pch : bool, optional
         False: make and use no precompiled headers. Default: as ``TVMFFI_CUBIN_PCH`` says.
@@ -112,33 +108,22 @@ def compile(  # noqa: A001
         raise ValueError(f"{name} holds a NUL character, where NVRTC would stop reading")
     if target_type not in KINDS:
         raise ValueError(f"target_type={target_type!r}: there are {', '.join(map(repr, KINDS))}")
-    named, own = named_archs(options, arch), nvrtc_options(options)
+    named, given = named_archs(options, arch), nvrtc_options(options)
+    folders = map(os.fspath, _sequence("include_paths", include_paths))
+    names = tuple(_sequence("name_expressions", name_expressions))
     cuda = find_cuda()
     nvrtc = program.load(cuda.nvrtc)
-    targets = archs.resolve_archs(named or None, known=nvrtc.supported_archs)
-    if target_type == "ptx":
-        targets = tuple(dict.fromkeys(f"compute_{number_of(target)}" for target in targets))
-    is_cubin = target_type == "cubin"
-    if not is_cubin and (len(targets) > 1 or is_ptx(targets[0]) != (target_type == "ptx")):
-        raise ValueError(
-            f"target_type={target_type!r} is made for one architecture such as sm_90a, got "
-            f"{', '.join(targets)}"
-        )
-    _check_known(targets, nvrtc, cuda)
+    targets = _targets(named, target_type, nvrtc, cuda)
     source = source.removeprefix("\ufeff")  # the mark that some editors put first
     first, text = _named_text(source, prologue, name)
     unit = _Unit(
-        cuda=cuda,
         nvrtc=nvrtc,
         name=name,
         source=source,
         first=first,
         text=f"{text}\n{epilogue}" if epilogue else text,
-        options=(
-            *_random_seed(nvrtc, (name, text, *own)),
-            *_options(own, _sequence("include_paths", include_paths), cuda),
-        ),
-        name_expressions=tuple(_sequence("name_expressions", name_expressions)),
+        options=_options(given, folders, cuda, _seed(nvrtc, (name, text, *given))),
+        name_expressions=names,
         alias=name if source_include else _NOWHERE,
         use_pch=pch.is_wanted(use_pch),
     )
@@ -201,7 +186,7 @@ def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
 
 
 def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the architectures that `compile` would compile for, without loading NVRTC.
+    """Return the architectures that `compile` would compile for, cubins before PTX, oldest first.
 
     Parameters
     ----------
@@ -214,11 +199,6 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
         not know yet has that of the closest one that it does.
     options : sequence of str
         Options for NVRTC, as `compile` takes them; nvcc's ``-gencode`` counts, too.
-
-    Returns
-    -------
-    tuple of str
-        Each once, cubins before PTX, from the oldest to the newest.
 
     Raises
     ------
@@ -272,18 +252,26 @@ def _sequence(what: str, given: object) -> Iterable[str]:
     return given
 
 
-def _check_known(targets: Iterable[str], nvrtc: Nvrtc, cuda: Cuda) -> None:
+def _targets(named: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda) -> tuple[str, ...]:
+    """Return the architectures to compile for."""
     known = nvrtc.supported_archs()
-    for arch in targets:
-        if number_of(arch) in known:
-            continue
-        remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
-        if number_of(arch) < min(known):
-            remedy = "an older one may: set TVMFFI_CUBIN_CUDA=12, with tvmffi-cubin[cu12]"
-        raise ToolchainError(
-            f"{arch} is no architecture that NVRTC {nvrtc.release} knows, {remedy}; it compiles "
-            f"for {', '.join(f'sm_{number}' for number in known)}"
-        )
+    targets = archs.resolve_archs(named or None, known=lambda: known)
+    if target_type == "ptx":
+        targets = tuple(dict.fromkeys(f"compute_{number_of(target)}" for target in targets))
+    elif target_type != "cubin" and is_ptx(targets[0]):
+        targets = ()
+    if target_type != "cubin" and len(targets) != 1:
+        raise ValueError(f"target_type={target_type!r} wants one architecture such as sm_90a")
+    for target in targets:
+        if number_of(target) not in known:
+            remedy = f"a newer one may: pip install --upgrade 'tvmffi-cubin[cu{cuda.major}]'"
+            if number_of(target) < min(known):
+                remedy = "an older one may: set TVMFFI_CUBIN_CUDA=12, with tvmffi-cubin[cu12]"
+            raise ToolchainError(
+                f"{target} is no architecture that NVRTC {nvrtc.release} knows, {remedy}; it "
+                f"compiles for {', '.join(f'sm_{number}' for number in known)}"
+            )
+    return targets
 
 
 def _named_text(source: str, prologue: str, name: str) -> tuple[str, str]:
@@ -296,34 +284,34 @@ def _named_text(source: str, prologue: str, name: str) -> tuple[str, str]:
     return (first[1], text[first.end() :]) if first else (_escaped(name), text)
 
 
-def _options(options: Sequence[str], folders: Iterable[str], cuda: Cuda) -> tuple[str, ...]:
+def _seed(nvrtc: Nvrtc, said: tuple[str, ...]) -> str:
+    """Return what NVRTC calls hidden kernels after, in place of the time and the process.
+
+    It does where nothing of a unit can be seen from outside. Empty before 12.9, whose precompiled
+    headers are for one seed.
+    """
+    seed = zlib.crc32("\0".join(said).encode("utf-8", "surrogateescape"))
+    return "" if nvrtc.version() < (12, 9) else f"-frandom-seed={seed:08x}"
+
+
+def _options(
+    given: tuple[str, ...], folders: Iterable[str], cuda: Cuda, seed: str
+) -> tuple[str, ...]:
     """Return the options of a compilation, whatever the architecture and the kind of image."""
     shims = shim_dir()
-    has_standard = any(option.startswith("-std=") for option in options)
+    standard = () if any(option.startswith("-std=") for option in given) else ("-std=c++17",)
     return (
-        *("-default-device", *(() if has_standard else ("-std=c++17",))),
+        *((seed,) if seed else ()),
+        *("-default-device", *standard),
         *(f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h"),
-        *options,
-        *(f"-I{folder}" for folder in (*map(os.fspath, folders), *cuda.include_dirs)),
+        *given,
+        *(f"-I{folder}" for folder in (*folders, *cuda.include_dirs)),
     )
-
-
-def _random_seed(nvrtc: Nvrtc, said: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what NVRTC is to call hidden kernels after, in place of the time and the process.
-
-    It does where nothing of a unit can be seen from outside. Before 12.9, units with one set of
-    precompiled headers have different names.
-    """
-    if nvrtc.version() < (12, 9):
-        return ()
-    seed = zlib.crc32("\0".join(said).encode("utf-8", "surrogateescape"))
-    return (f"-frandom-seed={seed:08x}",)
 
 
 class _Unit(NamedTuple):
     """One source with its options, whatever the architecture."""
 
-    cuda: Cuda
     nvrtc: Nvrtc
     name: str
     source: str
@@ -341,7 +329,7 @@ class _Unit(NamedTuple):
         # not on some newer device.
         target = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
         command = (f"-arch={target}", *_KIND_OPTIONS.get(kind, ()), *self.options)
-        done = program.Call(lambda stop: self._with_headers(command, kind, stop)).result()
+        done = program.Call(lambda stop: self._compiled(command, kind, stop)).result()
         log = done.log.replace(_NOWHERE, self.name)
         if done.result != SUCCESS:
             raise self._failure(done.result, log, arch, command)
@@ -365,21 +353,31 @@ class _Unit(NamedTuple):
             cuda_version=self.nvrtc.release,
         )
 
-    def _with_headers(self, command: tuple[str, ...], kind: str, stop: program.Stop) -> Compiled:
-        """Compile with precompiled headers, where they are worth it."""
-        if not self.use_pch or not self._may_be_heavy:
-            return self._run(command, kind, stop)
-        from ..nvrtc_pch import headers
+    def _compiled(self, command: tuple[str, ...], kind: str, stop: program.Stop) -> Compiled:
+        def run(text: str, options: tuple[str, ...]) -> Compiled:
+            return self.nvrtc.compile(
+                text.encode("utf-8", "surrogateescape"),  # the name of a file may be no UTF-8
+                os.fsencode(self.alias),
+                [os.fsencode(option) for option in options],
+                kind=kind,
+                name_expressions=self.name_expressions,
+                stop=stop,
+            )
 
-        folder = None if self.alias == _NOWHERE else os.path.dirname(os.path.abspath(self.name))
-        packages = [os.fspath(path) for path in (shim_dir(), *self.cuda.include_dirs)]
-        with headers(
-            self.nvrtc, self.text, command, alias=self.alias, packages=packages, folder=folder
-        ) as found:
-            done = self._run(command, kind, stop, found)
-        if found is not None and (found.is_stale or found.may_be_blamed(done.result, done.log)):
-            return self._run(command, kind, stop)
-        return done
+        if not self.use_pch or not self._may_be_heavy:
+            return run(f'#line 1 "{self.first}"\n{self.text}', command)
+        from ..nvrtc_pch import compiled
+
+        return compiled(
+            run,
+            self.nvrtc,
+            self.text,
+            command,
+            name=self.first,
+            alias=self.alias,
+            packages=[os.fspath(path) for path in (shim_dir(), *find_cuda().include_dirs)],
+            folder=None if self.alias == _NOWHERE else os.path.dirname(os.path.abspath(self.name)),
+        )
 
     @property
     def _may_be_heavy(self) -> bool:
@@ -393,33 +391,9 @@ class _Unit(NamedTuple):
         included = re.findall(r"^[ \t]*#[ \t]*include\b(.*)", self.text, re.MULTILINE)
         return not all(re.match(fast, header) for header in included)
 
-    def _run(
-        self,
-        command: tuple[str, ...],
-        kind: str,
-        stop: program.Stop,
-        headers: Headers | None = None,
-    ) -> Compiled:
-        if headers is None:
-            text = f'#line 1 "{self.first}"\n{self.text}'
-        else:
-            text = headers.text(self.text, self.first)
-            command = (*command, *headers.options)
-        done = self.nvrtc.compile(
-            text.encode("utf-8", "surrogateescape"),  # the name of a file may be no UTF-8
-            os.fsencode(self.alias),
-            [os.fsencode(option) for option in command],
-            kind=kind,
-            name_expressions=self.name_expressions,
-            stop=stop,
-        )
-        if headers is not None:
-            done = done._replace(log=headers.note(done.log, self.name, done.missing_pch_heap))
-        return done
-
     def _failure(
         self, result: int, log: str, arch: str, command: tuple[str, ...]
-    ) -> CubinError | ValueError:
+    ) -> CompileError | ValueError:
         log = log or self.nvrtc.error_text(result)
         if result == INVALID_OPTION:
             return ValueError(
@@ -428,7 +402,7 @@ class _Unit(NamedTuple):
             )
         from .log import explained
 
-        text = explained(log, source=self.source, arch=arch, cuda=self.cuda)
+        text = explained(log, source=self.source, arch=arch, cuda=find_cuda())
         return CompileError(
             f"{self.name} does not compile for {arch}:\n{text}",
             log=log,
