@@ -131,12 +131,13 @@ def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
 
 def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -> tuple[str, ...]:
     """Return the architectures; none where nothing needs one or none can be found out."""
-    if request.is_by_nvcc:
-        from .cuda.nvcc import resolve
-
-        return resolve(request.cuda_cflags, arch)
     cuda = None if tools is None else tools.cuda
-    if request.cuda_cflags:
+    if request.is_by_nvcc:
+        from .cuda.nvcc import names_archs
+
+        if arch is None and names_archs(request.cuda_cflags):
+            return ()
+    elif request.cuda_cflags:
         from .cuda.options import named_archs
 
         arch = named_archs(request.cuda_cflags, arch) or None

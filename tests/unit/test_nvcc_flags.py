@@ -64,13 +64,11 @@ def test_flags_of_nvccs_variables_are_read_like_the_callers(here, monkeypatch):
     assert not {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"} & {*build_environment()}
 
 
-def test_architectures_are_the_arguments_the_flags_or_the_variables(monkeypatch):
+def test_architectures_are_those_of_the_flags_or_of_the_variable(monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_ARCH", "sm_80")
-    assert nvcc.resolve(("-arch=sm_90",), None) == ()
-    assert nvcc.resolve((), None) == ("sm_80",)
-    assert nvcc.resolve((), "sm_75") == ("sm_75",)
-    with pytest.raises(ValueError, match="the architecture is given twice: arch='sm_75'"):
-        nvcc.resolve(("-gencode", "arch=compute_90,code=sm_90"), "sm_75")
+    assert words(archs=())[-1] == "-gencode=arch=compute_80,code=sm_80"
+    assert words("--gpu-architecture", "sm_90", archs=())[-2:] == ("--gpu-architecture", "sm_90")
+    assert not any("sm_80" in word for word in words("-arch=sm_90", archs=()))
 
 
 def tools(*arguments: str) -> SimpleNamespace:

@@ -68,9 +68,9 @@ def resolve_archs(
         return check_archs(archs)
     if text := config.get(_VARIABLE):
         return check_archs(split(text), what=_VARIABLE)
-    try:
-        from . import driver
+    from . import driver
 
+    try:
         device = driver.load()
         number = number_of(device.device_arch(device.current_device()))
     except (ToolchainError, ValueError) as error:
@@ -78,21 +78,17 @@ def resolve_archs(
             f"no GPU to compile for: {error}; building works without one: say which architecture "
             f'you want, for example arch="sm_90a" or {_VARIABLE}=sm_90a'
         ) from None
-    own = f"sm_{number}a" if number >= 90 else f"sm_{number}"
-    if number <= _KNOWN_TO_ALL or known is None:
-        return (own,)
-    numbers = known()
-    older = [x for x in numbers if x < number]
-    if number in numbers or not older:
-        return (own,)
+    older = [x for x in known() if x <= number] if number > _KNOWN_TO_ALL and known else []
+    if number in older or not older:
+        return (f"sm_{number}a" if number >= 90 else f"sm_{number}",)
     # Cubins run on higher minor versions of their major version, without the `a`.
-    same_major = [x for x in older if x // 10 == number // 10]
-    closest = f"sm_{max(same_major)}" if same_major else f"compute_{max(older)}"
+    closest = max(older)
+    name = f"sm_{closest}" if closest // 10 == number // 10 else f"compute_{closest}"
     _warn(
         f"the installed compiler does not know the current device's sm_{number}: compiling for "
-        f"{closest}, which that device runs, too; a newer release of it may know it"
+        f"{name}, which that device runs, too; a newer release of it may know it"
     )
-    return (closest,)
+    return (name,)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 from .. import config
 from ..errors import ToolchainError
@@ -10,8 +11,6 @@ from ..errors import ToolchainError
 _COMPUTE_CAPABILITY = (75, 76)  # the attributes of its major and of its minor number
 _NAME_BYTES = 256
 _NOT_INITIALIZED = 3
-
-_loaded: dict[str, Driver] = {}
 
 
 class Driver:
@@ -23,22 +22,17 @@ class Driver:
 
     def version(self) -> int:
         """Return the newest CUDA version that the driver supports, 12040 for 12.4; no cuInit."""
-        value = ctypes.c_int()
-        self._call("cuDriverGetVersion", ctypes.byref(value))
-        return value.value
+        return self._number("cuDriverGetVersion")
 
     def device_count(self) -> int:
         """Return the number of devices visible to this process; 0 where the driver finds none."""
-        value = ctypes.c_int()
-        if self.library.cuInit(0) == 0:
-            self._call("cuDeviceGetCount", ctypes.byref(value))
-        return value.value
+        return self._number("cuDeviceGetCount") if self.library.cuInit(0) == 0 else 0
 
     def current_device(self) -> int:
         """Return the ordinal of the calling thread's current context, 0 where it has none."""
-        value = ctypes.c_int()
+        device = ctypes.c_int()
         self._call("cuInit", 0)
-        return value.value if self.library.cuCtxGetDevice(ctypes.byref(value)) == 0 else 0
+        return device.value if self.library.cuCtxGetDevice(ctypes.byref(device)) == 0 else 0
 
     def stream_device(self, handle: int) -> int | None:
         """Return the ordinal of the device of a stream that was created; None: it does not say."""
@@ -54,12 +48,9 @@ class Driver:
 
     def device_arch(self, ordinal: int) -> str:
         """Return a device's architecture without suffix, such as ``"sm_90"``."""
-        device, value = self._device(ordinal), ctypes.c_int()
-        arch = "sm_"
-        for attribute in _COMPUTE_CAPABILITY:
-            self._call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
-            arch += str(value.value)
-        return arch
+        device = self._device(ordinal)
+        numbers = (self._number("cuDeviceGetAttribute", x, device) for x in _COMPUTE_CAPABILITY)
+        return f"sm_{''.join(map(str, numbers))}"
 
     def device_name(self, ordinal: int) -> str:
         """Return a device's name, such as ``"NVIDIA H200"``."""
@@ -67,15 +58,18 @@ class Driver:
         self._call("cuDeviceGetName", text, _NAME_BYTES, self._device(ordinal))
         return text.value.decode("utf-8", "replace")
 
-    def _device(self, ordinal: int) -> ctypes.c_int:
+    def _device(self, ordinal: int) -> int:
         # Not remembered: a forked child must see the driver's refusal, not its parent's success.
         self._call("cuInit", 0)
-        count, device = ctypes.c_int(), ctypes.c_int()
-        self._call("cuDeviceGetCount", ctypes.byref(count))
-        if not 0 <= ordinal < count.value:
-            raise ValueError(f"no CUDA device {ordinal}: the driver shows {count.value} device(s)")
-        self._call("cuDeviceGet", ctypes.byref(device), ordinal)
-        return device
+        count = self._number("cuDeviceGetCount")
+        if not 0 <= ordinal < count:
+            raise ValueError(f"no CUDA device {ordinal}: the driver shows {count} device(s)")
+        return self._number("cuDeviceGet", ordinal)
+
+    def _number(self, function: str, *arguments: object) -> int:
+        value = ctypes.c_int()
+        self._call(function, ctypes.byref(value), *arguments)
+        return value.value
 
     def _call(self, function: str, *arguments: object) -> None:
         result = getattr(self.library, function)(*arguments)
@@ -95,19 +89,18 @@ class Driver:
         )
 
 
+_opened = cache(Driver)
+
+
 def load() -> Driver:
     """Return the driver that the seam names now; raises ToolchainError where there is none."""
-    name = config.get("TVMFFI_CUBIN_DRIVER") or ""
-    found = _loaded.get(name)
-    if found is None:
-        try:
-            found = _loaded[name] = Driver(name)
-        except OSError as error:
-            raise ToolchainError(
-                f"the CUDA driver could not be opened: {error}; a GPU and NVIDIA's driver are "
-                "needed for this"
-            ) from None
-    return found
+    try:
+        return _opened(config.get("TVMFFI_CUBIN_DRIVER") or "")
+    except OSError as error:
+        raise ToolchainError(
+            f"the CUDA driver could not be opened: {error}; a GPU and NVIDIA's driver are needed "
+            "for this"
+        ) from None
 
 
 def version() -> int | None:

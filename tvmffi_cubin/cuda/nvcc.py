@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -115,9 +115,11 @@ def _ask(path: Path) -> Answer:
     dry = _run(str(path), "--dryrun", "-E", "-x", "cu", os.devnull)
     settings = dict(re.findall(r"^#\$ (\w+)=(.*)$", dry, re.MULTILINE))
     top = os.path.realpath(settings.get("TOP") or path.resolve().parents[1])
-    includes = [*_folders(settings.get("INCLUDES", ""), "-I")]
-    includes += _folders(settings.get("SYSTEM_INCLUDES", ""), "-isystem")
-    libraries = [*_folders(settings.get("LIBRARIES", ""), "-L"), f"{top}/lib64", f"{top}/lib"]
+    said_of = (settings.get(name, "") for name in ("INCLUDES", "SYSTEM_INCLUDES", "LIBRARIES"))
+    found = [(x.name, os.path.normpath(x.value)) for x in read(shlex.split(" ".join(said_of)))]
+    includes = [folder for name, folder in found if name in ("-I", "-isystem")]
+    libraries = [folder for name, folder in found if name == "-L"]
+    libraries += (f"{top}/lib64", f"{top}/lib")
     folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
     runtime = (f"{folder}/{_RUNTIME}",) if folder else ()
     lines = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
@@ -133,21 +135,13 @@ def _run(*command: str) -> str:
     try:
         status, text = run(command)
     except OSError as error:
-        raise ToolchainError(f"{command[0]} cannot be run: {error}; {_INSTALL}") from error
+        status, text = -1, str(error)
     if status != 0:
         raise ToolchainError(
-            f"{' '.join(command)!r} failed with status {status}: {text.strip()}; "
-            "set TVMFFI_CUBIN_NVCC to an nvcc that works"
+            f"{' '.join(command)!r} failed: {text.strip()}; set TVMFFI_CUBIN_NVCC to an nvcc that "
+            "works"
         )
     return text
-
-
-def _folders(text: str, option: str) -> Iterator[str]:
-    """Yield the folders behind an option, in the option's own word or in the next."""
-    words = iter(shlex.split(text))
-    for word in words:
-        if word.startswith(option):
-            yield os.path.normpath(word[len(option) :] or next(words, "."))
 
 
 def hints(output: str) -> list[str]:
@@ -191,20 +185,9 @@ def host_compiler(flags: Sequence[str]) -> str | None:
     return next((x.value for x in reversed([*read(flags)]) if x.name == "-ccbin"), None)
 
 
-def resolve(flags: Sequence[str], arch: object) -> tuple[str, ...]:
-    """Return the architectures; none where flags name them, or none can be found out."""
-    if any(option.name in _ARCH for option in read(flags)):
-        if arch is not None:
-            raise ValueError(
-                f"the architecture is given twice: arch={arch!r}, and in nvcc's flags "
-                "(extra_cuda_cflags, NVCC_PREPEND_FLAGS or NVCC_APPEND_FLAGS); give it once"
-            )
-        return ()
-    try:
-        return resolve_archs(arch)
-    except ToolchainError:
-        # Whoever compiles asks again, and passes the error on.
-        return ()
+def names_archs(flags: Sequence[str]) -> bool:
+    """Whether a caller's flags name architectures, for which nothing is added then."""
+    return any(option.name in _ARCH for option in read(flags))
 
 
 def _is_separate(flags: Sequence[str]) -> bool:
@@ -219,7 +202,7 @@ def _words(
     assert tools.nvcc is not None
     given = [*read(flags)]
     names = {option.name for option in given}
-    archs = archs or (() if names.intersection(_ARCH) else resolve_archs())
+    archs = archs or (() if names_archs(flags) else resolve_archs())
     if "-ccbin" in names:
         ours = [f"-Xcompiler={flag}" for flag in own_statics(tools.nvcc.host)]
     else:

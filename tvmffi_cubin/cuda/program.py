@@ -57,13 +57,13 @@ class Call(threading.Thread, Generic[_T]):
             )
         super().__init__(daemon=True)
         self._work = work
-        self._made: list[_T] = []
+        self._made: _T
         self._error: BaseException | None = None
         self.stop = ctypes.create_string_buffer(2)
-        _running.add(self)
         with _guard:
             before = threading.stack_size(_STACK)
             try:
+                _running.add(self)
                 self.start()
             except RuntimeError:
                 _running.discard(self)
@@ -74,7 +74,7 @@ class Call(threading.Thread, Generic[_T]):
     def run(self) -> None:
         """Do the work."""
         try:
-            self._made.append(self._work(self.stop))
+            self._made = self._work(self.stop)
         except BaseException as error:
             self._error = error
         finally:
@@ -89,7 +89,7 @@ class Call(threading.Thread, Generic[_T]):
             raise
         if self._error is not None:
             raise self._error
-        return self._made[0]
+        return self._made
 
 
 def _leave() -> None:
