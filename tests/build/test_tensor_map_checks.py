@@ -208,7 +208,7 @@ def test_an_im2col_map_that_the_driver_does_not_take(maps, driver_stub, change, 
         ((4, 8), (9, 1), (17, 4, 1), ValueError, "stride[0] is 36 bits, no whole bytes"),
         ((4, 8), None, "complex64", TypeError, "no data type for elements of DLPack code 5"),
         ((4, 8), None, (0, 8, 4), TypeError, "of DLPack code 0, 8 bits and 4 lanes: name one"),
-        ((4,), None, "float32", ValueError, "the rank is 1, box_dim is for rank 2"),
+        ((4,), None, "float32", ValueError, "the rank is 1, the map is for rank 2"),
     ],
 )
 def test_a_tensor_that_no_map_can_have(maps, driver_stub, shape, strides, dtype, error, message):
