@@ -45,10 +45,9 @@ _logger = logging.getLogger("tvmffi_cubin")
 def compiled(
     run: Callable[[str, tuple[str, ...]], Compiled],
     library: Nvrtc,
-    text: str,
+    whole: str,
     command: tuple[str, ...],
     *,
-    name: str,
     alias: str,
     packages: Sequence[str],
     folder: str | None,
@@ -61,18 +60,19 @@ def compiled(
         Compiles a text with options.
     library : Nvrtc
         What compiles.
-    text : str
-        The source.
+    whole : str
+        The text, from a ``#line`` on.
     command : tuple of str
         The options without those of precompiled headers.
-    name, alias : str
-        What messages call the source, and what NVRTC is told that it is called.
+    alias : str
+        What NVRTC is told that the text is called.
     packages : sequence of str
         The header folders of this package and of NVIDIA's.
     folder : str, optional
         Where the source looks for headers first.
     """
-    whole = f'#line 1 "{name}"\n{text}'
+    line, _, text = whole.partition("\n")
+    name = line.removeprefix("#line 1 ")
     search = _Search(preprocessor_flags.parse(command), tuple(packages), folder)
     prefix = find_prefix(text)
     if not search.is_heavy("" if prefix is None else text[: prefix.end]):
@@ -92,7 +92,7 @@ def compiled(
     # NVRTC precompiles nothing where a #line comes before the end of the prefix, which is the first
     # token that is no directive: hence the semicolon.
     first, rest = text[: prefix.end], text[prefix.end :]
-    parted = f'{first}\n;\n#line {prefix.lines + 1} "{name}"\n{rest}'
+    parted = f"{first}\n;\n#line {prefix.lines + 1} {name}\n{rest}"
     seen = None
     try:
         # Beside NVRTC: to look at a thousand headers takes long enough, and they rarely change.
@@ -106,7 +106,7 @@ def compiled(
         store.give_back(kept, seen)
     for message in _MESSAGE.finditer(done.log):
         verb = "made" if message[1] == "creating" else "used"
-        _logger.debug("NVRTC %s a precompiled header for %s", verb, name)
+        _logger.debug("NVRTC %s a precompiled header for %s", verb, name.strip('"'))
     log = _MESSAGE.sub("", done.log).strip("\n")
     is_of_source = done.result == COMPILATION and not _BLAMED.search(log)
     if kept.is_stale or not (done.result == SUCCESS or is_of_source):

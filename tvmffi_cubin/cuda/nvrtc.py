@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -115,14 +115,16 @@ def compile(  # noqa: A001
     nvrtc = program.load(cuda.nvrtc)
     targets = _targets(named, target_type, nvrtc, cuda)
     source = source.removeprefix("\ufeff")  # the mark that some editors put first
-    first, text = _named_text(source, prologue, name)
+    text = line_directive(name) + source
+    if prologue:
+        own = "" if prologue.startswith("#line ") else line_directive(name)
+        text = f"{own}{prologue}\n{text}"
     unit = _Unit(
         nvrtc=nvrtc,
         name=name,
         source=source,
-        first=first,
         text=f"{text}\n{epilogue}" if epilogue else text,
-        options=_options(given, folders, cuda, _seed(nvrtc, (name, text, *given))),
+        options=(*_seed(nvrtc, (name, text, *given)), *_options(given, folders, cuda)),
         name_expressions=names,
         alias=name if source_include else _NOWHERE,
         use_pch=pch.is_wanted(use_pch),
@@ -145,40 +147,21 @@ def nvrtc_compile(
 ) -> bytes:
     """Compile CUDA C++ source to the bytes of an image, as tvm-ffi's function of this name does.
 
+    Headers are also searched in the folder of `name`. Raises what `compile` does.
+
     Parameters
     ----------
     source, name, arch
         As in `compile`.
     extra_opts : sequence of str or bytes, optional
-        Options for NVRTC, as `options` of `compile`.
-
-    Returns
-    -------
-    bytes
-        The image.
-
-    Raises
-    ------
-    CompileError, ToolchainError, TypeError, ValueError
-        As in `compile`.
+        As `options` of `compile`.
     """
     options = [os.fsdecode(option) for option in _sequence("extra_opts", extra_opts or ())]
     return compile(source, name=name, arch=arch, options=options, source_include=True).image
 
 
 def resolve_arch(arch: str | None = None, options: Sequence[str] = ()) -> str:
-    """Return the one architecture that `compile` would compile for, as `resolve_archs` has it.
-
-    Parameters
-    ----------
-    arch, options
-        As in `resolve_archs`.
-
-    Raises
-    ------
-    TypeError, ValueError, ToolchainError
-        As in `resolve_archs`; or there are several.
-    """
+    """Return the one architecture that `resolve_archs` returns; a ValueError if there are more."""
     found = resolve_archs(arch, options)
     if len(found) > 1:
         raise ValueError(f"there are several architectures, {', '.join(found)}: use resolve_archs")
@@ -212,13 +195,7 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
 
 
 def version() -> tuple[int, int]:
-    """Return the version of the NVRTC in use, such as ``(12, 9)``; loads it.
-
-    Raises
-    ------
-    ToolchainError
-        It is missing.
-    """
+    """Return the version of the NVRTC in use, such as ``(12, 9)``; loads it."""
     return program.load(find_cuda().nvrtc).version()
 
 
@@ -274,39 +251,25 @@ def _targets(named: tuple[str, ...], target_type: str, nvrtc: Nvrtc, cuda: Cuda)
     return targets
 
 
-def _named_text(source: str, prologue: str, name: str) -> tuple[str, str]:
-    """Return the name of the first lines of what is compiled, and that without the ``#line``.
+def _seed(nvrtc: Nvrtc, said: tuple[str, ...]) -> Iterator[str]:
+    """Yield what NVRTC calls hidden kernels after, in place of the time and the process.
 
-    What is precompiled must not begin with one.
+    It does where nothing of a unit can be seen from outside. Before 12.9 precompiled headers are
+    for one seed.
     """
-    text = f"{prologue}\n{line_directive(name)}{source}" if prologue else source
-    first = re.match(r'#line 1 "((?:[^"\\]|\\.)*)"\n', prologue)
-    return (first[1], text[first.end() :]) if first else (_escaped(name), text)
+    if nvrtc.version() >= (12, 9):
+        seed = zlib.crc32("\0".join(said).encode("utf-8", "surrogateescape"))
+        yield f"-frandom-seed={seed:08x}"
 
 
-def _seed(nvrtc: Nvrtc, said: tuple[str, ...]) -> str:
-    """Return what NVRTC calls hidden kernels after, in place of the time and the process.
-
-    It does where nothing of a unit can be seen from outside. Empty before 12.9, whose precompiled
-    headers are for one seed.
-    """
-    seed = zlib.crc32("\0".join(said).encode("utf-8", "surrogateescape"))
-    return "" if nvrtc.version() < (12, 9) else f"-frandom-seed={seed:08x}"
-
-
-def _options(
-    given: tuple[str, ...], folders: Iterable[str], cuda: Cuda, seed: str
-) -> tuple[str, ...]:
-    """Return the options of a compilation, whatever the architecture and the kind of image."""
+def _options(given: tuple[str, ...], folders: Iterable[str], cuda: Cuda) -> Iterator[str]:
+    """Yield the options of a compilation, whatever the architecture and the kind of image."""
     shims = shim_dir()
-    standard = () if any(option.startswith("-std=") for option in given) else ("-std=c++17",)
-    return (
-        *((seed,) if seed else ()),
-        *("-default-device", *standard),
-        *(f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h"),
-        *given,
-        *(f"-I{folder}" for folder in (*folders, *cuda.include_dirs)),
-    )
+    yield "-default-device"
+    if not any(option.startswith("-std=") for option in given):
+        yield "-std=c++17"
+    yield from (f"-I{shims}", f"--pre-include={shims}/tvmffi_cubin_prelude.h", *given)
+    yield from (f"-I{folder}" for folder in (*folders, *cuda.include_dirs))
 
 
 class _Unit(NamedTuple):
@@ -315,8 +278,7 @@ class _Unit(NamedTuple):
     nvrtc: Nvrtc
     name: str
     source: str
-    first: str  # what messages call the first lines of the text
-    text: str
+    text: str  # begins with a #line
     options: tuple[str, ...]
     name_expressions: tuple[str, ...]
     alias: str  # what NVRTC is told that the text is called
@@ -332,7 +294,7 @@ class _Unit(NamedTuple):
         done = program.Call(lambda stop: self._compiled(command, kind, stop)).result()
         log = done.log.replace(_NOWHERE, self.name)
         if done.result != SUCCESS:
-            raise self._failure(done.result, log, arch, command)
+            raise self._failure(log or self.nvrtc.error_text(done.result), arch, command, done)
         if not done.image:
             raise ValueError(
                 "NVRTC made no image: one of the options asks for another kind of output "
@@ -344,39 +306,31 @@ class _Unit(NamedTuple):
             logger = logging.getLogger("tvmffi_cubin")
             level = logging.WARNING if ": warning" in log else logging.INFO
             logger.log(level, "NVRTC on %s for %s:\n%s", self.name, arch, log)
-        return Cubin(
-            image=done.image.rstrip(b"\0") if kind == "ptx" else done.image,
-            arch=arch,
-            lowered_names=done.lowered_names,
-            log=log,
-            kind=kind,
-            cuda_version=self.nvrtc.release,
-        )
+        release = self.nvrtc.release
+        return Cubin(done.image, arch, done.lowered_names, log, kind=kind, cuda_version=release)
 
     def _compiled(self, command: tuple[str, ...], kind: str, stop: program.Stop) -> Compiled:
-        def run(text: str, options: tuple[str, ...]) -> Compiled:
-            return self.nvrtc.compile(
-                text.encode("utf-8", "surrogateescape"),  # the name of a file may be no UTF-8
-                os.fsencode(self.alias),
-                [os.fsencode(option) for option in options],
-                kind=kind,
-                name_expressions=self.name_expressions,
-                stop=stop,
-            )
-
+        run = partial(
+            self.nvrtc.compile,
+            name=self.alias,
+            kind=kind,
+            name_expressions=self.name_expressions,
+            stop=stop,
+        )
         if not self.use_pch or not self._may_be_heavy:
-            return run(f'#line 1 "{self.first}"\n{self.text}', command)
+            return run(self.text, command)
         from ..nvrtc_pch import compiled
 
+        folder = None if self.alias == _NOWHERE else os.path.dirname(os.path.abspath(self.name))
+        packages = [os.fspath(path) for path in (shim_dir(), *find_cuda().include_dirs)]
         return compiled(
             run,
             self.nvrtc,
             self.text,
             command,
-            name=self.first,
             alias=self.alias,
-            packages=[os.fspath(path) for path in (shim_dir(), *find_cuda().include_dirs)],
-            folder=None if self.alias == _NOWHERE else os.path.dirname(os.path.abspath(self.name)),
+            packages=packages,
+            folder=folder,
         )
 
     @property
@@ -392,10 +346,9 @@ class _Unit(NamedTuple):
         return not all(re.match(fast, header) for header in included)
 
     def _failure(
-        self, result: int, log: str, arch: str, command: tuple[str, ...]
+        self, log: str, arch: str, command: tuple[str, ...], done: Compiled
     ) -> CompileError | ValueError:
-        log = log or self.nvrtc.error_text(result)
-        if result == INVALID_OPTION:
+        if done.result == INVALID_OPTION:
             return ValueError(
                 f"NVRTC {self.nvrtc.release} refuses an option: {log}; "
                 f"the options were: {' '.join(command)}"

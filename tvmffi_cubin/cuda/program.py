@@ -145,7 +145,7 @@ def _opened(path: Path) -> Nvrtc:
     if builtins.is_file():
         ctypes.CDLL(str(builtins))
     with _kept_signals() if nvrtc.version() < (13, 2) else contextlib.nullcontext():
-        nvrtc.compile(b"", b"empty.cu", (), kind="cubin", name_expressions=(), stop=None)
+        nvrtc.compile("", (), name="empty.cu", kind="cubin", name_expressions=(), stop=None)
     return nvrtc
 
 
@@ -224,17 +224,18 @@ class Nvrtc(Library):
 
     def compile(
         self,
-        source: bytes,
-        name: bytes,
-        options: Sequence[bytes],
+        text: str,
+        options: Sequence[str],
         *,
+        name: str,
         kind: str,
         name_expressions: Sequence[str],
         stop: Stop | None,
     ) -> Compiled:
-        """Compile a source to a cubin, LTO-IR or PTX; see `kernels.cubin.KINDS`."""
+        """Compile a text to a cubin, LTO-IR or PTX; see `kernels.cubin.KINDS`."""
         handle = ctypes.c_void_p()
-        self.call("CreateProgram", ctypes.byref(handle), source, name, 0, None, None)
+        source = text.encode("utf-8", "surrogateescape")  # the name of a file may be no UTF-8
+        self.call("CreateProgram", ctypes.byref(handle), source, os.fsencode(name), 0, None, None)
         try:
             if stop is not None and self.version() >= (12, 8):
                 # Between its phases NVRTC asks a function of the caller's whether to go on. The
@@ -243,14 +244,15 @@ class Nvrtc(Library):
                 self.call("SetFlowCallback", handle, strlen, stop)
             for expression in name_expressions:
                 self.call("AddNameExpression", handle, expression.encode())
-            words = (ctypes.c_char_p * len(options))(*options)
+            words = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
             result = self._compile(handle, len(options), words)
             log = self.text("GetProgramLog", handle)
-            missing = self._missing_pch_heap(handle) if b"-pch" in options else 0
+            missing = self._missing_pch_heap(handle) if "-pch" in options else 0
             image, lowered = b"", {}
             if result == SUCCESS:
                 getter = {"ltoir": "GetLTOIR", "ptx": "GetPTX"}.get(kind, "GetCUBIN")
                 image = self.read(getter, handle)
+                image = image.rstrip(b"\0") if kind == "ptx" else image
                 lowered = {x: self._lowered_name(handle, x.encode()) for x in name_expressions}
             return Compiled(result, log, image, lowered, missing)
         finally:
