@@ -7,9 +7,8 @@ import contextlib
 import errno
 import fcntl
 import os
-import sys
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,15 +26,11 @@ _MOST = 4
 
 _PREFIX = "tvmffi_cubin-nvrtc-"
 
-# How often another process may take a new folder for abandoned.
-_TRIES = 3
-
 _guard = threading.Lock()
 _stores: dict[str, Store] = {}
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     """The headers of one prefix as they were: the user's, and those of packages, which are many."""
 
     own: DependencySet
@@ -45,32 +40,22 @@ class Seen:
         """Return the same with today's stamps, None where one of the user's headers changed."""
         with Observer({}) as observer:
             own = self.own.check(observer)
-        return None if own is None else replace(self, own=own)
+        return None if own is None else self._replace(own=own)
 
     def check_packages(self) -> Seen | None:
         """Return the same with today's stamps, None where a header of a package changed."""
         with Observer({}) as observer:
             packages = self.packages.check(observer)
-        return None if packages is None else replace(self, packages=packages)
+        return None if packages is None else self._replace(packages=packages)
 
 
 @dataclass(eq=False)
 class Kept:
     """The folder of one set of headers: those of one prefix with the same options.
 
-    Attributes
-    ----------
-    folder : str
-        Where it is.
-    path : str
-        What NVRTC is to call it, to write there and to look: see `_Shelf`.
-    seen : Seen or None
-        The headers as they were when they were precompiled; None while that is under way, and then
-        there is one user.
-    users : int
-        How many compilations are under way with it.
-    is_stale : bool
-        Whether it was used although a header had changed.
+    `path` is what NVRTC calls it, see `_Shelf`; `seen` the headers as they were when they were
+    precompiled, None while that is under way, by one user; `users` how many compilations are under
+    way with it; `is_stale` whether it was used although a header had changed.
     """
 
     folder: str
@@ -125,15 +110,10 @@ class Store:
             return kept
 
     def give_back(self, kept: Kept, seen: Seen | None) -> None:
-        """End a use.
+        """End a use; `seen` are the headers as they are.
 
-        Parameters
-        ----------
-        kept : Kept
-            From `take`.
-        seen : Seen or None
-            The headers as they are, None where they are not, or may not be, those that were
-            precompiled: then the next compilation precompiles them again.
+        None where they are not, or may not be, those that were precompiled: then the next
+        compilation precompiles them again.
         """
         with self._lock:
             kept.users -= 1
@@ -217,27 +197,14 @@ def _make_shelf() -> _Shelf:
 
     parent = tempfile.gettempdir()
     _remove_abandoned(parent)
-    for _ in range(_TRIES):
-        folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        # Until it is held, another process may take it for abandoned. It is never released: so it
-        # is held for as long as this process lives, however it ends.
-        hold = Hold.take(Path(folder))
-        if hold is not None:
-            _remove_at_exit(folder)
-            path = f"/proc/self/fd/{hold.descriptor}"
-            is_mounted = os.path.isdir(path)
-            return _Shelf(folder, path if is_mounted else folder, hold.descriptor)
-    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), parent)
-
-
-def _remove_at_exit(folder: str) -> None:
+    folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+    # It is never released: so it is held for as long as this process lives, however it ends.
+    hold = Hold.take(Path(folder))
+    if hold is None:  # another process has just taken it for abandoned
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), parent)
     atexit.register(_remove, folder, os.getpid())
-    # A worker of multiprocessing ends without these.
-    multiprocessing = sys.modules.get("multiprocessing")
-    if multiprocessing is not None and multiprocessing.parent_process() is not None:
-        from multiprocessing.util import Finalize
-
-        Finalize(None, _remove, args=(folder, os.getpid()), exitpriority=0)
+    path = f"/proc/self/fd/{hold.descriptor}"
+    return _Shelf(folder, path if os.path.isdir(path) else folder, hold.descriptor)
 
 
 def _remove_abandoned(parent: str) -> None:

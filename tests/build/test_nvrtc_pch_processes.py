@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import threading
 from pathlib import Path
 
 import pytest
-from nvrtc_pch_kit import PROCESS, folders, in_new_process, ptx, said, source, stored
+from nvrtc_pch_kit import folders, in_new_process, ptx, said, source, stored
 from processes import in_fork
 
-from tvmffi_cubin import nvrtc_pch_store
 from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
 
@@ -104,55 +100,6 @@ def test_the_folder_goes_with_the_process(temporary):
     process = in_new_process("compile_it(1)")
     assert process.returncode == 0
     assert not list(temporary.iterdir())
-
-
-def test_another_process_that_takes_the_new_folder_for_abandoned_is_survived(
-    temporary, monkeypatch, caplog
-):
-    make = tempfile.mkdtemp
-    made = []
-
-    def make_and_lose(**options):
-        made.append(make(**options))
-        if len(made) == 1:
-            nvrtc_pch_store._remove_abandoned(options["dir"])
-        return made[-1]
-
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    monkeypatch.setattr(tempfile, "mkdtemp", make_and_lose)
-    assert [stored(source(value)) for value in (1, 2)] == [1, 2]
-    assert said(caplog) == ["made", "used"]
-    assert len(made) == 2
-    nvrtc_pch_store._remove_abandoned(str(temporary))
-    assert folders()[0].parent == Path(made[1])
-    assert os.listdir(temporary) == [os.path.basename(made[1])]
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_worker_of_multiprocessing_leaves_nothing(method, temporary):
-    (temporary / "worker.py").write_text(f"{PROCESS}\n{WORKERS}")
-    folder = temporary / "temporary"
-    folder.mkdir()
-    done = subprocess.run(
-        [sys.executable, temporary / "worker.py", method],
-        env={**os.environ, "TMPDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("NVRTC made") == 2
-    assert os.listdir(folder) == []
-
-
-WORKERS = """
-import multiprocessing
-if __name__ == "__main__":
-    context = multiprocessing.get_context(sys.argv[1])
-    workers = [context.Process(target=compile_it, args=(value,)) for value in range(2)]
-    for worker in workers: worker.start()
-    for worker in workers: worker.join()
-"""
 
 
 def test_what_ends_without_any_clean_up_is_removed_by_the_next_process(temporary):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
-import struct
 import sys
 from functools import cache, lru_cache
 from pathlib import Path
@@ -22,8 +20,8 @@ _HEADERS = ("runtime", "cccl", "crt", "curand")  # in the order of the search
 _WANTED = {12: ("nvrtc", "runtime"), 13: ("nvrtc", "runtime", "crt")}
 
 # The ELF note that holds a library's build ID: sizes of name and content, type, name.
+_BUILD_ID = b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0"
 _BUILD_ID_SIZE = 20
-_BUILD_ID = struct.pack("<III", 4, _BUILD_ID_SIZE, 3) + b"GNU\0"
 _READ = 4096
 
 
@@ -152,21 +150,16 @@ def _exists(path: str) -> bool:
 
 
 def _locate(sites: list[str], homes: tuple[str | None, ...], major: int) -> Cuda:
-    """Return the parts of a family that are there."""
+    """Return the parts of a family that are there, wheels before toolkits."""
+    targets = f"/targets/{os.uname().machine.replace('aarch64', 'sbsa')}-linux"
+    toolkits = [f"{home}{inner}" for home in homes if home for inner in ("", targets)]
+    # The name of the runtime library tells the version.
+    toolkits = [root for root in toolkits if _exists(f"{root}/lib/libcudart.so.{major}")]
     parts: dict[str, str] = {}
     for part, (_, folder, used, file) in _places(major).items():
-        site = next((x for x in sites if _exists(f"{x}/nvidia/{folder}/{file}")), None)
-        if site is not None:
-            parts[part] = f"{site}/nvidia/{folder}/{used}"
-    if len(parts) == len(_places(major)):
-        return Cuda(major, parts)
-    targets = f"/targets/{platform.machine().replace('aarch64', 'sbsa')}-linux"
-    for root in (f"{home}{inner}" for home in homes if home for inner in ("", targets)):
-        # The name of the runtime library tells the version.
-        if _exists(f"{root}/lib/libcudart.so.{major}"):
-            for part, (_, _, used, file) in _places(major).items():
-                if part not in parts and _exists(f"{root}/{file}"):
-                    parts[part] = f"{root}/{used}"
+        roots = (*(f"{site}/nvidia/{folder}" for site in sites), *toolkits)
+        if root := next((root for root in roots if _exists(f"{root}/{file}")), None):
+            parts[part] = f"{root}/{used}"
     return Cuda(major, parts)
 
 
