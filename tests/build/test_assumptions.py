@@ -118,9 +118,9 @@ def test_a_value_that_no_instance_was_compiled_for_is_a_value_error(driver_stub,
         Launch(kernel=k, multiple_of={"n": n}, **SHAPE) for k, n in (("fast", 8), ("slow", 4))
     ]
     mod = tc.load_inline("unfit", SOURCE, functions={"k": Dispatch(launches)}, arch="sm_90")
-    with pytest.raises(ValueError, match=r"\(n\): got the int 6, wanted a multiple of 8"):
+    with pytest.raises(ValueError, match=r"\(n: int\): got the int 6, wanted a multiple of 8"):
         mod.k(x, 6)
-    with pytest.raises(TypeError, match=r"\(n\): got a str, wanted an int"):
+    with pytest.raises(TypeError, match=r"\(n: int\): got a str, wanted an int"):
         mod.k(x, "6")
 
 

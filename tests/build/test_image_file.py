@@ -186,17 +186,10 @@ def test_what_the_build_could_not_see_is_read_from_the_file(loaded, driver_stub)
     assert loaded.small.occupancy(block=64).max_threads == 64
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (lambda image: image[: len(image) // 2], "is truncated"),
-        (lambda image: Path(sys.executable).read_bytes(), "is an ELF file for another machine"),
-    ],
-)
-def test_what_is_no_image_never_reaches_the_driver(copy, driver_stub, image, content, message):
-    copy.with_name("k.cubin").write_bytes(content(image))
+def test_a_truncated_image_never_reaches_the_driver(copy, driver_stub, image):
+    copy.with_name("k.cubin").write_bytes(image[: len(image) // 2])
     mod = tc.load_module(copy)
-    with pytest.raises(tc.LaunchError, match=f"k.cubin {message}"):
+    with pytest.raises(tc.LaunchError, match="k.cubin is truncated"):
         mod.small(cuda_array(driver_stub, 32))
     assert driver_stub.calls("cuLibraryLoadData") == []
     # It is read again once it has been mended.

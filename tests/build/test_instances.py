@@ -28,7 +28,7 @@ def test_dtype_and_condition_choose_the_instance(
 def test_tensors_of_different_dtypes_fit_none(instances, driver_stub):
     x, y = cuda_array(driver_stub, 8), cuda_array(driver_stub, 8, "float16")
     with pytest.raises(
-        TypeError, match=r"float, 1>.*: argument 2 \(y\): got .* float16 .*, wanted"
+        TypeError, match=r"float, 1>.*: argument 2 \(y: float\*\): got .* float16 .*, wanted"
     ):
         instances.scale(x, y, 1.0, 3)
 
@@ -149,7 +149,7 @@ def test_a_tensor_in_the_wrong_place_is_a_value_error(instances, driver_stub):
     ):
         instances.scale(x, host, 1.0, 8)
     with pytest.raises(
-        ValueError, match=r"^scale: argument 2 \(y: double\*\) is on cuda:1, wanted"
+        ValueError, match=r"^scale: argument 2 \(y: double\*\): .* on cuda:1, wanted"
     ):
         instances.scale(
             cuda_array(driver_stub, 8, "float64"),

@@ -22,7 +22,7 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
     wanted = {"float": "float32", "__half": "float16", "double": "float64"}
     lines = [
         f"  scale<{t}, {w}>(const {t}* x, {t}* y, {t} by, int n) when n % {w} == 0: "
-        f"argument 1 (x): got {tensor}, wanted {dtype}"
+        f"argument 1 (x: const {t}*): got {tensor}, wanted {dtype}"
         for t, dtype in wanted.items()
         for w in (4, 1)
     ]
@@ -35,14 +35,14 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
 @pytest.mark.parametrize(
     ("function", "args", "reasons"),
     [
-        ("vector", ("x", 4), ["argument 1 (x): got a str, wanted a tensor, None (a null"] * 2),
-        ("vector", (None, 2.0), ["argument 2 (n): got the float 2, wanted an int"] * 2),
-        ("mask", (None, True, "n"), ["argument 3 (n): got a str, wanted an int"] * 2),
-        ("ranks", (3,), ["argument 1 (x): got the int 3, wanted a tensor"] * 3),
+        ("vector", ("x", 4), ["*): got a str, wanted a tensor, None (a null"] * 2),
+        ("vector", (None, 2.0), ["argument 2 (n: int): got the float 2, wanted an int"] * 2),
+        ("mask", (None, True, "n"), ["argument 3 (n: int): got a str, wanted an int"] * 2),
+        ("ranks", (3,), ["got the int 3, wanted a tensor"] * 3),
         (
             "ranges",
             ("1",),
-            ["(v): got a str, wanted an int", "wanted an int", "got a str, wanted a number"],
+            ["char): got a str, wanted an int", "wanted an int", "got a str, wanted a number"],
         ),
         (
             "ranges",
@@ -50,12 +50,12 @@ def test_where_none_fits_every_instance_says_why(instances, driver_stub):
             [
                 "got the float 9.9999999999999994e+38, wanted an int",
                 "wanted an int",
-                "(v): got the float 9.9999999999999994e+38, wanted a finite number",
+                "(v: float): got the float 9.9999999999999994e+38, wanted a finite number",
             ],
         ),
-        ("counts", (1, 2), ["wanted 0 arguments, got 2", "wanted 1 arguments, got 2"]),
-        ("counts", (256,), ["wanted 0 arguments", "(v): got the int 256, wanted 0 to 255"]),
-        ("mask", (None, 1, 2), ["argument 2 (causal): got the int 1, wanted a bool"] * 2),
+        ("counts", (1, 2), ["got 2 arguments, wanted 0", "got 2 arguments, wanted 1"]),
+        ("counts", (256,), ["got 1 arguments, wanted 0", "the int 256, wanted 0 to 255"]),
+        ("mask", (None, 1, 2), ["argument 2 (causal: bool): got the int 1, wanted a bool"] * 2),
     ],
 )
 def test_each_reason_is_the_one_that_a_single_instance_would_give(

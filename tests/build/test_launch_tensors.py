@@ -65,7 +65,7 @@ def test_a_declared_rank_is_checked(ops, driver_stub):
 
 
 def test_a_declared_rank_needs_a_tensor(ops, driver_stub):
-    with pytest.raises(ValueError, match="got None, wanted a tensor"):
+    with pytest.raises(TypeError, match="got None, wanted a tensor"):
         ops.ranked(None)
 
 
@@ -183,9 +183,7 @@ def test_a_cpu_tensor_over_pinned_memory_is_accepted_with_and_without_a_context(
 
 def test_tensors_on_two_devices_are_refused_with_both_names(ops, driver_stub):
     x, y = cuda_array(driver_stub, 4), cuda_array(driver_stub, 4, device=1)
-    with pytest.raises(
-        ValueError, match=r"\(y: .*\) is on cuda:1, wanted one on cuda:0, the device of x"
-    ):
+    with pytest.raises(ValueError, match=r"\(y: .* on cuda:1, wanted one on cuda:0"):
         ops.two(x, y)
     assert not driver_stub.launches()
 

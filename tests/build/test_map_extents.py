@@ -168,7 +168,7 @@ def test_another_map_of_the_tensor_is_still_as_the_tensor_is(mod, driver_stub, a
 def test_an_address_has_no_dtype(mod, driver_stub):
     for value, name in ((None, "None"), (ctypes.c_void_p(4096), "the address 0x1000")):
         with pytest.raises(
-            ValueError, match=f"got {name}, wanted a tensor: the launch reads its shape or its dty"
+            TypeError, match=f"got {name}, wanted a tensor: the launch reads its shape or its dty"
         ):
             mod.compact(value, 1, 1)
 

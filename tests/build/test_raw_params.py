@@ -189,7 +189,7 @@ def test_an_expression_reads_a_tensor_s_shape(image, driver_stub):
     (launch,) = driver_stub.launches()
     assert (launch.grid, launch.values("Pihbqf")[:2]) == ((3, 1, 1), (x.data_ptr, 30))
     for value, kind, text in (
-        (None, ValueError, "got None, wanted a tensor: the launch reads its shape or its dtype"),
+        (None, TypeError, "got None, wanted a tensor: the launch reads its shape or its dtype"),
         (7, TypeError, "got the int 7, wanted a tensor"),
     ):
         with pytest.raises(kind, match=text):

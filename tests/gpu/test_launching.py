@@ -90,7 +90,7 @@ def test_tensors_on_the_second_device_launch_there(saxpy):
     saxpy(2.0, x, y)
     torch.testing.assert_close(y, 2 * x)
     assert torch.cuda.current_device() == 0
-    with pytest.raises(ValueError, match="the device of x"):
+    with pytest.raises(ValueError, match="on cuda:0, wanted one on cuda:1"):
         saxpy(2.0, x, torch.zeros(1000, device="cuda:0"))
 
 

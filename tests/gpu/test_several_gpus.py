@@ -122,7 +122,7 @@ def test_a_stream_of_the_other_device_is_refused(mod):
 @needs_two
 def test_tensors_on_two_devices_are_refused():
     mod = tc.load_inline("gpu_two", 'extern "C" __global__ void k(float* x, float* y) {}')
-    with pytest.raises(ValueError, match="the device of x"):
+    with pytest.raises(ValueError, match="on cuda:1, wanted one on cuda:0"):
         mod.k[1, 1](torch.zeros(1, device="cuda:0"), torch.zeros(1, device="cuda:1"))
 
 

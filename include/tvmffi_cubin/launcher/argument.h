@@ -32,7 +32,7 @@ struct Argument {
   } storage;
 };
 
-/*! \brief What is wrong with an argument; DescribeProblem has the words in this order. */
+/*! \brief What is wrong with an argument. */
 enum class Problem : uint8_t {
   kNone,
   kType,
@@ -40,12 +40,9 @@ enum class Problem : uint8_t {
   kSize,
   kDType,
   kRank,
-  kFewDimensions,  // an expression reads one that the tensor lacks
-  kNotContiguous,
-  kMisaligned,
-  kNoTensor,  // None or an address, where an expression reads a tensor's shape
-  kNotMultiple,
-  kOtherValue,
+  kContiguous,
+  kMultiple,
+  kValue,
 };
 
 /*! \brief Whether an integer type of this size holds a value; a raw one is signed or unsigned. */
@@ -96,10 +93,10 @@ inline bool StoreFloat(Kind kind, uint32_t size, double value, Argument* out) {
 inline Problem CheckAssumed(const Param& param, int64_t value) {
   if (param.assumed == Param::kNothing) return Problem::kNone;
   if (param.assumed == Param::kValue) {
-    return value == param.value ? Problem::kNone : Problem::kOtherValue;
+    return value == param.value ? Problem::kNone : Problem::kValue;
   }
   // Of a negative number, too, the low bits say it.
-  return (value & (param.align - 1)) == 0 ? Problem::kNone : Problem::kNotMultiple;
+  return (value & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMultiple;
 }
 
 /*! \brief An integer beyond int64, which a uint64 may hold and an expression does not. */
@@ -120,8 +117,8 @@ __attribute__((noinline)) inline Problem ConvertBigInt(const Param& param, const
 /*! \brief A by-value struct: bytes of exactly its size; of a tensor map its address will do. */
 __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const TVMFFIAny& any,
                                                       Argument* out) {
-  TVMFFIByteArray content;
-  if (AsBytes(any, &content)) {
+  const TVMFFIByteArray content = BytesIn(any);
+  if (content.data != nullptr) {
     out->address = const_cast<char*>(content.data);
     return content.size == param.size ? Problem::kNone : Problem::kSize;
   }
@@ -185,13 +182,14 @@ inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
 /*! \brief A tensor for a pointer parameter; its device is another question (CheckDevice). */
 inline Problem ConvertTensor(const Param& param, const DLTensor& tensor, Argument* out) {
   if (!IsWantedDType(param, tensor)) return Problem::kDType;
-  if (param.rank >= 0 && tensor.ndim != param.rank) return Problem::kRank;
-  if (tensor.ndim < param.min_rank) return Problem::kFewDimensions;
-  if (!param.strided && !IsContiguous(tensor)) return Problem::kNotContiguous;
+  if (param.rank >= 0 ? tensor.ndim != param.rank : tensor.ndim < param.min_rank) {
+    return Problem::kRank;
+  }
+  if (!param.strided && !IsContiguous(tensor)) return Problem::kContiguous;
   out->tensor = &tensor;
   out->storage.pointer = DataOf(tensor);
   const bool is_aligned = (out->storage.u64 & (param.align - 1)) == 0;
-  return is_aligned || IsEmpty(tensor) ? Problem::kNone : Problem::kMisaligned;
+  return is_aligned || IsEmpty(tensor) ? Problem::kNone : Problem::kMultiple;
 }
 
 /*! \brief A tensor, None (null) or a raw address (ctypes.c_void_p) for a pointer parameter. */
@@ -199,9 +197,9 @@ inline Problem ConvertPointer(const Param& param, const TVMFFIAny& any, Argument
   if (const DLTensor* tensor = AsTensor(any)) return ConvertTensor(param, *tensor, out);
   const bool is_none = any.type_index == kTVMFFINone;
   if (!is_none && any.type_index != kTVMFFIOpaquePtr) return Problem::kType;
-  if (param.in_expression || param.rank >= 0) return Problem::kNoTensor;
+  if (param.in_expression || param.rank >= 0) return Problem::kType;
   out->storage.pointer = is_none ? nullptr : any.v_ptr;
-  return (out->storage.u64 & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMisaligned;
+  return (out->storage.u64 & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMultiple;
 }
 
 /*! \brief Whatever has the parameter's size; an integer alone where an expression reads it. */
@@ -241,6 +239,10 @@ __attribute__((always_inline)) inline Problem Convert(const Param& param, const 
   return ConvertScalar(param, any, out);
 }
 
+inline constexpr char kWantedStream[] =
+    "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int where "
+    "params declares int64_t), or None, the default stream";
+
 /*! \brief What a parameter takes, for "wanted ...". */
 TVMFFI_CUBIN_RARE const char* DescribeWanted(const Param& param) {
   static constexpr const char* kWanted[] = {
@@ -255,115 +257,96 @@ TVMFFI_CUBIN_RARE const char* DescribeWanted(const Param& param) {
       "address. The image does not tell its type: declare it with params=",
       "bytes of a CUtensorMap, or the address of one in host memory as ctypes.c_void_p"};
   if (strcmp(param.type, "CUstream") == 0 || strcmp(param.type, "cudaStream_t") == 0) {
-    return "a stream: an object with __cuda_stream__, its handle as ctypes.c_void_p (as an int "
-           "where params declares int64_t), or None, the default stream";
+    return kWantedStream;
   }
   if (param.kind == Kind::kRaw && param.in_expression) {
     return "an int: an expression of the launch reads it";
   }
+  if (param.kind == Kind::kPointer && (param.in_expression || param.rank >= 0)) {
+    return "a tensor: the launch reads its shape or its dtype";
+  }
   return kWanted[static_cast<int>(param.kind)];
 }
 
-/*! \brief The range of a parameter's type. */
-TVMFFI_CUBIN_RARE Text DescribeRange(const Param& param, const TVMFFIAny& any) {
-  Text text;
-  const bool is_raw = param.kind == Kind::kRaw;
+/*! \brief Adds the range of a parameter's type. */
+TVMFFI_CUBIN_RARE void AddRange(const Param& param, const TVMFFIAny& any, Text* text) {
   const int bits = static_cast<int>(param.size) * 8;
-  if ((param.kind >= Kind::kFloat && !is_raw) || any.type_index == kTVMFFIFloat) {
-    text.Add("a finite number of %u bytes", param.size);
-    return text;
+  const bool is_float = param.kind == Kind::kFloat || param.kind == Kind::kBfloat;
+  if (is_float || any.type_index == kTVMFFIFloat) {
+    text->Add("a finite number of %u bytes", param.size);
+    return;
   }
   const bool is_read = param.in_expression && bits == 64;
   const bool is_signed = param.kind == Kind::kInt || is_read;
   const long long least = param.kind == Kind::kUint ? 0 : -(1LL << (bits - 2)) * 2;
-  text.Add("%lld to %llu%s", least, ~0ULL >> (64 - bits + is_signed),
-           is_read ? ", as an expression reads it" : "");
-  return text;
+  text->Add("%lld to %llu%s", least, ~0ULL >> (64 - bits + is_signed),
+            is_read ? ", as an expression reads it" : "");
 }
 
-/*! \brief Puts a problem in words, "got ..., wanted ..."; returns the error's kind. */
-TVMFFI_CUBIN_RARE const char* DescribeProblem(const Param& param, const TVMFFIAny& any,
-                                              Problem problem, Text* text) {
-  const Text range = DescribeRange(param, any);
-  const struct {
-    const char* format;
-    long long number;
-  } rows[] = {
-      {"", 0},
-      {DescribeWanted(param), 0},
-      {range.chars, 0},
-      {"%lld, its size", param.size},
-      {param.dtype_names, 0},
-      {"rank %lld", param.rank},
-      {"rank %lld or more: an expression of the launch reads the last of them", param.min_rank},
-      {"a contiguous one: call .contiguous(), or name it in strided= of its Launch if the kernel "
-       "handles strides",
-       0},
-      {"an address that is a multiple of %lld", param.align},
-      {"a tensor: the launch reads its shape or its dtype", 0},
-      {"a multiple of %lld: the kernel was compiled for that", param.align},
-      {"%lld: the kernel was compiled for that alone", param.value},
-  };
-  const auto& row = rows[static_cast<int>(problem)];
+/*! \brief Adds "got ..., wanted ..."; returns the error's kind. */
+TVMFFI_CUBIN_RARE const char* AddProblem(const Param& param, const TVMFFIAny& any, Problem problem,
+                                         Text* text) {
   text->Add("got %s, wanted ", DescribeArgument(any).chars);
-  text->Add(row.format, row.number);
-  return problem == Problem::kType || problem == Problem::kDType ? "TypeError" : "ValueError";
-}
-
-/*! \brief "f: argument 2 (n: int)"; of what is bound, at position 0, "bind: f: n (int)". */
-TVMFFI_CUBIN_RARE Text ArgumentText(const char* function, const Param& param, int position) {
-  Text text;
-  if (position > 0) {
-    text.Add("%.200s: argument %d (%s: %s)", function, position, param.name, param.type);
-  } else {
-    text.Add("bind: %.200s%s%s (%s)", function ? function : "", function ? ": " : "", param.name,
-             param.type);
+  switch (problem) {
+    case Problem::kType:
+      text->Add("%s", DescribeWanted(param));
+      return "TypeError";
+    case Problem::kDType:
+      text->Add("%s", param.dtype_names);
+      return "TypeError";
+    case Problem::kRange:
+      AddRange(param, any, text);
+      break;
+    case Problem::kSize:
+      text->Add("%u, its size", param.size);
+      break;
+    case Problem::kRank:
+      text->Add(param.rank >= 0 ? "rank %d" : "rank %d or more: an expression reads so many",
+                param.rank >= 0 ? param.rank : param.min_rank);
+      break;
+    case Problem::kContiguous:
+      text->Add(
+          "a contiguous one: call .contiguous(), or name it in strided= of its Launch if the "
+          "kernel handles strides");
+      break;
+    case Problem::kMultiple:
+      text->Add(AsTensor(any) ? "an address that is a multiple of %u"
+                              : "a multiple of %u: the kernel was compiled for that",
+                param.align);
+      break;
+    default:
+      text->Add("%lld: the kernel was compiled for that alone",
+                static_cast<long long>(param.value));
   }
-  return text;
+  return "ValueError";
 }
 
-/*! \brief Raises what is wrong with an argument. */
-TVMFFI_CUBIN_RARE int FailArgument(const char* function, const Param& param, int position,
-                                   const TVMFFIAny& any, Problem problem) {
-  Text text;
-  const char* kind = DescribeProblem(param, any, problem, &text);
-  return Fail(kind, "%s: %s", ArgumentText(function, param, position).chars, text.chars);
+/*! \brief Takes the device of a call's first tensor; false where a tensor is not there. */
+__attribute__((noinline)) inline bool TakeDevice(const DLTensor& tensor, int* device) {
+  const int id = tensor.device.device_id;
+  if (tensor.device.device_type != kDLCUDA) return IsHostMemoryForKernels(tensor);
+  if (*device >= 0 || id < 0 || id >= kMaxDevices) return false;
+  *device = id;
+  return true;
 }
 
-/*! \brief The device that a call's tensors agree on; -1: not known yet. */
-struct TensorDevice {
-  int device = -1;
-  const Param* from = nullptr;  // whose tensor said so
-};
-
-/*! \brief Checks a tensor that is the call's first, or not where that is. */
-__attribute__((noinline)) inline int CheckOtherDevice(const char* function, const Param& param,
-                                                      int position, const DLTensor& tensor,
-                                                      TensorDevice* common) {
-  const int device = tensor.device.device_id;
-  if (tensor.device.device_type != kDLCUDA) {
-    if (IsHostMemoryForKernels(tensor)) return 0;
-    return Fail("ValueError",
-                "%s: got %s, wanted one on a CUDA device (pinned and managed host memory will do): "
-                "move it first, as with x.cuda()",
-                ArgumentText(function, param, position).chars, DescribeTensor(tensor).chars);
-  }
-  if (common->device < 0 && device >= 0 && device < kMaxDevices) {
-    *common = {device, &param};
-    return 0;
-  }
-  return Fail("ValueError", "%s is on cuda:%d, wanted one on cuda:%d%s%s",
-              ArgumentText(function, param, position).chars, device, common->device,
-              common->from ? ", the device of " : "", common->from ? common->from->name : "");
-}
-
-/*! \brief Checks where a tensor lives and that all tensors of the call agree on it. */
-inline int CheckDevice(const char* function, const Param& param, int position,
-                       const DLTensor& tensor, TensorDevice* common) {
+/*! \brief Whether a tensor lives where those before it do; -1: there are none. */
+inline bool IsOnDevice(const DLTensor& tensor, int* device) {
   const bool is_same = tensor.device.device_type == kDLCUDA &&
-                       tensor.device.device_id == common->device && common->device >= 0;
-  return __builtin_expect(is_same, 1) ? 0
-                                      : CheckOtherDevice(function, param, position, tensor, common);
+                       tensor.device.device_id == *device && *device >= 0;
+  return __builtin_expect(is_same, 1) || TakeDevice(tensor, device);
+}
+
+/*! \brief Adds what is wrong with where a tensor lives; returns the error's kind. */
+TVMFFI_CUBIN_RARE const char* AddWrongDevice(const DLTensor& tensor, int device, Text* text) {
+  text->Add("got %s, wanted one on ", DescribeTensor(tensor).chars);
+  if (tensor.device.device_type == kDLCUDA) {
+    text->Add("cuda:%d", device);
+  } else {
+    text->Add(
+        "a CUDA device (pinned and managed host memory will do): move it first, as with x.cuda()");
+  }
+  return "ValueError";
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

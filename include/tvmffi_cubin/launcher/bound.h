@@ -32,14 +32,14 @@ inline int FillBound(Call* call) {
 }
 
 constexpr int kAllDevices = -1;
-constexpr int kNumBoundCells = kMaxDevices + 1;
+constexpr int kNumBoundCells = kMaxDevices + 1;  // the last is what all devices inherit
 
 /*! \brief One value to be bound; once all are changed, what it replaced. */
 struct BoundChange {
   BoundSlot* slot;
   int device;  // or kAllDevices
   BoundCell cell;
-  BoundCell* cells;  // the slot's next ones, or those that it had
+  BoundCell* cells;  // those that the slot had, where it has got others
 };
 
 /*! \brief Lets go of what a cell holds: Python's own objects, too, and what they run. */
@@ -47,44 +47,36 @@ TVMFFI_CUBIN_RARE void ReleaseCell(const BoundCell& cell) {
   if (cell.keep != nullptr) TVMFFIObjectDecRef(cell.keep);
   free(cell.copy);
 }
-TVMFFI_CUBIN_RARE void ReleaseCells(BoundCell* cells) {
-  for (int i = 0; cells != nullptr && i < kNumBoundCells; ++i) ReleaseCell(cells[i]);
-  free(cells);
-}
 
 /*! \brief Converts a value, as it would be converted for a call; None: nothing is bound. */
 TVMFFI_CUBIN_RARE int ConvertBound(BoundChange* change, const TVMFFIAny& value,
                                    const TVMFFIAny& keep) {
-  const BoundSlot& slot = *change->slot;
+  const Param& param = *change->slot->param;
   BoundCell* const cell = &change->cell;
   cell->state = BoundCell::kNothing;
   if (value.type_index == kTVMFFINone) return 0;
   Argument argument{};
-  const Problem problem = Convert(*slot.param, value, &argument);
+  Text reason;
+  const char* kind = nullptr;
+  const Problem problem = Convert(param, value, &argument);
   if (problem != Problem::kNone) {
-    return FailArgument(slot.function, *slot.param, 0, value, problem);
+    kind = AddProblem(param, value, problem, &reason);
+  } else if (argument.tensor != nullptr && !IsOnDevice(*argument.tensor, &change->device)) {
+    kind = AddWrongDevice(*argument.tensor, change->device, &reason);
   }
-  TensorDevice common{change->device};
-  if (argument.tensor != nullptr &&
-      CheckDevice(slot.function, *slot.param, 0, *argument.tensor, &common) != 0) {
-    return -1;
-  }
-  // A tensor is bound for its own device.
-  change->device = common.device;
-  const bool is_object = value.type_index >= kTVMFFIStaticObjectBegin;
-  const bool has_keep = keep.type_index >= kTVMFFIStaticObjectBegin;
-  if (value.type_index == kTVMFFIDLTensorPtr && !has_keep) {
-    return Fail("TypeError", "%s: the tensor is a view that nothing keeps alive",
-                ArgumentText(slot.function, *slot.param, 0).chars);
+  if (kind != nullptr) {
+    const char* function = change->slot->function;
+    return Fail(kind, "bind: %s%s%s (%s): %s", function ? function : "", function ? ": " : "",
+                param.name, param.type, reason.chars);
   }
   cell->state = BoundCell::kValue;
   memcpy(&cell->value, &argument.storage, sizeof(cell->value));
   if (argument.address != &argument.storage) {
-    cell->copy = malloc(slot.param->size);
-    memcpy(cell->copy, argument.address, slot.param->size);
+    cell->copy = malloc(param.size);
+    memcpy(cell->copy, argument.address, param.size);
   }
-  cell->keep = has_keep ? keep.v_obj : is_object ? value.v_obj : nullptr;
-  if (cell->keep != nullptr) TVMFFIObjectIncRef(cell->keep);
+  cell->keep = keep.v_obj;
+  TVMFFIObjectIncRef(cell->keep);
   return 0;
 }
 
@@ -93,9 +85,8 @@ TVMFFI_CUBIN_RARE void ApplyBound(BoundChange* change) {
   BoundSlot* const slot = change->slot;
   const bool is_all = change->device == kAllDevices;
   if (is_all || slot->cells == nullptr) {
-    BoundCell* const before = slot->cells;
+    change->cells = slot->cells;
     slot->cells = static_cast<BoundCell*>(calloc(kNumBoundCells, sizeof(BoundCell)));
-    change->cells = before;
   }
   BoundCell* const cell = &slot->cells[is_all ? kMaxDevices : change->device];
   const BoundCell before = *cell;
@@ -107,35 +98,22 @@ TVMFFI_CUBIN_RARE void ApplyBound(BoundChange* change) {
 TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny& any, int* device) {
   *device = kAllDevices;
   if (any.type_index == kTVMFFINone) return 0;
-  const int64_t number = any.v_int64 == -1 ? CurrentDevice() : any.v_int64;
-  if (any.type_index != kTVMFFIInt || number < 0 || number >= kMaxDevices) {
+  if (any.type_index != kTVMFFIInt || any.v_int64 >= kMaxDevices) {
     return Fail("ValueError", "bind: device is %s, wanted 0 to %d", DescribeArgument(any).chars,
                 kMaxDevices - 1);
   }
-  *device = static_cast<int>(number);
+  *device = static_cast<int>(any.v_int64);
+  if (*device >= 0) return 0;
+  *device = OpenDriver() ? CurrentDevice() : 0;
   return 0;
-}
-
-/*! \brief The slot of a number; null, and raises, where there is none. */
-TVMFFI_CUBIN_RARE BoundSlot* ReadSlot(BoundTable* table, const TVMFFIAny& any) {
-  if (any.type_index == kTVMFFIInt && any.v_int64 >= 0 && any.v_int64 < table->num_slots) {
-    return &table->slots[any.v_int64];
-  }
-  Fail("ValueError", "bind: got %s, wanted the number of a bound parameter, up to %d",
-       DescribeArgument(any).chars, table->num_slots - 1);
-  return nullptr;
 }
 
 /*!
  * \brief Binds values all at once, or none where one is wrong: a launch reads the values of before
  * or of after. The arguments: the device, -1 for the current one, None for all; for each value the
- * slot's number, the value (None: nothing is bound any more), and the object that keeps it alive,
- * or None where it does so itself.
+ * slot's number, the value (None: nothing is bound any more), and the object that keeps it alive.
  */
 TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
-  if (num_args % 3 != 1) {
-    return Fail("TypeError", "bind: wanted the device, then three arguments for each value");
-  }
   int device = kAllDevices;
   if (ReadBoundDevice(args[0], &device) != 0) return -1;
   const int count = num_args / 3;
@@ -144,8 +122,8 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   for (int i = 0; i < count && result == 0; ++i) {
     const TVMFFIAny* const given = &args[1 + 3 * i];
     changes[i].device = device;
-    changes[i].slot = ReadSlot(table, given[0]);
-    result = changes[i].slot == nullptr ? -1 : ConvertBound(&changes[i], given[1], given[2]);
+    changes[i].slot = &table->slots[given[0].v_int64];
+    result = ConvertBound(&changes[i], given[1], given[2]);
   }
   if (result == 0) {
     CloseGate(&table->gate);
@@ -156,7 +134,9 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   }
   for (int i = 0; i < count; ++i) {
     ReleaseCell(changes[i].cell);
-    ReleaseCells(changes[i].cells);
+    BoundCell* const cells = changes[i].cells;
+    for (int j = 0; cells != nullptr && j < kNumBoundCells; ++j) ReleaseCell(cells[j]);
+    free(cells);
   }
   free(changes);
   return result;
@@ -166,31 +146,16 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
  * \brief What is bound: the object that keeps it alive, or None. The arguments: the device, as for
  * Bind, and the slot's number.
  */
-TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, int num_args,
-                                TVMFFIAny* result) {
+TVMFFI_CUBIN_RARE int ReadBound(BoundTable* table, const TVMFFIAny* args, TVMFFIAny* result) {
   int device = kAllDevices;
-  if (num_args != 2) return Fail("TypeError", "bound: wanted the device and a parameter's number");
   if (ReadBoundDevice(args[0], &device) != 0) return -1;
-  const BoundSlot* slot = ReadSlot(table, args[1]);
-  if (slot == nullptr) return -1;
   const GateUse use(&table->gate);
-  const BoundCell* cell = slot->FindCell(device);
-  if (cell == nullptr || cell->keep == nullptr) return 0;
+  const BoundCell* cell = table->slots[args[1].v_int64].FindCell(device);
+  if (cell == nullptr) return 0;
   TVMFFIObjectIncRef(cell->keep);
   result->v_obj = static_cast<TVMFFIObject*>(cell->keep);
   result->type_index = result->v_obj->type_index;
   return 0;
-}
-
-// Of Python, where the process has one.
-extern "C" __attribute__((weak, visibility("default"))) int Py_IsInitialized();
-
-/*! \brief Lets go of what is bound, as the shared object is unloaded. */
-TVMFFI_CUBIN_RARE void ReleaseBound(BoundTable* table) {
-  // At the process's end Python is gone, whose code frees what is bound, and maybe the driver too.
-  // Where there is no Python, an end cannot be told from an unloading.
-  if (Py_IsInitialized == nullptr || Py_IsInitialized() == 0) return;
-  for (int i = 0; i < table->num_slots; ++i) ReleaseCells(table->slots[i].cells);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -14,61 +14,56 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief What a call returns that an instance of several does not fit. */
+/*! \brief What a call returns that an instance does not fit. */
 constexpr int kDoesNotFit = 1;
 
+/*! \brief Raises that a tensor is on another device than those before it. */
+TVMFFI_CUBIN_RARE int FailDevice(const Call& call, int argument, int device) {
+  const Param& param = call.instance.params[argument];
+  Text reason;
+  const char* kind = AddWrongDevice(*call.arguments[argument].tensor, device, &reason);
+  return Fail(kind, "%s: argument %d (%s: %s): %s", call.function.name, argument + 1, param.name,
+              param.type, reason.chars);
+}
+
 /*!
- * \brief Converts the arguments of a call and checks where its tensors live: 0, -1 with an error
- * raised, or of one of several instances that it does not fit, which raises nothing.
+ * \brief Converts the arguments of a call and checks where its tensors live: 0, kDoesNotFit, which
+ * raises nothing, or -1 with an error raised.
  */
 __attribute__((always_inline)) inline int TakeArguments(Call* call, const TVMFFIAny* args,
                                                         int num_args) {
-  const char* function = call->function.name;
   const Instance& instance = call->instance;
-  const bool is_only = call->function.num_instances == 1;
-  if (__builtin_expect(num_args != instance.num_params, 0)) {
-    return is_only ? Fail("TypeError", "%s: got %d arguments, wanted %d: %s", function, num_args,
-                          instance.num_params, instance.signature)
-                   : kDoesNotFit;
-  }
-  TensorDevice common;
+  if (__builtin_expect(num_args != instance.num_params, 0)) return kDoesNotFit;
+  int device = -1;
   for (int i = 0; i < num_args; ++i) {
     const Param& param = instance.params[i];
     const Problem problem = Convert(param, args[i], &call->arguments[i]);
-    if (__builtin_expect(problem != Problem::kNone, 0)) {
-      return is_only ? FailArgument(function, param, i + 1, args[i], problem) : kDoesNotFit;
-    }
+    if (__builtin_expect(problem != Problem::kNone, 0)) return kDoesNotFit;
     // Tensors of two devices are wrong whichever instance is taken.
     const DLTensor* tensor = call->arguments[i].tensor;
-    if (tensor != nullptr && CheckDevice(function, param, i + 1, *tensor, &common) != 0) return -1;
+    if (tensor != nullptr && !IsOnDevice(*tensor, &device)) return FailDevice(*call, i, device);
   }
-  call->device = common.device;
+  call->device = device;
   return 0;
 }
 
-/*! \brief Evaluates the conditions of one of several instances: 0, -1 or kDoesNotFit. */
-__attribute__((noinline)) inline int CheckConditions(Call* call) {
-  const Instance& instance = call->instance;
-  const bool has_device = instance.target != nullptr && instance.target->has_device;
-  if (has_device && FindDevice(call) != 0) return -1;
-  for (call->number = 0; call->number < instance.num_launches; ++call->number) {
-    const LaunchPlan& plan = instance.launches[call->number];
-    for (int i = 0; i < plan.num_conditions; ++i) {
-      const bool holds = Value(call, plan.steps[i].figure) != 0;
-      if (call->failure == kRaised) return -1;
-      if (holds && call->failure == nullptr) continue;
-      call->where = plan.steps[i].figure.text;
+/*! \brief Whether the conditions of one of several instances hold; the call notes why not. */
+__attribute__((noinline)) inline bool HoldConditions(Call* call) {
+  for (int i = 0; i < call->instance.num_launches; ++i) {
+    const LaunchPlan& plan = call->instance.launches[i];
+    for (int j = 0; j < plan.num_conditions; ++j) {
+      const Figure& figure = plan.steps[j].figure;
+      if (Value(call, figure) != 0 && call->failure == nullptr) continue;
+      call->where = figure.text;
       Note(call, "does not hold");
-      return kDoesNotFit;
+      return false;
     }
   }
-  call->number = 0;
-  return 0;
+  return true;
 }
 
 /*! \brief Raises that a launch has no grid, no block, or a block without threads. */
 TVMFFI_CUBIN_RARE int FailShape(const Call& call, bool has_grid, bool has_block) {
-  const Text site = call.Site(call.number);
   if (has_grid && has_block) {
     const CUlaunchConfig& config = call.launches[call.number].config;
     const int axis = config.blockDimX == 0 ? 3 : config.blockDimY == 0 ? 4 : 5;
@@ -77,25 +72,11 @@ TVMFFI_CUBIN_RARE int FailShape(const Call& call, bool has_grid, bool has_block)
   return Fail("TypeError",
               "%s: the launch has no %s: call %s%s(...), or give the function a Launch(grid=..., "
               "block=...)",
-              site.chars,
+              call.Site(call.number).chars,
               has_grid    ? "block"
               : has_block ? "grid"
                           : "shape",
               call.function.name, has_block ? "[grid]" : "[grid, block]");
-}
-
-/*! \brief Begins the attributes of a launch with those that the caller gave. */
-inline void TakeGiven(Call* call) {
-  for (unsigned i = 0; i < call->options.config.numAttrs; ++i) {
-    const CUlaunchAttribute& given = call->options.config.attrs[i];
-    const int id = given.id;
-    call->given |= UINT64_C(1) << (id & 63);
-    // An event of 0 takes the function's own away, as in a Launch.
-    const bool is_event =
-        id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT || id == kLaunchCompletionEvent;
-    if (is_event && given.value.programmaticEvent.event == nullptr) continue;
-    call->attributes[call->num_attributes++] = given;
-  }
 }
 
 /*!
@@ -104,18 +85,21 @@ inline void TakeGiven(Call* call) {
  */
 __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   const LaunchPlan& plan = *launch->plan;
-  const uint32_t replaced = call->options.replaced;
-  const bool has_grid = plan.has_grid || (replaced >> Step::kGrid & 1) != 0;
-  const bool has_block = plan.has_block || (replaced >> Step::kBlock & 1) != 0;
+  const CallOptions& options = call->options;
+  const bool has_grid = plan.has_grid || (options.replaced >> Step::kGrid & 1) != 0;
+  const bool has_block = plan.has_block || (options.replaced >> Step::kBlock & 1) != 0;
   if (__builtin_expect(!has_grid || !has_block, 0)) return FailShape(*call, has_grid, has_block);
   CUlaunchConfig* const config = &launch->config;
-  *config = call->options.config;
+  *config = options.config;
   config->hStream = call->stream;
-  call->num_attributes = 0;
-  if (__builtin_expect(call->options.config.numAttrs != 0, 0)) TakeGiven(call);
+  call->num_attributes = options.config.numAttrs;
+  if (__builtin_expect(options.config.numAttrs != 0, 0)) {
+    memcpy(call->attributes, options.config.attrs,
+           sizeof(CUlaunchAttribute) * options.config.numAttrs);
+  }
   // The conditions of one of several instances have been looked at.
   const int first = call->function.num_instances == 1 ? 0 : plan.num_conditions;
-  if (DoSteps(call, plan.steps + first, plan.num_steps - first, replaced) != 0) return -1;
+  if (DoSteps(call, plan.steps + first, plan.num_steps - first) != 0) return -1;
   // An empty tensor often makes grid and block zero alike: nothing is to be done.
   launch->is_empty = config->gridDimX == 0 || config->gridDimY == 0 || config->gridDimZ == 0;
   const bool has_threads =
@@ -173,7 +157,7 @@ __attribute__((noinline)) inline int LaunchBound(Call* call) {
 
 /*! \brief Evaluates every launch of an instance that the arguments fit, then launches in order. */
 __attribute__((always_inline)) inline int RunInstance(Call* call) {
-  if (FindTarget(call) != 0) return -1;
+  if (FindStream(call) != 0) return -1;
   const Instance& instance = call->instance;
   const int count = instance.num_launches;
   const auto slots = static_cast<size_t>(instance.num_slots);
@@ -200,51 +184,49 @@ __attribute__((always_inline)) inline int RunInstance(Call* call) {
   return __builtin_expect(instance.bound != nullptr, 0) ? LaunchBound(call) : LaunchAll(call);
 }
 
-/*! \brief Adds why an instance does not fit; returns which kind of error that is by itself. */
+/*! \brief Adds why an instance does not fit; returns which kind of error that is. */
 TVMFFI_CUBIN_RARE const char* AddMisfit(Call* call, const TVMFFIAny* args, int num_args,
-                                        TextOf<8192>* text) {
+                                        Text* text) {
   const Instance& instance = call->instance;
-  text->Add("\n  %.400s: ", instance.signature);
   if (num_args != instance.num_params) {
-    text->Add("wanted %d arguments, got %d", instance.num_params, num_args);
+    text->Add("got %d arguments, wanted %d", num_args, instance.num_params);
+    if (call->function.num_instances == 1) text->Add(": %s", instance.signature);
     return "TypeError";
   }
   for (int i = 0; i < num_args; ++i) {
     const Param& param = instance.params[i];
     const Problem problem = Convert(param, args[i], &call->arguments[i]);
     if (problem == Problem::kNone) continue;
-    Text reason;
-    const char* kind = DescribeProblem(param, args[i], problem, &reason);
-    text->Add("argument %d (%s): %s", i + 1, param.name, reason.chars);
-    return kind;
+    text->Add("argument %d (%s: %s): ", i + 1, param.name, param.type);
+    return AddProblem(param, args[i], problem, text);
   }
-  OpenDriver();
-  if (TakeArguments(call, args, num_args) == 0 && CheckConditions(call) == kDoesNotFit) {
+  if (TakeArguments(call, args, num_args) == 0 && FindDevice(call) == 0 && !HoldConditions(call)) {
     text->Add("the condition '%s' %s", call->where, call->failure);
   }
   return "ValueError";
 }
 
 /*!
- * \brief Raises that no instance fits: what came, and each instance with what is in its way. A
- * ValueError, where the types are those of some instance.
+ * \brief Raises what is in the way of the only instance; of several what came, and what is in the
+ * way of each: a ValueError, where the types are those of some instance.
  */
 TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, Argument* arguments,
                                 const TVMFFIAny* args, int num_args) {
-  TextOf<8192> text;
+  Text text;
   const char* kind = "TypeError";
-  text.Add("%s: no instance fits (", function.name);
-  for (int i = 0; i < num_args; ++i) {
+  const bool is_only = function.num_instances == 1;
+  if (!is_only) text.Add("no instance fits (");
+  for (int i = 0; i < num_args && !is_only; ++i) {
     text.Add("%s%s", i == 0 ? "" : ", ", DescribeArgument(args[i]).chars);
   }
-  text.Add("):");
+  if (!is_only) text.Add("):");
   for (int i = 0; i < function.num_instances; ++i) {
     Call call{function, function.instances[i], kNoOptions, arguments};
+    if (!is_only) text.Add("\n  %.400s: ", call.instance.signature);
     const char* own = AddMisfit(&call, args, num_args, &text);
     if (strcmp(own, "ValueError") == 0) kind = own;
   }
-  TVMFFIErrorSetRaisedFromCStr(kind, text.chars);
-  return -1;
+  return Fail(kind, "%s: %s", function.name, text.chars);
 }
 
 /*!
@@ -258,18 +240,15 @@ __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
       __builtin_alloca(sizeof(Argument) * static_cast<size_t>(function.most_params + 1)));
   for (int i = 0; i < function.num_instances; ++i) {
     Call call{function, function.instances[i], options, arguments};
-    int code = TakeArguments(&call, args, num_args);
+    const int code = TakeArguments(&call, args, num_args);
     if (__builtin_expect(code < 0, 0)) return -1;
     if (__builtin_expect(code == kDoesNotFit, 0)) continue;
-    if (!OpenDriver()) {
+    if (__builtin_expect(!OpenDriver(), 0)) {
       return Fail("LaunchError", "%s: %s", function.name, DriverProblem());
     }
-    if (__builtin_expect(function.num_instances != 1, 0)) {
-      code = CheckConditions(&call);
-      if (code < 0) return -1;
-      if (code == kDoesNotFit) continue;
-    }
-    return RunInstance(&call);
+    if (FindDevice(&call) != 0) return -1;
+    const bool is_only = function.num_instances == 1;
+    if (__builtin_expect(is_only, 1) || HoldConditions(&call)) return RunInstance(&call);
   }
   return FailToFit(function, arguments, args, num_args);
 }

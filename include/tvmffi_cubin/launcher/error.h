@@ -19,28 +19,26 @@ namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 /*! \brief A text that is added to; what it has no room for is left out. */
-template <size_t kRoom>
-struct TextOf {
-  char chars[kRoom];
+struct Text {
+  char chars[4096];
   size_t used = 0;
 
-  TextOf() { chars[0] = '\0'; }
+  Text() { chars[0] = '\0'; }
 
   __attribute__((noinline, cold, format(printf, 2, 3))) void Add(const char* format, ...) {
     va_list values;
     va_start(values, format);
-    const int length = vsnprintf(chars + used, kRoom - used, format, values);
+    const int length = vsnprintf(chars + used, sizeof(chars) - used, format, values);
     va_end(values);
     if (length > 0) used += static_cast<size_t>(length);
-    if (used >= kRoom) used = kRoom - 1;
+    if (used >= sizeof(chars)) used = sizeof(chars) - 1;
   }
 };
-using Text = TextOf<512>;
 
 /*! \brief Raises `kind` with a printf-formatted text; returns -1, as a tvm-ffi callee does. */
 __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char* kind,
                                                                       const char* format, ...) {
-  char text[4096];
+  char text[sizeof(Text::chars)];
   va_list values;
   va_start(values, format);
   vsnprintf(text, sizeof(text), format, values);
@@ -68,18 +66,12 @@ inline void* DataOf(const DLTensor& tensor) {
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
 }
 
-/*! \brief Content of a bytes argument, in whichever form tvm-ffi carries it. */
-inline bool AsBytes(const TVMFFIAny& any, TVMFFIByteArray* out) {
-  if (any.type_index == kTVMFFIBytes) {
-    *out = *TVMFFIBytesGetByteArrayPtr(any.v_obj);
-  } else if (any.type_index == kTVMFFIByteArrayPtr) {
-    *out = *static_cast<const TVMFFIByteArray*>(any.v_ptr);
-  } else if (any.type_index == kTVMFFISmallBytes) {
-    *out = TVMFFISmallBytesGetContentByteArray(&any);
-  } else {
-    return false;
-  }
-  return true;
+/*! \brief The bytes of an argument, in whichever form tvm-ffi carries them; null: it has none. */
+inline TVMFFIByteArray BytesIn(const TVMFFIAny& any) {
+  if (any.type_index == kTVMFFIBytes) return *TVMFFIBytesGetByteArrayPtr(any.v_obj);
+  if (any.type_index == kTVMFFISmallBytes) return TVMFFISmallBytesGetContentByteArray(&any);
+  if (any.type_index != kTVMFFIByteArrayPtr) return {nullptr, 0};
+  return *static_cast<const TVMFFIByteArray*>(any.v_ptr);
 }
 
 /*! \brief The text of an argument; null data where it is none. */
@@ -108,10 +100,8 @@ TVMFFI_CUBIN_RARE Text DescribeTensor(const DLTensor& tensor) {
   text.Add(" and rank %d on ", tensor.ndim);
   if (type == kDLCPU) {
     text.Add("cpu");
-  } else if (type == kDLCUDA) {
-    text.Add("cuda:%d", id);
   } else {
-    text.Add("DLPack device type %d, id %d", type, id);
+    text.Add(type == kDLCUDA ? "cuda:%d" : "device %d of DLPack type %d", id, type);
   }
   return text;
 }
@@ -120,7 +110,6 @@ TVMFFI_CUBIN_RARE Text DescribeTensor(const DLTensor& tensor) {
 TVMFFI_CUBIN_RARE Text DescribeArgument(const TVMFFIAny& any) {
   if (const DLTensor* tensor = AsTensor(any)) return DescribeTensor(*tensor);
   Text text;
-  TVMFFIByteArray bytes;
   if (any.type_index == kTVMFFINone) {
     text.Add("None");
   } else if (any.type_index == kTVMFFIInt) {
@@ -135,14 +124,13 @@ TVMFFI_CUBIN_RARE Text DescribeArgument(const TVMFFIAny& any) {
     text.Add("the address %p", any.v_ptr);
   } else if (TextIn(any).data != nullptr) {
     text.Add("a str");
-  } else if (AsBytes(any, &bytes)) {
+  } else if (const TVMFFIByteArray bytes = BytesIn(any); bytes.data != nullptr) {
     text.Add("%zu bytes", bytes.size);
   } else if (any.type_index == kTVMFFIOpaquePyObject) {
     text.Add("a Python object that is no tensor, number, bytes or None");
   } else {
-    const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(any.type_index);
-    text.Add("an object of type %.*s", info ? static_cast<int>(info->type_key.size) : 7,
-             info ? info->type_key.data : "unknown");
+    const TVMFFIByteArray key = TVMFFIGetTypeInfo(any.type_index)->type_key;
+    text.Add("an object of type %.*s", static_cast<int>(key.size), key.data);
   }
   return text;
 }

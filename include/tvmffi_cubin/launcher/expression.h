@@ -72,19 +72,14 @@ inline int64_t Extent(Call* call, const DLTensor& tensor, int from) {
 /*! \brief Multiprocessors of each device; 0: not asked for yet. */
 inline int32_t device_sms[kMaxDevices];
 
-/*! \brief Multiprocessors of the launch's device. */
+/*! \brief Multiprocessors of the call's device. */
 inline int64_t NumSms(Call* call) {
-  const int device = call->device < 0 ? CurrentDevice() : call->device;
-  int count = device < kMaxDevices ? __atomic_load_n(&device_sms[device], __ATOMIC_RELAXED) : 0;
+  int32_t* const known = &device_sms[call->device];
+  int32_t count = __atomic_load_n(known, __ATOMIC_RELAXED);
   if (__builtin_expect(count != 0, 1)) return count;
-  const Status status{
-      entry::cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-      "cuDeviceGetAttribute"};
-  if (!status.ok()) {
-    call->Fail(call->number, status);
-    return Note(call, kRaised);
-  }
-  if (device < kMaxDevices) __atomic_store_n(&device_sms[device], count, __ATOMIC_RELAXED);
+  count = DeviceAttribute(call->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  if (count < 0) return Note(call, "reads num_sms, which the driver does not tell");
+  __atomic_store_n(known, count, __ATOMIC_RELAXED);
   return count;
 }
 
@@ -93,28 +88,20 @@ TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
   EmbeddedKernel* const kernel = call->instance.launches[call->number].kernel;
   CUlaunchConfig config = call->launches[call->number].config;
   // A block without threads is told where it is used.
-  const unsigned threads = config.blockDimX * config.blockDimY * config.blockDimZ;
-  if (call->failure != nullptr || threads == 0) return 1;
+  if (config.blockDimX == 0 || config.blockDimY == 0 || config.blockDimZ == 0) return 1;
   config.attrs = call->attributes;
   config.numAttrs = call->num_attributes;
-  const ClusterShape cluster = FindCluster(*kernel, config);
-  config.gridDimX = cluster.x == 0 ? 1 : cluster.x;
-  config.gridDimY = cluster.y == 0 ? 1 : cluster.y;
-  config.gridDimZ = cluster.z == 0 ? 1 : cluster.z;
   Occupancy found;
   GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, call->device, config, &found);
   if (status.ok() && found.cooperative_blocks != 0) return found.cooperative_blocks;
-  Text text;
   if (!status.ok()) {
     call->Fail(call->number, status);
   } else {
-    const LimitSearch search{call->device, kernel->handle, config, text.chars, sizeof(text.chars)};
-    if (!search.IsOver()) {
-      text.Add("no grid of this shape is resident on device %d", call->device);
-    }
-    Fail("LaunchLimitError", "%s: launch of %s: max_cooperative_blocks is 0: %s",
-         call->Site(call->number).chars, kernel->display, text.chars);
+    Fail("LaunchLimitError",
+         "%s: launch of %s: max_cooperative_blocks is 0: no block of this shape, shared memory and "
+         "cluster fits device %d",
+         call->Site(call->number).chars, kernel->display, call->device);
   }
   return Note(call, kRaised);
 }
@@ -280,11 +267,13 @@ inline int SetFigure(Call* call, int index, int64_t value) {
 }
 
 /*! \brief Does steps of the call's launch, or of a map; -1, and raises, where one fails. */
-inline int DoSteps(Call* call, const Step* steps, int count, uint32_t replaced) {
+inline int DoSteps(Call* call, const Step* steps, int count) {
+  const uint32_t replaced = call->options.replaced;  // in a register, for every step
   for (const Step* step = steps; step != steps + count; ++step) {
     // What the caller gives in its place may have no value for these arguments.
     if (__builtin_expect(replaced >> step->target & 1, 0) &&
-        (step->target < Step::kDimensions || (call->given >> step->id & 1) != 0)) {
+        (step->target < Step::kDimensions ||
+         (call->options.attributes >> (step->id & 63) & 1) != 0)) {
       continue;
     }
     const int64_t value = Value(call, step->figure);

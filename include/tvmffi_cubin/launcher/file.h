@@ -1,7 +1,7 @@
 /*!
  * \file tvmffi_cubin/launcher/file.h
- * \brief An image that lies in a file of its own: made where it is missing, loaded, and its kernels
- * found by their names, or by a part of them, and checked.
+ * \brief Images are loaded; one that lies in a file of its own is made where it is missing, and its
+ * kernels are found by their names, or by a part of them, and checked.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_FILE_H_
 #define TVMFFI_CUBIN_LAUNCHER_FILE_H_
@@ -20,22 +20,19 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuCtxSetCurrent, 4000)
 
-/*! \brief What the body was told of the file of an image. */
+/*! \brief What the body was told of an image's file. Never changed or freed: it may be in use. */
 struct ImageFile {
-  char* folder;         // in the place of the shared object's; from malloc
-  TVMFFIObject* maker;  // a tvm-ffi function that makes the file where it is missing
+  char* folder;         // in the place of the shared object's; or null
+  TVMFFIObject* maker;  // a tvm-ffi function that makes the file where it is missing; or null
 };
 
-/*! \brief Held while any image's file is told of, or loaded; never while one is made. */
-inline int32_t files_lock = 0;
-
 /*! \brief The path of an image's file. */
-TVMFFI_CUBIN_RARE TextOf<4096> PathOf(const EmbeddedImage& image) {
-  TextOf<4096> path;
+TVMFFI_CUBIN_RARE Text PathOf(const EmbeddedImage& image) {
+  Text path;
   Dl_info found{};
-  SpinLock hold(&files_lock);
-  if (image.path[0] != '/' && image.file != nullptr && image.file->folder != nullptr) {
-    path.Add("%s/", image.file->folder);
+  const ImageFile* told = __atomic_load_n(&image.file, __ATOMIC_ACQUIRE);
+  if (image.path[0] != '/' && told != nullptr && told->folder != nullptr) {
+    path.Add("%s/", told->folder);
   } else if (image.path[0] != '/' && dladdr(&image, &found) != 0) {
     const char* last = strrchr(found.dli_fname, '/');
     const int length = last == nullptr ? 0 : static_cast<int>(last - found.dli_fname + 1);
@@ -59,45 +56,37 @@ TVMFFI_CUBIN_RARE unsigned char* ReadFile(const char* path, size_t* size) {
   return data;
 }
 
-/*! \brief Why the driver, which trusts what a file says of itself, does not get one; else null. */
-TVMFFI_CUBIN_RARE const char* FileProblem(const unsigned char* data, size_t size) {
+/*! \brief Whether a cubin or fatbin is cut off; the driver would read on behind its end. */
+TVMFFI_CUBIN_RARE bool IsTruncated(const unsigned char* data, size_t size) {
   Elf64_Ehdr head{};
   memcpy(&head, data, size < sizeof(head) ? size : sizeof(head));
-  constexpr uint32_t kFatbin = 0xba55ed50;  // behind it: a version, the header's size, the content's
+  constexpr uint32_t kFatbin = 0xba55ed50;  // then a version, the header's size, the content's
   if (memcmp(&head, &kFatbin, sizeof(kFatbin)) == 0) {
     uint16_t header = 0;
     uint64_t content = 0;
     memcpy(&header, reinterpret_cast<char*>(&head) + 6, sizeof(header));
     memcpy(&content, reinterpret_cast<char*>(&head) + 8, sizeof(content));
-    return header + content <= size ? nullptr : "is truncated";
+    return header + content > size;
   }
-  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return nullptr;
-  if (head.e_machine != EM_CUDA) return "is an ELF file for another machine than a GPU";
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
   // The tables of segments and sections lie behind all else.
-  const bool is_whole = head.e_phoff + head.e_phnum * uint64_t{head.e_phentsize} <= size &&
-                        head.e_shoff + head.e_shnum * uint64_t{head.e_shentsize} <= size;
-  return is_whole && size >= sizeof(head) ? nullptr : "is truncated";
+  return size < sizeof(head) || head.e_phoff + head.e_phnum * uint64_t{head.e_phentsize} > size ||
+         head.e_shoff + head.e_shnum * uint64_t{head.e_shentsize} > size;
 }
 
 /*! \brief Has the file of an image made, where there is a maker; returns 0, or -1 with an error. */
-TVMFFI_CUBIN_RARE int MakeFile(EmbeddedImage* image, const char* path) {
+TVMFFI_CUBIN_RARE int MakeFile(const EmbeddedImage& image, const char* path) {
+  const ImageFile* told = __atomic_load_n(&image.file, __ATOMIC_ACQUIRE);
+  if (told == nullptr || told->maker == nullptr) return 0;
   TVMFFIAny args[2]{}, result{};
   args[0].type_index = args[1].type_index = kTVMFFIRawStr;
-  args[0].v_c_str = image->name;
+  args[0].v_c_str = image.name;
   args[1].v_c_str = path;
-  TVMFFIObject* maker = nullptr;
-  {
-    SpinLock hold(&files_lock);
-    if (image->file != nullptr) maker = image->file->maker;
-    if (maker != nullptr) TVMFFIObjectIncRef(maker);
-  }
-  if (maker == nullptr) return 0;
   CUcontext context = nullptr;
   entry::cuCtxGetCurrent(&context);
-  const int code = TVMFFIFunctionCall(maker, args, 2, &result);
+  const int code = TVMFFIFunctionCall(told->maker, args, 2, &result);
   // It may have made another device current, and the launch goes to the one that is.
   entry::cuCtxSetCurrent(context);
-  TVMFFIObjectDecRef(maker);
   if (code == 0 && result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
   return code;
 }
@@ -107,21 +96,27 @@ TVMFFI_CUBIN_RARE int MakeFile(EmbeddedImage* image, const char* path) {
  * maker. No lock is held meanwhile: that may be Python, and run for minutes.
  */
 TVMFFI_CUBIN_RARE Status LoadFile(EmbeddedImage* image) {
+  static int32_t lock = 0;
   if (__atomic_load_n(&image->library.handle, __ATOMIC_ACQUIRE) != nullptr) return {};
-  const auto path = PathOf(*image);
-  if (access(path.chars, F_OK) != 0 && MakeFile(image, path.chars) != 0) return Raised(-1);
+  const Text path = PathOf(*image);
+  if (access(path.chars, F_OK) != 0 && MakeFile(*image, path.chars) != 0) {
+    return Raised(-1);
+  }
   size_t size = 0;
   unsigned char* const data = ReadFile(path.chars, &size);
-  const char* const refusal =
-      data != nullptr ? FileProblem(data, size)
-      : errno != ENOENT
-          ? strerror(errno)
-          : "is missing: put it there, or have it made: load_module(path, generate={name: ...})";
+  const char* refusal = nullptr;
+  if (data == nullptr) {
+    refusal = errno != ENOENT ? strerror(errno)
+                              : "is missing: put it there, or have it made: load_module(path, "
+                                "generate={name: ...})";
+  } else if (IsTruncated(data, size)) {
+    refusal = "is truncated";
+  }
   Status status;
   if (refusal != nullptr) {
     status = Raised(Fail("LaunchError", "the image %s: %s %s", image->name, path.chars, refusal));
   } else {
-    SpinLock hold(&files_lock);
+    SpinLock hold(&lock);
     image->library.image = data;
     status = image->library.Load();
     // The driver has a copy of its own (CUDA driver API, CU_LIBRARY_BINARY_IS_PRESERVED).
@@ -131,15 +126,24 @@ TVMFFI_CUBIN_RARE Status LoadFile(EmbeddedImage* image) {
   return status;
 }
 
+/*! \brief Loads an image, embedded or in a file, unless it is loaded. */
+TVMFFI_CUBIN_RARE Status LoadImage(EmbeddedImage* image) {
+  if (image->path != nullptr) return LoadFile(image);
+  __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
+  return image->library.Load();
+}
+
 /*!
  * \brief Finds the one kernel that a part of its name stands for, as the build does in an image
- * that it sees: one in which no number follows the part, `k`, before variants, `k_1`; of the names
- * that are left all begin with the shortest.
+ * that it sees: the shortest of the names that have it, with which all the others begin. Those in
+ * which a number follows the part, such as `k_1`, count where there are no others.
  */
 TVMFFI_CUBIN_RARE Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out) {
   constexpr unsigned kMost = 1024;
   CUkernel kernels[kMost];
-  unsigned count = 0;
+  const char *names[kMost], *best = nullptr;
+  unsigned count = 0, num_found = 0;
+  bool is_best_numbered = true;
   const CUlibrary library = kernel.image->library.handle;
   Status status{entry::cuLibraryGetKernelCount(&count, library), "cuLibraryGetKernelCount"};
   if (count > kMost) count = kMost;
@@ -147,36 +151,27 @@ TVMFFI_CUBIN_RARE Status FindByPart(const EmbeddedKernel& kernel, CUkernel* out)
     status = {entry::cuLibraryEnumerateKernels(kernels, count, library),
               "cuLibraryEnumerateKernels"};
   }
-  TextOf<1024> all;
-  // Names with the part, the variants apart: the shortest, and whether all begin with it.
-  const char* best[2] = {};
-  CUkernel found[2];
-  bool has_rival[2] = {};
-  for (unsigned i = 0; i < 2 * count && status.ok(); ++i) {
-    const char* name = nullptr;
-    const CUkernel handle = kernels[i % count];
-    status = {entry::cuKernelGetName(&name, handle), "cuKernelGetName"};
-    if (!status.ok()) return status;
-    if (i < count) all.Add("%s%s", i == 0 ? "" : ", ", name);
+  Text all;
+  for (unsigned i = 0; i < count && status.ok(); ++i) {
+    const char* name = "";
+    status = {entry::cuKernelGetName(&name, kernels[i]), "cuKernelGetName"};
+    all.Add("%s%s", i == 0 ? "" : ", ", name);
     const char* part = kernel.declared->by_part ? strstr(name, kernel.symbol) : nullptr;
     if (part == nullptr) continue;
     const char* rest = part + strlen(kernel.symbol);
-    const int is_variant = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
-    const char*& shortest = best[is_variant];
-    if (i >= count) {
-      has_rival[is_variant] |= strncmp(name, shortest, strlen(shortest)) != 0;
-    } else if (shortest == nullptr || strlen(name) < strlen(shortest)) {
-      shortest = name, found[is_variant] = handle;
-    }
+    const bool is_numbered = rest[0] == '_' && rest[1] >= '0' && rest[1] <= '9';
+    if (is_numbered && !is_best_numbered) continue;
+    if (is_numbered != is_best_numbered) num_found = 0, best = nullptr;
+    is_best_numbered = is_numbered;
+    names[num_found++] = name;
+    if (best == nullptr || strlen(name) < strlen(best)) best = name, *out = kernels[i];
   }
-  const int kind = best[0] == nullptr;
   if (!status.ok()) return status;
-  if (best[kind] != nullptr && !has_rival[kind]) {
-    *out = found[kind];
-    return status;
-  }
+  bool is_one = best != nullptr;
+  for (unsigned i = 0; i < num_found; ++i) is_one &= strncmp(names[i], best, strlen(best)) == 0;
+  if (is_one) return status;
   return Raised(Fail("LaunchError", "%s has %s kernel %s: name one in Launch(kernel=...): %s",
-                     PathOf(*kernel.image).chars, best[kind] != nullptr ? "more than one" : "no",
+                     PathOf(*kernel.image).chars, best != nullptr ? "more than one" : "no",
                      kernel.symbol, all.chars));
 }
 
@@ -203,27 +198,20 @@ TVMFFI_CUBIN_RARE Status CheckParams(const EmbeddedKernel& kernel, CUkernel hand
                      kernel.display, PathOf(*kernel.image).chars, taken.chars, passed.chars));
 }
 
-/*! \brief Loads a kernel of an image in a file, and reads what the build tells of one it sees. */
-TVMFFI_CUBIN_RARE Status LoadFileKernel(EmbeddedKernel* kernel, CUkernel* out) {
-  if (driver_state.version < 12040) {
-    return Raised(Fail("LaunchError",
-                       "the image %s lies in a file, which takes a driver of CUDA 12.4: update the "
-                       "driver, or embed the image",
-                       kernel->image->name));
-  }
-  Status status = LoadFile(kernel->image);
-  if (!status.ok()) return status;
-  status = {entry::cuLibraryGetKernel(out, kernel->image->library.handle, kernel->symbol),
-            "cuLibraryGetKernel"};
+/*!
+ * \brief Takes the kernel of an image in a file, and reads what the build tells of one it sees.
+ * \param status Of the look-up by its whole name.
+ */
+TVMFFI_CUBIN_RARE Status TakeFileKernel(EmbeddedKernel* kernel,
+                                        Status status, CUkernel* out) {
   if (status.result == CUDA_ERROR_NOT_FOUND) status = FindByPart(*kernel, out);
   if (status.ok()) status = CheckParams(*kernel, *out);
-  CUdevice device = 0;
+  if (!status.ok()) return status;
+  const int device = CurrentDevice();
   ClusterShape fixed;
-  if (!status.ok() || entry::cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-      !FindFixedCluster(*out, device, &fixed)) {
-    return status;
-  }
-  const int threads = KernelAttribute(*out, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  if (!FindFixedCluster(*out, device, &fixed)) return status;
+  const int threads =
+      KernelAttribute(*out, device, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   for (int i = 0; i < 3; ++i) __atomic_store_n(&kernel->cluster[i], fixed[i], __ATOMIC_RELAXED);
   __atomic_store_n(&kernel->max_threads, static_cast<uint32_t>(threads), __ATOMIC_RELAXED);
   return status;
@@ -234,32 +222,22 @@ TVMFFI_CUBIN_RARE Status LoadFileKernel(EmbeddedKernel* kernel, CUkernel* out) {
  * the folder, None for the shared object's; a function that is called with the image's name and the
  * path where it is missing, or None: what was told before stays.
  */
-TVMFFI_CUBIN_RARE int SetImageFile(const ModulePlan& module, const TVMFFIAny* args, int num_args) {
-  const TVMFFIByteArray name = num_args == 3 ? TextIn(args[0]) : TVMFFIByteArray{nullptr, 0};
-  if (name.data == nullptr) return Fail("TypeError", "wanted an image's name, folder and maker");
-  const TVMFFIByteArray folder = TextIn(args[1]);
+TVMFFI_CUBIN_RARE int SetImageFile(const ModulePlan& module, const TVMFFIAny* args) {
+  const TVMFFIByteArray name = TextIn(args[0]), folder = TextIn(args[1]);
   for (int i = 0; i < module.num_images; ++i) {
     EmbeddedImage* const image = module.images[i];
     if (image->path == nullptr || !IsText(name, image->name)) continue;
-    TVMFFIObject* released = nullptr;
-    {
-      SpinLock hold(&files_lock);
-      if (image->file == nullptr) {
-        image->file = static_cast<ImageFile*>(calloc(1, sizeof(ImageFile)));
-      }
-      free(image->file->folder);
-      image->file->folder = folder.data != nullptr ? strndup(folder.data, folder.size) : nullptr;
-      if (args[2].type_index == kTVMFFIFunction) {
-        TVMFFIObjectIncRef(args[2].v_obj);
-        released = image->file->maker;
-        image->file->maker = args[2].v_obj;
-      }
+    const ImageFile* before = __atomic_load_n(&image->file, __ATOMIC_ACQUIRE);
+    auto* told = static_cast<ImageFile*>(calloc(1, sizeof(ImageFile)));
+    told->folder = folder.data != nullptr ? strndup(folder.data, folder.size) : nullptr;
+    told->maker = before != nullptr ? before->maker : nullptr;
+    if (args[2].type_index == kTVMFFIFunction) {
+      told->maker = args[2].v_obj;
+      TVMFFIObjectIncRef(told->maker);
     }
-    if (released != nullptr) TVMFFIObjectDecRef(released);
-    return 0;
+    __atomic_store_n(&image->file, told, __ATOMIC_RELEASE);
   }
-  return Fail("ValueError", "there is no image %.*s in a file of its own",
-              static_cast<int>(name.size), name.data);
+  return 0;
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -15,10 +15,7 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*!
- * \brief Whether a refusal means that an image has a kernel for other architectures alone than that
- * of the current device.
- */
+/*! \brief Whether a refusal means that an image has a kernel for other architectures alone. */
 TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
   if (kernel.arches == nullptr) return false;
   // The driver says the latter of dead streams, too.
@@ -27,7 +24,7 @@ TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result
 }
 
 /*!
- * \brief Raises what a failed load or launch means: limits and architectures by name.
+ * \brief Raises that a kernel's load or launch failed, and what that means.
  * \param label Of what: "f", "f: launch 2 of 3".
  * \param config Of the launch that was refused; null of what came before.
  */
@@ -35,50 +32,37 @@ TVMFFI_CUBIN_RARE int FailKernel(const char* label, const EmbeddedKernel& kernel
                                  const CUlaunchConfig* config, const Status& status) {
   if (status.call == kRaised) return -1;
   const EmbeddedImage& image = *kernel.image;
-  TextOf<640> text, meaning;
-  DescribeStatus(status, text.chars, sizeof(text.chars));
-  if (IsDriverOpen() && !InForkedChild()) {
-    if (config != nullptr && kernel.handle != nullptr &&
-        FindRefusal(device, kernel.handle, *config, status.result, text.chars,
-                    sizeof(text.chars))) {
-      return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, text.chars);
-    }
-    if (LacksKernel(kernel, status.result)) {
-      return Fail("LaunchError",
-                  "%s: kernel %s is in the image %s for %s alone, device %d is %s: a condition on "
-                  "the architecture leaves it out for others (%s)",
-                  label, kernel.display, image.name, kernel.arches, device,
-                  DescribeArch(device).chars, text.chars);
-    }
-    if (DescribeRefusal(status.result, ImageFacts(image.table), device, meaning.chars,
-                        sizeof(meaning.chars))) {
-      return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, meaning.chars,
-                  text.chars);
-    }
+  char reason[640], found[640];
+  DescribeStatus(status, reason, sizeof(reason));
+  if (config != nullptr &&
+      FindRefusal(device, kernel.handle, *config, status.result, found, sizeof(found))) {
+    return Fail("LaunchLimitError", "%s: launch of %s: %s", label, kernel.display, found);
   }
-  const bool is_captured = IsCaptureRefusal(status.result);
+  if (DescribeRefusal(status.result, ImageFacts(image.table), device, found, sizeof(found))) {
+    return Fail("LaunchError", "%s: the image %s %s (%s)", label, image.name, found, reason);
+  }
+  Text hint;
+  if (LacksKernel(kernel, status.result)) {
+    hint.Add(". The image has it for %s alone, by a condition on the architecture; this is %s",
+             kernel.arches, DescribeArch(device).chars);
+  } else if (IsCaptureRefusal(status.result)) {
+    hint.Add(
+        ". A CUDA graph is being captured: launch on the stream that it is captured on, and call "
+        "mod.preload() before the capture");
+  }
   return Fail("LaunchError", "%s: kernel %s of image %s on device %d: %s%s", label, kernel.display,
-              image.name, device, text.chars,
-              is_captured ? ". A CUDA graph is being captured: launch on the stream that it is "
-                            "captured on, and call mod.preload() before the capture"
-                          : "");
+              image.name, device, reason, hint.chars);
 }
 
 /*! \brief Loads a kernel, and its image where that is not loaded. */
 TVMFFI_CUBIN_RARE Status LoadKernelNow(EmbeddedKernel* kernel) {
   CaptureScope relaxed;
-  EmbeddedImage* image = kernel->image;
+  Status status = LoadImage(kernel->image);
+  if (!status.ok()) return status;
   CUkernel handle = nullptr;
-  Status status;
-  if (image->path != nullptr) {
-    status = LoadFileKernel(kernel, &handle);
-  } else {
-    __atomic_store_n(&image->library.image, image->table[0], __ATOMIC_RELAXED);
-    status = image->library.Load();
-    if (!status.ok()) return status;
-    status = {entry::cuLibraryGetKernel(&handle, image->library.handle, kernel->symbol),
-              "cuLibraryGetKernel"};
-  }
+  const CUlibrary library = kernel->image->library.handle;
+  status = {entry::cuLibraryGetKernel(&handle, library, kernel->symbol), "cuLibraryGetKernel"};
+  if (kernel->declared != nullptr) status = TakeFileKernel(kernel, status, &handle);
   if (status.ok()) __atomic_store_n(&kernel->handle, handle, __ATOMIC_SEQ_CST);
   return status;
 }
@@ -102,7 +86,8 @@ TVMFFI_CUBIN_RARE Status OccupancyOf(EmbeddedKernel* kernel, int device,
 /*! \brief What a caller sets for its calls, in place of what the function says. */
 struct CallOptions {
   bool has_stream = false;
-  uint32_t replaced = 0;  // a bit for each Step::Target that is given
+  uint32_t replaced = 0;    // a bit for each Step::Target that is given
+  uint64_t attributes = 0;  // a bit for each attribute that is given
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
 };
 
@@ -134,26 +119,22 @@ struct Call {
   int64_t* map_words = nullptr;             // of the map that is being evaluated
   CUlaunchAttribute* attributes = nullptr;  // room for all that the launch may carry
   unsigned num_attributes = 0;              // so far
-  uint64_t given = 0;                       // a bit for each attribute that the caller gave
   const char* failure = nullptr;            // what went wrong first; kRaised: and is raised
   const char* where = nullptr;              // in which expression, as the user wrote it
 
-  /*! \brief "f", and of several launches "f: launch 2 of 3 (those before it went ahead)". */
-  TVMFFI_CUBIN_RARE Text Site(int launch, bool is_under_way = false) const {
+  /*! \brief "f", and of several launches "f: launch 2 of 3". */
+  TVMFFI_CUBIN_RARE Text Site(int launch) const {
     Text text;
-    text.Add("%.300s", function.name);
-    if (instance.num_launches > 1) {
-      text.Add(": launch %d of %d", launch + 1, instance.num_launches);
-      if (is_under_way && launch > 0) text.Add(" (those before it went ahead)");
-    }
+    text.Add("%s", function.name);
+    if (instance.num_launches > 1) text.Add(": launch %d of %d", launch + 1, instance.num_launches);
     return text;
   }
 
   /*! \brief Raises that a launch's kernel cannot be loaded, or is refused where it has `config`. */
   TVMFFI_CUBIN_RARE int Fail(int launch, const Status& status,
                              const CUlaunchConfig* config = nullptr) const {
-    return FailKernel(Site(launch, config != nullptr).chars, *instance.launches[launch].kernel,
-                      device, config, status);
+    return FailKernel(Site(launch).chars, *instance.launches[launch].kernel, device, config,
+                      status);
   }
 
   /*! \brief Calls `visit` for each parameter, of launches with blocks, that comes from there. */
@@ -170,13 +151,6 @@ struct Call {
   }
 };
 
-/*! \brief A launch's cluster: what it carries, else what the kernel fixes. */
-inline ClusterShape FindCluster(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
-  const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  if (value != nullptr) return ClusterIn(value);
-  return {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
-}
-
 /*! \brief Whether a shape is within what every device allows the kernel. */
 inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& config) {
   constexpr uint32_t kBlock = 1024, kBlockZ = 64, kGrid = 65535, kGridX = INT32_MAX;
@@ -186,19 +160,19 @@ inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& co
 }
 
 /*!
- * \brief Checks what a launch asks for beyond the plain, and opts into it. What may be over a limit
+ * \brief Opts into what a launch asks for beyond the plain, and checks it. What may be over a limit
  * is looked up by a LimitSearch, which asks the driver for many figures.
  */
 __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   const CUlaunchConfig& config = call.launches[number].config;
   EmbeddedKernel* const kernel = call.launches[number].plan->kernel;
   const int device = call.device;
-  Text text;
-  const LimitSearch search{device, kernel->handle, config, text.chars, sizeof(text.chars)};
+  char text[640];
+  const LimitSearch search{device, kernel->handle, config, text, sizeof(text)};
   const ClusterShape fixed{kernel->cluster[0], kernel->cluster[1], kernel->cluster[2]};
+  const auto* cluster = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   const uint64_t asked = LargestClusterBlocks(config);
   const uint64_t blocks = asked > fixed.Blocks() ? asked : fixed.Blocks();
-  bool is_over = search.IsValueOver() || search.IsClusterWrong(FindCluster(*kernel, config), fixed);
   bool is_plain = HasPlainShape(*kernel, config);
   Status status;
   int most = 0;
@@ -213,13 +187,16 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
     if (is_plain) status = kernel->limits.AllowClusters(kernel->handle, device);
   }
   if (!status.ok()) return call.Fail(number, status);
+  const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
   // How large a cluster may be depends on the device, on the block and on its shared memory.
-  const auto* value = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-  const bool is_cooperative = value != nullptr && value->cooperative != 0;
-  const bool must_fit = blocks > kPortableClusterBlocks || is_cooperative;
-  if (!is_over) is_over = is_plain ? must_fit && search.IsResidencyOver() : search.IsOver();
+  const bool must_fit = blocks > kPortableClusterBlocks ||
+                        (cooperative != nullptr && cooperative->cooperative != 0);
+  const bool is_over =
+      search.IsValueOver() ||
+      search.IsClusterWrong(cluster != nullptr ? ClusterIn(cluster) : fixed, fixed) ||
+      (is_plain ? must_fit && search.IsResidencyOver() : search.IsOver());
   return is_over ? Fail("LaunchLimitError", "%s: launch of %s: %s", call.Site(number).chars,
-                        kernel->display, text.chars)
+                        kernel->display, text)
                  : 0;
 }
 
@@ -237,27 +214,31 @@ __attribute__((always_inline)) inline int ReadyKernel(const Call& call, int numb
   return __builtin_expect(is_plain, 1) ? 0 : CheckLimits(call, number);
 }
 
+/*! \brief Launches a kernel whose grid the driver counts in clusters. */
+__attribute__((noinline)) inline CUresult LaunchClusters(const Launch& launch) {
+  const EmbeddedKernel& kernel = *launch.plan->kernel;
+  CUlaunchConfig config = launch.config;
+  config.gridDimX /= kernel.cluster[0];
+  config.gridDimY /= kernel.cluster[1];
+  config.gridDimZ /= kernel.cluster[2];
+  return entry::cuLaunchKernelEx(&config, reinterpret_cast<CUfunction>(kernel.handle),
+                                 launch.params, nullptr);
+}
+
 /*! \brief Launches in order what is checked and has all its memory; the device is current. */
 __attribute__((always_inline)) inline int LaunchInOrder(const Call& call) {
   for (int i = 0; i < call.instance.num_launches; ++i) {
-    Launch& launch = call.launches[i];
+    const Launch& launch = call.launches[i];
     if (launch.is_empty) continue;
     const EmbeddedKernel& kernel = *launch.plan->kernel;
-    if (__builtin_expect(kernel.grid_in_clusters, 0)) {
-      launch.config.gridDimX /= kernel.cluster[0];
-      launch.config.gridDimY /= kernel.cluster[1];
-      launch.config.gridDimZ /= kernel.cluster[2];
-    }
     // A CUkernel may be given where a CUfunction is asked for: the driver then takes the one of the
     // current context (CUDA driver API, cuLaunchKernelEx).
-    const CUresult result = entry::cuLaunchKernelEx(
-        &launch.config, reinterpret_cast<CUfunction>(kernel.handle), launch.params, nullptr);
+    const CUresult result =
+        __builtin_expect(kernel.grid_in_clusters, 0)
+            ? LaunchClusters(launch)
+            : entry::cuLaunchKernelEx(&launch.config, reinterpret_cast<CUfunction>(kernel.handle),
+                                      launch.params, nullptr);
     if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
-      if (kernel.grid_in_clusters) {  // limits are of blocks
-        launch.config.gridDimX *= kernel.cluster[0];
-        launch.config.gridDimY *= kernel.cluster[1];
-        launch.config.gridDimZ *= kernel.cluster[2];
-      }
       return call.Fail(i, {result, "cuLaunchKernelEx"}, &launch.config);
     }
   }

@@ -3,7 +3,8 @@
 // C++ library.
 //
 // Each function that a module exports is a stub in its assembly that puts its table in the place
-// of the first argument and jumps to one of these entries.
+// of the first argument and jumps to one of these entries. Those of a module are called by the
+// package's own Python alone (module/), which has checked what it passes.
 #include <stdlib.h>
 
 #include "bound.h"
@@ -22,22 +23,6 @@ namespace {
 int ReturnText(const char* text, size_t size, TVMFFIAny* result) {
   const TVMFFIByteArray bytes{text, size};
   return TVMFFIStringFromByteArray(&bytes, result);
-}
-
-/*! \brief Reads a whole number that Python passes; whether it is given, which None is not. */
-int ReadNumber(const char* function, const char* what, const TVMFFIAny& any, int64_t least,
-               int64_t most, int64_t* out, bool* is_given) {
-  *is_given = any.type_index != kTVMFFINone;
-  if (!*is_given) return 0;
-  *out = any.v_int64;
-  if (any.type_index == kTVMFFIInt && *out >= least && *out <= most) return 0;
-  if (any.type_index != kTVMFFIInt) {
-    return Fail("TypeError", "%s: %s: got %s, wanted an int", function, what,
-                DescribeArgument(any).chars);
-  }
-  return Fail("ValueError", "%s: %s is %lld, wanted %lld to %lld", function, what,
-              static_cast<long long>(*out), static_cast<long long>(least),
-              static_cast<long long>(most));
 }
 
 /*! \brief A function and the options of its calls; the attributes lie behind it. */
@@ -70,43 +55,34 @@ TVMFFI_CUBIN_ENTRY(manifest, ModulePlan) {
  * says.
  */
 TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
-  const FunctionPlan* function = nullptr;
-  const TVMFFIByteArray name = num_args == 10 ? TextIn(args[0]) : TVMFFIByteArray{nullptr, 0};
-  for (int i = 0; i < table.num_functions && name.data != nullptr; ++i) {
-    if (IsText(name, table.functions[i].name)) function = &table.functions[i];
-  }
-  if (function == nullptr) return Fail("ValueError", "configure: wanted a function and 9 options");
-  TVMFFIByteArray bytes{nullptr, 0};
-  constexpr size_t kSize = sizeof(CUlaunchAttribute);
-  if (args[9].type_index != kTVMFFINone && (!AsBytes(args[9], &bytes) || bytes.size % kSize != 0)) {
-    return Fail("TypeError", "%s: attributes: got %s, wanted bytes, a multiple of %zu",
-                function->name, DescribeArgument(args[9]).chars, kSize);
-  }
+  const FunctionPlan* function = table.functions;
+  const TVMFFIByteArray name = TextIn(args[0]), bytes = BytesIn(args[9]);
+  while (!IsText(name, function->name)) ++function;
   CallOptions options;
-  int64_t value = 0;
-  if (args[1].type_index == kTVMFFIOpaquePtr) {
-    options.has_stream = true;
-    value = reinterpret_cast<int64_t>(args[1].v_ptr);
-  } else if (ReadNumber(function->name, "stream", args[1], INT64_MIN, INT64_MAX, &value,
-                        &options.has_stream) != 0) {
-    return -1;
-  }
-  options.config.hStream = reinterpret_cast<CUstream>(value);
+  options.has_stream = args[1].type_index != kTVMFFINone;
+  options.config.hStream = static_cast<CUstream>(args[1].v_ptr);
   for (int i = 0; i < 7; ++i) {
-    bool is_given = false;
-    if (ReadNumber(function->name, kFigures[i], args[2 + i], 0, UINT32_MAX, &value, &is_given)) {
-      return -1;
+    const TVMFFIAny& given = args[2 + i];
+    if (given.type_index == kTVMFFINone) continue;
+    if (given.type_index != kTVMFFIInt || given.v_int64 < 0 || given.v_int64 > UINT32_MAX) {
+      return Fail("ValueError", "%s: %s: got %s, wanted 0 to %u", function->name, kFigures[i],
+                  DescribeArgument(given).chars, UINT32_MAX);
     }
-    if (!is_given) continue;
-    FiguresOf(&options.config)[i] = static_cast<unsigned>(value);
+    FiguresOf(&options.config)[i] = static_cast<unsigned>(given.v_int64);
     options.replaced |= 1u << (Step::kGrid + i / 3);
   }
   auto* made = static_cast<ConfiguredFunction*>(malloc(sizeof(ConfiguredFunction) + bytes.size));
-  if (bytes.size != 0) {
-    memcpy(made->attributes, bytes.data, bytes.size);
-    options.config.attrs = made->attributes;
-    options.config.numAttrs = static_cast<unsigned>(bytes.size / kSize);
+  options.config.attrs = made->attributes;
+  for (size_t at = 0; at < bytes.size; at += sizeof(CUlaunchAttribute)) {
+    CUlaunchAttribute* const given = &made->attributes[options.config.numAttrs];
+    memcpy(given, bytes.data + at, sizeof(CUlaunchAttribute));
     for (int i = Step::kDimensions; i <= Step::kRaw; ++i) options.replaced |= 1u << i;
+    options.attributes |= UINT64_C(1) << (given->id & 63);
+    // An event of 0 takes the function's own away, as in a Launch.
+    const bool is_event = given->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+                          given->id == kLaunchCompletionEvent;
+    const bool is_none = is_event && given->value.programmaticEvent.event == nullptr;
+    options.config.numAttrs += is_none ? 0 : 1;
   }
   made->function = function;
   made->options = options;
@@ -120,11 +96,8 @@ TVMFFI_CUBIN_ENTRY(configure, ModulePlan) {
 /*! \brief Loads all kernels on the device that the one argument names; None: the current one. */
 TVMFFI_CUBIN_ENTRY(preload, ModulePlan) {
   if (!OpenDriver()) return Fail("LaunchError", "preload: %s", DriverProblem());
-  if (num_args != 1) return Fail("TypeError", "preload: wanted the device");
-  int64_t number = CurrentDevice();
-  bool is_given = false;
-  if (ReadNumber("preload", "device", args[0], 0, INT32_MAX, &number, &is_given) != 0) return -1;
-  const int device = static_cast<int>(number);
+  const bool is_given = num_args == 1 && args[0].type_index == kTVMFFIInt;
+  const int device = is_given ? static_cast<int>(args[0].v_int64) : CurrentDevice();
   for (int i = 0; i < table.num_kernels; ++i) {
     EmbeddedKernel* const kernel = &table.kernels[i];
     GateUse use(&kernel->image->gate);
@@ -165,38 +138,35 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
   }
   for (int i = 0; i < table.num_images; ++i) OpenGate(&table.images[i]->gate);
   if (first.ok()) return 0;
-  Text text;
-  DescribeStatus(first, text.chars, sizeof(text.chars));
-  return Fail("LaunchError",
-              "unload: %s. The rest is unloaded, and another unload() tries again what is left",
-              text.chars);
+  char reason[640];
+  DescribeStatus(first, reason, sizeof(reason));
+  return Fail("LaunchError", "unload: %s. The rest is unloaded: call unload() once more", reason);
 }
 
 /*!
- * \brief What a kernel can have resident. The arguments: its row, device, block x y z,
- * dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's figures and of what
- * the driver says of the kernel there, in the order of `Occupancy` in Python.
+ * \brief What a kernel can have resident. The arguments: its row, device (-1: the current one),
+ * block x y z, dynamic_smem_bytes, cluster x y z; the result: a JSON list of FindOccupancy's
+ * figures and of what the driver says of the kernel there, in the order of `Occupancy` in Python.
  */
 TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   if (!OpenDriver()) return Fail("LaunchError", "occupancy: %s", DriverProblem());
-  int64_t given[9] = {};
-  if (num_args != 9) return Fail("TypeError", "occupancy: got %d arguments, wanted 9", num_args);
-  for (int i = 0; i < num_args; ++i) {
-    bool is_given = false;
-    const int64_t least = i == 1 ? -1 : 0, most = i == 0 ? table.num_kernels - 1 : INT32_MAX;
-    if (ReadNumber("occupancy", "an argument", args[i], least, most, &given[i], &is_given)) {
-      return -1;
+  unsigned given[9];
+  for (int i = 0; i < 9; ++i) {
+    const int64_t least = i == 1 ? -1 : 0;
+    if (args[i].type_index != kTVMFFIInt || args[i].v_int64 < least ||
+        args[i].v_int64 > INT32_MAX) {
+      return Fail("ValueError", "occupancy: got %s, wanted 0 to %d",
+                  DescribeArgument(args[i]).chars, INT32_MAX);
     }
+    given[i] = static_cast<unsigned>(args[i].v_int64);
   }
   EmbeddedKernel* const kernel = &table.kernels[given[0]];
-  const int device = given[1] < 0 ? CurrentDevice() : static_cast<int>(given[1]);
+  const int device = args[1].v_int64 < 0 ? CurrentDevice() : static_cast<int>(given[1]);
   CUlaunchAttribute cluster{};
   cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim.x = static_cast<unsigned>(given[6]);
-  cluster.value.clusterDim.y = static_cast<unsigned>(given[7]);
-  cluster.value.clusterDim.z = static_cast<unsigned>(given[8]);
+  memcpy(&cluster.value.clusterDim, &given[6], 3 * sizeof(unsigned));
   CUlaunchConfig config = {1, 1, 1, 1, 1, 1, 0, nullptr, &cluster, given[6] != 0};
-  for (int i = 0; i < 4; ++i) FiguresOf(&config)[3 + i] = static_cast<unsigned>(given[2 + i]);
+  memcpy(FiguresOf(&config) + 3, &given[2], 4 * sizeof(unsigned));
   Occupancy found;
   GateUse use(&kernel->image->gate);
   const Status status = OccupancyOf(kernel, device, config, &found);
@@ -220,13 +190,6 @@ TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
 
 TVMFFI_CUBIN_ENTRY(bind, ModulePlan) { return Bind(table.bound, args, num_args); }
 
-TVMFFI_CUBIN_ENTRY(bound, ModulePlan) { return ReadBound(table.bound, args, num_args, result); }
+TVMFFI_CUBIN_ENTRY(bound, ModulePlan) { return ReadBound(table.bound, args, result); }
 
-TVMFFI_CUBIN_ENTRY(set_image_file, ModulePlan) { return SetImageFile(table, args, num_args); }
-
-// Where the module has anything to bind, its assembly defines this.
-extern "C" __attribute__((weak, visibility("hidden"))) BoundTable __tvmffi_cubin_bound;
-
-__attribute__((destructor)) static void ReleaseAllBound() {
-  if (&__tvmffi_cubin_bound != nullptr) ReleaseBound(&__tvmffi_cubin_bound);
-}
+TVMFFI_CUBIN_ENTRY(set_image_file, ModulePlan) { return SetImageFile(table, args); }

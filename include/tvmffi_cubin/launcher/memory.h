@@ -3,7 +3,7 @@
  * \brief What a call makes anew for its launches: tensor maps, and scratch memory.
  *
  * Scratch memory comes from the allocator of the call's tensors, whose memory is given back in the
- * order of their own stream, or from the driver, in the order of the launch's.
+ * order of their own stream, or from the in the order of the launch's.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
 #define TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
@@ -33,7 +33,7 @@ inline int EncodeMaps(Call* call, CUtensorMap* maps) {
     // All words, not only those of the box.
     call->map_words = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(&spec) +
                                                  offsetof(TensorMapSpec, box_dim));
-    if (DoSteps(call, plan.steps, plan.num_steps, 0) != 0) return -1;
+    if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
     const Argument& given = call->arguments[plan.argument];
     *param = maps;
     if (DescribeMemory(spec, given.tensor, given.storage.pointer, &memory, &problem) &&
@@ -50,7 +50,7 @@ inline int EncodeMaps(Call* call, CUtensorMap* maps) {
 /*! \brief The scratch memory of one kernel parameter; what the parameter points to comes first. */
 struct ScratchBlock {
   uintptr_t pointer;              // aligned
-  CUdeviceptr allocated;          // by the driver, else 0
+  CUdeviceptr allocated;          // by the else 0
   TVMFFIObjectHandle allocation;  // by the tensors' allocator, else null
 };
 
@@ -88,14 +88,13 @@ struct Scratch {
     if (call->failure != nullptr) return FailFigure(*call);
     const CUlaunchConfig& config = call->launches[call->number].config;
     const uint64_t blocks = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
-    constexpr int64_t kMost = INT64_C(1) << 48;
-    const bool is_within = !__builtin_mul_overflow(per_block, blocks, bytes) && *bytes <= kMost &&
-                           fixed <= kMost && *bytes + fixed <= kMost;
-    *bytes += is_within ? fixed : 0;
-    if (is_within && fixed >= 0 && per_block >= 0) return 0;
+    if (fixed >= 0 && per_block >= 0 && !__builtin_mul_overflow(per_block, blocks, bytes) &&
+        !__builtin_add_overflow(*bytes, fixed, bytes)) {
+      return 0;
+    }
     return Fail("ValueError",
                 "%s: scratch memory for %s: bytes is %lld, bytes_per_block %lld: wanted 0 or more "
-                "of each, and together at most 2^48 bytes",
+                "of each, together within 64 bits",
                 call->Site(call->number).chars, plan.name, static_cast<long long>(fixed),
                 static_cast<long long>(per_block));
   }
@@ -130,11 +129,11 @@ struct Scratch {
           entry::cuMemAllocAsync(&block->allocated, static_cast<size_t>(size), call->stream),
           "cuMemAllocAsync"};
       if (!status.ok()) {
-        Text text;
-        DescribeStatus(status, text.chars, sizeof(text.chars));
+        char reason[640];
+        DescribeStatus(status, reason, sizeof(reason));
         return Fail("LaunchError", "%s: %lld bytes of scratch memory for %s: %s",
                     call->Site(call->number).chars, static_cast<long long>(size), plan.name,
-                    text.chars);
+                    reason);
       }
       block->pointer = static_cast<uintptr_t>(block->allocated);
     }

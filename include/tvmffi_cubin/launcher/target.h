@@ -12,32 +12,30 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief Finds out which device a function says; the call has that of the tensors, or -1. */
-__attribute__((noinline)) inline int FindDevice(Call* call) {
+/*! \brief Takes the device that a function says; the call has that of the tensors, or -1. */
+__attribute__((noinline)) inline int TakeTargetDevice(Call* call) {
   const int64_t wanted = Value(call, call->instance.target->device);
   if (call->failure != nullptr) return FailFigure(*call);
-  int count = call->device + 1;
-  if (call->device < 0) entry::cuDeviceGetCount(&count);
-  const int first = call->device < 0 ? 0 : call->device;
-  if (wanted < first || wanted >= count) {
-    return Fail("ValueError", "%s: the launch's device is %lld, %s%d", call->function.name,
-                static_cast<long long>(wanted),
-                call->device < 0 ? "wanted 0 to " : "its tensors are on cuda:", count - 1);
+  if (call->device >= 0 && wanted != call->device) {
+    return Fail("ValueError", "%s: the launch's device is %lld, its tensors are on cuda:%d",
+                call->function.name, static_cast<long long>(wanted), call->device);
+  }
+  int count = 0;
+  entry::cuDeviceGetCount(&count);
+  if (wanted < 0 || wanted >= count) {
+    return FailRange(*call, "the launch's device", wanted, 0, count - 1);
   }
   call->device = static_cast<int>(wanted);
   return 0;
 }
 
-/*! \brief Finds out which stream a function says. */
-__attribute__((noinline)) inline int FindStream(Call* call) {
+/*! \brief Takes the stream that a function says. */
+__attribute__((noinline)) inline int TakeTargetStream(Call* call) {
   const TargetPlan& plan = *call->instance.target;
   if (plan.pointer >= 0 && call->arguments[plan.pointer].tensor != nullptr) {
-    return Fail(
-        "TypeError",
-        "%s: got a tensor, wanted a stream: an object with __cuda_stream__, its handle as "
-        "ctypes.c_void_p, or None, the default stream",
-        ArgumentText(call->function.name, call->instance.params[plan.pointer], plan.pointer + 1)
-            .chars);
+    const Param& param = call->instance.params[plan.pointer];
+    return Fail("TypeError", "%s: argument %d (%s: %s): got a tensor, wanted %s",
+                call->function.name, plan.pointer + 1, param.name, param.type, kWantedStream);
   }
   call->stream = reinterpret_cast<CUstream>(Value(call, plan.stream));
   call->has_stream = true;
@@ -66,20 +64,25 @@ __attribute__((noinline)) inline int CheckStream(const Call& call) {
   entry::cuCtxPopCurrent(&context);
   if (result != CUDA_SUCCESS || home == call.device) return 0;
   return Fail("ValueError",
-              "%s: the stream is of cuda:%d, the launch is on cuda:%d, its tensors' device, or the "
-              "one that it names: give a stream of that device",
+              "%s: the stream is of cuda:%d, the launch is on cuda:%d: give one of that device",
               call.function.name, static_cast<int>(home), call.device);
 }
 
-/*! \brief Finds out where a call goes: as its caller says, its function, its tensors, in this
- * order. */
-__attribute__((always_inline)) inline int FindTarget(Call* call) {
-  if (__builtin_expect(call->instance.target != nullptr, 0)) {
-    const TargetPlan& plan = *call->instance.target;
-    if (plan.has_device && FindDevice(call) != 0) return -1;
-    if (plan.has_stream && !call->has_stream && FindStream(call) != 0) return -1;
-  }
+/*! \brief Finds the device: the function's, else the tensors', else the current one. */
+__attribute__((always_inline)) inline int FindDevice(Call* call) {
+  const TargetPlan* const target = call->instance.target;
+  if (__builtin_expect(target != nullptr, 0) && target->has_device) return TakeTargetDevice(call);
   if (call->device < 0) call->device = CurrentDevice();
+  return 0;
+}
+
+/*! \brief Finds the stream: the caller's, else the function's, else the device's current one. */
+__attribute__((always_inline)) inline int FindStream(Call* call) {
+  const TargetPlan* const target = call->instance.target;
+  if (__builtin_expect(target != nullptr, 0) && target->has_stream && !call->has_stream &&
+      TakeTargetStream(call) != 0) {
+    return -1;
+  }
   if (call->has_stream) return CheckStream(*call);
   call->stream = static_cast<CUstream>(TVMFFIEnvGetStream(kDLCUDA, call->device));
   return 0;
