@@ -10,19 +10,7 @@ from .launches.dispatch import Dispatch
 from .launches.form import function_value
 from .launches.launch import Launch
 
-__all__ = ["Described", "Export", "read_functions"]
-
-
-class Described(Mapping[str, Any]):
-    """A mapping of functions to their launches that has their docstrings, too.
-
-    Attributes
-    ----------
-    docs : mapping of str to str
-        By the function's name.
-    """
-
-    docs: Mapping[str, str]
+__all__ = ["Export", "read_functions"]
 
 
 class Export(NamedTuple):
@@ -54,11 +42,10 @@ def read_functions(value: Any) -> tuple[Export, ...] | None:
         return None
     if isinstance(value, str):
         value = (value,)
-    if isinstance(value, Described):
-        docs = value.docs
-        return tuple(_export(x, y)._replace(doc=docs.get(x, "")) for x, y in value.items())
     if isinstance(value, Mapping):
-        return tuple(_export(name, spec) for name, spec in value.items())
+        docs = getattr(value, "docs", {})  # a Description's
+        exports = (_export(name, spec) for name, spec in value.items())
+        return tuple(x._replace(doc=docs.get(x.name, x.doc)) for x in exports)
     if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise TypeError(
             f"functions is a name, a sequence of names or a mapping, got {type(value).__name__}"

@@ -13,7 +13,6 @@ from typing import Any
 from .arguments import identifier
 from .cuda.given import GivenImage
 from .entry import Entry, Product
-from .export import Described
 from .kernels.cubin import Cubin
 from .launches.dispatch import Dispatch
 from .launches.form import Launched, function_value
@@ -62,8 +61,10 @@ def generated(value: Any, *, module: str) -> Generated:
     TypeError, ValueError, OSError
         It is nothing that a module can be made of; the message says what came.
     """
+    from .formats.description import Description
+
     what = f"lazy({module!r}): what generate returned"
-    if isinstance(value, Described):
+    if isinstance(value, Description):
         return _described(what, value)
     if not isinstance(value, Mapping):
         if _is_launched(value):

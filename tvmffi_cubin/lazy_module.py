@@ -185,10 +185,8 @@ class LazyModule:
 
 def _checked(functions: Any) -> Any:
     """Return `functions`, which are wrong before a compiler has run for minutes, not after."""
-    from .export import Described, read_functions
+    from .export import read_functions
 
-    if isinstance(functions, Described):
-        return functions  # checked when it was made
     exports = read_functions(functions)
     return functions if isinstance(functions, Mapping) else [x.name for x in exports or ()]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import identifier
-from ..export import Described
 from ..launches import SCHEMA, check_schema
 from ..launches.form import Launched, function_value, read_argument, read_function, to_json
 
@@ -26,7 +25,7 @@ FACTS = ("signatures", "lowered_names")
 
 
 @dataclass(frozen=True)
-class Description(Described):
+class Description(Mapping[str, Launched]):
     """What a module is made of but for its images' bytes: JSON to compilers, and a mapping here.
 
     It maps names of functions to how they launch, so that ``load_inline(functions=description)``

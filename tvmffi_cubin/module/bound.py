@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
@@ -13,16 +14,6 @@ if TYPE_CHECKING:
     from .module import Module
 
 _CURRENT_DEVICE = -1
-
-
-class _Kept:
-    """A value in an object that tvm-ffi passes on, and keeps alive, as it is."""
-
-    __slots__ = ("memory", "value")
-
-    def __init__(self, value: Any, memory: Any) -> None:
-        self.value = value
-        self.memory = memory
 
 
 def bind(module: Module, function: str | None, device: Any, values: Mapping[str, Any]) -> None:
@@ -39,7 +30,8 @@ def bind(module: Module, function: str | None, device: Any, values: Mapping[str,
             raise ValueError(f"bind: {what} has no bound parameter {name!r}; there are {names}")
         # The tensor itself may let go of its memory, as torch's do that are resized.
         memory = tvm_ffi.from_dlpack(value) if hasattr(value, "__dlpack__") else value
-        kept = None if value is None else _Kept(value, memory)
+        # In an object that tvm-ffi passes on as it is.
+        kept = None if value is None else SimpleNamespace(value=value, memory=memory)
         for number in numbers:
             args += [number, memory, kept]
     module._entry("bind")(*args)

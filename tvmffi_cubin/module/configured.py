@@ -63,7 +63,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 
 def shaped(function: Function, shape: Any) -> Function | ByGrid:
     """Return what ``function[shape]`` is, and keep it for the next time."""
-    programs = function._callers_grid
+    programs = function._generated()["callers_grid"]
     if programs is not None and callable(shape):
         return ByGrid(function, shape)
     if programs is not None:
@@ -85,8 +85,6 @@ def shaped(function: Function, shape: Any) -> Function | ByGrid:
 def configure(function: Function, given: Mapping[str, Any]) -> Function:
     """Return what `Function.configure` returns."""
     given = {name: value for name, value in given.items() if value is not None}
-    if given.keys() - {"stream"}:
-        function._require_one_launch()
     alone = "grid" in given and function._generated()["fixes_block"]
     if ("grid" in given) != ("block" in given) and not alone:
         raise TypeError(f"{function.name}: grid and block go together, give both")
@@ -95,6 +93,9 @@ def configure(function: Function, given: Mapping[str, Any]) -> Function:
 
 def configured(function: Function, given: Mapping[str, Any]) -> Function:
     """Return a function with further options, by name."""
+    launches = [x["launches"] for x in function._instances()]
+    if given.keys() - {"stream"} and any(len(x) != 1 for x in launches):
+        raise TypeError(f"{function.name} has several launches, each with its own shape")
     options = function._options or Options()
     options = options._replace(
         **{name: _READ[name](given[name]) for name in given if name in _READ}
@@ -163,7 +164,7 @@ class ByGrid:
         """Call with arguments by position or by name."""
         function = self._function
         args = function._ordered(args, kwargs)
-        names, meta = function._common_names, (function._callers_grid or {})["meta"]
+        names, meta = function._common_names, function._generated()["callers_grid"]["meta"]
         if names is None or meta is None:
             raise TypeError(
                 f"{function.name}: its instances differ in what a grid's function would get: give "

@@ -203,17 +203,6 @@ class Function(tvm_ffi.Function):
         return instances
 
     @cached_property
-    def _callers_grid(self) -> Mapping[str, Any] | None:
-        """What ``k[grid]`` means, where it means anything."""
-        self._require_one_launch()
-        facts: Mapping[str, Any] | None = self._generated()["callers_grid"]
-        return facts
-
-    def _require_one_launch(self) -> None:
-        if any(len(instance["launches"]) != 1 for instance in self._instances()):
-            raise TypeError(f"{self.name} has several launches, each with its own shape")
-
-    @cached_property
     def _common_names(self) -> list[str] | None:
         """The parameters' names; None where instances differ in them."""
         known = [[name for name, _ in x["params"]] for x in self._instances()]
