@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = ["PreprocessorFlags", "parse"]
 
-# Every spelling of nvcc's and NVRTC's, and gcc's for each, the longest first.
-_SPELLINGS = (
-    ("--define-macro", "-D"),
-    ("--undefine-macro", "-U"),
-    ("--include-path", "-I"),
-    ("--include-directory-after", "-idirafter"),
-    ("--include-directory", "-I"),
-    ("--system-include", "-isystem"),
-    ("--pre-include", "-include"),
-    ("-include", "-include"),
-    ("-imacros", "-imacros"),
-    ("-idirafter", "-idirafter"),
-    ("-iquote", "-iquote"),
-    ("-isystem", "-isystem"),
-    ("-D", "-D"),
-    ("-U", "-U"),
-    ("-I", "-I"),
-)
 _FIRST = ("-include", "-imacros")
 # In the order of the search.
 _FOLDERS = ("-iquote", "-I", "-isystem", "-idirafter")
@@ -65,16 +47,15 @@ class PreprocessorFlags(NamedTuple):
 
 
 def parse(flags: Iterable[str]) -> PreprocessorFlags:
-    """Return the preprocessor flags among `flags`, in whichever spelling."""
-    return PreprocessorFlags(tuple(_pairs(iter(flags))))
+    """Return the preprocessor flags among `flags`, as nvcc, NVRTC or gcc spell them."""
+    flags, found = tuple(flags), []
+    if not flags:
+        return PreprocessorFlags(())
+    from .cuda.options import read
 
-
-def _pairs(flags: Iterator[str]) -> Iterator[tuple[str, str]]:
-    for flag in flags:
-        for spelling, name in _SPELLINGS:
-            if flag.startswith(spelling):
-                value = flag[len(spelling) :].removeprefix("=") or next(flags, "")
-                # A header that comes first is looked for in the current folder first.
-                is_path = name in _FOLDERS or (name in _FIRST and os.path.isfile(value))
-                yield name, os.path.abspath(value) if is_path else value
-                break
+    for name, value, _ in read(flags):
+        if name in (*_FIRST, *_FOLDERS, "-D", "-U"):
+            # A header that comes first is looked for in the current folder first.
+            is_path = name in _FOLDERS or (name in _FIRST and os.path.isfile(value))
+            found.append((name, os.path.abspath(value) if is_path else value))
+    return PreprocessorFlags(tuple(found))

@@ -213,7 +213,7 @@ def _words(
     ours.append("-Xcompiler=-fPIC")
     if "-std" not in names:
         ours.append("-std=c++17")
-    if "-O" not in names:
+    if not names.intersection(("-O", "-optimize")):
         ours.append("-O2")
     kind = "sm"
     if "-dlto" in names:

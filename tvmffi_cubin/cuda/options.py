@@ -1,4 +1,4 @@
-"""A caller's options of NVRTC and nvcc, read in one place whichever way they are spelled."""
+"""A caller's options of NVRTC, nvcc or gcc, read in one place whichever way they are spelled."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ _SHORT = {
     "-define-macro": "-D",
     "-undefine-macro": "-U",
     "-include-path": "-I",
+    "-include-directory": "-I",
+    "-include-directory-after": "-idirafter",
     "-library-path": "-L",
     "-pre-include": "-include",
     "-system-include": "-isystem",
@@ -31,20 +33,20 @@ _SHORT = {
     "-lto": "-dlto",
     "-device-debug": "-G",
     "-generate-line-info": "-lineinfo",
-    "-optimize": "-O",
-    "-machine": "-m",
-    "-threads": "-t",
 }
 # Their value may be the next item.
 _VALUED = {
     *("-arch", "-code", "-gencode", "-ccbin", "-Xcompiler", "-Xptxas", "-Xlinker", "-Xnvlink"),
-    *("-D", "-U", "-I", "-L", "-include", "-isystem", "-optf", "-rdc", "-std", "-maxrregcount"),
-    *("-ftz", "-prec-div", "-prec-sqrt", "-fmad", "-O", "-m", "-t"),
+    *("-D", "-U", "-I", "-L", "-include", "-imacros", "-iquote", "-isystem", "-idirafter"),
+    *("-optf", "-rdc", "-std", "-maxrregcount", "-ftz", "-prec-div", "-prec-sqrt", "-fmad"),
+    *("-optimize", "-machine", "-threads"),
 }
-_JOINED = re.compile(r"(-[DUIL](?![=\s])|-isystem(?![=\s])|-[Omt](?=\d))(.+)", re.DOTALL)
+_JOINED = re.compile(
+    r"(-(?:[DUIL]|isystem|iquote|idirafter|imacros)(?![=\s])|-[Omt](?=\d))(.+)", re.DOTALL
+)
 # They set what NVRTC does anyway, concern the host compiler, or are said by other arguments.
 _NOT_FOR_NVRTC = {
-    *("-O", "-m", "-t", "-Xcompiler", "-arch", "-gencode"),
+    *("-O", "-m", "-t", "-optimize", "-machine", "-threads", "-Xcompiler", "-arch", "-gencode"),
     *("-expt-relaxed-constexpr", "-expt-extended-lambda", "-extended-lambda"),
 }
 
