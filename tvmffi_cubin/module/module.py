@@ -21,6 +21,10 @@ for _name, _class in (("LaunchError", LaunchError), ("LaunchLimitError", LaunchL
     tvm_ffi.register_error(_name, _class)
 
 
+# By path and file, how the path is spelled to load that file.
+_spellings: dict[str, dict[tuple[int, int], str]] = {}
+
+
 class Module(tvm_ffi.Module):
     """A loaded shared object; ``mod.k`` and ``mod["k"]`` are its functions."""
 
@@ -214,18 +218,16 @@ def load_module(
     Parameters
     ----------
     path : path
-        The file. One that is replaced must not be loaded again under its old path: the dynamic
-        loader would return the old code.
+        The file.
     generate : mapping of str to callable, optional
-        What makes those of its images that lie in files (see `ImageFile`) where they are missing,
-        by the image's name.
+        For images that lie in files (see `ImageFile`): what makes a missing one, by its name.
     keep_module_alive : bool
-        Keep it loaded until the process ends, also where no reference is left.
+        Keep it loaded until the process ends, even where no reference is left.
 
     Raises
     ------
     BuildError
-        It refers to a symbol that nothing defines, or is no shared object.
+        It is no shared object, or lacks a symbol or a library.
     ToolchainError
         The installed tvm-ffi is too old.
     OSError
@@ -235,15 +237,15 @@ def load_module(
     """
     check_tvm_ffi()
     name = os.path.abspath(path)
+    spelled = _spelled(name)
     try:
-        raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
+        raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     except RuntimeError as error:
         from .load_errors import has_brought, load_error
 
-        os.stat(name)  # a file that is not there says so best itself
         if not has_brought(str(error)):
             raise load_error(str(error), name) from None
-        raw = tvm_ffi.load_module(name, keep_module_alive=keep_module_alive)
+        raw = tvm_ffi.load_module(spelled, keep_module_alive=keep_module_alive)
     module = Module.__new__(Module)
     module.__move_handle_from__(raw)
     module.path = name
@@ -252,6 +254,23 @@ def load_module(
 
         set_makers(module, generate)
     return module
+
+
+def _spelled(name: str) -> str:
+    """Return a path of a file by which no file was loaded that this one has replaced.
+
+    The dynamic loader knows a library by its path, and would return the old code.
+    """
+    known = _spellings.setdefault(name, {})
+    try:
+        info = os.stat(name)
+    except FileNotFoundError:
+        if not known:
+            raise
+        return next(reversed(known.values()))  # it was loaded, and is
+    folder, base = os.path.split(name)
+    spelled = os.path.join(folder, "./" * len(known) + base)
+    return known.setdefault((info.st_dev, info.st_ino), spelled)
 
 
 def check_tvm_ffi() -> None:
