@@ -1,4 +1,4 @@
-"""A function with options of its launch set: what ``k[...]``, `on` and `configure` return."""
+"""Functions with launch options set: what ``k[...]``, `on` and `configure` return."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Options(NamedTuple):
     attributes: tuple[tuple[int, bytes], ...] = ()  # numbers and the bytes of values
 
     def __str__(self) -> str:
-        """Return what is written behind a function's name to set them."""
+        """Return them as Python code that sets them."""
         shape = ", ".join(str(x) for x in self[1:4] if x is not None)
         on = "" if self.stream is None else f".on({self.stream:#x})"
         return (
@@ -37,7 +37,7 @@ class Options(NamedTuple):
 
 
 def integer(what: str, value: Any) -> int:
-    """Return a value of a call as an int."""
+    """Return an integer argument."""
     try:
         return operator.index(value)
     except TypeError:
@@ -45,7 +45,7 @@ def integer(what: str, value: Any) -> int:
 
 
 def dimensions(what: str, value: Any) -> Dimensions:
-    """Return one to three dimensions of a call, those left out being 1."""
+    """Return one to three dimensions as three."""
     values = value if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(values) <= 3:
         raise ValueError(f"{what} has 1 to 3 dimensions, got {len(values)}")
@@ -62,7 +62,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 
 
 def shaped(function: Function, shape: Any) -> Function | ByGrid:
-    """Return what ``function[shape]`` is, and keep it for the next time."""
+    """Return ``function[shape]``, and keep it for next time."""
     programs = function._generated()["callers_grid"]
     if programs is not None and callable(shape):
         return ByGrid(function, shape)
@@ -106,7 +106,7 @@ def configured(function: Function, given: Mapping[str, Any]) -> Function:
 
 
 def with_options(function: Function, options: Options) -> Function:
-    """Return a function with other options: the one that was made before, if it is kept."""
+    """Return a function with these options, made before or now."""
     made = function._kept.get(options)
     if made is None:
         kind = Function if function._generated()["callers_grid"] is None else WithKeywords
@@ -137,14 +137,14 @@ def _attributes(
 
 
 def _is_fixed(shape: Any) -> bool:
-    """Whether a shape stays what it is; a tensor is a key, and may hold another number later."""
+    """Whether a shape is immutable; a tensor hashes, and may hold another number later."""
     if isinstance(shape, tuple):
         return all(map(_is_fixed, shape))
     return isinstance(shape, Integral)
 
 
 class WithKeywords(Function):
-    """One that is called as Triton's functions are: with a grid alone, and keywords."""
+    """A function whose grid alone was given, called with keywords as Triton's are."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Call with arguments by position or by name."""
@@ -152,7 +152,7 @@ class WithKeywords(Function):
 
 
 class ByGrid:
-    """A function whose grid a function of the caller's gives, at each call."""
+    """A function whose grid is computed by the caller's function at each call."""
 
     __slots__ = ("_function", "_grid")
 
@@ -180,5 +180,5 @@ class ByGrid:
         return ByGrid(self._function.on(stream), self._grid)
 
     def configure(self, **options: Any) -> ByGrid:
-        """Set whatever else a launch can carry."""
+        """Set other launch options."""
         return ByGrid(self._function.configure(**options), self._grid)

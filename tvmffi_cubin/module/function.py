@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 class Function(tvm_ffi.Function):
     """An exported function.
 
-    Calling it with positional arguments runs no Python code of this package. The other ways to
-    call a function that launches kernels: ``k[grid, block](...)`` and
-    ``k[grid, block, dynamic_smem_bytes](...)`` set the launch's shape, ``k.on(stream)(...)`` the
-    stream, ``k.configure(cluster=2)(...)`` any of them and what else a launch can carry,
-    ``k.call(x=..., n=...)`` takes keywords. They combine: ``k[grid, block].on(stream).call(x=x)``.
-    What `k[...]`, `on` and `configure` return can be kept and called many times.
+    A call with positional arguments runs no Python code of this package. For functions that launch
+    kernels, ``k[grid, block](...)`` and ``k[grid, block, dynamic_smem_bytes](...)`` set the shape,
+    ``k.on(stream)(...)`` the stream, ``k.configure(cluster=2)(...)`` these and any other launch
+    attribute; ``k.call(x=..., n=...)`` takes keywords. They combine, as in
+    ``k[grid, block].on(stream).call(x=x)``, and what they return can be kept and called again.
     """
 
     __slots__ = ("_kept",)
@@ -48,8 +47,8 @@ class Function(tvm_ffi.Function):
     def __getitem__(self, shape: Any) -> Function | ByGrid:
         """Set grid, block and, optionally, the dynamic shared memory in bytes.
 
-        Of a function whose launch has a block and no grid, the grid alone: one to three numbers, or
-        a function of a mapping that has the arguments, and the launch's `meta`, by name.
+        A launch with a block and no grid takes the grid alone: one to three numbers, or a function
+        of a mapping from names to arguments and to the launch's `meta`.
         """
         try:
             # A call may come by here, so this is all: 2.0 finds what 2 has left, which is as good.
@@ -67,28 +66,27 @@ class Function(tvm_ffi.Function):
         return configured(self, {"stream": stream})
 
     def configure(self, **options: Any) -> Function:
-        """Set whatever a launch can carry.
+        """Set any launch option by name.
 
         Parameters
         ----------
         **options
-            `stream`; `grid` and `block` (together, or a grid alone where the function has a block,
-            counted in blocks), `dynamic_smem_bytes`, and the attributes of a `Launch` (``cluster``,
-            ``programmatic_dependent_launch``, ``priority``, ...) by the same names, as values; an
-            event may be torch's, CuPy's or cuda.core's own. None leaves what was set before.
+            `stream`; `grid` and `block` (a grid alone, in blocks, if the function has a block);
+            `dynamic_smem_bytes`; and the attributes of a `Launch` (``cluster``,
+            ``programmatic_dependent_launch``, ``priority``, ...), as values; an event may be
+            torch's, CuPy's or cuda.core's. None keeps what was set before.
 
         Raises
         ------
         TypeError, ValueError
-            There is no such option, a value is not what it wants, or the function has several
-            launches, each with its own.
+            An option is unknown or wrong, or the function has several launches.
         """
         from .configured import configure
 
         return configure(self, options)
 
     def call(self, *args: Any, **kwargs: Any) -> None:
-        """Call with keywords, by the parameters' names."""
+        """Call with arguments by position or by name."""
         self(*self._ordered(args, kwargs))
 
     def occupancy(
@@ -100,24 +98,23 @@ class Function(tvm_ffi.Function):
         kernel: str | None = None,
         device: Any = None,
     ) -> Occupancy:
-        """Tell how much of the kernel fits a device at once.
+        """Return how much of the kernel fits on a device at once.
 
         Parameters
         ----------
         block, cluster : int or sequence of up to three, optional
-            Threads of a block, and blocks of a cluster. Default: the launch's own, where that is a
-            constant; of a cluster, what the kernel fixes.
+            Threads per block, blocks per cluster. Default: the launch's own, if they are constant.
         dynamic_smem_bytes : int, optional
-            Dynamic shared memory of a block. Default: the launch's own.
+            Dynamic shared memory per block. Default: the launch's own.
         kernel : str, optional
-            Which kernel, where the function launches several.
+            Which kernel, if the function launches several.
         device : int or torch.device, optional
             Default: the current one.
 
         Raises
         ------
         TypeError, ValueError
-            A figure is not known and not given; it is not clear which kernel is meant.
+            A figure is not given and not constant, or the kernel is ambiguous.
         LaunchError
             The driver refuses.
         """
@@ -128,16 +125,13 @@ class Function(tvm_ffi.Function):
 
     @cached_property
     def info(self) -> Mapping[str, Any] | None:
-        """What the shared object says of this function; None for one written in C++."""
+        """The function's entry in the manifest; None for one written in C++."""
         functions: Mapping[str, Any] = self._module.manifest.get("functions", {})
         return functions.get(self.name)
 
     @property
     def params(self) -> tuple[tuple[str, str], ...]:
-        """Names and C++ types of the parameters, in order.
-
-        Where instances have several at one position, all of them, with ``" | "`` in between.
-        """
+        """Names and C++ types of the parameters; ``" | "`` joins those of several instances."""
         return tuple((name, type_) for name, type_ in self._generated()["params"])
 
     @property
@@ -147,7 +141,7 @@ class Function(tvm_ffi.Function):
 
     @property
     def signature(self) -> str:
-        """The function as C++ would declare it; of several instances each, one a line."""
+        """The function as C++ would declare it, one line per instance."""
         return str(self._generated()["signature"])
 
     @property

@@ -1,4 +1,4 @@
-"""What to do, and to say, where a shared object does not load."""
+"""A shared object does not load: a missing libcudart is found, other errors are explained."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..executable import is_noexec
 
 
 def has_brought(message: str) -> bool:
-    """Load CUDA's runtime library if that is what the dynamic loader says it misses.
+    """Load CUDA's runtime library if that is what the dynamic loader misses.
 
-    A wrapper that calls it names the folder of the wheel on the machine that built it; a cache may
-    be shared, or copied. The loader knows a library by its name, once it is loaded from wherever.
+    A wrapper that calls it names the wheel's folder on the machine that built it, and a cache may
+    be shared or copied. Once loaded from anywhere, the library is known by its name.
     """
     match = re.search(r"libcudart\.so\.(\d+): cannot open shared object file", message)
     try:
@@ -29,7 +29,7 @@ def has_brought(message: str) -> bool:
 
 
 def load_error(message: str, path: str) -> BuildError:
-    """Return the error for a shared object that does not load; the message is the loader's."""
+    """Return the error for a shared object, with the loader's own message."""
     remedy = "Build it again, with the libraries that it lacks in extra_ldflags"
     if is_noexec(path):
         remedy = "Its file system is mounted noexec: put it on another"

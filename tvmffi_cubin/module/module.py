@@ -60,10 +60,9 @@ class Module(tvm_ffi.Module):
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """What the shared object says of its functions, parameters, kernels, architectures.
+        """Functions, parameters, kernels and architectures, as the shared object lists them.
 
-        Empty where nothing in it was built by this package. A ValueError says that a version of
-        this package made it whose manifests this one does not read.
+        Empty if this package built nothing in it; a ValueError if an incompatible version did.
         """
         try:
             text = self._entry("manifest")()
@@ -85,10 +84,7 @@ class Module(tvm_ffi.Module):
 
     @cached_property
     def cubins(self) -> Mapping[str, Cubin]:
-        """The embedded images by name, read from the file that was loaded.
-
-        A CubinError says that the file is gone, or that another has taken its place.
-        """
+        """The embedded images by name, read from the file; a CubinError if it has changed."""
         from ..artifact import open_artifact
 
         try:
@@ -98,7 +94,7 @@ class Module(tvm_ffi.Module):
             raise CubinError(f"the images of {self.path} cannot be read: {error}") from None
 
     def preload(self, device: Any = None) -> None:
-        """Load images and kernels on a device before a first launch there, or a graph capture.
+        """Load images and kernels on a device ahead of the first launch or graph capture.
 
         Parameters
         ----------
@@ -108,7 +104,7 @@ class Module(tvm_ffi.Module):
         Raises
         ------
         LaunchError
-            The driver refused, as it would at a launch.
+            The driver refuses, as it would at a launch.
         """
         from .stream import device_ordinal
 
@@ -122,47 +118,44 @@ class Module(tvm_ffi.Module):
     def unload(self) -> None:
         """Unload the images and release the devices' contexts; the next launch loads them again.
 
-        Waits for launch calls of generated functions that are under way, not for what runs on a
-        device. Graphs that hold the kernels cannot be replayed after it. What C++ functions have
-        loaded stays.
+        Waits for calls in progress, not for kernels that run on a device. Graphs that hold the
+        kernels cannot be replayed afterwards. What C++ functions have loaded stays.
 
         Raises
         ------
         LaunchError
-            The driver refused: the rest is unloaded, and unloading once more tries again.
+            The driver refuses: the rest is unloaded, and another call tries again.
         """
         if self.functions:
             self._entry("unload")()
 
     def bind(self, function: str | None = None, /, *, device: Any = None, **values: Any) -> None:
-        """Set kernel parameters that callers do not pass (see `Bound`), until they are set anew.
+        """Set kernel parameters that callers do not pass (see `Bound`).
 
-        All at once: a launch passes either what was bound before or all that is bound now.
+        The change is atomic: a launch sees either all old values or all new ones.
 
         Parameters
         ----------
         function : str, optional
-            Whose parameters. Default: of all functions that have the names.
+            The function whose parameters to set. Default: every function that has the names.
         device : int, torch.device or the like, optional
-            For launches on which device. Default: a tensor's own, of other values all.
+            The device whose launches get the values. Default: a tensor's own; for other values all.
         **values : tensor, int, float, bool, bytes or None
-            What a call could pass, by the parameters' names; None: nothing is bound any more. A
-            tensor is kept alive.
+            By parameter name, what a call could pass; None unbinds. Tensors are kept alive.
 
         Raises
         ------
         TypeError, ValueError
-            There is no such function or name, or a value does not go with its parameter; then
-            nothing is changed.
+            A function or name is unknown, or a value does not fit; nothing is changed.
         """
         from .bound import bind
 
         bind(self, function, device, values)
 
     def bound(self, device: Any = None) -> dict[str | None, dict[str, Any]]:
-        """Return what is bound for launches on a device: the objects given, by function and name.
+        """Return the objects bound for launches on a device, by function and name.
 
-        None where nothing is bound; under the function None is what C++ functions pass. Default:
+        Values are None where nothing is bound; the function None stands for C++ functions. Default:
         the current device.
         """
         from .bound import read

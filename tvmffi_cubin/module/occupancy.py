@@ -18,27 +18,25 @@ _CLUSTER = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 
 
 class Occupancy(NamedTuple):
-    """How much of a kernel fits a device at once, in one shape of block and cluster.
+    """How much of a kernel fits on a device at once, for one shape of block and cluster.
 
     Attributes
     ----------
     device, threads : int
-        The device, and the threads of a block.
-    blocks_per_sm : int
-        Blocks that one multiprocessor holds; 0: it cannot have one of this shape.
-    threads_per_sm : int
-        Threads that a multiprocessor can hold, of whatever kernel.
+        The device, and the threads per block.
+    blocks_per_sm, threads_per_sm : int
+        Blocks of this shape that fit on a multiprocessor, and threads of any kernel that do.
     max_cooperative_blocks : int
-        Blocks of the largest cooperative grid; 0 where the device has none.
+        Blocks in the largest cooperative grid; 0 if the device has none.
     max_cluster_blocks : int
-        Blocks of the largest cluster, beyond the portable 8 where the device has it, and no more
-        than the kernel fixes; 1 where the device has no clusters, 0 where no block fits.
+        Blocks in the largest cluster, also beyond the portable 8, up to what the kernel fixes; 1 if
+        the device has no clusters, 0 if no block fits.
     max_active_clusters : int
-        Clusters of the given size that the device holds; 0 without a cluster.
+        Clusters of the given size that fit on the device; 0 without a cluster.
     registers, local_bytes : int
-        Of a thread: registers, and local memory, where registers are spilled to.
+        Registers, and local memory for spills, per thread.
     static_smem_bytes : int
-        Static shared memory of a block.
+        Static shared memory per block.
     max_threads, max_dynamic_smem_bytes : int
         The most threads, and the most dynamic shared memory, that a block can have.
     """
@@ -58,7 +56,7 @@ class Occupancy(NamedTuple):
 
     @property
     def fraction(self) -> float:
-        """Threads that a multiprocessor holds of this kernel, of those that it can hold."""
+        """The part of a multiprocessor's threads that this kernel can use."""
         return self.blocks_per_sm * self.threads / self.threads_per_sm
 
 

@@ -58,9 +58,8 @@ def device_ordinal(device: Any) -> int | None:
 def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
     """Launch on `stream` inside a ``with`` block, whichever library the tensors come from.
 
-    Sets this thread's tvm-ffi stream and, where torch has been imported, torch's current stream,
-    which tvm-ffi takes for torch's tensors; torch makes the stream's device current, too. Holds for
-    tensors on the stream's device. At the end what was before is back.
+    Sets this thread's tvm-ffi stream for the stream's device and, if torch is imported, torch's
+    current stream, which tvm-ffi uses for torch's tensors. Restores both at the end.
 
     Parameters
     ----------
@@ -68,13 +67,12 @@ def use_stream(stream: Any, *, device: Any = None) -> Iterator[None]:
         A handle, a stream of torch or CuPy, anything with ``__cuda_stream__``, or None for CUDA's
         legacy default stream.
     device : int, torch.device or the like, optional
-        The stream's device. Default: what the stream or the driver says; for a default stream the
-        current device.
+        The stream's device. Default: the stream's own; for a default stream the current one.
 
     Raises
     ------
     TypeError, ValueError
-        It is no stream, or one of another device than `device`.
+        It is not a stream, or not one of `device`.
     """
     import tvm_ffi
 
