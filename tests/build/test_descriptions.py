@@ -323,7 +323,7 @@ def test_images_that_are_not_there_are_told(changes, error, text: str, here: Pat
 
 
 def test_functions_are_the_description_s_own():
-    with pytest.raises(TypeError, match="load_description: functions are the description's"):
+    with pytest.raises(TypeError, match="functions are the description's"):
         tc.load_description(DESCRIPTION, functions=["k"])
     with pytest.raises(TypeError, match="unexpected keyword argument 'function'"):
         tc.load_description(DESCRIPTION, function=["k"], embed_cubin=b"")

@@ -1,4 +1,4 @@
-"""`Description`: functions, how they launch, and their images, as a document that others write."""
+"""`Description`: how functions launch, and their images, as a JSON document."""
 
 from __future__ import annotations
 
@@ -17,32 +17,30 @@ if TYPE_CHECKING:
     from ..module import Module
 
 OPTIONS = ("name", "arch", "ptx", "bound_params")
-"""What it says beside functions and images, as `load_inline` takes it."""
+"""Fields that `load_inline` takes as they are."""
 PLACES = ("path", "base64", "file")
-"""Where an image is."""
+"""Fields that say where an image is."""
 FACTS = ("signatures", "lowered_names")
-"""What is known of an image's kernels."""
+"""Fields that say what an image's kernels take."""
 
 
 @dataclass(frozen=True)
 class Description(Mapping[str, Launched]):
-    """What a module is made of but for its images' bytes: JSON to compilers, and a mapping here.
+    """All that a module is made of except its images' bytes.
 
-    It maps names of functions to how they launch, so that ``load_inline(functions=description)``
-    takes it.
+    Compilers write it as JSON. In Python it is a mapping from functions to their launches, which
+    ``load_inline(functions=description)`` takes.
 
     Parameters
     ----------
     functions : mapping of str to Launch, sequence of Launch or Dispatch
-        Without any, every kernel of the images is exported.
+        If empty, every kernel of the images is exported.
     docs : mapping of str to str
         Docstrings of functions.
     images : mapping of str to mapping
-        By name, what is said of an image: where it is (``"path"``, ``"base64"`` or ``"file"``), and
-        what is known of its kernels (``"signatures"``, ``"lowered_names"``, see `Cubin`).
-    name : str
-        The module's name.
-    arch, ptx, bound_params
+        By name, where the image is (``"path"``, ``"base64"`` or ``"file"``), and what its kernels
+        take (``"signatures"``, ``"lowered_names"``, see `Cubin`).
+    name, arch, ptx, bound_params
         As in `load_inline`.
     path : str
         The file that it was read from; relative paths of images start at its folder.
@@ -78,32 +76,32 @@ class Description(Mapping[str, Launched]):
         Parameters
         ----------
         source : path, str, bytes or mapping
-            A JSON file; a JSON text, as a str one that begins with ``{``; or its values.
+            A JSON file, JSON text (a str that begins with ``{``), or its values.
 
         Raises
         ------
         OSError
             The file cannot be read.
         TypeError, ValueError
-            It is no description, or has a field that is not known; the message has the place.
+            It is not a description; the message names the place in it.
         """
         return read_description(*read_source(source, "description"))
 
     @classmethod
     def of(cls, source: Module | str | os.PathLike[str]) -> Description:
-        """Return the description of a module, by which it can be built again from its images.
+        """Return the description of a module, from which it can be built again.
 
         ``load_description(Description.of(mod), embed_cubin=mod.cubins)`` has the same functions.
 
         Parameters
         ----------
         source : Module or path
-            A loaded module, or a shared object or object that this package made.
+            A loaded module, or a shared object or object file of one.
 
         Raises
         ------
         OSError, ValueError
-            The file cannot be read, or is none of these.
+            The file cannot be read, or this package did not build it.
         """
         if isinstance(source, str | os.PathLike):
             from ..artifact import manifest_of
@@ -116,7 +114,7 @@ class Description(Mapping[str, Launched]):
         return read_description(f"the manifest of {what}", _told(manifest))
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values; `read` makes the same description of them."""
+        """Return JSON values, which `read` reads back."""
         functions = {}
         for name, given in self.functions.items():
             doc = {"doc": self.docs[name]} if self.docs.get(name) else {}
@@ -130,14 +128,14 @@ class Description(Mapping[str, Launched]):
         return {name: value for name, value in values.items() if value}
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write it as a JSON file; paths of images stay as they are."""
+        """Write a JSON file; the images' paths stay as they are."""
         from ..atomic import write_output
 
         write_output(Path(path), f"{json.dumps(self.to_json(), indent=2)}\n".encode())
 
 
 def read_description(label: str, content: Any, path: str = "") -> Description:
-    """Return the description that JSON text or values are; messages begin with `label`."""
+    """Read JSON text or values; messages begin with `label`."""
     try:
         values = parse_json(content) if isinstance(content, bytes) else content
         return Description(**_read(values), path=path)
@@ -147,7 +145,7 @@ def read_description(label: str, content: Any, path: str = "") -> Description:
 
 
 def read_source(source: Any, what: str) -> tuple[str, Any, str]:
-    """Return what messages call a document, its bytes or values, and the path of its file."""
+    """Return a document's name for messages, its bytes or values, and its path."""
     if isinstance(source, Mapping):
         return what, source, ""
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("{"):
@@ -201,7 +199,7 @@ def _object(where: str, value: Any) -> dict[str, Any]:
 
 
 def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is its author's own."""
+    """Leave out the author's own fields."""
     return {name: value for name, value in fields.items() if not name.startswith("x_")}
 
 
@@ -212,7 +210,7 @@ def _known(where: str, fields: Mapping[str, Any], known: Sequence[str]) -> dict[
 
 
 def _told(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a module's manifest without what follows from the rest of it or from its images."""
+    """Return the part of a manifest from which the module can be built again."""
 
     def launches(facts: Mapping[str, Any]) -> dict[str, Any]:
         told = {key: facts[key] for key in ("doc", "launches") if key in facts}

@@ -39,28 +39,22 @@ def load_description(
     Parameters
     ----------
     description : Description, path, bytes or mapping
-        What `Description.read` takes, or has made.
+        A description, or anything that `Description.read` takes.
     name : str, optional
-        Name of the module. Default: the description's own, else its file's without suffix.
+        The module's name. Default: the description's, else its file's without suffix.
     keep_module_alive, **options
-        As in `load_inline`, and before what the description says of the same. Images in
-        `embed_cubin` stand for the description's of the same name; sources compiled beside them
-        are the image ``kernels``.
-
-    Returns
-    -------
-    Module
-        The functions as attributes and items.
+        As in `load_inline`; they override the description. An image in `embed_cubin` replaces the
+        description's of that name; sources compiled beside them are the image ``kernels``.
 
     Raises
     ------
     OSError, TypeError, ValueError
-        The description or an image cannot be read or is none, or an argument is wrong.
+        The description or an image cannot be read, or an argument is wrong.
     CompileError, BuildError, ToolchainError
         As in `load_inline`.
     """
-    own, rest = _arguments("load_description", description, name, options)
-    return load_inline(own, keep_module_alive=keep_module_alive, **rest)
+    arguments = _arguments(description, name, options)
+    return load_inline(keep_module_alive=keep_module_alive, **arguments)
 
 
 @spelled_out(TextOptions)
@@ -80,34 +74,31 @@ def build_description(
     output : path, optional
         The file to make, as in `build_inline`, which says what is returned and raised.
     """
-    own, rest = _arguments("build_description", description, name, options)
-    return build_inline(own, output=output, **rest)
+    return build_inline(output=output, **_arguments(description, name, options))
 
 
-def _arguments(
-    function: str, source: Source, name: str | None, options: Mapping[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    """Return the name and the keywords of `load_inline`."""
+def _arguments(source: Source, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `load_inline`."""
     if options.get("functions") is not None:
-        raise TypeError(f"{function}: functions are the description's: leave the argument out")
+        raise TypeError("functions are the description's: leave the argument out")
     description = source if isinstance(source, Description) else Description.read(source)
-    name = name or description.name or os.path.basename(description.path).partition(".")[0]
-    if not name:
-        raise ValueError(f"{function}: the description has no name: give the module one, as name=")
-    said = {key: getattr(description, key) for key in OPTIONS if key != "name"}
-    return name, {
+    said = {key: getattr(description, key) for key in OPTIONS}
+    said["name"] = said["name"] or os.path.basename(description.path).partition(".")[0]
+    arguments = {
         **{key: value for key, value in said.items() if value},
-        **{key: value for key, value in options.items() if value is not None},
+        **{key: value for key, value in {**options, "name": name}.items() if value is not None},
         "functions": description or None,
         "embed_cubin": described_images(description, options.get("embed_cubin")),
     }
+    if "name" not in arguments:
+        raise ValueError("the description has no name: give the module one, as name=")
+    return arguments
 
 
 def described_images(description: Description, given: Any = None) -> Any:
-    """Return the images of a description by name, with those that a caller gives.
+    """Return the images of a description by name; those given as ``embed_cubin`` replace its own.
 
-    Images `given` as ``embed_cubin`` come before the description's of the same name, of which they
-    have what is known of their kernels.
+    They keep what the description says of their kernels.
     """
     images = description.images
     if not images:

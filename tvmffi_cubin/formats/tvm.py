@@ -32,7 +32,7 @@ __all__ = [
     "read_table",
 ]
 
-# What older tables say as booleans, and newer ones as tags; forks have the second spellings.
+# Booleans of older tables, tags of newer ones; the second spellings are those of forks.
 _FLAGS = (
     *("use_programmatic_dependent_launch", "use_programtic_dependent_launch"),
     *("use_cooperative_launch", "use_cooperative_groups"),
@@ -49,15 +49,15 @@ def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]) -> Fu
     Parameters
     ----------
     source : path, str, bytes or mapping
-        A file (``k.tvm_meta.json``), its JSON text, the bytes of a table in the binary form, or
-        what the JSON says; of the latter also the functions alone (``"func_info"``).
+        A file (``k.tvm_meta.json``), JSON text, JSON values or their ``"func_info"`` alone, or the
+        bytes of a binary table.
 
     Raises
     ------
     OSError
         The file cannot be read.
     TypeError, ValueError
-        It is no table; the message names the function and field, or the byte.
+        It is not a table; the message names the function and field, or the byte.
     """
     label, data, _ = read_source(source, "table")
     try:

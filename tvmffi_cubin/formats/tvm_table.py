@@ -55,7 +55,7 @@ _ZEROS: Final = (
 
 
 class FunctionInfo(NamedTuple):
-    """A kernel of TVM's: what it takes, and what its launch takes after that.
+    """A kernel of TVM's: its arguments, and those of its launch.
 
     Parameters
     ----------
@@ -65,13 +65,12 @@ class FunctionInfo(NamedTuple):
         Types of the kernel's parameters: ``"handle"``, ``"int32"``, ``"float32"``, ...
     launch_param_tags : sequence of str
         What a call passes after the kernel's arguments, in order (``"blockIdx.x"``,
-        ``"threadIdx.x"``, ``"clusterCtaIdx.x"``, at the end ``"tir.use_dyn_shared_memory"``), and
-        flags for which it passes nothing (``"tir.use_programtic_dependent_launch"``, as TVM spells
-        it, ``"tir.use_cooperative_launch"``). The prefix may be ``"tirx."``, as in newer TVMs.
+        ``"threadIdx.x"``, at the end ``"tir.use_dyn_shared_memory"``), and flags that it does not
+        (``"tir.use_cooperative_launch"``). Newer TVMs write ``"tirx."`` for the prefix.
     arg_extra_tags : sequence of int
         1 for each parameter that is a tensor map, else 0; may be shorter than `arg_types`.
     cuda_launch_fields : sequence of str
-        In the newest tables, in place of tags: ``"grid.x"``, ``"cooperative"``, ...
+        The newest tables' form of tags: ``"grid.x"``, ``"cooperative"``, ...
     """
 
     name: str
@@ -92,7 +91,7 @@ class FunctionTable(dict[str, FunctionInfo]):
         super().__init__((info.name, info) for info in functions)
 
     def launches(self) -> dict[str, Launch]:
-        """Return how each function launches: for ``load_inline(functions=..., embed_cubin=...)``.
+        """Return each function's launch, for ``load_inline(functions=..., embed_cubin=...)``.
 
         A function takes the kernel's arguments and then the values of its launch, in the order of
         the tags or fields; flags take none. Values of tags that are 0 count as 1, as in TVM.
@@ -100,8 +99,7 @@ class FunctionTable(dict[str, FunctionInfo]):
         Raises
         ------
         ValueError
-            A tag, a field or a type is not known, or has no counterpart in a
-            `tvmffi_cubin.Launch`; the message names it and the function.
+            A `Launch` has no counterpart of a tag, field or type; the message names it.
         """
         return {name: make_launch(info) for name, info in self.items()}
 
@@ -118,9 +116,9 @@ class CudaModule(NamedTuple):
     code : bytes
         The code.
     source : mapping of str to str
-        What it was made from, by kind (``"cuda"``), where TVM kept it.
+        What the code was made from, by kind (``"cuda"``), if TVM kept it.
     name : str
-        What messages and the shared object call it.
+        The module's name.
     """
 
     format: str

@@ -32,29 +32,28 @@ def compile(  # noqa: A001 - as Triton's own is called
 ) -> Launch:
     """Compile a Triton function for one specialisation, without a GPU.
 
-    The exported function takes the Triton function's own arguments, by name and in order, without
-    the constexprs. What Triton relied on is checked at each call: arguments that are multiples of
-    16, 1 or None. An argument that breaks it is a ValueError, or leaves the call to the next
-    instance of a `tvmffi_cubin.Dispatch`.
+    The exported function takes the Triton function's arguments, in order, without the constexprs.
+    What Triton specialised on (multiples of 16, arguments that are 1 or None) is checked at each
+    call: an argument that does not fit is a ValueError, or goes to the next instance of a
+    `tvmffi_cubin.Dispatch`.
 
     Parameters
     ----------
     fn : triton.JITFunction
         What ``@triton.jit`` made, with or without ``@triton.autotune`` and ``@triton.heuristics``.
     signature : mapping, str or sequence, optional
-        The arguments that are not constexprs, by name or in order. Each is a type with a hint, as
-        Triton's ahead-of-time tool writes them (``"*fp32:16"``: its address is a multiple of 16;
-        ``"i32:16"``, ``"i32:1"``, ``"tensordesc<fp16[64,64]>"``), or an example, which is
-        specialised as at a launch of Triton's: a tensor on any device (``"meta"`` too), a number,
-        None, a ``TensorDescriptor``, a tuple. A str is a list of types, separated by commas, in
-        which constexprs may have their values.
+        The arguments that are not constexprs, by name or in order. Each is a type with an optional
+        hint, as Triton's ahead-of-time tool writes it (``"*fp32:16"``, an address that is a
+        multiple of 16; ``"i32:1"``; ``"tensordesc<fp16[64,64]>"``), or an example that is
+        specialised as at a launch: a tensor on any device, also ``"meta"``, a number, None, a
+        ``TensorDescriptor``, a tuple. A str is a comma-separated list of types, and of values for
+        constexprs.
     constexprs : mapping of str to object, optional
-        The values of constexprs without a default, and of other arguments that are to be fixed.
+        Values of constexprs without a default, and of other arguments to fix.
     grid : int, str, a sequence of up to three, or a function, optional
-        Number of programs in x, y, z, as in Triton: expressions over the function's arguments and
-        constexprs, or a function such as
-        ``lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)``, which is called once, now, with
-        symbols. Without it callers give the grid: ``mod.k[grid](...)``.
+        Number of programs in x, y, z, as in Triton: expressions over arguments and constexprs, or a
+        function such as ``lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)``, which is called
+        once, now, with symbols. Without it callers give the grid: ``mod.k[grid](...)``.
     arch : str, optional
         As in `tvmffi_cubin.load_inline`. Triton compiles for the ``a`` variant where there is one.
     config : triton.Config, optional
@@ -74,11 +73,11 @@ def compile(  # noqa: A001 - as Triton's own is called
     Raises
     ------
     CompileError
-        Triton does not compile it; the message has Triton's own text.
+        Triton does not compile it; the message has Triton's text.
     ToolchainError
         Triton is missing or too old, or there is no GPU and no `arch`.
     TypeError, ValueError
-        An argument is wrong; the message names it and the remedy.
+        An argument is wrong; the message says how to fix it.
     """
     from .specialise import specialise
 
@@ -158,7 +157,7 @@ def _installed() -> Any:
 
 
 def _unwrapped(fn: Any, config: Any) -> tuple[Any, dict[str, Any], set[str]]:
-    """Return the function inside of decorators, its settings, and what heuristics compute."""
+    """Return the function inside decorators, its configuration, and the names heuristics set."""
     given, computed = fn, set[str]()
     while not (hasattr(fn, "arg_names") and hasattr(fn, "params")):
         if not hasattr(fn, "fn"):

@@ -1,4 +1,4 @@
-"""A launch's grid as Triton has it: numbers, expressions, or a function that is traced once."""
+"""Triton's grid of a launch: numbers, expressions, or a function that is traced once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REMEDY = (
 
 
 def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
-    """Return a grid as `Launch` takes it, over the function's arguments, in blocks."""
+    """Return a grid in blocks, as `Launch` takes it."""
     grid = unwrapped(_traced(kernel, grid) if callable(grid) else grid)
     if isinstance(grid, str) or not isinstance(grid, Iterable):
         grid = (grid,)
@@ -74,7 +74,7 @@ def _traced(kernel: CompiledKernel, function: Any) -> Any:
 
 
 def outside_values(function: FunctionType) -> list[str]:
-    """Return the names of variables that a function reads, whose values tracing would freeze."""
+    """Return the variables outside a function that it reads, whose values tracing would freeze."""
     code = function.__code__
     values = {x: y for x, y in function.__globals__.items() if x in _global_names(code)}
     cells = zip(code.co_freevars, function.__closure__ or (), strict=True)

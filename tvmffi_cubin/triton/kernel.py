@@ -1,4 +1,4 @@
-"""What a compiled kernel of Triton's says of itself, as plain data."""
+"""A compiled kernel of Triton's as plain data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Path = tuple[int, ...]
 
 
 class Argument(NamedTuple):
-    """What a launch is passed: an argument or, of a tuple, one of its items."""
+    """An argument that callers pass, or an item of a tuple that they do."""
 
     name: str  # items of a tuple `t` are t_0, t_1
     type: str  # Triton's; "one" or "none" where it is always 1 or None
@@ -37,14 +37,14 @@ class CompiledKernel(NamedTuple):
 
     @property
     def constants(self) -> dict[str, Any]:
-        """The values of the function's arguments that callers do not pass."""
+        """The arguments that callers do not pass."""
         return {x: y for x, y in self.arguments.items() if not list(_passed([y]))}
 
 
 def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
     """Read a compiled kernel, without touching what needs a GPU.
 
-    `fixed` is what its caller made constants of, and not Triton.
+    `fixed` are the constants that were asked for; others Triton made.
     """
     try:
         source, fn, image = kernel.src, kernel.src.fn, kernel.asm["cubin"]
@@ -81,7 +81,7 @@ def read_kernel(kernel: Any, fixed: Set[Path] = frozenset()) -> CompiledKernel:
 
 
 def replaced(value: Any, make: Callable[[Argument], Any]) -> Any:
-    """Return an argument, or a tuple, with what `make` gives in the place of what is passed."""
+    """Return a value with `make(x)` for each `Argument` x in it."""
     if isinstance(value, Argument):
         return make(value)
     if isinstance(value, tuple):

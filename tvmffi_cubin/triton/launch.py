@@ -1,4 +1,4 @@
-"""The `Launch` of a compiled kernel: its parameters, with the hidden ones, and its attributes."""
+"""The `Launch` of a compiled kernel: parameters, hidden ones too, and attributes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TO_DRIVER = {8: 10, 9: 8, 10: 9}
 def make_launch(
     kernel: CompiledKernel, grid: Any, padding: Mapping[str, str], rounded: Collection[str]
 ) -> Launch:
-    """Return the launch of a kernel, which passes what Triton's own launcher passes."""
+    """Return a launch that passes what Triton's own launcher passes."""
     metadata, symbol, ctas = kernel.metadata, kernel.metadata.name, int(kernel.metadata.num_ctas)
     known = [x.name for x in kernel.passed if x.type.startswith("tensordesc")]
     if unknown := {*padding, *rounded}.difference(known):

@@ -1,4 +1,4 @@
-"""The specialisation of a function to be compiled: types with hints, examples and constexprs."""
+"""How a function is specialised: types with hints, examples and constexprs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Specialisation(NamedTuple):
 def specialise(
     triton: Any, fn: Any, backend: Any, given: Any, constexprs: Mapping[str, Any]
 ) -> Specialisation:
-    """Return the specialisation that a signature and constexprs ask for."""
+    """Read a signature and constexprs."""
     where = f"{fn.__name__}({', '.join(fn.arg_names)})"
     entries = _entries(where, fn, given, constexprs)
     if unknown := {*entries, *constexprs}.difference(fn.arg_names):
@@ -67,7 +67,7 @@ def specialise(
 
 
 def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a signature gives for each argument."""
+    """Return a signature's entries by argument."""
     if isinstance(given, str):
         # Brackets may have commas, too: tensordesc<fp16[64,64]>.
         given = re.findall(r"(?:[^,<]|<[^>]*>)+", given)
@@ -85,7 +85,7 @@ def _entries(where: str, fn: Any, given: Any, constexprs: Mapping[str, Any]) -> 
 
 
 def _literal(text: str) -> tuple[Any, str | None]:
-    """Return the value that a text is, or the type."""
+    """Return the value that a text spells, or the type."""
     try:
         return ast.literal_eval(text), None
     except (ValueError, SyntaxError):
@@ -93,7 +93,7 @@ def _literal(text: str) -> tuple[Any, str | None]:
 
 
 def _typed(text: str, what: str) -> tuple[str, str | None]:
-    """Return the type and the key of a type with a hint, as Triton's ahead-of-time tool has it."""
+    """Read a type with a hint, as Triton's ahead-of-time tool writes it."""
     type_, colon, hint = (part.strip() for part in text.partition(":"))
     try:
         is_descriptor = descriptor(type_) or not kernel_type(type_)
@@ -106,7 +106,7 @@ def _typed(text: str, what: str) -> tuple[str, str | None]:
 
 
 def _example(triton: Any, value: Any) -> Any:
-    """Return an example that Triton takes; arrays without an address it does not."""
+    """Return an example in a form that Triton takes."""
     if isinstance(value, tuple):
         made = [_example(triton, item) for item in value]
         return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
@@ -120,7 +120,7 @@ def _example(triton: Any, value: Any) -> Any:
 def _take_leaves(
     made: Specialisation, path: Path, name: str, found: Any, example: Any, backend: Any
 ) -> None:
-    """Take what Triton made of an example: a type and a key, of a tuple tuples of them."""
+    """Take a type and its key; of a tuple, tuples of them."""
     type_, key = found
     if isinstance(type_, tuple):
         keys = key if isinstance(key, tuple) else [None] * len(type_)
