@@ -18,7 +18,6 @@ from .device_record import read_device, record_device
 from .entry import Product
 from .header_search import HeaderSearch
 from .instances import wanted_instances
-from .item_words import code_alone
 from .key import Key
 from .part_files import PartFiles
 from .request import Request
@@ -144,5 +143,5 @@ class DeviceCompiler:
         tools = [nvrtc.shim_dir(), *map(Path, self.tools.cuda_include_dirs)]
         others = (path for path in map(Path, read) if not any(map(path.is_relative_to, tools)))
         texts += [path.read_text("utf-8", "surrogateescape") for path in others]
-        for header in std_headers.headers_for(texts, self.tools.cuda_include_dirs, code_alone):
+        for header in std_headers.headers_for(texts, self.tools.cuda_include_dirs):
             yield f"--pre-include={nvrtc.shim_dir() / header}"

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.cuda.headers import headers_for as find_headers
-from tvmffi_cubin.item_words import code_alone
-
-
-def headers_for(texts, folders):
-    return find_headers(texts, folders, code_alone)
+from tvmffi_cubin.cuda.headers import headers_for
 
 
 @pytest.fixture
@@ -56,9 +51,6 @@ def test_cccl_s_are_wanted_where_they_are_and_code_names_them(cccl):
     assert headers_for(["std::optional<int> x;"], []) == ()
     assert headers_for(["std::size(x) + *std::rbegin(x);"], cccl) == ("iterator",)
     assert headers_for(["std::plus<int>(); std::span<int> x;"], cccl) == ("functional",)
-    assert headers_for(["/* std::optional */ std::pair<int, int> x; // std::plus"], cccl) == (
-        "utility",
-    )
     assert headers_for(["using namespace std; int optional; plus<int>();"], cccl) == ("functional",)
 
 

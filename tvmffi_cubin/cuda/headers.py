@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .nvrtc import shim_dir
@@ -47,25 +47,19 @@ class Names(NamedTuple):
         return _ITERATOR if header == _RANGES else header
 
 
-def headers_for(
-    texts: Iterable[str], folders: Sequence[str], code_alone: Callable[[str], str]
-) -> tuple[str, ...]:
+def headers_for(texts: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
     """Return the headers that a source wants to have been included before it.
 
     nvcc's own headers, tvm-ffi's and those of the host that a source includes bring names that
-    NVRTC does not have; what is included by these is not known, so names alone decide. `code_alone`
-    blanks comments and literals.
+    NVRTC does not have; what is included by these is not known, so names alone decide.
     """
-    texts = [*texts]
+    text = "\n".join(texts)
     names = std_names()
-    found = _found(texts, names)
     include = r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda/std/)?(\w+)[>\"]"
-    included = {name for text in texts for name in re.findall(include, text, re.MULTILINE)}
-    if found & names.by_cccl:
-        # These take long to compile: a comment is no reason for one. A source that includes one
-        # itself may say before how it wants it.
-        found = _found([*map(code_alone, texts)], names) - (names.by_cccl & included)
-        found -= {x for x in found & names.by_cccl if not _has(folders, x)}
+    included = set(re.findall(include, text, re.MULTILINE))
+    found = _found(text, names)
+    # A source that includes one of CCCL's itself may say before how it wants it.
+    found -= {x for x in found & names.by_cccl if x in included or not _has(folders, x)}
     if _ITERATOR in found | included:
         found.discard(_RANGES)
     return tuple(sorted(found))
@@ -75,9 +69,8 @@ def _has(folders: Iterable[str], header: str) -> bool:
     return any(os.path.isfile(os.path.join(folder, "cuda", "std", header)) for folder in folders)
 
 
-def _found(texts: Sequence[str], names: Names) -> set[str]:
-    """Return the headers of all names in some texts, but for what these define."""
-    text = "\n".join(texts)
+def _found(text: str, names: Names) -> set[str]:
+    """Return the headers of all names in a text, but for what it defines."""
     words = set(re.findall(r"\b[A-Za-z]\w*", text))
     members = set(re.findall(r"\bstd\s*::\s*(\w+)", text))
     if re.search(r"\busing\s+namespace\s+(?:::\s*)?std\b", text):
