@@ -61,7 +61,7 @@ def compiled(
     library : Nvrtc
         What compiles.
     whole : str
-        The text, from a ``#line`` on.
+        The text; it may begin with a ``#line``.
     command : tuple of str
         The options without those of precompiled headers.
     alias : str
@@ -71,8 +71,10 @@ def compiled(
     folder : str, optional
         Where the source looks for headers first.
     """
-    line, _, text = whole.partition("\n")
-    name = line.removeprefix("#line 1 ")
+    name, text = "", whole
+    if whole.startswith("#line 1 "):
+        line, _, text = whole.partition("\n")
+        name = line.removeprefix("#line 1 ")
     search = _Search(preprocessor_flags.parse(command), tuple(packages), folder)
     prefix = find_prefix(text)
     if not search.is_heavy("" if prefix is None else text[: prefix.end]):
@@ -106,7 +108,7 @@ def compiled(
         store.give_back(kept, seen)
     for message in _MESSAGE.finditer(done.log):
         verb = "made" if message[1] == "creating" else "used"
-        _logger.debug("NVRTC %s a precompiled header for %s", verb, name.strip('"'))
+        _logger.debug("NVRTC %s a precompiled header for %s", verb, name.strip('"') or alias)
     log = _MESSAGE.sub("", done.log).strip("\n")
     is_of_source = done.result == COMPILATION and not _BLAMED.search(log)
     if kept.is_stale or not (done.result == SUCCESS or is_of_source):

@@ -115,7 +115,8 @@ def compile(  # noqa: A001
     nvrtc = program.load(cuda.nvrtc)
     targets = _targets(named, target_type, nvrtc, cuda)
     source = source.removeprefix("\ufeff")  # the mark that some editors put first
-    text = line_directive(name) + source
+    # No name of a file needs to be UTF-8, as those in #line must be.
+    text = source if source_include and not prologue else line_directive(name) + source
     if prologue:
         own = "" if prologue.startswith("#line ") else line_directive(name)
         text = f"{own}{prologue}\n{text}"
@@ -278,7 +279,7 @@ class _Unit(NamedTuple):
     nvrtc: Nvrtc
     name: str
     source: str
-    text: str  # begins with a #line
+    text: str  # mostly begins with a #line
     options: tuple[str, ...]
     name_expressions: tuple[str, ...]
     alias: str  # what NVRTC is told that the text is called
