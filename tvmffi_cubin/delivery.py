@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .entry import Entry
 from .errors import BuildError, CacheError
-from .executable import load
 from .obtain import obtain
 from .request import Request
 
@@ -41,9 +40,11 @@ def loaded(
         request = request._replace(image_folder=folder)
 
     def use(entry: Entry) -> Module:
+        from .module import load_module
+
         if place is not None:
             place.put(entry.so)
-        return load(os.fspath(entry.so), keep_module_alive=keep_module_alive)
+        return load_module(entry.so, keep_module_alive=keep_module_alive)
 
     module = _with_entry(request, arch, use, is_loaded=True)
     if request.image_files:

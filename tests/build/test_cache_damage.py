@@ -17,7 +17,7 @@ import tvm_ffi
 from processes import in_fork
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import atomic, delivery, identity, stamp
+from tvmffi_cubin import atomic, delivery, identity, module, stamp
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.entry import Product
 from tvmffi_cubin.finding import Miss
@@ -292,7 +292,7 @@ def test_what_is_removed_again_and_again_is_an_error_with_its_remedy(removed, mo
         tc.load_inline("never", SOURCE, arch="sm_90")
 
 
-@pytest.mark.parametrize(("owner", "name"), [(delivery, "load"), (tvm_ffi, "load_module")])
+@pytest.mark.parametrize(("owner", "name"), [(module, "load_module"), (tvm_ffi, "load_module")])
 def test_what_is_moved_away_and_back_while_it_is_loaded_is_loaded(monkeypatch, owner, name):
     real = getattr(owner, name)
     times = []

@@ -25,7 +25,6 @@ from ..cuda import driver, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
 from ..cuda.libraries import library
 from ..errors import CubinError
-from ..executable import is_noexec
 from ..places import places
 from ..remote import configured, without_secrets
 from ..toolchain import Cuda
@@ -237,8 +236,12 @@ def _cache() -> str:
             f"{folder} cannot be written, so every process builds anew; "
             "set TVMFFI_CUBIN_CACHE_DIR to a folder that can be"
         )
-    mounted = ", mounted noexec: copies are loaded from elsewhere" if is_noexec(existing) else ""
-    return f"{folder}{layers}{mounted}"
+    if os.statvfs(existing).f_flag & os.ST_NOEXEC:
+        raise ValueError(
+            f"{folder} is on a file system that is mounted noexec, and no module there loads; set "
+            "TVMFFI_CUBIN_CACHE_DIR to a folder on another"
+        )
+    return f"{folder}{layers}"
 
 
 def _remote() -> Iterator[Finding]:

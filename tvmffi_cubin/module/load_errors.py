@@ -8,7 +8,6 @@ import re
 
 from ..cuda.libraries import find_cuda
 from ..errors import BuildError, ToolchainError
-from ..executable import is_noexec
 
 
 def has_brought(message: str) -> bool:
@@ -31,8 +30,11 @@ def has_brought(message: str) -> bool:
 def load_error(message: str, path: str) -> BuildError:
     """Return the error for a shared object, with the loader's own message."""
     remedy = "Build it again, with the libraries that it lacks in extra_ldflags"
-    if is_noexec(path):
-        remedy = "Its file system is mounted noexec: put it on another"
+    if os.statvfs(path).f_flag & os.ST_NOEXEC:
+        remedy = (
+            "Its file system is mounted noexec: use a folder on another; TVMFFI_CUBIN_CACHE_DIR is "
+            "the cache's"
+        )
     return BuildError(
         f"{path} does not load: {message}\n{remedy}",
         command=f"dlopen {path}",
