@@ -11,7 +11,6 @@ from .arguments import identifier
 from .cuda.given import GivenImage, read_given
 from .export import Export
 from .kernels.cubin import Cubin
-from .launches.dispatch import Dispatch
 from .launches.launch import Launch
 from .source import DEVICE_IMAGE
 from .source_files import EmbeddedFile, SourceFiles
@@ -118,14 +117,10 @@ class _Shelf:
     names: dict[Any, str] = field(default_factory=dict)
 
     def placed(self, export: Export) -> Export:
-        launches = export.launches or ()
-        if all(launch.image is None or isinstance(launch.image, str) for launch in launches):
+        if all(x.image is None or isinstance(x.image, str) for x in export.launches):
             return export
-        if export.dispatch is None:
-            return export._replace(launches=self.named(export.name, launches))
-        instances = (self.named(export.name, x) for x in export.dispatch.instances)
-        dispatch = Dispatch([*instances])
-        return export._replace(launches=dispatch.launches, dispatch=dispatch)
+        instances = tuple(self.named(export.name, x) for x in export.instances or ())
+        return export._replace(instances=instances)
 
     def named(self, function: str, launches: tuple[Launch, ...]) -> tuple[Launch, ...]:
         return tuple(replace(x, image=self.name(function, x.image)) for x in launches)

@@ -7,27 +7,27 @@ from typing import Any, NamedTuple
 
 from .arguments import check_unicode, identifier
 from .launches.dispatch import Dispatch
-from .launches.form import function_value
+from .launches.form import to_json
 from .launches.launch import Launch
 
 __all__ = ["Export", "read_functions"]
 
 
 class Export(NamedTuple):
-    """A function to export; `launches` None where the sources decide what it is.
-
-    Of a `dispatch`, `launches` are those of all its instances.
-    """
+    """A function to export; `instances` as of a `Dispatch`, None where the sources decide."""
 
     name: str
     doc: str = ""
-    launches: tuple[Launch, ...] | None = None
-    dispatch: Dispatch | None = None
+    instances: tuple[tuple[Launch, ...], ...] | None = None
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """The launches of all instances, in order."""
+        return tuple(launch for launches in self.instances or () for launch in launches)
 
     def fields(self) -> list[Any]:
         """Return everything here as values for a key."""
-        launched = self.dispatch or self.launches
-        return [self.name, self.doc, launched and function_value(launched)]
+        return [self.name, self.doc, self.instances and to_json(self.instances)]
 
 
 def read_functions(value: Any) -> tuple[Export, ...] | None:
@@ -65,12 +65,11 @@ def _export(name: Any, spec: Any) -> Export:
     if spec is None:
         return Export(name)
     if isinstance(spec, Dispatch):
-        return Export(name, launches=spec.launches, dispatch=spec)
+        return Export(name, instances=spec.instances)
     launches = (spec,) if isinstance(spec, Launch) else spec
-    if isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches):
-        if not launches:
-            raise ValueError(f"functions[{name!r}] is an empty list of launches")
-        return Export(name, launches=tuple(launches))
+    is_list = isinstance(launches, list | tuple) and all(isinstance(x, Launch) for x in launches)
+    if is_list and launches:
+        return Export(name, instances=(tuple(launches),))
     hint = "; its launch() is one" if hasattr(spec, "launch") else ""  # one of a table of TVM's
     raise TypeError(
         f"functions[{name!r}] is a docstring, a Launch, a list of them or a Dispatch, got "

@@ -121,14 +121,13 @@ def _with_functions(what: str, functions: Mapping[str, Launched]) -> Generated:
     exports, given = embed_carried(read_functions(functions), {})
     named: dict[str, Launched] = {}
     for export in exports or ():
-        launches = export.launches or ()
-        for image in {launch.image for launch in launches} - given.keys():
+        for image in {launch.image for launch in export.launches} - given.keys():
             raise ValueError(
                 f"{what}: function {export.name!r} is of "
                 + ("no image" if image is None else f"the image {image!r}, which is not there")
                 + ": give its launch the image, Launch(image=...), as bytes, a Cubin or a Path"
             )
-        named[export.name] = launches if export.dispatch is None else export.dispatch
+        named[export.name] = Dispatch(export.instances)
     return Generated({name: _checked(what, image) for name, image in given.items()}, named)
 
 

@@ -62,5 +62,5 @@ def _exported(request: Request) -> tuple[tuple[str, str], ...]:
     """Return what the C++ sources export, unless a kernel has its name, which is an error."""
     found = [x for source in request.cpp_sources for x in scan(source.text).functions]
     defined = {function.qualified for function in found if function.defined}
-    wanted = (x for x in request.functions or () if x.launches is None and x.name in defined)
+    wanted = (x for x in request.functions or () if x.instances is None and x.name in defined)
     return tuple((export.name, export.doc) for export in wanted)

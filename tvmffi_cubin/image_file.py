@@ -98,7 +98,7 @@ def check_files(
     ValueError
         An embedded image has the name of a file, or no function launches a file's kernel.
     """
-    launched = {x.image for export in functions or () for x in export.launches or ()}
+    launched = {x.image for export in functions or () for x in export.launches}
     for name in files:
         if name in embedded:
             raise ValueError(f"two images are called {name!r}, one of them a file: rename one")

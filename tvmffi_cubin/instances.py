@@ -15,7 +15,7 @@ _NAME = r"(?:\s|&|\((?:[^()]|\([^()]*\))*\))*(?:::)?(?:\w+\s*::\s*)*(\w+)"
 
 def wanted_instances(request: Request) -> tuple[str, ...]:
     """Return the template instances that are asked for, as written; they exist only then."""
-    launches = [x for export in request.functions or () for x in export.launches or ()]
+    launches = [x for export in request.functions or () for x in export.launches]
     # What is in another image is no instance of the sources' own.
     given = {*request.images, *request.image_files}
     own = [launch for launch in launches if launch.image not in given]

@@ -236,7 +236,7 @@ class MixedBuild:
         return tuple(
             (export.name, export.doc)
             for export in self.request.functions or ()
-            if export.launches is None and export.name not in none
+            if export.instances is None and export.name not in none
         )
 
 

@@ -256,7 +256,7 @@ def _images(
     embed_cubin: Any, exports: tuple[Export, ...] | None, files: SourceFiles, name: str
 ) -> tuple[tuple[Export, ...] | None, dict[str, GivenImage], dict[str, ImageFile]]:
     """Return exports whose launches name their images, images, and those that lie in files."""
-    launches = [launch for export in exports or () for launch in export.launches or ()]
+    launches = [launch for export in exports or () for launch in export.launches]
     carried = any(not isinstance(launch.image, str | None) for launch in launches)
     if embed_cubin is None and not files.images and not carried:
         return exports, {}, {}

@@ -110,7 +110,7 @@ def sort_sources(request: Request) -> Sources:
     """
     if request.is_by_nvcc:
         return _for_nvcc(request)
-    wanted = {export.name for export in request.functions or () if export.launches is None}
+    wanted = {export.name for export in request.functions or () if export.instances is None}
     found = [scan(source.text) for source in request.cuda_sources]
     is_mixed = any(_is_mixed(facts, wanted) for facts in found) or _is_mixed_by_headers(
         request, found

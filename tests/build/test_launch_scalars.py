@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from launch_kernels import SCALAR_TYPES
 from stub.cuda_array import cuda_array
 
+import tvmffi_cubin as tc
 from tvmffi_cubin.kernels.types import parse_type
 from tvmffi_cubin.launches.constant import encode
 
@@ -111,6 +112,15 @@ def test_a_bool_parameter_takes_a_bool_alone(scalars, driver_stub):
     for value in (0, 1, 1.0, None, b"\1", "True", 2**70):
         with pytest.raises(TypeError, match=r"flag: argument 1 \(v: bool\): got .*, wanted a bool"):
             scalars.flag[1, 1](value)
+
+
+def test_a_bool_parameter_takes_a_condition_of_args(driver_stub):
+    source = 'extern "C" __global__ void k(int n, bool more, bool any) {}'
+    launch = tc.Launch(grid=1, block=1, args={"more": "n > 4", "any": "n"})
+    mod = tc.load_inline("conditions", source, functions={"k": launch}, arch="sm_90")
+    for n, wanted in ((5, (1, 1)), (4, (0, 1)), (-256, (0, 1)), (0, (0, 0))):
+        mod.k(n)
+        assert driver_stub.launches()[-1].values("ibb") == (n, *wanted)
 
 
 # Structs and pointers

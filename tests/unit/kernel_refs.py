@@ -7,7 +7,16 @@ from typing import Any
 from tvmffi_cubin import Launch, Parameter
 from tvmffi_cubin.functions import bind as binding
 from tvmffi_cubin.functions.bind import bind
-from tvmffi_cubin.functions.function import BoundLaunch, Figure, Function, Instance, KernelRef
+from tvmffi_cubin.functions.function import (
+    COMPUTED,
+    FROM_ARGUMENT,
+    FROM_COMPUTED,
+    BoundLaunch,
+    Figure,
+    Function,
+    Instance,
+    KernelRef,
+)
 from tvmffi_cubin.functions.signature import KernelSignature, check
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.types import parse_params
@@ -58,9 +67,23 @@ def bound(*launches: tuple[Launch, KernelRef] | str, name: str = "f") -> Instanc
     return bind(name, pairs)
 
 
-def function(instance: Instance, doc: str = "") -> Function:
+def function(instance: Instance, name: str = "f", doc: str = "") -> Function:
     """Return the function of one instance."""
-    return binding.function(instance.name, [instance], doc=doc)
+    return binding.function(name, [instance], doc=doc)
+
+
+def passed(instance: Instance, launch: int = 0) -> list[str]:
+    """Return which of its arguments a kernel is passed, if it is passed nothing else."""
+    sources = instance.launches[launch].sources
+    assert all(source.kind == FROM_ARGUMENT for source in sources)
+    return [instance.params[source.number].name for source in sources]
+
+
+def computed(launch: BoundLaunch, parameter: int = -1) -> Figure | bytes:
+    """Return what gives a kernel parameter."""
+    source = launch.sources[parameter]
+    assert source.kind == FROM_COMPUTED
+    return next(x.figure for x in launch.steps if (x.target, x.number) == (COMPUTED, source.number))
 
 
 def figure(launch: BoundLaunch, target: int, axis: int = 0) -> Figure | bytes:

@@ -47,7 +47,9 @@ def resolved(functions, *, images=(KERNELS,), host=(), has_host=None, sources=()
 
 def chosen(kernel: str, **others) -> tuple[str, str]:
     """Return image and symbol of the kernel that a Launch names."""
-    (function,) = resolved((Export("f", launches=(Launch(kernel=kernel),)),), **others).functions
+    (function,) = resolved(
+        (Export("f", instances=((Launch(kernel=kernel),),)),), **others
+    ).functions
     ref = function.launches[0].kernel
     return ref.image, ref.signature.symbol
 
@@ -116,7 +118,7 @@ def test_a_name_on_both_sides_is_an_error():
 
 
 def test_a_launch_may_have_another_name_than_its_kernel():
-    exports = resolved((Export("f", launches=(Launch(kernel="ns::add"),)),), host=["g"])
+    exports = resolved((Export("f", instances=((Launch(kernel="ns::add"),),)),), host=["g"])
     (function,) = exports.functions
     assert function.launches[0].kernel.signature.symbol == "_ZN2ns3addEPf"
 
@@ -128,7 +130,7 @@ def test_a_launch_may_give_a_part_of_its_kernel_s_name():
 
 
 def test_a_function_s_own_name_is_a_kernel_s_whole_name():
-    for export in (Export("sax"), Export("sax", launches=(Launch(grid=1, block=1),))):
+    for export in (Export("sax"), Export("sax", instances=((Launch(grid=1, block=1),),))):
         with pytest.raises(ValueError, match=r"no kernel 'sax' in the image; did you mean 'saxpy'"):
             resolved((export,))
     added = image(signature("add_rows"))
@@ -202,7 +204,7 @@ def test_a_kernel_that_two_images_have_is_named_with_both():
     opaque = kernel._replace(params=(), problem="declare its parameters")
     images = (image(kernel), image(opaque, name="j"))
     for wanted in ("k", "_Z1kPfi"):
-        export = Export("f", launches=(Launch(kernel=wanted),))
+        export = Export("f", instances=((Launch(kernel=wanted),),))
         problem = r"kernel k is in 2 images, 'kernels', 'j': .* Launch\(image='kernels'\)"
         with pytest.raises(ValueError, match=problem):
             resolved((export,), images=images)
@@ -212,14 +214,14 @@ def test_a_launch_says_which_image_has_its_kernel():
     twin = image(signature("saxpy"), signature("_Z4fillIfEvPT_"), name="twin")
     for name in ("kernels", "twin"):
         (function,) = resolved(
-            (Export("saxpy", launches=(Launch(image=name),)),), images=(KERNELS, twin)
+            (Export("saxpy", instances=((Launch(image=name),),)),), images=(KERNELS, twin)
         ).functions
         assert function.launches[0].kernel.image == name
 
 
 def test_an_image_that_is_not_there_lists_those_that_are():
     twin = image(signature("saxpy"), name="twin")
-    export = Export("f", launches=(Launch(kernel="saxpy", image="tvin"),))
+    export = Export("f", instances=((Launch(kernel="saxpy", image="tvin"),),))
     with pytest.raises(
         ValueError, match="function 'f': there is no image 'tvin'; there are 'kernels', 'twin'"
     ):
@@ -228,7 +230,7 @@ def test_an_image_that_is_not_there_lists_those_that_are():
 
 def test_a_kernel_that_its_image_does_not_have_is_not_looked_for_in_others():
     twin = image(signature("add"), name="twin")
-    export = Export("f", launches=(Launch(kernel="saxpy", image="twin"),))
+    export = Export("f", instances=((Launch(kernel="saxpy", image="twin"),),))
     with pytest.raises(ValueError, match="there is no kernel 'saxpy' in the image.*it has: add"):
         resolved((export,), images=(KERNELS, twin))
 

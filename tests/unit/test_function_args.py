@@ -1,18 +1,33 @@
 """`args=` of a launch: constants, aliases, expressions; `strided=`; names that nobody has."""
 
 import pytest
-from kernel_refs import bound, figure, kernel_ref
+from kernel_refs import bound, computed, figure, kernel_ref
 
 from tvmffi_cubin import Launch
-from tvmffi_cubin.functions.function import BLOCK, GRID, Computed
+from tvmffi_cubin.functions.function import (
+    BLOCK,
+    FROM_ARGUMENT,
+    FROM_CONSTANT,
+    GRID,
+    Formula,
+    Source,
+)
 
 SAXPY = "saxpy(float a, const float* x, float* y, int n)"
 
 
-def source(declaration: str, args, *, index: int = -1, sizes=None):
-    """Where the kernel's parameter at `index` comes from."""
+def launched(declaration: str, args, *, sizes=None):
+    """The one launch of a function, and what it takes."""
     launch = Launch(grid=1, block=1, args=args)
-    return bound((launch, kernel_ref(declaration, sizes=sizes))).launches[0].sources[index]
+    function = bound((launch, kernel_ref(declaration, sizes=sizes)))
+    return function.launches[0], function.params
+
+
+def alias(declaration: str, args, *, sizes=None) -> str:
+    """The function's parameter that the kernel's last one is."""
+    launch, params = launched(declaration, args, sizes=sizes)
+    assert launch.sources[-1].kind == FROM_ARGUMENT
+    return params[launch.sources[-1].number].name
 
 
 # Constants
@@ -32,7 +47,8 @@ def source(declaration: str, args, *, index: int = -1, sizes=None):
     ],
 )
 def test_a_constant_is_the_parameter_s_bytes(declaration, value, data):
-    assert source(declaration, {"v": value}, sizes={"v": 4}) == data
+    launch, _ = launched(declaration, {"v": value}, sizes={"v": 4})
+    assert launch.sources == (Source(FROM_CONSTANT, data=data),)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +65,7 @@ def test_a_constant_that_does_not_fit_names_function_kernel_and_parameter(
     declaration, value, error, text
 ):
     with pytest.raises(error, match=text) as caught:
-        source(declaration, {"v": value}, sizes={"v": 4})
+        launched(declaration, {"v": value}, sizes={"v": 4})
     assert "function 'f', kernel 'k': args['v']" in str(caught.value)
 
 
@@ -57,14 +73,14 @@ def test_a_constant_that_does_not_fit_names_function_kernel_and_parameter(
 
 
 def test_the_name_of_a_parameter_of_the_same_type_is_that_parameter():
-    assert source("k(float a, float b)", {"b": "a"}) == "a"
-    assert source("k(const float* x, float* y)", {"y": "x"}) == "x"
-    assert source("k(float* x, const float* y)", {"y": "x"}) == "x"
-    assert source("k(bool a, bool b)", {"b": "a"}) == "a"
-    assert source("k(int a, int b)", {"b": "a"}) == "a"
-    assert source("k(Pair a, Pair b)", {"b": "a"}, sizes={"a": 12, "b": 12}) == "a"
-    assert source("k(float* x, void* y)", {"y": "x"}) == "x"
-    assert source("k(float4* x, float* y)", {"y": "x"}) == "x"
+    assert alias("k(float a, float b)", {"b": "a"}) == "a"
+    assert alias("k(const float* x, float* y)", {"y": "x"}) == "x"
+    assert alias("k(float* x, const float* y)", {"y": "x"}) == "x"
+    assert alias("k(bool a, bool b)", {"b": "a"}) == "a"
+    assert alias("k(int a, int b)", {"b": "a"}) == "a"
+    assert alias("k(Pair a, Pair b)", {"b": "a"}, sizes={"a": 12, "b": 12}) == "a"
+    assert alias("k(float* x, void* y)", {"y": "x"}) == "x"
+    assert alias("k(float4* x, float* y)", {"y": "x"}) == "x"
 
 
 @pytest.mark.parametrize(
@@ -75,28 +91,45 @@ def test_the_name_of_a_parameter_of_the_same_type_is_that_parameter():
         "k(void* x, float* y)",
         "k(long x, float* y)",
         "k(float* x, Pair y)",
-        "k(int x, bool y)",
         "k(Other x, Pair y)",
     ],
 )
 def test_the_name_of_a_parameter_of_another_type_is_refused(declaration):
     with pytest.raises(ValueError, match=r"args\['y'\]: .* takes a parameter of the same type"):
-        source(declaration, {"y": "x"}, sizes={"x": 16, "y": 16})
+        launched(declaration, {"y": "x"}, sizes={"x": 16, "y": 16})
 
 
 @pytest.mark.parametrize(
     "declaration", ["k(int x, long y)", "k(long x, int y)", "k(int x, float y)"]
 )
 def test_an_integer_of_another_width_is_converted(declaration):
-    found = source(declaration, {"y": "x"})
-    assert isinstance(found, Computed)
-    assert found.figure.text == "x"
+    launch, _ = launched(declaration, {"y": "x"})
+    assert computed(launch).text == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("n", [3, 0, 0, 24, 24]),
+        ("n > 4", [3, 0, 0, 1, 4, 22, 24, 24]),
+        ("f and n", [3, 1, 0, 25, 3, 0, 3, 0, 0, 24, 24]),
+    ],
+)
+def test_a_bool_takes_an_expression_as_1_or_0(text, code):
+    launch, _ = launched("k(int n, bool f, bool y)", {"y": text})
+    assert computed(launch) == Formula(text, bytes([*code, 0]))
+
+
+def test_a_bool_that_args_give_is_read_as_1_or_0():
+    launch = Launch(grid="y + 1", block=1, args={"y": "n"})
+    (made,) = bound((launch, kernel_ref("k(int n, bool y)"))).launches
+    assert figure(made, GRID).code == bytes([3, 0, 0, 24, 24, 1, 1, 10, 0])
 
 
 def test_an_expression_is_computed():
-    found = source("k(const float* x, long n)", {"n": "x.shape[0] * 4"})
-    assert isinstance(found, Computed)
-    assert (found.type.text, found.type.size, found.figure.text) == ("long", 8, "x.shape[0] * 4")
+    launch, _ = launched("k(const float* x, long n)", {"n": "x.shape[0] * 4"})
+    assert computed(launch).text == "x.shape[0] * 4"
+    assert (launch.steps[-1].axis, launch.steps[-1].id) == (1, 8)
 
 
 def test_an_expression_may_read_what_a_later_launch_takes():
@@ -119,7 +152,7 @@ def test_an_expression_may_read_what_a_later_launch_takes():
 )
 def test_an_expression_s_wrong_name_is_pointed_at(args, text, caret_at):
     with pytest.raises(ValueError) as error:
-        source(SAXPY, args)
+        launched(SAXPY, args)
     message, _, caret = str(error.value).rsplit("\n", 2)
     assert text in message
     assert "function 'f', kernel 'saxpy': args['n']" in message
@@ -133,7 +166,7 @@ def test_a_figure_s_wrong_name_is_pointed_at():
 
 def test_args_for_a_parameter_that_there_is_not_list_those_there_are():
     with pytest.raises(ValueError, match="args gives 'm', .* there are a, x, y, n"):
-        source(SAXPY, {"m": 3})
+        launched(SAXPY, {"m": 3})
 
 
 def test_a_parameter_called_num_sms_is_the_parameter():
@@ -155,7 +188,7 @@ def test_an_expression_may_read_what_args_give():
 def test_args_may_read_each_other_in_any_order():
     launch = Launch(grid=1, block=1, args={"c": "b + 1", "b": "a * 2", "a": "x.shape[0]"})
     function = bound((launch, kernel_ref("k(const float* x, int a, int b, int c)")))
-    code = function.launches[0].sources[3].figure.code
+    code = computed(function.launches[0]).code
     assert code == bytes([5, 0, 0, 0, 1, 2, 12, 1, 1, 10, 0])
     assert function.params[0].min_rank == 1
 
@@ -217,4 +250,4 @@ def test_strided_names_a_tensor():
 def test_a_declaration_names_a_macro_s_parameters():
     ref = kernel_ref("k(float* arg0, int arg1)", names_known=False)
     launch = Launch(grid=1, block=1, params="float* x, int n", args={"n": "x.numel"})
-    assert bound((launch, ref)).signature == "f(float* x)"
+    assert bound((launch, ref)).declared_params == "float* x"

@@ -31,7 +31,7 @@ def text_of(*functions, images=("kernels",), machine="x86_64", **more) -> str:
 
 
 def test_one_kernel_without_a_shape():
-    one = bound((Launch(), kernel_ref(SAXPY)), name="saxpy")
+    one = function(bound((Launch(), kernel_ref(SAXPY))), "saxpy")
     golden_file.check("one_kernel.s", text_of(one, machine="aarch64"))
 
 
@@ -50,9 +50,8 @@ def test_every_kind_of_parameter_and_source():
         strided="any",
     )
     ref = kernel_ref(declaration, sizes={"p": 24}, static_smem_bytes=1024)
-    golden_file.check(
-        "every_kind.s", text_of(function(bound((launch, ref), name="all"), "Does\n\tit all."))
-    )
+    made = function(bound((launch, ref)), "all", "Does\n\tit all.")
+    golden_file.check("every_kind.s", text_of(made))
 
 
 def test_a_function_of_several_instances_beside_one_with_a_condition():
@@ -60,8 +59,8 @@ def test_a_function_of_several_instances_beside_one_with_a_condition():
     scalar = (Launch(grid="n", block=64, when="x.data_ptr != 0"), kernel_ref("s(float* x, int n)"))
     after = (Launch(grid=1, block=1, when="not (f or n < num_sms)"), kernel_ref("t(bool f)"))
     nothing = (Launch(), kernel_ref("u()"))
-    instances = [bound(*launches, name="f") for launches in ([vector], [scalar, after], [nothing])]
-    functions = (made("f", instances, doc="Any.", is_dispatch=True), bound(vector, name="only"))
+    instances = [bound(*launches) for launches in ([vector], [scalar, after], [nothing])]
+    functions = (made("f", instances, doc="Any."), function(bound(vector), name="only"))
     golden_file.check("instances.s", text_of(*functions))
 
 

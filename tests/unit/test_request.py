@@ -58,8 +58,8 @@ def test_functions_come_as_a_name_a_list_or_a_mapping():
     spec = {"a": "doc", "b": launch, "c": [launch, launch], "d": None, "e": ""}
     assert request(functions=spec).functions == (
         Export("a", "doc"),
-        Export("b", launches=(launch,)),
-        Export("c", launches=(launch, launch)),
+        Export("b", instances=((launch,),)),
+        Export("c", instances=((launch, launch),)),
         Export("d"),
         Export("e"),
     )
@@ -69,7 +69,7 @@ def test_functions_come_as_a_name_a_list_or_a_mapping():
 def test_a_dispatch_brings_the_launches_of_all_its_instances():
     dispatch = Launch(kernel="k<T>").over(T=["int", "float"])
     made = request(functions={"k": dispatch})
-    assert made.functions == (Export("k", launches=dispatch.launches, dispatch=dispatch),)
+    assert made.functions == (Export("k", instances=dispatch.instances),)
     assert wanted_instances(made) == ("k<int>", "k<float>")
 
 
@@ -160,8 +160,7 @@ def test_a_name_that_is_taken_is_numbered(tmp_path):
 def test_every_instance_of_a_dispatch_has_its_image_embedded():
     dispatch = Dispatch([Launch(image=b"a"), [Launch(image=b"b"), Launch(image="other")]])
     (export,) = request(functions={"f": dispatch}).functions
-    assert [x.image for x in export.launches] == ["f", "f_2", "other"]
-    assert export.dispatch.launches == export.launches
+    assert [[x.image for x in y] for y in export.instances] == [["f"], ["f_2", "other"]]
 
 
 def test_an_image_that_cannot_be_read_is_named_with_its_function(tmp_path):
@@ -291,7 +290,7 @@ def test_template_instances_that_launches_name_are_asked_for_once():
         ({"functions": [""]}, ValueError, "functions: '' is not a name that C can have"),
         ({"functions": ["é"]}, ValueError, "is not a name that C can have"),
         ({"functions": ["k\n"]}, ValueError, "is not a name that C can have"),
-        ({"functions": {"k": []}}, ValueError, r"functions\['k'\] is an empty list of launches"),
+        ({"functions": {"k": []}}, TypeError, r"functions\['k'\] is a docstring, .* got \[\]"),
         ({"functions": {"k": 3}}, TypeError, r"functions\['k'\] is a docstring, a Launch, a"),
         ({"functions": {"k": [Launch(), 3]}}, TypeError, r"functions\['k'\] is a docstring"),
         ({"functions": ["_tvmffi_cubin_k"]}, ValueError, "begins as .* own functions do"),
@@ -350,9 +349,7 @@ def test_every_argument_is_in_the_key(tmp_path):
         {"functions": {"k": Launch(when="n > 0")}},
         {"functions": {"k": Launch(when="n >= 0")}},
         {"functions": {"k": [Launch(kernel="x"), Launch(kernel="y")]}},
-        {"functions": {"k": Dispatch([Launch(kernel="x")])}},
         {"functions": {"k": Dispatch([Launch(kernel="x"), Launch(kernel="y")])}},
-        {"functions": {"k": Dispatch([[Launch(kernel="x"), Launch(kernel="y")]])}},
         {"functions": {"k": Dispatch([Launch(kernel="y"), Launch(kernel="x")])}},
         {"name_expressions": "k<int>"},
         {"extra_cflags": ["-O3"]},

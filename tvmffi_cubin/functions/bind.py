@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 
 from ..kernels.types import CxxType, Param, parse_params, parse_type
@@ -14,16 +13,15 @@ from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from ..launches.values import Bound, ModuleParam, Scratch
 from . import function as made
-from .exported import Exported, contradicts, is_integer
+from .exported import Exported, contradicts, fits, is_integer
 from .function import (
     BoundLaunch,
-    Computed,
     Figure,
     Function,
     Instance,
     KernelRef,
-    Mapped,
-    Scratched,
+    MapSource,
+    ScratchSource,
     Source,
     Step,
     Target,
@@ -34,19 +32,34 @@ from .signature import check
 # What a tensor is exported as that kernels take by its map alone: another launch may say more.
 _TENSOR = CxxType("void*", "raw", 8)
 _MAP = parse_type("CUtensorMap")
+# The words of a `TensorMapSpec` in core/tensor_map.h: where each field begins.
+_WORDS = {
+    "box_dim": 0, "element_strides": 5, "lower_corner": 10, "upper_corner": 13,
+    "channels_per_pixel": 16, "pixels_per_column": 17, "global_dim": 18, "global_strides": 23,
+}  # fmt: skip
+_NUM_WORDS = 27
 _BY_KIND = {
     "dimensions": made.DIMENSIONS, "integer": made.INTEGER, "flag": made.FLAG, "event": made.EVENT
 }  # fmt: skip
+_KINDS = {
+    "pointer": 0, "int": 1, "uint": 2, "float": 3, "bool": 5, "struct": 6, "raw": 7
+}  # fmt: skip
+_BFLOAT_KIND, _MAP_KIND = 4, 8
 
 
-@contextmanager
-def told(where: str) -> Iterator[None]:
-    """Say in errors where they come from."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{where}: {error}") from None
+class told:  # noqa: N801 - reads as a statement
+    """Says in errors where they come from."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, type_: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, TypeError | ValueError):
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{self.where}: {error}") from None
 
 
 def bind(
@@ -60,17 +73,17 @@ def bind(
     The last parameters of each kernel are those of `trailing`, which the module binds.
     """
     exported: dict[str, Exported] = {}
-    places = [f"function {name!r}, kernel {ref.signature.display!r}" for _, ref in launches]
+    places = [told(f"function {name!r}, kernel {ref.signature.display!r}") for _, ref in launches]
     # All launches say what they export before any expression is read: one may use what another's
     # kernel takes.
     binders = []
     for (launch, ref), place in zip(launches, places, strict=True):
-        with told(place):
+        with place:
             binders.append(_Binder(launch, ref, trailing, exported))
     bound, targets = [], []
     for binder, place in zip(binders, places, strict=True):
         others = {x.name for other in binders if other is not binder for x in other.declared}
-        with told(place):
+        with place:
             bound.append(binder.bind(others))
             targets.append(binder.target())
             if targets[-1] != targets[0]:
@@ -78,18 +91,19 @@ def bind(
                     "one call goes to one stream of one device: give all launches of a function "
                     "the same stream= and device="
                 )
-    sources = [source for launch in bound for source in launch.sources]
     # Tensors may have any strides that kernels know by their maps alone.
-    passed = {x for x in sources if isinstance(x, str)}
-    for tensor in {x.tensor for x in sources if isinstance(x, Mapped)} - passed:
-        exported[tensor] = exported[tensor]._replace(strided=True)
-    return Instance(name, tuple(exported.values()), tuple(bound), targets[0])
+    sources = [source for launch in bound for source in launch.sources]
+    mapped = {x.number for x in sources if x.kind == made.FROM_MAP}
+    mapped -= {x.number for x in sources if x.kind == made.FROM_ARGUMENT}
+    params = [
+        param._replace(strided=True) if number in mapped else param
+        for number, param in enumerate(exported.values())
+    ]
+    return Instance(tuple(params), tuple(bound), targets[0])
 
 
-def function(
-    name: str, instances: Sequence[Instance], *, doc: str = "", is_dispatch: bool = False
-) -> Function:
-    """Make one function of an instance or, of a dispatch, several."""
+def function(name: str, instances: Sequence[Instance], *, doc: str = "") -> Function:
+    """Make one function of its instances."""
     for number, instance in enumerate(instances):
         for first, wider in enumerate(instances[:number], 1):
             if wider.covers(instance):
@@ -100,10 +114,18 @@ def function(
                 )
     slots: dict[str, Exported] = {}
     for source in (x for i in instances for bound in i.launches for x in bound.sources):
-        if isinstance(source, Exported):
+        if isinstance(slot := source.data, Exported):
             with told(f"function {name!r}"):
-                slots[source.name] = slots.get(source.name, source).merged(source)
-    return Function(name, tuple(instances), doc, tuple(slots.values()), is_dispatch)
+                slots[slot.name] = slots.get(slot.name, slot).merged(slot)
+    return Function(name, tuple(instances), doc, tuple(slots.values()))
+
+
+def kind_of(type_: CxxType) -> int:
+    """Return a type's `Kind`, as launcher/plan.h has it."""
+    if type_.scalar == "bfloat16":
+        return _BFLOAT_KIND
+    is_map = type_.text in ("CUtensorMap", "CUtensorMap_st")
+    return _MAP_KIND if is_map else _KINDS[type_.kind]
 
 
 class _Binder:
@@ -116,15 +138,16 @@ class _Binder:
         trailing: Sequence[ModuleParam],
         exported: dict[str, Exported],
     ) -> None:
-        self.kernel, self.exported = kernel, exported
-        signature = kernel.signature
+        self.launch, self.kernel, self.exported = launch, kernel, exported
         self.declared = () if launch.params is None else parse_params(launch.params)
-        self.params = self.kernel_params(launch, len(signature.kernel.params) - len(trailing))
-        last = self.params[len(self.params) - len(trailing) :]
-        bound = {param.name: x.bound for param, x in zip(last, trailing, strict=True)}
-        self.launch = replace(launch, args={**bound, **launch.args}) if trailing else launch
+        count = len(kernel.signature.kernel.params)
+        self.params = self.kernel_params(count - len(trailing))
+        if trailing:
+            last = self.params[count - len(trailing) :]
+            bound = {param.name: x.bound for param, x in zip(last, trailing, strict=True)}
+            self.launch = replace(launch, args={**bound, **launch.args})
         self.types = {param.name: param.type for param in self.params}
-        for name in launch.args:
+        for name in self.launch.args:
             if name not in self.types:
                 raise ValueError(
                     f"args gives {name!r}, which is no parameter of the kernel; there are "
@@ -134,13 +157,13 @@ class _Binder:
 
     # What it exports
 
-    def kernel_params(self, launch: Launch, own: int) -> tuple[Param, ...]:
+    def kernel_params(self, own: int) -> tuple[Param, ...]:
         """Return the kernel's parameters with the names and types that hold in this launch."""
         signature, declared = self.kernel.signature, self.declared
-        if launch.params is None:
+        if self.launch.params is None:
             return signature.require().params
         by_name = {param.name: param for param in declared}
-        needed = {p.name for p in signature.params[:own]} - {*launch.args}
+        needed = {p.name for p in signature.params[:own]} - {*self.launch.args}
         params = [by_name.get(param.name, param) for param in signature.params]
         if not params or not signature.names_known or not needed <= {*by_name}:
             count, last = len(signature.kernel.params), signature.params[own:]
@@ -148,7 +171,7 @@ class _Binder:
             if [p.name for p in declared[own:count]] != [p.name for p in last]:
                 declared = (*declared[:own], *last, *declared[own:])
             params = [*declared[:count]]
-        checked = check([as_map(launch, x) for x in params], signature.kernel, "params")
+        checked = check([as_map(self.launch, x) for x in params], signature.kernel, "params")
         for param, known in zip(checked, signature.params, strict=False):
             if not signature.opaque and contradicts(param.type, known.type):
                 raise ValueError(
@@ -174,15 +197,17 @@ class _Binder:
         """Export a parameter, which another launch may take, too."""
         if given.type.size is None:
             raise ValueError(f"params declares {given.declaration!r}, a type of unknown size")
-        self.exported[given.name] = self.exported.get(given.name, given).merged(given)
+        before = self.exported.get(given.name)
+        self.exported[given.name] = given if before is None else before.merged(given)
 
     # What reads it
 
     def bind(self, others: set[str]) -> BoundLaunch:
         """Return the launch over what the function takes; `others` is what other launches do."""
         self.scope = Scope(self.exported, self.launch.args, self.types)
+        self.computed: list[Step] = []
         sources = tuple(map(self.source, self.params))
-        steps = tuple(self.steps())
+        steps = (*self.steps(), *self.computed)
         self.note_assumptions()
         kernel = self.kernel
         if kernel.least_params is not None:
@@ -198,7 +223,7 @@ class _Binder:
         """Return where a parameter of the kernel comes from."""
         name, type_, ndim = param
         if name not in self.launch.args:
-            return name
+            return Source(made.FROM_ARGUMENT, self.scope.numbers[name])
         value, what = self.launch.args[name], f"args[{name!r}]"
         if isinstance(value, TensorMap):
             return self.mapped(value, param)
@@ -207,28 +232,35 @@ class _Binder:
                 raise ValueError(f"{what}: a Scratch is for a pointer, got '{type_.text} {name}'")
             fixed = self.scope.figure(f"bytes of {what}", value.bytes)
             each = self.scope.figure(f"bytes_per_block of {what}", value.bytes_per_block)
-            return Scratched(name, value.align, fixed, each)
+            scratch = ScratchSource(name, value.align, fixed, each)
+            return Source(made.FROM_SCRATCH, data=scratch)
         if isinstance(value, Bound):
             strided = name in self.launch.strided
-            return Exported(
-                value.name or name, type_, ndim, strided=strided, required=value.required
-            )
+            key = value.name or name
+            slot = Exported(key, type_, ndim, strided=strided, required=value.required)
+            return Source(made.FROM_BOUND, data=slot)
         if not isinstance(value, str):
-            return constant.encode(value, type_, what)
+            return Source(made.FROM_CONSTANT, data=constant.encode(value, type_, what))
         tree = parse(value)
         other = self.exported.get(tree.name) if isinstance(tree, Name) else None
-        if other is not None and other.stands_for(type_):
+        if other is not None and fits(other.type, type_):
             self.scope.read.add(other.name)
-            return other.name
-        if type_.kind != "float" and (type_.kind == "bool" or not is_integer(type_)):
+            return Source(made.FROM_ARGUMENT, self.scope.numbers[other.name])
+        if type_.kind != "float" and not is_integer(type_):
             raise ValueError(
                 f"{what}: '{type_.text}' takes a parameter of the same type or a constant, got the "
                 f"expression {value!r}"
             )
-        figure = self.scope.figure(what, value, reading=(name,), of_device=ONCE_SHAPED)
-        return Computed(type_, figure)
+        is_bool = type_.kind == "bool"
+        figure = self.scope.figure(
+            what, value, reading=(name,), of_device=ONCE_SHAPED, is_bool=is_bool
+        )
+        number = len(self.computed)
+        step = Step(made.COMPUTED, figure, kind_of(type_), number, type_.size or 0)
+        self.computed.append(step)
+        return Source(made.FROM_COMPUTED, number)
 
-    def mapped(self, map_: TensorMap, param: Param) -> Mapped:
+    def mapped(self, map_: TensorMap, param: Param) -> Source:
         """Return the map of one kernel parameter, and note what it asks of its tensor."""
         (name, type_, _), tensor = param, map_.tensor or param.name
         if type_.kind not in ("struct", "raw") or type_.size != _MAP.size:
@@ -252,11 +284,12 @@ class _Binder:
             in_expression=exported.in_expression or needs_tensor
         )
         self.scope.read.add(tensor)
-        figures = {
-            what: self.scope.figure(f"{what} of args[{name!r}]", figure, reading=(name,))
-            for what, figure in map_.figures()
-        }
-        return Mapped(name, tensor, map_, figures)
+        words: list[Figure] = [0] * _NUM_WORDS
+        for what, x in map_.figures():
+            field, _, index = what.rstrip("]").partition("[")
+            figure = self.scope.figure(f"{what} of args[{name!r}]", x, reading=(name,))
+            words[_WORDS[field] + int(index or 0)] = figure
+        return Source(made.FROM_MAP, self.scope.numbers[tensor], MapSource(name, map_, words))
 
     def steps(self) -> Iterator[Step]:
         """Yield what is evaluated: conditions first, the grid last."""
@@ -285,21 +318,20 @@ class _Binder:
 
     def note_assumptions(self) -> None:
         """Note with the function's parameters what a launch says of them beside its expressions."""
-        launch = self.launch
+        launch, exported = self.launch, self.exported
         for name in launch.strided:
             if not isinstance(launch.args.get(name), Bound):
                 before = self.named(name, "strided", ("pointer", "raw"))
-                self.exported[name] = before._replace(strided=True)
+                exported[name] = before._replace(strided=True)
         for name, number in (launch.multiple_of or {}).items():
             before = self.named(name, "multiple_of", ("pointer", "int", "uint"))
             # Of two powers of two the larger is a multiple of the smaller.
-            number = max(number, before.multiple_of)
-            self.exported[name] = before._replace(multiple_of=number)
+            exported[name] = before._replace(multiple_of=max(number, before.multiple_of))
         for name, number in (launch.equal_to or {}).items():
             before = self.named(name, "equal_to", ("int", "uint"))
             if before.equal_to not in (None, number):
                 raise ValueError(f"equal_to[{name!r}] is {number}, and {before.equal_to} before")
-            self.exported[name] = before._replace(equal_to=number)
+            exported[name] = before._replace(equal_to=number)
 
     def named(self, name: str, what: str, kinds: tuple[str, ...]) -> Exported:
         """Return a parameter that the launch names, which is of one of some kinds."""

@@ -41,8 +41,8 @@ class Exported(NamedTuple):
 
     def covers(self, other: Exported) -> bool:
         """Whether it takes every argument that another instance's parameter takes."""
-        other_multiple = other.multiple_of if other.equal_to is None else other.equal_to
-        is_wider = self.type.kind != "raw" and other.stands_for(self.type)
+        is_wider = self.type.kind != "raw" and fits(other.type, self.type)
+        multiple = other.multiple_of if other.equal_to is None else other.equal_to
         return (
             (is_wider or self.type == other.type)
             and (self.strided or not other.strided)
@@ -50,42 +50,29 @@ class Exported(NamedTuple):
             and self.ndim in (None, other.ndim)
             and self.min_rank <= (other.ndim or other.min_rank)
             and self.equal_to in (None, other.equal_to)
-            and other_multiple % self.multiple_of == 0
+            and multiple % self.multiple_of == 0
         )
 
     def merged(self, other: Exported) -> Exported:
         """Return what fits another launch's parameter of this name too."""
-        both = _common_type(self.type, other.type)
-        if None not in (self.ndim, other.ndim) and self.ndim != other.ndim:
-            here, before = f"of rank {other.ndim}", f"of rank {self.ndim}"
-        elif both is None or self.type.size != other.type.size:
-            here, before = (f"'{x.type.text}' of {x.type.size} bytes" for x in (other, self))
-        else:
-            return self._replace(
-                type=both,
-                ndim=other.ndim if self.ndim is None else self.ndim,
-                strided=self.strided and other.strided,
-                required=self.required or other.required,
+        both = common(self.type, other.type)
+        ranks = {self.ndim, other.ndim} - {None}
+        if both is None or self.type.size != other.type.size or len(ranks) > 1:
+            raise ValueError(
+                f"{self.name!r} is {other._told} here and {self._told} before: give it another "
+                "name, or a value by args="
             )
-        raise ValueError(
-            f"{self.name!r} is {here} here and {before} before: give it another name, or a value "
-            "by args="
+        return self._replace(
+            type=both,
+            ndim=next(iter(ranks), None),
+            strided=self.strided and other.strided,
+            required=self.required or other.required,
         )
 
-    def stands_for(self, type_: CxxType) -> bool:
-        """Whether its argument, as it is, is a valid value of a kernel parameter of a type."""
-        own = self.type
-        if own.size != type_.size or type_.kind == "raw":
-            return own.size == type_.size
-        if not agree(own, type_):
-            return False
-        if own.kind == "struct":
-            return own.text == type_.text
-        if own.pointee is None or type_.pointee is None:
-            return True
-        given, wanted = set(own.pointee.dtypes), set(type_.pointee.dtypes)
-        fits = not wanted or (bool(given) and given <= wanted)
-        return fits and own.pointee.align >= type_.pointee.align
+    @property
+    def _told(self) -> str:
+        rank = "" if self.ndim is None else f" and rank {self.ndim}"
+        return f"'{self.type.text}' of {self.type.size} bytes{rank}"
 
     def as_tensor(self) -> Exported:
         """Return a parameter that is known by its size, that of a pointer, as one for tensors."""
@@ -97,21 +84,19 @@ class Exported(NamedTuple):
         """Return it with what an expression needs of it; a ValueError says why that cannot be."""
         type_ = self.type
         if isinstance(read, Name):
+            if is_integer(type_):
+                return self._replace(in_expression=True)
             if type_.kind == "pointer":
                 raise ValueError(
-                    f"{read.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
+                    f"{self.name!r} is a tensor; wanted one of its .shape[i], .stride[i], .numel"
                 )
-            if not is_integer(type_):
-                raise ValueError(
-                    f"{read.name!r} is '{type_.text}'; expressions are integer arithmetic"
-                )
-            return self._replace(in_expression=True)
+            raise ValueError(f"{self.name!r} is '{type_.text}'; expressions are integer arithmetic")
         tensor = self.as_tensor()
         if tensor.type.kind != "pointer":
-            raise ValueError(f"{read.tensor!r} is '{type_.text}', not a tensor")
+            raise ValueError(f"{self.name!r} is '{type_.text}', not a tensor")
         if type_.kind == "raw" and self.in_expression:
             raise ValueError(
-                f"{read.tensor!r} cannot be a tensor, since an expression reads it as an int"
+                f"{self.name!r} cannot be a tensor, since an expression reads it as an int"
             )
         if read.field == "data_ptr":
             return tensor  # which None and addresses have too
@@ -130,9 +115,18 @@ def is_integer(type_: CxxType) -> bool:
     return is_raw or type_.kind in ("int", "uint", "bool")
 
 
-def agree(one: CxxType, other: CxxType) -> bool:
-    """Whether two types are of one kind, such as two pointers, whatever they point to."""
-    return one.kind == other.kind and (one.kind != "float" or one.scalar == other.scalar)
+def fits(given: CxxType, wanted: CxxType) -> bool:
+    """Whether any argument of one type is, as it is, a valid value of another."""
+    if given.size != wanted.size or wanted.kind == "raw":
+        return given.size == wanted.size
+    if (given.kind, given.scalar) != (wanted.kind, wanted.scalar):
+        return False
+    if given.pointee is None or wanted.pointee is None:
+        return given.kind != "struct" or given.text == wanted.text
+    any_dtype, dtypes = not wanted.pointee.dtypes, given.pointee.dtypes
+    return given.pointee.align >= wanted.pointee.align and (
+        any_dtype or (bool(dtypes) and {*dtypes} <= {*wanted.pointee.dtypes})
+    )
 
 
 def contradicts(declared: CxxType, real: CxxType) -> bool:
@@ -143,24 +137,23 @@ def contradicts(declared: CxxType, real: CxxType) -> bool:
     """
     if {"struct", "raw"} & {declared.kind, real.kind}:
         return False
-    if not agree(declared, real):
-        return True
-    if declared.pointee is None or real.pointee is None:
-        return False
-    one, other = set(declared.pointee.dtypes), set(real.pointee.dtypes)
-    return bool(one and other and not one & other)
+    one, other = ({*(x.pointee.dtypes if x.pointee else ())} for x in (declared, real))
+    of_one_kind = (declared.kind, declared.scalar) == (real.kind, real.scalar)
+    return not of_one_kind or bool(one and other and not one & other)
 
 
-def _common_type(one: CxxType, other: CxxType) -> CxxType | None:
+def common(one: CxxType, other: CxxType) -> CxxType | None:
     """Return the type that does for both: the same, or a pointer that one launch only reads."""
     if "raw" in (one.kind, other.kind):
         return other if one.kind == "raw" else one
-    if one.pointee is None or other.pointee is None:
-        # However they are spelled, `long long` and `int64_t` are one type; structs are their names.
-        same = one.kind != "struct" and one._replace(text=other.text) == other
-        return one if same or one == other else None
-    (first, *known), (second, *wanted) = one.pointee, other.pointee
-    same = first.removeprefix("const ") == second.removeprefix("const ")
-    if not same and (known != wanted or not one.pointee.dtypes):
+    if one != other and _meaning(one) != _meaning(other):
         return None
-    return other if first.startswith("const ") and not second.startswith("const ") else one
+    return other if one.text.startswith("const ") and not other.text.startswith("const ") else one
+
+
+def _meaning(type_: CxxType) -> object:
+    """Return what a type is however it is spelled: `long long` and `int64_t` are one type."""
+    pointee = type_.pointee
+    if type_.kind == "struct" or (pointee is not None and not pointee.dtypes):
+        return type_.text.removeprefix("const ")
+    return type_[1:4], pointee and pointee[1:]

@@ -71,7 +71,7 @@ def _is_host(
     has_host: bool,
 ) -> bool:
     name = export.name
-    if export.launches is not None:
+    if export.instances is not None:
         return False
     if name in exported_by_files:
         return True
@@ -89,10 +89,8 @@ def _bound(export: Export, kernels: Kernels, trailing: Sequence[ModuleParam]) ->
             pairs = [(launch, kernels.choose(export.name, launch)) for launch in launches]
         return bind(export.name, pairs, trailing=trailing)
 
-    is_dispatch = export.dispatch is not None
-    ways = export.dispatch.instances if export.dispatch else [export.launches or (Launch(),)]
-    instances = [instance(launches) for launches in ways]
-    return function(export.name, instances, doc=export.doc, is_dispatch=is_dispatch)
+    instances = [instance(launches) for launches in export.instances or [(Launch(),)]]
+    return function(export.name, instances, doc=export.doc)
 
 
 def _all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export, ...]:
@@ -121,7 +119,7 @@ def _all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export
             )
         identifier('a kernel\'s own name; functions={"k": Launch(kernel="...")} gives it one', name)
     return tuple(
-        Export(s.name, launches=(Launch(kernel=s.symbol, image=image),)) for image, s in found
+        Export(s.name, instances=((Launch(kernel=s.symbol, image=image),),)) for image, s in found
     )
 
 

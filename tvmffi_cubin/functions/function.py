@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ..kernels.types import CxxType
 from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
@@ -45,12 +43,13 @@ class Formula(NamedTuple):
 
 Figure = int | Formula
 
-# The targets of steps, as `Step` in launcher/plan.h has them.
+# The targets of steps and the kinds of sources, as launcher/plan.h has them.
 WHEN, GRID, BLOCK, SMEM, DIMENSIONS, INTEGER, FLAG, EVENT, RAW, COMPUTED, MAP_WORD = range(11)
+FROM_ARGUMENT, FROM_COMPUTED, FROM_CONSTANT, FROM_MAP, FROM_SCRATCH, FROM_BOUND = range(6)
 
 
 class Step(NamedTuple):
-    """One step of evaluating a launch, as launcher/plan.h has it; of a raw attribute its bytes."""
+    """One step of evaluating a launch; of a raw attribute `figure` is its bytes."""
 
     target: int
     figure: Figure | bytes
@@ -59,23 +58,15 @@ class Step(NamedTuple):
     id: int = 0
 
 
-class Computed(NamedTuple):
-    """A kernel parameter that an expression gives."""
-
-    type: CxxType
-    figure: Figure
-
-
-class Mapped(NamedTuple):
-    """A kernel parameter that is a tensor's map; figures by place, such as ``"box_dim[0]"``."""
+class MapSource(NamedTuple):
+    """A kernel parameter that is a tensor's map, with the 27 words of its spec."""
 
     name: str
-    tensor: str
     map: TensorMap
-    figures: Mapping[str, Figure]
+    words: list[Figure]
 
 
-class Scratched(NamedTuple):
+class ScratchSource(NamedTuple):
     """A kernel parameter that is memory for the launch alone."""
 
     name: str
@@ -84,8 +75,14 @@ class Scratched(NamedTuple):
     bytes_per_block: Figure
 
 
-Source = str | bytes | Computed | Mapped | Scratched | Exported
-"""Where a kernel parameter comes from: one that is passed by its name, one that is bound, ..."""
+class Source(NamedTuple):
+    """Where a kernel parameter comes from."""
+
+    kind: int
+    # Of the function's argument, also of a map; of the launch's computed value.
+    number: int = 0
+    # A constant, a map, scratch memory, what is bound.
+    data: bytes | MapSource | ScratchSource | Exported | None = None
 
 
 class BoundLaunch(NamedTuple):
@@ -97,11 +94,6 @@ class BoundLaunch(NamedTuple):
     sources: tuple[Source, ...]
     # In the order in which they are done.
     steps: tuple[Step, ...]
-
-    @property
-    def num_attributes(self) -> int:
-        """The most attributes that it can carry."""
-        return sum(DIMENSIONS <= x.target <= RAW and x.axis == 0 for x in self.steps)
 
     def facts(self) -> dict[str, Any]:
         """Return the launch as JSON values, with the kernel and the image that it turned out."""
@@ -123,7 +115,6 @@ class Target(NamedTuple):
 class Instance(NamedTuple):
     """One way to launch under a name."""
 
-    name: str
     params: tuple[Exported, ...]
     launches: tuple[BoundLaunch, ...]
     # Where its launches go, where that is said.
@@ -135,11 +126,6 @@ class Instance(NamedTuple):
         return ", ".join(p.declaration for p in self.params)
 
     @property
-    def signature(self) -> str:
-        """The function as C++ would declare it."""
-        return f"{self.name}({self.declared_params})"
-
-    @property
     def told(self) -> str:
         """What tells it from other instances: its kernels, its parameters, when it fits."""
         kernels = " + ".join(bound.kernel.signature.display for bound in self.launches)
@@ -147,19 +133,16 @@ class Instance(NamedTuple):
         if len(conditions) > 1:
             conditions = [f"({text})" for text in conditions]
         when = f" when {' and '.join(conditions)}" if conditions else ""
-        assumed = ", ".join(self._assumptions())
-        where = f" where {assumed}" if assumed else ""
-        return f"{kernels}({self.declared_params}){where}{when}"
-
-    def _assumptions(self) -> Iterator[str]:
-        """Yield what tells instances of the same types apart."""
+        assumed = []
         for param in self.params:
             if param.ndim is not None:
-                yield f"{param.name} has rank {param.ndim}"
+                assumed.append(f"{param.name} has rank {param.ndim}")
             if param.equal_to is not None:
-                yield f"{param.name} is {param.equal_to}"
+                assumed.append(f"{param.name} is {param.equal_to}")
             elif param.multiple_of > 1:
-                yield f"{param.name} is a multiple of {param.multiple_of}"
+                assumed.append(f"{param.name} is a multiple of {param.multiple_of}")
+        where = f" where {', '.join(assumed)}" if assumed else ""
+        return f"{kernels}({self.declared_params}){where}{when}"
 
     def covers(self, other: Instance) -> bool:
         """Whether it fits whatever another one fits."""
@@ -172,7 +155,7 @@ class Instance(NamedTuple):
 
 
 class Function(NamedTuple):
-    """An exported function: one instance or, where `is_dispatch`, several that are tried in order.
+    """An exported function: one instance, or several that are tried in order.
 
     `slots` is what is bound, for all instances alike.
     """
@@ -181,7 +164,6 @@ class Function(NamedTuple):
     instances: tuple[Instance, ...]
     doc: str = ""
     slots: tuple[Exported, ...] = ()
-    is_dispatch: bool = False
 
     @property
     def launches(self) -> tuple[BoundLaunch, ...]:
@@ -191,49 +173,44 @@ class Function(NamedTuple):
     @property
     def signatures(self) -> tuple[str, ...]:
         """Each instance as C++ would declare it; of several with what tells it from the others."""
-        if self.is_dispatch:
+        if len(self.instances) > 1:
             return tuple(instance.told for instance in self.instances)
-        return (self.instances[0].signature,)
+        return (f"{self.name}({self.instances[0].declared_params})",)
 
     def facts(self) -> dict[str, Any]:
         """Return what a shared object says of the function, as JSON values."""
-        columns = zip_longest(*(x.params for x in self.instances))
-        said: dict[str, Any] = {
+        instances = [
+            {
+                "signature": signature,
+                "params": [[p.name, p.type.text] for p in instance.params],
+                "launches": [x.facts() for x in instance.launches],
+            }
+            for instance, signature in zip(self.instances, self.signatures, strict=True)
+        ]
+        said = {
             "doc": self.doc,
-            "signature": "\n".join(self.signatures),
-            "params": [
-                [
-                    " | ".join(dict.fromkeys(x.name for x in column if x)),
-                    " | ".join(dict.fromkeys(x.type.text for x in column if x)),
-                ]
-                for column in columns
-            ],
             "bound": [slot.bound_facts for slot in self.slots],
             "fixes_block": all(x.launch.block is not None for x in self.launches),
-            "callers_grid": _common_grid(
-                [x.launches[0].launch.callers_grid for x in self.instances]
-            ),
+            "callers_grid": self._callers_grid(),
         }
-        if not self.is_dispatch:
-            return said | {"launches": [x.facts() for x in self.launches]}
+        if len(instances) == 1:
+            return said | instances[0]
+        columns = zip_longest(*(x["params"] for x in instances), fillvalue=("", ""))
         return said | {
-            "instances": [
-                {
-                    "signature": signature,
-                    "params": [[p.name, p.type.text] for p in instance.params],
-                    "launches": [x.facts() for x in instance.launches],
-                }
-                for instance, signature in zip(self.instances, self.signatures, strict=True)
-            ]
+            "signature": "\n".join(self.signatures),
+            "params": [
+                [" | ".join(filter(None, dict.fromkeys(x))) for x in zip(*column, strict=True)]
+                for column in columns
+            ],
+            "instances": instances,
         }
 
+    def _callers_grid(self) -> dict[str, Any] | None:
+        """Return what a caller's grid means for all instances; None where it is not all theirs.
 
-def _common_grid(grids: list[dict[str, Any] | None]) -> dict[str, Any] | None:
-    """Return what a caller's grid means for all instances; None where it is not all theirs.
-
-    ``"meta"`` is None where they differ in it: which instance a call takes is not known before.
-    """
-    first, *others = grids
-    if first is None or any(x is None or x["unit"] != first["unit"] for x in others):
-        return None
-    return first if all(x == first for x in others) else {**first, "meta": None}
+        ``"meta"`` is None where they differ in it: which instance a call takes is not known before.
+        """
+        first, *others = [x.launches[0].launch.callers_grid for x in self.instances]
+        if first is None or any(x is None or x["unit"] != first["unit"] for x in others):
+            return None
+        return first if all(x == first for x in others) else {**first, "meta": None}

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..kernels.cubin import Kernel
-from ..kernels.types import CxxType
 from ..launches.tensor_map import DATA_TYPES, INTERLEAVES, L2_PROMOTIONS, OOB_FILLS, SWIZZLES
+from . import function as made
 from .assembly import Layout, Text
+from .bind import kind_of
 from .exported import Exported
 from .function import (
-    COMPUTED,
-    MAP_WORD,
-    WHEN,
     BoundLaunch,
-    Computed,
     Figure,
+    Formula,
     Function,
     Instance,
     KernelRef,
-    Mapped,
-    Scratched,
+    MapSource,
+    ScratchSource,
+    Source,
     Step,
     Target,
 )
@@ -42,10 +41,6 @@ _MODULE = Layout("P P P P P P i i i 4x")
 _SLOT = Layout("P P P ? 8x")
 _BOUND_TABLE = Layout("P i i 8x")
 
-_KINDS = {
-    "pointer": 0, "int": 1, "uint": 2, "float": 3, "bool": 5, "struct": 6, "raw": 7
-}  # fmt: skip
-_BFLOAT, _MAP_KIND = 4, 8
 _DTYPE_NAMES = (
     *("int", "uint", "float", "handle", "bfloat", "complex", "bool"),
     *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
@@ -54,13 +49,6 @@ _DTYPE_NAMES = (
 )
 _DL_BOOL = 6
 _NOTHING, _MULTIPLE, _VALUE = range(3)
-_ARGUMENT, _COMPUTED, _CONSTANT, _TENSOR_MAP, _SCRATCH_MEMORY, _BOUND = range(6)
-
-# The words of a `TensorMapSpec`: where each field begins.
-_WORDS = {
-    "box_dim": 0, "element_strides": 5, "lower_corner": 10, "upper_corner": 13,
-    "channels_per_pixel": 16, "pixels_per_column": 17, "global_dim": 18, "global_strides": 23,
-}  # fmt: skip
 
 _SMALL_SMEM = 48 * 1024
 _BLOCK_THREADS = 1024
@@ -170,28 +158,27 @@ class Plan(Text):
 
     def _function(self, function: Function) -> str:
         pairs = zip(function.instances, function.signatures, strict=True)
-        rows = [self._instance(instance, signature) for instance, signature in pairs]
+        rows = [self._instance(function.name, *pair) for pair in pairs]
         doc = "\n\n".join(filter(None, ["\n".join(function.signatures), function.doc]))
         most_params = max(len(instance.params) for instance in function.instances)
         texts = self.string(function.name), self.string(doc)
         return _FUNCTION.row(*texts, self.table(rows), len(rows), most_params)
 
-    def _instance(self, instance: Instance, signature: str) -> str:
+    def _instance(self, name: str, instance: Instance, signature: str) -> str:
         launches = instance.launches
-        sources = [source for bound in launches for source in bound.sources]
-        numbers = {param.name: number for number, param in enumerate(instance.params)}
+        kinds = [source.kind for bound in launches for source in bound.sources]
         return _INSTANCE.row(
             self.string(signature),
             self.table([self.params[param] for param in instance.params]),
-            self.table([self._launch(bound, instance.name, numbers) for bound in launches]),
+            self.table([self._launch(name, bound) for bound in launches]),
             self._target(instance.target) if instance.target else None,
-            _BOUND_NAME if any(isinstance(x, Exported) for x in sources) else None,
+            _BOUND_NAME if made.FROM_BOUND in kinds else None,
             len(instance.params),
             len(launches),
             sum(max(1, len(bound.sources)) for bound in launches),
-            sum(isinstance(source, Mapped) for source in sources),
-            sum(bound.num_attributes for bound in launches),
-            sum(isinstance(source, Scratched) for source in sources),
+            kinds.count(made.FROM_MAP),
+            sum(_num_attributes(bound) for bound in launches),
+            kinds.count(made.FROM_SCRATCH),
         )
 
     def _param(self, exported: Exported) -> str:
@@ -210,44 +197,36 @@ class Plan(Text):
         return _PARAM.row(
             *map(self.string, (exported.name, type_.text, " or ".join(names))),
             *(exported.equal_to or 0, *cells, type_.size, align, exported.min_rank, rank),
-            *(_kind(type_), assumed, len(dtypes), exported.strided, exported.in_expression),
+            *(kind_of(type_), assumed, len(dtypes), exported.strided, exported.in_expression),
         )
 
-    def _launch(self, bound: BoundLaunch, name: str, numbers: Mapping[str, int]) -> str:
-        computed = [x for x in bound.sources if isinstance(x, Computed)]
-        steps = [*bound.steps]
-        for n, x in enumerate(computed):
-            steps.append(Step(COMPUTED, x.figure, _kind(x.type), n, x.type.size or 0))
-        num_conditions = sum(step.target == WHEN for step in steps)
-        counts = len(bound.sources), len(steps), num_conditions, len(computed)
+    def _launch(self, name: str, bound: BoundLaunch) -> str:
+        targets = [step.target for step in bound.steps]
         return _LAUNCH.row(
             self.kernels[bound.kernel.key],
-            self.table([*self._sources(bound, name, numbers)]),
-            self.table([self._step(step) for step in steps]),
-            *counts,
-            bound.num_attributes,
+            self.table([self._source(name, source) for source in bound.sources]),
+            self.table([self._step(step) for step in bound.steps]),
+            len(bound.sources),
+            len(targets),
+            targets.count(made.WHEN),
+            targets.count(made.COMPUTED),
+            _num_attributes(bound),
             bound.launch.grid is not None,
             bound.launch.block is not None,
         )
 
-    def _sources(self, bound: BoundLaunch, name: str, numbers: Mapping[str, int]) -> Iterator[str]:
-        computed = 0
-        for source in bound.sources:
-            if isinstance(source, str):
-                yield _SOURCE.row(_ARGUMENT, numbers[source], None)
-            elif isinstance(source, bytes):
-                yield _SOURCE.row(_CONSTANT, 0, self.data(source, align=16))
-            elif isinstance(source, Computed):
-                yield _SOURCE.row(_COMPUTED, computed, None)
-                computed += 1
-            elif isinstance(source, Mapped):
-                yield _SOURCE.row(_TENSOR_MAP, 0, self._map(source, numbers[source.tensor]))
-            elif isinstance(source, Scratched):
-                figures = *self._figure(source.bytes), *self._figure(source.bytes_per_block)
-                row = _SCRATCH.row(self.string(source.name), *figures, source.align)
-                yield _SOURCE.row(_SCRATCH_MEMORY, 0, self.table([row]))
-            else:
-                yield _SOURCE.row(_BOUND, self.slots[name, source.name], None)
+    def _source(self, name: str, source: Source) -> str:
+        data, number, label = source.data, source.number, None
+        if isinstance(data, bytes):
+            label = self.data(data, align=16)
+        elif isinstance(data, MapSource):
+            number, label = 0, self._map(data, number)
+        elif isinstance(data, ScratchSource):
+            figures = *self._figure(data.bytes), *self._figure(data.bytes_per_block)
+            label = self.table([_SCRATCH.row(self.string(data.name), *figures, data.align)])
+        elif isinstance(data, Exported):
+            number = self.slots[name, data.name]
+        return _SOURCE.row(source.kind, number, label)
 
     def _step(self, step: Step) -> str:
         return _STEP.row(*self._figure(step.figure), step.target, step.axis, step.number, step.id)
@@ -265,15 +244,13 @@ class Plan(Text):
         given = target.device is not None, target.stream is not None
         return self.table([_TARGET.row(*figures, target.pointer, *given)])
 
-    def _map(self, mapped: Mapped, argument: int) -> str | None:
-        map_, words, steps = mapped.map, [0] * 27, []
-        for what, figure in mapped.figures.items():
-            name, _, index = what.rstrip("]").partition("[")
-            number = _WORDS[name] + int(index or 0)
-            if isinstance(figure, int):
-                words[number] = figure
-            else:
-                steps.append(self._step(Step(MAP_WORD, figure, number=number)))
+    def _map(self, mapped: MapSource, argument: int) -> str | None:
+        map_, words = mapped.map, mapped.words
+        steps = [
+            self._step(Step(made.MAP_WORD, x, number=number))
+            for number, x in enumerate(words)
+            if isinstance(x, Formula)
+        ]
         row = _MAP.row(
             *(self.string(mapped.name), self.table(steps), len(steps), argument),
             map_.is_im2col,
@@ -284,16 +261,14 @@ class Plan(Text):
             OOB_FILLS.index(map_.oob_fill),
             map_.rank,
             *(len(x or ()) for x in (map_.element_strides, map_.global_dim, map_.global_strides)),
-            *words,
+            *(0 if isinstance(x, Formula) else x for x in words),
         )
         return self.table([row])
 
 
-def _kind(type_: CxxType) -> int:
-    if type_.scalar == "bfloat16":
-        return _BFLOAT
-    is_map = type_.kind == "struct" and type_.text in ("CUtensorMap", "CUtensorMap_st")
-    return _MAP_KIND if is_map else _KINDS[type_.kind]
+def _num_attributes(bound: BoundLaunch) -> int:
+    """Return the most attributes that a launch can carry."""
+    return sum(made.DIMENSIONS <= x.target <= made.RAW and x.axis == 0 for x in bound.steps)
 
 
 def _max_threads(kernel: Kernel) -> int:

@@ -28,6 +28,7 @@ _BINARY = {
     "==": 18, "!=": 19, "<": 20, "<=": 21, ">": 22, ">=": 23,
 }  # fmt: skip
 _NOT = 24
+_TRUTH = bytes([_NOT, _NOT])  # what is not 0 becomes 1
 _BRANCH = {"and": 25, "or": 26}
 _MAX_STACK = 32
 
@@ -75,12 +76,14 @@ class Scope:
         *,
         reading: tuple[str, ...] = (),
         of_device: tuple[str, ...] = EVERYWHERE,
+        is_bool: bool = False,
     ) -> Figure:
         """Return a constant, or an expression over the function's parameters and the device's."""
         if not isinstance(figure, str):
             return int(figure)
         place = _Place(what, figure, reading, of_device)
         code, depth = self._code(parse(figure), place)
+        code += _TRUTH * is_bool
         if depth > _MAX_STACK:
             raise ValueError(
                 f"{what}: {figure!r} needs {depth} values at once, at most {_MAX_STACK}"
@@ -135,7 +138,8 @@ class Scope:
             return _push(int(value)), 1
         elif is_integer(type_) and isinstance(value, str):
             inner = inner._replace(what=f"args[{name!r}]", text=value)
-            return self._code(parse(value), inner)
+            code, depth = self._code(parse(value), inner)
+            return code + _TRUTH * (type_.kind == "bool"), depth
         else:
             problem = (
                 f"{name!r} is '{type_.text}', given by args as {value!r}; expressions are integer "
