@@ -309,5 +309,5 @@ def test_what_is_moved_away_and_back_while_it_is_loaded_is_loaded(monkeypatch, o
             os.rename(f"{entry}-away", entry)
 
     monkeypatch.setattr(owner, name, load)
-    assert tc.load_inline(f"away_{name}", SOURCE, arch="sm_90").functions == ("k",)
+    assert tc.load_inline(f"away_{owner.__name__}", SOURCE, arch="sm_90").functions == ("k",)
     assert len(times) == 2
