@@ -57,16 +57,14 @@ inline void RequireDriver() {
 TVMFFI_CUBIN_COLD std::string StatusText(const Status& status) {
   char text[1024];
   DescribeStatus(status, text, sizeof(text));
-  const char* limit = LimitText(status);
-  if (limit == nullptr) return text;
-  return launch_problem.is_limit ? std::string(limit) + ": " + text : limit;
+  const bool has_limit = status.limit != 0 && status.limit == launch_problem.number;
+  return has_limit ? std::string(launch_problem.text) + ": " + text : text;
 }
 
 [[noreturn]] TVMFFI_CUBIN_COLD void ThrowLaunchError(const Status& status,
                                                      const std::string& what) {
   const std::string text = what + (what.empty() ? "" : ": ") + StatusText(status);
-  const bool is_limit = LimitText(status) == nullptr || launch_problem.is_limit;
-  if (status.limit != 0 && is_limit) TVM_FFI_THROW(LaunchLimitError) << text;
+  if (status.limit != 0) TVM_FFI_THROW(LaunchLimitError) << text;
   TVM_FFI_THROW(LaunchError) << text;
   __builtin_unreachable();
 }
@@ -76,6 +74,9 @@ TVMFFI_CUBIN_COLD std::string DescribeImageError(const Status& status, const Ima
   char text[640];
   if (DescribeRefusal(status.result, facts, CurrentDevice(), text, sizeof(text))) {
     return "the image " + std::string(text);
+  }
+  if (status.result == CUDA_ERROR_INVALID_IMAGE) {
+    return "the image is neither a cubin, a fatbin nor PTX, or damaged";
   }
   if (!IsCaptureRefusal(status.result)) return otherwise;
   return otherwise + " while a CUDA graph is captured (get the kernel before)";

@@ -9,9 +9,7 @@
 #ifndef TVMFFI_CUBIN_DISPATCH_H_
 #define TVMFFI_CUBIN_DISPATCH_H_
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "check_driver.h"
@@ -40,78 +38,51 @@ inline size_t NumBoundParams() {
 #endif
 }
 
-/*! \brief The CUDA version from which drivers tell kernels' parameters. */
-constexpr int kTellsParameters = 12040;
+/*! \brief The sizes of a kernel's parameters in bytes, read when first asked for. */
+class ParameterSizes {
+ public:
+  /*! \brief The sizes; null where the driver, which tells them in a context alone, does not. */
+  const std::vector<size_t>* Find(CUkernel kernel) {
+    const bool is_read = __atomic_load_n(&is_read_, __ATOMIC_ACQUIRE);
+    return __builtin_expect(is_read, 1) || Read(kernel) ? &sizes_ : nullptr;
+  }
 
-using ParameterSizes = std::vector<size_t>;
+  /*!
+   * \brief Compares arguments' own sizes with the kernel's, where the driver tells those.
+   * \throws TypeError Their number or a size is another.
+   */
+  void Check(CUkernel kernel, const size_t* sizes, size_t count) {
+    constexpr int kTellsParameters = 12040;
+    const auto* wanted = driver_state.version < kTellsParameters ? nullptr : Find(kernel);
+    if (wanted == nullptr) return;
+    bool same = wanted->size() == count + NumBoundParams();
+    for (size_t i = 0; same && i < count; ++i) same = (*wanted)[i] == sizes[i];
+    if (__builtin_expect(!same, 0)) ThrowOther(kernel, sizes, count);
+  }
+
+ private:
+  bool Read(CUkernel kernel);
+  [[noreturn]] void ThrowOther(CUkernel kernel, const size_t* sizes, size_t count) const;
+
+  int32_t lock_ = 0;
+  bool is_read_ = false;
+  std::vector<size_t> sizes_;
+};
 
 /*!
- * \brief The sizes of a kernel's parameters in bytes, read from the image when first asked for,
- * from whichever thread; movable.
+ * \brief Launches with what is bound behind the caller's own arguments; the device is current.
+ * \throws LaunchError A parameter is not bound, or what is bound is not the kernel's last.
  */
-class KernelParameters {
- public:
-  KernelParameters() = default;
-  KernelParameters(KernelParameters&& other) noexcept
-      : sizes_(std::exchange(other.sizes_, nullptr)) {}
-  KernelParameters& operator=(KernelParameters&& other) noexcept {
-    std::swap(sizes_, other.sizes_);
-    return *this;
-  }
-  ~KernelParameters() { delete sizes_; }
-
-  /*! \brief The sizes; null where the driver, which tells them in a context alone, does not. */
-  const ParameterSizes* Find(CUkernel kernel) {
-    const ParameterSizes* sizes = __atomic_load_n(&sizes_, __ATOMIC_ACQUIRE);
-    return __builtin_expect(sizes != nullptr, 1) ? sizes : Read(kernel);
-  }
-
- private:
-  const ParameterSizes* Read(CUkernel kernel);
-
-  const ParameterSizes* sizes_ = nullptr;
-};
-
-/*! \brief The arguments' own sizes, to be compared with the kernel's; null: not compared. */
-struct ArgumentSizes {
-  const size_t* sizes = nullptr;
-  size_t count = 0;
-
-  /*! \throws TypeError Their number or a size is not the kernel's. */
-  void Check(CUkernel kernel, const ParameterSizes& wanted) const {
-    bool same = wanted.size() == count + NumBoundParams();
-    for (size_t i = 0; same && i < count; ++i) same = wanted[i] == sizes[i];
-    if (__builtin_expect(!same, 0)) Throw(kernel, wanted);
-  }
-
- private:
-  [[noreturn]] void Throw(CUkernel kernel, const ParameterSizes& wanted) const;
-};
-
-/*! \brief Launches with what is bound behind the caller's own arguments; the device is current. */
-Status LaunchBound(CUkernel kernel, KernelParameters* parameters, const CUlaunchConfig& config,
+Status LaunchBound(CUkernel kernel, ParameterSizes* parameters, const CUlaunchConfig& config,
                    void** args);
 
-/*!
- * \brief Launches on a device, the driver's own answer being returned.
- * \param limits Of the kernel; null: the caller opts in itself.
- * \param device The device; -1: as EnterLaunch has it.
- */
-inline Status Dispatch(CUkernel kernel, KernelLimits* limits, KernelParameters* parameters,
-                       const CUlaunchConfig& config, void** args, int device = -1,
-                       ArgumentSizes sizes = {}) {
-  if (kernel == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
-  DeviceScope scope;
-  Status status = EnterLaunch(config.hStream, device, &scope);
-  if (status.ok() && sizes.sizes != nullptr && driver_state.version >= kTellsParameters) {
-    const ParameterSizes* wanted = parameters->Find(kernel);
-    if (wanted != nullptr) sizes.Check(kernel, *wanted);
-  }
-  if (status.ok() && limits != nullptr) status = limits->OptIn(kernel, device, config);
-  if (!status.ok()) return status;
+/*! \brief Launches on the current device, the driver's own answer being returned. */
+inline Status LaunchHere(CUkernel kernel, ParameterSizes* parameters, const CUlaunchConfig& config,
+                         void** args) {
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
   return LaunchBound(kernel, parameters, config, args);
 #else
+  (void)parameters;
   // A CUkernel may stand for a CUfunction: the driver takes that of the stream's context, of the
   // current one on a default stream (CUDA driver API, cuLaunchKernel).
   const auto function = reinterpret_cast<CUfunction>(kernel);
@@ -121,57 +92,48 @@ inline Status Dispatch(CUkernel kernel, KernelLimits* limits, KernelParameters* 
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD const ParameterSizes* KernelParameters::Read(CUkernel kernel) {
+TVMFFI_CUBIN_COLD bool ParameterSizes::Read(CUkernel kernel) {
   CaptureScope relaxed;
-  auto read = std::make_unique<ParameterSizes>();
+  const SpinLock hold(&lock_);
   size_t offset = 0, size = 0;
   CUresult result = CUDA_SUCCESS;
-  while (result == CUDA_SUCCESS) {
-    result = entry::cuKernelGetParamInfo(kernel, read->size(), &offset, &size);
-    if (result == CUDA_SUCCESS) read->push_back(size);
+  std::vector<size_t> read;
+  while ((result = entry::cuKernelGetParamInfo(kernel, read.size(), &offset, &size)) ==
+         CUDA_SUCCESS) {
+    read.push_back(size);
   }
-  if (result != CUDA_ERROR_INVALID_VALUE) return nullptr;  // what it says of the one past the last
-  const ParameterSizes* first = nullptr;                   // of several threads
-  if (__atomic_compare_exchange_n(&sizes_, &first, read.get(), false, __ATOMIC_ACQ_REL,
-                                  __ATOMIC_ACQUIRE)) {
-    return read.release();
-  }
-  return first;
+  // What it says of the one past the last.
+  if (result != CUDA_ERROR_INVALID_VALUE || is_read_) return is_read_;
+  sizes_.swap(read);
+  __atomic_store_n(&is_read_, true, __ATOMIC_RELEASE);
+  return true;
 }
 
-[[noreturn]] TVMFFI_CUBIN_COLD void ArgumentSizes::Throw(CUkernel kernel,
-                                                         const ParameterSizes& wanted) const {
+[[noreturn]] TVMFFI_CUBIN_COLD void ParameterSizes::ThrowOther(CUkernel kernel, const size_t* sizes,
+                                                               size_t count) const {
   const std::string name = KernelName(kernel);
   const size_t bound = NumBoundParams();
-  if (wanted.size() != count + bound) {
+  if (sizes_.size() != count + bound) {
     const std::string less = bound == 0 ? "" : " less " + std::to_string(bound) + " that are bound";
-    TVM_FFI_THROW(TypeError) << name << " takes " << wanted.size() << " arguments" << less
+    TVM_FFI_THROW(TypeError) << name << " takes " << sizes_.size() << " arguments" << less
                              << ", Launch got " << count;
   }
   size_t i = 0;
-  while (sizes[i] == wanted[i]) ++i;
+  while (sizes[i] == sizes_[i]) ++i;
   TVM_FFI_THROW(TypeError) << name << ": argument " << i + 1 << " of " << count << " has "
-                           << sizes[i] << " bytes, the kernel's parameter has " << wanted[i]
+                           << sizes[i] << " bytes, the kernel's parameter has " << sizes_[i]
                            << ": pass a value of the parameter's own type";
   __builtin_unreachable();
 }
 
 #ifdef TVMFFI_CUBIN_BOUND_PARAMS
 
-/*! \brief Why a kernel is not launched: a parameter is not bound, or what is bound is not its last.
- */
-TVMFFI_CUBIN_COLD Status RefuseBound(CUkernel kernel, const ParameterSizes* sizes,
-                                     const BoundSlot* slot, int device) {
-  std::string reason;
-  if (slot != nullptr) {
-    const std::string name = slot->param->name;
-    reason = "the parameter " + name + " (" + slot->param->type + ") is not bound on device " +
-             std::to_string(device) + ": call mod.bind(" + name + "=...) before";
-  } else if (sizes == nullptr) {
-    reason =
-        "the module has bound_params, and how many parameters the kernel has is not known: a "
-        "driver of CUDA 12.4 or newer tells";
-  } else {
+/*! \brief Throws that what is bound is not what ends a kernel's parameters. */
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowOtherBound(CUkernel kernel, bool is_known) {
+  std::string reason =
+      "the module has bound_params, and how many parameters the kernel has is not known: a driver "
+      "of CUDA 12.4 or newer tells";
+  if (is_known) {
     reason = "the module's bound_params are its kernels' last parameters";
     const BoundTable& table = __tvmffi_cubin_bound;
     for (int i = 0; i < table.num_trailing; ++i) {
@@ -180,30 +142,28 @@ TVMFFI_CUBIN_COLD Status RefuseBound(CUkernel kernel, const ParameterSizes* size
     }
     reason += "; this one's are others";
   }
-  return NoteProblem({CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"}, false, KernelName(kernel),
-                     reason.c_str());
+  TVM_FFI_THROW(LaunchError) << "launch of " << KernelName(kernel) << ": " << reason;
+  __builtin_unreachable();
 }
 
-/*! \brief Whether a kernel's last parameters are as large as those that are bound. */
-inline bool EndsInBound(const ParameterSizes& sizes, const BoundTable& table) {
-  const size_t count = NumBoundParams();
-  if (sizes.size() < count) return false;
-  const size_t own = sizes.size() - count;
-  for (size_t i = 0; i < count; ++i) {
-    if (sizes[own + i] != table.Trailing()[i].param->size) return false;
-  }
-  return true;
+[[noreturn]] TVMFFI_CUBIN_COLD void ThrowUnbound(CUkernel kernel, const Param& param, int device) {
+  TVM_FFI_THROW(LaunchError) << "launch of " << KernelName(kernel) << ": the parameter "
+                             << param.name << " (" << param.type << ") is not bound on device "
+                             << device << ": call mod.bind(" << param.name << "=...) before";
+  __builtin_unreachable();
 }
 
-TVMFFI_CUBIN_SHARED Status LaunchBound(CUkernel kernel, KernelParameters* parameters,
+TVMFFI_CUBIN_SHARED Status LaunchBound(CUkernel kernel, ParameterSizes* parameters,
                                        const CUlaunchConfig& config, void** args) {
   BoundTable* table = &__tvmffi_cubin_bound;
   // The caller's array does not say how long it is, so the kernel's own count is what is read.
-  const ParameterSizes* sizes = parameters->Find(kernel);
-  if (sizes == nullptr || !EndsInBound(*sizes, *table)) {
-    return RefuseBound(kernel, sizes, nullptr, -1);
+  const std::vector<size_t>* sizes = parameters->Find(kernel);
+  const size_t bound = NumBoundParams(), count = sizes == nullptr ? 0 : sizes->size();
+  if (count < bound || sizes == nullptr) ThrowOtherBound(kernel, sizes != nullptr);
+  const size_t own = count - bound;
+  for (size_t i = own; i < count; ++i) {
+    if ((*sizes)[i] != table->Trailing()[i - own].param->size) ThrowOtherBound(kernel, true);
   }
-  const size_t count = sizes->size(), own = count - NumBoundParams();
   if (own != 0 && args == nullptr) return {CUDA_ERROR_INVALID_VALUE, "cuLaunchKernelEx"};
   void** all = static_cast<void**>(__builtin_alloca(sizeof(void*) * (count + 1)));
   for (size_t i = 0; i < own; ++i) all[i] = args[i];
@@ -212,7 +172,7 @@ TVMFFI_CUBIN_SHARED Status LaunchBound(CUkernel kernel, KernelParameters* parame
   for (size_t i = own; i < count; ++i) {
     const BoundSlot& slot = table->Trailing()[i - own];
     const void* value = slot.Find(device);
-    if (value == nullptr && slot.required) return RefuseBound(kernel, sizes, &slot, device);
+    if (value == nullptr && slot.required) ThrowUnbound(kernel, *slot.param, device);
     all[i] = const_cast<void*>(value != nullptr ? value : slot.zeros);
   }
   const auto function = reinterpret_cast<CUfunction>(kernel);

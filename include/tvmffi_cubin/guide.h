@@ -79,64 +79,21 @@ CUresult GuideErrorName(CUresult error, const char** name);
 CUresult GuideErrorText(CUresult error, const char** text);
 
 GuideResult LoadGuideLibrary(CUlibrary* library, const void* image);
-GuideResult GuideUnload(CUlibrary library);
-GuideResult GuideGetKernel(CUkernel* kernel, CUlibrary library, const char* name);
-GuideResult LaunchGuideKernel(CUkernel kernel, const CUlaunchConfig& config, void** args);
-
-/*! \brief cuLibraryLoadData and cudaLibraryLoadData, of which no options are used. */
-struct GuideLoad {
-  template <typename... Options>
-  GuideResult operator()(CUlibrary* library, const void* image, const Options&...) const {
-    return LoadGuideLibrary(library, image);
-  }
-};
-
-GuideResult SetGuideSmem(CUkernel kernel, int device, int bytes);
+GuideResult UnloadGuideLibrary(CUlibrary library);
+GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary library, const char* name);
 
 /*! \brief Raises a kernel's dynamic shared memory; what others launch with is not lowered. */
-struct GuideSetSmem {
-  GuideResult operator()(CUfunction_attribute, int bytes, CUkernel kernel, CUdevice device) const {
-    return SetGuideSmem(kernel, device, bytes);
-  }
-  GuideResult operator()(CUkernel kernel, cudaFuncAttribute, int bytes, int device) const {
-    return SetGuideSmem(kernel, device, bytes);
-  }
-};
+GuideResult SetGuideSmem(CUkernel kernel, int device, int bytes);
 
-/*! \brief A launch, with the parameters of each of the calls that make one. */
-struct GuideLaunch {
-  GuideResult operator()(const CUlaunchConfig* config, CUfunction kernel, void** args,
-                         void**) const {
-    return LaunchGuideKernel(reinterpret_cast<CUkernel>(kernel), *config, args);
-  }
-  GuideResult operator()(CUfunction kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned smem,
-                         CUstream stream, void** args, void**) const {
-    const CUlaunchConfig config{grid_x,  grid_y, grid_z, block_x, block_y,
-                                block_z, smem,   stream, nullptr, 0};
-    return LaunchGuideKernel(reinterpret_cast<CUkernel>(kernel), config, args);
-  }
-  GuideResult operator()(const cudaLaunchConfig_t* config, const void* kernel, void** args) const {
-    return LaunchGuideKernel(static_cast<CUkernel>(const_cast<void*>(kernel)),
-                             ToDriverConfig(*config), args);
-  }
-  GuideResult operator()(const void* kernel, dim3 grid, dim3 block, void** args, size_t smem,
-                         cudaStream_t stream) const {
-    const cudaLaunchConfig_t config{grid, block, smem, stream, nullptr, 0};
-    return (*this)(&config, kernel, args);
-  }
-};
+/*! \brief Launches; `kernel` is a CUkernel, whatever its type is called. */
+GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config, void** args);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-/*! \brief What is kept of kernels by their handles, until their library is unloaded. */
+/*! \brief What is kept of kernels by their handles, until a library is unloaded. */
 struct GuideKernels {
-  struct Row {
-    CUlibrary library = nullptr;
-    std::unique_ptr<CubinKernel> kernel;
-  };
   std::mutex mutex;
-  std::unordered_map<CUkernel, Row> rows;
+  std::unordered_map<CUkernel, std::shared_ptr<CubinKernel>> kernels;
 
   /*! \brief Never destroyed: static kernels launch to the process's end. */
   static GuideKernels& Global() {
@@ -144,12 +101,11 @@ struct GuideKernels {
     return *kernels;
   }
 
-  /*! \brief The row of a handle, made where there is none. */
-  CubinKernel* Find(CUkernel handle) {
+  std::shared_ptr<CubinKernel> Find(CUkernel handle) {
     std::lock_guard<std::mutex> hold(mutex);
-    Row& row = rows[handle];
-    if (row.kernel == nullptr) row.kernel = std::make_unique<CubinKernel>(handle);
-    return row.kernel.get();
+    std::shared_ptr<CubinKernel>& kernel = kernels[handle];
+    if (kernel == nullptr) kernel = std::make_shared<CubinKernel>(handle);
+    return kernel;
   }
 };
 
@@ -163,10 +119,6 @@ TVMFFI_CUBIN_COLD GuideResult NoteGuideError(CUresult result, const std::string&
 TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* image) {
   if (!OpenDriver()) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
   WatchExit();
-  if (!LooksLikeImage(image)) {
-    return NoteGuideError(CUDA_ERROR_INVALID_IMAGE,
-                          "the image is neither a cubin, a fatbin nor PTX");
-  }
   Library loaded;
   loaded.image = image;
   const Status status = loaded.Load();
@@ -176,11 +128,12 @@ TVMFFI_CUBIN_COLD GuideResult LoadGuideLibrary(CUlibrary* library, const void* i
                         DescribeImageError(status, ImageFacts(), "the image cannot be loaded"));
 }
 
-TVMFFI_CUBIN_COLD GuideResult GuideUnload(CUlibrary library) {
-  GuideKernels& kernels = GuideKernels::Global();
-  std::lock_guard<std::mutex> hold(kernels.mutex);
-  for (auto row = kernels.rows.begin(); row != kernels.rows.end();) {
-    row = row->second.library == library ? kernels.rows.erase(row) : std::next(row);
+TVMFFI_CUBIN_COLD GuideResult UnloadGuideLibrary(CUlibrary library) {
+  {
+    // The driver may hand out the same handles again, for kernels of another library.
+    GuideKernels& known = GuideKernels::Global();
+    std::lock_guard<std::mutex> hold(known.mutex);
+    known.kernels.clear();
   }
   if (exit_begun || InForkedChild()) return CUDA_SUCCESS;
   Library loaded;
@@ -188,34 +141,25 @@ TVMFFI_CUBIN_COLD GuideResult GuideUnload(CUlibrary library) {
   return loaded.Unload().result;
 }
 
-TVMFFI_CUBIN_COLD GuideResult GuideGetKernel(CUkernel* kernel, CUlibrary library,
-                                             const char* name) {
-  if (!OpenDriver()) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
+TVMFFI_CUBIN_COLD GuideResult FindGuideKernel(CUkernel* kernel, CUlibrary library,
+                                              const char* name) {
   CaptureScope relaxed;
   const CUresult result = entry::cuLibraryGetKernel(kernel, library, name);
-  if (result != CUDA_SUCCESS) {
-    return NoteGuideError(result, DescribeImageError({result, "cuLibraryGetKernel"}, ImageFacts(),
-                                                     DescribeMissing(library, name)));
-  }
-  GuideKernels& kernels = GuideKernels::Global();
-  std::lock_guard<std::mutex> hold(kernels.mutex);
-  GuideKernels::Row& row = kernels.rows[*kernel];
-  // A handle of another library, by now unloaded, may have come again.
-  if (row.library != library) row = {library, std::make_unique<CubinKernel>(*kernel)};
-  return CUDA_SUCCESS;
+  if (result == CUDA_SUCCESS || !OpenDriver()) return NoteRuntimeError(result);
+  return NoteGuideError(result, DescribeImageError({result, "cuLibraryGetKernel"}, ImageFacts(),
+                                                   DescribeMissing(library, name)));
 }
 
 TVMFFI_CUBIN_COLD GuideResult SetGuideSmem(CUkernel kernel, int device, int bytes) {
-  if (!OpenDriver()) return CUDA_ERROR_NO_DEVICE;
   return GuideKernels::Global().Find(kernel)->SetMaxDynamicSmem(device, bytes).result;
 }
 
-TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(CUkernel kernel, const CUlaunchConfig& config,
+TVMFFI_CUBIN_SHARED GuideResult LaunchGuideKernel(const void* kernel, const CUlaunchConfig& config,
                                                   void** args) {
+  const auto handle = static_cast<CUkernel>(const_cast<void*>(kernel));
   // What an earlier refusal was about would else be told of another call's failure.
   launch_problem.result = CUDA_SUCCESS;
-  if (!OpenDriver()) return NoteRuntimeError(CUDA_ERROR_NO_DEVICE);
-  return NoteRuntimeError(GuideKernels::Global().Find(kernel)->Launch(args, config).result);
+  return NoteRuntimeError(GuideKernels::Global().Find(handle)->Launch(args, config).result);
 }
 
 TVMFFI_CUBIN_COLD std::string FinishGuideError(std::string text, int code) {

@@ -43,10 +43,7 @@ class __attribute__((visibility("default"))) CubinKernel {
               const ImageFacts& facts = ImageFacts());
 
   /*! \brief A kernel by its handle, whose image its owner keeps loaded. */
-  explicit CubinKernel(CUkernel handle) : handle_(handle) {}
-
-  CubinKernel(CubinKernel&&) = default;
-  CubinKernel& operator=(CubinKernel&&) = default;
+  explicit CubinKernel(CUkernel handle) : handle_(handle), state_(std::make_unique<State>()) {}
 
   /*!
    * \brief Launches with typed arguments: `Launch(config, x_ptr, y_ptr, n)`.
@@ -67,7 +64,7 @@ class __attribute__((visibility("default"))) CubinKernel {
     constexpr size_t kSizes[] = {sizeof(Args)..., 0};
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(std::addressof(args)))...,
                         nullptr};
-    return Run(pointers, config.Get(), config.GetDevice(), {kSizes, sizeof...(Args)});
+    return Run(pointers, config.Get(), config.GetDevice(), kSizes, sizeof...(Args));
   }
 
   /*!
@@ -83,7 +80,7 @@ class __attribute__((visibility("default"))) CubinKernel {
 
   /*! \brief The same with the driver's own configuration. */
   [[nodiscard]] Status Launch(void** args, const CUlaunchConfig& config, int device = -1) {
-    return Run(args, config, device, {});
+    return Run(args, config, device);
   }
 
   /*! \brief The same with everything given singly. */
@@ -118,25 +115,13 @@ class __attribute__((visibility("default"))) CubinKernel {
    * \brief Lets launches on a device have `bytes` of dynamic shared memory, and all that there is.
    * Launches do this by themselves.
    */
-  [[nodiscard]] Status SetMaxDynamicSmem(int device, int64_t bytes = -1) {
-    int most = 0;
-    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
-    const Status status = limits_.RaiseSmem(handle_, device, &most);
-    if (!status.ok() || bytes <= most) return status;
-    return {CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
-  }
+  [[nodiscard]] Status SetMaxDynamicSmem(int device, int64_t bytes = -1);
 
   /*!
    * \brief Loads the kernel on a device, which else its first launch there does, and opts into the
    * cluster that it was compiled for; -1: the current device. (Before CUDA 12.4, what it can do.)
    */
-  [[nodiscard]] Status Preload(int device = -1) {
-    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
-    DeviceScope scope;
-    Status status = EnterLaunch(nullptr, device, &scope);
-    if (status.ok()) status = LoadHere(handle_);
-    return status.ok() ? limits_.OptIn(handle_, device, {}) : status;
-  }
+  [[nodiscard]] Status Preload(int device = -1);
 
   /*! \brief The driver's handle; null where there is no kernel. */
   CUkernel GetHandle() const { return handle_; }
@@ -144,18 +129,31 @@ class __attribute__((visibility("default"))) CubinKernel {
  private:
   friend void CheckSameParameters(const struct KernelSlot* slot, CubinKernel* kernel);
 
-  Status Run(void** args, const CUlaunchConfig& config, int device, ArgumentSizes sizes) {
-    const Status status = Dispatch(handle_, &limits_, &parameters_, config, args, device, sizes);
-    return __builtin_expect(status.ok(), 1) ? status : Explain(status, config, device);
+  /*! \brief What launches from several threads share. */
+  struct State {
+    KernelLimits limits;
+    ParameterSizes parameters;
+    std::shared_ptr<const void> keep;
+  };
+
+  /*! \brief Launches; the sizes of typed arguments are compared with the kernel's. */
+  Status Run(void** args, const CUlaunchConfig& config, int device, const size_t* sizes = nullptr,
+             size_t count = 0) {
+    if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernelEx"};
+    DeviceScope scope;
+    Status status = EnterLaunch(config.hStream, device, &scope);
+    if (!status.ok()) return status;
+    if (sizes != nullptr) state_->parameters.Check(handle_, sizes, count);
+    status = state_->limits.OptIn(handle_, device, config);
+    if (status.ok()) status = LaunchHere(handle_, &state_->parameters, config, args);
+    return __builtin_expect(status.ok(), 1) ? status : Explain(status, config);
   }
 
-  /*! \brief A refused launch's status, with the limit that it goes over. */
-  Status Explain(Status status, const CUlaunchConfig& config, int device) const;
+  /*! \brief A refused launch's status, with the limit that it goes over; its device is current. */
+  Status Explain(Status status, const CUlaunchConfig& config) const;
 
   CUkernel handle_ = nullptr;
-  KernelLimits limits_;
-  KernelParameters parameters_;
-  std::shared_ptr<const void> keep_;
+  std::unique_ptr<State> state_;
 };
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
@@ -175,8 +173,9 @@ TVMFFI_CUBIN_COLD std::string DescribeMissing(CUlibrary library, const char* nam
 TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
                                            std::shared_ptr<const void> keep,
                                            const ImageFacts& facts)
-    : keep_(std::move(keep)) {
+    : state_(std::make_unique<State>()) {
   RequireDriver();
+  state_->keep = std::move(keep);
   CaptureScope relaxed;
   const Status status{entry::cuLibraryGetKernel(&handle_, library, name), "cuLibraryGetKernel"};
   if (!status.ok()) {
@@ -187,23 +186,44 @@ TVMFFI_CUBIN_COLD CubinKernel::CubinKernel(CUlibrary library, const char* name,
 TVMFFI_CUBIN_COLD Occupancy CubinKernel::GetOccupancy(const LaunchConfig& config, int device) {
   if (handle_ == nullptr) CheckDriver(CUDA_ERROR_INVALID_HANDLE, "the occupancy of no kernel");
   if (device < 0) device = config.GetDevice();
-  if (device < 0) device = LaunchDevice(config.Get().hStream);
+  DeviceScope scope;
+  CheckDriver(EnterLaunch(config.Get().hStream, device, &scope));
   Occupancy occupancy;
-  CheckDriver(FindOccupancy(handle_, device, config.Get(), &occupancy, &limits_));
+  CheckDriver(FindOccupancy(handle_, CurrentDevice(), config.Get(), &occupancy, &state_->limits));
   return occupancy;
 }
 
-TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfig& config,
-                                              int device) const {
-  if (status.limit != 0) return status;  // it is explained
-  launch_problem.result = CUDA_SUCCESS;
-  if (handle_ == nullptr || InForkedChild()) return status;
-  if (device < 0) device = LaunchDevice(config.hStream);
+TVMFFI_CUBIN_COLD Status CubinKernel::SetMaxDynamicSmem(int device, int64_t bytes) {
+  if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelSetAttribute"};
+  const Status status = state_->limits.RaiseSmem(handle_, device);
+  const auto wanted = static_cast<uint32_t>(bytes < 0            ? 0
+                                            : bytes < UINT32_MAX ? bytes
+                                                                 : UINT32_MAX);
+  if (!status.ok() || state_->limits.CoversSmem(device, wanted)) return status;
+  return {CUDA_ERROR_INVALID_VALUE, "cuKernelSetAttribute"};
+}
+
+TVMFFI_CUBIN_COLD Status CubinKernel::Preload(int device) {
+  if (handle_ == nullptr) return {CUDA_ERROR_INVALID_HANDLE, "cuKernelGetFunction"};
+  DeviceScope scope;
+  Status status = EnterLaunch(nullptr, device, &scope);
+  if (status.ok()) status = LoadHere(handle_);
+  return status.ok() ? state_->limits.OptIn(handle_, device, {}) : status;
+}
+
+TVMFFI_CUBIN_COLD Status CubinKernel::Explain(Status status, const CUlaunchConfig& config) const {
+  static uint64_t num_refused = 0;
+  LaunchProblem* problem = &launch_problem;
   char limit[384];
-  if (!FindRefusal(device, handle_, config, status.result, limit, sizeof(limit))) {
+  problem->result = CUDA_SUCCESS;
+  if (!FindRefusal(CurrentDevice(), handle_, config, status.result, limit, sizeof(limit))) {
     return status;
   }
-  return NoteProblem(status, true, KernelName(handle_), limit);
+  snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", KernelName(handle_),
+           limit);
+  problem->result = status.result;
+  problem->number = status.limit = __atomic_add_fetch(&num_refused, 1, __ATOMIC_RELAXED);
+  return status;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

@@ -41,12 +41,6 @@ struct __attribute__((visibility("default"))) LoadedImage {
 };
 
 /*!
- * \brief Whether the first bytes are those of something that the driver loads. Under lazy loading
- * cuLibraryLoadData takes anything, and what is wrong comes to light far from where it was given.
- */
-bool LooksLikeImage(const void* image);
-
-/*!
  * \brief An image; movable. Making one calls nothing, so a static one needs no driver; the first
  * GetKernel loads it, once for all devices, from whichever thread comes first.
  */
@@ -111,24 +105,12 @@ CubinModule& EmbeddedModule() {
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
-TVMFFI_CUBIN_COLD bool LooksLikeImage(const void* image) {
-  const char* text = static_cast<const char*>(image);
-  const auto starts = [text](const char* magic) { return strncmp(text, magic, 4) == 0; };
-  return starts("\177ELF") || starts("\x50\xED\x55\xBA") ||  // cubin, fatbin
-         starts("\xB1\x43\x62\x46") ||                       // a fatbin's wrapper
-         strstr(text, ".version") != nullptr;                // PTX, a text that ends in 0
-}
-
 TVMFFI_CUBIN_COLD void CubinModule::Load() const {
   if (image_ == nullptr || image_->library.image == nullptr) {
     TVM_FFI_THROW(LaunchError) << "the CubinModule has no image: it was moved from, or never set";
   }
   RequireDriver();
   WatchExit();
-  if (!LooksLikeImage(image_->library.image)) {
-    ThrowLaunchError({CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"},
-                     "the image is neither a cubin, a fatbin nor PTX");
-  }
   const Status status = image_->library.Load();
   if (status.ok()) return;
   ThrowLaunchError(status, DescribeImageError(status, image_->facts, "the image cannot be loaded"));

@@ -83,7 +83,7 @@ class TestOwnWrapper:
         self, own: tvm_ffi.Module, driver_stub: DriverStub
     ) -> None:
         with pytest.raises(
-            LaunchError, match="neither a cubin, a fatbin nor PTX: cuLibraryLoadData"
+            LaunchError, match="neither a cubin, a fatbin nor PTX, or damaged: cuLibraryLoadData"
         ):
             own.bad_image()
         with pytest.raises(LaunchError, match="the CubinModule has no image"):

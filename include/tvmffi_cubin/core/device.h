@@ -115,9 +115,6 @@ inline Status EnterLaunch(CUstream stream, int device, DeviceScope* scope) {
   return has_current ? Status() : scope->Enter(0);
 }
 
-/*! \brief The device that a launch goes to where none is chosen. */
-int LaunchDevice(CUstream stream);
-
 /*! \brief A device attribute; -1 where the driver does not say. */
 inline int DeviceAttribute(int device, CUdevice_attribute attribute) {
   int value = -1;
@@ -132,18 +129,10 @@ inline int KernelAttribute(CUkernel kernel, int device, CUfunction_attribute att
   return result == CUDA_SUCCESS ? value : -1;
 }
 
-/*! \brief A short text of its own. */
-struct ArchText {
-  char chars[16] = "";
-};
-
-/*! \brief A device's architecture, "sm_90". */
-inline ArchText DescribeArch(int device) {
-  ArchText text;
-  snprintf(text.chars, sizeof(text.chars), "sm_%d%d",
-           DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-           DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-  return text;
+/*! \brief A device's architecture, 90 of sm_90. */
+inline int DeviceArch(int device) {
+  return 10 * DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
 /*! \brief Whether a tensor that is not a device's lies in page-locked or managed memory. */
@@ -181,12 +170,6 @@ TVMFFI_CUBIN_COLD Status ReleasePrimaryContext(int device) {
   }
   __atomic_store_n(slot, context, __ATOMIC_RELEASE);
   return {result, "cuDevicePrimaryCtxRelease"};
-}
-
-TVMFFI_CUBIN_COLD int LaunchDevice(CUstream stream) {
-  DeviceScope scope;
-  EnterLaunch(stream, -1, &scope);
-  return CurrentDevice();
 }
 
 TVMFFI_CUBIN_COLD bool IsHostMemoryForKernels(const DLTensor& tensor) {

@@ -17,6 +17,25 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuKernelGetParamInfo, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryGetKernelCount, 12040)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuLibraryEnumerateKernels, 12040)
 
+/*!
+ * \brief One image. A CUlibrary belongs to no context: it is loaded once a process and the driver
+ * brings it to a device at the first launch there. Never unloads by itself.
+ */
+struct Library {
+  const void* image = nullptr;
+  CUlibrary handle = nullptr;
+  int32_t lock = 0;
+
+  /*! \brief Loads the image unless it is loaded. */
+  Status Load();
+
+  /*!
+   * \brief Unloads the image; a later Load loads it again, and where the driver refuses, a later
+   * Unload tries again. No launch of it may be under way.
+   */
+  Status Unload();
+};
+
 /*! \brief What EMBED_CUBIN's table says beside the bytes; empty where it is not known. */
 struct ImageFacts {
   const char* arches = "";        // "sm_80, sm_90a, compute_90"
@@ -39,12 +58,25 @@ Status LoadHere(CUkernel kernel);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
+/*!
+ * \brief Whether something begins as what the driver loads. Under lazy loading it takes anything,
+ * and what is wrong comes to light far from where it was given.
+ */
+inline bool LooksLikeImage(const void* image) {
+  const char* text = static_cast<const char*>(image);
+  const auto starts = [text](const char* magic) { return strncmp(text, magic, 4) == 0; };
+  return starts("\177ELF") || starts("\x50\xED\x55\xBA") ||  // cubin, fatbin
+         starts("\xB1\x43\x62\x46") ||                       // a fatbin's wrapper
+         strstr(text, ".version") != nullptr;                // PTX, a text that ends in 0
+}
+
 TVMFFI_CUBIN_COLD Status Library::Load() {
   if (__atomic_load_n(&handle, __ATOMIC_ACQUIRE) != nullptr) return {};
   const SpinLock hold(&lock);
   if (handle != nullptr) return {};
   CaptureScope relaxed;
   CUlibrary loaded = nullptr;
+  if (!LooksLikeImage(image)) return {CUDA_ERROR_INVALID_IMAGE, "cuLibraryLoadData"};
   const CUresult result =
       entry::cuLibraryLoadData(&loaded, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (result == CUDA_SUCCESS) __atomic_store_n(&handle, loaded, __ATOMIC_RELEASE);
@@ -78,9 +110,9 @@ TVMFFI_CUBIN_COLD Status LoadHere(CUkernel kernel) {
 TVMFFI_CUBIN_COLD bool DescribeRefusal(CUresult result, const ImageFacts& facts, int device,
                                        char* text, size_t size) {
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-    snprintf(text, size, "is for %s, device %d is %s: compile it for that arch",
+    snprintf(text, size, "is for %s, device %d is sm_%d: compile it for that arch",
              facts.arches[0] != '\0' ? facts.arches : "another architecture", device,
-             DescribeArch(device).chars);
+             DeviceArch(device));
     return true;
   }
   // What a driver that is too old for an image answers, or for its PTX.

@@ -13,28 +13,13 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief A refusal and what it means; the next refusal of the same thread replaces it. */
+/*! \brief A refused launch and what it means; the next refusal of the same thread replaces it. */
 struct LaunchProblem {
   CUresult result = CUDA_SUCCESS;  // CUDA_SUCCESS: there is none
-  bool is_limit = true;            // else it is of what was to be launched, and the text says all
   uint64_t number = 0;             // what Status::limit has, never that of another refusal
   char text[512] = "";             // "launch of k: grid.y is 70000, device 0 allows 65535"
 };
 inline thread_local LaunchProblem launch_problem;
-
-/*! \brief How many refusals there were, of all threads. */
-inline uint64_t launch_problems = 0;
-
-/*! \brief The limit of a refused launch; null where another launch, or thread, has the text now. */
-inline const char* LimitText(const Status& status) {
-  return status.limit != 0 && status.limit == launch_problem.number ? launch_problem.text : nullptr;
-}
-
-/*!
- * \brief Notes a refusal and what it means, which the thread's next one replaces.
- * \return The status with its number.
- */
-Status NoteProblem(Status status, bool is_limit, const char* kernel, const char* reason);
 
 /*!
  * \brief Finds what a refused launch did wrong: a limit, or what the driver's answer tells of.
@@ -46,16 +31,6 @@ bool FindRefusal(int device, CUkernel kernel, const CUlaunchConfig& config, CUre
                  char* text, size_t size);
 
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
-
-TVMFFI_CUBIN_COLD Status NoteProblem(Status status, bool is_limit, const char* kernel,
-                                     const char* reason) {
-  LaunchProblem* problem = &launch_problem;
-  problem->result = status.result;
-  problem->is_limit = is_limit;
-  snprintf(problem->text, sizeof(problem->text), "launch of %.100s: %s", kernel, reason);
-  status.limit = problem->number = __atomic_add_fetch(&launch_problems, 1, __ATOMIC_RELAXED);
-  return status;
-}
 
 /*! \brief A launch whose limits are looked at, each by a function that writes what is over it. */
 struct LimitSearch {
@@ -119,8 +94,8 @@ struct LimitSearch {
     if (IsClusterWrong(cluster, fixed)) return true;
     if (cluster.Blocks() > static_cast<uint64_t>(occupancy.cluster_blocks)) {
       if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) == 0) {
-        return Found("device %d (%s) has no clusters, which begin with sm_90", device,
-                     DescribeArch(device).chars);
+        return Found("device %d (sm_%d) has no clusters, which begin with sm_90", device,
+                     DeviceArch(device));
       }
       return Found("the cluster has %llu blocks, device %d allows %d of this shape",
                    static_cast<unsigned long long>(cluster.Blocks()), device,
@@ -193,8 +168,8 @@ struct LimitSearch {
     if (what == nullptr && !Has(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION))
       return false;
     if (DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) < 9) {
-      return Found("device %d (%s) has no programmatic launches, which begin with sm_90", device,
-                   DescribeArch(device).chars);
+      return Found("device %d (sm_%d) has no programmatic launches, which begin with sm_90", device,
+                   DeviceArch(device));
     }
     return what != nullptr && Found(
                                   "the event of %s may have been made with timing: it must be made "

@@ -63,25 +63,59 @@ inline uint64_t LargestClusterBlocks(const CUlaunchConfig& config) {
 /*! \brief The cluster that a kernel was compiled for; false where the driver does not say. */
 bool FindFixedCluster(CUkernel kernel, int device, ClusterShape* cluster);
 
-/*! \brief Reads `own_cluster`; 0, and not kept, where the driver does not say. */
-int ReadOwnCluster(CUkernel kernel, int device, KernelLimits* limits);
+/*! \brief Blocks of a cluster that every device with clusters takes; more are opted into. */
+constexpr uint64_t kPortableClusterBlocks = 8;
 
-inline Status KernelLimits::OptIn(CUkernel kernel, int device, const CUlaunchConfig& config) {
-  int own = __atomic_load_n(&own_cluster, __ATOMIC_RELAXED);
-  // Before the first launch: a refusal that told of it would end the capture of a graph.
-  if (__builtin_expect(own < 0, 0)) own = ReadOwnCluster(kernel, device, this);
-  const uint64_t asked = LargestClusterBlocks(config), fixed = static_cast<uint64_t>(own);
-  const uint64_t blocks = asked > fixed ? asked : fixed;
-  if (config.sharedMemBytes == 0 && blocks <= kPortableClusterBlocks) return {};
-  if (device < 0) device = CurrentDevice();
-  Status status;
-  int most = 0;
-  if (!CoversSmem(device, config.sharedMemBytes)) {
-    status = RaiseSmem(kernel, device, &most);
+/*!
+ * \brief What a kernel has been opted into, device by device: dynamic shared memory above the
+ * 48 KB that every kernel has, clusters of more than 8 blocks.
+ */
+struct KernelLimits {
+  uint32_t smem_everywhere = 0;  // bytes that every device allows without asking
+  uint32_t smem[kMaxDevices] = {};
+  uint8_t clusters[kMaxDevices] = {};  // whether large ones are allowed
+  int32_t own_cluster = -1;  // blocks that the kernel was compiled for, 0: none; -1: not read
+
+  /*! \brief Whether `bytes` of dynamic shared memory are allowed already (0 is, always). */
+  bool CoversSmem(int device, uint32_t bytes) const {
+    return bytes <= smem_everywhere ||
+           (device < kMaxDevices && bytes <= __atomic_load_n(&smem[device], __ATOMIC_RELAXED));
   }
-  if (!status.ok() || CoversCluster(device, blocks)) return status;
-  return AllowClusters(kernel, device);
-}
+
+  /*! \brief Whether clusters of so many blocks need no opting in any more. */
+  bool CoversCluster(int device, uint64_t blocks) const {
+    return blocks <= kPortableClusterBlocks ||
+           (device < kMaxDevices && __atomic_load_n(&clusters[device], __ATOMIC_RELAXED) != 0);
+  }
+
+  /*!
+   * \brief Opts into all the shared memory that a device has beside the kernel's static one, so
+   * that launches of different sizes from several threads never lower each other's limit.
+   */
+  Status RaiseSmem(CUkernel kernel, int device);
+
+  /*! \brief Opts into clusters as large as a device has them. */
+  Status AllowClusters(CUkernel kernel, int device);
+
+  /*! \brief Opts into what a launch on a device (-1: the current one) needs. */
+  Status OptIn(CUkernel kernel, int device, const CUlaunchConfig& config) {
+    const uint64_t asked = LargestClusterBlocks(config);
+    const bool is_plain = config.sharedMemBytes == 0 && asked <= kPortableClusterBlocks;
+    const int own = __atomic_load_n(&own_cluster, __ATOMIC_RELAXED);
+    // Compared unsigned, -1 is more than any.
+    const bool is_small = static_cast<uint32_t>(own) <= kPortableClusterBlocks;
+    return __builtin_expect(is_plain && is_small, 1) ? Status() : OptInto(kernel, device, config);
+  }
+
+  /*! \brief Forgets what was opted into, as unloading the image does. */
+  void Reset() {
+    __builtin_memset(smem, 0, sizeof(smem));
+    __builtin_memset(clusters, 0, sizeof(clusters));
+  }
+
+ private:
+  Status OptInto(CUkernel kernel, int device, const CUlaunchConfig& config);
+};
 
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuOccupancyMaxPotentialClusterSize, 11070)
@@ -117,31 +151,35 @@ TVMFFI_CUBIN_COLD bool FindFixedCluster(CUkernel kernel, int device, ClusterShap
   return false;
 }
 
-TVMFFI_CUBIN_COLD int ReadOwnCluster(CUkernel kernel, int device, KernelLimits* limits) {
-  CaptureScope relaxed;
-  ClusterShape own;
+TVMFFI_CUBIN_SHARED Status KernelLimits::OptInto(CUkernel kernel, int device,
+                                                 const CUlaunchConfig& config) {
   if (device < 0) device = CurrentDevice();
-  if (!FindFixedCluster(kernel, device, &own)) return 0;  // the launch itself says why
-  const int blocks = static_cast<int>(own.Blocks());
-  __atomic_store_n(&limits->own_cluster, blocks, __ATOMIC_RELAXED);
-  return blocks;
+  int own = __atomic_load_n(&own_cluster, __ATOMIC_RELAXED);
+  if (own < 0) {  // before the first launch: a refusal that told of it would end a graph's capture
+    CaptureScope relaxed;
+    ClusterShape fixed;
+    const bool is_known = FindFixedCluster(kernel, device, &fixed);  // else the launch says why
+    own = static_cast<int>(fixed.Blocks());
+    if (is_known) __atomic_store_n(&own_cluster, own, __ATOMIC_RELAXED);
+  }
+  Status status;
+  if (!CoversSmem(device, config.sharedMemBytes)) status = RaiseSmem(kernel, device);
+  const bool is_covered = CoversCluster(device, LargestClusterBlocks(config)) &&
+                          CoversCluster(device, static_cast<uint64_t>(own));
+  return !status.ok() || is_covered ? status : AllowClusters(kernel, device);
 }
 
-TVMFFI_CUBIN_COLD Status KernelLimits::RaiseSmem(CUkernel kernel, int device, int* most) {
+TVMFFI_CUBIN_COLD Status KernelLimits::RaiseSmem(CUkernel kernel, int device) {
   CaptureScope relaxed;
-  int optin = 0, fixed = 0;
-  CUresult result = entry::cuDeviceGetAttribute(
-      &optin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);
-  if (result == CUDA_SUCCESS) {
-    result =
-        entry::cuKernelGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel, device);
-  }
+  const int optin = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  int fixed = 0;
+  CUresult result =
+      entry::cuKernelGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel, device);
   if (result != CUDA_SUCCESS) return {result, "cuKernelGetAttribute"};
-  *most = optin - fixed;
-  result = entry::cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, *most,
-                                       kernel, device);
+  result = entry::cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                       optin - fixed, kernel, device);
   if (result == CUDA_SUCCESS && device < kMaxDevices) {
-    __atomic_store_n(&smem[device], static_cast<uint32_t>(*most), __ATOMIC_RELAXED);
+    __atomic_store_n(&smem[device], static_cast<uint32_t>(optin - fixed), __ATOMIC_RELAXED);
   }
   return {result, "cuKernelSetAttribute"};
 }
@@ -196,13 +234,11 @@ TVMFFI_CUBIN_COLD Status FindOccupancy(CUkernel kernel, int device, const CUlaun
   *occupancy = Occupancy();
   Status status = scope.Enter(device);
   const bool has_clusters = DeviceAttribute(device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) > 0;
-  int most = 0;
-  if (status.ok() && limits != nullptr && !limits->CoversSmem(device, config.sharedMemBytes)) {
-    status = limits->RaiseSmem(kernel, device, &most);
-  }
-  if (status.ok() && limits != nullptr && has_clusters &&
-      !limits->CoversCluster(device, kPortableClusterBlocks + 1)) {
-    status = limits->AllowClusters(kernel, device);
+  if (status.ok() && limits != nullptr) {
+    status = limits->OptIn(kernel, device, config);
+    if (status.ok() && has_clusters && !limits->CoversCluster(device, kPortableClusterBlocks + 1)) {
+      status = limits->AllowClusters(kernel, device);
+    }
   }
   if (!status.ok()) return status;
   ClusterShape fixed;

@@ -1,7 +1,6 @@
 /*!
  * \file tvmffi_cubin/core/state.h
- * \brief What tables of generated launchers hold: gates, images, kernels' limits, bound values.
- * Constant-initialised, and without a header of CUDA's.
+ * \brief Locks, gates, and the values of bound parameters; constant-initialised.
  */
 #ifndef TVMFFI_CUBIN_CORE_STATE_H_
 #define TVMFFI_CUBIN_CORE_STATE_H_
@@ -11,21 +10,13 @@
 
 #include "namespace.h"
 
-struct CUlib_st;   // what cuda.h's CUlibrary points to
-struct CUkern_st;  // what cuda.h's CUkernel points to
-struct CUlaunchConfig_st;
-
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
 struct Param;
-struct Status;
 
 /*! \brief Most devices that one process can address here. */
 constexpr int kMaxDevices = 64;
-
-/*! \brief Blocks of a cluster that every device with clusters takes; more are opted into. */
-constexpr uint64_t kPortableClusterBlocks = 8;
 
 /*! \brief Holds a lock that is rarely contended and then for as long as an image takes to load. */
 class SpinLock {
@@ -78,67 +69,6 @@ inline void WaitForUsers(Gate* gate) {
 }
 
 inline void OpenGate(Gate* gate) { __atomic_store_n(&gate->closed, 0, __ATOMIC_SEQ_CST); }
-
-/*!
- * \brief One image. A CUlibrary belongs to no context: it is loaded once a process and the driver
- * brings it to a device at the first launch there. Never unloads by itself.
- */
-struct Library {
-  const void* image = nullptr;
-  CUlib_st* handle = nullptr;
-  int32_t lock = 0;
-
-  /*! \brief Loads the image unless it is loaded. */
-  Status Load();
-
-  /*!
-   * \brief Unloads the image; a later Load loads it again, and where the driver refuses, a later
-   * Unload tries again. No launch of it may be under way.
-   */
-  Status Unload();
-};
-
-/*!
- * \brief What a kernel has been opted into, device by device: dynamic shared memory above the
- * 48 KB that every kernel has, clusters of more than 8 blocks.
- */
-struct KernelLimits {
-  uint32_t smem_everywhere = 0;  // bytes that every device allows without asking
-  uint32_t smem[kMaxDevices] = {};
-  uint8_t clusters[kMaxDevices] = {};  // whether large ones are allowed
-  int32_t own_cluster = -1;  // blocks that the kernel was compiled for, 0: none; -1: not read
-
-  /*! \brief Whether `bytes` of dynamic shared memory are allowed already (0 is, always). */
-  bool CoversSmem(int device, uint32_t bytes) const {
-    return bytes <= smem_everywhere ||
-           (device < kMaxDevices && bytes <= __atomic_load_n(&smem[device], __ATOMIC_RELAXED));
-  }
-
-  /*! \brief Whether clusters of so many blocks need no opting in any more. */
-  bool CoversCluster(int device, uint64_t blocks) const {
-    return blocks <= kPortableClusterBlocks ||
-           (device < kMaxDevices && __atomic_load_n(&clusters[device], __ATOMIC_RELAXED) != 0);
-  }
-
-  /*!
-   * \brief Opts into all the shared memory that a device has beside the kernel's static one, so
-   * that launches of different sizes from several threads never lower each other's limit.
-   * \param[out] most That size, set where known.
-   */
-  Status RaiseSmem(CUkern_st* kernel, int device, int* most);
-
-  /*! \brief Opts into clusters as large as a device has them. */
-  Status AllowClusters(CUkern_st* kernel, int device);
-
-  /*! \brief Opts into what a launch on a device (-1: the current one) needs. */
-  Status OptIn(CUkern_st* kernel, int device, const CUlaunchConfig_st& config);
-
-  /*! \brief Forgets what was opted into, as unloading the image does. */
-  void Reset() {
-    __builtin_memset(smem, 0, sizeof(smem));
-    __builtin_memset(clusters, 0, sizeof(clusters));
-  }
-};
 
 /*! \brief What is bound on one device, or on those that have nothing of their own. */
 struct BoundCell {

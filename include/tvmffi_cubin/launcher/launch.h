@@ -43,8 +43,8 @@ TVMFFI_CUBIN_RARE int FailKernel(const char* label, const EmbeddedKernel& kernel
   }
   Text hint;
   if (LacksKernel(kernel, status.result)) {
-    hint.Add(". The image has it for %s alone, by a condition on the architecture; this is %s",
-             kernel.arches, DescribeArch(device).chars);
+    hint.Add(". The image has it for %s alone, by a condition on the architecture; this is sm_%d",
+             kernel.arches, DeviceArch(device));
   } else if (IsCaptureRefusal(status.result)) {
     hint.Add(
         ". A CUDA graph is being captured: launch on the stream that it is captured on, and call "
@@ -175,9 +175,8 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   const uint64_t blocks = asked > fixed.Blocks() ? asked : fixed.Blocks();
   bool is_plain = HasPlainShape(*kernel, config);
   Status status;
-  int most = 0;
   if (!kernel->limits.CoversSmem(device, config.sharedMemBytes)) {
-    status = kernel->limits.RaiseSmem(kernel->handle, device, &most);
+    status = kernel->limits.RaiseSmem(kernel->handle, device);
     is_plain &= kernel->limits.CoversSmem(device, config.sharedMemBytes);
   }
   // A device that allows large clusters once has clusters for good, and is not asked again.
@@ -189,8 +188,8 @@ __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   if (!status.ok()) return call.Fail(number, status);
   const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
   // How large a cluster may be depends on the device, on the block and on its shared memory.
-  const bool must_fit = blocks > kPortableClusterBlocks ||
-                        (cooperative != nullptr && cooperative->cooperative != 0);
+  const bool must_fit =
+      blocks > kPortableClusterBlocks || (cooperative != nullptr && cooperative->cooperative != 0);
   const bool is_over =
       search.IsValueOver() ||
       search.IsClusterWrong(cluster != nullptr ? ClusterIn(cluster) : fixed, fixed) ||

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <tvm/ffi/c_api.h>
 
-#include "../core/library.h"
+#include "../core/occupancy.h"
 #include "../core/tensor_map.h"
 
 namespace tvmffi_cubin {

@@ -62,7 +62,7 @@ TVMFFI_CUBIN_COLD const char* FindMixedSymbol(const MixedRow* rows, uint64_t num
 TVMFFI_CUBIN_COLD void CheckSameParameters(const KernelSlot* slot, CubinKernel* kernel) {
   DeviceScope scope;
   EnterLaunch(nullptr, -1, &scope);
-  const ParameterSizes* device = kernel->parameters_.Find(kernel->GetHandle());
+  const std::vector<size_t>* device = kernel->state_->parameters.Find(kernel->GetHandle());
   if (device == nullptr) return;  // the driver does not tell, or not now
   // What is bound is the device's alone. The launch itself refuses a kernel that has too few.
   const size_t bound = NumBoundParams();

@@ -92,7 +92,7 @@ TVMFFI_CUBIN_COLD void NoteRefusedLaunch(const Status& status, const KernelLaunc
   }
   TellGivenSmem(launch, &text);
   const cudaError_t error = RefusalCode(status, launch.config());
-  NoteLaunchFailure(error, status.limit != 0 && launch_problem.is_limit, &launch.site(), text);
+  NoteLaunchFailure(error, status.limit != 0, &launch.site(), text);
 }
 
 TVMFFI_CUBIN_COLD CubinKernel* FindToLaunch(KernelSlot* slot, const LaunchSite* site) {

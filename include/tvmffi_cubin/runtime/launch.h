@@ -48,8 +48,11 @@ inline cudaError_t LaunchHandle(const void* function, const CUlaunchConfig& conf
   if (found != nullptr) return NoteRuntimeError(found->calls->launch(found->slot, config, args));
   if (IsNoHandle(function)) return NoteRuntimeError(kNoKernel);
   const CUkernel kernel = static_cast<CUkernel>(const_cast<void*>(function));
-  KernelParameters parameters;
-  return NoteRuntimeError(Dispatch(kernel, nullptr, &parameters, config, args).result);
+  ParameterSizes parameters;
+  DeviceScope scope;
+  Status status = EnterLaunch(config.hStream, -1, &scope);
+  if (status.ok()) status = LaunchHere(kernel, &parameters, config, args);
+  return NoteRuntimeError(status.result);
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

@@ -96,8 +96,11 @@ TVMFFI_CUBIN_RUNTIME(cudaError_t) cudaStreamGetDevice(cudaStream_t stream, int* 
   cudaError_t error;
   if (tvmffi_cubin::IsNull(&error, device)) return error;
   CUresult result = tvmffi_cubin::EnsureContext();
-  if (result == CUDA_SUCCESS)
-    *device = tvmffi_cubin::LaunchDevice(stream);
+  if (result == CUDA_SUCCESS) {
+    tvmffi_cubin::DeviceScope scope;
+    tvmffi_cubin::EnterLaunch(stream, -1, &scope);
+    *device = tvmffi_cubin::CurrentDevice();
+  }
   return tvmffi_cubin::NoteRuntimeError(result);
 }
 #endif

@@ -23,13 +23,45 @@ using ::tvmffi_cubin::entry::cuDeviceGetCount;
 using ::tvmffi_cubin::entry::cuKernelGetAttribute;
 constexpr auto cuGetErrorName = ::tvmffi_cubin::GuideErrorName;
 constexpr auto cuGetErrorString = ::tvmffi_cubin::GuideErrorText;
-constexpr ::tvmffi_cubin::GuideLoad cuLibraryLoadData{}, cudaLibraryLoadData{};
-constexpr auto cuLibraryUnload = ::tvmffi_cubin::GuideUnload, cudaLibraryUnload = cuLibraryUnload;
-constexpr auto cuLibraryGetKernel = ::tvmffi_cubin::GuideGetKernel;
-constexpr auto cudaLibraryGetKernel = cuLibraryGetKernel;
-constexpr ::tvmffi_cubin::GuideSetSmem cuKernelSetAttribute{}, cudaKernelSetAttributeForDevice{};
-constexpr ::tvmffi_cubin::GuideLaunch cuLaunchKernel{}, cuLaunchKernelEx{};
-constexpr ::tvmffi_cubin::GuideLaunch cudaLaunchKernel{}, cudaLaunchKernelExC{};
+constexpr auto cuLibraryUnload = ::tvmffi_cubin::UnloadGuideLibrary;
+constexpr auto cudaLibraryUnload = ::tvmffi_cubin::UnloadGuideLibrary;
+constexpr auto cuLibraryGetKernel = ::tvmffi_cubin::FindGuideKernel;
+constexpr auto cudaLibraryGetKernel = ::tvmffi_cubin::FindGuideKernel;
+
+inline constexpr auto cuLibraryLoadData = [](CUlibrary* library, const void* image, auto&&...) {
+  return ::tvmffi_cubin::LoadGuideLibrary(library, image);
+};
+inline constexpr auto cudaLibraryLoadData = cuLibraryLoadData;
+
+inline constexpr auto cuKernelSetAttribute = [](CUfunction_attribute, int bytes, CUkernel kernel,
+                                                CUdevice device) {
+  return ::tvmffi_cubin::SetGuideSmem(kernel, device, bytes);
+};
+inline constexpr auto cudaKernelSetAttributeForDevice = [](CUkernel kernel, cudaFuncAttribute,
+                                                           int bytes, int device) {
+  return ::tvmffi_cubin::SetGuideSmem(kernel, device, bytes);
+};
+
+inline constexpr auto cuLaunchKernelEx = [](const CUlaunchConfig* config, CUfunction kernel,
+                                            void** args, void**) {
+  return ::tvmffi_cubin::LaunchGuideKernel(kernel, *config, args);
+};
+inline constexpr auto cuLaunchKernel = [](CUfunction kernel, unsigned grid_x, unsigned grid_y,
+                                          unsigned grid_z, unsigned block_x, unsigned block_y,
+                                          unsigned block_z, unsigned smem, CUstream stream,
+                                          void** args, void**) {
+  return ::tvmffi_cubin::LaunchGuideKernel(
+      kernel, {grid_x, grid_y, grid_z, block_x, block_y, block_z, smem, stream, nullptr, 0}, args);
+};
+inline constexpr auto cudaLaunchKernelExC = [](const cudaLaunchConfig_t* config, const void* kernel,
+                                               void** args) {
+  return ::tvmffi_cubin::LaunchGuideKernel(kernel, ::tvmffi_cubin::ToDriverConfig(*config), args);
+};
+inline constexpr auto cudaLaunchKernel = [](const void* kernel, ::dim3 grid, ::dim3 block,
+                                            void** args, size_t smem, cudaStream_t stream) {
+  const cudaLaunchConfig_t config{grid, block, smem, stream, nullptr, 0};
+  return cudaLaunchKernelExC(&config, kernel, args);
+};
 
 }  // namespace cuda_api
 }  // namespace ffi
