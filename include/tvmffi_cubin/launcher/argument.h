@@ -43,6 +43,7 @@ enum class Problem : uint8_t {
   kContiguous,
   kMultiple,
   kValue,
+  kDevice,
 };
 
 /*! \brief Whether an integer type of this size holds a value; a raw one is signed or unsigned. */
@@ -283,10 +284,14 @@ TVMFFI_CUBIN_RARE void AddRange(const Param& param, const TVMFFIAny& any, Text* 
             is_read ? ", as an expression reads it" : "");
 }
 
-/*! \brief Adds "got ..., wanted ..."; returns the error's kind. */
+/*!
+ * \brief Adds "got ..., wanted ..."; returns the error's kind.
+ * \param device Where the call's tensors are (kDevice).
+ */
 TVMFFI_CUBIN_RARE const char* AddProblem(const Param& param, const TVMFFIAny& any, Problem problem,
-                                         Text* text) {
+                                         int device, Text* text) {
   text->Add("got %s, wanted ", DescribeArgument(any).chars);
+  const DLTensor* tensor = AsTensor(any);
   switch (problem) {
     case Problem::kType:
       text->Add("%s", DescribeWanted(param));
@@ -310,9 +315,16 @@ TVMFFI_CUBIN_RARE const char* AddProblem(const Param& param, const TVMFFIAny& an
           "kernel handles strides");
       break;
     case Problem::kMultiple:
-      text->Add(AsTensor(any) ? "an address that is a multiple of %u"
-                              : "a multiple of %u: the kernel was compiled for that",
+      text->Add(tensor != nullptr ? "an address that is a multiple of %u"
+                                  : "a multiple of %u: the kernel was compiled for that",
                 param.align);
+      break;
+    case Problem::kDevice:
+      text->Add(tensor->device.device_type == kDLCUDA
+                    ? "one on cuda:%d"
+                    : "one on a CUDA device (pinned and managed host memory will do): move it "
+                      "first, as with x.cuda()",
+                device);
       break;
     default:
       text->Add("%lld: the kernel was compiled for that alone",
@@ -335,18 +347,6 @@ inline bool IsOnDevice(const DLTensor& tensor, int* device) {
   const bool is_same = tensor.device.device_type == kDLCUDA &&
                        tensor.device.device_id == *device && *device >= 0;
   return __builtin_expect(is_same, 1) || TakeDevice(tensor, device);
-}
-
-/*! \brief Adds what is wrong with where a tensor lives; returns the error's kind. */
-TVMFFI_CUBIN_RARE const char* AddWrongDevice(const DLTensor& tensor, int device, Text* text) {
-  text->Add("got %s, wanted one on ", DescribeTensor(tensor).chars);
-  if (tensor.device.device_type == kDLCUDA) {
-    text->Add("cuda:%d", device);
-  } else {
-    text->Add(
-        "a CUDA device (pinned and managed host memory will do): move it first, as with x.cuda()");
-  }
-  return "ValueError";
 }
 
 TVMFFI_CUBIN_END_NAMESPACE

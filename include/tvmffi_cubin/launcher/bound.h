@@ -12,23 +12,18 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*!
- * \brief Points the parameters of all launches of a call at what is bound on its device. The
- * table's gate is used for as long as they are.
- */
-inline int FillBound(Call* call) {
-  return call->ForEach(Source::kBound, [call](const Source& source, void** param) {
-    const BoundSlot& slot = call->instance.bound->slots[source.index];
-    const void* value = slot.Find(call->device);
-    *param = const_cast<void*>(value == nullptr ? slot.zeros : value);
-    if (value != nullptr || !slot.required) return 0;
-    return Fail("LaunchError",
-                "%s: the parameter %s (%s) of %s is not bound on device %d: call "
-                "mod.bind(\"%s\", %s=...) before",
-                call->Site(call->number).chars, slot.param->name, slot.param->type,
-                call->launches[call->number].plan->kernel->display, call->device, slot.function,
-                slot.param->name);
-  });
+/*! \brief Points a parameter at what is bound on the call's device, while the gate is used. */
+inline int FillBound(const Call& call, int slot_number, void** param) {
+  const BoundSlot& slot = call.instance.bound->slots[slot_number];
+  const void* value = slot.Find(call.device);
+  *param = const_cast<void*>(value == nullptr ? slot.zeros : value);
+  if (value != nullptr || !slot.required) return 0;
+  return Fail("LaunchError",
+              "%s: the parameter %s (%s) of %s is not bound on device %d: call "
+              "mod.bind(\"%s\", %s=...) before",
+              call.Site(call.number).chars, slot.param->name, slot.param->type,
+              call.launches[call.number].plan->kernel->display, call.device, slot.function,
+              slot.param->name);
 }
 
 constexpr int kAllDevices = -1;
@@ -56,15 +51,14 @@ TVMFFI_CUBIN_RARE int ConvertBound(BoundChange* change, const TVMFFIAny& value,
   cell->state = BoundCell::kNothing;
   if (value.type_index == kTVMFFINone) return 0;
   Argument argument{};
-  Text reason;
-  const char* kind = nullptr;
-  const Problem problem = Convert(param, value, &argument);
-  if (problem != Problem::kNone) {
-    kind = AddProblem(param, value, problem, &reason);
-  } else if (argument.tensor != nullptr && !IsOnDevice(*argument.tensor, &change->device)) {
-    kind = AddWrongDevice(*argument.tensor, change->device, &reason);
+  Problem problem = Convert(param, value, &argument);
+  if (problem == Problem::kNone && argument.tensor != nullptr &&
+      !IsOnDevice(*argument.tensor, &change->device)) {
+    problem = Problem::kDevice;
   }
-  if (kind != nullptr) {
+  if (problem != Problem::kNone) {
+    Text reason;
+    const char* kind = AddProblem(param, value, problem, change->device, &reason);
     const char* function = change->slot->function;
     return Fail(kind, "bind: %s%s%s (%s): %s", function ? function : "", function ? ": " : "",
                 param.name, param.type, reason.chars);

@@ -17,13 +17,19 @@ TVMFFI_CUBIN_BEGIN_NAMESPACE
 /*! \brief What a call returns that an instance does not fit. */
 constexpr int kDoesNotFit = 1;
 
+/*! \brief Adds what is wrong with an argument; returns the error's kind. */
+TVMFFI_CUBIN_RARE const char* AddProblem(const Call& call, int number, const TVMFFIAny& any,
+                                         Problem problem, int device, Text* text) {
+  const Param& param = call.instance.params[number];
+  text->Add("argument %d (%s: %s): ", number + 1, param.name, param.type);
+  return AddProblem(param, any, problem, device, text);
+}
+
 /*! \brief Raises that a tensor is on another device than those before it. */
-TVMFFI_CUBIN_RARE int FailDevice(const Call& call, int argument, int device) {
-  const Param& param = call.instance.params[argument];
-  Text reason;
-  const char* kind = AddWrongDevice(*call.arguments[argument].tensor, device, &reason);
-  return Fail(kind, "%s: argument %d (%s: %s): %s", call.function.name, argument + 1, param.name,
-              param.type, reason.chars);
+TVMFFI_CUBIN_RARE int FailDevice(const Call& call, int number, const TVMFFIAny& any, int device) {
+  Text text;
+  const char* kind = AddProblem(call, number, any, Problem::kDevice, device, &text);
+  return Fail(kind, "%s: %s", call.function.name, text.chars);
 }
 
 /*!
@@ -41,7 +47,9 @@ __attribute__((always_inline)) inline int TakeArguments(Call* call, const TVMFFI
     if (__builtin_expect(problem != Problem::kNone, 0)) return kDoesNotFit;
     // Tensors of two devices are wrong whichever instance is taken.
     const DLTensor* tensor = call->arguments[i].tensor;
-    if (tensor != nullptr && !IsOnDevice(*tensor, &device)) return FailDevice(*call, i, device);
+    if (tensor != nullptr && !IsOnDevice(*tensor, &device)) {
+      return FailDevice(*call, i, args[i], device);
+    }
   }
   call->device = device;
   return 0;
@@ -120,14 +128,31 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   return 0;
 }
 
-/*! \brief Launches in order, with tensor maps and scratch memory. */
+/*! \brief Launches in order, with maps, scratch memory and what is bound. */
 __attribute__((noinline)) inline int LaunchWithMemory(Call* call) {
   const Instance& instance = call->instance;
-  auto* maps = static_cast<CUtensorMap*>(
+  auto* map = static_cast<CUtensorMap*>(
       __builtin_alloca_with_align(sizeof(CUtensorMap) * (instance.num_maps + 1), 512));
   Scratch scratch{call, static_cast<ScratchBlock*>(
                             __builtin_alloca(sizeof(ScratchBlock) * instance.num_scratch))};
-  return EncodeMaps(call, maps) != 0 || scratch.Allocate() != 0 ? -1 : LaunchInOrder(*call);
+  for (call->number = 0; call->number < instance.num_launches; ++call->number) {
+    const Launch& launch = call->launches[call->number];
+    for (int i = 0; i < launch.plan->num_sources && !launch.is_empty; ++i) {
+      const Source& source = launch.plan->sources[i];
+      void** const param = &launch.params[i];
+      int code = 0;
+      if (source.from == Source::kTensorMap) {
+        *param = map;
+        code = EncodeMap(call, *static_cast<const TensorMapPlan*>(source.data), map++);
+      } else if (source.from == Source::kScratch) {
+        code = scratch.Allocate(*static_cast<const ScratchPlan*>(source.data), param);
+      } else if (source.from == Source::kBound) {
+        code = FillBound(*call, source.index, param);
+      }
+      if (code != 0) return -1;
+    }
+  }
+  return LaunchInOrder(*call);
 }
 
 /*! \brief Checks all that was evaluated against the device's limits, then launches it. */
@@ -145,14 +170,15 @@ __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   for (int i = first; i < instance.num_launches; ++i) {
     if (!call->launches[i].is_empty && ReadyKernel(*call, i) != 0) return -1;
   }
-  const bool has_memory = (instance.num_maps | instance.num_scratch) != 0;
+  const bool has_memory =
+      (instance.num_maps | instance.num_scratch) != 0 || instance.bound != nullptr;
   return __builtin_expect(has_memory, 0) ? LaunchWithMemory(call) : LaunchInOrder(*call);
 }
 
 /*! \brief The same with what is bound, which stays as it is until all is launched. */
 __attribute__((noinline)) inline int LaunchBound(Call* call) {
   const GateUse use(&call->instance.bound->gate);
-  return FillBound(call) == 0 ? LaunchAll(call) : -1;
+  return LaunchAll(call);
 }
 
 /*! \brief Evaluates every launch of an instance that the arguments fit, then launches in order. */
@@ -194,11 +220,8 @@ TVMFFI_CUBIN_RARE const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
     return "TypeError";
   }
   for (int i = 0; i < num_args; ++i) {
-    const Param& param = instance.params[i];
-    const Problem problem = Convert(param, args[i], &call->arguments[i]);
-    if (problem == Problem::kNone) continue;
-    text->Add("argument %d (%s: %s): ", i + 1, param.name, param.type);
-    return AddProblem(param, args[i], problem, text);
+    const Problem problem = Convert(instance.params[i], args[i], &call->arguments[i]);
+    if (problem != Problem::kNone) return AddProblem(*call, i, args[i], problem, -1, text);
   }
   if (TakeArguments(call, args, num_args) == 0 && FindDevice(call) == 0 && !HoldConditions(call)) {
     text->Add("the condition '%s' %s", call->where, call->failure);

@@ -87,30 +87,28 @@ inline bool IsText(const TVMFFIByteArray& text, const char* wanted) {
   return strlen(wanted) == text.size && memcmp(wanted, text.data, text.size) == 0;
 }
 
-/*! \brief A tensor as people write it: "a tensor of dtype float32 and rank 2 on cuda:1". */
-TVMFFI_CUBIN_RARE Text DescribeTensor(const DLTensor& tensor) {
-  Text text;
+/*! \brief Adds a tensor as people write it: "a tensor of dtype float32 and rank 2 on cuda:1". */
+TVMFFI_CUBIN_RARE void AddTensor(const DLTensor& tensor, Text* text) {
   TVMFFIAny name{};
-  if (TVMFFIDataTypeToString(&tensor.dtype, &name) == 0) {
-    const TVMFFIByteArray found = TextIn(name);
-    text.Add("a tensor of dtype %.*s", static_cast<int>(found.size), found.data);
-    if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
-  }
+  TVMFFIDataTypeToString(&tensor.dtype, &name);
+  const TVMFFIByteArray dtype = TextIn(name);
   const int type = static_cast<int>(tensor.device.device_type), id = tensor.device.device_id;
-  text.Add(" and rank %d on ", tensor.ndim);
+  text->Add("a tensor of dtype %.*s and rank %d on ", static_cast<int>(dtype.size), dtype.data,
+            tensor.ndim);
   if (type == kDLCPU) {
-    text.Add("cpu");
+    text->Add("cpu");
   } else {
-    text.Add(type == kDLCUDA ? "cuda:%d" : "device %d of DLPack type %d", id, type);
+    text->Add(type == kDLCUDA ? "cuda:%d" : "device %d of DLPack type %d", id, type);
   }
-  return text;
+  if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
 }
 
 /*! \brief What an argument is, for "got ...". */
 TVMFFI_CUBIN_RARE Text DescribeArgument(const TVMFFIAny& any) {
-  if (const DLTensor* tensor = AsTensor(any)) return DescribeTensor(*tensor);
   Text text;
-  if (any.type_index == kTVMFFINone) {
+  if (const DLTensor* tensor = AsTensor(any)) {
+    AddTensor(*tensor, &text);
+  } else if (any.type_index == kTVMFFINone) {
     text.Add("None");
   } else if (any.type_index == kTVMFFIInt) {
     text.Add("the int %lld", static_cast<long long>(any.v_int64));
@@ -124,8 +122,8 @@ TVMFFI_CUBIN_RARE Text DescribeArgument(const TVMFFIAny& any) {
     text.Add("the address %p", any.v_ptr);
   } else if (TextIn(any).data != nullptr) {
     text.Add("a str");
-  } else if (const TVMFFIByteArray bytes = BytesIn(any); bytes.data != nullptr) {
-    text.Add("%zu bytes", bytes.size);
+  } else if (BytesIn(any).data != nullptr) {
+    text.Add("%zu bytes", BytesIn(any).size);
   } else if (any.type_index == kTVMFFIOpaquePyObject) {
     text.Add("a Python object that is no tensor, number, bytes or None");
   } else {

@@ -136,19 +136,6 @@ struct Call {
     return FailKernel(Site(launch).chars, *instance.launches[launch].kernel, device, config,
                       status);
   }
-
-  /*! \brief Calls `visit` for each parameter, of launches with blocks, that comes from there. */
-  template <typename Visit>
-  int ForEach(Source::From from, Visit visit) {
-    for (number = 0; number < instance.num_launches; ++number) {
-      const Launch& launch = launches[number];
-      for (int i = 0; i < launch.plan->num_sources && !launch.is_empty; ++i) {
-        const Source& source = launch.plan->sources[i];
-        if (source.from == from && visit(source, &launch.params[i]) != 0) return -1;
-      }
-    }
-    return 0;
-  }
 };
 
 /*! \brief Whether a shape is within what every device allows the kernel. */

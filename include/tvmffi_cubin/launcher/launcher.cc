@@ -151,15 +151,7 @@ TVMFFI_CUBIN_ENTRY(unload, ModulePlan) {
 TVMFFI_CUBIN_ENTRY(occupancy, ModulePlan) {
   if (!OpenDriver()) return Fail("LaunchError", "occupancy: %s", DriverProblem());
   unsigned given[9];
-  for (int i = 0; i < 9; ++i) {
-    const int64_t least = i == 1 ? -1 : 0;
-    if (args[i].type_index != kTVMFFIInt || args[i].v_int64 < least ||
-        args[i].v_int64 > INT32_MAX) {
-      return Fail("ValueError", "occupancy: got %s, wanted 0 to %d",
-                  DescribeArgument(args[i]).chars, INT32_MAX);
-    }
-    given[i] = static_cast<unsigned>(args[i].v_int64);
-  }
+  for (int i = 0; i < 9; ++i) given[i] = static_cast<unsigned>(args[i].v_int64);
   EmbeddedKernel* const kernel = &table.kernels[given[0]];
   const int device = args[1].v_int64 < 0 ? CurrentDevice() : static_cast<int>(given[1]);
   CUlaunchAttribute cluster{};

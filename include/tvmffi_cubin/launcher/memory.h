@@ -20,31 +20,26 @@ TVMFFI_CUBIN_DRIVER_ENTRY(cuMemAllocAsync, 12000)
 TVMFFI_CUBIN_DRIVER_ENTRY(cuMemFreeAsync, 12000)
 
 /*!
- * \brief Makes the maps of all launches that have blocks; the device is current. An empty tensor
- * has no map, and mostly gives an empty grid.
- * \param maps Room for all, as the driver wants it aligned.
+ * \brief Makes one parameter's tensor map; the device is current. An empty tensor has no map, and
+ * mostly gives an empty grid.
  */
-inline int EncodeMaps(Call* call, CUtensorMap* maps) {
-  return call->ForEach(Source::kTensorMap, [&](const Source& source, void** param) {
-    const auto& plan = *static_cast<const TensorMapPlan*>(source.data);
-    TensorMapSpec spec = plan.spec;
-    TensorMapMemory memory;
-    TensorMapProblem problem;
-    // All words, not only those of the box.
-    call->map_words = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(&spec) +
-                                                 offsetof(TensorMapSpec, box_dim));
-    if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
-    const Argument& given = call->arguments[plan.argument];
-    *param = maps;
-    if (DescribeMemory(spec, given.tensor, given.storage.pointer, &memory, &problem) &&
-        EncodeTensorMap(spec, memory, maps++, &problem)) {
-      return 0;
-    }
-    const char* tensor = call->instance.params[plan.argument].name;
-    const bool is_same = strcmp(tensor, plan.name) == 0;
-    return Fail(problem.kind, "%s: tensor map %s%s%s: %s", call->Site(call->number).chars,
-                plan.name, is_same ? "" : " of ", is_same ? "" : tensor, problem.text);
-  });
+inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
+  TensorMapSpec spec = plan.spec;
+  TensorMapMemory memory;
+  TensorMapProblem problem;
+  // All words, not only those of the box.
+  call->map_words = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(&spec) +
+                                               offsetof(TensorMapSpec, box_dim));
+  if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
+  const Argument& given = call->arguments[plan.argument];
+  if (DescribeMemory(spec, given.tensor, given.storage.pointer, &memory, &problem) &&
+      EncodeTensorMap(spec, memory, map, &problem)) {
+    return 0;
+  }
+  const char* tensor = call->instance.params[plan.argument].name;
+  const bool is_same = strcmp(tensor, plan.name) == 0;
+  return Fail(problem.kind, "%s: tensor map %s%s%s: %s", call->Site(call->number).chars, plan.name,
+              is_same ? "" : " of ", is_same ? "" : tensor, problem.text);
 }
 
 /*! \brief The scratch memory of one kernel parameter; what the parameter points to comes first. */
@@ -68,37 +63,29 @@ struct Scratch {
     }
   }
 
-  /*! \brief Allocates what all launches need; the device is current. */
-  int Allocate() {
-    return call->ForEach(Source::kScratch, [this](const Source& source, void** param) {
-      const auto& plan = *static_cast<const ScratchPlan*>(source.data);
-      ScratchBlock* block = &blocks[count++];
-      *block = {};
-      *param = &block->pointer;
-      int64_t size = 0;
-      if (FindSize(plan, &size) != 0) return -1;
-      return size == 0 ? 0 : AllocateBlock(plan, size, block);
-    });
-  }
-
- private:
-  int FindSize(const ScratchPlan& plan, int64_t* bytes) const {
+  /*! \brief Allocates one parameter's memory; the device is current. */
+  int Allocate(const ScratchPlan& plan, void** param) {
+    ScratchBlock* block = &blocks[count++];
+    *block = {};
+    *param = &block->pointer;
     const int64_t fixed = Value(call, plan.bytes);
     const int64_t per_block = call->failure == nullptr ? Value(call, plan.bytes_per_block) : 0;
     if (call->failure != nullptr) return FailFigure(*call);
     const CUlaunchConfig& config = call->launches[call->number].config;
-    const uint64_t blocks = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
-    if (fixed >= 0 && per_block >= 0 && !__builtin_mul_overflow(per_block, blocks, bytes) &&
-        !__builtin_add_overflow(*bytes, fixed, bytes)) {
-      return 0;
+    const uint64_t num_blocks = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
+    int64_t size = 0;
+    if (fixed < 0 || per_block < 0 || __builtin_mul_overflow(per_block, num_blocks, &size) ||
+        __builtin_add_overflow(size, fixed, &size)) {
+      return Fail("ValueError",
+                  "%s: scratch memory for %s: bytes is %lld, bytes_per_block %lld: wanted 0 or "
+                  "more of each, together within 64 bits",
+                  call->Site(call->number).chars, plan.name, static_cast<long long>(fixed),
+                  static_cast<long long>(per_block));
     }
-    return Fail("ValueError",
-                "%s: scratch memory for %s: bytes is %lld, bytes_per_block %lld: wanted 0 or more "
-                "of each, together within 64 bits",
-                call->Site(call->number).chars, plan.name, static_cast<long long>(fixed),
-                static_cast<long long>(per_block));
+    return size == 0 ? 0 : AllocateBlock(plan, size, block);
   }
 
+ private:
   /*!
    * \brief Whether memory may come from the tensors' allocator. It takes back what was freed for
    * the next work on the stream that is current for it: a launch on another stream would still be
