@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import include_scan, preprocessor_flags
-from .cuda import nvrtc, options
+from .cuda import nvrtc
+from .cuda.options import read
 from .dependencies import parse_depfile
 from .environment import header_folder_flags
 from .include_scan import Scan
@@ -33,7 +34,7 @@ class HeaderSearch(NamedTuple):
         nvcc would have compiled them, with its own flags.
         """
         given = self.request.cuda_cflags
-        standard = tuple(f"-std={name}" for name in options.standards(given))
+        standard = [f"-std={value}" for name, value, _ in read(given) if name == "-std"]
         return (*standard, *preprocessor_flags.parse(given).words, *self.request.cflags)
 
     @property

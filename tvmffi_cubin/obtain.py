@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import cache as caches
 from . import toolset
-from .cuda.arch import resolve_archs
+from .cuda.arch import known_archs, resolve_archs
 from .entry import Entry
 from .errors import BuildError, CompileError, ToolchainError
 from .lookups import outcome_of, seen
@@ -145,14 +145,8 @@ def _resolve_archs(request: Request, arch: Any, tools: toolset.Toolset | None) -
         return resolve_archs(arch)
     if not request.may_have_kernels:
         return ()
-
-    def known() -> Collection[int]:
-        from .cuda.nvrtc import known_archs
-
-        return () if cuda is None else known_archs(cuda)
-
     try:
-        return resolve_archs(known=known if cuda is not None else None)
+        return resolve_archs(known=None if cuda is None else partial(known_archs, cuda))
     except ToolchainError:
         # Whether an architecture is needed at all is only known once the sources are parsed, which
         # a cache hit does not do; whoever compiles asks again and then passes the error on.

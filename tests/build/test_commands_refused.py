@@ -36,7 +36,7 @@ def _files(here: Path) -> None:
         ("mark.cu", "mark.cu is empty; write CUDA C++ in it"),
         ("k.cu mixed.cu", "mixed.cu has host functions beside its kernels: load and build take it"),
         ("k.cu --arch sm_77", "sm_77 is no architecture that NVRTC"),
-        ("k.cu --arch nonsense", 'wanted is "sm_80" or the like'),
+        ("k.cu --arch nonsense", 'is no architecture: write "sm_80"'),
         ("k.cu --arch ,", 'name at least one, such as "sm_90a"'),
         ("k.cu -o folder", "folder is a folder; name the file to write, such as folder/k.cubin"),
         ("k.cu -o none/k.cubin", "none/k.cubin: its folder does not exist; make it first"),
@@ -98,7 +98,11 @@ def test_an_image_that_cannot_be_written_is_named_by_its_own_name(monkeypatch, c
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
-        ("TVMFFI_CUBIN_ARCH", "sm_80,nonsense", "TVMFFI_CUBIN_ARCH[1]='nonsense': wanted is"),
+        (
+            "TVMFFI_CUBIN_ARCH",
+            "sm_80,nonsense",
+            "ARCH[1]='nonsense' is no architecture",
+        ),
         (
             "TVMFFI_CUBIN_PCH",
             "nonsense",

@@ -5,7 +5,6 @@ import pytest
 from tvmffi_cubin.cuda.options import (
     link_options,
     nvrtc_options,
-    standards,
     without_separation,
 )
 
@@ -39,7 +38,6 @@ def test_other_options_keep_their_order_and_spelling():
     given = ("-DA=b c", "-lineinfo", "-D", "X", "-use_fast_math", "-I", "/a", "-std=c++20")
     assert nvrtc_options(given) == given
     assert nvrtc_options(["--std", "c++20"]) == ("-std=c++20",)
-    assert standards(given) == standards(["-std", "c++20"]) == ["c++20"]
 
 
 @pytest.mark.parametrize("name", ["-Xptxas", "--ptxas-options"])

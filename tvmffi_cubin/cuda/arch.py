@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from .. import config
 from ..errors import ToolchainError
+
+if TYPE_CHECKING:
+    from .libraries import Cuda
 
 Archs = Sequence[str] | str | None
 """One architecture, or several; None for that of the current device."""
@@ -30,8 +34,8 @@ def check_arch(arch: object, *, what: str = "arch") -> str:
     match = re.fullmatch(r"sm_([1-9][0-9]{1,2})([af]?)|compute_[1-9][0-9]{1,2}", arch)
     if match is None or int(match[1] or 0) < {"a": 90, "f": 100}.get(match[2], 0):
         raise ValueError(
-            f'{what}={arch!r}: wanted is "sm_80" or the like, from 90 on also "sm_90a", or '
-            '"compute_90" for PTX; several are a list, in the variable separated by commas'
+            f'{what}={arch!r} is no architecture: write "sm_80", "sm_90a" or, for PTX, '
+            '"compute_90"; several are a list, or in the variable separated by commas'
         )
     return arch
 
@@ -89,6 +93,18 @@ def resolve_archs(
         f"{name}, which that device runs, too; a newer release of it may know it"
     )
     return (name,)
+
+
+def known_archs(cuda: Cuda) -> tuple[int, ...]:
+    """Return the architecture numbers that an NVRTC compiles for; loads it once an installation."""
+    from .. import identity
+
+    def ask() -> str:
+        from . import program
+
+        return " ".join(map(str, program.load(cuda.nvrtc).supported_archs()))
+
+    return tuple(map(int, identity.remember(cuda.nvrtc, ask, what="architectures").split()))
 
 
 @cache

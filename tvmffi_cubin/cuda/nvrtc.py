@@ -192,22 +192,12 @@ def resolve_archs(arch: Archs = None, options: Sequence[str] = ()) -> tuple[str,
         Nothing names one and there is no device.
     """
     named = named_archs(options, arch)
-    return archs.resolve_archs(named or None, known=lambda: known_archs(find_cuda()))
+    return archs.resolve_archs(named or None, known=lambda: archs.known_archs(find_cuda()))
 
 
 def version() -> tuple[int, int]:
     """Return the version of the NVRTC in use, such as ``(12, 9)``; loads it."""
     return program.load(find_cuda().nvrtc).version()
-
-
-def known_archs(cuda: Cuda) -> tuple[int, ...]:
-    """Return the architecture numbers that an NVRTC compiles for; loads it once an installation."""
-    from .. import identity
-
-    def ask() -> str:
-        return " ".join(map(str, program.load(cuda.nvrtc).supported_archs()))
-
-    return tuple(map(int, identity.remember(cuda.nvrtc, ask, what="architectures").split()))
 
 
 def shim_dir() -> Path:

@@ -126,11 +126,6 @@ def nvrtc_options(options: object) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def standards(options: object) -> list[str]:
-    """Return the language standards that options name, such as ``"c++20"``."""
-    return [value for name, value, _ in read(options) if name == "-std"]
-
-
 def without_separation(options: object) -> tuple[tuple[str, ...], bool]:
     """Return options without those that ask for separate compilation, and whether for LTO.
 
