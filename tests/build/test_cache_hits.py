@@ -391,7 +391,7 @@ mod.k(cuda_array(stub, 3, device=1), 7)
 print(launch.kernel, launch.grid, launch.device, launch.values("Pi")[1])
 try:
     mod.k(None, 7)
-except ValueError as error:
+except TypeError as error:
     print(error)
 print("tvmffi_cubin" in sys.modules)
 """
