@@ -102,21 +102,3 @@ def test_variables_are_found_wherever_they_are_read():
         (lambda meta: settings.SMS, ["settings"]),
     ):
         assert outside_values(function) == names
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        bool,
-        range,
-        hash,
-        lambda n: max(n, 1),
-        lambda n: n / 1,
-        lambda n: n + 1.0,
-        lambda n: 2**n,
-        lambda n: divmod(n, 2),
-    ],
-)
-def test_what_needs_a_symbol_s_value_is_refused(use):
-    with pytest.raises(TypeError):
-        use(SymbolicInt("n"))
