@@ -91,9 +91,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /*! \brief Whether clusters' blocks are spread over multiprocessors or balanced among them. */
   LaunchConfig& SetClusterSchedulingPolicy(CUclusterSchedulingPolicy policy) {
-    Value(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
-        .clusterSchedulingPolicyPreference = policy;
-    return *this;
+    return PutInteger(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, policy);
   }
 
   /*!
@@ -102,9 +100,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
    */
   LaunchConfig& SetProgrammaticDependentLaunch(bool allowed = true) {
     constexpr auto kId = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    if (!allowed) return ClearAttribute(kId);
-    Value(kId).programmaticStreamSerializationAllowed = 1;
-    return *this;
+    return allowed ? PutInteger(kId, 1) : ClearAttribute(kId);
   }
 
   /*!
@@ -125,21 +121,18 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /*! \brief All blocks are resident at once, so that the grid can synchronize; false: need not. */
   LaunchConfig& SetCooperative(bool cooperative = true) {
-    if (!cooperative) return ClearAttribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-    Value(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
-    return *this;
+    constexpr auto kId = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    return cooperative ? PutInteger(kId, 1) : ClearAttribute(kId);
   }
 
   /*! \brief The launch's priority, as a stream's: less is sooner. */
   LaunchConfig& SetPriority(int priority) {
-    Value(CU_LAUNCH_ATTRIBUTE_PRIORITY).priority = priority;
-    return *this;
+    return PutInteger(CU_LAUNCH_ATTRIBUTE_PRIORITY, priority);
   }
 
   /*! \brief Which of two logical domains of memory ordering the kernel belongs to. */
   LaunchConfig& SetMemSyncDomain(CUlaunchMemSyncDomain domain) {
-    Value(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN).memSyncDomain = domain;
-    return *this;
+    return PutInteger(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, domain);
   }
 
   /*! \brief Which of the device's domains the two logical ones are. */
@@ -151,9 +144,7 @@ class __attribute__((visibility("default"))) LaunchConfig {
 
   /*! \brief How much of the L1 cache becomes shared memory, 0 to 100 percent: a preference. */
   LaunchConfig& SetSharedMemCarveout(int percent) {
-    // Its value, an unsigned int, lies where `priority` does, which all headers have.
-    Value(kSharedMemCarveout).priority = percent;
-    return *this;
+    return PutInteger(kSharedMemCarveout, percent);
   }
 
   /*!
@@ -183,6 +174,12 @@ class __attribute__((visibility("default"))) LaunchConfig {
   int GetDevice() const { return device_; }
 
  private:
+  /*! \brief Puts a number: all that are one are of 4 bytes and lie where `priority` does. */
+  LaunchConfig& PutInteger(CUlaunchAttributeID id, int value) {
+    Value(id).priority = value;
+    return *this;
+  }
+
   /*! \brief Puts an event; launchCompletionEvent begins as this one, which all headers have. */
   LaunchConfig& PutEvent(CUlaunchAttributeID id, CUevent event, int flags, bool at_start) {
     if (event == nullptr) return ClearAttribute(id);

@@ -349,6 +349,14 @@ def test_what_is_no_map_says_what_is_wanted(mod, driver_stub, array, value):
         mod.raw(array(8, dtype="float32"), value, 1)
 
 
+def test_a_map_in_device_memory_is_refused_before_the_driver_reads_it(mod, driver_stub, array):
+    x = array(256, dtype="float32")
+    address = rf"got the address 0x{x.data_ptr:x}, wanted bytes of a CUtensorMap, or the address of"
+    with pytest.raises(TypeError, match=address):
+        mod.raw(x, ctypes.c_void_p(x.data_ptr), 1)
+    assert driver_stub.launches() == []
+
+
 def test_functions_without_maps_call_nothing_more(mod, driver_stub, array):
     x = array(8, dtype="float32")
     mod.plain(x)

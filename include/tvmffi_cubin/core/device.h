@@ -138,6 +138,9 @@ inline int DeviceArch(int device) {
 /*! \brief Whether a tensor that is not a device's lies in page-locked or managed memory. */
 bool IsHostMemoryForKernels(const DLTensor& tensor);
 
+/*! \brief Whether an address lies in a device's own memory, which would crash a host that reads. */
+bool IsDeviceMemory(const void* address);
+
 #ifndef TVMFFI_CUBIN_COLD_COMPILED
 
 TVMFFI_CUBIN_COLD Status PrimaryContext(int device, CUcontext* context) {
@@ -180,6 +183,16 @@ TVMFFI_CUBIN_COLD bool IsHostMemoryForKernels(const DLTensor& tensor) {
   CUmemorytype type = CU_MEMORYTYPE_HOST;
   return entry::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                       reinterpret_cast<CUdeviceptr>(tensor.data)) == CUDA_SUCCESS;
+}
+
+TVMFFI_CUBIN_COLD bool IsDeviceMemory(const void* address) {
+  const auto pointer = reinterpret_cast<CUdeviceptr>(address);
+  CUmemorytype type = CU_MEMORYTYPE_HOST;  // the driver does not know the host's other memory
+  entry::cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer);
+  if (type != CU_MEMORYTYPE_DEVICE) return false;
+  bool is_managed = false;
+  entry::cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer);
+  return !is_managed;
 }
 
 #endif  // TVMFFI_CUBIN_COLD_COMPILED

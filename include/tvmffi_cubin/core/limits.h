@@ -66,7 +66,7 @@ struct LimitSearch {
     const int most = Attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
     if (most >= 0 && Threads() > static_cast<uint64_t>(most)) {
       return Found(
-          "the block has %llu threads, the kernel (%d registers a thread) allows %d on device %d",
+          "the block has %lu threads, the kernel (%d registers a thread) allows %d on device %d",
           Threads(), Attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), most, device);
     }
     const int optin =
@@ -83,7 +83,7 @@ struct LimitSearch {
     if (!FindOccupancy(kernel, device, config, &occupancy).ok()) return false;
     if (occupancy.blocks_per_sm == 0) {
       return Found(
-          "no block of %llu threads (%d registers each) and %u bytes of dynamic shared memory fits "
+          "no block of %lu threads (%d registers each) and %u bytes of dynamic shared memory fits "
           "a multiprocessor of device %d",
           Threads(), Attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), config.sharedMemBytes, device);
     }
@@ -97,19 +97,16 @@ struct LimitSearch {
         return Found("device %d (sm_%d) has no clusters, which begin with sm_90", device,
                      DeviceArch(device));
       }
-      return Found("the cluster has %llu blocks, device %d allows %d of this shape",
-                   static_cast<unsigned long long>(cluster.Blocks()), device,
-                   occupancy.cluster_blocks);
+      return Found("the cluster has %lu blocks, device %d allows %d of this shape",
+                   cluster.Blocks(), device, occupancy.cluster_blocks);
     }
     const auto* cooperative = FindAttribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
     const uint64_t blocks = Volume(config.gridDimX, config.gridDimY, config.gridDimZ);
     return cooperative != nullptr && cooperative->cooperative != 0 &&
            blocks > static_cast<uint64_t>(occupancy.cooperative_blocks) &&
            Found(
-               "the cooperative grid has %llu blocks, device %d can hold %lld of this shape at "
-               "once",
-               static_cast<unsigned long long>(blocks), device,
-               static_cast<long long>(occupancy.cooperative_blocks));
+               "the cooperative grid has %lu blocks, device %d can hold %ld of this shape at once",
+               blocks, device, occupancy.cooperative_blocks);
   }
 
   /*!
@@ -171,16 +168,15 @@ struct LimitSearch {
       return Found("device %d (sm_%d) has no programmatic launches, which begin with sm_90", device,
                    DeviceArch(device));
     }
-    return what != nullptr && Found(
-                                  "the event of %s may have been made with timing: it must be made "
-                                  "without (CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)",
-                                  what);
+    if (what == nullptr) return false;
+    return Found(
+        "the event of %s may have been made with timing: it must be made without "
+        "(CU_EVENT_DISABLE_TIMING; torch.cuda.Event() is)",
+        what);
   }
 
  private:
-  unsigned long long Threads() const {
-    return Volume(config.blockDimX, config.blockDimY, config.blockDimZ);
-  }
+  uint64_t Threads() const { return Volume(config.blockDimX, config.blockDimY, config.blockDimZ); }
   int Attribute(CUfunction_attribute attribute) const {
     return KernelAttribute(kernel, device, attribute);
   }

@@ -125,7 +125,8 @@ __attribute__((noinline)) inline Problem ConvertBytes(const Param& param, const 
   }
   out->address = any.v_ptr;
   const bool is_map = param.kind == Kind::kMap && any.type_index == kTVMFFIOpaquePtr;
-  return is_map && any.v_ptr != nullptr ? Problem::kNone : Problem::kType;
+  const bool is_read = is_map && any.v_ptr != nullptr && !IsDeviceMemory(any.v_ptr);
+  return is_read ? Problem::kNone : Problem::kType;
 }
 
 /*! \brief Numbers and booleans, by the rules of docs/guide.md ("What a parameter takes"). */
