@@ -2,8 +2,7 @@
  * \file tvmffi_cubin/launcher/argument.h
  * \brief Arguments checked and stored as the kernel's own types: numbers, tensors, bytes.
  *
- * What is wrong with one is found out in a few instructions, as a `Problem`, and put in words only
- * where somebody is to read them.
+ * A check costs a few instructions and gives a `Problem`; words are found only for an error.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
 #define TVMFFI_CUBIN_LAUNCHER_ARGUMENT_H_
@@ -56,7 +55,7 @@ inline bool IntegerFits(Kind kind, uint32_t size, int64_t value) {
 
 /*!
  * \brief Rounds to nearest even into a 16-bit format: (5, 10) is fp16, (8, 7) bf16. Straight from
- * double, because by way of float a value can be rounded twice.
+ * double: by way of float a value could be rounded twice.
  * \return false where a finite value would become infinite.
  */
 inline bool RoundTo16(double value, int exponent_bits, int mantissa_bits, uint16_t* out) {
@@ -96,7 +95,7 @@ inline Problem CheckAssumed(const Param& param, int64_t value) {
   if (param.assumed == Param::kValue) {
     return value == param.value ? Problem::kNone : Problem::kValue;
   }
-  // Of a negative number, too, the low bits say it.
+  // The low bits tell it of negative numbers too.
   return (value & (param.align - 1)) == 0 ? Problem::kNone : Problem::kMultiple;
 }
 
@@ -181,7 +180,7 @@ inline bool IsWantedDType(const Param& param, const DLTensor& tensor) {
   return param.num_dtypes == 0;
 }
 
-/*! \brief A tensor for a pointer parameter; its device is another question (CheckDevice). */
+/*! \brief A tensor for a pointer parameter; its device is checked apart (IsOnDevice). */
 inline Problem ConvertTensor(const Param& param, const DLTensor& tensor, Argument* out) {
   if (!IsWantedDType(param, tensor)) return Problem::kDType;
   if (param.rank >= 0 ? tensor.ndim != param.rank : tensor.ndim < param.min_rank) {
@@ -227,8 +226,8 @@ __attribute__((noinline)) inline Problem ConvertRaw(const Param& param, const TV
 }
 
 /*!
- * \brief Converts one argument, or says why it does not go with the parameter. Called from several
- * places, of which the compiler would inline none, and every call goes through one.
+ * \brief Converts one argument, or says why it does not fit the parameter. Always
+ * inlined: it is called from several places, one of them the hot path.
  */
 __attribute__((always_inline)) inline Problem Convert(const Param& param, const TVMFFIAny& any,
                                                       Argument* out) {
@@ -334,7 +333,7 @@ TVMFFI_CUBIN_RARE const char* AddProblem(const Param& param, const TVMFFIAny& an
   return "ValueError";
 }
 
-/*! \brief Takes the device of a call's first tensor; false where a tensor is not there. */
+/*! \brief Takes the device of a call's first tensor; false for a tensor elsewhere. */
 __attribute__((noinline)) inline bool TakeDevice(const DLTensor& tensor, int* device) {
   const int id = tensor.device.device_id;
   if (tensor.device.device_type != kDLCUDA) return IsHostMemoryForKernels(tensor);

@@ -37,7 +37,7 @@ struct BoundChange {
   BoundCell* cells;  // those that the slot had, where it has got others
 };
 
-/*! \brief Lets go of what a cell holds: Python's own objects, too, and what they run. */
+/*! \brief Releases what a cell holds; that may run Python code. */
 TVMFFI_CUBIN_RARE void ReleaseCell(const BoundCell& cell) {
   if (cell.keep != nullptr) TVMFFIObjectDecRef(cell.keep);
   free(cell.copy);
@@ -103,8 +103,8 @@ TVMFFI_CUBIN_RARE int ReadBoundDevice(const TVMFFIAny& any, int* device) {
 }
 
 /*!
- * \brief Binds values all at once, or none where one is wrong: a launch reads the values of before
- * or of after. The arguments: the device, -1 for the current one, None for all; for each value the
+ * \brief Binds all values at once, or none where one is wrong: a launch sees either the old values
+ * or the new. The arguments: the device, -1 for the current one, None for all; for each value the
  * slot's number, the value (None: nothing is bound any more), and the object that keeps it alive.
  */
 TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_args) {
@@ -121,7 +121,7 @@ TVMFFI_CUBIN_RARE int Bind(BoundTable* table, const TVMFFIAny* args, int num_arg
   }
   if (result == 0) {
     CloseGate(&table->gate);
-    // In a fork, the launches that the gate counts are another process's.
+    // In a forked child, the gate counts launches of the parent.
     if (!InForkedChild()) WaitForUsers(&table->gate);
     for (int i = 0; i < count; ++i) ApplyBound(&changes[i]);
     OpenGate(&table->gate);

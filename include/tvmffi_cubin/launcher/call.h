@@ -14,7 +14,7 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief What a call returns that an instance does not fit. */
+/*! \brief Returned for an instance that the arguments do not fit. */
 constexpr int kDoesNotFit = 1;
 
 /*! \brief Adds what is wrong with an argument; returns the error's kind. */
@@ -88,8 +88,8 @@ TVMFFI_CUBIN_RARE int FailShape(const Call& call, bool has_grid, bool has_block)
 }
 
 /*!
- * \brief Evaluates one launch into its configuration and its kernel's parameters. Every call goes
- * through it, and the compiler would not inline it by itself.
+ * \brief Evaluates one launch into its configuration and its kernel's parameters; on the hot path,
+ * and inlined by force.
  */
 __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   const LaunchPlan& plan = *launch->plan;
@@ -105,7 +105,7 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
     memcpy(call->attributes, options.config.attrs,
            sizeof(CUlaunchAttribute) * options.config.numAttrs);
   }
-  // The conditions of one of several instances have been looked at.
+  // With several instances, HoldConditions has evaluated the conditions.
   const int first = call->function.num_instances == 1 ? 0 : plan.num_conditions;
   if (DoSteps(call, plan.steps + first, plan.num_steps - first) != 0) return -1;
   // An empty tensor often makes grid and block zero alike: nothing is to be done.
@@ -115,7 +115,7 @@ __attribute__((always_inline)) inline int Prepare(Call* call, Launch* launch) {
   if (__builtin_expect(!has_threads && !launch->is_empty, 0)) return FailShape(*call, true, true);
   config->attrs = call->attributes;
   config->numAttrs = call->num_attributes;
-  // In registers: the compiler takes each store for one that may change the pointers.
+  // Kept in registers: for all the compiler knows, each store may change the pointers.
   const Argument *const arguments = call->arguments, *const computed = call->computed;
   void** const params = launch->params;
   const Source* const sources = plan.sources;
@@ -161,8 +161,8 @@ __attribute__((always_inline)) inline int LaunchAll(Call* call) {
   int first = 0;
   while (first < instance.num_launches && call->launches[first].is_empty) ++first;
   if (first == instance.num_launches) return 0;
-  // One image in use keeps all of the module's loaded, and the contexts retained. Before the scope:
-  // what is unloaded releases contexts, too.
+  // One gate keeps all images of the module loaded, and contexts retained. It comes before the
+  // scope, because unloading releases contexts too.
   GateUse use(&instance.launches[first].kernel->image->gate);
   DeviceScope scope;
   const Status status = scope.Enter(call->device);
@@ -230,8 +230,8 @@ TVMFFI_CUBIN_RARE const char* AddMisfit(Call* call, const TVMFFIAny* args, int n
 }
 
 /*!
- * \brief Raises what is in the way of the only instance; of several what came, and what is in the
- * way of each: a ValueError, where the types are those of some instance.
+ * \brief Raises why the only instance does not fit, or, of several, what came and why each does not
+ * fit: a ValueError where the types fit some instance.
  */
 TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, Argument* arguments,
                                 const TVMFFIAny* args, int num_args) {
@@ -252,10 +252,7 @@ TVMFFI_CUBIN_RARE int FailToFit(const FunctionPlan& function, Argument* argument
   return Fail(kind, "%s: %s", function.name, text.chars);
 }
 
-/*!
- * \brief The whole of a call. Of a function of several instances the first that the arguments fit
- * is launched.
- */
+/*! \brief Makes a call: launches the first instance that the arguments fit. */
 __attribute__((noinline)) inline int CallFunction(const FunctionPlan& function,
                                                   const CallOptions& options, const TVMFFIAny* args,
                                                   int num_args) {

@@ -12,13 +12,13 @@
 
 #include "plan.h"
 
-/*! \brief Of functions that few calls come to: apart from the others, compiled for size. */
+/*! \brief For functions off the hot path: placed apart and compiled for size. */
 #define TVMFFI_CUBIN_RARE __attribute__((noinline, cold)) inline
 
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief A text that is added to; what it has no room for is left out. */
+/*! \brief A text that grows up to a fixed size; the rest is cut off. */
 struct Text {
   char chars[4096];
   size_t used = 0;
@@ -47,10 +47,10 @@ __attribute__((noinline, cold, format(printf, 2, 3))) inline int Fail(const char
   return -1;
 }
 
-/*! \brief What stands for the reason of a failure where an error has been raised already. */
+/*! \brief The reason of a failure whose error has already been raised. */
 inline constexpr char kRaised[] = "";
 
-/*! \brief The status of what has failed and raised; takes what Fail returns. */
+/*! \brief The status of such a failure; takes what Fail returns. */
 inline Status Raised(int) { return {CUDA_ERROR_UNKNOWN, kRaised}; }
 
 /*! \brief The tensor in an argument, however tvm-ffi carries it; null where it is none. */
@@ -62,7 +62,7 @@ inline const DLTensor* AsTensor(const TVMFFIAny& any) {
 
 /*! \brief Where a tensor's elements begin. */
 inline void* DataOf(const DLTensor& tensor) {
-  // By way of an integer: nothing may be added to an empty tensor's null pointer.
+  // As an integer: adding to the null pointer of an empty tensor is undefined.
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
 }
 

@@ -2,8 +2,8 @@
  * \file tvmffi_cubin/launcher/expression.h
  * \brief Evaluates the steps of a launch: postfix code over the arguments' integers and shapes.
  *
- * Arithmetic has no branches out: the first thing that goes wrong is kept in the call, and the
- * figure that it went wrong in is the last one that is evaluated.
+ * Arithmetic has no early exits: the call keeps the first failure, and evaluation ends with the
+ * figure in which it occurred.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_EXPRESSION_H_
 #define TVMFFI_CUBIN_LAUNCHER_EXPRESSION_H_
@@ -87,7 +87,7 @@ inline int64_t NumSms(Call* call) {
 TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
   EmbeddedKernel* const kernel = call->instance.launches[call->number].kernel;
   CUlaunchConfig config = call->launches[call->number].config;
-  // A block without threads is told where it is used.
+  // An empty block is an error of its own, raised later.
   if (config.blockDimX == 0 || config.blockDimY == 0 || config.blockDimZ == 0) return 1;
   config.attrs = call->attributes;
   config.numAttrs = call->num_attributes;
@@ -106,7 +106,7 @@ TVMFFI_CUBIN_RARE int64_t MaxCooperativeBlocks(Call* call) {
   return Note(call, kRaised);
 }
 
-/*! \brief An operand of an opcode, which is not aligned, and goes on behind it. */
+/*! \brief Reads an opcode's operand, which is unaligned, and moves past it. */
 template <typename Number>
 inline Number Operand(const uint8_t** code) {
   Number number;
@@ -247,8 +247,8 @@ __attribute__((noinline)) inline int SetAttribute(Call* call, const Step& step, 
   if (step.target == Step::kFlag) value = 1;
   // Little-endian: the low bytes of the word are the value in every width.
   memcpy(bytes + 4 * (has_axes ? step.axis : 0), &value, is_event ? 8 : 4);
-  // What lies within its width is checked with the other limits; but the driver reads at any
-  // address that it is given as an event's, and nothing lies in the first page.
+  // Values that fit are checked with the other limits. But the driver reads whatever address it is
+  // given as an event, and nothing lies in the first page.
   const int64_t least = is_event ? 4096 : has_axes ? 1 : INT32_MIN;
   const int64_t most = is_event ? INT64_MAX : has_axes ? UINT32_MAX : INT32_MAX;
   if (value >= least && value <= most) return 0;

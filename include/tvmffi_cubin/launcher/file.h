@@ -1,7 +1,7 @@
 /*!
  * \file tvmffi_cubin/launcher/file.h
- * \brief Images are loaded; one that lies in a file of its own is made where it is missing, and its
- * kernels are found by their names, or by a part of them, and checked.
+ * \brief Loads images, embedded or in files of their own, which may have to be made first, and
+ * finds and checks the kernels of the latter.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_FILE_H_
 #define TVMFFI_CUBIN_LAUNCHER_FILE_H_
@@ -56,7 +56,7 @@ TVMFFI_CUBIN_RARE unsigned char* ReadFile(const char* path, size_t* size) {
   return data;
 }
 
-/*! \brief Whether a cubin or fatbin is cut off; the driver would read on behind its end. */
+/*! \brief Whether a cubin or fatbin is truncated; the driver would read past its end. */
 TVMFFI_CUBIN_RARE bool IsTruncated(const unsigned char* data, size_t size) {
   Elf64_Ehdr head{};
   memcpy(&head, data, size < sizeof(head) ? size : sizeof(head));
@@ -69,12 +69,12 @@ TVMFFI_CUBIN_RARE bool IsTruncated(const unsigned char* data, size_t size) {
     return header + content > size;
   }
   if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
-  // The tables of segments and sections lie behind all else.
+  // The tables of segments and sections come last.
   return size < sizeof(head) || head.e_phoff + head.e_phnum * uint64_t{head.e_phentsize} > size ||
          head.e_shoff + head.e_shnum * uint64_t{head.e_shentsize} > size;
 }
 
-/*! \brief Has the file of an image made, where there is a maker; returns 0, or -1 with an error. */
+/*! \brief Calls the maker of an image's file, if it has one; -1 with an error raised. */
 TVMFFI_CUBIN_RARE int MakeFile(const EmbeddedImage& image, const char* path) {
   const ImageFile* told = __atomic_load_n(&image.file, __ATOMIC_ACQUIRE);
   if (told == nullptr || told->maker == nullptr) return 0;
@@ -85,7 +85,7 @@ TVMFFI_CUBIN_RARE int MakeFile(const EmbeddedImage& image, const char* path) {
   CUcontext context = nullptr;
   entry::cuCtxGetCurrent(&context);
   const int code = TVMFFIFunctionCall(told->maker, args, 2, &result);
-  // It may have made another device current, and the launch goes to the one that is.
+  // The maker may have made another device current.
   entry::cuCtxSetCurrent(context);
   if (code == 0 && result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
   return code;

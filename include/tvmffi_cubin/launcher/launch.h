@@ -1,9 +1,8 @@
 /*!
  * \file tvmffi_cubin/launcher/launch.h
- * \brief Kernels, loaded at their first use, and a call's launches of them, once evaluated.
+ * \brief Loads kernels at their first use, checks evaluated launches, and launches.
  *
- * What a device cannot do is told before the driver is asked to: a refusal in the midst of a graph
- * capture would spoil the capture.
+ * Limits are checked before the driver is asked to launch: a refusal would end a graph capture.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_LAUNCH_H_
 #define TVMFFI_CUBIN_LAUNCHER_LAUNCH_H_
@@ -15,18 +14,18 @@
 namespace tvmffi_cubin {
 TVMFFI_CUBIN_BEGIN_NAMESPACE
 
-/*! \brief Whether a refusal means that an image has a kernel for other architectures alone. */
+/*! \brief Whether a refusal means that the image lacks the kernel for this architecture. */
 TVMFFI_CUBIN_RARE bool LacksKernel(const EmbeddedKernel& kernel, CUresult result) {
   if (kernel.arches == nullptr) return false;
-  // The driver says the latter of dead streams, too.
+  // The driver answers the latter for dead streams too.
   return result == CUDA_ERROR_NOT_FOUND ||
          (result == CUDA_ERROR_INVALID_HANDLE && !LoadHere(kernel.handle).ok());
 }
 
 /*!
  * \brief Raises that a kernel's load or launch failed, and what that means.
- * \param label Of what: "f", "f: launch 2 of 3".
- * \param config Of the launch that was refused; null of what came before.
+ * \param label Begins the message: "f", "f: launch 2 of 3".
+ * \param config The launch that was refused; null where loading failed.
  */
 TVMFFI_CUBIN_RARE int FailKernel(const char* label, const EmbeddedKernel& kernel, int device,
                                  const CUlaunchConfig* config, const Status& status) {
@@ -73,7 +72,7 @@ inline Status LoadKernel(EmbeddedKernel* kernel) {
   return __builtin_expect(is_loaded, 1) ? Status() : LoadKernelNow(kernel);
 }
 
-/*! \brief Finds what of a kernel fits a device at once; loads it, and its image is in use. */
+/*! \brief How much of a kernel fits a device at once; loads it. Its image's gate is held. */
 TVMFFI_CUBIN_RARE Status OccupancyOf(EmbeddedKernel* kernel, int device,
                                      const CUlaunchConfig& config, Occupancy* found) {
   DeviceScope scope;
@@ -102,7 +101,7 @@ struct Launch {
   bool is_empty;  // the grid has no blocks: nothing is to be done
 };
 
-/*! \brief One call of one instance of a function; on the stack of who makes it. */
+/*! \brief One call of one instance of a function; lives on the caller's stack. */
 struct Call {
   const FunctionPlan& function;
   const Instance& instance;
@@ -147,8 +146,8 @@ inline bool HasPlainShape(const EmbeddedKernel& kernel, const CUlaunchConfig& co
 }
 
 /*!
- * \brief Opts into what a launch asks for beyond the plain, and checks it. What may be over a limit
- * is looked up by a LimitSearch, which asks the driver for many figures.
+ * \brief Opts into what a launch needs beyond the defaults, and checks it against the limits. Only
+ * a launch that may be over one asks the driver for all of them (LimitSearch).
  */
 __attribute__((noinline)) inline int CheckLimits(const Call& call, int number) {
   const CUlaunchConfig& config = call.launches[number].config;
@@ -217,8 +216,8 @@ __attribute__((always_inline)) inline int LaunchInOrder(const Call& call) {
     const Launch& launch = call.launches[i];
     if (launch.is_empty) continue;
     const EmbeddedKernel& kernel = *launch.plan->kernel;
-    // A CUkernel may be given where a CUfunction is asked for: the driver then takes the one of the
-    // current context (CUDA driver API, cuLaunchKernelEx).
+    // The driver takes a CUkernel for a CUfunction, that of the current context (CUDA driver API,
+    // cuLaunchKernelEx).
     const CUresult result =
         __builtin_expect(kernel.grid_in_clusters, 0)
             ? LaunchClusters(launch)

@@ -1,9 +1,9 @@
 /*!
  * \file tvmffi_cubin/launcher/memory.h
- * \brief What a call makes anew for its launches: tensor maps, and scratch memory.
+ * \brief What each call makes for its launches: tensor maps and scratch memory.
  *
- * Scratch memory comes from the allocator of the call's tensors, whose memory is given back in the
- * order of their own stream, or from the in the order of the launch's.
+ * Scratch memory comes from the tensors' allocator, which reuses it in the order of its current
+ * stream, or from the driver, in the order of the launch's stream.
  */
 #ifndef TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
 #define TVMFFI_CUBIN_LAUNCHER_MEMORY_H_
@@ -27,7 +27,7 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
   TensorMapSpec spec = plan.spec;
   TensorMapMemory memory;
   TensorMapProblem problem;
-  // All words, not only those of the box.
+  // Words are numbered from box_dim on.
   call->map_words = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(&spec) +
                                                offsetof(TensorMapSpec, box_dim));
   if (DoSteps(call, plan.steps, plan.num_steps) != 0) return -1;
@@ -45,7 +45,7 @@ inline int EncodeMap(Call* call, const TensorMapPlan& plan, CUtensorMap* map) {
 /*! \brief The scratch memory of one kernel parameter; what the parameter points to comes first. */
 struct ScratchBlock {
   uintptr_t pointer;              // aligned
-  CUdeviceptr allocated;          // by the else 0
+  CUdeviceptr allocated;          // by the driver, else 0
   TVMFFIObjectHandle allocation;  // by the tensors' allocator, else null
 };
 
@@ -58,7 +58,7 @@ struct Scratch {
   ~Scratch() {
     for (int i = 0; i < count; ++i) {
       if (blocks[i].allocation != nullptr) TVMFFIObjectDecRef(blocks[i].allocation);
-      // What fails here has failed for the stream already, which tells it itself.
+      // An error here is the stream's own, and its next call reports it.
       if (blocks[i].allocated != 0) entry::cuMemFreeAsync(blocks[i].allocated, call->stream);
     }
   }
@@ -87,9 +87,9 @@ struct Scratch {
 
  private:
   /*!
-   * \brief Whether memory may come from the tensors' allocator. It takes back what was freed for
-   * the next work on the stream that is current for it: a launch on another stream would still be
-   * using it, and so would one that the next launch need not wait for.
+   * \brief Whether memory may come from the tensors' allocator. It reuses freed memory for the
+   * next work on its current stream, which a launch on another stream, or one that the next launch
+   * need not wait for, might still be using.
    */
   bool MayUseTensorsAllocator() const {
     const bool may_overlap =

@@ -43,13 +43,13 @@ __attribute__((noinline)) inline int TakeTargetStream(Call* call) {
 }
 
 /*!
- * \brief Refuses what is no stream, and a stream that a caller gave and that is another device's:
- * the driver would launch there, away from the tensors.
+ * \brief Refuses values that are no stream, and streams of another device: the driver would launch
+ * there, away from the tensors.
  */
 __attribute__((noinline)) inline int CheckStream(const Call& call) {
   const CUstream stream = call.stream;
   if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return 0;
-  // The driver reads at any address that it is given, and nothing lies in the first page.
+  // The driver reads whatever address it is given, and nothing lies in the first page.
   if (reinterpret_cast<intptr_t>(stream) < 4096) {
     return Fail("ValueError",
                 "%s: the launch's stream is %lld, which is no handle: an address, or 0, 1 or 2",
@@ -57,7 +57,7 @@ __attribute__((noinline)) inline int CheckStream(const Call& call) {
   }
   CUcontext context = nullptr;
   CUdevice home = -1;
-  // A stream that is being captured, or of a driver that does not say, is left to the launch.
+  // Where the driver does not tell, as of a stream that is being captured, the launch decides.
   if (entry::cuStreamGetCtx(stream, &context) != CUDA_SUCCESS) return 0;
   if (entry::cuCtxPushCurrent(context) != CUDA_SUCCESS) return 0;
   const CUresult result = entry::cuCtxGetDevice(&home);
