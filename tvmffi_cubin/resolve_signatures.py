@@ -76,7 +76,7 @@ def _resolve(
         params = [Param(*pair) for pair in zip(_fit(names, len(parsed)), parsed, strict=True)]
         return signature._replace(params=check(params, kernel, title))
     except ValueError as error:
-        remedy = f"declare them, such as {suggestion(kernel, names=names)}"
+        remedy = f"declare them, such as {suggestion(kernel, names)}"
         problem = f"the parameters of kernel {name.display!r} are not known: {error}\n{remedy}"
         return signature._replace(problem=problem)
 

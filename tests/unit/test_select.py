@@ -148,7 +148,7 @@ def test_an_ambiguous_name_lists_the_candidates_and_what_to_declare():
     text = str(error.value)
     assert "stands for 2 kernels" in text
     assert "over(float* x) [_Z4overPf]" in text
-    assert 'params="float* x"' in text
+    assert text.endswith('declare its parameters: params="..."')
 
 
 def test_declared_types_choose_between_overloads():

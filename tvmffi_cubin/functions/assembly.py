@@ -26,26 +26,29 @@ class Layout:
 
     def __init__(self, codes: str) -> None:
         members = codes.split()
-        self._struct = struct.Struct(f"@{''.join(members)}0q")
-        self.size = self._struct.size
+        self.size = struct.calcsize(f"@{''.join(members)}0q")
         self._words = struct.Struct(f"{self.size // 8}Q")
-        self._addresses = []
+        # Where values are addresses, and in which words of the struct; and where they are not.
+        self._addresses: list[tuple[int, int]] = []
+        self._plain: list[int] = []
         position = 0
         for number, code in enumerate(members, 1):
             if code == "P":
                 offset = struct.calcsize("@" + "".join(members[:number])) - 8
                 self._addresses.append((position, offset // 8))
+            elif not code.endswith("x"):
+                self._plain.append(position)
             position += not code.endswith("x")
+        plain = "".join("0q8x" if code == "P" else code for code in members)
+        self._struct = struct.Struct(f"@{plain}0q")
 
     def row(self, *values: str | int | None) -> str:
         """Return the directive for one struct; an address is a label, or None."""
-        plain = [*values]
-        for position, _ in self._addresses:
-            plain[position] = 0
-        words: list[object] = [*self._words.unpack(self._struct.pack(*plain))]
+        packed = self._struct.pack(*[values[i] for i in self._plain])
+        words: list[object] = [*self._words.unpack(packed)]
         for position, word in self._addresses:
             words[word] = values[position] or 0
-        return f"    .quad {','.join(map(str, words))}"
+        return "    .quad " + ",".join(map(str, words))
 
 
 class Text:

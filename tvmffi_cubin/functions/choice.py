@@ -16,9 +16,10 @@ from ..source import DEVICE_IMAGE
 from .bind import as_map
 from .exported import contradicts
 from .function import KernelRef
-from .signature import KernelSignature, signature_text, suggestion
+from .signature import KernelSignature, signature_text
 
-_Found = tuple[Image, KernelSignature]
+Found = tuple[Image, KernelSignature]
+"""A kernel, and the image that has it."""
 
 _MOST_LISTED = 20
 _MOST_THREADS = 1024
@@ -42,13 +43,13 @@ class Kernels:
         self.images = images
         self.sources = sources
         self.files = files
-        self.every: list[_Found] = [
+        self.every: list[Found] = [
             (image, s if s.from_library or not trailing else _with_types(s, trailing))
             for image in images
             for s in image.signatures
         ]
         # Symbols, names with all that belongs to them, names without arguments, ends of either.
-        self._ways: list[dict[str, list[_Found]]] = [{} for _ in range(4)]
+        self._ways: list[dict[str, list[Found]]] = [{} for _ in range(4)]
         for found in self.every:
             signature = found[1]
             name = end = squeeze(signature.qualified)
@@ -87,17 +88,15 @@ class Kernels:
         if not found:
             raise ValueError(self._no_match(wanted, images) + unread)
         if len(found) > 1 and declared is not None:
-            found = [x for x in found if _has_sizes(x[1], declared)] or found
-            found = [x for x in found if _has_types(x[1], declared)] or found
-        image, signature = found[0]
+            found = [x for x in found if _goes_with(x[1], declared)] or found
         if len({x.symbol for _, x in found}) > 1:
             candidates = listed([signature_text(x) for _, x in found])
-            declaration = suggestion(signature.kernel, signature.params)
             raise ValueError(
                 f"kernel name {wanted!r} stands for {len(found)} kernels:\n  {candidates}\nname the"
-                " one that is meant, if only by its symbol in brackets, or declare its parameters, "
-                f"such as {declaration}{unread}"
+                " one that is meant, if only by its symbol in brackets, or declare its parameters: "
+                f'params="..."{unread}'
             )
+        image, signature = found[0]
         if len(found) > 1:
             names = ", ".join(repr(image.name) for image, _ in found)
             raise ValueError(
@@ -106,9 +105,9 @@ class Kernels:
             )
         if declared is None:
             signature.require()
-        return KernelRef(image.name, signature, image.archs_with(signature.symbol))
+        return kernel_ref(image, signature)
 
-    def _find(self, wanted: str, images: Sequence[Image]) -> list[_Found]:
+    def _find(self, wanted: str, images: Sequence[Image]) -> list[Found]:
         """Return the matches of the first way of naming that has any, the most exact way first."""
         name = squeeze(wanted).removeprefix("::")
         for way in self._ways:
@@ -135,6 +134,11 @@ class Kernels:
         hint = f"; did you mean {close[0]!r}?" if close else ""
         known = listed(sorted(names), ", ")
         return f"there is no kernel {wanted!r} in the image{hint}; it has: {known}"
+
+
+def kernel_ref(image: Image, signature: KernelSignature) -> KernelRef:
+    """Return a kernel of an image that is seen."""
+    return KernelRef(image.name, signature, image.archs_with(signature.symbol))
 
 
 def listed(texts: Sequence[str], separator: str = "\n  ") -> str:
@@ -191,32 +195,32 @@ def _in_file(image: str, wanted: str, launch: Launch, declared: Sequence[Param])
     return KernelRef(image, signature, least_params=0, by_part=launch.kernel is not None)
 
 
-def _by_part(kernels: Sequence[_Found], part: str) -> list[_Found]:
+def _by_part(kernels: Sequence[Found], part: str) -> list[Found]:
     """Return the kernels that a part of their name or, where no name has it, symbol stands for."""
     for texts in ([squeeze(x.display) for _, x in kernels], [x.symbol for _, x in kernels]):
-        found = [(x, text) for x, text in zip(kernels, texts, strict=True) if part in text]
-        # Compilers put a number behind the name of further kernels, at its end or before types.
-        numbered = re.compile(f"{re.escape(part)}_[0-9]")
-        names = {text for _, text in found}
-        bases = [
-            x
-            for x, text in found
-            if not numbered.search(text)
-            and ((base := re.sub("(_[0-9]+)+$", "", text)) == text or base not in names)
-        ]
+        found = [pair for pair in zip(kernels, texts, strict=True) if part in pair[1]]
         if found:
+            # Compilers put a number behind the name of further kernels, at its end or before types.
+            numbered = re.compile(f"{re.escape(part)}_[0-9]")
+            names = {text for _, text in found}
+            bases = [
+                x
+                for x, text in found
+                if not numbered.search(text)
+                and re.sub("(_[0-9]+)+$", "", text) not in names - {text}
+            ]
             return bases or [x for x, _ in found]
     return []
 
 
-def _has_sizes(signature: KernelSignature, declared: Sequence[Param]) -> bool:
-    """Whether declared parameters have a kernel's sizes; more than it has are for expressions."""
+def _goes_with(signature: KernelSignature, declared: Sequence[Param]) -> bool:
+    """Whether declared parameters are a kernel's; more than it has are for expressions."""
     slots = signature.kernel.params
-    pairs = zip(declared, slots, strict=False)
-    return len(slots) <= len(declared) and all(p.type.size in (None, x.size) for p, x in pairs)
-
-
-def _has_types(signature: KernelSignature, declared: Sequence[Param]) -> bool:
-    """Whether a kernel's types are of the declared kinds, and point to the same."""
-    pairs = zip(declared, signature.params, strict=False)
-    return not any(contradicts(param.type, own.type) for param, own in pairs)
+    return (
+        len(slots) <= len(declared)
+        and all(p.type.size in (None, x.size) for p, x in zip(declared, slots, strict=False))
+        and not any(
+            contradicts(p.type, own.type)
+            for p, own in zip(declared, signature.params, strict=False)
+        )
+    )

@@ -14,10 +14,13 @@ from ..launches.launch import Launch
 from ..launches.values import ModuleParam
 from ..source import DEVICE_IMAGE
 from .bind import bind, function, told
-from .choice import Kernels, listed
+from .choice import Found, Kernels, kernel_ref, listed
 from .exported import Exported
-from .function import Function, Instance
+from .function import Function
 from .signature import signature_text
+
+# Grid and block are the caller's, and all parameters.
+_AS_CALLED = Launch()
 
 
 class Exports(NamedTuple):
@@ -43,74 +46,57 @@ def resolve(
     image_files: Collection[str] = (),
 ) -> Exports:
     """Tell kernels from C++ functions and bind the former."""
-    if functions is None:
-        functions = () if has_host else _all_kernels(images, from_sources=bool(device_sources))
+    kernels = Kernels(images, sources=device_sources, files=image_files, trailing=bound_params)
+    host: list[tuple[str, str]] = []
+    made: list[Function] = []
+    if functions is None and not has_host:
+        for image, s in _all_kernels(kernels, from_sources=bool(device_sources)):
+            instance = bind(s.name, [(_AS_CALLED, kernel_ref(image, s))], trailing=bound_params)
+            made.append(function(s.name, [instance]))
     elif not functions and not has_host:
         raise ValueError(
             "functions is empty, so that nothing would be exported: leave it out to export all "
             "kernels of the sources, or name some"
         )
-    kernels = Kernels(images, sources=device_sources, files=image_files, trailing=bound_params)
     names = {name for _, s in kernels.every for name in (s.name, s.symbol)}
-    host: list[tuple[str, str]] = []
-    bound = []
-    for export in functions:
-        if _is_host(export, names, host_functions, exported_by_files or (), has_host):
-            host.append((export.name, export.doc))
-        else:
-            bound.append(_bound(export, kernels, bound_params))
+    for name, doc, instances in functions or ():
+        is_kernel = name in names
+        if instances is None and name in host_functions and is_kernel:
+            raise ValueError(
+                f"functions names {name!r}, which is both a kernel and a C++ function: rename one, "
+                "or give the kernel as a Launch under another name"
+            )
+        by_files = name in (exported_by_files or ())
+        if instances is None and (by_files or (has_host and not is_kernel)):
+            host.append((name, doc))
+            continue
+        bound = []
+        for launches in instances or [(_AS_CALLED,)]:
+            with told(f"function {name!r}"):
+                pairs = [(launch, kernels.choose(name, launch)) for launch in launches]
+            bound.append(bind(name, pairs, trailing=bound_params))
+        made.append(function(name, bound, doc=doc))
     slots = [_slot(x, n - len(bound_params), kernels) for n, x in enumerate(bound_params)]
-    return Exports(tuple(host), tuple(bound), tuple(slots) if has_host else ())
+    return Exports(tuple(host), tuple(made), tuple(slots) if has_host else ())
 
 
-def _is_host(
-    export: Export,
-    kernels: Collection[str],
-    host_functions: Collection[str],
-    exported_by_files: Collection[str],
-    has_host: bool,
-) -> bool:
-    name = export.name
-    if export.instances is not None:
-        return False
-    if name in exported_by_files:
-        return True
-    if name in host_functions and name in kernels:
-        raise ValueError(
-            f"functions names {name!r}, which is both a kernel and a C++ function: rename one, or "
-            "give the kernel as a Launch under another name"
-        )
-    return has_host and name not in kernels
-
-
-def _bound(export: Export, kernels: Kernels, trailing: Sequence[ModuleParam]) -> Function:
-    def instance(launches: Sequence[Launch]) -> Instance:
-        with told(f"function {export.name!r}"):
-            pairs = [(launch, kernels.choose(export.name, launch)) for launch in launches]
-        return bind(export.name, pairs, trailing=trailing)
-
-    instances = [instance(launches) for launches in export.instances or [(Launch(),)]]
-    return function(export.name, instances, doc=export.doc)
-
-
-def _all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export, ...]:
+def _all_kernels(kernels: Kernels, *, from_sources: bool) -> list[Found]:
     """Return every kernel of the device sources or, where there are none, of all images."""
-    found = [(image.name, s) for image in images for s in image.signatures]
+    found = kernels.every
     if from_sources:
-        found = [x for x in found if x[0] == DEVICE_IMAGE and not x[1].from_library]
+        found = [x for x in found if x[0].name == DEVICE_IMAGE and not x[1].from_library]
     if not found and from_sources:
         raise ValueError(
             "the device sources define no kernel that is in the image: templates are instantiated "
             'by functions={"name": Launch(kernel="fill<float>", ...)}'
         )
     if not found:
-        problems = "; ".join(f"image {i.name!r}: {i.problem}" for i in images if i.problem)
-        raise ValueError(problems or f"no kernel is in {', '.join(repr(i.name) for i in images)}")
-    # The image has them in an order of its own; those of headers and macros come last.
-    found.sort(key=lambda x: (x[1].line is None, x[1].line or 0))
+        problems = "; ".join(f"image {i.name!r}: {i.problem}" for i in kernels.images if i.problem)
+        names = ", ".join(repr(image.name) for image in kernels.images)
+        raise ValueError(problems or f"no kernel is in {names}")
     by_name: dict[str, list[str]] = {}
     for image, s in found:
-        by_name.setdefault(s.name, []).append(f"{signature_text(s)} in {image!r}")
+        by_name.setdefault(s.name, []).append(f"{signature_text(s)} in {image.name!r}")
     for name, texts in by_name.items():
         if len(texts) > 1:
             raise ValueError(
@@ -118,9 +104,8 @@ def _all_kernels(images: Sequence[Image], *, from_sources: bool) -> tuple[Export
                 'functions={"one": Launch(kernel="...", image="...", params="..."), ...}'
             )
         identifier('a kernel\'s own name; functions={"k": Launch(kernel="...")} gives it one', name)
-    return tuple(
-        Export(s.name, instances=((Launch(kernel=s.symbol, image=image),),)) for image, s in found
-    )
+    # The image has them in an order of its own; those of headers and macros come last.
+    return sorted(found, key=lambda x: (x[1].line is None, x[1].line or 0))
 
 
 def _slot(param: ModuleParam, position: int, kernels: Kernels) -> Exported:

@@ -44,22 +44,13 @@ class KernelSignature(NamedTuple):
         return self
 
 
-def suggestion(kernel: Kernel, params: Sequence[Param] = (), names: Sequence[str] = ()) -> str:
-    """Return a ``params="..."`` that fits the image, from what is known of the parameters."""
+def suggestion(kernel: Kernel, names: Sequence[str]) -> str:
+    """Return a ``params="..."`` that fits the image, with the names that are known."""
     by_size = {1: "int8_t", 2: "int16_t", 4: "int", 8: "void*"}
-    names = [*(names or (param.name for param in params))]
-    names += [f"arg{index}" for index in range(len(names), len(kernel.params))]
-    parts = []
-    for index, parameter in enumerate(kernel.params):
-        if index < len(params) and params[index].type.kind != "raw":
-            parts.append(f"{_declarable(params[index].type)} {params[index].name}")
-        else:
-            parts.append(f"{by_size.get(parameter.size, 'MyStruct')} {names[index]}")
+    names = [*names, *(f"arg{index}" for index in range(len(names), len(kernel.params)))]
+    pairs = zip(kernel.params, names, strict=False)
+    parts = (f"{by_size.get(slot.size, 'MyStruct')} {name}" for slot, name in pairs)
     return f'params="{", ".join(parts)}"'
-
-
-def _declarable(declared: CxxType) -> str:
-    return "void*" if declared.kind == "pointer" and "(" in declared.text else declared.text
 
 
 def check(params: Sequence[Param], kernel: Kernel, title: str) -> tuple[Param, ...]:
@@ -103,6 +94,10 @@ def known_signatures(signatures: Iterable[KernelSignature]) -> dict[str, str]:
                 resolve_declared(text, signature.kernel)
                 found[signature.symbol] = text
     return found
+
+
+def _declarable(declared: CxxType) -> str:
+    return "void*" if declared.kind == "pointer" and "(" in declared.text else declared.text
 
 
 def signature_text(signature: KernelSignature) -> str:

@@ -20,6 +20,7 @@ from .values import Bound, Scratch, plain
 Launched = Launch | Sequence[Launch] | Dispatch
 """What a function is described by."""
 
+_JSON_TYPES = {type(None), bool, int, str}
 _TAGGED: dict[str, type] = {"TensorMap": TensorMap, "Scratch": Scratch, "Bound": Bound}
 # One NaN, so that a launch equals the one that is read back.
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -36,8 +37,7 @@ def function_value(function: Launched) -> dict[str, Any]:
 
 def to_json(value: Any) -> Any:
     """Return a launch, several, or a value of ``Launch(args=...)`` as JSON values."""
-    value = plain(value)
-    if value is None or isinstance(value, bool | int | str):
+    if type(value) in _JSON_TYPES or isinstance(value := plain(value), bool | int | str):
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"Float": repr(float(value))}
