@@ -146,8 +146,8 @@ class __attribute__((visibility("default"))) TensorMap {
       ThrowMapProblem(problem);
     }
     TensorMapMemory memory;
-    void* const address = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) +
-                                                  static_cast<uintptr_t>(tensor.byte_offset));
+    void* const address =
+        reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
     if (!DescribeMemory(options.Get(), &tensor, address, &memory, &problem)) {
       ThrowMapProblem(problem);
     }

@@ -70,17 +70,16 @@ struct DriverEntry {
   Function function = nullptr;
 
   /*! \brief The function; null where there is no driver or it has no such function. */
-  Function Find() {
-    Function found = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(found != nullptr, 1)) return found;
-    found = reinterpret_cast<Function>(FindEntry(name, version));
+  __attribute__((noinline, cold)) Function Find() {
+    const auto found = reinterpret_cast<Function>(FindEntry(name, version));
     __atomic_store_n(&function, found, __ATOMIC_RELEASE);
     return found;
   }
 
   template <typename... Arguments>
   CUresult operator()(Arguments... arguments) {
-    const Function found = Find();
+    Function found = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(found == nullptr, 0)) found = Find();
     if (__builtin_expect(found != nullptr, 1)) return found(arguments...);
     return IsDriverOpen() ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
   }
