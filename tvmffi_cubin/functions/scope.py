@@ -7,14 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..kernels.types import CxxType
-from ..launches.expression import (
-    Field,
-    Name,
-    Number,
-    Tree,
-    failure,
-    parse,
-)
+from ..launches.expression import Field, Name, Number, Tree, failure, parse
 from ..launches.values import Bound
 from .exported import Exported, is_integer
 from .function import Figure, Formula
@@ -170,7 +163,5 @@ def _joined(op: str, parts: list[_Code]) -> _Code:
     """Return parts of which the first that decides is the value, and the last is evaluated."""
     code = b""
     for part, _ in reversed(parts):
-        if len(code) > 0xFFFF:
-            raise ValueError("a condition is too long")
         code = part + (struct.pack("<BH", _BRANCH[op], len(code)) + code if code else b"")
     return code, max(depth for _, depth in parts)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from .expression import NAME
 from .launch import Launch
 from .record import Record
 from .tensor_map import TensorMap
@@ -67,9 +68,7 @@ def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dis
     """Return what `Launch.over` documents."""
     import re
 
-    # What follows a dot is no name of its own: x.shape.
-    word = r"(?<![\w.])[^\W\d]\w*"
-    known = re.findall(word, launch.kernel or "")
+    known = re.findall(NAME, launch.kernel or "")
     for name, given in names.items():
         if name not in known:
             raise ValueError(
@@ -80,7 +79,7 @@ def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dis
 
     def swapped(value: Any, texts: Mapping[str, str]) -> Any:
         if isinstance(value, str):
-            return re.sub(word, lambda found: texts.get(found[0], found[0]), value)
+            return re.sub(NAME, lambda found: texts.get(found[0], found[0]), value)
         if isinstance(value, tuple):
             return tuple(swapped(x, texts) for x in value)
         if isinstance(value, dict):
@@ -94,13 +93,10 @@ def over(launch: Launch, names: Mapping[str, Iterable[str | int | bool]]) -> Dis
         source = {x: str(y).lower() if isinstance(y, bool) else str(y) for x, y in values.items()}
         # As it would be written: -1 might follow another operator.
         numbers = {x: f"({y})" if str(y).startswith("-") else str(y) for x, y in values.items()}
-        return Launch(
-            **{
-                field: value
-                if field in ("strided", "image", "meta")
-                else swapped(value, source if field in ("kernel", "params") else numbers)
-                for field, value in launch.changed().items()
-            }
-        )
+        fields = launch.changed()
+        for field in fields.keys() - {"strided", "image", "meta"}:
+            texts = source if field in ("kernel", "params") else numbers
+            fields[field] = swapped(fields[field], texts)
+        return Launch(**fields)
 
     return Dispatch(map(instance, product(*(map(plain, given) for given in names.values()))))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
+from ..launches.expression import NAME
 from ..launches.values import plain
 from .kernel import Argument, CompiledKernel, replaced, unwrapped
 
@@ -35,8 +36,8 @@ def launch_grid(kernel: CompiledKernel, grid: Any) -> Any:
 
 def _dimension(kernel: CompiledKernel, item: Any) -> Any:
     if isinstance(item, str):
-        # Constexprs stand for their values; "x.BLOCK" is no constexpr.
-        return re.sub(r"(?<![\w.])[^\W\d]\w*", lambda name: _constant(kernel, name[0]), item)
+        # Constexprs stand for their values.
+        return re.sub(NAME, lambda name: _constant(kernel, name[0]), item)
     return item.text if isinstance(item, SymbolicInt) else item
 
 
