@@ -97,7 +97,7 @@ def gxx_without_toolkit() -> dict[str, list[str]]:
     from tvmffi_cubin.toolchain import include_dir
 
     own = include_dir()
-    folders = (own / "tvmffi_cubin" / "compat", find_cuda().include, own)
+    folders = (own / "tvmffi_cubin" / "compat", find_cuda().require("runtime"), own)
     return {
         "extra_include_paths": [str(folder) for folder in folders],
         "extra_cflags": ["-DTVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=1"],

@@ -123,7 +123,7 @@ def test_a_tensor_map_is_laid_out_and_named_as_in_the_drivers_header(tmp_path):
     device_name = compile_it(source, name_expressions=["k"]).lowered_names["k"]
     host = "#include <cuda.h>\nvoid k(CUtensorMap map, CUdeviceptr p) {}\n"
     compiler = toolchain.find_host_compiler()
-    folder = libraries.find_cuda().include
+    folder = libraries.find_cuda().require("runtime")
     (tmp_path / "k.cc").write_text(host)
     text = subprocess.run(
         [*compiler.command, "-S", "-o", "-", f"-I{folder}", str(tmp_path / "k.cc")],

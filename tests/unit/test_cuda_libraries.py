@@ -3,6 +3,7 @@
 import pytest
 
 from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.cuda.libraries import Cuda
 
 BUILD = bytes(range(20))
 
@@ -12,9 +13,11 @@ BUILD = bytes(range(20))
 def test_the_build_counts_where_the_note_is_first_or_last(tmp_path, before, after):
     library = tmp_path / "libnvrtc.so.12"
     library.write_bytes(bytes(before) + libraries._BUILD_ID + BUILD + bytes(after))
-    assert libraries.identity("NVRTC", 12, library) == f"NVRTC 12, build {BUILD.hex()}"
+    cuda = Cuda(12, {"nvrtc": str(library)})
+    assert cuda.identity("nvrtc") == f"nvrtc 12, build {BUILD.hex()}"
 
 
 def test_a_library_that_does_not_say_its_build_is_known_by_its_size(tmp_path):
-    (tmp_path / "libnvrtc.so.12").write_bytes(bytes(9000))
-    assert libraries.identity("NVRTC", 12, tmp_path / "libnvrtc.so.12") == "NVRTC 12 of 9000 bytes"
+    library = tmp_path / "libnvrtc.so.12"
+    library.write_bytes(bytes(9000))
+    assert Cuda(12, {"nvrtc": str(library)}).identity("nvrtc") == "nvrtc 12 of 9000 bytes"
