@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from .functions.signature import KernelSignature, check, suggestion
 from .kernels.cubin import Cubin, Kernel
 from .kernels.demangle import FunctionName, function_name, spelled_types
-from .kernels.types import CxxType, Param, parse_type
+from .kernels.types import Param, parse_type
 from .probe import squeeze
 from .source_facts import KernelFact, SourceFacts
 
@@ -70,25 +70,17 @@ def _resolve(
         if texts is None:
             raise ValueError("neither the compiler nor the source tells its parameters' types")
         parsed = [parse_type(text) for text in texts]
-        if from_source:
-            _refuse_unknown(parsed)
+        unknown = next((x.text for x in parsed if x.size is None), None)
+        if from_source and unknown is not None:
+            raise ValueError(f"{unknown!r} may be any type (the source names it only)")
         title = f"kernel {name.display!r}"
-        params = [Param(*pair) for pair in zip(_fit(names, len(parsed)), parsed, strict=True)]
+        names += [f"arg{index}" for index in range(len(names), len(parsed))]
+        params = [Param(*pair) for pair in zip(names, parsed, strict=False)]
         return signature._replace(params=check(params, kernel, title))
     except ValueError as error:
         remedy = f"declare them, such as {suggestion(kernel, names)}"
         problem = f"the parameters of kernel {name.display!r} are not known: {error}\n{remedy}"
         return signature._replace(problem=problem)
-
-
-def _refuse_unknown(types: Sequence[CxxType]) -> None:
-    for declared in types:
-        if declared.size is None:
-            raise ValueError(f"{declared.text!r} may be any type (the source names it only)")
-
-
-def _fit(names: Sequence[str], count: int) -> list[str]:
-    return [*names[:count], *(f"arg{index}" for index in range(len(names), count))]
 
 
 def _fact(

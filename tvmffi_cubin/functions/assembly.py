@@ -61,6 +61,7 @@ class Text:
     def __init__(self, machine: str) -> None:
         self._stub = _STUBS[machine]
         self._labels: dict[str, str] = {}
+        self._strings: dict[str, str] = {}  # by text, before it is quoted
         self._constants: list[str] = []
         self._tables: list[str] = []
         self._writable: list[str] = []
@@ -68,7 +69,11 @@ class Text:
 
     def string(self, text: str) -> str:
         """Return the label of a string that ends with a zero byte."""
-        return self._pooled(self._constants, f"    .asciz {quoted(text)}")
+        label = self._strings.get(text)
+        if label is None:
+            label = self._pooled(self._constants, f"    .asciz {quoted(text)}")
+            self._strings[text] = label
+        return label
 
     def data(self, data: bytes, *, align: int = 1) -> str:
         """Return the label of constant bytes."""

@@ -268,7 +268,7 @@ class Plan(Text):
 
 def _num_attributes(bound: BoundLaunch) -> int:
     """Return the most attributes that a launch can carry."""
-    return sum(made.DIMENSIONS <= x.target <= made.RAW and x.axis == 0 for x in bound.steps)
+    return len([x for x in bound.steps if made.DIMENSIONS <= x.target <= made.RAW and x.axis == 0])
 
 
 def _max_threads(kernel: Kernel) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from .dispatch import Dispatch
 
 
-def _args(what: str, value: Any) -> dict[str, Any]:
-    return {name: _arg(f"{what}[{name!r}]", x) for name, x in dict(value).items()}
+def _each(what: str, value: Any, *, check: Callable[[str, Any], Any]) -> dict[str, Any]:
+    return {name: check(f"{what}[{name!r}]", x) for name, x in dict(value).items()}
 
 
 def _arg(what: str, value: Any) -> Any:
@@ -41,14 +41,6 @@ def _arg(what: str, value: Any) -> Any:
         f"{what} is an expression, a constant, a TensorMap, a Scratch or a Bound, got "
         f"{type(value).__name__}"
     )
-
-
-def _multiples(what: str, value: Any) -> dict[str, int]:
-    return {name: power_of_two(f"{what}[{name!r}]", x) for name, x in dict(value).items()}
-
-
-def _integers(what: str, value: Any) -> dict[str, int]:
-    return {name: integer(f"{what}[{name!r}]", x) for name, x in dict(value).items()}
 
 
 def _mapping(_: str, value: Any) -> dict[str, Any]:
@@ -85,7 +77,7 @@ _CHECKS: Checks = {
     "grid": figures,
     "block": figures,
     "dynamic_smem_bytes": figure,
-    "args": _args,
+    "args": partial(_each, check=_arg),
     "params": _text,
     "strided": _names,
     "kernel": _text,
@@ -93,8 +85,8 @@ _CHECKS: Checks = {
     **{name: partial(checked, attribute=x) for name, x in ATTRIBUTES.items()},
     "attributes": checked_raw,
     "image": _image,
-    "multiple_of": _multiples,
-    "equal_to": _integers,
+    "multiple_of": partial(_each, check=power_of_two),
+    "equal_to": partial(_each, check=integer),
     "meta": _mapping,
     "blocks_per_program": integer,
     "stream": figure,
