@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from .image_file import ImageFile
     from .inspect_file import inspect
     from .inspection import Inspection
-    from .kernel_text import KernelText, find_kernels
     from .kernels.cubin import Cubin, Kernel, Parameter
     from .lazy_module import LazyModule, lazy
     from .module import Function, Module, load_module
     from .module.occupancy import Occupancy
     from .module.stream import use_stream
+    from .sources.kernels import KernelText, find_kernels
 
 __version__ = "0.1.0"
 
@@ -97,7 +97,7 @@ _LAZY = {
     "Description": "formats.description",
     "Function": "module",
     "Kernel": "kernels.cubin",
-    "KernelText": "kernel_text",
+    "KernelText": "sources.kernels",
     "ImageFile": "image_file",
     "Inspection": "inspection",
     "LazyModule": "lazy_module",
@@ -108,7 +108,7 @@ _LAZY = {
     "build": "files",
     "build_description": "formats.load",
     "cache_info": "cache_figures",
-    "find_kernels": "kernel_text",
+    "find_kernels": "sources.kernels",
     "lazy": "lazy_module",
     "load": "files",
     "load_description": "formats.load",

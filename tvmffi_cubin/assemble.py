@@ -13,7 +13,7 @@ from .entry import Product
 from .later import Later
 from .request import Request, may_read_files
 from .source import DEVICE_IMAGE
-from .sources import sort_sources
+from .sources.sort import sort_sources
 from .toolset import Toolset
 
 if TYPE_CHECKING:

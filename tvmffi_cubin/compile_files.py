@@ -86,7 +86,7 @@ def _linked(
     from .device import compile_device
     from .request import make_request
     from .source_files import read_files
-    from .sources import sort_sources
+    from .sources.sort import sort_sources
 
     request = make_request(
         "compiled",

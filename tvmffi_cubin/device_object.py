@@ -96,7 +96,7 @@ class DeviceCompiler:
 
     def _key(self, request: Request, code: DeviceCode) -> str:
         tools = {**self.tools.versions, **self.tools.library_versions}
-        key = Key("device image").add("tools", tools).add("parser", self.tools.parser_identity)
+        key = Key("device image").add("tools", tools)
         has_lines = code.tells_lines or _LINES.search(" ".join(request.cuda_cflags))
         texts = [x.text if has_lines else without_lines(x.text) for x in code.sources]
         # With what __FILE__ says of them.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from .host_unit import host_flags
 from .plan import Cxx
-from .sources import HostFile
+from .sources.sort import HostFile
 from .toolset import Toolset
 
 __all__ = ["file_units", "library_flags"]

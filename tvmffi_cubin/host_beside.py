@@ -14,8 +14,8 @@ from .job import Job
 from .later import Later
 from .plan import BuildPlan, Merge
 from .request import Request
-from .scan import scan
-from .sources import Sources
+from .sources.reader import read
+from .sources.sort import Sources
 from .toolset import Toolset
 
 __all__ = ["HostBeside"]
@@ -60,7 +60,7 @@ class HostBeside:
 
 def _exported(request: Request) -> tuple[tuple[str, str], ...]:
     """Return what the C++ sources export, unless a kernel has its name, which is an error."""
-    found = [x for source in request.cpp_sources for x in scan(source.text).functions]
+    found = [x for source in request.cpp_sources for x in read(source.text).functions]
     defined = {function.qualified for function in found if function.defined}
     wanted = (x for x in request.functions or () if x.instances is None and x.name in defined)
     return tuple((export.name, export.doc) for export in wanted)

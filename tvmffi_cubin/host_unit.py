@@ -11,7 +11,7 @@ from string import Template
 
 from .functions.assembly import quoted
 from .leading_includes import leading_includes
-from .sources import HostSource
+from .sources.sort import HostSource
 from .toolset import Toolset
 
 __all__ = [

@@ -19,7 +19,7 @@ from .functions.plan import Plan
 from .image import Image, may_be_named
 from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
-from .sources import HostSource, Sources
+from .sources.sort import HostSource, Sources
 from .toolset import Toolset
 
 if TYPE_CHECKING:

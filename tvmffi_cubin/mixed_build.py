@@ -30,7 +30,6 @@ from .mixed_symbols import asked_names, declared_names, kernel_symbols
 from .mixed_unit import MixedParts, MixedUnit
 from .part_files import PartFiles
 from .request import Request
-from .scan import scan
 from .side_text import (
     headers_tell_lines,
     moved_lines,
@@ -40,6 +39,7 @@ from .side_text import (
     written_headers,
 )
 from .source import Source
+from .sources.reader import read
 from .split import Split, split
 from .toolset import Toolset
 from .uncut_kernels import refuse_uncut
@@ -227,10 +227,10 @@ class MixedBuild:
         """Return the functions that mixed sources export, with docstrings."""
         if self.unit.sources[0].path is not None:
             return ()  # a file does so itself
-        facts = [scan(source.text) for source in self.unit.device]
+        facts = [read(source.text) for source in self.unit.device]
         kernels = {kernel.name for found in facts for kernel in found.kernels}
         kernels |= {kernel.name.rpartition("::")[2] for kernel in cut.kernels}
-        cpp = [scan(source.text).functions for source in self.request.cpp_sources]
+        cpp = [read(source.text).functions for source in self.request.cpp_sources]
         others = {found.qualified for functions in cpp for found in functions if found.defined}
         none = kernels | others | self.known_kernels
         return tuple(

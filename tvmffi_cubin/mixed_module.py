@@ -27,9 +27,9 @@ from .mixed_table import mixed_table_unit
 from .mixed_unit import MixedParts, MixedUnit
 from .part_files import PartFiles
 from .request import Request
-from .scan import scan
 from .source import DEVICE_IMAGE, Source
-from .sources import Sources
+from .sources.reader import read
+from .sources.sort import Sources
 from .split import Split
 from .toolset import Toolset
 from .unit_hints import with_hints
@@ -184,7 +184,7 @@ class _DeviceSources:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(x.name for one in self.sources for x in scan(one.text).kernels)
+        return frozenset(x.name for one in self.sources for x in read(one.text).kernels)
 
     def compile(self) -> tuple[DeviceImage, PartFiles]:
         request = of_names(self.request, self.names)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from .kernels.demangle import demangle, split_list
-from .source_facts import KernelFact, SourceFacts
+from .sources.facts import KernelFact, SourceFacts
 
 __all__ = ["Probe", "Target", "plan", "plan_targets", "squeeze"]
 

@@ -10,7 +10,7 @@ from .kernels.cubin import Cubin, Kernel
 from .kernels.demangle import FunctionName, function_name, spelled_types
 from .kernels.types import Param, parse_type
 from .probe import squeeze
-from .source_facts import KernelFact, SourceFacts
+from .sources.facts import KernelFact, SourceFacts
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 

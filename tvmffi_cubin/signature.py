@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from .errors import CompileError
 from .probe import Probe, Target, plan, plan_targets, squeeze
-from .scan import scan
-from .source_facts import SourceFacts
+from .sources.facts import SourceFacts
+from .sources.reader import read
 
 if TYPE_CHECKING:
     from .functions.signature import KernelSignature
@@ -58,7 +58,7 @@ def compile_with_signatures(
     ValueError
         It does, but a wanted instance is none of its kernels.
     """
-    facts = scan(source) if facts is None else facts
+    facts = read(source) if facts is None else facts
     wanted = tuple(dict.fromkeys(wanted))
 
     def attempt(probe: Probe) -> Cubin:

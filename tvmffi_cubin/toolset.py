@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import own_files, parsers, toolchain
+from . import own_files, toolchain
 from .environment import compiler_environment, places_of_tools
 from .errors import ToolchainError
 from .field_key import FieldKey
@@ -25,7 +25,7 @@ _TVM_FFI = "apache-tvm-ffi"
 TOOLS = frozenset(
     (
         *("assembler", "c_compiler", "cuda", "host_compiler", "linker", "nvcc", "nvfatbin"),
-        *("nvjitlink", "parser", "places_of_tools", "zstd"),
+        *("nvjitlink", "places_of_tools", "zstd"),
     )
 )
 """The fields of a key that say by which tools something is built, and not what."""
@@ -46,8 +46,6 @@ class Toolset(NamedTuple):
         Digest of tvm-ffi's library.
     tvm_ffi_version : str
         Its version, for people; empty where it is on the path and was not installed.
-    parser_identity : str
-        What reads sources.
     package_identity : str
         Digest of what generates text here, and of the headers of launchers.
     include : Path
@@ -69,7 +67,6 @@ class Toolset(NamedTuple):
     tvm_ffi: TvmFfiPaths
     tvm_ffi_identity: str
     tvm_ffi_version: str
-    parser_identity: str
     package_identity: str
     include: Path
     cuda: Cuda | None
@@ -137,7 +134,6 @@ class Toolset(NamedTuple):
         """
         for label, text in {**self._identities, **self.library_versions}.items():
             key.add(label, text)
-        key.add("parser", self.parser_identity)
         key.add("environment", compiler_environment())
         key.add("places_of_tools", places_of_tools())
 
@@ -204,14 +200,13 @@ def find(
     paths = toolchain.tvm_ffi_paths()
     c_compiler = toolchain.find_c_compiler() if needs_c else None
     linkers = linker_names((*compiler.options, *flags))
-    host, tvm_ffi, parser, version = _identify(compiler, linkers, paths.library)
+    host, tvm_ffi, version = _identify(compiler, linkers, paths.library)
     return Toolset(
         compiler=compiler,
         host=host,
         tvm_ffi=paths,
         tvm_ffi_identity=tvm_ffi,
         tvm_ffi_version=version,
-        parser_identity=parser,
         package_identity=own_files.package_identity(),
         include=toolchain.include_dir(),
         cuda=toolchain.find_cuda() if needs_cuda else None,
@@ -248,14 +243,18 @@ def _find_nvcc(flags: Sequence[str]) -> Nvcc:
 
 def _identify(
     compiler: HostCompiler, linkers: Sequence[str], library: Path
-) -> tuple[HostTools, str, str, str]:
-    """Return what host tools are, and the identities of tvm-ffi and parser: one memo."""
-    parser = parsers.files()
+) -> tuple[HostTools, str, str]:
+    """Return what host tools are, and tvm-ffi's identity and version: one memo."""
 
     def more() -> tuple[str, ...]:
-        digest = file_digest(os.fspath(library))
-        return digest, parsers.identity(), parsers.version_of(_TVM_FFI)
+        # What is remembered: the import alone takes as long as a hundred hits.
+        from importlib import metadata
 
-    host, texts = identify(compiler, linkers, more=more, files=(library, *parser))
-    tvm_ffi, read, version = texts
-    return host, tvm_ffi, read, version
+        try:
+            version = metadata.version(_TVM_FFI)
+        except metadata.PackageNotFoundError:
+            version = ""
+        return file_digest(os.fspath(library)), version
+
+    host, (tvm_ffi, version) = identify(compiler, linkers, more=more, files=(library,))
+    return host, tvm_ffi, version

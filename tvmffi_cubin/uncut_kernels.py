@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from .item_words import is_kernel
-from .scan import scan
+from .sources.reader import read
 from .split import Split
 
 __all__ = ["refuse_uncut"]
@@ -57,7 +57,7 @@ def _uncut(path: str) -> Iterator[tuple[str, int, str]]:
         return  # the compilers say what is wrong with it
     if "__global__" not in text and "<<<" not in text:
         return
-    facts = scan(text)
+    facts = read(text)
     for kernel in facts.kernels:
         if kernel.defined:
             yield kernel.name.partition("<")[0], kernel.line, _KERNEL

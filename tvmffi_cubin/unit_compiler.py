@@ -16,7 +16,7 @@ from .kernels.cubin import Cubin
 from .probe import Probe, Target, plan, plan_targets, squeeze
 from .request import Request
 from .signature import instance_failure, try_probe
-from .source_facts import SourceFacts
+from .sources.facts import SourceFacts
 from .unit_hints import other_units_hints, with_hints
 from .units import DeviceUnit
 

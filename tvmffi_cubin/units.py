@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from .cuda.nvrtc import line_directive
-from .header_kernels import header_code
 from .request import Request
-from .scan import scan
 from .source import Source
-from .source_facts import SourceFacts
+from .sources.facts import SourceFacts
+from .sources.headers import header_code
+from .sources.reader import read
 
 __all__ = ["DeviceUnit", "make_units"]
 
@@ -69,7 +69,7 @@ class DeviceUnit:
         if self.own_facts is not None and not (self.before or self.after):
             return self.own_facts
         texts = (source.text for source in (*self.before, self.source, *self.after))
-        return scan("\n".join(texts))
+        return read("\n".join(texts))
 
 
 def make_units(sources: Sequence[Source], request: Request) -> tuple[DeviceUnit, ...]:
@@ -89,7 +89,7 @@ def make_units(sources: Sequence[Source], request: Request) -> tuple[DeviceUnit,
     before: list[Source] = []
     pending = 0
     for source in sources:
-        facts = scan(source.text)
+        facts = read(source.text)
         if source.path is None and is_header(facts) and not header_code((source,), request).kernels:
             before.append(source)
             pending += 1

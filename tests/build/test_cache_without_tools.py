@@ -17,7 +17,7 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import built_elsewhere, identity, parsers, toolset
+from tvmffi_cubin import built_elsewhere, identity, toolset
 from tvmffi_cubin.cuda import libraries
 
 SOURCE = '#include "size.h"\nextern "C" __global__ void k(float* x, int n) { x[0] = n + SIZE; }\n'
@@ -62,7 +62,7 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
         monkeypatch.setattr(subprocess, "Popen", refuse)
         monkeypatch.setenv("PATH", "")
         monkeypatch.setattr(sys, "path", [x for x in sys.path if not os.path.isdir(f"{x}/nvidia")])
-        for name in ("nvrtc", "assemble", "functions.plan", "scan", "builder"):
+        for name in ("nvrtc", "assemble", "functions.plan", "sources.reader", "builder"):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
         identity.forget()
         libraries._find.cache_clear()
@@ -102,15 +102,6 @@ def test_a_module_is_loaded_and_called(way, folder, remove_tools, driver_stub, m
     mod.k(cuda_array(driver_stub, 3), 1)
     assert driver_stub.launches()[-1].grid == (3, 1, 1)
     assert tc.cache_info().events[-1].outcome == ("layer" if way == "layer" else "hit")
-
-
-def test_a_machine_with_a_compiler_and_without_a_parser_takes_what_was_built(folder, monkeypatch):
-    path = built()
-    monkeypatch.setattr(parsers, "_PARSERS", ("tree_sitter", "tree_sitter_of_nobody"))
-    monkeypatch.setattr(parsers, "_files", parsers._files.__wrapped__)
-    assert built() == path
-    with pytest.raises(tc.ToolchainError, match=r"install tree-sitter-of-nobody\..*cuda_sources"):
-        built(SOURCE + "// another")
 
 
 def test_the_log_says_what_is_missing(folder, remove_tools, caplog):

@@ -17,7 +17,7 @@ from stub.driver_stub import DriverStub
 from stub.record import Launch
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvjitlink, parsers, toolchain
+from tvmffi_cubin import nvjitlink, toolchain
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cuda import libraries, nvcc
 
@@ -313,7 +313,6 @@ def test_doctor_without_a_gpu_finds_all_that_builds_need(capsys):
         "ninja",
         "C++ compiler",
         "linker",
-        "parser",
         "NVRTC",
         "nvFatbin",
         "nvJitLink",
@@ -370,14 +369,6 @@ def test_doctor_names_the_package_of_what_is_missing(monkeypatch, tmp_path: Path
     assert "apt install g++" in output
     assert "apt install binutils" in output
     assert "3 problems" in output
-
-
-def test_doctor_names_a_parser_that_is_missing(monkeypatch, capsys):
-    monkeypatch.setattr(parsers, "_PARSERS", ("tree_sitter_of_nobody",))
-    monkeypatch.setattr(parsers, "_files", parsers._files.__wrapped__)
-    assert main(["doctor"]) == 1
-    output = capsys.readouterr().out
-    assert re.search(r"problem +parser .*pip install tree-sitter-of-nobody", output)
 
 
 def test_doctor_names_a_cache_folder_that_cannot_be_written(monkeypatch, tmp_path: Path, capsys):

@@ -192,7 +192,7 @@ for name in [n for n in sys.modules if n.partition(".")[0] == "tvmffi_cubin"]:
     del sys.modules[name]
 import tvmffi_cubin
 dir(tvmffi_cubin), tvmffi_cubin.Launch(grid=1, block=1)
-heavy = {"tvm_ffi", "torch", "numpy", "cuda", "triton", "cupy", "tree_sitter", "ninja",
+heavy = {"tvm_ffi", "torch", "numpy", "cuda", "triton", "cupy", "ninja",
          "filelock", "platformdirs", "elftools", "setuptools", "IPython"}
 new = set(sys.modules) - before
 print(sorted(heavy & {name.partition(".")[0] for name in new}))

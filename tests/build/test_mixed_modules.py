@@ -81,7 +81,7 @@ ALONE = """
 import sys
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("tvmffi_cubin", "nvidia", "ninja", "tree_sitter"):
+        if name.split(".")[0] in ("tvmffi_cubin", "nvidia", "ninja"):
             raise ImportError(f"blocked: {name}")
 sys.meta_path.insert(0, Blocker())
 import tvm_ffi

@@ -7,8 +7,8 @@ import pytest
 from tvmffi_cubin import nvrtc
 from tvmffi_cubin.errors import CompileError
 from tvmffi_cubin.resolve_signatures import resolve
-from tvmffi_cubin.scan import scan
 from tvmffi_cubin.signature import compile_with_signatures
+from tvmffi_cubin.sources.reader import read
 
 
 class Compiler:
@@ -263,7 +263,7 @@ def test_a_kernel_without_parameters():
 
 def test_a_source_that_does_not_match_the_image_names_both_sizes():
     source = 'extern "C" __global__ void k(float* x, int n) {}'
-    facts = scan('extern "C" __global__ void k(float* x, double n) {}')
+    facts = read('extern "C" __global__ void k(float* x, double n) {}')
     cubin = nvrtc.compile(source, arch="sm_90a")
     (found,) = resolve(facts, cubin, {}, trust_source=True)
     assert "parameter 1 ('n') is declared 'double', which has 8 bytes" in found.problem

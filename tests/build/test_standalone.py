@@ -35,7 +35,7 @@ LOADER = """
 import ctypes, struct, sys
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        blocked = ("tvmffi_cubin", "triton", "nvidia", "cuda", "cupy", "ninja", "tree_sitter")
+        blocked = ("tvmffi_cubin", "triton", "nvidia", "cuda", "cupy", "ninja")
         if name.split(".")[0] in blocked:
             raise ImportError(f"blocked: {name}")
 sys.meta_path.insert(0, Blocker())

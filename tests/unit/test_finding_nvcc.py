@@ -12,7 +12,7 @@ from tvmffi_cubin import identity
 from tvmffi_cubin.cuda import nvcc
 from tvmffi_cubin.errors import ToolchainError
 from tvmffi_cubin.request import Request, make_request
-from tvmffi_cubin.sources import sort_sources
+from tvmffi_cubin.sources.sort import sort_sources
 
 FAKE = """#!/bin/sh
 echo "$1" >> {folder}/asked

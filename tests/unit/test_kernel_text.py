@@ -83,7 +83,7 @@ def test_a_declaration_spelled_by_a_macro_is_refused_by_line(declaration):
     assert "is spelled by a macro, or cannot be parsed: write it out" in str(error.value)
 
 
-# With a macro before it on its line, what stands where its parenthesis was expected may be one too.
+# Macros that are expanded move what is behind them on their line.
 ONE_LINE = """\
 #define LB __launch_bounds__(128)
 #define CONST_PTR(T) const T* __restrict__
@@ -93,16 +93,17 @@ ONE_LINE = """\
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "__global__ LB void k(float* b, CONST_PTR(int) d, int (h)) { }",
-        "__global__ LB void k(int (*f)(int), int (h), float* b) { }",
-        "__global__ LB void k() OPEN } __device__ int v;",
-    ],
+    "params",
+    ["float* b, CONST_PTR(int) d, int (h)", "int (*f)(int), int (h), float* b"],
 )
-def test_a_place_that_macros_have_moved_is_not_guessed(line):
+def test_macros_on_the_same_line_move_nothing(params):
+    source = f"{ONE_LINE}__global__ LB void k({params}) {{ }}"
+    assert parts(source) == {("k", 5): (params, "{")}
+
+
+def test_a_body_that_a_macro_opens_is_refused():
     with pytest.raises(ValueError, match="^line 5: .* is spelled by a macro"):
-        tc.find_kernels(ONE_LINE + line)
+        tc.find_kernels(ONE_LINE + "__global__ LB void k() OPEN } __device__ int v;")
 
 
 def test_a_macro_or_a_comment_behind_moves_nothing():

@@ -5,7 +5,7 @@ import pytest
 from tvmffi_cubin import host_unit
 from tvmffi_cubin.leading_includes import leading_includes
 from tvmffi_cubin.source import Source
-from tvmffi_cubin.sources import HostSource
+from tvmffi_cubin.sources.sort import HostSource
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,6 @@ def made_tools(folder: Path, **changes: object) -> Toolset:
         "tvm_ffi": TvmFfiPaths(folder / "ffi", folder, folder / "libtvm_ffi.so"),
         "tvm_ffi_identity": "f" * 64,
         "tvm_ffi_version": "0.1",
-        "parser_identity": "0.25 0.21",
         "package_identity": "9" * 64,
         "include": folder / "include",
         "cuda": made_cuda(folder),
@@ -208,7 +207,6 @@ def test_every_field_of_a_launch_is_in_the_key(field, tools):
         {"host": HostTools("gcc version 12", "as 2", "ld 3", "")},
         {"compiler": HostCompiler(Path("/g++"), ("-m64",))},
         {"tvm_ffi_identity": "e" * 64},
-        {"parser_identity": "0.26 0.21"},
         {"package_identity": "8" * 64},
         {"cuda": None},
         {"libraries": ("nvjitlink",)},
@@ -327,7 +325,7 @@ def test_the_order_of_a_mapping_and_the_time_of_a_file_do_not_count(tmp_path):
 def test_fields_that_say_by_which_tools_are_told_from_those_that_say_what(tools):
     labels = set(key_of(tools).digests)
     assert labels >= {"host_compiler", "cuda", "cuda_sources", "machine", "tvm_ffi", "package"}
-    assert {"host_compiler", "assembler", "linker", "cuda", "parser"} <= TOOLS & labels
+    assert {"host_compiler", "assembler", "linker", "cuda"} <= TOOLS & labels
     newer = tools._replace(host=HostTools("gcc version 13", "as 3", "ld 3", ""))
     first, second = key_of(tools), key_of(newer)
     assert first.hexdigest(without=TOOLS) == second.hexdigest(without=TOOLS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tvmffi_cubin.request import make_request
-from tvmffi_cubin.scan import scan
 from tvmffi_cubin.source import Source
+from tvmffi_cubin.sources.reader import read
 from tvmffi_cubin.unit_hints import other_units_hints
 from tvmffi_cubin.units import is_header, make_units
 
@@ -41,7 +41,7 @@ def units(*texts: str):
     ],
 )
 def test_what_defines_nothing_for_others_is_a_header(text: str):
-    assert is_header(scan(text))
+    assert is_header(read(text))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_defines_nothing_for_others_is_a_header(text: str):
     ],
 )
 def test_what_others_could_refer_to_is_a_unit(text: str):
-    assert not is_header(scan(text))
+    assert not is_header(read(text))
 
 
 def test_headers_come_before_every_unit_after_them():
@@ -115,7 +115,7 @@ def test_a_unit_is_read_with_the_macros_of_its_headers():
     ],
 )
 def test_a_definition_says_how_others_declare_it(text, name, linkage, declaration):
-    (found,) = scan(text).definitions
+    (found,) = read(text).definitions
     assert (found.qualified, found.linkage, found.declaration) == (name, linkage, declaration)
 
 

@@ -17,7 +17,6 @@ from .. import (
     config,
     host_tools,
     limit,
-    parsers,
     pch,
     toolchain,
 )
@@ -75,7 +74,6 @@ def _findings() -> Iterator[Finding]:
     yield from _checked("C++ compiler", _compiler)
     yield from _checked("assembler", lambda: str(toolchain.find_assembler()))
     yield from _checked("linker", lambda: str(toolchain.find_linker()))
-    yield from _checked("parser", parsers.versions)
     yield from _cuda()
     yield from _nvcc()
     yield from _checked("cache", _cache)

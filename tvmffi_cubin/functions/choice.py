@@ -11,8 +11,8 @@ from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import ModuleParam
 from ..probe import squeeze
-from ..scan import scan
 from ..source import DEVICE_IMAGE
+from ..sources.reader import read
 from .bind import as_map
 from .exported import contradicts
 from .function import KernelRef
@@ -118,7 +118,7 @@ class Kernels:
     def _in_sources(self, name: str, images: Sequence[Image]) -> bool:
         if all(image.name != DEVICE_IMAGE for image in images):
             return False
-        kernels = (kernel for text in self.sources for kernel in scan(text).kernels)
+        kernels = (kernel for text in self.sources for kernel in read(text).kernels)
         return any(name in (kernel.name, kernel.qualified) for kernel in kernels)
 
     def _no_match(self, wanted: str, images: Sequence[Image]) -> str:

@@ -6,17 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .header_kernels import HeaderCode, header_code, in_headers
-from .request import Request
-from .scan import scan
-from .source import Source
-from .source_facts import SourceFacts
-from .source_text import prepare
-
-__all__ = ["HostFile", "HostSource", "Sources", "sort_sources"]
-
-# What exports a function; the macro's first argument is its name.
-_EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(\w+)")
+from ..request import Request
+from ..source import Source
+from .facts import SourceFacts
+from .headers import HeaderCode, header_code, in_headers
+from .reader import read
 
 
 class HostSource(NamedTuple):
@@ -47,12 +41,6 @@ class HostFile(NamedTuple):
 
 # Of what is launched.
 _LAST_NAME = re.compile(r"(\w+)\s*<")
-
-
-def _exports(text: str) -> tuple[str, ...]:
-    """Return the functions that a text is seen to export; a macro's body may hide more."""
-    found = _EXPORT.findall(prepare(text).text)
-    return tuple(by_macro or by_symbol for by_macro, by_symbol in found)
 
 
 class Sources(NamedTuple):
@@ -97,7 +85,7 @@ class Sources(NamedTuple):
         if not (self.files or self.has_binaries or mixed):
             return None
         sources = (*(file.source for file in self.files), *mixed)
-        return tuple(name for source in sources for name in _exports(source.text))
+        return tuple(name for source in sources for name in read(source.text).exports)
 
 
 def sort_sources(request: Request) -> Sources:
@@ -111,7 +99,7 @@ def sort_sources(request: Request) -> Sources:
     if request.is_by_nvcc:
         return _for_nvcc(request)
     wanted = {export.name for export in request.functions or () if export.instances is None}
-    found = [scan(source.text) for source in request.cuda_sources]
+    found = [read(source.text) for source in request.cuda_sources]
     is_mixed = any(_is_mixed(facts, wanted) for facts in found) or _is_mixed_by_headers(
         request, found
     )
@@ -124,7 +112,7 @@ def sort_sources(request: Request) -> Sources:
     ]
     cpp = _numbered("cpp_sources_{}.cpp", request.cpp_sources)
     for source in request.cpp_sources:
-        functions += [f.qualified for f in scan(source.text).functions]
+        functions += [f.qualified for f in read(source.text).functions]
     mixed_files, device_files, host_files = _sort_files(request, wanted, is_mixed=is_mixed)
     device = [*request.kernel_sources, *device, *device_files]
     if request.device_libraries and not (device or is_mixed or mixed_files):
@@ -196,7 +184,7 @@ def _sort_files(
     """Return the files that are mixed, those for NVRTC, and the others."""
     mixed: list[tuple[Source, ...]] = []
     device, wrappers, empty = [], [], []
-    found = [scan(source.text) for source in request.files.cuda]
+    found = [read(source.text) for source in request.files.cuda]
     is_all = not (request.kernel_sources or request.images or is_mixed)
     is_all = is_all and all(facts.kind == "host" for facts in found)
     launched = _launched_elsewhere(found)

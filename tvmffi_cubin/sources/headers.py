@@ -6,12 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .request import Request
-from .scan import scan
-from .source import Source
-from .source_text import code_alone
-
-__all__ = ["HeaderCode", "header_code", "in_headers"]
+from ..request import Request
+from ..source import Source
+from .code import code_of
+from .reader import read
 
 _KERNEL = "__global__"
 _LAUNCH = "<<<"
@@ -39,7 +37,7 @@ def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
     """Return what is in the headers that sources include, directly or not, in any branch."""
     if not request.cuda_cflags and not any("include" in source.text for source in sources):
         return HeaderCode()
-    from . import include_scan, preprocessor_flags
+    from .. import include_scan, preprocessor_flags
 
     flags = preprocessor_flags.parse(request.cuda_cflags)
     texts: dict[str, str] = {}
@@ -57,7 +55,7 @@ def header_code(sources: Sequence[Source], request: Request) -> HeaderCode:
     names = (re.escape(name) for name in dict.fromkeys((_KERNEL, *macros)))
     kernel = re.compile(rf"\b(?:{'|'.join(names)})\b")
     return HeaderCode(
-        any(kernel.search(text) and kernel.search(code_alone(text)) for text in texts.values()),
+        any(kernel.search(text) and kernel.search(code_of(text).text) for text in texts.values()),
         any(_LAUNCH in text and _launches(text) for text in texts.values()),
     )
 
@@ -90,7 +88,6 @@ def _text(path: str) -> str:
 
 
 def _launches(text: str) -> bool:
-    if _LAUNCH not in code_alone(text):
+    if _LAUNCH not in code_of(text).text:
         return False
-    facts = scan(text.encode("utf-8", "replace").decode())
-    return not facts.readable or any(launch.in_host for launch in facts.launches)
+    return any(launch.in_host for launch in read(text).launches)

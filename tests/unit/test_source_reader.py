@@ -1,23 +1,27 @@
-"""What a source contains, by its parse."""
+"""What a source contains."""
 
 from __future__ import annotations
 
+import random
+import time
+from pathlib import Path
+
 import pytest
 
-from tvmffi_cubin.scan import scan
-from tvmffi_cubin.source_facts import LaunchSite, ParamFact
+from tvmffi_cubin.sources.facts import LaunchSite, ParamFact
+from tvmffi_cubin.sources.reader import read
 
 
 def kernels(source: str):
-    return {kernel.qualified: kernel for kernel in scan(source).kernels}
+    return {kernel.qualified: kernel for kernel in read(source).kernels}
 
 
 def names(source: str) -> list[str]:
-    return [kernel.qualified for kernel in scan(source).kernels]
+    return [kernel.qualified for kernel in read(source).kernels]
 
 
 def test_a_kernel_with_its_parameters():
-    (kernel,) = scan(
+    (kernel,) = read(
         'extern "C" __global__ void saxpy(float a, const float* __restrict__ x,\n'
         "    unsigned long long n = 3, float) {}"
     ).kernels
@@ -32,7 +36,7 @@ def test_a_kernel_with_its_parameters():
 
 
 def test_parameters_of_every_shape():
-    (kernel,) = scan(
+    (kernel,) = read(
         "template <class T, int N, class... Ts> __global__ void k(int (*p)[16], void (*f)(int),\n"
         "  T q[N], S<T, 2>* s, const __grid_constant__ CUtensorMap m, const T (&r)[3], Ts... ts) {}"
     ).kernels
@@ -80,7 +84,7 @@ def test_linkage_and_namespaces():
     ],
 )
 def test_attributes_do_not_hide_a_kernel(declaration):
-    (kernel,) = scan(f'extern "C" {declaration} {{ n; }}').kernels
+    (kernel,) = read(f'extern "C" {declaration} {{ n; }}').kernels
     assert (kernel.name, kernel.defined) == ("k", True)
     assert kernel.params == (ParamFact("n", "int"),)
 
@@ -104,7 +108,7 @@ def test_attributes_do_not_hide_a_kernel(declaration):
 )
 def test_text_that_only_looks_like_a_kernel(text):
     assert names(text) == []
-    assert scan(text).kind == "host"
+    assert read(text).kind == "host"
 
 
 @pytest.mark.parametrize(
@@ -142,11 +146,11 @@ def test_macros_that_make_kernels_are_expanded():
         ("plain", False, 9),
     ]
     assert found["scale_half"].params == (ParamFact("x", "const half*"), ParamFact("size", "int"))
-    assert scan(source).kind == "device"
+    assert read(source).kind == "device"
 
 
 def test_macros_that_never_end_are_given_up():
-    assert scan("#define A A A __global__\nA void k() {}").kind in ("device", "host")
+    assert read("#define A A A __global__\nA void k() {}").kind in ("device", "host")
 
 
 def test_definitions_declarations_and_instantiations():
@@ -156,7 +160,7 @@ def test_definitions_declarations_and_instantiations():
         "template __global__ void k<float>(float*);\n"
         "template <> __global__ void k<int>(int* y) {}\n"
     )
-    assert [(kernel.name, kernel.defined) for kernel in scan(source).kernels] == [
+    assert [(kernel.name, kernel.defined) for kernel in read(source).kernels] == [
         ("k", False),
         ("d", False),
         ("k<float>", True),
@@ -169,7 +173,7 @@ def test_definitions_declarations_and_instantiations():
     ["a[0] = ", "if (a[0] {", "foo", "a[0] = {1;", "static_assert(sizeof(a) > 3"],
 )
 def test_an_error_in_a_body_makes_no_host_source(body):
-    facts = scan(f'extern "C" __global__ void k(float* a) {{ {body} }}\nint f() {{ return 1; }}')
+    facts = read(f'extern "C" __global__ void k(float* a) {{ {body} }}\nint f() {{ return 1; }}')
     assert facts.kind == "device"
     assert facts.kernels[0].name == "k"
 
@@ -208,11 +212,10 @@ KERNEL = 'extern "C" __global__ void k(int n) {}\n'
     ],
 )
 def test_the_kind_of_a_source(source, kind):
-    assert scan(source).kind == kind
+    assert read(source).kind == kind
 
 
-# Of the brackets within #if the grammar makes one kernel of all that follows.
-NOT_FOLLOWED = """
+BRANCHES = """
 __global__ void scale_rows_by_what_it(
     bool is_for_all_them) {
   if constexpr (std::is_same<scalar_t, nv_bfloat16>::value) {
@@ -244,16 +247,15 @@ void run_scaled_by_rows(const scalar_t* input, scalar_t* output,
 
 
 @pytest.mark.parametrize(("word", "kind"), [("void", "mixed"), ("__device__ void", "device")])
-def test_a_launch_that_the_grammar_does_not_follow_is_where_its_brackets_are(word, kind):
-    facts = scan(NOT_FOLLOWED.replace("void run", f"{word} run"))
-    assert not facts.readable
+def test_a_launch_behind_brackets_within_branches_is_where_it_stands(word, kind):
+    facts = read(BRANCHES.replace("void run", f"{word} run"))
     is_host = kind == "mixed"
     assert facts.launches == (LaunchSite("kernel<<<...>>>", 17, is_host),)
     assert facts.kind == kind
 
 
 def test_a_mixed_source_comes_with_evidence():
-    facts = scan(
+    facts = read(
         f"#include <tvm/ffi/function.h>\n{KERNEL}\nvoid f() {{\n  k<<<1, 1>>>(2);\n}}\n"
         "TVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f);\n"
     )
@@ -263,11 +265,11 @@ def test_a_mixed_source_comes_with_evidence():
         "line 5: k<<<...>>> in host code",
         "line 7: TVM_FFI_DLL_EXPORT_TYPED_FUNC",
     ]
-    assert facts.includes[0].path == "tvm/ffi/function.h"
+    assert facts.includes[0].text == "tvm/ffi/function.h"
 
 
 def test_host_functions():
-    facts = scan(
+    facts = read(
         "namespace a { int f(int x); float* g() { return 0; } }\n__device__ int d() { return 1; }\n"
         "int (*pointer)(int);\nint value = f(3);\n"
     )
@@ -285,4 +287,127 @@ def test_windows_line_ends_and_any_text_are_read():
 def test_deep_nests_do_not_exhaust_the_stack():
     depth = 2000
     nest = "namespace n { " * depth + "__global__ void k() {}" + " }" * depth
-    assert len(scan(nest).kernels) == 1
+    assert len(read(nest).kernels) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("#if A\n__global__ void k(int a)\n#else\n__global__ void k(int b)\n#endif\n{ }", ["k"]),
+        ("#if A\nvoid f() {\n#else\nvoid f(int) {\n#endif\n}\n__global__ void k() {}", ["k"]),
+        ("FROM_A_HEADER(1) __global__ void FROM_A_HEADER(2) k(int n) {}", ["k"]),
+        ("template <class T> requires (sizeof(T) > 3) __global__ void k(T x) {}", ["k"]),
+        (
+            "int a[] = {1, 2}, b{3};\nstruct S : T<(1 > 2)> { int x; };\n__global__ void k() {}",
+            ["k"],
+        ),
+        ("S::S() : a{1}, b(2) { }\nbool operator()(int) { }\n__global__ void k() {}", ["k"]),
+        ('R"(" __global__ void no() {})"; auto c = u8\'"\'; __global__ void k() {}', ["k"]),
+        ("struct S { friend __global__ void no(int); };\n__global__ void k() {}", ["k"]),
+        ("int f( { ;\n__global__ void k() {}", ["k"]),
+        ("void f() {\n__global__ void k(int n) {}", ["k"]),
+    ],
+)
+def test_what_is_around_a_kernel_does_not_hide_it(source, found):
+    assert names(source) == found
+
+
+def test_params_that_a_conditional_divides_are_not_known():
+    (kernel,) = read("__global__ void k(int a,\n#if A\n int b\n#else\n int c\n#endif\n) {}").kernels
+    assert kernel.params is None
+
+
+PIECES = (
+    *(
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "<",
+        ">",
+        '"',
+        "'",
+        "/*",
+        "*/",
+        "//",
+        "\\\n",
+        'R"(',
+        ')"',
+        "\\",
+        "\0",
+    ),
+    *("#if 0\n", "#if X\n", "#else\n", "#endif\n", "\n#define K __global__\n", "K", "F(", "<<<"),
+    *(
+        "\n#define F(x) F(x) K {\n",
+        ">>>",
+        "::",
+        "template <",
+        "template ",
+        "operator",
+        "~",
+        ";",
+        "=",
+    ),
+    *("__global__ ", "1'000", 'extern "C" ', "namespace ", "\r\n", "é", "requires ", "struct "),
+)
+
+
+def test_any_text_is_read_and_places_are_those_of_the_source():
+    folder = Path(__file__).parents[1] / "mixed" / "sources"
+    sources = [path.read_text() for path in sorted(folder.glob("*.cu"))]
+    rnd = random.Random(3)
+    for _ in range(1500):
+        source = rnd.choice(sources)
+        start, end = sorted(rnd.randrange(len(source)) for _ in range(2))
+        source = source[start:end]
+        for _ in range(rnd.randrange(12)):
+            place = rnd.randrange(len(source) + 1)
+            piece = rnd.choice(PIECES) * rnd.choice((1, 1, 1, 5))
+            source = source[:place] + piece + source[place + rnd.choice((0, 0, 5, 100)) :]
+        for kernel in read(source).kernels:
+            if kernel.span:
+                first, last, body = kernel.span
+                assert (source[first - 1], source[last]) == ("(", ")")
+                assert body is None or source[body - 1] == "{"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "(",
+            "{",
+            "{}",
+            "a{} ",
+            "a<",
+            "a<b>() ",
+            "namespace {",
+            "struct A {",
+            "__global__ ",
+            "k<<<",
+        ),
+        *('\\"', "'\\", 'R"(', "/*", "#define x /*", "#if X\n{\n", "template ", "A<B>::", "F(G("),
+        *(
+            "__global__ void k(int x) {}",
+            "__device__ int a, b = {1};",
+            "#define A A A __global__\nA",
+        ),
+    ],
+)
+def test_time_is_linear_in_a_text_s_length(text):
+    source = "#define F(x) __global__ x\n#define G(x) F(x)\n" + text * (50_000 // len(text))
+    start = time.process_time()
+    read(source + "k<<<1, 1>>>();")
+    assert time.process_time() - start < 3
+
+
+def test_many_kernels_are_read_in_little_time():
+    body = "".join(f"  x[{line}] = f(x[{line}], n);  // line\n" for line in range(8))
+    source = "".join(
+        f"__global__ void k{index}(float* __restrict__ x, int n) {{\n{body}}}\n"
+        for index in range(500)
+    )
+    start = time.process_time()
+    assert len(read(source).kernels) == 500
+    assert time.process_time() - start < 0.3  # 30 ms where nothing else runs

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .source_text import Include
-
 # Named tuples: making one costs an import a seventh of what a frozen dataclass costs it.
-
-__all__ = [
-    "Definition",
-    "HostFunction",
-    "Include",
-    "KernelFact",
-    "LaunchSite",
-    "ParamFact",
-    "SourceFacts",
-    "Use",
-]
 
 
 class ParamFact(NamedTuple):
@@ -61,8 +48,8 @@ class KernelFact(NamedTuple):
     internal : bool
         Whether it is ``static`` or in an unnamed namespace: NVRTC then drops it unless asked.
     span : tuple or None
-        Where in the prepared text the parameters begin and end, inside of their parentheses, and
-        where the body begins, behind its brace, None where there is none.
+        Where in the source the parameters begin and end, inside of their parentheses, and where the
+        body begins, behind its brace, None where there is none. None where a macro spells them.
     """
 
     name: str
@@ -81,16 +68,8 @@ class KernelFact(NamedTuple):
         return "::".join([*filter(None, self.namespaces), self.name])
 
 
-class HostFunction(NamedTuple):
-    """A function at namespace scope without ``__global__`` and ``__device__``."""
-
-    qualified: str
-    line: int
-    defined: bool
-
-
-class Definition(NamedTuple):
-    """A function or variable that the source defines at namespace scope, kernels aside.
+class Declared(NamedTuple):
+    """A function or variable at namespace scope, kernels aside.
 
     Attributes
     ----------
@@ -98,6 +77,8 @@ class Definition(NamedTuple):
         The name as code at global scope would write it.
     line : int
         From 1.
+    defined : bool
+        Whether it is defined here.
     linkage : str
         ``"external"``: other sources can refer to it, and must not define it too.
         ``"internal"`` (static, const, or in an unnamed namespace), ``"inline"`` (or constexpr) or
@@ -109,6 +90,7 @@ class Definition(NamedTuple):
 
     qualified: str
     line: int
+    defined: bool
     linkage: str
     declaration: str
 
@@ -122,7 +104,7 @@ class LaunchSite(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A construct of the source and its line: the evidence for a verdict."""
+    """A construct of the source and its line, such as the evidence for a verdict."""
 
     text: str
     line: int
@@ -132,7 +114,7 @@ class Use(NamedTuple):
 
 
 class SourceFacts(NamedTuple):
-    """What `tvmffi_cubin.scan.scan` found in a source.
+    """What `tvmffi_cubin.sources.reader.read` found in a source.
 
     Attributes
     ----------
@@ -143,20 +125,27 @@ class SourceFacts(NamedTuple):
     evidence : tuple of Use
         For ``"mixed"``: the first kernel and each host construct. For ``"device"``: the kernel,
         if there is one.
+    functions : tuple of Declared
+        Functions without ``__global__`` and ``__device__``.
+    includes : tuple of Use
+        Paths as written.
     host_uses : tuple of Use
         Uses of tvm-ffi, torch, pybind11 or Python.
-    definitions : tuple of Definition
-        What it defines beside kernels.
+    definitions : tuple of Declared
+        What it defines beside kernels, on either side.
+    exports : tuple of str
+        Functions that it is seen to export; a macro of a header may hide more.
     readable : bool
-        Whether the parse made sense of all of it.
+        Whether its brackets are matched.
     """
 
     kernels: tuple[KernelFact, ...]
-    functions: tuple[HostFunction, ...]
+    functions: tuple[Declared, ...]
     launches: tuple[LaunchSite, ...]
-    includes: tuple[Include, ...]
+    includes: tuple[Use, ...]
     host_uses: tuple[Use, ...]
     kind: str
     evidence: tuple[Use, ...]
-    definitions: tuple[Definition, ...] = ()
-    readable: bool = True
+    definitions: tuple[Declared, ...]
+    exports: tuple[str, ...]
+    readable: bool

@@ -1,0 +1,84 @@
+"""`find_kernels`: the kernels of a CUDA source and where in its text they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .facts import KernelFact
+from .reader import read
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """A kernel as a source writes it: defined, declared, or an instance of a template.
+
+    Positions are offsets in the source, such as ``source[k.params_start : k.params_end]``.
+
+    Attributes
+    ----------
+    name : str
+        With namespaces; of an explicit instantiation or specialisation with its arguments.
+    params : tuple of (str, str)
+        Each parameter's type and name as written, the name empty where there is none.
+    line : int
+        Where the name stands, from 1.
+    is_template : bool
+        Whether it is a template, instances aside.
+    params_start, params_end : int
+        What stands between the parentheses of the parameters.
+    body_start : int or None
+        Behind the brace that opens the body; None where it has none.
+    """
+
+    name: str
+    params: tuple[tuple[str, str], ...]
+    line: int
+    is_template: bool
+    params_start: int
+    params_end: int
+    body_start: int | None
+
+
+def find_kernels(source: str) -> tuple[KernelText, ...]:
+    """Return the kernels in a CUDA source, in order: for tools that change its text.
+
+    Branches that NVRTC never sees are no part of the source. Of ``#if`` and its kind with another
+    condition all branches are.
+
+    Parameters
+    ----------
+    source : str
+        CUDA C++ source text.
+
+    Raises
+    ------
+    TypeError
+        `source` is no str.
+    ValueError
+        A kernel's place cannot be told: a macro spells its declaration, or the text cannot be
+        parsed. The message names kernel and line.
+    """
+    if not isinstance(source, str):
+        raise TypeError(
+            f"find_kernels takes the text of a source, a str, got {type(source).__name__}: read a "
+            "file with pathlib.Path(...).read_text()"
+        )
+    return tuple(_kernel_text(kernel) for kernel in read(source).kernels)
+
+
+def _kernel_text(kernel: KernelFact) -> KernelText:
+    if kernel.params is None or kernel.span is None:
+        raise ValueError(
+            f"line {kernel.line}: the declaration of kernel {kernel.qualified!r} is spelled by a "
+            "macro, or cannot be parsed: write it out"
+        )
+    start, end, body = kernel.span
+    return KernelText(
+        name=kernel.qualified,
+        params=tuple((param.type_text, param.name) for param in kernel.params),
+        line=kernel.line,
+        is_template=kernel.template_params is not None,
+        params_start=start,
+        params_end=end,
+        body_start=body,
+    )
