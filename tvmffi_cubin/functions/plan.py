@@ -29,7 +29,10 @@ _PARAM = Layout("P P P q  B B H B B H B B H B B H  I I i i B B B ? ?")
 _STEP = Layout("P P q B B H I")
 _IMAGE = Layout("P P P 40x")
 _DECLARED = Layout("P i i ?")
-_KERNEL = Layout("P P P P P 8x I I I I ? I 256x 64x i")
+_KERNEL = Layout("P P P P P 8x I I I I ? I")
+# ... with its limits on each device, which begin as zeros, and its own cluster, -1: not read.
+_LIMITS = "    .zero 320\n" + Layout("i").row(-1)
+_KERNEL_SIZE = _KERNEL.size + 320 + 8
 _SOURCE = Layout("B i P")
 _LAUNCH = Layout("P P P i i i i i ? ?")
 _MAP = Layout("P P i i  B b B B B B 2x i i i i" + 27 * " q")
@@ -84,7 +87,7 @@ class Plan(Text):
         kernel_table = self.table(
             [self._kernel(ref, labels[ref.image]) for ref in kernels.values()], is_writable=True
         )
-        self.kernels = {x: f"{kernel_table}+{n * _KERNEL.size}" for n, x in enumerate(kernels)}
+        self.kernels = {x: f"{kernel_table}+{n * _KERNEL_SIZE}" for n, x in enumerate(kernels)}
         bound: list[tuple[str | None, Exported]] = [(f.name, x) for f in functions for x in f.slots]
         self.slots = {(name, slot.name): number for number, (name, slot) in enumerate(bound)}
         bound += [(None, slot) for slot in slots]
@@ -127,14 +130,15 @@ class Plan(Text):
             declared = self.table([_DECLARED.row(sizes, count, ref.least_params, ref.by_part)])
         # Of an image without registers it is not known: any dynamic part is opted into.
         smem = max(0, _SMALL_SMEM - kernel.static_smem_bytes) if kernel.registers else 0
-        return _KERNEL.row(
+        row = _KERNEL.row(
             *(image, self.string(kernel.name), self.string(ref.signature.display)),
             *(self.string(", ".join(ref.archs)) if ref.archs else None, declared),
             # Of one in a file it is read when it is loaded, which is before any launch.
             _max_threads(kernel) if declared is None else 0,
             *(kernel.cluster or (0, 0, 0)),
-            *(kernel.grid_in_clusters, smem, -1),
+            *(kernel.grid_in_clusters, smem),
         )
+        return f"{row}\n{_LIMITS}"
 
     # What may be bound
 
