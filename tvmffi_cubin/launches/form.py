@@ -37,16 +37,18 @@ def function_value(function: Launched) -> dict[str, Any]:
 
 def to_json(value: Any) -> Any:
     """Return a launch, several, or a value of ``Launch(args=...)`` as JSON values."""
-    if type(value) in _JSON_TYPES or isinstance(value := plain(value), bool | int | str):
+    if type(value) in _JSON_TYPES:
+        return value
+    if isinstance(value, dict):
+        return {str(key): to_json(x) for key, x in value.items()}
+    if isinstance(value, tuple | list):
+        return [to_json(x) for x in value]
+    if isinstance(value := plain(value), bool | int | str):
         return value
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"Float": repr(float(value))}
     if isinstance(value, bytes):
         return {"Bytes": value.hex()}
-    if isinstance(value, Mapping):
-        return {str(key): to_json(x) for key, x in value.items()}
-    if isinstance(value, tuple | list):
-        return [to_json(x) for x in value]
     tag = type(value).__name__
     if not isinstance(value, Launch) and tag not in _TAGGED:
         raise TypeError(f"JSON has no word for a {tag}; an image has a name there, or is bytes")
