@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .functions.exports import Exports
+    from .host.plan import BuildPlan
     from .image import Image
     from .job import Job
-    from .plan import BuildPlan
 
 __all__ = ["make"]
 
@@ -108,10 +108,10 @@ def _refuse_compiled(request: Request) -> None:
 
 def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Product:
     """Generate, plan and build; `objects` are those that generated launchers link."""
-    from . import builder
     from .functions.manifest import manifest
-    from .ninja import is_expressible
-    from .plan import BuildPlan
+    from .host import build as host
+    from .host.ninja import is_expressible
+    from .host.plan import BuildPlan
 
     def linkable(path: str) -> str:
         """Return a path that a build file can hold: of a link, where the cache folder's cannot."""
@@ -133,7 +133,7 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
     if job.sources.has_host or request.host_flags:
         read_by_host, host_absent = _build_host(job, plan, cache, folder, files)
     else:
-        builder.run(plan, folder, files)
+        host.run(plan, folder, files)
     # The scan is not even imported where nothing is included.
     headers = job.scanned_headers() if may_read_files(request) else None
     parts = () if job.mixed is None else job.mixed.files

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from . import fields_record, idle
+from . import fields_record
 from .cache import Cache
 from .entry import Entry, Product
 from .field_key import FieldKey
@@ -103,10 +103,11 @@ class _Maker:
         wanted = self.wanted
         # Compilers and generators are imported where something is built, and nowhere else.
         from .assemble import make
+        from .host import process
 
         # tvm-ffi's own imports take as long as all else in the first build of a process.
         loader = _import_loader if wanted.is_loaded else None
-        with idle.reserve(loader):
+        with process.shown(wanted.request.verbose), process.meanwhile(loader):
             product = make(wanted.request, wanted.archs, wanted.tools, self.cache, folder)
         with open(os.path.join(folder, fields_record.FILE), "wb") as file:
             file.write(self.record.to_bytes())

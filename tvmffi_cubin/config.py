@@ -122,6 +122,11 @@ VARIABLES: dict[str, Variable] = {
             "A CUDA toolkit's folder, first for nvcc and for what NVIDIA's wheels lack.",
         ),
         Variable("CUDA_PATH", None, "As `CUDA_HOME`, looked at next."),
+        Variable(
+            "TVMFFI_CUBIN_VERBOSE",
+            None,
+            "`1`: the commands of builds are printed as they run, with what they print.",
+        ),
         Variable("MAX_JOBS", None, "How many jobs ninja runs at once. Default: ninja's own."),
     )
 }

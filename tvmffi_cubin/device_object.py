@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import preprocessor_flags
-from .builder import write_files
 from .cache import Cache
 from .cuda import headers as std_headers
 from .cuda import nvrtc
@@ -17,6 +16,7 @@ from .device import DeviceImage, compile_device
 from .device_record import read_device, record_device
 from .entry import Product
 from .header_search import HeaderSearch
+from .host.build import write_files
 from .instances import wanted_instances
 from .key import Key
 from .part_files import PartFiles

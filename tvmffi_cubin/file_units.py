@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from .host.plan import Cxx
 from .host_unit import host_flags
-from .plan import Cxx
 from .sources.sort import HostFile
 from .toolset import Toolset
 

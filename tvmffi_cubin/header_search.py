@@ -11,9 +11,9 @@ from . import include_scan, preprocessor_flags
 from .cuda import nvrtc
 from .cuda.options import read
 from .dependencies import parse_depfile
-from .environment import header_folder_flags
+from .host.environment import header_folder_flags
+from .host.plan import PRECOMPILED
 from .include_scan import Scan
-from .plan import PRECOMPILED
 from .request import Request
 from .source import Source
 from .toolset import Toolset

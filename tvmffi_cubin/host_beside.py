@@ -10,9 +10,9 @@ from pathlib import Path
 from . import host_build, toolchain
 from .cache import Cache
 from .functions.exports import Exports
+from .host.plan import BuildPlan, Merge
 from .job import Job
 from .later import Later
-from .plan import BuildPlan, Merge
 from .request import Request
 from .sources.reader import read
 from .sources.sort import Sources

@@ -8,12 +8,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import builder, host_pch, pch_maker
+from . import host_pch, pch_maker
 from .cache import Cache
 from .errors import BuildError
+from .host import build
+from .host.ninja import depfile_name
+from .host.plan import BuildPlan, Cxx
 from .host_pch import Precompiled
-from .ninja import depfile_name
-from .plan import BuildPlan, Cxx
 from .toolset import Toolset
 
 __all__ = ["run"]
@@ -37,12 +38,12 @@ def run(
     tools: Toolset,
     use_pch: bool,
 ) -> list[str]:
-    """Build a plan as `builder.run` does, faster; return the headers that no depfile there lists.
+    """Build a plan as `build.run` does, faster; return the headers that no depfile there lists.
 
     Parameters
     ----------
     plan, directory, files
-        As in `builder.run`.
+        As in `build.run`.
     cache : Cache
         Where precompiled headers are kept.
     tools : Toolset
@@ -53,7 +54,7 @@ def run(
     Raises
     ------
     BuildError, ToolchainError, ValueError, OSError
-        As `builder.run`; what fails for want of good precompiled headers is built without them.
+        As `build.run`; what fails for want of good precompiled headers is built without them.
     """
     found: dict[Cxx, Precompiled] = {}
     with contextlib.ExitStack() as stack:
@@ -62,7 +63,7 @@ def run(
                 stack.callback(headers.hold.release)
                 found[unit] = headers
         if not found:
-            builder.run(plan, directory, files)
+            build.run(plan, directory, files)
             return []
         units = [
             found[unit].apply(unit) if isinstance(unit, Cxx) and unit in found else unit
@@ -71,11 +72,11 @@ def run(
         more = dict.fromkeys(path for headers in found.values() for path in headers.objects)
         link = plan.link._replace(objects=(*plan.link.objects, *more))
         try:
-            builder.run(plan._replace(units=tuple(units), link=link), directory, files)
+            build.run(plan._replace(units=tuple(units), link=link), directory, files)
         except BuildError as error:
             if not _BLAMED.search(error.output):
                 raise
-            builder.run(plan, directory, files)
+            build.run(plan, directory, files)
             _logger.warning("precompiled headers failed and were removed: %s", error)
             for headers in found.values():
                 headers.hold.discard()

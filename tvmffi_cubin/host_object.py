@@ -12,12 +12,12 @@ from . import flag_files, forwarders, host_build, host_instances, host_unit, too
 from .cache import Cache
 from .entry import Entry, Product
 from .header_search import HeaderSearch
+from .host.plan import BuildPlan, Cxx, Merge, object_name
 from .host_tools import native_cpu
 from .host_unit import BOUND_PARAMS
 from .incbin import incbin_files
 from .key import Key
 from .part_files import PartFiles
-from .plan import BuildPlan, Cxx, Merge, object_name
 from .private_folder import outside
 from .request import Request
 from .side_text import without_lines

@@ -20,12 +20,12 @@ from .cache import Cache
 from .entry import Entry
 from .errors import BuildError, CacheError
 from .folder import HEADERS
+from .host.ninja import is_expressible
+from .host.plan import Cxx
 from .host_tools import native_cpu
 from .key import Key
 from .later import Begun
-from .ninja import is_expressible
 from .pch_shelf import Hold, has_room, trim
-from .plan import Cxx
 from .toolset import Toolset
 
 __all__ = ["Precompiled", "find", "settle"]

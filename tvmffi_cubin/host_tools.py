@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import identity, toolchain
-from .environment import compiler_environment, places_of_tools, variables
 from .errors import ToolchainError
+from .host.environment import compiler_environment, places_of_tools, variables
 from .key import file_digest
 from .toolchain import HostCompiler
 
@@ -142,9 +142,9 @@ def compiler_version(compiler: HostCompiler) -> str:
 
 def run(command: Sequence[str]) -> tuple[int, str]:
     """Return exit status and output of a tool, in English; raises OSError."""
-    from . import tool_process
+    from .host import process
 
-    return tool_process.run(command, environment={**variables(), "LC_ALL": "C"})
+    return process.run(command, environment={**variables(), "LC_ALL": "C"})
 
 
 def _called(word: str) -> str:

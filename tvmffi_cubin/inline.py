@@ -80,6 +80,8 @@ def load_inline(
         Where to put a copy of the shared object. Loading never uses the copy.
     use_pch : bool, optional
         False: make and use no precompiled headers. Default: as ``TVMFFI_CUBIN_PCH`` says.
+    verbose : bool, optional
+        Print the commands of a build to stderr as they run, with what they print.
     compiler : str, optional
         What compiles CUDA sources: ``"nvrtc"``, the default, with the host compiler; or ``"nvcc"``,
         which has to be installed and compiles all of them, host functions too, as one unit.

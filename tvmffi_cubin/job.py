@@ -16,8 +16,8 @@ from .functions.assembly import image_text, manifest_text
 from .functions.exports import Exports
 from .functions.manifest import image_paths
 from .functions.plan import Plan
+from .host.plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .image import Image, may_be_named
-from .plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .request import Request
 from .sources.sort import HostSource, Sources
 from .toolset import Toolset

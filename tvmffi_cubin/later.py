@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Generic, TypeVar
 
-from .environment import variables, with_variables
+from .host.environment import variables, with_variables
 
 __all__ = ["Begun", "Later"]
 

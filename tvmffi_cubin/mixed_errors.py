@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from . import private_folder
-from .builder import shortened
 from .cuda.log import NEEDS_HOST
 from .errors import BuildError, CompileError
+from .host.build import shortened
 from .host_hints import host_hints
 from .host_log import translate
 from .split import Side, Split

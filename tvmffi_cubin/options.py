@@ -52,6 +52,7 @@ class BuildOptions(TypedDict, total=False):
     use_pch: bool | None
     compiler: str | None
     backend: str | None
+    verbose: bool | None
 
 
 class TextOptions(BuildOptions, total=False):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from . import include_scan, preprocessor_flags, tool_process
+from . import include_scan, preprocessor_flags
 from .dependencies import parse_depfile
 from .entry import Entry, Product
-from .environment import build_environment, header_folder_flags
 from .errors import BuildError
-from .plan import PRECOMPILED, Cxx
+from .host import process
+from .host.environment import build_environment, header_folder_flags
+from .host.plan import PRECOMPILED, Cxx
 from .toolset import Toolset
 
 __all__ = [
@@ -155,26 +154,17 @@ def absent(tools: Toolset, unit: Cxx, read: Iterable[str]) -> tuple[str, ...]:
 
 
 def _run(command: Sequence[str], folder: Path, text: str = "") -> str:
-    def started() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=build_environment(),
-            # A terminal's Ctrl-C is for the process that waits for this one at its end.
-            start_new_session=True,
-        )
-
-    with tool_process.when_free(started) as process:
-        # Before it starts the compiler proper: the build that somebody waits for comes first.
-        with contextlib.suppress(OSError):
-            nice = os.getpriority(os.PRIO_PROCESS, process.pid) + _NICE
-            os.setpriority(os.PRIO_PROCESS, process.pid, nice)
-        output = process.communicate(text.encode())[0].decode("utf-8", "replace")
-    if process.returncode != 0:
-        raise _refusal(command, f"exit status {process.returncode}", output, folder)
+    # The build that somebody waits for comes first.
+    status, output = process.run(
+        command,
+        environment=build_environment(),
+        folder=folder,
+        text=text,
+        is_long=True,
+        niceness=_NICE,
+    )
+    if status != 0:
+        raise _refusal(command, f"exit status {status}", output, folder)
     return output
 
 

@@ -55,6 +55,7 @@ class Request(NamedTuple):
     image_files: Mapping[str, ImageFile] = MappingProxyType({})
     image_folder: str = ""
     compiler: str = "nvrtc"
+    verbose: bool = False
 
     @property
     def is_by_nvcc(self) -> bool:
@@ -203,6 +204,7 @@ def make_request(
     use_pch: Any = None,
     output: Any = None,
     compiler: Any = None,
+    verbose: Any = None,
     files: SourceFiles | None = None,
 ) -> Request:
     """Check the arguments and bring them into one form.
@@ -237,6 +239,7 @@ def make_request(
         files=files,
         use_pch=pch.is_wanted(use_pch),
         compiler=compiler,
+        verbose=bool(verbose),
     )
     return _whole(request)
 

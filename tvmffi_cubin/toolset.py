@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import own_files, toolchain
-from .environment import compiler_environment, places_of_tools
 from .errors import ToolchainError
 from .field_key import FieldKey
+from .host.environment import compiler_environment, places_of_tools
 from .host_tools import HostTools, identify, linker_names, native_cpu
 from .key import file_digest
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths

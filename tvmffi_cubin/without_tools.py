@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import config, identity, toolchain
-from .environment import compiler_environment
 from .errors import ToolchainError
 from .field_key import FieldKey
+from .host.environment import compiler_environment
 from .key import file_digest
 from .own_files import package_identity
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tvmffi_cubin import host_build, host_pch, toolset
 from tvmffi_cubin.cache import Cache
-from tvmffi_cubin.plan import BuildPlan, Cxx, Link
+from tvmffi_cubin.host.plan import BuildPlan, Cxx, Link
 
 PREFIX = "#include <string.h>\n#include <vector>\n"
 ANSWER = 'extern "C" int answer() { return 42; }'

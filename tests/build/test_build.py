@@ -1,7 +1,6 @@
 """Real builds: ninja, the host compiler, the assembler and the linker on tiny units."""
 
 import ctypes
-import errno
 import os
 import shutil
 import signal
@@ -13,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tvmffi_cubin import builder, ninja, toolset
+from tvmffi_cubin import toolset
 from tvmffi_cubin.dependencies import parse_depfile
-from tvmffi_cubin.errors import BuildError, ToolchainError
+from tvmffi_cubin.errors import BuildError
+from tvmffi_cubin.host import build, ninja
+from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, Link
 from tvmffi_cubin.module.load_errors import load_error
-from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, Link
 
 GXX = shutil.which("c++") or shutil.which("g++")
 LD = shutil.which("ld")
@@ -74,7 +74,7 @@ def test_code_and_an_image_become_one_shared_object(tmp_path, link):
         "image.s": IMAGE_UNIT.format(image="image.bin"),
         "image.bin": b"\x01\x2a",
     }
-    so = builder.run(plan(*units, **link), tmp_path, files)
+    so = build.run(plan(*units, **link), tmp_path, files)
     assert so == tmp_path / "vec.so"
     assert answer(so) == 42
     assert "NOW" in dynamic(so)
@@ -88,7 +88,7 @@ def test_the_compiler_preprocesses_and_assembles_too(tmp_path):
         "i.S": IMAGE_UNIT.replace('"{image}"', "I"),
         "i.bin": b"\x07",
     }
-    assert answer(builder.run(plan(*units), tmp_path, files)) == 7
+    assert answer(build.run(plan(*units), tmp_path, files)) == 7
 
 
 def test_new_bytes_in_an_image_build_again(tmp_path):
@@ -98,10 +98,10 @@ def test_new_bytes_in_an_image_build_again(tmp_path):
         "i.s": IMAGE_UNIT.format(image="i.bin"),
         "i.bin": b"\x01",
     }
-    first = builder.run(plan(*units), tmp_path, files)
+    first = build.run(plan(*units), tmp_path, files)
     kept = tmp_path / "kept.so"
     os.rename(first, kept)
-    second = builder.run(plan(*units), tmp_path, {**files, "i.bin": b"\x02"})
+    second = build.run(plan(*units), tmp_path, {**files, "i.bin": b"\x02"})
     assert (answer(kept), answer(second)) == (1, 2)
 
 
@@ -117,21 +117,21 @@ def test_driver_symbols_and_images_stay_inside(tmp_path):
             "custom",
         )
     )
-    so = builder.run(plan(), tmp_path, {"a.cc": code})
+    so = build.run(plan(), tmp_path, {"a.cc": code})
     assert symbols(so) == {"__tvm_ffi_saxpy", "custom"}
 
 
 def test_a_bare_link_needs_no_c_library_by_name_and_uses_it_all_the_same(tmp_path):
     code = f"#include <string.h>\n#include <stdlib.h>\n{EXPORT}int answer()"
     code += '{ volatile size_t n = strlen(getenv("PATH")); return n > 0; }'
-    so = builder.run(plan(bare=True, linker=LD), tmp_path, {"a.cc": code})
+    so = build.run(plan(bare=True, linker=LD), tmp_path, {"a.cc": code})
     assert "NEEDED" not in dynamic(so)
     assert answer(so) == 1
 
 
 @pytest.mark.parametrize("linker", ["/no/such/ld", shutil.which("false")])
 def test_where_the_linker_fails_the_compiler_links(tmp_path, linker):
-    so = builder.run(
+    so = build.run(
         plan(bare=True, linker=linker), tmp_path, {"a.cc": f"{EXPORT}int answer() {{ return 3; }}"}
     )
     assert answer(so) == 3
@@ -141,13 +141,13 @@ def test_a_library_is_linked_by_path_and_needed_by_name(tmp_path):
     library = tmp_path / "with space" / "libdep.so"
     library.parent.mkdir()
     code = f"{EXPORT}int dep() {{ return 5; }}"
-    made = builder.run(
+    made = build.run(
         plan(name="libdep", flags=("-Wl,-soname,libdep.so",)), library.parent, {"a.cc": code}
     )
     assert made == library
     (tmp_path / "user").mkdir()
     code = f'extern "C" int dep(); {EXPORT}int answer() {{ return dep(); }}'
-    so = builder.run(plan(libraries=(str(library),)), tmp_path / "user", {"a.cc": code})
+    so = build.run(plan(libraries=(str(library),)), tmp_path / "user", {"a.cc": code})
     assert "Shared library: [libdep.so]" in dynamic(so)
 
 
@@ -175,7 +175,7 @@ def test_odd_names_come_through_ninja_and_the_shell(tmp_path, odd):
         "i.s": IMAGE_UNIT.replace("{image}", quoted),
         f"{odd}.bin": b"\x04",
     }
-    so = builder.run(plan(*units, name=odd), work, files)
+    so = build.run(plan(*units, name=odd), work, files)
     assert so == work / f"{odd}.so"
     copy = tmp_path / "plain.so"
     shutil.copy(so, copy)
@@ -186,7 +186,7 @@ def test_odd_names_come_through_ninja_and_the_shell(tmp_path, odd):
 
 def test_a_name_that_is_no_valid_text_comes_through(tmp_path):
     odd = os.fsdecode(b"\xff\xe9")
-    so = builder.run(
+    so = build.run(
         plan(Cxx(f"{odd}.cc", (GXX,), FLAGS), name=odd),
         tmp_path,
         {f"{odd}.cc": f"{EXPORT}int answer() {{ return 6; }}"},
@@ -213,9 +213,7 @@ def test_any_flag_reaches_the_command_unchanged(tmp_path, flags):
     units = (Assembly("a.s", command, (), tuple(flags)),)
     # The stand-in for an assembler makes no object, so that only the link fails.
     with pytest.raises(BuildError):
-        builder.run(
-            BuildPlan("vec", units, link=Link(("false",))), tmp_path, {"a.s": os.urandom(8)}
-        )
+        build.run(BuildPlan("vec", units, link=Link(("false",))), tmp_path, {"a.s": os.urandom(8)})
     assert seen.read_text().split("\n") == [*flags, "-o", "a.s.o", "a.s"]
 
 
@@ -224,7 +222,7 @@ def test_any_flag_reaches_the_command_unchanged(tmp_path, flags):
 
 def test_a_compilers_complaint_is_in_the_error(tmp_path):
     with pytest.raises(BuildError) as caught:
-        builder.run(plan(), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
+        build.run(plan(), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
     error = caught.value
     assert "unknown_thing" in error.output
     assert "a.cc:1" in str(error)
@@ -237,7 +235,7 @@ def test_a_compilers_complaint_is_in_the_error(tmp_path):
 def test_a_very_long_complaint_is_shown_in_part_and_kept_whole(tmp_path):
     code = "".join(f"int x{number} = unknown_{number};\n" for number in range(2000))
     with pytest.raises(BuildError) as caught:
-        builder.run(plan(), tmp_path, {"a.cc": code})
+        build.run(plan(), tmp_path, {"a.cc": code})
     assert len(caught.value.output) > 100_000
     assert len(str(caught.value)) < 20_000
     assert "characters left out" in str(caught.value)
@@ -246,12 +244,12 @@ def test_a_very_long_complaint_is_shown_in_part_and_kept_whole(tmp_path):
 def test_a_symbol_that_nothing_defines_is_named(tmp_path):
     code = f'extern "C" int missing_one(); {EXPORT}int answer() {{ return missing_one(); }}'
     with pytest.raises(BuildError, match=r"missing_one: link the library"):
-        builder.run(plan(), tmp_path, {"a.cc": code})
+        build.run(plan(), tmp_path, {"a.cc": code})
 
 
 def test_a_symbol_that_is_missing_at_load_is_named(tmp_path):
     code = f'extern "C" int missing_one(); {EXPORT}int answer() {{ return missing_one(); }}'
-    so = builder.run(plan(no_undefined=False), tmp_path, {"a.cc": code})
+    so = build.run(plan(no_undefined=False), tmp_path, {"a.cc": code})
     with pytest.raises(OSError, match="missing_one") as caught:
         ctypes.CDLL(os.fspath(so))
     error = load_error(str(caught.value), so)
@@ -262,14 +260,14 @@ def test_a_symbol_that_is_missing_at_load_is_named(tmp_path):
 
 def test_the_users_flags_can_allow_undefined_symbols(tmp_path):
     code = f'extern "C" int PyErr_Clear(); {EXPORT}int answer() {{ PyErr_Clear(); return 9; }}'
-    so = builder.run(plan(flags=("-Wl,-z,undefs",)), tmp_path, {"a.cc": code})
+    so = build.run(plan(flags=("-Wl,-z,undefs",)), tmp_path, {"a.cc": code})
     assert ctypes.PyDLL(os.fspath(so)).answer() == 9
 
 
 def test_a_missing_compiler_is_named(tmp_path):
     units = (Cxx("a.cc", ("/no/such/compiler",)),)
     with pytest.raises(BuildError, match="/no/such/compiler"):
-        builder.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.cc": ""})
+        build.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.cc": ""})
 
 
 @pytest.mark.parametrize("flags", [("-O1",), ("-fsyntax-only",)])
@@ -277,7 +275,7 @@ def test_a_compiler_that_makes_nothing_is_named_with_its_command(tmp_path, flags
     command = ("g++",) if "-fsyntax-only" in flags else ("/bin/true",)
     unit = Cxx("a.cc", command, flags)
     with pytest.raises(BuildError, match=r" ended .* made no a.cc.o: .*CXX") as caught:
-        builder.run(BuildPlan("o", (unit,), link=Link(("/bin/true",))), tmp_path, {"a.cc": ""})
+        build.run(BuildPlan("o", (unit,), link=Link(("/bin/true",))), tmp_path, {"a.cc": ""})
     line = f"{command[0]} {flags[0]} -MD -MF a.cc.d -c -o a.cc.o a.cc"
     assert caught.value.command == line
     assert f"command: {line}\n" in str(caught.value)
@@ -289,30 +287,14 @@ def test_without_any_path_programs_are_found_in_the_systems_folders(tmp_path, mo
     tools = toolset.find(needs_cuda=False)
     unit = Cxx("a.cc", tools.compiler.command, ("-fPIC",))
     plan = BuildPlan("a", (unit,), link=Link(tools.compiler.command))
-    so = builder.run(plan, tmp_path, {"a.cc": 'extern "C" int answer() { return 42; }'})
+    so = build.run(plan, tmp_path, {"a.cc": 'extern "C" int answer() { return 42; }'})
     assert answer(so) == 42
-
-
-@pytest.mark.parametrize("path", ["/no/such/ninja", __file__])
-def test_a_ninja_that_cannot_run_is_a_toolchain_error(tmp_path, path, monkeypatch):
-    monkeypatch.setattr(builder, "_find_ninja", lambda: path)
-    with pytest.raises(ToolchainError, match="pip install ninja"):
-        builder.run(plan(), tmp_path, {"a.cc": ""})
-
-
-def test_where_no_program_can_be_started_it_is_the_limits_that_are_named(tmp_path, monkeypatch):
-    def refuse(*_, **__):
-        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-
-    monkeypatch.setattr(subprocess, "Popen", refuse)
-    with pytest.raises(ToolchainError, match=r"Resource temporarily unavailable; look .*ulimit"):
-        builder.run(plan(), tmp_path, {"a.cc": ""})
 
 
 @pytest.mark.parametrize("name", ["../a.cc", "/tmp/a.cc", "x/../../a.cc"])
 def test_a_file_outside_the_folder_is_refused(tmp_path, name):
     with pytest.raises(ValueError, match="leads out"):
-        builder.run(plan(), tmp_path, {name: ""})
+        build.run(plan(), tmp_path, {name: ""})
 
 
 # Surroundings
@@ -320,10 +302,10 @@ def test_a_file_outside_the_folder_is_refused(tmp_path, name):
 
 def test_max_jobs_is_passed_on(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(builder, "_run", lambda command, _: seen.append(command) or (1, ""))
+    monkeypatch.setattr(build.process, "run", lambda x, **_: seen.append(x) or (1, ""))
     monkeypatch.setenv("MAX_JOBS", "3")
     with pytest.raises(BuildError):
-        builder.run(plan(), tmp_path, {})
+        build.run(plan(), tmp_path, {})
     assert seen[0][-2:] == ["-j", "3"]
 
 
@@ -331,7 +313,7 @@ def test_max_jobs_is_passed_on(tmp_path, monkeypatch):
 def test_max_jobs_that_is_no_positive_number_is_refused(tmp_path, monkeypatch, jobs):
     monkeypatch.setenv("MAX_JOBS", jobs)
     with pytest.raises(ValueError, match="MAX_JOBS"):
-        builder.run(plan(), tmp_path, {})
+        build.run(plan(), tmp_path, {})
 
 
 def test_messages_are_english_whatever_the_users_language(tmp_path, monkeypatch):
@@ -339,12 +321,12 @@ def test_messages_are_english_whatever_the_users_language(tmp_path, monkeypatch)
     monkeypatch.setenv("MAKEFLAGS", "-j --jobserver-auth=98,99")
     monkeypatch.setenv("NINJA_STATUS", "FAILED: ")
     with pytest.raises(BuildError, match="error: "):
-        builder.run(plan(), tmp_path, {"a.cc": "wrong"})
+        build.run(plan(), tmp_path, {"a.cc": "wrong"})
 
 
 def test_gccs_own_dependency_variables_do_not_redirect_the_depfile(tmp_path, monkeypatch):
     monkeypatch.setenv("DEPENDENCIES_OUTPUT", str(tmp_path / "other"))
-    builder.run(plan(), tmp_path, {"a.cc": ""})
+    build.run(plan(), tmp_path, {"a.cc": ""})
     assert not (tmp_path / "other").exists()
     assert parse_depfile((tmp_path / "a.cc.d").read_text())[0] == "a.cc"
 
@@ -354,7 +336,7 @@ def test_an_interrupt_ends_the_compilers_too(tmp_path):
     os.mkfifo(started)
     # Holds the pipe's writing end for as long as it lives.
     script = f"exec 3>{started}; echo $$ >&3; exec sleep 600"
-    units = (Assembly("a.s", ("sh", "-c", script, "sh")),)
+    units = (Cxx("a.cc", ("sh", "-c", script, "sh")),)
     main = threading.get_ident()
 
     def interrupt():
@@ -371,8 +353,38 @@ def test_an_interrupt_ends_the_compilers_too(tmp_path):
     try:
         watcher.start()
         with pytest.raises(KeyboardInterrupt):
-            builder.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.s": ""})
+            build.run(BuildPlan("vec", units, link=Link((GXX,))), tmp_path, {"a.cc": ""})
     finally:
         signal.signal(signal.SIGINT, before)
     watcher.join(timeout=60)
     assert ended == [""]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_that_is_ended_leaves_no_compiler_behind(tmp_path, number):
+    started = tmp_path / "started"
+    os.mkfifo(started)
+    code = f"""
+from pathlib import Path
+from tvmffi_cubin.host import build
+from tvmffi_cubin.host.plan import BuildPlan, Cxx, Link
+script = "exec 3>{started}; echo >&3; sleep 600"
+units = (Cxx("a.cc", ("sh", "-c", script, "sh")),)
+build.run(BuildPlan("vec", units, link=Link(("false",))), Path({str(tmp_path)!r}), {{"a.cc": ""}})
+"""
+    builder = subprocess.Popen([sys.executable, "-c", code])
+    with open(started) as pipe:
+        pipe.readline()
+        builder.send_signal(number)
+        assert pipe.read() == ""
+    assert builder.wait() == -number
+
+
+def test_a_failed_build_is_repeated_by_hand_as_its_error_says(tmp_path):
+    with pytest.raises(BuildError) as caught:
+        build.run(plan(), tmp_path, {"a.cc": "int f() { return unknown_thing; }"})
+    line = str(caught.value).splitlines()[-1]
+    command = line.removeprefix("again, by hand: ")
+    again = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert again.returncode != 0
+    assert "unknown_thing" in again.stdout

@@ -9,13 +9,11 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from file_kit import compiled, write
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import tool_process
 
 KERNEL = 'extern "C" __global__ void replaced(int* x) { *x = 1; }'
 ANSWER = "#include <answer.h>\nint answer(void) { return ANSWER; }\n"
@@ -190,15 +188,3 @@ def test_a_compiler_in_a_prefix_of_its_own_hits_wherever_that_lies(here, monkeyp
     assert built() == first
     monkeypatch.setenv("CC", install("three", 3))
     assert built() != first
-
-
-def test_a_compiler_that_was_written_a_moment_ago_is_waited_for(here, monkeypatch):
-    write("answer.c", "int answer(void) { return 1; }\n")
-    compiler = write("own-cc", '#!/bin/sh\nexec cc "$@"\n').absolute()
-    compiler.chmod(0o755)
-    monkeypatch.setenv("CC", str(compiler))
-    # As a child has it that another thread of this process starts meanwhile.
-    with compiler.open("a") as file:
-        monkeypatch.setattr(tool_process, "time", SimpleNamespace(sleep=lambda _: file.close()))
-        first = built()
-    assert built() == first

@@ -62,7 +62,7 @@ def remove_tools(monkeypatch) -> Iterator[Callable[[], None]]:
         monkeypatch.setattr(subprocess, "Popen", refuse)
         monkeypatch.setenv("PATH", "")
         monkeypatch.setattr(sys, "path", [x for x in sys.path if not os.path.isdir(f"{x}/nvidia")])
-        for name in ("nvrtc", "assemble", "functions.plan", "sources.reader", "builder"):
+        for name in ("nvrtc", "assemble", "functions.plan", "sources.reader", "host.build"):
             monkeypatch.setitem(sys.modules, f"tvmffi_cubin.{name}", None)
         identity.forget()
         libraries._find.cache_clear()

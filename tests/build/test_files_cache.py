@@ -191,7 +191,7 @@ print(*sorted(name for name in sys.modules if "." in name or "_" in name))
             "sources.reader",
             "functions.plan",
             "ninja",
-            "builder",
+            "host.build",
             "assemble",
             "elf",
             "plan",

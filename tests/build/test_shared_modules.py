@@ -89,7 +89,7 @@ import tvmffi_cubin as tc
 print(tc.load_inline("host", cpp_sources="int f() { return 42; }", functions="f").f())
 print(*sorted(name for name in sys.modules if name.startswith(("tvmffi_cubin.", "fsspec"))))
 """
-    names = ("assemble", "builder", "functions.plan", "ninja")
+    names = ("assemble", "host.build", "functions.plan", "host.ninja")
     compilers = {f"tvmffi_cubin.{name}" for name in names}
     machine("first")
     assert compilers <= imported(code)

@@ -7,7 +7,7 @@ import threading
 import pytest
 from processes import in_fork
 
-from tvmffi_cubin.environment import (
+from tvmffi_cubin.host.environment import (
     build_environment,
     compiler_environment,
     header_folder_flags,

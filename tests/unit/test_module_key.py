@@ -103,7 +103,7 @@ OTHERS = {
 FOLDER = {"image_folder": "/x", "image_files": {"a": ImageFile("a.cubin")}}
 
 
-@pytest.mark.parametrize("field", Request._fields)
+@pytest.mark.parametrize("field", [x for x in Request._fields if x != "verbose"])
 def test_every_field_of_a_request_is_in_the_key(field, tools):
     if field == "image_folder":
         base = REQUEST._replace(**(FOLDER | {"image_folder": ""}))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import ninja
-from tvmffi_cubin.plan import Assembly, BuildPlan, Cxx, DeviceLink, Link, Merge
+from tvmffi_cubin.host import ninja
+from tvmffi_cubin.host.plan import Assembly, BuildPlan, Cxx, DeviceLink, Link, Merge
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from tvmffi_cubin.cuda import nvcc
-from tvmffi_cubin.environment import build_environment
-from tvmffi_cubin.plan import Cxx
+from tvmffi_cubin.host.environment import build_environment
+from tvmffi_cubin.host.plan import Cxx
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.toolchain import HostCompiler
 

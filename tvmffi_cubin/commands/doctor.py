@@ -13,7 +13,6 @@ from typing import Any
 
 from .. import (
     __version__,
-    builder,
     config,
     host_tools,
     limit,
@@ -24,6 +23,7 @@ from ..cuda import driver, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
 from ..cuda.libraries import library
 from ..errors import CubinError
+from ..host.build import jobs
 from ..places import places
 from ..remote import configured, without_secrets
 from ..toolchain import Cuda
@@ -98,7 +98,7 @@ def _wrong_value(name: str, value: str) -> Iterator[Finding]:
         "TVMFFI_CUBIN_ARCH": lambda: check_archs(split(value), what=name),
         "TVMFFI_CUBIN_CACHE_SIZE": limit.capacity,
         "TVMFFI_CUBIN_PCH": lambda: pch.is_wanted(None),
-        "MAX_JOBS": builder.jobs,
+        "MAX_JOBS": jobs,
     }
     try:
         checks.get(name, bool)()

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config, identity, toolchain
 from ..errors import ToolchainError
+from ..host.plan import Cxx, DeviceLink
 from ..host_unit import own_statics
 from ..identity import Answer
 from ..key import file_digest
-from ..plan import Cxx, DeviceLink
 from .arch import is_ptx, resolve_archs
 from .options import read
 

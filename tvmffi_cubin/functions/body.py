@@ -11,11 +11,12 @@ import os
 import shlex
 from pathlib import Path
 
-from .. import identity, tool_process, toolchain
+from .. import identity, toolchain
 from ..cache import Cache
 from ..entry import Product
-from ..environment import build_environment
 from ..errors import BuildError
+from ..host import process
+from ..host.environment import build_environment
 from ..key import Key
 from ..package_folder import cache_beside
 from ..toolset import Toolset
@@ -77,7 +78,9 @@ def _make(folder: Path, tools: Toolset) -> Product:
     toolchain.find_assembler()
     includes = (tools.include, tools.tvm_ffi.include)
     words = command(tools.compiler.command, includes, tools.cuda_include_dirs[0])
-    status, output = tool_process.run(words, environment=build_environment(), folder=folder)
+    status, output = process.run(
+        words, environment=build_environment(), folder=folder, is_long=True
+    )
     if status != 0 or not os.path.exists(folder / OBJECT):
         raise BuildError(
             f"the launcher does not compile with {' '.join(tools.compiler.command)}, which has to "

@@ -5,9 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from .plan import Assembly, BuildPlan, Cxx, DeviceLink, Link, Merge, Unit, object_name
-
-BUILD_FILE = "build.ninja"
+from .plan import Assembly, BuildPlan, Cxx, Link, Merge, Unit, object_name
 
 OTHERWISE = " 2>/dev/null || "
 """What is between two commands of which the second runs where the first fails, and alone speaks."""
@@ -35,47 +33,15 @@ def version_script(plan: BuildPlan) -> tuple[str, str] | None:
 
 def files(plan: BuildPlan) -> dict[str, str]:
     """Return the files, name to text, that a build of the plan needs beside its sources."""
-    made = {BUILD_FILE: text(plan)}
-    if script := version_script(plan):
-        made[script[0]] = script[1]
-    return made
+    script = version_script(plan)
+    return {"build.ninja": text(plan), **(dict([script]) if script else {})}
 
 
 def commands(plan: BuildPlan) -> dict[str, str]:
     """Return the shell command that makes each object, and the product last, by file name."""
-    run = {}
-    for unit in plan.units:
-        run[object_name(unit)] = _command(unit)
-    run[plan.product] = _merge(plan) if isinstance(plan.link, Merge) else _link(plan)
+    run = {object_name(unit): _command(unit) for unit in plan.units}
+    run[plan.product] = _merge(plan, plan.link) if isinstance(plan.link, Merge) else _link(plan)
     return run
-
-
-def _command(unit: Unit) -> str:
-    if isinstance(unit, Cxx):
-        return _cxx(unit)
-    return _assembly(unit) if isinstance(unit, Assembly) else _device_link(unit)
-
-
-def text(plan: BuildPlan) -> str:
-    """Return the ninja file of a plan; paths in it are relative to the build folder.
-
-    Commands are written out whole rather than with ninja's ``$in``: ninja rewrites paths there
-    (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
-    """
-    run = commands(plan)
-    parts = [_HEADER]
-    for unit in plan.units:
-        line = run[object_name(unit)]
-        if isinstance(unit, Cxx):
-            parts.append(_cxx_edge(unit, line))
-        elif isinstance(unit, Assembly):
-            parts.append(_assembly_edge(unit, line))
-        else:
-            parts.append(_edge("link", object_name(unit), unit.objects, [], run=line))
-    last = _merge_edge if isinstance(plan.link, Merge) else _link_edge
-    parts.append(last(plan, run[plan.product]))
-    parts.append(f"default {_path(plan.product)}\n")
-    return "\n".join(parts)
 
 
 # ninja has no escape for "|" in a path, but does not look for it in a variable's value.
@@ -97,40 +63,51 @@ rule link
 """
 
 
-def _cxx(unit: Cxx) -> str:
-    command = [*unit.command, *unit.flags]
-    for folder in unit.include_dirs:
-        command += ["-I", folder]
-    # ninja is not asked to keep the dependencies itself (deps = gcc): it would delete the depfile,
-    # which the cache reads.
-    command += ["-MD", "-MF", depfile_name(unit), "-c", "-o", object_name(unit), unit.source]
-    return _shell(command)
+def text(plan: BuildPlan) -> str:
+    """Return the ninja file of a plan; paths in it are relative to the build folder.
+
+    Commands are written out whole rather than with ninja's ``$in``: ninja rewrites paths there
+    (``a/../b`` becomes ``b``, which is another file where ``a`` is a symbolic link).
+    """
+    run = commands(plan)
+    parts = [_HEADER]
+    for unit in plan.units:
+        made = object_name(unit)
+        if isinstance(unit, Cxx):
+            edge = _edge("cxx", made, [unit.source], run=run[made])
+            parts.append(f"{edge}  depfile = {_value(depfile_name(unit))}\n")
+        elif isinstance(unit, Assembly):
+            parts.append(_edge("assemble", made, [unit.source], unit.images, run=run[made]))
+        else:
+            parts.append(_edge("link", made, unit.objects, run=run[made]))
+    script = version_script(plan)
+    libraries = plan.link.libraries if isinstance(plan.link, Link) else ()
+    inputs = [*libraries, *([script[0]] if script else [])]
+    parts.append(_edge("link", plan.product, _objects(plan), inputs, run=run[plan.product]))
+    parts.append(f"default {_path(plan.product)}\n")
+    return "\n".join(parts)
 
 
-def _cxx_edge(unit: Cxx, run: str) -> str:
-    edge = _edge("cxx", object_name(unit), [unit.source], [], run=run)
-    return f"{edge}  depfile = {_value(depfile_name(unit))}\n"
-
-
-def _assembly(unit: Assembly) -> str:
-    return _shell([*unit.command, *unit.flags, "-o", object_name(unit), unit.source])
-
-
-def _assembly_edge(unit: Assembly, run: str) -> str:
-    return _edge("assemble", object_name(unit), [unit.source], unit.images, run=run)
-
-
-def _device_link(unit: DeviceLink) -> str:
-    return _shell([*unit.command, *unit.flags, "-dlink", "-o", object_name(unit), *unit.objects])
+def _command(unit: Unit) -> str:
+    words = [*unit.command, *unit.flags]
+    made = ("-o", object_name(unit))
+    if isinstance(unit, Cxx):
+        folders = [word for folder in unit.include_dirs for word in ("-I", folder)]
+        # ninja is not asked to keep the dependencies itself (deps = gcc): it would delete the
+        # depfile, which the cache reads.
+        return _shell(
+            [*words, *folders, "-MD", "-MF", depfile_name(unit), "-c", *made, unit.source]
+        )
+    if isinstance(unit, Assembly):
+        return _shell([*words, *made, unit.source])
+    return _shell([*words, "-dlink", *made, *unit.objects])
 
 
 def _objects(plan: BuildPlan) -> list[str]:
     return [*(object_name(unit) for unit in plan.units), *plan.link.objects]
 
 
-def _merge(plan: BuildPlan) -> str:
-    merge = plan.link
-    assert isinstance(merge, Merge)
+def _merge(plan: BuildPlan, merge: Merge) -> str:
     if not (merge.apart and merge.objects and plan.units):
         return _merged(merge, _objects(plan), plan.product)
     own = [object_name(unit) for unit in plan.units]
@@ -142,10 +119,6 @@ def _merged(merge: Merge, objects: Sequence[str], made: str) -> str:
     if len(objects) == 1:
         return _shell(["cp", "-f", *objects, made])
     return _shell([merge.linker, "-r", "-o", made, *objects])
-
-
-def _merge_edge(plan: BuildPlan, run: str) -> str:
-    return _edge("link", plan.product, _objects(plan), [], run=run)
 
 
 def _link(plan: BuildPlan) -> str:
@@ -178,14 +151,9 @@ def _link(plan: BuildPlan) -> str:
     return run
 
 
-def _link_edge(plan: BuildPlan, run: str) -> str:
-    assert isinstance(plan.link, Link)
-    script = version_script(plan)
-    inputs = [*plan.link.libraries, *([script[0]] if script else [])]
-    return _edge("link", plan.product, _objects(plan), inputs, run=run)
-
-
-def _edge(rule: str, made: str, sources: Sequence[str], inputs: Sequence[str], *, run: str) -> str:
+def _edge(
+    rule: str, made: str, sources: Sequence[str], inputs: Sequence[str] = (), *, run: str
+) -> str:
     line = f"build {_path(made)}: {rule} {' '.join(map(_path, sources))}"
     if inputs:
         line += f" | {' '.join(map(_path, inputs))}"

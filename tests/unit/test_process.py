@@ -1,0 +1,115 @@
+"""Programs of a build: what they print, and that they end with whoever started them."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from tvmffi_cubin.host import process
+
+# Leaves a child running when it is ended, as gcc does; both hold the pipe open while they live.
+STUBBORN = "exec 3>{}; sleep 600 & echo >&3; wait"
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+def run(*command, **options):
+    return process.run(command, environment=os.environ, **options)
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_a_program_gives_its_status_and_both_its_streams(tmp_path, is_long):
+    script = 'cat; echo "$1"; pwd >&2; exit 3'
+    command = ("/bin/sh", "-c", script, "sh", "a b")
+    assert run(*command, folder=tmp_path, text="in\n", is_long=is_long) == (
+        3,
+        f"in\na b\n{tmp_path}\n",
+    )
+
+
+def test_a_program_that_is_missing_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        run(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_process_that_is_ended_leaves_no_program_behind(pipe, number):
+    code = (
+        "import os, sys\nfrom tvmffi_cubin.host import process\n"
+        "process.run(['/bin/sh', '-c', sys.argv[1]], environment=os.environ, is_long=True)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code, STUBBORN.format(pipe)])
+    with pipe.open() as ended:
+        ended.readline()
+        parent.send_signal(number)
+        assert ended.read() == ""
+    assert parent.wait() == -number
+
+
+@pytest.mark.parametrize("refusal", ["", "trap '' TERM; "])
+def test_an_interrupt_ends_a_program_and_its_children_within_a_second(pipe, refusal):
+    main, took = threading.get_ident(), []
+
+    def interrupt():
+        with pipe.open() as ended:
+            ended.readline()
+            signal.pthread_kill(main, signal.SIGINT)
+            start = time.monotonic()
+            ended.read()
+            took.append(time.monotonic() - start)
+
+    watcher = threading.Thread(target=interrupt)
+    # A shell's background job starts with interrupts ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        watcher.start()
+        with pytest.raises(KeyboardInterrupt):
+            run("/bin/sh", "-c", refusal + STUBBORN.format(pipe), is_long=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    watcher.join(timeout=60)
+    assert took[0] < 2
+
+
+def test_commands_are_shown_as_they_run_where_that_is_wanted(capfd, monkeypatch):
+    command = ("/bin/sh", "-c", "echo said")
+    assert run(*command, is_long=True) == (0, "said\n")
+    assert capfd.readouterr().err == ""
+    with process.shown(True):
+        assert run(*command, is_long=True) == (0, "said\n")
+        run(*command)
+    assert capfd.readouterr().err == "/bin/sh -c 'echo said'\nsaid\n"
+    monkeypatch.setenv("TVMFFI_CUBIN_VERBOSE", "1")
+    run(*command, is_long=True)
+    assert "said\n" in capfd.readouterr().err
+
+
+# Work meanwhile
+
+
+def test_the_first_program_of_a_thread_is_what_work_waits_for():
+    done = []
+    with process.meanwhile(lambda: done.append(1)):
+        thread = threading.Thread(target=run, args=("true",))
+        thread.start()
+        thread.join()
+        assert done == []
+        run("true")
+        run("true")
+    assert done == [1]
+
+
+def test_work_is_not_done_where_no_program_runs():
+    done = []
+    with process.meanwhile(lambda: done.append(1)):
+        pass
+    run("true")
+    assert done == []

@@ -1,0 +1,131 @@
+"""`BuildPlan`: what a shared object is built from, as plain records."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+PRECOMPILED = "tvmffi_cubin_precompiled.h"
+"""What a precompiled header is called; compilers list it among what they read."""
+
+# Two shared objects must not interpose each other's images, nor the process's own driver and
+# runtime entry points, nor share our classes: under RTLD_GLOBAL a global symbol would.
+LOCAL_SYMBOLS = (
+    "cu[A-Z]*",
+    "cuda[A-Z]*",
+    "__tvm_ffi__cubin_*",
+    "__tvmffi_cubin_*",
+    "_Z*tvmffi_cubin*",
+)
+
+
+class Cxx(NamedTuple):
+    """One C++ or C unit. Its paths, as those of all units, are absolute or of the build folder.
+
+    `prefix` is what the source begins with that stays the same from build to build (includes), and
+    `common_prefix` the part of it that most units have. The object is called `name`, by default as
+    the source.
+    """
+
+    source: str
+    command: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    include_dirs: tuple[str, ...] = ()
+    prefix: str = ""
+    common_prefix: str = ""
+    name: str = ""
+
+    @property
+    def stem(self) -> str:
+        """File name of what is made of it, without suffixes."""
+        return self.name or os.path.basename(self.source)
+
+
+class Assembly(NamedTuple):
+    """One assembly unit; new bytes in one of the images that it embeds assemble it again."""
+
+    source: str
+    command: tuple[str, ...]
+    images: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+class DeviceLink(NamedTuple):
+    """The device code of several objects, linked to one more object by nvcc."""
+
+    name: str
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    objects: tuple[str, ...]
+
+
+Unit = Cxx | Assembly | DeviceLink
+
+
+class Link(NamedTuple):
+    """How the objects become one shared object.
+
+    Attributes
+    ----------
+    command : tuple of str
+        The compiler driver, such as ``("g++",)``.
+    libraries, objects : tuple of str
+        By path: libraries, and what was compiled elsewhere, which comes after the units' objects.
+    flags, further_flags : tuple of str
+        The user's own; what is added to those where it does not link without.
+    bare : bool
+        Link no C or C++ runtime: for units that call nothing but C functions, which the process
+        has anyway. It takes a third of the time.
+    linker : str or None
+        With `bare`, the ``ld`` to run by itself; where that fails, `command` links, if any.
+    required : tuple of str
+        Symbols that an object or library must define (never with `bare`).
+    no_undefined : bool
+        Refuse symbols that no object or library defines (never with `bare`).
+    local_symbols : tuple of str
+        Patterns of symbols that stay inside; empty where the user brings a version script.
+    """
+
+    command: tuple[str, ...]
+    libraries: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    bare: bool = False
+    linker: str | None = None
+    further_flags: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    no_undefined: bool = True
+    local_symbols: tuple[str, ...] = LOCAL_SYMBOLS
+
+
+class Merge(NamedTuple):
+    """How the objects become one object, by ``ld -r``; one alone is copied.
+
+    `objects`, compiled elsewhere, come after the units'; where `apart` names a file, they become
+    an object of that name instead, which takes a tenth of the time.
+    """
+
+    linker: str
+    objects: tuple[str, ...] = ()
+    apart: str = ""
+
+
+class BuildPlan(NamedTuple):
+    """All that one shared object, or object, is built from; no two units share a file name."""
+
+    name: str
+    units: tuple[Unit, ...]
+    link: Link | Merge
+    output: str = ""
+
+    @property
+    def product(self) -> str:
+        """File name of what is made."""
+        return self.output or f"{self.name}.so"
+
+
+def object_name(unit: Unit) -> str:
+    """Return the file name of a unit's object."""
+    if isinstance(unit, DeviceLink):
+        return f"{unit.name}.o"
+    return f"{unit.stem if isinstance(unit, Cxx) else os.path.basename(unit.source)}.o"

@@ -1,0 +1,151 @@
+"""Programs of a build: started, shown, waited for, and ended with the process that started them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from .. import config
+
+# How long what is stopped may take to end by itself, in seconds.
+_GRACE = 0.7
+
+# A shell that passes its end on to all of its group: gcc leaves its own children running.
+_GROUP = 'trap "trap - TERM; kill 0" TERM; exec 3<&0; "$@" <&3 3<&- & wait $!'
+
+_shown = 0
+_reserved = threading.local()
+
+
+@contextlib.contextmanager
+def shown(wanted: bool) -> Iterator[None]:
+    """Print the commands of builds as they run, those of all threads."""
+    global _shown
+    _shown += wanted
+    try:
+        yield
+    finally:
+        _shown -= wanted
+
+
+def is_shown() -> bool:
+    """Whether commands are printed as they run."""
+    return _shown > 0 or config.get("TVMFFI_CUBIN_VERBOSE") == "1"
+
+
+@contextlib.contextmanager
+def meanwhile(work: Callable[[], object] | None) -> Iterator[None]:
+    """Do some work while the first program of this thread runs, if any runs at all."""
+    _reserved.work = work
+    try:
+        yield
+    finally:
+        _reserved.work = None
+
+
+def run(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    folder: Path | None = None,
+    text: str = "",
+    is_long: bool = False,
+    niceness: int = 0,
+) -> tuple[int, str]:
+    """Run a program to its end; return its exit status, and what it printed to either stream.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program, and its arguments.
+    environment : mapping
+        Its environment.
+    folder : Path, optional
+        Where it runs; by default here.
+    text : str
+        Its standard input.
+    is_long : bool
+        A compilation: it is shown, and stopped when this process is killed (1.5 ms).
+    niceness : int
+        Taken off its priority.
+
+    Raises
+    ------
+    OSError
+        It cannot be started.
+    """
+    shows = is_long and is_shown()
+    if shows:
+        print(shlex.join(command), file=sys.stderr, flush=True)
+    # In a session of its own: a terminal's Ctrl-C is for this process, which then stops it.
+    process = subprocess.Popen(
+        [*(_tied() if is_long else ()), *command],
+        cwd=folder,
+        stdin=subprocess.PIPE if text else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        if niceness:
+            with contextlib.suppress(OSError):
+                own = os.getpriority(os.PRIO_PROCESS, 0)
+                os.setpriority(os.PRIO_PROCESS, process.pid, own + niceness)
+        if (work := getattr(_reserved, "work", None)) is not None:
+            _reserved.work = None
+            work()
+        if shows and not text:
+            output = b"".join(_echoed(process))
+            process.wait()
+        else:
+            output = process.communicate(input=text.encode() or None)[0]
+    except BaseException:
+        _stop(process)
+        raise
+    return process.returncode, output.decode("utf-8", "replace")
+
+
+def _tied() -> list[str]:
+    """Return what starts a command so that it ends when its parent does, however that ends."""
+    # prctl in the child would take a preexec_fn, for which Python copies this whole process.
+    from ..toolchain import on_path
+
+    setpriv = on_path("setpriv")
+    shell = ["/bin/sh", "-c", _GROUP, "sh"]
+    return shell if setpriv is None else [str(setpriv), "--pdeathsig", "TERM", *shell]
+
+
+def _echoed(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        print(line.decode("utf-8", "replace"), end="", file=sys.stderr, flush=True)
+        yield line
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    # ninja ends its compilers, which have groups of their own.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.communicate(timeout=_GRACE)
+    except subprocess.TimeoutExpired:
+        for member in _session(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
+        process.communicate()
+
+
+def _session(leader: int) -> Iterator[int]:
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            # The fourth field behind the name, which may have blanks in it.
+            if int(Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()[3]) == leader:
+                yield int(name)
