@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from typing import Any
 
-from .kernels.cubin import Cubin
+from .kernels.cubin import FACTS, Cubin
 from .kernels.elf import DYNSYM, GLOBAL, SYMTAB, Elf
-from .kernels.image import check_regular, reading
+from .kernels.image import check_regular, read_image, reading
 from .launches import check_schema
 
 __all__ = [
@@ -95,15 +95,11 @@ class Artifact:
         for where in self.embedded:
             image, known = self.image(where), facts.get(where.name)
             if known is None:
-                from .cuda.given import GivenImage
-                from .image import read_image
-
-                given = GivenImage(f"image {where.name!r}", image)
-                found[where.name] = read_image(where.name, given).cubin
+                found[where.name] = read_image(Cubin(image, "", name=f"image {where.name!r}"))
             elif known["crc32"] != zlib.crc32(image):
                 raise ValueError(f"image {where.name!r} is another than when it was loaded")
             else:
-                found[where.name] = _cubin(image, known)
+                found[where.name] = Cubin(image, **{key: known[key] for key in FACTS})
         # Those that lie in files are not embedded.
         wanted = {name for name, known in expected.items() if "file" not in known}
         if missing := wanted - found.keys():
@@ -113,18 +109,6 @@ class Artifact:
     def image(self, where: EmbeddedBytes) -> bytes:
         """Return the bytes of an image."""
         return self.content[where.offset : where.offset + where.size]
-
-
-def _cubin(image: bytes, facts: Mapping[str, Any]) -> Cubin:
-    return Cubin(
-        image,
-        facts["arch"],
-        facts["lowered_names"],
-        facts["log"],
-        facts["kind"],
-        facts["cuda_version"],
-        facts["signatures"],
-    )
 
 
 def read_artifact(content: bytes | mmap) -> Artifact:

@@ -19,9 +19,7 @@ from .toolset import Toolset
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .functions.exports import Exports
     from .host.plan import BuildPlan
-    from .image import Image
     from .job import Job
 
 __all__ = ["make"]
@@ -79,21 +77,11 @@ def make(
     )
     if resolved.slots:
         _refuse_compiled(request)
-    if archs and not request.may_have_kernels:
-        _check_images(images, resolved, archs)
     objects = []
     if resolved.functions or resolved.slots:
         objects.append(launcher.result() if launcher else body.obtain(cache, tools))
     job = Job(request, tools, sources, images, resolved, archs, mixed)
     return _build(job, objects, cache, folder)
-
-
-def _check_images(images: Sequence[Image], resolved: Exports, archs: tuple[str, ...]) -> None:
-    """Check the architectures that were named where there is nothing to compile for them."""
-    from .image import check_fit
-
-    used = {launch.kernel.image for f in resolved.functions for launch in f.launches}
-    check_fit([image for image in images if image.name in used], archs)
 
 
 def _refuse_compiled(request: Request) -> None:

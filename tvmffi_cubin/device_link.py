@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .cuda.arch import is_ptx, number_of
-from .cuda.nvjitlink import LinkFailure, LinkInput, as_input, link_inputs
+from .cuda.nvjitlink import LinkFailure, check_fit, link_inputs, linkable, symbols_of
 from .cuda.options import link_options
 from .errors import CompileError
 from .functions.signature import KernelSignature
@@ -55,7 +55,7 @@ def compile_and_link(
         See `tvmffi_cubin.load_inline`.
     """
     units = make_units(sources, request)
-    libraries = [as_input(given) for given in request.device_libraries]
+    libraries = [linkable(given) for given in request.device_libraries]
     if len(units) == 1 and not libraries:
         compiler = UnitCompiler(request, units, arch, "ptx" if is_ptx(arch) else "cubin")
         (done,) = compiler.compile_all()
@@ -65,7 +65,7 @@ def compile_and_link(
     code_arch = f"sm_{number_of(arch)}" if is_ptx(arch) else arch
     compiler = UnitCompiler(request, units, code_arch, "ltoir" if lto else "relocatable")
     for library in libraries:
-        library.check_arch(arch)
+        check_fit(library, arch)
     compiled = compiler.compile_all()
     _check_static_kernels(compiled, arch)
     options = link_options(request.cuda_cflags)
@@ -78,31 +78,20 @@ def compile_and_link(
 def _link(
     compiler: UnitCompiler,
     compiled: Sequence[CompiledUnit],
-    libraries: Sequence[LinkInput],
+    libraries: Sequence[Cubin],
     arch: str,
     options: Sequence[str],
 ) -> Cubin:
     inputs = [*map(_input, compiled), *libraries]
     try:
         return link_inputs(inputs, arch=arch, lto=compiler.request.lto, options=options)
-    except LinkFailure as error:
-        failure = error
-    if compiler.target_type == "ltoir" and all(x.kind != "ltoir" for x in libraries):
-        # Of LTO-IR nvJitLink names one symbol and no unit. Relocatable code tells all.
-        again = dataclasses.replace(compiler, target_type="relocatable")
-        relocatable = [*map(_input, again.compile_all()), *libraries]
-        try:
-            link_inputs(relocatable, arch=again.arch, options=options)
-        except LinkFailure as error:
-            log = failure.log or error.log
-            failure = LinkFailure(error.faults, log, failure.options)
-    hints = [x for fault in failure.faults for x in own_copy_hints(fault, compiler.units)]
-    title = f"the device sources do not link for {arch}"
-    raise failure.error(title, tuple(dict.fromkeys(hints)))
+    except LinkFailure as failure:
+        hints = [x for name in failure.undefined for x in own_copy_hints(name, compiler.units)]
+        raise failure.error(f"the device sources do not link for {arch}", hints) from None
 
 
-def _input(done: CompiledUnit) -> LinkInput:
-    return LinkInput(done.unit.name, done.cubin.kind, done.cubin.image, done.cubin.arch)
+def _input(done: CompiledUnit) -> Cubin:
+    return dataclasses.replace(done.cubin, name=done.unit.name)
 
 
 def _check_static_kernels(compiled: Sequence[CompiledUnit], arch: str) -> None:
@@ -127,11 +116,11 @@ def _finish(
     compiler: UnitCompiler,
     compiled: Sequence[CompiledUnit],
     image: Cubin,
-    libraries: Sequence[LinkInput],
+    libraries: Sequence[Cubin],
 ) -> tuple[Cubin, tuple[KernelSignature, ...]]:
     """Return the image with its lowered names, and the signatures of its kernels."""
     facts = compiler.facts
-    foreign = {symbol.name for library in libraries for symbol in library.symbols(image.arch)}
+    foreign = {symbol.name for x in libraries for symbol in symbols_of(x, image.arch)}
     signatures = resolve(facts, image, _types(compiled))
     open_ones = [s for s in signatures if s.problem and s.symbol not in foreign]
     tried = [target for done in compiled for target in done.tried]
@@ -140,7 +129,8 @@ def _finish(
     found = resolve(facts, image, _types(asked), trust_source=True)
     lowered = _lowered(compiled)
     if libraries:
-        own = {*lowered.values(), *(x.name for done in compiled for x in _input(done).symbols())}
+        defined = (x for done in compiled for x in symbols_of(done.cubin, image.arch))
+        own = {*lowered.values(), *(x.name for x in defined)}
         found = tuple(
             s if s.line is not None or s.symbol in own else s._replace(from_library=True)
             for s in found

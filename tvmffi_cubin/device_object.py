@@ -107,7 +107,7 @@ class DeviceCompiler:
         # Relative paths in them are other paths in another current folder.
         key.add("preprocessor", preprocessor_flags.parse(request.cuda_cflags).words)
         key.add("folders", request.include_paths).add("lto", request.lto)
-        key.add("libraries", [[x.data, x.arch] for x in request.device_libraries])
+        key.add("libraries", [[x.image, x.arch] for x in request.device_libraries])
         return key.add("use_pch", request.use_pch).hexdigest()
 
     def _compile(self, request: Request, code: DeviceCode, folder: Path) -> Product:

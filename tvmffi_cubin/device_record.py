@@ -12,20 +12,15 @@ from .kernels.types import CxxType, Param, Pointee
 
 __all__ = ["read_device", "record_device"]
 
-_OF_CUBIN = ("arch", "log", "kind", "cuda_version")
-
 
 def record_device(device: DeviceImage) -> dict[str, Any]:
     """Return all that is known of an image but its bytes, as JSON values."""
-    cubin = device.cubin
-    said: dict[str, Any] = {name: getattr(cubin, name) for name in _OF_CUBIN}
-    said["lowered_names"] = dict(cubin.lowered_names)
     rows = []
     for signature in device.signatures:
         # The image itself tells what it uses.
         rows.append({k: v for k, v in signature._asdict().items() if k not in ("kernel", "params")})
         rows[-1]["params"] = signature.params
-    return {"cubin": said, "signatures": rows}
+    return {"cubin": device.cubin.facts, "signatures": rows}
 
 
 def read_device(image: bytes, said: Mapping[str, Any]) -> DeviceImage:

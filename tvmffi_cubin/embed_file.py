@@ -8,9 +8,9 @@ from pathlib import Path
 
 from .arguments import identifier
 from .atomic import write_output
-from .cuda.given import read_given
 from .embed_object import embed, machine_number
-from .image import Image, read_image
+from .image import Image, given_image
+from .kernels.image import take_image
 
 __all__ = ["embed_file"]
 
@@ -52,7 +52,7 @@ def embed_file(
         if given.is_dir():
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(given))
     data = None if source is None else source.read_bytes()
-    embedded = read_image(name, read_given("--cubin", image))
+    embedded = given_image(name, take_image("--cubin", image))
     if output.is_dir():
         raise OSError(errno.EISDIR, "is a folder; name the object to write", str(output))
     if output.exists() and output.samefile(image):

@@ -103,7 +103,7 @@ def _read(data: bytes) -> ObjectFile:
         if data.startswith(magic):
             raise ValueError(f"it is {what}")
     try:
-        found = Elf(data, "object")
+        found = Elf(data)
         if found.machine not in _RELOCATIONS:
             raise ValueError(f"it is for the machine {found.machine}, not {' or '.join(MACHINES)}")
         if not found.is_object:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .arguments import identifier
-from .cuda.given import GivenImage, read_given
 from .export import Export
 from .kernels.cubin import Cubin
+from .kernels.image import read_image, take_image
 from .launches.launch import Launch
 from .source import DEVICE_IMAGE
 from .source_files import EmbeddedFile, SourceFiles
 
-__all__ = ["embed_carried", "named_images"]
+__all__ = ["device_libraries", "embed_carried", "named_images"]
+
+_RUNTIME = "cudadevrt"
 
 
-def named_images(value: Any, files: SourceFiles, module: str) -> dict[str, GivenImage]:
+def named_images(value: Any, files: SourceFiles, module: str) -> dict[str, Cubin]:
     """Return the images that have names: files, and those of ``embed_cubin``.
 
     Parameters
@@ -51,23 +53,14 @@ def named_images(value: Any, files: SourceFiles, module: str) -> dict[str, Given
                 f"{what} and the file {found[name].name} have one name, {name!r}: "
                 f'give another, as in embed_cubin={{"other": image}}'
             )
-        found[name] = read_given(what, image)._replace(name=what)
+        found[name] = take_image(what, image)
     return found
 
 
-def _of_file(file: EmbeddedFile) -> GivenImage:
-    given = GivenImage(file.path, file.data)
-    if file.is_ptx and not given.is_ptx:
-        from .kernels.image import FATBIN, describe
-
-        if file.data.startswith(FATBIN):
-            problem = "it is a fatbin: give the file the suffix .fatbin"
-        else:
-            # Of a cubin nothing is wrong but that it is no PTX.
-            problem = describe(file.data, wanted="PTX with .version") or (
-                "it is a cubin: give the file the suffix .cubin"
-            )
-        raise ValueError(f"{file.path} is no PTX: {problem}")
+def _of_file(file: EmbeddedFile) -> Cubin:
+    given = Cubin(file.data, "", name=file.path)
+    if file.is_ptx:
+        read_image(given, wanted=("ptx",), or_else="give the file the suffix .cubin or .fatbin")
     return given
 
 
@@ -90,8 +83,8 @@ def _name_of_one(value: Any, module: str) -> str:
 
 
 def embed_carried(
-    exports: tuple[Export, ...] | None, images: Mapping[str, GivenImage]
-) -> tuple[tuple[Export, ...] | None, dict[str, GivenImage]]:
+    exports: tuple[Export, ...] | None, images: Mapping[str, Cubin]
+) -> tuple[tuple[Export, ...] | None, dict[str, Cubin]]:
     """Return exports whose launches name their images, and all images.
 
     What a launch carries is embedded under its file's name, or that of its function; equal images
@@ -112,7 +105,7 @@ def embed_carried(
 class _Shelf:
     """Images by name; `names` has that of every image that a launch carried."""
 
-    images: dict[str, GivenImage]
+    images: dict[str, Cubin]
     taken: set[str]
     names: dict[Any, str] = field(default_factory=dict)
 
@@ -129,14 +122,14 @@ class _Shelf:
         if image is None or isinstance(image, str):
             return image
         if image not in self.names:
-            given = read_given(f"the image of functions[{function!r}]", image)
+            given = take_image(f"the image of functions[{function!r}]", image)
             self.names[image] = self.embed(given, _base_name(function, image))
         return self.names[image]
 
-    def embed(self, given: GivenImage, base: str) -> str:
+    def embed(self, given: Cubin, base: str) -> str:
         for name, known in self.images.items():
             # The architecture is in the image, whether or not a Cubin says it.
-            if known._replace(name="", arch="") == given._replace(name="", arch=""):
+            if replace(known, arch=given.arch) == given:
                 return name
         name, number = base, 1
         while name in self.taken:
@@ -159,3 +152,23 @@ def _stem(image: object) -> str:
     if not isinstance(image, str | os.PathLike):
         return ""
     return os.path.splitext(os.path.basename(os.fsdecode(image)))[0]
+
+
+def device_libraries(value: Any) -> tuple[Cubin, ...]:
+    """Return the argument of that name in one form."""
+    what = "device_libraries"
+    single = isinstance(value, str | bytes | os.PathLike | Cubin | Mapping)
+    if single or not isinstance(value, Iterable):
+        raise TypeError(
+            f"{what} is a sequence of paths, bytes or Cubins, got one {type(value).__name__}; "
+            "pass a list"
+        )
+    given = (_device_runtime() if isinstance(x, str) and x == _RUNTIME else x for x in value)
+    return tuple(take_image(f"{what}[{index}]", item) for index, item in enumerate(given))
+
+
+def _device_runtime() -> os.PathLike[str]:
+    """Return the path of the device runtime, which kernels that launch kernels need."""
+    from .cuda.libraries import find_cuda
+
+    return find_cuda().require("cudart").with_name(f"lib{_RUNTIME}.a")

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import identifier
-from .cuda.given import GivenImage
 from .entry import Entry, Product
 from .kernels.cubin import Cubin
 from .launches.dispatch import Dispatch
@@ -20,7 +19,7 @@ from .launches.launch import Launch
 
 __all__ = ["FORM", "Generated", "generated", "read", "store"]
 
-FORM = 1
+FORM = 2
 """Part of every key: changes with what is stored, or with what it means."""
 
 _INDEX = "generated.json"
@@ -144,18 +143,20 @@ def _image(what: str, value: Any) -> Cubin:
             f"{what} is {type(value).__name__}: wanted an image (bytes, a Cubin or the path of a "
             "file) or a Launch with its image, or a mapping of names to images or to such launches"
         )
-    from .cuda.given import read_given
+    from .kernels.image import take_image
 
-    return _checked(what, read_given(what, value)._replace(name=what))
+    return _checked(what, take_image(what, value))
 
 
-def _checked(what: str, given: GivenImage) -> Cubin:
+def _checked(what: str, given: Cubin) -> Cubin:
     """Return an image; whatever is wrong with it is found before it is kept."""
-    from .image import read_image
+    from .image import given_image
 
-    label = given.name if given.name.startswith(what) else f"{what}: {given.name}"
-    read_image("image", given._replace(name=label))
-    return Cubin(given.data, given.arch, given.lowered_names, signatures=given.signatures)
+    try:
+        given_image("image", given)
+    except ValueError as error:
+        raise error if given.name.startswith(what) else ValueError(f"{what}: {error}") from None
+    return given
 
 
 def store(made: Generated, folder: Path) -> Product:
@@ -170,12 +171,7 @@ def store(made: Generated, folder: Path) -> Product:
     for name, cubin in made.images.items():
         file = f"{name}.image"
         (folder / file).write_bytes(cubin.image)
-        images[name] = {
-            "file": file,
-            "arch": cubin.arch,
-            "lowered_names": dict(cubin.lowered_names),
-            "signatures": dict(cubin.signatures),
-        }
+        images[name] = {"file": file, "cubin": cubin.facts}
     functions = None
     if made.functions is not None:
         functions = {name: function_value(x) for name, x in made.functions.items()}
@@ -195,10 +191,7 @@ def read(entry: Entry) -> Generated:
     """
     index = json.loads(_content(entry, _INDEX))
     images = {
-        name: Cubin(
-            _content(entry, x["file"]), x["arch"], x["lowered_names"], signatures=x["signatures"]
-        )
-        for name, x in index["images"].items()
+        name: Cubin(_content(entry, x["file"]), **x["cubin"]) for name, x in index["images"].items()
     }
     if index["functions"] is None:
         return Generated(images, description=index.get("description"))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .cuda.arch import is_ptx, number_of
-from .cuda.given import GivenImage
 from .device import DeviceImage
+from .errors import ImageError
 from .functions.signature import KernelSignature, known_signatures, resolve_declared
-from .kernels import nv_info
 from .kernels.cubin import Cubin, Kernel, Parameter
 from .kernels.demangle import FunctionName, function_name, spelled_types
-from .kernels.image import FATBIN, describe, looks_like_ptx
+from .kernels.image import UNLINKED, looks_like_ptx, read_image
 from .kernels.types import CxxType, Param, parse_type, sized_type
 from .request import Request
 
@@ -68,16 +65,9 @@ def given_images(request: Request, archs: tuple[str, ...]) -> tuple[Image, ...]:
     ValueError
         A given one is no image, or its name cannot be beside another's.
     """
-    images = [
-        read_image(name, _ready(given, request, archs)) for name, given in request.images.items()
-    ]
-    for name in request.images:
-        if f"{name}_end" in request.images:
-            raise ValueError(
-                f"images called {name!r} and '{name}_end' share a symbol, where {name!r} ends: "
-                "rename one"
-            )
-    return tuple(images)
+    return tuple(
+        given_image(name, _ready(given, request, archs)) for name, given in request.images.items()
+    )
 
 
 def with_own(
@@ -105,122 +95,52 @@ def may_be_named(request: Request) -> bool:
     return any("EMBED_CUBIN" in source.text for source in request.host_sources)
 
 
-def _ready(given: GivenImage, request: Request, archs: tuple[str, ...]) -> GivenImage:
-    if not (request.assembles and given.is_ptx):
+def _ready(given: Cubin, request: Request, archs: tuple[str, ...]) -> Cubin:
+    if not (request.assembles and looks_like_ptx(given.image)):
         return given
     from .cuda.nvjitlink import assembled
 
     return assembled(given, archs)
 
 
-def read_image(name: str, given: GivenImage) -> Image:
-    """Return a given image: a cubin, PTX, or a fatbin.
+def given_image(name: str, given: Cubin) -> Image:
+    """Return a cubin, PTX or a fatbin as it is embedded under a name.
 
-    Parameters
-    ----------
-    name : str
-        What it is embedded as.
-    given : GivenImage
-        The image, and what is known of its kernels.
+    What of a fatbin cannot be read, a wrapper can still launch.
 
     Raises
     ------
-    TypeError, ValueError
-        It is none of these, and the message says what it looks like; or what is said of its kernels
-        does not fit it.
+    ValueError
+        It is none of these; or its signatures do not fit it.
     """
-    label, data = given.name, given.data
-    is_fatbin, is_ptx = data.startswith(FATBIN), looks_like_ptx(data)
-    if not is_fatbin and not is_ptx and (problem := describe(data)):
-        raise ValueError(f"{label} is no cubin: {problem}")
+    cubin = read_image(given)
     try:
-        cubin = (_read_fatbin if is_fatbin else _read_ptx if is_ptx else _read_elf)(given)
-        return _opaque(name, cubin)
+        if unlinked := [x.arch for x in cubin.members if x.kind == "relocatable"]:
+            raise ImageError(f"its code for {', '.join(unlinked)} is yet to be linked; {UNLINKED}")
+        try:
+            cubin.kernels  # noqa: B018 - parses it
+        except ValueError as error:
+            if cubin.kind != "fatbin":
+                raise
+            return Image(name, cubin, (), str(error))
+        return Image(name, cubin, _signatures(cubin), "; ".join(cubin.unreadable))
     except ValueError as error:
-        raise ValueError(f"{label}: {error}") from None
+        raise ValueError(f"{given.name}: {error}") from None
 
 
-def _known(given: GivenImage, cubin: Cubin) -> Cubin:
-    return dataclasses.replace(
-        cubin, lowered_names=given.lowered_names, signatures=given.signatures
-    )
-
-
-def _read_elf(given: GivenImage) -> Cubin:
-    parsed = nv_info.parse(given.data)
-    if parsed.relocatable:
-        raise ValueError(
-            "it is a relocatable cubin, yet to be linked: link it with nvjitlink.link, or give it "
-            "as device_libraries"
-        )
-    return _known(given, Cubin(given.data, parsed.arch))
-
-
-def _read_ptx(given: GivenImage) -> Cubin:
-    """Return PTX as an image; the driver assembles it, and only then the whole text is checked."""
-    from .kernels import ptx
-
-    parsed = ptx.parse(given.data)
-    if not parsed.kernels:
-        raise ValueError("the PTX has no kernel (.entry): it is cut off, or no PTX but its header")
-    arch = f"compute_{parsed.target.removeprefix('sm_')}"
-    return _known(given, Cubin(given.data, arch, kind="ptx"))
-
-
-def _read_fatbin(given: GivenImage) -> Cubin:
-    from .kernels import fatbin
-
-    cubin = _known(given, fatbin.read_cubin(given.data))
-    kinds = [member.kind for member in fatbin.read(given.data)]
-    unlinked = [member for member in cubin.members if member.kind == "relocatable"]
-    if unlinked or kinds.count("ltoir") == len(kinds):
-        what = f"the code for {unlinked[0].arch}" if unlinked else "all code"
-        raise ValueError(
-            f"{what} in the fatbin is yet to be linked: link it with nvjitlink.link, or give it as "
-            "device_libraries"
-        )
-    return cubin
-
-
-def _opaque(name: str, cubin: Cubin) -> Image:
-    """Return an image; what of a fatbin cannot be read, a wrapper can still launch."""
-    try:
-        cubin.kernels  # noqa: B018 - parses it
-    except ValueError as error:
-        if cubin.kind != "fatbin":
-            raise
-        return Image(name, cubin, (), str(error))
-    return Image(name, cubin, _opaque_signatures(cubin), "; ".join(cubin.unreadable))
-
-
-def _opaque_signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
+def _signatures(cubin: Cubin) -> tuple[KernelSignature, ...]:
     """Return the kernels of an image, as far as they are known.
 
     Names and types are those of the image's signatures. Where it has none for a kernel, the types
     are those that its symbol spells; what that leaves open is known by its size.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The image's signatures do not fit it.
     """
-    _check_signatures(cubin)
-    return tuple(_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in cubin.kernels)
-
-
-def _check_signatures(cubin: Cubin) -> None:
     symbols = [kernel.name for kernel in cubin.kernels]
-    for symbol, text in cubin.signatures.items():
-        if not isinstance(symbol, str) or not isinstance(text, str):
-            raise TypeError(
-                "Cubin.signatures maps a kernel's symbol to its parameters, as str, got "
-                f"{symbol!r}: {text!r}"
-            )
-        if symbol not in symbols:
-            raise ValueError(
-                f"Cubin.signatures has {symbol!r}, which is no kernel of the image; it has: "
-                f"{', '.join(symbols) or 'none'}"
-            )
+    if unknown := sorted(cubin.signatures.keys() - symbols):
+        raise ValueError(
+            f"Cubin.signatures has {unknown[0]!r}, which is no kernel of the image; it has: "
+            f"{', '.join(symbols) or 'none'}"
+        )
+    return tuple(_signature(kernel, cubin.signatures.get(kernel.name)) for kernel in cubin.kernels)
 
 
 def _signature(kernel: Kernel, declared: str | None) -> KernelSignature:
@@ -266,68 +186,11 @@ def _type(text: str, size: int) -> CxxType:
     return known if known.size is not None else CxxType(known.text, "raw", size)
 
 
-def image_facts(image: Image) -> Mapping[str, object]:
+def image_facts(image: Image) -> dict[str, object]:
     """Return what the manifest says of an image, as JSON values."""
-    cubin = image.cubin
+    told = known_signatures(image.signatures)
     return {
-        "arch": cubin.arch,
-        "kind": cubin.kind,
-        "cuda_version": cubin.cuda_version,
-        "bytes": len(cubin.image),
-        "crc32": zlib.crc32(cubin.image),
-        "lowered_names": dict(cubin.lowered_names),
-        "signatures": {**known_signatures(image.signatures), **cubin.signatures},
-        "log": cubin.log,
-        "kernels": {s.symbol: {"name": s.display, **_usage(s.kernel)} for s in image.signatures},
-        "members": [] if image.problem else [_member_facts(member) for member in cubin.members],
+        **image.cubin.facts,
+        "crc32": zlib.crc32(image.data),
+        "signatures": {**told, **image.cubin.signatures},
     }
-
-
-def _member_facts(member: Cubin) -> Mapping[str, object]:
-    return {
-        "arch": member.arch,
-        "kind": member.kind,
-        "bytes": len(member.image),
-        "kernels": {kernel.name: _usage(kernel) for kernel in member.kernels},
-    }
-
-
-def _usage(kernel: Kernel) -> dict[str, object]:
-    return {
-        "registers": kernel.registers,
-        "static_smem_bytes": kernel.static_smem_bytes,
-        "local_bytes": kernel.local_bytes,
-        "max_threads": kernel.max_threads,
-        "params": [p.size for p in kernel.params],
-    }
-
-
-def check_fit(images: Iterable[Image], archs: Sequence[str]) -> None:
-    """Check that each image runs on devices of one architecture at least.
-
-    Raises
-    ------
-    ValueError
-        One runs on none of them: no launch could work.
-    """
-    for image in images:
-        own = image.cubin.archs
-        if not any(_runs(one, arch) for one in own for arch in archs):
-            raise ValueError(
-                f"image {image.name!r} is for {', '.join(own)}, and none of that runs on "
-                f"{', '.join(archs)}, which arch= names: compile it for that, or leave arch out, "
-                "which changes nothing of an image that is there"
-            )
-
-
-def _runs(own: str, arch: str) -> bool:
-    """Whether code for one architecture runs on devices of another."""
-    number, wanted = number_of(own), number_of(arch)
-    # PTX is wanted for devices from there on, of which some will run what is for a newer one.
-    if is_ptx(arch):
-        return number >= wanted or is_ptx(own)
-    if own.endswith("a"):
-        return number == wanted
-    if is_ptx(own):
-        return number <= wanted
-    return number // 10 == wanted // 10 and number <= wanted

@@ -157,13 +157,11 @@ def _unwritable(name: str, path: str, error: OSError) -> LaunchError:
 
 
 def _checked(name: str, value: Any) -> bytes:
-    from .cuda.given import read_given
-    from .image import read_image
+    from .image import given_image
+    from .kernels.image import take_image
 
-    what = f"image {name!r}: what generate returned"
-    given = read_given(what, value)._replace(name=what)
-    read_image(name, given)
-    return given.data
+    given = take_image(f"image {name!r}: what generate returned", value)
+    return given_image(name, given).data
 
 
 def _place(data: bytes, staging: Path, path: str) -> None:

@@ -8,20 +8,15 @@ from typing import Any
 
 from .artifact import Artifact, EmbeddedBytes, open_artifact, read_artifact
 from .inspection import InspectedFunction, InspectedImage, Inspection
-from .kernels import fatbin, nv_info, ptx
-from .kernels.cubin import Cubin, Kernel
-from .kernels.image import (
-    ELF,
-    FATBIN,
-    LTOIR,
-    check_regular,
-    describe,
-    is_host_elf,
-    looks_like_ptx,
-)
+from .kernels import fatbin, ptx
+from .kernels.cubin import KINDS, Cubin, Kernel
+from .kernels.image import check_regular, is_host_elf, read_image
 
 __all__ = ["inspect"]
 
+_KINDS = (*KINDS, "fatbin")
+_WANTED = "wanted is an image, or an object or shared object with images"
+# Enough of an ELF file's header to tell what it is.
 _HEAD = 64
 
 
@@ -61,9 +56,7 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
     with open(path, "rb") as file:
         head = file.read(_HEAD)
         if not is_host_elf(head):
-            # What can be no image is refused by its beginning, however long it is.
-            is_none = b"\0" in head and not head.startswith((ELF, FATBIN, LTOIR))
-            return _inspect_bytes(str(path), head if is_none else head + file.read())
+            return _inspect_bytes(str(path), head + file.read())
     try:
         with open_artifact(path) as artifact:
             return _artifact(str(path), artifact)
@@ -72,37 +65,38 @@ def inspect(source: str | os.PathLike[str] | bytes | Cubin) -> Inspection:
 
 
 def _inspect_bytes(source: str, data: bytes) -> Inspection:
-    try:
-        if is_host_elf(data):
+    if is_host_elf(data):
+        try:
             return _artifact(source, read_artifact(data))
-        image = _image(data)
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{source}: {error}") from None
+    image = _image(data, source)
     return Inspection(source=source, kind=image.kind, size=len(data), images=(image,))
 
 
-def _image(data: bytes, *, name: str = "") -> InspectedImage:
+def _image(data: bytes, source: str, *, name: str = "") -> InspectedImage:
     """Return an image; raises ValueError where it is none or cannot be read."""
-    size = len(data)
-    if data.startswith(FATBIN):
-        members = tuple(map(_member, fatbin.read(data)))
-        arch = ", ".join(member.arch for member in members)
-        kernels = {k.name: k for member in reversed(members) for k in member.kernels}
-        return InspectedImage(
-            kind="fatbin", arch=arch, size=size, name=name, members=members,
-            kernels=tuple(kernels.values()),
-        )  # fmt: skip
-    if data.startswith(LTOIR):
-        return InspectedImage(kind="ltoir", arch="", size=size, name=name)
-    if looks_like_ptx(data):
-        text = ptx.parse(data)
-        return InspectedImage(
-            kind="ptx", arch=f"compute_{text.target.removeprefix('sm_')}", size=size, name=name,
-            kernels=text.kernels, ptx_version=".".join(map(str, text.version)),
-        )  # fmt: skip
-    parsed = nv_info.parse(data)
-    kind = "relocatable" if parsed.relocatable else "cubin"
-    return InspectedImage(kind=kind, arch=parsed.arch, size=size, name=name, kernels=parsed.kernels)
+    cubin = read_image(Cubin(data, "", name=source), wanted=_KINDS, or_else=_WANTED)
+    members: tuple[InspectedImage, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
+    try:
+        if cubin.kind == "fatbin":
+            members = tuple(map(_member, fatbin.read(data)))
+            by_name = {k.name: k for member in reversed(members) for k in member.kernels}
+            kernels = tuple(by_name.values())
+        elif cubin.kind != "ltoir":
+            kernels = cubin.kernels
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+    return InspectedImage(
+        kind=cubin.kind,
+        arch=cubin.arch,
+        size=len(data),
+        name=name,
+        kernels=kernels,
+        members=members,
+        ptx_version=ptx.version(data) if cubin.kind == "ptx" else "",
+    )
 
 
 def _member(member: fatbin.Member) -> InspectedImage:
@@ -111,7 +105,7 @@ def _member(member: fatbin.Member) -> InspectedImage:
     try:
         image = member.data()
         if kind == "ptx":
-            version = ".".join(map(str, ptx.parse(image).version))
+            version = ptx.version(image)
         kernels = Cubin(image, member.arch, kind=kind).kernels
     except ValueError as error:
         problem = str(error)
@@ -168,10 +162,11 @@ def _embedded(artifact: Artifact, where: EmbeddedBytes) -> InspectedImage:
 
 def _readable(data: bytes, name: str) -> InspectedImage:
     try:
-        return _image(data, name=name)
+        return _image(data, name, name=name)
     except ValueError as error:
-        problem = describe(data) or str(error)
-        return InspectedImage(kind="unknown", arch="", size=len(data), name=name, problem=problem)
+        return InspectedImage(
+            kind="unknown", arch="", size=len(data), name=name, problem=str(error)
+        )
 
 
 def _functions(

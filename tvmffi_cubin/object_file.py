@@ -110,7 +110,7 @@ class ObjectFile:
         ValueError
             It is damaged, or has more sections than are handled here.
         """
-        file = Elf(data, "object")
+        file = Elf(data)
         if not 0 < len(file.sections) < _MOST_SECTIONS:
             raise ValueError(f"it has no sections, or more than {_MOST_SECTIONS - 1}")
         made = cls(file.machine, file.flags, file.ident, file.name_section)

@@ -121,7 +121,9 @@ def _check_can_assemble(request: Request, tools: toolset.Toolset) -> None:
     cuda = tools.cuda
     if cuda is None or "nvjitlink" in cuda.parts:
         return
-    name = next(image.name for image in request.images.values() if image.is_ptx)
+    from .kernels.image import looks_like_ptx
+
+    name = next(x.name for x in request.images.values() if looks_like_ptx(x.image))
     raise ToolchainError(
         f"{name} is PTX, which nvJitLink assembles when a module is built, and the Python path has "
         f"no {cuda.wheels['nvjitlink']}; run: pip install 'tvmffi-cubin[cu{cuda.major}]'; or give "

@@ -18,8 +18,8 @@ from .source import Source
 from .source_files import SourceFiles
 
 if TYPE_CHECKING:
-    from .cuda.given import GivenImage
     from .image_file import ImageFile
+    from .kernels.cubin import Cubin
     from .launches.values import ModuleParam
 
 OBJECTS = (".o", ".obj")
@@ -44,11 +44,11 @@ class Request(NamedTuple):
     cuda_cflags: tuple[str, ...]
     ldflags: tuple[str, ...]
     include_paths: tuple[str, ...]
-    images: Mapping[str, GivenImage]
+    images: Mapping[str, Cubin]
     output: str
     use_pch: bool = True
     files: SourceFiles = SourceFiles()
-    device_libraries: tuple[GivenImage, ...] = ()
+    device_libraries: tuple[Cubin, ...] = ()
     lto: bool = False
     ptx: str = "assemble"
     bound_params: tuple[ModuleParam, ...] = ()
@@ -112,7 +112,11 @@ class Request(NamedTuple):
     @property
     def assembles(self) -> bool:
         """Whether some image is PTX that is to be assembled."""
-        return self.ptx == "assemble" and any(image.is_ptx for image in self.images.values())
+        if self.ptx != "assemble" or not self.images:
+            return False
+        from .kernels.image import looks_like_ptx
+
+        return any(looks_like_ptx(x.image) for x in self.images.values())
 
     @property
     def may_link(self) -> bool:
@@ -161,21 +165,21 @@ class Request(NamedTuple):
         images = self.images.items()
         key.add(
             "embed_cubin",
-            [[name, x.data, x.arch, x.lowered_names, x.signatures] for name, x in images],
+            [[name, x.image, x.arch, x.lowered_names, x.signatures] for name, x in images],
         )
         if self.images:
             from importlib.util import find_spec
 
             from .kernels.image import FATBIN
 
-            if any(image.data.startswith(FATBIN) for image in self.images.values()):
+            if any(x.image.startswith(FATBIN) for x in self.images.values()):
                 # What is told of the kernels of compressed members depends on it.
                 key.add("zstd", any(map(find_spec, ("_zstd", "zstandard"))))
         # Images are the same either way, but for a compiler's faults: who by-passes those wants no
         # entry that was built with them. (A wrapper's functions are the same, its bytes are not.)
         key.add("use_pch", self.use_pch)
         self.files.add_to(key)
-        key.add("device_libraries", [[x.data, x.arch] for x in self.device_libraries])
+        key.add("device_libraries", [[x.image, x.arch] for x in self.device_libraries])
         key.add("lto", self.lto)
         key.add("ptx", self.ptx)
         key.add("bound_params", to_json([x.given for x in self.bound_params]))
@@ -257,7 +261,7 @@ def _whole(request: Request) -> Request:
 
 def _images(
     embed_cubin: Any, exports: tuple[Export, ...] | None, files: SourceFiles, name: str
-) -> tuple[tuple[Export, ...] | None, dict[str, GivenImage], dict[str, ImageFile]]:
+) -> tuple[tuple[Export, ...] | None, dict[str, Cubin], dict[str, ImageFile]]:
     """Return exports whose launches name their images, images, and those that lie in files."""
     launches = [launch for export in exports or () for launch in export.launches]
     carried = any(not isinstance(launch.image, str | None) for launch in launches)
@@ -271,12 +275,12 @@ def _images(
     return *embed_carried(exports, named), image_files
 
 
-def _libraries(value: Any) -> tuple[GivenImage, ...]:
+def _libraries(value: Any) -> tuple[Cubin, ...]:
     if value is None:
         return ()
-    from .cuda.given import read_libraries
+    from .embedding import device_libraries
 
-    return read_libraries(value)
+    return device_libraries(value)
 
 
 def _bound_params(value: Any) -> tuple[ModuleParam, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from .cuda.nvjitlink import LinkFault
 from .errors import CompileError
 from .kernels.demangle import demangle, take_apart
 from .units import DeviceUnit
@@ -62,12 +61,10 @@ def _other_places(name: str, others: Iterable[DeviceUnit]) -> Iterator[str]:
             return
 
 
-def own_copy_hints(fault: LinkFault, units: Iterable[DeviceUnit]) -> tuple[str, ...]:
+def own_copy_hints(symbol: str, units: Iterable[DeviceUnit]) -> tuple[str, ...]:
     """Return which units define an undefined symbol for themselves alone."""
-    if fault.kind != "undefined":
-        return ()
     # In front of a template's instance is what it returns.
-    name = take_apart(demangle(fault.symbol)).qualified.rpartition(" ")[2]
+    name = take_apart(demangle(symbol)).qualified.rpartition(" ")[2]
     own = [
         (unit, found)
         for unit in units

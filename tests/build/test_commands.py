@@ -295,7 +295,7 @@ def test_compile_into_a_folder_that_does_not_exist_names_it(source: Path, tmp_pa
 
 def test_inspect_of_something_else_says_what_it_is(source: Path, capsys):
     assert main(["inspect", str(source)]) == 1
-    assert f"{source}: not a cubin: it is CUDA source" in capsys.readouterr().err
+    assert f"{source}: it is CUDA source" in capsys.readouterr().err
 
 
 def test_inspect_of_a_missing_file_names_it(capsys):

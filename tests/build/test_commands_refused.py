@@ -64,9 +64,9 @@ def test_compile_says_in_a_line_what_it_cannot_take(arguments, message, capsys):
     [
         ("none.cubin", "none.cubin: No such file or directory"),
         ("folder", "folder: Is a directory"),
-        ("empty.cu", "empty.cu: not a cubin: "),
-        ("k.cu", "k.cu: not a cubin: it is CUDA source: compile it first"),
-        ("short.cubin", "short.cubin: not a cubin: it is truncated: "),
+        ("empty.cu", "empty.cu: it is empty"),
+        ("k.cu", "k.cu: it is CUDA source: compile it first"),
+        ("short.cubin", "short.cubin: corrupt ELF file: it is truncated"),
     ],
 )
 def test_inspect_says_in_a_line_what_it_cannot_read(file, message, capsys):

@@ -313,7 +313,7 @@ def test_what_is_bound_in_an_object_is_told_of_what_it_was_linked_into(here: Pat
         ({"images": {"k": {}}}, ValueError, "images.k: the description does not say where the im"),
         ({"images": {"k": {"path": "no.cubin"}}}, OSError, "images.k.path: No such file"),
         ({"images": {"k": {"base64": "?"}}}, ValueError, "images.k: "),
-        ({"images": {"k": {"base64": "AAAA"}}}, ValueError, "is no cubin"),
+        ({"images": {"k": {"base64": "AAAA"}}}, ValueError, "is no image"),
         ({}, ValueError, "there is no source: give cuda_sources"),
     ],
 )

@@ -20,9 +20,9 @@ from wrapper_workshop import include_flags
 import tvmffi_cubin as tc
 from tvmffi_cubin import embed_object
 from tvmffi_cubin.__main__ import main
-from tvmffi_cubin.cuda.given import GivenImage
 from tvmffi_cubin.embed_object import embed, machine_number
-from tvmffi_cubin.image import read_image
+from tvmffi_cubin.image import given_image
+from tvmffi_cubin.kernels.cubin import Cubin
 
 SOURCE = 'extern "C" __global__ void add_one(float* x, float* y, long n) {{ y[0] = x[0] + {}; }}\n'
 # What the macros declare; both the table and the bytes themselves are read.
@@ -252,7 +252,7 @@ def test_ptx_and_fatbins_are_images_too(here):
         ("lto", "it was compiled with -flto"),
         ("machine", "it is for the machine 8, not x86_64 or aarch64"),
         ("foreign", "it defines __tvm_ffi__cubin_k already"),
-        ("truncated", "corrupt object"),
+        ("truncated", "corrupt ELF file"),
     ],
 )
 def test_what_is_no_object_is_refused_by_its_name(what, text, here, cubins, capsys):
@@ -285,9 +285,9 @@ def test_what_is_no_object_is_refused_by_its_name(what, text, here, cubins, caps
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"", "x.cubin is no cubin: it is empty"),
-        (b"hello", "x.cubin is no cubin: it begins with"),
-        (b"!<arch>\n", "x.cubin is no cubin: it is a static library"),
+        (b"", "--cubin (x.cubin): it is empty"),
+        (b"hello", "--cubin (x.cubin): it is no image: it begins with"),
+        (b"!<arch>\n", "--cubin (x.cubin): it is a static library"),
     ],
 )
 def test_what_is_no_image_is_refused_by_its_name(content, text, here, capsys):
@@ -349,7 +349,7 @@ def test_a_machine_that_would_be_ignored_is_refused(arguments: str, here, cubins
 
 def test_damaged_objects_are_value_errors(here, cubins):
     data = Path(compiled("k")).read_bytes()
-    image = read_image("k", GivenImage("k", cubins[0].read_bytes()))
+    image = given_image("k", Cubin(cubins[0].read_bytes(), "", name="k"))
     chance = random.Random(5)
     sections = int.from_bytes(data[40:48], "little")
     for _ in range(2000):

@@ -322,7 +322,7 @@ def test_what_the_compiler_raises_reaches_the_caller_as_it_is(copy, driver_stub,
         (lambda folder: None, ValueError, r"left 0 files in its folder \(none\): wanted one"),
         (leave_two, ValueError, r"left 2 files in its folder \(a, b\)"),
         (lambda folder: 5, TypeError, "image 'kernels': what generate returned is bytes, a Cubin"),
-        (lambda folder: b"junk", ValueError, "what generate returned is no cubin: it begins with"),
+        (lambda folder: b"junk", ValueError, "what generate returned: it is no image"),
         (lambda folder: "none.cubin", FileNotFoundError, "No such file"),
     ],
 )

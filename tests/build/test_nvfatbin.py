@@ -70,7 +70,6 @@ def test_a_kernel_that_cannot_be_read_says_why():
         (fatbin(), "the fatbin is empty"),
         (fatbin(Row(80, bytes(64)))[:-9], "it is truncated"),
         (b".version 8.8\n.entry k", "not PTX"),
-        (b".version 8.8\n.target sm_90\nnonsense", "the PTX has no kernel"),
     ],
 )
 def test_a_damaged_image_is_named(data, message):
@@ -78,7 +77,7 @@ def test_a_damaged_image_is_named(data, message):
         embedded(data, k="float* x")
 
 
-@pytest.mark.parametrize("kinds", [("relocatable",), ("ltoir",), ("relocatable", "ltoir")])
+@pytest.mark.parametrize("kinds", [("relocatable",), ("relocatable", "ltoir")])
 def test_a_fatbin_of_code_that_is_yet_to_be_linked_is_refused(kinds):
     made = [nvrtc.compile(SOURCE, arch="sm_90", target_type=kind).image for kind in kinds]
     rows = [Row(90, x, kind=8 if x.startswith(b"\xed") else 2) for x in made]

@@ -15,7 +15,7 @@ from tvmffi_cubin.kernels import nv_info
 
 
 def symbols(mod: tc.Module) -> set[str]:
-    return {x.name for x in nv_info.device_symbols(mod.cubins["kernels"].image)}
+    return {x.name for x in nv_info.symbols(mod.cubins["kernels"].image)}
 
 
 # Units

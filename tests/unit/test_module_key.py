@@ -11,7 +11,6 @@ import pytest
 
 from tvmffi_cubin import Cubin, Launch, host_tools, module_key
 from tvmffi_cubin.cuda import libraries
-from tvmffi_cubin.cuda.given import GivenImage
 from tvmffi_cubin.cuda.libraries import Cuda
 from tvmffi_cubin.host_tools import HostTools
 from tvmffi_cubin.image_file import ImageFile
@@ -74,7 +73,7 @@ def digest(tools: Toolset, request: Request = REQUEST) -> str:
 
 # The request: every field, so that a new one cannot be forgotten
 
-FATBIN = GivenImage("x.cubin", b"\x7fELF")
+FATBIN = Cubin(b"\x7fELF", "", name="x.cubin")
 FILE = Source("int f();", "/a/f.cc")
 OTHERS = {
     "name": "other",
@@ -141,10 +140,10 @@ def test_an_object_s_place_does_not_count(tools):
 @pytest.mark.parametrize(
     "image",
     [
-        FATBIN._replace(data=b"\x7fELF2"),
-        FATBIN._replace(arch="sm_90"),
-        FATBIN._replace(lowered_names={"a": "b"}),
-        FATBIN._replace(signatures={"a": "int n"}),
+        dataclasses.replace(FATBIN, image=b"\x7fELF2"),
+        dataclasses.replace(FATBIN, arch="sm_90"),
+        dataclasses.replace(FATBIN, lowered_names={"a": "b"}),
+        dataclasses.replace(FATBIN, signatures={"a": "int n"}),
     ],
 )
 def test_all_that_is_known_of_an_image_counts(image, tools):
@@ -153,7 +152,7 @@ def test_all_that_is_known_of_an_image_counts(image, tools):
 
 
 def test_what_messages_call_an_image_does_not_count(tools):
-    named = REQUEST._replace(images={"a": FATBIN._replace(name="y.cubin")})
+    named = REQUEST._replace(images={"a": dataclasses.replace(FATBIN, name="y.cubin")})
     assert digest(tools, named) == digest(tools, REQUEST._replace(images={"a": FATBIN}))
 
 

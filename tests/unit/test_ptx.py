@@ -48,12 +48,11 @@ TEXT = (
 
 
 def test_version_and_target():
-    parsed = ptx.parse(TEXT.encode())
-    assert (parsed.version, parsed.target) == ((8, 8), "sm_90")
+    assert (ptx.version(TEXT.encode()), ptx.arch(TEXT.encode())) == ("8.8", "compute_90")
 
 
 def test_kernels_have_their_parameters_where_the_text_puts_them():
-    fill, fixed = ptx.parse(TEXT.encode()).kernels
+    fill, fixed = ptx.kernels(TEXT.encode())
     assert (fill.name, fixed.name) == ("_Z4fillIfEvPT_S0_", "$fixed.1")
     assert [(p.offset, p.size) for p in fill.params] == [
         *((0, 1), (8, 8), (16, 12), (64, 128), (192, 4), (208, 16))
@@ -63,21 +62,21 @@ def test_kernels_have_their_parameters_where_the_text_puts_them():
 
 
 def test_kernels_have_the_shape_that_the_text_gives_them():
-    fill, fixed = ptx.parse(TEXT.encode()).kernels
+    fill, fixed = ptx.kernels(TEXT.encode())
     assert (fill.max_threads, fill.required_block, fill.cluster) == (128, None, None)
     assert (fixed.max_threads, fixed.required_block, fixed.cluster) == (64, (64, 1, 1), (2, 1, 1))
     assert not fixed.grid_in_clusters
-    counted = ptx.parse(TEXT.replace(".explicitcluster", ".blocksareclusters").encode()).kernels
+    counted = ptx.kernels(TEXT.replace(".explicitcluster", ".blocksareclusters").encode())
     assert [kernel.grid_in_clusters for kernel in counted if kernel.cluster] == [True]
 
 
 def test_what_the_driver_decides_counts_as_0():
-    kernel = ptx.parse(TEXT.encode()).kernels[0]
+    kernel = ptx.kernels(TEXT.encode())[0]
     assert (kernel.registers, kernel.static_smem_bytes, kernel.local_bytes) == (0, 0, 0)
 
 
 def test_a_text_that_ends_in_0_for_the_driver_is_read_up_to_there():
-    assert ptx.parse(TEXT.encode() + b"\0garbage {") == ptx.parse(TEXT.encode())
+    assert ptx.kernels(TEXT.encode() + b"\0.entry k() {}") == ptx.kernels(TEXT.encode())
 
 
 def test_kernels_of_a_cubin_of_that_kind():
@@ -88,7 +87,7 @@ def test_kernels_of_a_cubin_of_that_kind():
 def test_other_text_is_a_value_error(text):
     assert looks_like_ptx(text.encode()) == (text == ".version 8.8")
     with pytest.raises(ValueError, match="not PTX"):
-        ptx.parse(text.encode())
+        ptx.arch(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,7 @@ def test_other_text_is_a_value_error(text):
 )
 def test_a_parameter_that_is_not_known_is_a_value_error(param):
     with pytest.raises(ValueError, match="corrupt PTX: .* declares no known parameter"):
-        ptx.parse(f"{HEAD}.entry k({param}) {{ ret; }}".encode())
+        ptx.kernels(f"{HEAD}.entry k({param}) {{ ret; }}".encode())
 
 
 PIECES = [".entry ", ".shared ", ".b8 ", "k", "(", ")", "{", "}", "[8]", ";", "/*", '"', ".param "]
@@ -110,7 +109,7 @@ PIECES += [".align 4 ", ".u64 ", ",", " ", "\n", ".reqntid 1", "//", "9" * 30, "
 @given(st.lists(st.sampled_from(PIECES), max_size=60))
 def test_any_text_is_parsed_or_a_value_error(pieces):
     try:
-        kernels = ptx.parse((HEAD + "".join(pieces)).encode()).kernels
+        kernels = ptx.kernels((HEAD + "".join(pieces)).encode())
     except ValueError:
         return
     assert all(0 < kernel.max_threads <= 1024 for kernel in kernels)

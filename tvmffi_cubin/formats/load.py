@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..artifact import open_artifact
 from ..atomic import write_output
-from ..cuda.given import read_given
 from ..image_file import ImageFile
 from ..inline import build_inline, load_inline
 from ..kernels.cubin import Cubin
+from ..kernels.image import take_image
 from ..options import TextOptions, spelled_out
 from .description import FACTS, OPTIONS, Description
 
@@ -118,7 +118,7 @@ def described_images(description: Description, given: Any = None) -> Any:
         known = {key: said[key] for key in FACTS if said.get(key)}
         # Of a file that is yet to be made, the launches declare what its kernels take.
         if known and not isinstance(found[name], Cubin | ImageFile):
-            data = read_given(f"embed_cubin[{name!r}]", found[name]).data
+            data = take_image(f"embed_cubin[{name!r}]", found[name]).image
             found[name] = Cubin(data, "", **known)
     return found
 
@@ -126,7 +126,7 @@ def described_images(description: Description, given: Any = None) -> Any:
 def _image(name: str, said: Mapping[str, Any], folder: str) -> Any:
     where = f"images.{name}"
     if "path" in said:
-        return read_given(f"{where}.path", os.path.join(folder, said["path"])).data
+        return take_image(f"{where}.path", os.path.join(folder, said["path"])).image
     if "base64" in said:
         try:
             # Those who encode break lines.

@@ -1,18 +1,21 @@
-"""What is in an image: `Cubin`, `Kernel`, `Parameter`; plain data, no parsing of their own."""
+"""A device image and what is in it: `Cubin`, `Kernel`, `Parameter`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 KINDS = ("cubin", "relocatable", "ltoir", "ptx")
 """What a compiler can make of a source for one architecture."""
 
+FACTS = ("arch", "lowered_names", "log", "kind", "cuda_version", "signatures")
+"""What is known of an image beside its bytes."""
+
 
 class Parameter(NamedTuple):
-    """One parameter of a kernel, as the image itself states it.
+    """One parameter of a kernel, as the image states it.
 
     Attributes
     ----------
@@ -93,11 +96,13 @@ class Cubin:
         What kernels take, by symbol, as C++ would declare it: ``"const float* x, int64_t n"``. Such
         kernels need no ``Launch(params=...)``, as if they had been compiled from a source here.
         Checked against the image when it is embedded.
+    name : str
+        What messages call it, such as the path of its file.
 
     Raises
     ------
     TypeError
-        The image is no bytes.
+        The image is not bytes.
     """
 
     image: bytes = field(repr=False)
@@ -107,6 +112,7 @@ class Cubin:
     kind: str = "cubin"
     cuda_version: str = ""
     signatures: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    name: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.image, bytes):
@@ -153,10 +159,16 @@ class Cubin:
         if self.kind == "ptx":
             from . import ptx
 
-            return ptx.parse(self.image).kernels
+            return ptx.kernels(self.image)
         from . import nv_info
 
-        return nv_info.parse(self.image).kernels
+        return nv_info.kernels(self.image)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known beside the bytes, as JSON values."""
+        values = {name: getattr(self, name) for name in FACTS}
+        return {name: x if isinstance(x, str) else dict(x) for name, x in values.items()}
 
     def __bytes__(self) -> bytes:
         return self.image

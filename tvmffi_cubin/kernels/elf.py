@@ -79,12 +79,12 @@ class Elf:
     A driver is told no size, and would read on beyond the end.
     """
 
-    def __init__(self, data: bytes | mmap, what: str = "ELF file") -> None:
+    def __init__(self, data: bytes | mmap) -> None:
         self.data = data
-        self.what = what
-        if data[:6] != ELF + b"\2\1":
+        # What is cut off within these bytes is told below.
+        if not len(data) or not (ELF + b"\2\1").startswith(data[:6]):
             raise ImageError("it is no ELF object or shared object of 64 bits")
-        with reading(what):
+        with reading("ELF file"):
             (
                 self.ident, self.type, self.machine, _, _, segments, table, self.flags,
                 _, _, num_segments, _, count, self.name_section,
@@ -112,8 +112,8 @@ class Elf:
     def _check_inside(self, end: int) -> None:
         if end > len(self.data):
             raise ImageError(
-                f"corrupt {self.what}: a part ends at byte {end} of {len(self.data)}: it is "
-                "truncated or damaged"
+                f"corrupt ELF file: a part ends at byte {end} of {len(self.data)}: it is truncated "
+                "or damaged"
             )
 
     def section(self, name: str) -> Section | None:
@@ -132,7 +132,7 @@ class Elf:
         With `having` those alone whose names have this text in them: of thousands a few.
         """
         found = []
-        with reading(self.what):
+        with reading("ELF file"):
             for table in (section for section in self.sections if section.type == kind):
                 strings = self.body(self.sections[table.link])
                 for number, row in enumerate(_SYMBOL.iter_unpack(self.body(table))):
@@ -164,7 +164,7 @@ class Elf:
             start = address - section.address
             if section.address and section.type != NOBITS and 0 <= start <= section.size - size:
                 return section.offset + start
-        raise ImageError(f"corrupt {self.what}: an image lies in no section")
+        raise ImageError("corrupt ELF file: an image lies in no section")
 
     def place_between(self, first: Symbol, end: Symbol) -> tuple[int, int]:
         """Return where in the file the bytes between two symbols lie, and how many there are."""

@@ -52,8 +52,6 @@ class Member(NamedTuple):
 @reading("fatbin")
 def read(data: bytes) -> tuple[Member, ...]:
     """Return the members of a fatbin, in its order."""
-    if not data.startswith(FATBIN):
-        raise ImageError(f"not a fatbin: it begins with {data[:8].hex(' ') or 'nothing'}")
     _, _, at, size = _HEADER.unpack_from(data)
     end = at + size
     members = []
@@ -78,15 +76,9 @@ def read(data: bytes) -> tuple[Member, ...]:
                 stored=data[start : start + (compressed if compression else padded)],
             )
         )
-    return tuple(members)
-
-
-def read_cubin(data: bytes) -> Cubin:
-    """Return a fatbin as a `Cubin` of the kind ``"fatbin"``."""
-    members = read(data)
     if not members:
         raise ImageError("the fatbin is empty: no image is in it")
-    return Cubin(data, ", ".join(dict.fromkeys(member.arch for member in members)), kind="fatbin")
+    return tuple(members)
 
 
 def readable(data: bytes) -> tuple[tuple[Cubin, ...], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What kind of image bytes are, told from how they begin."""
+"""What bytes are: a cubin, PTX, a fatbin, LTO-IR or a host file, as their content tells."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 from ..errors import ImageError
+from .cubin import Cubin
 
 # The first bytes of each.
 ELF = b"\x7fELF"
@@ -21,33 +24,100 @@ ARCHIVE = b"!<arch>\n"
 EM_CUDA = 190
 """The machine of a cubin, in its ELF header."""
 
-# Enough for the banner of PTX, and for what precedes the first kernel of a source.
-_HEAD = 8192
-_OTHERS = {
-    FATBIN: "it is a fatbin: take out one architecture's image first",
-    LTOIR: "it is LTO-IR: link it with nvjitlink.link, or compile without -dlto",
-    ARCHIVE: "it is a static library: take out one object first",
+HEAD = 8192
+"""Bytes enough for the banner of PTX, and for what precedes the first kernel of a source."""
+
+_WORDS = {
+    "cubin": "a cubin that is linked already",
+    "relocatable": "a relocatable cubin, yet to be linked",
+    "ltoir": "LTO-IR, yet to be linked",
+    "ptx": "PTX",
+    "fatbin": "a fatbin",
+    "library": "a static library",
+    "object": "an object for another machine, such as the host",
+    "program": "a shared object or a program of the host",
 }
 
+EMBEDDABLE = ("cubin", "ptx", "fatbin")
+"""What a module can launch."""
 
-def describe(data: bytes, *, wanted: str = "an ELF image with 7f 45 4c 46") -> str:
-    """Return what `data` is instead of a cubin, empty where it is one; `wanted` ends the last."""
-    if not data:
-        return "it is empty"
+UNLINKED = (
+    "wanted is a cubin, PTX or a fatbin; code that is yet to be linked is linked by "
+    "nvjitlink.link, or given as device_libraries"
+)
+"""What is said of anything else."""
+
+
+def take_image(what: str, value: Any) -> Cubin:
+    """Return what a caller gave as bytes, a `Cubin` or the path of a file, not looked into yet.
+
+    Its kind and architecture are as the caller says, if at all. Messages call it `what`.
+    """
+    if isinstance(value, Cubin):
+        known = (value.arch, value.lowered_names)
+        return Cubin(value.image, *known, signatures=value.signatures, name=what)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return Cubin(bytes(value), "", name=what)
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{what} is bytes, a Cubin or a path, got {type(value).__name__}")
+    if isinstance(value, str) and "\n" in value:
+        raise ValueError(f"{what} is text and no path of a file: give it as bytes, text.encode()")
+    try:
+        check_regular(value)
+        with open(value, "rb") as file:
+            return Cubin(file.read(), "", name=f"{what} ({os.fspath(value)})")
+    except OSError as error:
+        raise OSError(error.errno, f"{what}: {error.strerror}", error.filename) from None
+    except ValueError as error:
+        raise ValueError(f"{what}: {value!r} cannot be a path: {error}") from None
+
+
+def read_image(given: Cubin, *, wanted: Collection[str] = EMBEDDABLE, or_else: str = "") -> Cubin:
+    """Return an image with the kind and the architecture that its content tells.
+
+    Kinds are those of a `Cubin`, ``"library"`` for a static library, ``"object"`` for a host
+    object. The architecture stays as the caller says where the content does not tell it.
+
+    Raises
+    ------
+    ImageError
+        It is damaged, or of no kind that is wanted; the message says what it is, and `or_else`.
+    """
+    try:
+        kind, arch = _kind_and_arch(given.image)
+        if kind not in wanted:
+            raise ImageError(f"it is {_WORDS[kind]}; {or_else or UNLINKED}")
+    except ImageError as error:
+        raise ImageError(f"{given.name}: {error}") from None
+    return replace(given, kind=kind, arch=arch or given.arch)
+
+
+def _kind_and_arch(data: bytes) -> tuple[str, str]:
+    if data.startswith(LTOIR):
+        return "ltoir", ""
+    if data.startswith(ARCHIVE):
+        return "library", ""
+    if data.startswith(FATBIN):
+        from . import fatbin
+
+        return "fatbin", ", ".join(dict.fromkeys(member.arch for member in fatbin.read(data)))
     if data.startswith(ELF):
-        machine = int.from_bytes(data[18:20], "little")
-        if len(data) < 20:
-            return f"it is truncated: {len(data)} bytes"
-        if machine != EM_CUDA:
-            return f"it is an ELF file for another machine ({machine}), such as a host object"
-        return ""
+        from . import nv_info
+        from .elf import Elf
+
+        elf = Elf(data)
+        if elf.machine == EM_CUDA:
+            return "relocatable" if elf.is_object else "cubin", nv_info.arch(elf)
+        return "object" if elf.is_object else "program", ""
     if looks_like_ptx(data):
-        return "it is PTX text: compile with a real architecture such as sm_90, not compute_90"
-    head = data[:_HEAD]
-    if b"\0" not in head and b"__global__" in head:
-        return "it is CUDA source: compile it first"
-    other = f"it begins with {data[:8].hex(' ')}, {wanted}"
-    return next((text for magic, text in _OTHERS.items() if data.startswith(magic)), other)
+        from . import ptx
+
+        return "ptx", ptx.arch(data)
+    if not data:
+        raise ImageError("it is empty")
+    if b"\0" not in data[:HEAD] and b"__global__" in data[:HEAD]:
+        raise ImageError("it is CUDA source: compile it first")
+    raise ImageError(f"it is no image: it begins with {data[:8].hex(' ')}")
 
 
 def is_host_elf(head: bytes) -> bool:
@@ -57,7 +127,7 @@ def is_host_elf(head: bytes) -> bool:
 
 def looks_like_ptx(data: bytes) -> bool:
     """Whether bytes begin as PTX does, with ``.version`` after comments."""
-    head = re.sub(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", b" ", data[:_HEAD], flags=re.DOTALL)
+    head = re.sub(rb"//[^\n]*|/\*.*?(?:\*/|\Z)", b" ", data[:HEAD], flags=re.DOTALL)
     return re.match(rb"\s*\.version\s+\d+\.\d+", head) is not None
 
 

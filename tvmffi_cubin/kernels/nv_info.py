@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..errors import ImageError
 from .cubin import Kernel, Parameter
 from .elf import GLOBAL, WEAK, Elf
-from .image import describe, reading
+from .image import EM_CUDA, reading
 
 # 13 is NVIDIA's own, for variables of an image that is not linked yet.
 _STT_OBJECT, _STT_FUNC, _STT_CUDA_OBJECT = 1, 2, 13
@@ -35,14 +35,6 @@ _UNBOUNDED_STACK = 0xFFFFFFFF
 _RESERVED_SMEM = 1024
 
 
-class ParsedImage(NamedTuple):
-    """What a cubin says of itself; its kernels are in the symbol table's order."""
-
-    arch: str
-    kernels: tuple[Kernel, ...]
-    relocatable: bool
-
-
 class DeviceSymbol(NamedTuple):
     """A function or a variable of device code, by its mangled name.
 
@@ -58,22 +50,21 @@ class DeviceSymbol(NamedTuple):
 
 
 @reading("cubin")
-def parse(image: bytes) -> ParsedImage:
-    """Read a cubin; where it is none, the ImageError says what it looks like."""
+def kernels(image: bytes) -> tuple[Kernel, ...]:
+    """Return the kernels of a cubin, in the symbol table's order."""
     elf = _open(image)
-    arch, number = _arch(elf)
+    reserved = _RESERVED_SMEM if _number(elf) >= 90 else 0
     defined = [x for x in elf.symbols() if x.type == _STT_FUNC and not x.is_undefined]
     usage = _usage(elf, {symbol.number: symbol.name for symbol in defined})
-    kernels = tuple(
-        _kernel(elf, symbol.name, usage.get(symbol.name, {}), number)
+    return tuple(
+        _kernel(elf, symbol.name, usage.get(symbol.name, {}), reserved)
         for symbol in defined
         if symbol.other & _STO_CUDA_ENTRY
     )
-    return ParsedImage(arch, kernels, elf.is_object)
 
 
 @reading("cubin")
-def device_symbols(image: bytes) -> tuple[DeviceSymbol, ...]:
+def symbols(image: bytes) -> tuple[DeviceSymbol, ...]:
     """Return the functions and variables of a relocatable cubin, in the symbol table's order."""
     found = []
     for symbol in _open(image).symbols():
@@ -90,27 +81,30 @@ def device_symbols(image: bytes) -> tuple[DeviceSymbol, ...]:
 
 
 def _open(image: bytes) -> Elf:
-    if other := describe(image):
-        raise ImageError(f"not a cubin: {other}")
-    return Elf(image, "cubin")
+    elf = Elf(image)
+    if elf.machine != EM_CUDA:
+        raise ImageError("it is an ELF file for another machine and no cubin")
+    return elf
 
 
-def _arch(elf: Elf) -> tuple[str, int]:
-    if elf.ident[7] >= _OSABI_CUDA13:
-        number, accelerated = elf.flags >> 8 & 0xFFFF, bool(elf.flags & 0x8)
-    else:
-        number, accelerated = elf.flags & 0xFF, bool(elf.flags & 0x800)
-    # CUDA 13 moved the `a` of sm_90a from the flags into a section of its own.
-    for attribute, value in _items(elf, ".nv.compat"):
-        accelerated |= attribute == _ACCELERATOR_TARGET and value == b"\1\0"
+@reading("cubin")
+def arch(elf: Elf) -> str:
+    """Return the architecture that a cubin is for."""
+    number = _number(elf)
     if number < 20:
         raise ImageError(f"corrupt cubin: unknown architecture in its flags {elf.flags:#x}")
-    if accelerated:
-        return f"sm_{number}a", number
+    accelerated = elf.flags & (0x8 if elf.ident[7] >= _OSABI_CUDA13 else 0x800)
+    # CUDA 13 moved the `a` of sm_90a from the flags into a section of its own.
+    if accelerated or (_ACCELERATOR_TARGET, b"\1\0") in _items(elf, ".nv.compat"):
+        return f"sm_{number}a"
     # The `f` of sm_100f is recorded nowhere but in the assembler's own command line.
     note = elf.body(elf.section(".note.nv.tkinfo"))
     family = re.search(rb"\bsm_%df\b" % number, note)
-    return f"sm_{number}{'f' if family else ''}", number
+    return f"sm_{number}{'f' if family else ''}"
+
+
+def _number(elf: Elf) -> int:
+    return int(elf.flags >> 8 & 0xFFFF if elf.ident[7] >= _OSABI_CUDA13 else elf.flags & 0xFF)
 
 
 def _usage(elf: Elf, names: dict[int, str]) -> dict[str, dict[int, int]]:
@@ -123,7 +117,7 @@ def _usage(elf: Elf, names: dict[int, str]) -> dict[str, dict[int, int]]:
     return usage
 
 
-def _kernel(elf: Elf, name: str, usage: dict[int, int], number: int) -> Kernel:
+def _kernel(elf: Elf, name: str, usage: dict[int, int], reserved: int) -> Kernel:
     items = list(_items(elf, f".nv.info.{name}"))
     found = dict(items)
 
@@ -152,7 +146,7 @@ def _kernel(elf: Elf, name: str, usage: dict[int, int], number: int) -> Kernel:
         name=name,
         params=tuple(params),
         registers=usage.get(_REGCOUNT, 0),
-        static_smem_bytes=max(0, shared.size - _RESERVED_SMEM * (number >= 90)) if shared else 0,
+        static_smem_bytes=max(0, shared.size - reserved) if shared else 0,
         # A recursive kernel's stack is unbounded; its own frame is what is known.
         local_bytes=frame if stack == _UNBOUNDED_STACK else max(stack, frame),
         max_threads=threads if 0 < threads <= 1024 else 1024,

@@ -1,42 +1,36 @@
-"""Reads PTX text: its version, its target, its kernels and what they declare."""
+"""Reads PTX text: its version, its architecture, its kernels and what they declare."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
 
 from ..errors import ImageError
 from .cubin import Kernel, Parameter
+from .image import HEAD
 from .nv_info import DeviceSymbol
 
 
-class ParsedPtx(NamedTuple):
-    """What PTX text says of itself."""
-
-    version: tuple[int, int]  # of the language: a driver compiles what it knows, and older ones
-    target: str  # the oldest architecture that it may be compiled for, such as "sm_90"
-    kernels: tuple[Kernel, ...]
+def version(data: bytes) -> str:
+    """Return the version of the language, such as ``"8.8"``; a driver knows some and older ones."""
+    return _header(data)[0]
 
 
-def parse(data: bytes) -> ParsedPtx:
-    """Parse PTX text, with or without the NUL character that ends it for the driver."""
-    text = data.partition(b"\0")[0].decode("utf-8", "replace")
-    text = re.sub(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', " ", text, flags=re.DOTALL)
-    version = re.match(r"\s*\.version\s+(\d+)\.(\d+)", text)
-    target = re.search(r"\.target\s+(sm_\d+[af]?)", text)
-    if version is None or target is None:
-        raise ImageError("not PTX: it does not begin with .version and .target")
+def arch(data: bytes) -> str:
+    """Return the oldest architecture that PTX may be compiled for, such as ``"compute_90"``."""
+    return f"compute_{_header(data)[1]}"
+
+
+def kernels(data: bytes) -> tuple[Kernel, ...]:
+    """Return the kernels of PTX, with or without the NUL character that ends it for the driver."""
     # Without a body it is a declaration.
     entries = r"\.entry\s+([\w$%.@]+)\s*(?:\(([^)]*)\))?([^{};]*)\{"
-    kernels = (_kernel(*match.groups()) for match in re.finditer(entries, text))
-    return ParsedPtx((int(version[1]), int(version[2])), target[1], tuple(kernels))
+    return tuple(_kernel(*match.groups()) for match in re.finditer(entries, _code(data)))
 
 
-def ptx_symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
+def symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
     """Return the functions and variables of PTX that other units see."""
-    text = data.decode("utf-8", "replace")
     linkage = r"^[ \t]*\.(visible|weak|extern)\s+\."
     code = linkage + r"(func|entry)\s+(?:\([^)]*\)\s*)?([\w$]+)"
     variable = linkage + r"(global|const)\b[^;=]*?([\w$]+)\s*(?:\[\d*\]\s*)*[;=]"
@@ -44,8 +38,23 @@ def ptx_symbols(data: bytes) -> tuple[DeviceSymbol, ...]:
     return tuple(
         DeviceSymbol(name, how != "extern", "weak" if how == "weak" else "shared", kinds[kind], 0)
         for pattern in (code, variable)
-        for how, kind, name in re.findall(pattern, text, re.MULTILINE)
+        for how, kind, name in re.findall(pattern, _code(data), re.MULTILINE)
     )
+
+
+def _code(data: bytes) -> str:
+    """Return PTX without comments and strings."""
+    text = data.partition(b"\0")[0].decode("utf-8", "replace")
+    return re.sub(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\n]*"?', " ", text, flags=re.DOTALL)
+
+
+def _header(data: bytes) -> tuple[str, str]:
+    # What precedes is a banner of comments.
+    start = r"\s*\.version\s+(\d+\.\d+)\s+\.target\s+sm_(\d+[af]?)"
+    match = re.match(start, _code(data[:HEAD]))
+    if match is None:
+        raise ImageError("not PTX: it does not begin with .version and .target")
+    return match[1], match[2]
 
 
 def _kernel(name: str, params: str | None, directives: str) -> Kernel:

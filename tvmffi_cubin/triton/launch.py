@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from ..kernels import nv_info
 from ..kernels.cubin import Cubin
+from ..kernels.image import read_image
 from ..launches.launch import Launch
 from ..launches.tensor_map import DATA_TYPES, SWIZZLES, TensorMap
 from ..launches.values import Scratch, plain
@@ -69,10 +69,10 @@ def make_launch(
     else:
         special["grid"] = launch_grid(kernel, grid)
     signature = ", ".join(f"{type_} {name}" for name, type_, _ in slots)
-    arch = nv_info.parse(kernel.image).arch
+    image = Cubin(kernel.image, "", signatures={symbol: signature}, name=symbol)
     return Launch(
         kernel=symbol,
-        image=Cubin(kernel.image, arch, signatures={symbol: signature}),
+        image=read_image(image),
         params=", ".join(params),
         args=args,
         strided=tuple(strided),
