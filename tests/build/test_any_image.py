@@ -147,9 +147,7 @@ def test_the_occupancy_of_kernels_of_one_symbol_is_told_apart(driver_stub, image
 
 def test_what_is_no_image_is_named_with_its_function():
     launch = tc.Launch(image=b"not an image", params="int n", grid=1, block=1)
-    with pytest.raises(
-        ValueError, match=r"the image of functions\['k'\]: it is no image"
-    ):
+    with pytest.raises(ValueError, match=r"the image of functions\['k'\]: it is no image"):
         tc.load_inline("m", functions={"k": launch})
 
 

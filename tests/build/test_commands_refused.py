@@ -64,7 +64,7 @@ def test_compile_says_in_a_line_what_it_cannot_take(arguments, message, capsys):
     [
         ("none.cubin", "none.cubin: No such file or directory"),
         ("folder", "folder: Is a directory"),
-        ("empty.cu", "empty.cu: it is empty"),
+        ("empty.cu", "empty.cu: it is no image"),
         ("k.cu", "k.cu: it is CUDA source: compile it first"),
         ("short.cubin", "short.cubin: corrupt ELF file: it is truncated"),
     ],

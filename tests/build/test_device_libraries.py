@@ -75,7 +75,7 @@ def test_what_is_no_library_is_named():
     linked = nvrtc.compile("__global__ void k() {}", arch="sm_90a")
     for given, problem in (
         (b"nothing", "device_libraries[1]: it is no image: it begins with"),
-        (linked, "device_libraries[1]: it is a cubin that is linked already"),
+        (linked, "device_libraries[1]: it is a cubin, linked already"),
     ):
         message = refusal(CALLER, error=ValueError, device_libraries=[library(), given])
         assert problem in message

@@ -176,7 +176,7 @@ def test_ptx_stays_text_where_ptx_is_asked_for(here, driver_stub):
 
 def test_ptx_for_a_newer_architecture_is_named(here):
     write_ptx("lib.ptx", arch="compute_90")
-    with pytest.raises(ValueError, match=r"lib\.ptx is for sm_90 and .* for sm_80"):
+    with pytest.raises(ValueError, match=r"lib\.ptx is for compute_90 and .* for sm_80"):
         tc.load("newer", sources="lib.ptx", functions=["scale"], arch="sm_80")
 
 
@@ -186,18 +186,18 @@ def test_ptx_that_is_wrong_is_named(here):
         tc.load("broken", sources="broken.ptx", functions=["k"], arch="sm_90")
     with pytest.raises(tc.CompileError, match=r"broken\.ptx"):
         tc.load("broken", sources="broken.ptx", functions=["k"], arch="compute_80")
-    with pytest.raises(ValueError, match=r"broken\.ptx: the PTX has no kernel"):
+    with pytest.raises(ValueError, match="no kernel 'k' in the image"):
         tc.load("broken", sources="broken.ptx", functions=["k"], ptx="keep")
     write("text.ptx", "text")
-    with pytest.raises(ValueError, match=r"text\.ptx is no PTX: it begins with .*, PTX with \.ve"):
+    with pytest.raises(ValueError, match=r"text\.ptx: it is no image: it begins with"):
         tc.load("text", sources="text.ptx", functions=["k"], arch="sm_90")
 
 
 def test_another_image_that_is_called_ptx_is_named(here, image):
     fatbin = tc.nvrtc.compile(SCALE, arch=["sm_80", "sm_90"]).image
-    for data, problem in ((image, "a cubin: .* suffix .cubin"), (fatbin, "a fatbin: .* .fatbin")):
+    for data, problem in ((image, "a cubin.* suffix .cubin"), (fatbin, "a fatbin.* .fatbin")):
         Path("lib.ptx").write_bytes(data)
-        with pytest.raises(ValueError, match=rf"lib\.ptx is no PTX: it is {problem}"):
+        with pytest.raises(ValueError, match=rf"lib\.ptx: it is {problem}"):
             tc.load("named", sources="lib.ptx", functions=["k"], arch="sm_90")
 
 

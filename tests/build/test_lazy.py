@@ -175,7 +175,7 @@ def test_arguments_are_checked_at_once():
         ({}, ValueError, "returned is an empty mapping"),
         ({"no name": b"x"}, ValueError, "'no name' is not a name that C can have"),
         (b"", ValueError, "returned: it is empty"),
-        (b"\x7fELFjunk", ValueError, "returned: corrupt ELF file"),
+        (b"\x7fELFjunk", ValueError, "returned: it is no ELF object"),
         ({"a": b"junk of a kind"}, ValueError, r"returned\['a'\]: it is no image"),
         ("/nowhere/k.cubin", FileNotFoundError, "generate returned: No such file"),
         ({"a": Launch(image=b"x"), "b": b"x"}, TypeError, "has functions, and 'b' is bytes: give"),

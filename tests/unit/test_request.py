@@ -85,7 +85,9 @@ def test_images_are_bytes_however_they_come(tmp_path):
         "f": str(path),
     }
     images = request(embed_cubin=given).images
-    assert {name: image.data for name, image in images.items()} == dict.fromkeys("abcdef", b"image")
+    assert {name: image.image for name, image in images.items()} == dict.fromkeys(
+        "abcdef", b"image"
+    )
 
 
 def test_one_image_has_its_file_s_name_or_the_module_s(tmp_path, monkeypatch):
@@ -101,7 +103,7 @@ def test_one_image_has_its_file_s_name_or_the_module_s(tmp_path, monkeypatch):
         (Cubin(b"image", "sm_90"), {"m": b"image"}),
     ):
         made = request(cuda_sources=None, embed_cubin=given)
-        assert {name: image.data for name, image in made.images.items()} == kept
+        assert {name: image.image for name, image in made.images.items()} == kept
 
 
 def test_ptx_needs_an_architecture_unless_it_is_kept():
@@ -131,7 +133,7 @@ def test_an_image_that_a_launch_carries_is_embedded_under_a_name_of_its_own(tmp_
     assert [export.launches[0].image for export in made.functions] == [
         *("f0", "one", "f2", "f3", "f0", None),
     ]
-    assert {name: image.data for name, image in made.images.items()} == {
+    assert {name: image.image for name, image in made.images.items()} == {
         "f0": b"bytes",
         "one": b"one.cubin",
         "f2": b"no-name.cubin",

@@ -28,7 +28,7 @@ HEAD = 8192
 """Bytes enough for the banner of PTX, and for what precedes the first kernel of a source."""
 
 _WORDS = {
-    "cubin": "a cubin that is linked already",
+    "cubin": "a cubin, linked already",
     "relocatable": "a relocatable cubin, yet to be linked",
     "ltoir": "LTO-IR, yet to be linked",
     "ptx": "PTX",
