@@ -92,8 +92,6 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         for name in [name for name in os.environ if name.startswith("TVMFFI_CUBIN_CACHE")]:
             patch.delenv(name)
         patch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        # What is known of tools where a test's cache folder cannot be written.
-        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         # How wide help is.
         patch.setenv("COLUMNS", "80")
         # What is kept beside the package is everybody's.

@@ -5,7 +5,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import mounts
 import pytest
 from processes import in_new_process
 from stub.cuda_array import cuda_array
@@ -147,30 +146,14 @@ def hits_of_new_processes() -> list[tuple[str, int]]:
     return [(outcome, int(count)) for outcome, count in said]
 
 
-def test_a_hit_in_a_layer_starts_no_process_where_nothing_may_be_written(tmp_path, monkeypatch):
+def test_a_hit_in_a_layer_is_found_where_nothing_may_be_written(tmp_path, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "layer"))
     built()
-    (tmp_path / "runtime").mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "none"))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(tmp_path / "layer"))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
-    (first, asked), second = hits_of_new_processes()
-    assert first == "layer"
-    assert asked > 0
-    assert second == ("layer", 0)
+    assert {outcome for outcome, _ in hits_of_new_processes()} == {"layer"}
     assert not (tmp_path / "none").exists()
-
-
-def test_a_hit_in_a_layer_starts_no_process_on_a_read_only_file_system(tmp_path, monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "layer"))
-    built()
-    (tmp_path / "runtime").mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "disk" / "cache"))
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(tmp_path / "layer"))
-    found = mounts.with_mount(hits_of_new_processes, tmp_path / "disk", flags=mounts.READ_ONLY)
-    assert found[1] == ("layer", 0)
 
 
 # Misses

@@ -13,7 +13,6 @@ from ..cache_clear import Removed, clear, plan_prune, prune
 from ..cache_verify import checkable, verify
 from ..folder import cache_folder
 from ..limit import capacity, read_size, size_text
-from ..memo_folder import make_room, memo_folder
 from .progress import say, weighed
 
 __all__ = ["add_to"]
@@ -100,9 +99,6 @@ def _prune(options: argparse.Namespace) -> int:
 def _clear(options: argparse.Namespace) -> int:
     folder = cache_folder()
     _tell(options, folder, clear(folder) + package_headers.clear())
-    memos = memo_folder()
-    if memos is not None:
-        make_room(memos, most=0)
     return 0
 
 

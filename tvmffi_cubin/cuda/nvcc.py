@@ -14,7 +14,6 @@ from .. import config, identity, toolchain
 from ..errors import ToolchainError
 from ..host.plan import Cxx, DeviceLink
 from ..host_unit import own_statics
-from ..identity import Answer
 from ..key import file_digest
 from .arch import is_ptx, resolve_archs
 from .options import read
@@ -100,10 +99,12 @@ def describe(path: Path) -> Nvcc:
     """Return what an nvcc says of itself, from memory or disk while its files are unchanged."""
     text = identity.remember(path, lambda: _ask(path), what="nvcc")
     said, version, root, includes, libraries = text.split("\0")
+    if os.path.isfile(runtime := f"{libraries}/{_RUNTIME}"):
+        said += "\n" + identity.remember(runtime, lambda: file_digest(runtime), what="digest")
     return Nvcc(str(path), said, version, root, tuple(includes.split("\n")), libraries)
 
 
-def _ask(path: Path) -> Answer:
+def _ask(path: Path) -> str:
     said = _run(str(path), "--version")
     release = re.search(r"release (\d+\.\d+)", said)
     if release is None:
@@ -121,12 +122,10 @@ def _ask(path: Path) -> Answer:
     libraries = [folder for name, folder in found if name == "-L"]
     libraries += (f"{top}/lib64", f"{top}/lib")
     folder = next((x for x in libraries if os.path.isfile(f"{x}/{_RUNTIME}")), "")
-    runtime = (f"{folder}/{_RUNTIME}",) if folder else ()
     lines = [x for x in said.splitlines() if x.startswith(("Cuda compilation", "Build "))]
-    build = "\n".join((*lines, *map(file_digest, runtime)))
     root = "" if top in ("/", "/usr", "/usr/local") else top
-    answer = (build, release[1], root, "\n".join(includes or [f"{top}/include"]), folder)
-    return Answer("\0".join(answer), runtime)
+    answer = ("\n".join(lines), release[1], root, "\n".join(includes or [f"{top}/include"]), folder)
+    return "\0".join(answer)
 
 
 def _run(*command: str) -> str:
