@@ -155,9 +155,9 @@ def _build_host(
     job: Job, plan: BuildPlan, cache: Cache, folder: Path, files: Mapping[str, bytes | str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Build a plan with host code or flags; return what was read, and what would be if it were."""
-    from . import flag_files, host_build
+    from . import host_build
     from .header_search import HeaderSearch
-    from .incbin import incbin_files
+    from .host.flag_files import find_for, incbin_files
 
     request, tools = job.request, job.tools
     precompiled = host_build.run(
@@ -165,7 +165,7 @@ def _build_host(
     )
     search = HeaderSearch(request, tools)
     read = (*precompiled, *search.read(folder))
-    named = flag_files.find_for(tools.compiler, (*tools.options, *request.host_flags))
+    named = find_for(tools.compiler, (*tools.options, *request.host_flags))
     embedded, not_embedded = incbin_files(source.text for source in request.host_sources)
     absent = (*search.hiding(read), *named.absent, *not_embedded)
     return (*read, *named.files, *embedded), absent

@@ -88,7 +88,7 @@ class HeaderSearch(NamedTuple):
 def _expanded(options: Sequence[str]) -> Sequence[str]:
     if not any(option.startswith("@") for option in options):
         return options
-    from .flag_files import expanded
+    from .host.flag_files import expanded
 
     return expanded(options)
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import flag_files, forwarders, host_build, host_instances, host_unit, toolchain
+from . import forwarders, host_build, host_instances, host_unit, toolchain
 from .cache import Cache
 from .entry import Entry, Product
 from .header_search import HeaderSearch
+from .host.flag_files import find_for, incbin_files
 from .host.plan import BuildPlan, Cxx, Merge, object_name
-from .host_tools import native_cpu
+from .host.tools import native_cpu
 from .host_unit import BOUND_PARAMS
-from .incbin import incbin_files
 from .key import Key
 from .part_files import PartFiles
 from .private_folder import outside
@@ -183,7 +183,7 @@ class HostCompiler:
         told = outside((*precompiled, *search.read(folder)), os.fspath(folder))
         scan = search.host(code.sources, search.cuda_flags)
         flags = (*self.tools.options, *self.request.cflags)
-        named = flag_files.find_for(self.tools.compiler, flags)
+        named = find_for(self.tools.compiler, flags)
         embedded, not_embedded = incbin_files((code.text, *code.headers.values()))
         return PartFiles(
             self.tools.unknown((*told, *scan.files, *named.files, *embedded)),

@@ -22,7 +22,7 @@ from .errors import BuildError, CacheError
 from .folder import HEADERS
 from .host.ninja import is_expressible
 from .host.plan import Cxx
-from .host_tools import native_cpu
+from .host.tools import native_cpu
 from .key import Key
 from .later import Begun
 from .pch_shelf import Hold, has_room, trim

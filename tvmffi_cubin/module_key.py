@@ -6,7 +6,7 @@ import os
 from typing import Protocol
 
 from .field_key import FieldKey
-from .host_tools import native_cpu
+from .host.tools import native_cpu
 from .request import Request
 
 __all__ = ["module_key"]

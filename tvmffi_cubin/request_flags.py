@@ -51,7 +51,7 @@ def host_flags(what: str, value: Any) -> tuple[str, ...]:
     """Return flags for the host compiler or the linker; raises TypeError, ValueError."""
     given = flags(what, value)
     if given:
-        from .flag_paths import absolute
+        from .host.flag_paths import absolute
 
         given = absolute(given)
     return given

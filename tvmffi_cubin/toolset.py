@@ -11,7 +11,7 @@ from . import own_files, toolchain
 from .errors import ToolchainError
 from .field_key import FieldKey
 from .host.environment import compiler_environment, places_of_tools
-from .host_tools import HostTools, identify, linker_names, native_cpu
+from .host.tools import HostTools, identify, linker_names, native_cpu
 from .key import file_digest
 from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 

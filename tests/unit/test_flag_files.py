@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin.flag_files import find
+from tvmffi_cubin.host.flag_files import find
 
 
 @pytest.fixture

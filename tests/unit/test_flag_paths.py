@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmffi_cubin.flag_paths import absolute
+from tvmffi_cubin.host.flag_paths import absolute
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,9 @@ import pytest
 from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
-from tvmffi_cubin import host_tools, identity, stamp
-from tvmffi_cubin.host_tools import HostTools, identify, linker_names, native_cpu
+from tvmffi_cubin import identity, stamp
+from tvmffi_cubin.host import tools as host_tools
+from tvmffi_cubin.host.tools import HostTools, identify, linker_names, native_cpu
 from tvmffi_cubin.toolchain import HostCompiler, find_host_compiler
 
 COMPILER = """#!/bin/sh

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tvmffi_cubin import Cubin, Launch, host_tools, module_key
+from tvmffi_cubin import Cubin, Launch, module_key
 from tvmffi_cubin.cuda import libraries
 from tvmffi_cubin.cuda.libraries import Cuda
-from tvmffi_cubin.host_tools import HostTools
+from tvmffi_cubin.host import tools as host_tools
+from tvmffi_cubin.host.tools import HostTools
 from tvmffi_cubin.image_file import ImageFile
 from tvmffi_cubin.launches.values import module_params
 from tvmffi_cubin.request import Request, make_request

@@ -9,7 +9,7 @@ import pytest
 
 from tvmffi_cubin import toolchain
 from tvmffi_cubin.errors import ToolchainError
-from tvmffi_cubin.host_tools import compiler_version
+from tvmffi_cubin.host.tools import compiler_version
 
 
 def make_program(path, text="#!/bin/sh\nexit 0\n"):

@@ -14,7 +14,6 @@ from typing import Any
 from .. import (
     __version__,
     config,
-    host_tools,
     limit,
     pch,
     toolchain,
@@ -24,6 +23,7 @@ from ..cuda.arch import check_archs, number_of, split
 from ..cuda.libraries import library
 from ..errors import CubinError
 from ..host.build import jobs
+from ..host.tools import compiler_version
 from ..places import places
 from ..remote import configured, without_secrets
 from ..toolchain import Cuda
@@ -119,7 +119,7 @@ def _tvm_ffi() -> str:
 
 def _compiler() -> str:
     compiler = toolchain.find_host_compiler()
-    identity = host_tools.compiler_version(compiler).splitlines()
+    identity = compiler_version(compiler).splitlines()
     return f"{identity[-1].strip()}, {' '.join(compiler.command)}"
 
 

@@ -129,7 +129,7 @@ def _ask(path: Path) -> str:
 
 
 def _run(*command: str) -> str:
-    from ..host_tools import run
+    from ..host.tools import run
 
     try:
         status, text = run(command)

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-__all__ = ["FILE", "FOLDER", "LIBRARY", "LIBRARY_FOLDER", "Word", "absolute", "parse"]
-
 FILE = "file"
 FOLDER = "folder"
 LIBRARY = "library"

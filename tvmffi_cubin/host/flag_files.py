@@ -1,21 +1,20 @@
-"""`FlagFiles`: the files that a build reads, or missed, because its flags name them."""
+"""What a build reads, or missed, and no compiler lists: by its flags, and by ``.incbin``."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from .flag_paths import FILE, LIBRARY, LIBRARY_FOLDER, Word, parse
-from .linker_members import members
 
 if TYPE_CHECKING:
-    from .toolchain import HostCompiler
-
-__all__ = ["FlagFiles", "expanded", "find", "find_for"]
+    from ..toolchain import HostCompiler
 
 # Options of gcc's and clang's whose value is a file that they read.
 _READING = {
@@ -31,6 +30,20 @@ _READING_NEXT = {"-specs", "--specs", "--config"}
 _PROGRAMS = ("as", "ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold", "collect2", "cc1", "cc1plus")
 # A file of flags may name itself.
 _MOST_LEVELS = 8
+_THIN = b"!<thin>\n"
+# What begins like this holds its content itself.
+_WHOLE = (b"\x7fELF", b"!<arch>\n", b"BC\xc0\xde")
+# Scripts in place of libraries have a few lines.
+_LONGEST = 1 << 20
+_LONGEST_NAMES = 64 << 20
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_INPUT = re.compile(r"\b(?:INPUT|GROUP|STARTUP)\s*\(((?:[^()]|\([^()]*\))*)\)")
+_INCLUDE = re.compile(r"\bINCLUDE\s+([^\s;]+)")
+# A shared library's content does not get into what is linked with it.
+_LINKED = (".a", ".o")
+# A member's head in an archive: its name, what does not matter, its size, two marks.
+_HEAD = struct.Struct("16s32s10s2s")
+_EMBEDDED = re.compile(r'"(/[^"\\\n]+)\\?"')
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ def find_for(compiler: HostCompiler, flags: Sequence[str]) -> FlagFiles:
     """Find what flags of a compiler name, as `find` does, with its own library folders."""
     if not flags:
         return FlagFiles((), ())
-    from .host_tools import library_folders
+    from .tools import library_folders
 
     return find(
         flags,
@@ -135,7 +148,7 @@ class _Search:
                 continue
             if os.path.isfile(path):
                 self.files[path] = None
-                for member in members(path):
+                for member in _members(path):
                     if member.startswith("-l"):
                         self.look_for(member[2:])
                     else:
@@ -196,3 +209,67 @@ def _library_files(library: str) -> tuple[str, ...]:
     if library.startswith(":"):
         return (library[1:],)
     return (f"lib{library}.so", f"lib{library}.a")
+
+
+def _members(path: str) -> tuple[str, ...]:
+    """Return what a file that a linker is given makes it read: paths, names, and ``-l`` options.
+
+    Nothing where the file is no script or thin archive, or cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(len(_THIN))
+            if head.startswith(_WHOLE):
+                return ()
+            if head == _THIN:
+                folder = os.path.dirname(path)
+                return tuple(os.path.join(folder, name) for name in _thin_names(file))
+            data = head + file.read(_LONGEST)
+    except OSError:
+        return ()
+    return tuple(_script_names(data.decode("utf-8", "surrogateescape")))
+
+
+def _script_names(text: str) -> Iterator[str]:
+    text = _COMMENT.sub(" ", text)
+    yield from (name.strip('"') for name in _INCLUDE.findall(text))
+    for inputs in _INPUT.findall(text):
+        for word in re.split(r"[\s,()]+", inputs):
+            name = word.strip('"')
+            if name.startswith("-l") or name.endswith(_LINKED):
+                yield name
+
+
+def _thin_names(file: BinaryIO) -> Iterator[str]:
+    names = b""
+    while len(head := file.read(_HEAD.size)) == _HEAD.size:
+        name, _, size, _ = _HEAD.unpack(head)
+        name = name.rstrip()
+        if name in (b"/", b"//", b"/SYM64/"):
+            # Tables alone have a content, at even places. That of symbols may be large.
+            if not size.strip().isdigit():
+                return
+            begin, count = file.tell(), int(size)
+            if name == b"//":
+                names = file.read(min(count, _LONGEST_NAMES))
+            file.seek(begin + count + count % 2)
+        elif name[1:].partition(b":")[0].isdigit():
+            # Behind the colon is where in that file, itself an archive, the member lies.
+            start = int(name[1:].partition(b":")[0])
+            yield os.fsdecode(names[start:].partition(b"/\n")[0])
+        else:
+            yield os.fsdecode(name.rstrip(b"/"))
+
+
+def incbin_files(texts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the files that sources may embed by ``.incbin``, and those that are not there.
+
+    Every absolute path between quotes is one, in a text that speaks of ``incbin`` at all: macros
+    make the directive of it. Relative paths would start at a folder that nobody else knows.
+    """
+    files: list[str] = []
+    absent: list[str] = []
+    for text in texts:
+        for path in _EMBEDDED.findall(text) if "incbin" in text.lower() else ():
+            (files if os.path.isfile(path) else absent).append(path)
+    return files, [path for path in absent if not os.path.exists(path)]

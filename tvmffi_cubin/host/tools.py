@@ -8,21 +8,11 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from . import identity, toolchain
-from .errors import ToolchainError
-from .host.environment import compiler_environment, places_of_tools, variables
-from .key import file_digest
-from .toolchain import HostCompiler
-
-__all__ = [
-    "HostTools",
-    "compiler_version",
-    "identify",
-    "library_folders",
-    "linker_names",
-    "native_cpu",
-    "run",
-]
+from .. import identity, toolchain
+from ..errors import ToolchainError
+from ..key import file_digest
+from ..toolchain import HostCompiler
+from .environment import compiler_environment, places_of_tools, variables
 
 _ASSEMBLER, _LINKER = "as", "ld"
 _SEPARATOR = "\0"
@@ -100,7 +90,7 @@ def identify(
 
 
 def _ask(compiler: HostCompiler, programs: Sequence[Path | None]) -> HostTools:
-    from .cuda.parallel import in_parallel
+    from ..cuda.parallel import in_parallel
 
     asked = [partial(_compiler_identity, compiler), *(partial(_version, x) for x in programs)]
     text, assembler, *linkers = in_parallel(lambda ask: ask(), asked)
@@ -142,7 +132,7 @@ def compiler_version(compiler: HostCompiler) -> str:
 
 def run(command: Sequence[str]) -> tuple[int, str]:
     """Return exit status and output of a tool, in English; raises OSError."""
-    from .host import process
+    from . import process
 
     return process.run(command, environment={**variables(), "LC_ALL": "C"})
 
