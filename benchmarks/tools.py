@@ -94,7 +94,7 @@ def tvm_ffi_gxx() -> dict[str, list[str]]:
 
 def gxx_without_toolkit() -> dict[str, list[str]]:
     from tvmffi_cubin.cuda.libraries import find_cuda
-    from tvmffi_cubin.toolchain import include_dir
+    from tvmffi_cubin.host.toolchain import include_dir
 
     own = include_dir()
     folders = (own / "tvmffi_cubin" / "compat", find_cuda().require("runtime"), own)

@@ -17,8 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, os.fspath(ROOT))
 
-from tvmffi_cubin import toolchain  # noqa: E402
+from tvmffi_cubin.cuda import libraries  # noqa: E402
 from tvmffi_cubin.functions import body  # noqa: E402
+from tvmffi_cubin.host import toolchain  # noqa: E402
 
 MACHINES = ("x86_64", "aarch64")
 
@@ -47,7 +48,7 @@ def build(machine: str, compiler: tuple[str, ...], folder: Path) -> None:
         launcher = source / "tvmffi_cubin" / "launcher"
         launcher.mkdir()
         includes = (source / "include", toolchain.tvm_ffi_paths().include)
-        cuda = toolchain.find_cuda().include_dirs[0]
+        cuda = libraries.find_cuda().include_dirs[0]
         words = body.command(compiler, includes, os.fspath(cuda))
         subprocess.run(words, cwd=launcher, check=True)
         (launcher / body.OBJECT).rename(launcher / f"{machine}.o")

@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import toolchain
-from .cuda import nvrtc
+from .cuda import libraries, nvrtc
 from .cuda.arch import Archs
 from .include_scan import scan
 from .kernels.cubin import KINDS, Cubin
@@ -117,7 +116,7 @@ def headers(
 
     Those of CUDA and of this package are left out.
     """
-    system = (str(nvrtc.shim_dir()), *map(str, toolchain.find_cuda().include_dirs))
+    system = (str(nvrtc.shim_dir()), *map(str, libraries.find_cuda().include_dirs))
     flags = parse(options)
     first = "".join(f'#include "{header}"\n' for header in flags.first_headers)
     found: dict[str, None] = {}

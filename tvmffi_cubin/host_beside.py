@@ -7,9 +7,10 @@ import os
 from functools import partial
 from pathlib import Path
 
-from . import host_build, toolchain
+from . import host_build
 from .cache import Cache
 from .functions.exports import Exports
+from .host import toolchain
 from .host.plan import BuildPlan, Merge
 from .job import Job
 from .later import Later

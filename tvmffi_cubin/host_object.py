@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import forwarders, host_build, host_instances, host_unit, toolchain
+from . import forwarders, host_build, host_instances, host_unit
 from .cache import Cache
 from .entry import Entry, Product
 from .header_search import HeaderSearch
+from .host import toolchain
 from .host.flag_files import find_for, incbin_files
 from .host.plan import BuildPlan, Cxx, Merge, object_name
 from .host.tools import native_cpu

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import toolchain
 from .errors import ToolchainError
 from .functions.assembly import image_text, manifest_text
 from .functions.exports import Exports
 from .functions.manifest import image_paths
 from .functions.plan import Plan
+from .host import toolchain
 from .host.plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
 from .image import Image, may_be_named
 from .request import Request

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from . import identity
 from .errors import ToolchainError
+from .host.toolchain import include_dir
 from .key import Key, file_digest
 from .stamp import ABSENT, stamp_of
-from .toolchain import include_dir
 
 # Every launcher is made of these headers. What a build reads of others is recorded like any file,
 # and a hit looks at those alone that its entry has read.

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import own_files, toolchain
+from . import own_files
+from .cuda import libraries
+from .cuda.libraries import Cuda
 from .errors import ToolchainError
 from .field_key import FieldKey
+from .host import toolchain
 from .host.environment import compiler_environment, places_of_tools
+from .host.toolchain import HostCompiler, TvmFfiPaths
 from .host.tools import HostTools, identify, linker_names, native_cpu
 from .key import file_digest
-from .toolchain import Cuda, HostCompiler, TvmFfiPaths
 
 if TYPE_CHECKING:
     from .cuda.nvcc import Nvcc
@@ -209,7 +212,7 @@ def find(
         tvm_ffi_version=version,
         package_identity=own_files.package_identity(),
         include=toolchain.include_dir(),
-        cuda=toolchain.find_cuda() if needs_cuda else None,
+        cuda=libraries.find_cuda() if needs_cuda else None,
         c_compiler=c_compiler,
         c_host=identify(c_compiler, linkers)[0] if c_compiler else None,
         nvcc=None if nvcc_flags is None else _find_nvcc(nvcc_flags),

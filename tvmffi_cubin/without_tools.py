@@ -6,9 +6,11 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from . import config, identity, toolchain
+from . import config, identity
+from .cuda import libraries
 from .errors import ToolchainError
 from .field_key import FieldKey
+from .host import toolchain
 from .host.environment import compiler_environment
 from .key import file_digest
 from .own_files import package_identity
@@ -54,7 +56,7 @@ def look_around(*, needs_c: bool) -> WithoutTools:
     library = str(paths.library)
     roots = {"$TVM_FFI": str(paths.include), "$TVMFFI_CUBIN": str(include)}
     with contextlib.suppress(ToolchainError, ValueError):
-        roots.update(toolchain.find_cuda().roots)
+        roots.update(libraries.find_cuda().roots)
     identities = {
         "tvm_ffi": identity.remember(library, lambda: file_digest(library), what="digest"),
         "own_files": package_identity(),

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tvmffi_cubin.toolchain import find_cuda
+from tvmffi_cubin.cuda.libraries import find_cuda
 
 _SCRIPT = """#!/bin/sh
 top={folder}

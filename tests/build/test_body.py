@@ -15,7 +15,7 @@ from tvmffi_cubin import Launch, package_folder, toolset
 from tvmffi_cubin.cache import Cache
 from tvmffi_cubin.errors import BuildError, ToolchainError
 from tvmffi_cubin.functions import body
-from tvmffi_cubin.toolchain import HostCompiler
+from tvmffi_cubin.host.toolchain import HostCompiler
 
 BESIDE = Path(tvmffi_cubin.__file__).parent / "__pycache__" / "launcher"
 

@@ -17,7 +17,7 @@ from stub.driver_stub import DriverStub
 from stub.record import Launch
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvjitlink, toolchain
+from tvmffi_cubin import nvjitlink
 from tvmffi_cubin.__main__ import main
 from tvmffi_cubin.cuda import libraries, nvcc
 
@@ -328,7 +328,7 @@ def test_doctor_names_the_wheels_of_libraries_that_only_some_builds_need(monkeyp
     cuda = libraries.find_cuda()
     without = {"nvfatbin", "nvjitlink"}
     bare = cuda._replace(parts={x: path for x, path in cuda.parts.items() if x not in without})
-    monkeypatch.setattr(toolchain, "find_cuda", lambda: bare)
+    monkeypatch.setattr(libraries, "find_cuda", lambda: bare)
     assert main(["doctor"]) == 0
     output = capsys.readouterr().out
     for part in ("nvfatbin", "nvjitlink"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from wrapper_workshop import CPP, WARNINGS, include_flags, run
 
-from tvmffi_cubin.toolchain import find_host_compiler
+from tvmffi_cubin.host.toolchain import find_host_compiler
 
 SYNTAX = ("-fsyntax-only", "-std=c++17", *WARNINGS)
 MISTAKES = """

@@ -7,7 +7,8 @@ import pytest
 from header_kit import KERNEL, compile_it, includes
 from library_claims import CLAIMS
 
-from tvmffi_cubin import nvrtc, toolchain
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.host import toolchain
 
 
 def test_a_constant_aggregate_is_bound_member_by_member_beside_tuples():

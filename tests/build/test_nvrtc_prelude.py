@@ -5,8 +5,8 @@ import subprocess
 import pytest
 from header_kit import KERNEL, compile_it, includes
 
-from tvmffi_cubin import toolchain
 from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.host import toolchain
 
 
 def test_what_nvcc_offers_without_an_include_is_there():

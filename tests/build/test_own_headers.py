@@ -10,7 +10,7 @@ import pytest
 from processes import in_new_process
 
 import tvmffi_cubin
-from tvmffi_cubin import toolchain
+from tvmffi_cubin.host import toolchain
 
 CODE = """
 import ctypes, sys

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import toolchain
+from tvmffi_cubin.host import toolchain
 
 ROOT = Path(__file__).resolve().parents[2]
 PURELIB = Path(sysconfig.get_path("purelib"))
@@ -94,12 +94,12 @@ def test_the_installed_wheel_runs_the_quick_start_away_from_the_checkout(
     where = run(
         installed,
         "-c",
-        "from tvmffi_cubin import toolchain as t; print(t.__file__); print(t.include_dir())\n"
+        "from tvmffi_cubin.host import toolchain as t; print(t.__file__); print(t.include_dir())\n"
         "from tvmffi_cubin.functions.body import shipped; print(shipped(t.include_dir()))",
         cwd=tmp_path,
         env=environment,
     ).splitlines()
-    package = Path(where[0]).parent
+    package = Path(where[0]).parents[1]
     assert installed.parents[1] in package.parents
     assert where[1] == str(package / "include")
     assert where[2] == str(package / "launcher" / f"{os.uname().machine}.o")

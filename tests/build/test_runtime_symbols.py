@@ -12,8 +12,8 @@ from file_kit import compiled, write
 from wrapper_workshop import INCLUDE, include_flags
 
 import tvmffi_cubin as tc
+from tvmffi_cubin.host.toolchain import find_host_compiler
 from tvmffi_cubin.kernels.elf import Elf, Symbol
-from tvmffi_cubin.toolchain import find_host_compiler
 
 OURS = "tvmffi_cubin_"
 BOUND = "-DTVMFFI_CUBIN_BOUND_PARAMS"

@@ -18,7 +18,7 @@ from wrapper_sources import DRIVER, KERNELS
 import tvmffi_cubin as tc
 from tvmffi_cubin import CubinError
 from tvmffi_cubin.functions import assembly
-from tvmffi_cubin.toolchain import tvm_ffi_paths
+from tvmffi_cubin.host.toolchain import tvm_ffi_paths
 
 SAXPY = r"""
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {

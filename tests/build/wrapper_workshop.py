@@ -16,7 +16,7 @@ import tvmffi_cubin.module  # noqa: F401 - registers LaunchError
 from tvmffi_cubin import forwarders, nvrtc
 from tvmffi_cubin.cuda.libraries import find_cuda
 from tvmffi_cubin.functions.assembly import Text, image_text
-from tvmffi_cubin.toolchain import find_host_compiler, include_dir, tvm_ffi_paths
+from tvmffi_cubin.host.toolchain import find_host_compiler, include_dir, tvm_ffi_paths
 
 CPP = Path(__file__).parent.parent / "cpp"
 INCLUDE = include_dir()

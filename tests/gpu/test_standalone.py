@@ -13,8 +13,9 @@ import tvm_ffi
 import wrapper_sources
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import toolchain
 from tvmffi_cubin.__main__ import main
+from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.host import toolchain
 
 from .kernels import SAXPY
 
@@ -99,7 +100,7 @@ def test_an_image_in_an_object_file_is_linked_and_launched(kind: str, tmp_path: 
     source.write_text(wrapper_sources.DRIVER)
     paths, include = toolchain.tvm_ffi_paths(), toolchain.include_dir()
     folders = [include / "tvmffi_cubin" / "compat", include, paths.include]
-    system = [word for x in toolchain.find_cuda().include_dirs for word in ("-isystem", x)]
+    system = [word for x in libraries.find_cuda().include_dirs for word in ("-isystem", x)]
     flags = ["-std=c++17", "-O1", "-fPIC", *(f"-I{folder}" for folder in folders), *system]
     run("g++", "-c", *flags, source, "-o", made)
     # The first image adds 2 and must be gone; the second is the one that is launched.

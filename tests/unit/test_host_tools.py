@@ -10,8 +10,8 @@ from processes import in_fork
 
 from tvmffi_cubin import identity, stamp
 from tvmffi_cubin.host import tools as host_tools
+from tvmffi_cubin.host.toolchain import HostCompiler, find_host_compiler
 from tvmffi_cubin.host.tools import HostTools, identify, linker_names, native_cpu
-from tvmffi_cubin.toolchain import HostCompiler, find_host_compiler
 
 COMPILER = """#!/bin/sh
 echo "Target: x-y"; echo "gcc version {version}"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tvmffi_cubin import toolchain
 from tvmffi_cubin.errors import ToolchainError
+from tvmffi_cubin.host import toolchain
 from tvmffi_cubin.host.tools import compiler_version
 
 
@@ -157,8 +157,8 @@ class TestTvmFfi:
     def test_it_is_not_imported_for_that(self):
         code = (
             "import sys; sys.modules['tvmffi_cubin'] = p = type(sys)('tvmffi_cubin');"
-            f"p.__path__ = [{str(Path(toolchain.__file__).parent)!r}];"
-            "from tvmffi_cubin.toolchain import tvm_ffi_paths; tvm_ffi_paths();"
+            f"p.__path__ = [{str(Path(toolchain.__file__).parents[1])!r}];"
+            "from tvmffi_cubin.host.toolchain import tvm_ffi_paths; tvm_ffi_paths();"
             "sys.exit('tvm_ffi' in sys.modules)"
         )
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -178,10 +178,10 @@ class TestIncludeDir:
     @pytest.mark.parametrize("place", ["package/include", "include"])
     def test_a_wheel_and_a_checkout_both_work(self, tmp_path, monkeypatch, place):
         (tmp_path / place / "tvmffi_cubin").mkdir(parents=True)
-        monkeypatch.setattr(toolchain, "__file__", str(tmp_path / "package" / "toolchain.py"))
+        monkeypatch.setattr(toolchain, "__file__", f"{tmp_path}/package/host/toolchain.py")
         assert toolchain.include_dir() == tmp_path / place
 
     def test_their_absence_is_an_error(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(toolchain, "__file__", str(tmp_path / "package" / "toolchain.py"))
+        monkeypatch.setattr(toolchain, "__file__", f"{tmp_path}/package/host/toolchain.py")
         with pytest.raises(ToolchainError, match="force-reinstall tvmffi-cubin"):
             toolchain.include_dir()

@@ -22,13 +22,14 @@ def _load() -> None:
 
 
 def _print_paths() -> None:
-    from tvmffi_cubin import toolchain
+    from tvmffi_cubin.cuda import libraries
+    from tvmffi_cubin.host import toolchain
 
     paths = toolchain.tvm_ffi_paths()
     print(toolchain.include_dir())
     print(paths.include)
     print(paths.library)
-    print(*toolchain.find_cuda().include_dirs, sep="\n")
+    print(*libraries.find_cuda().include_dirs, sep="\n")
 
 
 def _run() -> int:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__, config, toolchain
+from .. import __version__, config
 from ..cuda import driver
 from ..cuda.arch import split
 from ..errors import CubinError
+from ..host import toolchain
 from ..inline import load_inline
 from ..kernel_table import kernel_table
 from ..launches.launch import Launch

@@ -16,17 +16,16 @@ from .. import (
     config,
     limit,
     pch,
-    toolchain,
 )
-from ..cuda import driver, nvcc, program
+from ..cuda import driver, libraries, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
-from ..cuda.libraries import library
+from ..cuda.libraries import Cuda, library
 from ..errors import CubinError
+from ..host import toolchain
 from ..host.build import jobs
 from ..host.tools import compiler_version
 from ..places import places
 from ..remote import configured, without_secrets
-from ..toolchain import Cuda
 
 __all__ = ["add_to"]
 
@@ -125,7 +124,7 @@ def _compiler() -> str:
 
 def _cuda() -> Iterator[Finding]:
     try:
-        cuda = toolchain.find_cuda()
+        cuda = libraries.find_cuda()
     except (CubinError, ValueError) as error:
         yield Finding("CUDA wheels", str(error), "problem")
         yield from _driver(None)
@@ -169,7 +168,7 @@ def _library(cuda: Cuda, title: str, use: str) -> Iterator[Finding]:
 
 
 def _nvrtc() -> str:
-    path = toolchain.find_cuda().nvrtc
+    path = libraries.find_cuda().nvrtc
     return f"{program.load(path).release}, {path}"
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import config, identity, toolchain
+from .. import config, identity
 from ..errors import ToolchainError
+from ..host import toolchain
 from ..host.plan import Cxx, DeviceLink
 from ..host_unit import own_statics
 from ..key import file_digest

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from .. import pch
 from ..errors import CompileError, ToolchainError
+from ..host.toolchain import include_dir
 from ..kernels.cubin import KINDS, Cubin
-from ..toolchain import include_dir
 from . import arch as archs
 from . import program
 from .arch import Archs, is_ptx, number_of

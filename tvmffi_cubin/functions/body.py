@@ -11,11 +11,11 @@ import os
 import shlex
 from pathlib import Path
 
-from .. import identity, toolchain
+from .. import identity
 from ..cache import Cache
 from ..entry import Product
 from ..errors import BuildError
-from ..host import process
+from ..host import process, toolchain
 from ..host.environment import build_environment
 from ..key import Key
 from ..package_folder import cache_beside

@@ -75,7 +75,7 @@ def run(plan: BuildPlan, directory: Path, files: Mapping[str, bytes | str]) -> P
 
 
 def _find_ninja() -> str:
-    from .. import toolchain
+    from . import toolchain
 
     return os.fspath(toolchain.find_ninja())
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from .flag_paths import FILE, LIBRARY, LIBRARY_FOLDER, Word, parse
 
 if TYPE_CHECKING:
-    from ..toolchain import HostCompiler
+    from .toolchain import HostCompiler
 
 # Options of gcc's and clang's whose value is a file that they read.
 _READING = {

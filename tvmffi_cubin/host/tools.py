@@ -8,11 +8,12 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import identity, toolchain
+from .. import identity
 from ..errors import ToolchainError
 from ..key import file_digest
-from ..toolchain import HostCompiler
+from . import toolchain
 from .environment import compiler_environment, places_of_tools, variables
+from .toolchain import HostCompiler
 
 _ASSEMBLER, _LINKER = "as", "ld"
 _SEPARATOR = "\0"

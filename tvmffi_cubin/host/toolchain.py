@@ -1,4 +1,4 @@
-"""What a build needs beside CUDA: ninja, compiler, assembler, linker, tvm-ffi, our own headers."""
+"""Where what a build needs lies that is not CUDA's: compilers, ninja, tvm-ffi, headers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from . import config
-from .cuda.libraries import Cuda, find_cuda
-from .errors import ToolchainError
-
-__all__ = [
-    "Cuda",
-    "HostCompiler",
-    "TvmFfiPaths",
-    "find_assembler",
-    "find_c_compiler",
-    "find_cuda",
-    "find_host_compiler",
-    "find_linker",
-    "find_ninja",
-    "include_dir",
-    "on_path",
-    "package_dir",
-    "tvm_ffi_paths",
-]
+from .. import config
+from ..errors import ToolchainError
 
 
 class _Language(NamedTuple):
@@ -227,7 +210,7 @@ def _tvm_ffi_in(package: Path) -> TvmFfiPaths:
 
 def include_dir() -> Path:
     """Return the folder of this package's C++ headers, in a wheel or in a checkout."""
-    return _include_of(os.path.dirname(os.path.abspath(__file__)))
+    return _include_of(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 @lru_cache(maxsize=8)
