@@ -63,8 +63,9 @@ def stages() -> dict[str, float]:
     import tvm_ffi  # noqa: F401
 
     import tvmffi_cubin as tc
-    from tvmffi_cubin import cache, module_key, toolset
-    from tvmffi_cubin.entry import Entry
+    from tvmffi_cubin import module_key, toolset
+    from tvmffi_cubin.cache import store
+    from tvmffi_cubin.cache.entry import Entry
     from tvmffi_cubin.module import load_module
     from tvmffi_cubin.request import make_request
 
@@ -80,7 +81,7 @@ def stages() -> dict[str, float]:
     mark()
     key = module_key.module_key(request, ("sm_90",), tools).hexdigest()
     mark()
-    found = cache.default(tools.roots).find(key)
+    found = store.default(tools.roots).find(key)
     mark()
     assert isinstance(found, Entry), found
     load_module(found.so)

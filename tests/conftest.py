@@ -14,7 +14,7 @@ import pytest
 from stub.build import build
 from stub.driver_stub import DriverStub
 
-from tvmffi_cubin import host_pch, package_headers
+from tvmffi_cubin import host_pch
 
 GPU_TESTS = Path(__file__).parent / "gpu"
 
@@ -94,10 +94,6 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         patch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         # How wide help is.
         patch.setenv("COLUMNS", "80")
-        # What is kept beside the package is everybody's.
-        nowhere = tmp_path_factory.mktemp("package")
-        patch.setattr(package_headers, "path_beside", lambda name: nowhere / name)
-        patch.setattr(package_headers, "is_writable", lambda path: False)
         # Who may read what a test makes.
         umask = os.umask(0o022)
         yield

@@ -27,7 +27,7 @@ from .launches.values import Bound, Scratch
 
 if TYPE_CHECKING:
     from . import triton
-    from .cache_figures import CacheInfo, cache_info
+    from .cache.info import CacheInfo, cache_info
     from .cuda import nvjitlink, nvrtc
     from .files import build, load
     from .formats import tvm
@@ -92,7 +92,7 @@ __all__ = [
 # What these modules import (tvm-ffi, and with it torch where that is installed) takes longer than
 # all else here; they are imported when first asked for.
 _LAZY = {
-    "CacheInfo": "cache_figures",
+    "CacheInfo": "cache.info",
     "Cubin": "kernels.cubin",
     "Description": "formats.description",
     "Function": "module",
@@ -107,7 +107,7 @@ _LAZY = {
     "Parameter": "kernels.cubin",
     "build": "files",
     "build_description": "formats.load",
-    "cache_info": "cache_figures",
+    "cache_info": "cache.info",
     "find_kernels": "sources.kernels",
     "lazy": "lazy_module",
     "load": "files",

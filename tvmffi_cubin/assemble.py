@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .cache import Cache
+from .cache.entry import Product
+from .cache.store import Cache
 from .device import compile_device
-from .entry import Product
 from .later import Later
 from .request import Request, may_read_files
 from .source import DEVICE_IMAGE
@@ -146,9 +146,15 @@ def _build(job: Job, objects: Sequence[str], cache: Cache, folder: Path) -> Prod
             *(name for part in parts for name in part.unknown),
         ),
         outdated=tools.outdated,
-        facts=facts,
+        facts={"name": request.name, "archs": _archs(job)},
         versions={**tools.versions, **tools.library_versions},
     )
+
+
+def _archs(job: Job) -> list[str]:
+    """Return what a module is built for; nvcc's images are no images of the module."""
+    archs = {arch for image in job.images for arch in image.cubin.archs}
+    return sorted(archs.union(job.archs) if job.request.is_by_nvcc else archs)
 
 
 def _build_host(

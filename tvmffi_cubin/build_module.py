@@ -5,20 +5,18 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
-import os
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-from . import fields_record
-from .cache import Cache
-from .entry import Entry, Product
-from .field_key import FieldKey
-from .fields_record import FieldsRecord
-from .finding import NOTHING, Miss
-from .lookups import outcome_of, seen
+from .cache import history
+from .cache.entry import Entry, Product
+from .cache.history import Built
+from .cache.info import seen
+from .cache.key import Key
+from .cache.store import NOTHING, Cache, Miss
 from .request import Request, may_read_files
-from .toolset import Toolset
+from .toolset import TOOLS, Toolset
 
 __all__ = ["Wanted", "build"]
 
@@ -34,7 +32,7 @@ class Wanted(NamedTuple):
     request: Request
     archs: tuple[str, ...]
     tools: Toolset
-    key: FieldKey
+    key: Key
     is_loaded: bool
 
 
@@ -60,26 +58,27 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
         See `tvmffi_cubin.load_inline`.
     """
     request = wanted.request
-    record = FieldsRecord.of(wanted.key, request.name)
+    built_now = Built.of(wanted.key, TOOLS)
     reason = miss.reason
     if reason == NOTHING and cache.mode == "off":
         reason = "TVMFFI_CUBIN_CACHE=off: nothing is looked up"
     elif reason == NOTHING:
-        others = fields_record.of_same_name(cache.folders, request.name)
-        reason = f"{NOTHING}: {record.explain(others)}"
+        others = history.known(cache.folders, request.name)
+        reason = f"{NOTHING}: {built_now.explain(others)}"
     _logger.info("%s is not in the cache: %s", request.name, reason)
-    make = _Maker(wanted, cache, record)
+    make = _Maker(wanted, cache, built_now)
     looked = time.perf_counter() - start
     outcome = "failed"
     try:
         entry = cache.obtain(
-            record.base_key,
+            built_now.base_key,
             make,
-            asked_ns=asked_ns if may_read_files(request) else 0,
             name=request.name,
             is_shared=True,
+            is_missing=True,
+            asked_ns=asked_ns if may_read_files(request) else 0,
         )
-        outcome = "built" if make.begun else outcome_of(entry.level)
+        outcome = "built" if make.begun else entry.level
         if entry.is_taken:
             outcome = "remote"
     finally:
@@ -90,12 +89,12 @@ def build(wanted: Wanted, cache: Cache, miss: Miss, *, asked_ns: int, start: flo
 
 
 class _Maker:
-    """Builds a module, adds the record of its key, and says since when."""
+    """Builds a module, and says since when."""
 
-    def __init__(self, wanted: Wanted, cache: Cache, record: FieldsRecord) -> None:
+    def __init__(self, wanted: Wanted, cache: Cache, built: Built) -> None:
         self.wanted = wanted
         self.cache = cache
-        self.record = record
+        self.built = built
         self.begun = 0.0
 
     def __call__(self, folder: Path) -> Product:
@@ -109,9 +108,7 @@ class _Maker:
         loader = _import_loader if wanted.is_loaded else None
         with process.shown(wanted.request.verbose), process.meanwhile(loader):
             product = make(wanted.request, wanted.archs, wanted.tools, self.cache, folder)
-        with open(os.path.join(folder, fields_record.FILE), "wb") as file:
-            file.write(self.record.to_bytes())
-        return product._replace(keep=(*product.keep, fields_record.FILE))
+        return product._replace(history=(wanted.request.name, self.built))
 
 
 def _import_loader() -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from . import cache as caches
-from . import fields_record
-from .entry import Entry
-from .fields_record import FieldsRecord
+from .cache import history
+from .cache import store as caches
+from .cache.entry import Entry
+from .cache.history import Built
 from .module_key import module_key
 from .request import Request
 from .toolset import TOOLS
 from .without_tools import look_around
 
 __all__ = ["find"]
-
-# What the last look-ups found, so that the next need not look for it: the key, by purpose and
-# folders.
-_known: dict[tuple[str, ...], str] = {}
-_MOST_KNOWN = 1024
 
 
 def find(request: Request, archs: tuple[str, ...]) -> Entry | str:
@@ -33,21 +28,13 @@ def find(request: Request, archs: tuple[str, ...]) -> Entry | str:
     """
     here = look_around(needs_c=bool(request.files.c))
     cache = caches.default(here.roots)
-    key = module_key(request, archs, here)
-    place = key.hexdigest(without=TOOLS), *cache.folders
-    known = _known.get(place)
-    if known is not None and isinstance(found := cache.find(known, may_lack=True), Entry):
-        return found
+    wanted = Built.of(module_key(request, archs, here), TOOLS)
+    others = history.known(cache.folders, request.name)
     reasons = []
-    for record in fields_record.of_same_purpose(cache.folders, place[0]):
-        found = cache.find(record.base_key, may_lack=True)
-        if isinstance(found, Entry):
-            if len(_known) >= _MOST_KNOWN:
-                _known.clear()
-            _known[place] = record.base_key
-            return found
-        reasons.append(found.reason)
-    if reasons:
-        return reasons[0]
-    others = fields_record.of_same_name(cache.folders, request.name)
-    return FieldsRecord.of(key, request.name).explain(others, without=TOOLS)
+    for other in others:
+        if other.purpose == wanted.purpose:
+            found = cache.find(other.base_key, may_lack=True)
+            if isinstance(found, Entry):
+                return found
+            reasons.append(found.reason)
+    return reasons[0] if reasons else wanted.explain(others, without=TOOLS)

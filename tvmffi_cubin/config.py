@@ -52,8 +52,8 @@ VARIABLES: dict[str, Variable] = {
             "TVMFFI_CUBIN_CACHE_SIZE",
             "5GB",
             "How many bytes the cache folder may take: `500MB`, `2GiB`, plain bytes or "
-            "`unlimited`. What was used least recently is removed beyond that, never what a living "
-            "process has loaded.",
+            "`unlimited`. What was used least recently is removed beyond that, but not what was "
+            "used within the last hour.",
         ),
         Variable(
             "TVMFFI_CUBIN_CACHE_REMOTE",
@@ -103,8 +103,7 @@ VARIABLES: dict[str, Variable] = {
         Variable(
             "TVMFFI_CUBIN_PCH",
             "on",
-            "Whether precompiled headers are made and used, `on` or `off`; with `cache` none are "
-            "kept beside the package for new cache folders.",
+            "Whether precompiled headers are made and used, `on` or `off`.",
         ),
         Variable(
             "CXX",

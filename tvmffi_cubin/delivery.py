@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .entry import Entry
+from .cache.entry import Entry
 from .errors import BuildError, CacheError
 from .obtain import obtain
 from .request import Request

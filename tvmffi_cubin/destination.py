@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import check_path, file_name
-from .atomic import copy_atomically
+from .cache.files import copy_atomically
 from .errors import CacheError
 
 __all__ = ["Destination", "destination"]

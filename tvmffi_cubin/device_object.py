@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import preprocessor_flags
-from .cache import Cache
+from .cache.entry import Product
+from .cache.key import Key
+from .cache.store import Cache
 from .cuda import headers as std_headers
 from .cuda import nvrtc
 from .device import DeviceImage, compile_device
 from .device_record import read_device, record_device
-from .entry import Product
 from .header_search import HeaderSearch
 from .host.build import write_files
 from .instances import wanted_instances
-from .key import Key
 from .part_files import PartFiles
 from .request import Request
 from .side_text import without_lines

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from .arguments import identifier
-from .atomic import write_output
+from .cache.files import write_output
 from .embed_object import embed, machine_number
 from .image import Image, given_image
 from .kernels.image import take_image

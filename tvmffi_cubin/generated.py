@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import identifier
-from .entry import Entry, Product
+from .cache.entry import Entry, Product
 from .kernels.cubin import Cubin
 from .launches.dispatch import Dispatch
 from .launches.form import Launched, function_value

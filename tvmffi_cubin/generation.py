@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import cache as caches
-from .cache import Cache
-from .entry import Entry, Product
+from .cache import store as caches
+from .cache.entry import Entry, Product
+from .cache.files import remove
+from .cache.info import seen
+from .cache.lock import builder_lock
+from .cache.store import Cache
 from .errors import CacheError
 from .generate_call import call_generate
 from .generated import Generated, generated, read, store
-from .lock import builder_lock
-from .lookups import outcome_of, seen
-from .removal import bury, remove
 
 __all__ = ["discard", "is_kept", "obtain"]
 
@@ -63,7 +62,7 @@ def obtain(digest: str, name: str, generate: Callable[..., Any]) -> tuple[Genera
         start = time.perf_counter()
         try:
             entry = cache.obtain(
-                digest, make, patience=math.inf, asked_ns=0, name=name, is_shared=True
+                digest, make, patience=math.inf, name=name, is_shared=True, asked_ns=0
             )
         except _Raised as raised:
             failure = raised.error
@@ -89,7 +88,7 @@ def _count(name: str, entry: Entry | None, make: _Maker, seconds: float) -> None
         reason = "no images are kept under this key"
         seen.missed(images, outcome, reason, looked=0.0, built=make.seconds, total=seconds)
     else:
-        seen.found(images, outcome_of(entry.level), seconds)
+        seen.found(images, entry.level, seconds)
 
 
 class _Maker:
@@ -109,7 +108,7 @@ class _Maker:
             try:
                 value = call_generate(self.generate, staging)
                 self.made = generated(value, module=self.name)
-                remove(os.fspath(staging))
+                remove(staging)
             except BaseException as error:
                 raise _Raised(error) from None
             finally:
@@ -140,4 +139,4 @@ def _discard_damaged(cache: Cache, digest: str) -> None:
 
 def _remove(cache: Cache, entry: Entry) -> None:
     if entry.level == "private" or (entry.level == "cache" and cache.mode == "on"):
-        bury(os.fspath(entry.path), os.fspath(entry.path.parents[2]))
+        remove(entry.path)

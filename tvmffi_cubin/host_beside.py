@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from . import host_build
-from .cache import Cache
+from .cache.store import Cache
 from .functions.exports import Exports
 from .host import toolchain
 from .host.plan import BuildPlan, Merge

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from . import host_pch, pch_maker
-from .cache import Cache
+from .cache.files import remove
+from .cache.store import Cache
 from .errors import BuildError
 from .host import build
 from .host.ninja import depfile_name
@@ -57,31 +57,29 @@ def run(
         As `build.run`; what fails for want of good precompiled headers is built without them.
     """
     found: dict[Cxx, Precompiled] = {}
-    with contextlib.ExitStack() as stack:
-        for unit in plan.units if use_pch else ():
-            if isinstance(unit, Cxx) and (headers := _find(cache, tools, unit)):
-                stack.callback(headers.hold.release)
-                found[unit] = headers
-        if not found:
-            build.run(plan, directory, files)
-            return []
-        units = [
-            found[unit].apply(unit) if isinstance(unit, Cxx) and unit in found else unit
-            for unit in plan.units
-        ]
-        more = dict.fromkeys(path for headers in found.values() for path in headers.objects)
-        link = plan.link._replace(objects=(*plan.link.objects, *more))
-        try:
-            build.run(plan._replace(units=tuple(units), link=link), directory, files)
-        except BuildError as error:
-            if not _BLAMED.search(error.output):
-                raise
-            build.run(plan, directory, files)
-            _logger.warning("precompiled headers failed and were removed: %s", error)
-            for headers in found.values():
-                headers.hold.discard()
-            return []
-        return _report(found, directory)
+    for unit in plan.units if use_pch else ():
+        if isinstance(unit, Cxx) and (headers := _find(cache, tools, unit)):
+            found[unit] = headers
+    if not found:
+        build.run(plan, directory, files)
+        return []
+    units = [
+        found[unit].apply(unit) if isinstance(unit, Cxx) and unit in found else unit
+        for unit in plan.units
+    ]
+    more = dict.fromkeys(path for headers in found.values() for path in headers.objects)
+    link = plan.link._replace(objects=(*plan.link.objects, *more))
+    try:
+        build.run(plan._replace(units=tuple(units), link=link), directory, files)
+    except BuildError as error:
+        if not _BLAMED.search(error.output):
+            raise
+        build.run(plan, directory, files)
+        _logger.warning("precompiled headers failed and were removed: %s", error)
+        for headers in found.values():
+            remove(headers.folder)
+        return []
+    return _report(found, directory)
 
 
 def _find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:

@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import forwarders, host_build, host_instances, host_unit
-from .cache import Cache
-from .entry import Entry, Product
+from .cache.entry import Entry, Product
+from .cache.key import Key
+from .cache.store import Cache, outside
 from .header_search import HeaderSearch
 from .host import toolchain
 from .host.flag_files import find_for, incbin_files
 from .host.plan import BuildPlan, Cxx, Merge, object_name
 from .host.tools import native_cpu
 from .host_unit import BOUND_PARAMS
-from .key import Key
 from .part_files import PartFiles
-from .private_folder import outside
 from .request import Request
 from .side_text import without_lines
 from .source import Source

@@ -14,18 +14,20 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from . import package_headers, pch_maker, private_folder
-from .cache import Cache
-from .entry import Entry
-from .errors import BuildError, CacheError
-from .folder import HEADERS
+from . import pch_maker
+from .cache.entry import Entry
+from .cache.files import remove
+from .cache.key import Key
+from .cache.store import Cache
+from .cache.upkeep import HEADERS, keep_newest
+from .errors import BuildError
 from .host.ninja import is_expressible
 from .host.plan import Cxx
 from .host.tools import native_cpu
-from .key import Key
 from .later import Begun
-from .pch_shelf import Hold, has_room, trim
+from .pch import has_room
 from .toolset import Toolset
 
 __all__ = ["Precompiled", "find", "settle"]
@@ -46,7 +48,7 @@ _begun: Begun[bool] = Begun()
 
 @dataclass(frozen=True)
 class Precompiled:
-    """Headers that are precompiled, and stay where they are until `hold` is released.
+    """Headers that are precompiled.
 
     Attributes
     ----------
@@ -56,14 +58,14 @@ class Precompiled:
         What is to be linked with a unit that uses them.
     dependencies : tuple of str
         The files that were read to make them, of which gcc then tells no more.
-    hold : Hold
-        Keeps them.
+    folder : Path
+        Where they lie.
     """
 
     flags: tuple[str, ...]
     objects: tuple[str, ...]
     dependencies: tuple[str, ...]
-    hold: Hold
+    folder: Path
 
     def apply(self, unit: Cxx) -> Cxx:
         """Return the unit compiled with them."""
@@ -103,8 +105,6 @@ def find(cache: Cache, tools: Toolset, unit: Cxx) -> Precompiled | None:
         longer = _look_up(kept, tools, part, then=parts[number:])
         if longer is None:
             break
-        if found is not None:
-            found.hold.release()
         found = longer
     return found
 
@@ -121,40 +121,25 @@ def _look_up(
     if begun is not None and not begun.is_done:
         return None
     worked = begun is None or begun.result()
-    found = kept.find(name)
-    entry = found if isinstance(found, Entry) else package_headers.find(kept, tools, name)
-    if entry is None:
+    entry = kept.find(name)
+    if not isinstance(entry, Entry):
         if worked and kept.mode == "on" and has_room(kept.root):
             make = partial(pch_maker.make, tools=tools, unit=unit)
-            after = partial(_after, kept, tools, unit, name, then)
+            after = partial(_make_ready, kept, tools, then)
             _begun.begin(name, partial(_make, kept, name, make, after), again=True)
         return None
-    hold = Hold.take(entry.path)
-    if hold is None:
-        return None
+    facts = entry.facts
     return Precompiled(
         pch_maker.flags_for(entry),
-        pch_maker.objects_of(entry),
-        tuple(entry.facts["dependencies"]),
-        hold,
+        pch_maker.objects_of(entry, facts),
+        tuple(facts["dependencies"]),
+        entry.path,
     )
 
 
 def settle() -> None:
     """Wait for all that this process has begun to make."""
     _begun.settle()
-
-
-def _after(
-    kept: Cache, tools: Toolset, unit: Cxx, name: str, then: Sequence[Cxx], made: Entry
-) -> None:
-    # What only units of the same headers of the user's have is for one cache folder.
-    if unit.prefix == (unit.common_prefix or unit.prefix):
-        try:
-            package_headers.keep(kept, tools, name, made)
-        except (OSError, ValueError, CacheError) as error:
-            _logger.debug("headers are not kept beside the package: %s", error)
-    _make_ready(kept, tools, then)
 
 
 def _make_ready(kept: Cache, tools: Toolset, units: Sequence[Cxx]) -> None:
@@ -168,17 +153,16 @@ def _make_ready(kept: Cache, tools: Toolset, units: Sequence[Cxx]) -> None:
             return
         if found is None:
             return
-        found.hold.release()
 
 
-def _make(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[Entry], None]) -> bool:
+def _make(kept: Cache, name: str, make: pch_maker.Make, then: Callable[[], None]) -> bool:
     try:
         entry = kept.obtain(name, make, name="precompiled headers")
-        trim(kept.root, keep=_MOST)
-        then(entry)
+        keep_newest(os.fspath(kept.root), _MOST)
+        then()
     except Exception as error:
         if isinstance(error, BuildError):
-            private_folder.remove(error.directory)
+            remove(error.directory)
         _logger.debug("headers are not precompiled: %s", error)
         return False
     _logger.debug("headers were precompiled: %s", entry.so)

@@ -7,12 +7,10 @@ import os
 from collections.abc import Callable, Sequence
 
 from . import config
+from .cache.files import UNSETTLED, make_folder, read_sealed, stamp_of, trusted, write_sealed
+from .cache.folder import cache_folder, check_own
+from .cache.key import Key, digest_of
 from .errors import CacheError
-from .folder import cache_folder, make_folder
-from .key import Key, digest_of
-from .places import check_own
-from .sealed import read_sealed, write_sealed
-from .stamp import UNSETTLED, stamp_of, trusted
 
 _SCHEMA = 8
 
@@ -104,7 +102,7 @@ def _memo_path(what: str, names: str) -> str | None:
 
 def _read(memo: str) -> tuple[str, str] | None:
     with contextlib.suppress(OSError, ValueError, KeyError):
-        data = read_sealed(memo, _sealed_name(memo))
+        data = read_sealed(memo)
         if data["schema"] == _SCHEMA:
             return str(data["stamp"]), str(data["text"])
     return None
@@ -115,8 +113,4 @@ def _write(memo: str, stamp: str, text: str) -> None:
         folder = os.path.dirname(memo)
         make_folder(folder, os.path.dirname(folder))
         content = {"schema": _SCHEMA, "stamp": stamp, "text": text}
-        write_sealed(memo, _sealed_name(memo), content)
-
-
-def _sealed_name(memo: str) -> str:
-    return f"identity/{os.path.basename(memo)}"
+        write_sealed(memo, content)

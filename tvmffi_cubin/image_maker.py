@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import tvm_ffi
 
-from .atomic import fsync_path, temporary_name
+from .cache.files import temporary_name
+from .cache.lock import builder_lock
 from .errors import LaunchError
 from .generate_call import call_generate
 from .image_file import ImageFile
-from .lock import builder_lock
 from .once import one_at_a_time
 
 if TYPE_CHECKING:
@@ -168,7 +168,6 @@ def _place(data: bytes, staging: Path, path: str) -> None:
     """Put the image into place in one step; a file that is there meanwhile is used instead."""
     made = staging / ".image"
     made.write_bytes(data)
-    fsync_path(os.fspath(made))
     try:
         os.link(made, path)
     except FileExistsError:
@@ -176,6 +175,3 @@ def _place(data: bytes, staging: Path, path: str) -> None:
     except OSError:
         # Not every file system has links; who holds the lock is alone but for strangers.
         os.replace(made, path)
-    # It is there now; a folder that may not be read cannot be flushed.
-    with contextlib.suppress(OSError):
-        fsync_path(os.path.dirname(path))

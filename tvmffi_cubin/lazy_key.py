@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .cache.key import Key
 from .cuda.arch import resolve_archs
 from .generated import FORM
-from .key import Key
 from .launches import SCHEMA
 
 __all__ = ["lazy_key"]

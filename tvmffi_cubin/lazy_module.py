@@ -14,8 +14,8 @@ from .options import TextOptions, Texts, check, spelled_out
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .cache.key import Value
     from .generated import Generated
-    from .key import Value
     from .module import Function, Module
 
 __all__ = ["LazyModule", "lazy"]

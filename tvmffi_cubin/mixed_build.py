@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from . import host_unit, preprocessor_flags, private_folder
-from .cache import Cache
+from . import host_unit, preprocessor_flags
+from .cache.entry import Entry
+from .cache.files import remove
+from .cache.key import digest_of
+from .cache.store import Cache
 from .cuda import nvrtc
 from .cuda.nvrtc import line_directive
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
-from .entry import Entry
 from .errors import BuildError, CompileError
 from .header_search import HeaderSearch
 from .host_hints import lacks_header
 from .host_object import TEXT, HostCode, HostCompiler
 from .include_scan import Scan
 from .instances import of_names
-from .key import digest_of
 from .later import Later
 from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program
@@ -198,7 +199,7 @@ class MixedBuild:
                 except CompileError as of_device:
                     if lacks_header(error.output) and "open source file" not in of_device.log:
                         raise error from None  # NVRTC was not given it, and lacks what it has
-                    private_folder.remove(error.directory)
+                    remove(error.directory)
                     raise
             raise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from . import private_folder
+from .cache.files import remove
 from .cuda.log import NEEDS_HOST
 from .errors import BuildError, CompileError
 from .host.build import shortened
@@ -92,7 +92,7 @@ class Tried:
             self._show(side, cut, error)
             self._places[side] = places
         elif isinstance(error, BuildError):
-            private_folder.remove(error.directory)
+            remove(error.directory)
         self._rounds[side] += 1
         found = self._without(cut, side, log, places) if self._rounds[side] <= _MOST else None
         if found is None:
@@ -105,7 +105,7 @@ class Tried:
         """Remove what errors have left that were none of the user's."""
         for error in self._shown.values():
             if isinstance(error, BuildError):
-                private_folder.remove(error.directory)
+                remove(error.directory)
 
     def _says_more(self, cut: Split, log: str, places: set[tuple[str, int]]) -> bool:
         """Whether NVRTC's errors are in the user's text, and before there were but headers'.
@@ -120,7 +120,7 @@ class Tried:
     def _show(self, side: Side, cut: Split, error: BuildError | CompileError) -> None:
         before = self._shown.get(side)
         if isinstance(before, BuildError):
-            private_folder.remove(before.directory)
+            remove(before.directory)
         self._shown[side] = (
             self._told(cut, error)
             if isinstance(error, BuildError)

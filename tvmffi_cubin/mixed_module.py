@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .cache import Cache
+from .cache.entry import Entry
+from .cache.store import Cache
 from .cuda import nvrtc
 from .cuda.parallel import in_parallel
 from .device import DeviceImage
 from .device_object import DeviceCode, DeviceCompiler
-from .entry import Entry
 from .errors import CompileError
 from .host_object import objects_of
 from .image import Image, may_be_named

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from . import host_instances
+from .cache.entry import Entry
 from .device import DeviceImage
-from .entry import Entry
 from .host_instances import Instance, named_outside
 from .kernels.demangle import function_name
 from .split import Split

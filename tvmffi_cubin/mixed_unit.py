@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .cache.entry import Entry
 from .device import DeviceImage
-from .entry import Entry
 from .part_files import PartFiles
 from .source import Source
 from .split import Split

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from .field_key import FieldKey
+from .cache.key import Key
 from .host.tools import native_cpu
 from .request import Request
 
@@ -16,10 +16,10 @@ class _Tools(Protocol):
     @property
     def options(self) -> tuple[str, ...]: ...
 
-    def add_to(self, key: FieldKey) -> None: ...
+    def add_to(self, key: Key) -> None: ...
 
 
-def module_key(request: Request, archs: tuple[str, ...], tools: _Tools) -> FieldKey:
+def module_key(request: Request, archs: tuple[str, ...], tools: _Tools) -> Key:
     """Return the key of a module: of everything but the content of the files that a build finds.
 
     Raises
@@ -29,7 +29,7 @@ def module_key(request: Request, archs: tuple[str, ...], tools: _Tools) -> Field
     """
     from . import __version__
 
-    key = FieldKey("module").add("package", __version__)
+    key = Key("module").add("package", __version__)
     key.add("machine", os.uname().machine)
     key.add("archs", archs)
     request.add_to(key)

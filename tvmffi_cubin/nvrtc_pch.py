@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import include_scan, preprocessor_flags
+from .cache.files import changed_ns, start_ns
+from .cache.key import Key
+from .cache.record import Files, Reads
 from .cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc
-from .dependency_set import DependencySet, start_ns, youngest_ns
-from .key import Key
 from .later import Later
 from .nvrtc_pch_store import Seen, Store
 from .nvrtc_prefix import find_prefix
-from .observer import Observer
 
 __all__ = ["compiled"]
 
@@ -141,9 +141,10 @@ class _Search:
         roots = tuple(f"{folder}/" for folder in self.packages)
         packages = [path for path in scan.files if path.startswith(roots)]
         own = [path for path in (*scan.files, *scan.absent) if not path.startswith(roots)]
-        with Observer({}) as observer:
-            made = Seen(*(DependencySet.observe(part, "", observer) for part in (own, packages)))
-            return made if youngest_ns((*own, *packages), observer) < started_ns else None
+        files = Files({})
+        made = Seen(*(Reads.observe(part, "", files, ()) for part in (own, packages)))
+        changed = any(changed_ns(files.stamp(x)) >= started_ns for x in (*own, *packages))
+        return None if changed else made
 
     def _scan(self, prefix: str, packages: Sequence[str]) -> include_scan.Scan:
         first = "".join(f'#include "{header}"\n' for header in self.flags.first_headers)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from . import private_folder
+from .cache.files import remove
+from .cache.lock import is_at
+from .cache.record import Files, Reads
 from .cuda.program import Nvrtc
-from .dependency_set import DependencySet
 from .errors import CubinError
-from .observer import Observer
-from .pch_shelf import Hold, has_room
+from .pch import has_room
 
 __all__ = ["Kept", "Store"]
 
@@ -33,19 +33,17 @@ _stores: dict[str, Store] = {}
 class Seen(NamedTuple):
     """The headers of one prefix as they were: the user's, and those of packages, which are many."""
 
-    own: DependencySet
-    packages: DependencySet
+    own: Reads
+    packages: Reads
 
     def check_own(self) -> Seen | None:
         """Return the same with today's stamps, None where one of the user's headers changed."""
-        with Observer({}) as observer:
-            own = self.own.check(observer)
+        own = self.own.check(Files({}))
         return None if own is None else self._replace(own=own)
 
     def check_packages(self) -> Seen | None:
         """Return the same with today's stamps, None where a header of a package changed."""
-        with Observer({}) as observer:
-            packages = self.packages.check(observer)
+        packages = self.packages.check(Files({}))
         return None if packages is None else self._replace(packages=packages)
 
 
@@ -177,7 +175,7 @@ class Store:
     def _remove_retired(self) -> None:
         for kept in [kept for kept in self._retired if not kept.users]:
             self._retired.remove(kept)
-            private_folder.remove(kept.folder)
+            remove(kept.folder)
 
 
 class _Shelf(NamedTuple):
@@ -199,12 +197,15 @@ def _make_shelf() -> _Shelf:
     _remove_abandoned(parent)
     folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
     # It is never released: so it is held for as long as this process lives, however it ends.
-    hold = Hold.take(Path(folder))
-    if hold is None:  # another process has just taken it for abandoned
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    if not is_at(descriptor, folder):  # another process has just taken it for abandoned
+        os.close(descriptor)
         raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), parent)
     atexit.register(_remove, folder, os.getpid())
-    path = f"/proc/self/fd/{hold.descriptor}"
-    return _Shelf(folder, path if os.path.isdir(path) else folder, hold.descriptor)
+    path = f"/proc/self/fd/{descriptor}"
+    return _Shelf(folder, path if os.path.isdir(path) else folder, descriptor)
 
 
 def _remove_abandoned(parent: str) -> None:
@@ -214,14 +215,14 @@ def _remove_abandoned(parent: str) -> None:
             try:
                 if os.fstat(descriptor).st_uid == os.getuid():
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    private_folder.remove(os.fspath(path))
+                    remove(os.fspath(path))
             finally:
                 os.close(descriptor)
 
 
 def _remove(folder: str, owner: int) -> None:
     if os.getpid() == owner:
-        private_folder.remove(folder)
+        remove(folder)
 
 
 def _forget() -> None:

@@ -8,12 +8,12 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import cache as caches
 from . import toolset
+from .cache import store as caches
+from .cache.entry import Entry
+from .cache.info import seen
 from .cuda.arch import known_archs, resolve_archs
-from .entry import Entry
 from .errors import BuildError, CompileError, ToolchainError
-from .lookups import outcome_of, seen
 from .module_key import module_key
 from .request import Request
 
@@ -95,7 +95,7 @@ def _built_elsewhere(request: Request, arch: Any, start: float, error: Toolchain
 
 def _note(name: str, found: Entry, start: float, reason: str = "") -> None:
     seconds = time.perf_counter() - start
-    seen.found(name, outcome_of(found.level), seconds, reason)
+    seen.found(name, found.level, seconds, reason)
     if _logger.isEnabledFor(logging.DEBUG):
         more = f"; {reason}" if reason else ""
         _logger.debug("%s was in the cache (%s, %.2f ms)%s", name, found.level, seconds * 1e3, more)

@@ -8,10 +8,10 @@ from functools import cache
 from typing import NamedTuple
 
 from . import identity
+from .cache.files import ABSENT, file_digest, stamp_of
+from .cache.key import Key
 from .errors import ToolchainError
 from .host.toolchain import include_dir
-from .key import Key, file_digest
-from .stamp import ABSENT, stamp_of
 
 # Every launcher is made of these headers. What a build reads of others is recorded like any file,
 # and a hit looks at those alone that its entry has read.

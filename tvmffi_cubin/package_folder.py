@@ -6,8 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
-from .cache import Cache
-from .folder import OWN_FOLDER, check_room
+from .cache.private import check_room
+from .cache.store import Cache
 from .toolset import Toolset
 
 __all__ = ["cache_beside", "is_writable", "make_readable", "path_beside"]
@@ -29,7 +29,7 @@ def make_readable(path: Path) -> None:
     A cache makes its own folder for its user alone.
     """
     with contextlib.suppress(OSError):
-        os.makedirs(path, mode=OWN_FOLDER, exist_ok=True)
+        os.makedirs(path, mode=0o755, exist_ok=True)
 
 
 def cache_beside(name: str, cache: Cache, tools: Toolset) -> Cache:
@@ -48,7 +48,7 @@ def cache_beside(name: str, cache: Cache, tools: Toolset) -> Cache:
 
 def _has_room(path: Path) -> bool:
     try:
-        check_room(_existing(path), os.fspath(path))
+        check_room(_existing(path))
     except OSError:
         return False
     return True

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from .entry import Entry
-from .observer import Observer
+from .cache.entry import Entry
+from .cache.record import Files
 from .toolset import Toolset
 
 __all__ = ["PartFiles"]
@@ -29,7 +29,7 @@ class PartFiles(NamedTuple):
 
     def facts(self, tools: Toolset) -> dict[str, Any]:
         """Return them as JSON values that hold wherever the tools lie."""
-        observer = Observer(tools.roots)
+        observer = Files(tools.roots)
 
         def portable(paths: Iterable[str]) -> list[str]:
             return [observer.portable(path) for path in dict.fromkeys(paths)]
@@ -43,7 +43,7 @@ class PartFiles(NamedTuple):
     @classmethod
     def of(cls, entry: Entry, tools: Toolset) -> PartFiles:
         """Return those of an entry whose facts have them."""
-        observer = Observer(tools.roots)
+        observer = Files(tools.roots)
         facts: Mapping[str, Any] = entry.facts["files"]
         read, absent = (
             tuple(observer.path(name) for name in facts[what]) for what in ("read", "absent")

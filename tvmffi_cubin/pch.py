@@ -1,10 +1,15 @@
-"""Whether precompiled headers may be used: the argument and the variable that turn them off."""
+"""Whether precompiled headers may be used, and whether there is room for more."""
 
 from __future__ import annotations
 
+import logging
+import os
+from pathlib import Path
+
 from . import config
 
-__all__ = ["is_wanted", "may_lie_beside_package"]
+# One file takes 15 to 80 MB. Where there is less room than this many bytes, none is made.
+_LEAST_ROOM = 512 << 20
 
 
 def is_wanted(use_pch: bool | None) -> bool:
@@ -22,22 +27,25 @@ def is_wanted(use_pch: bool | None) -> bool:
     """
     if not isinstance(use_pch, bool | None):
         raise TypeError(f"use_pch is a bool, got {type(use_pch).__name__} {use_pch!r}")
-    return use_pch is not False and _value() != "off"
-
-
-def may_lie_beside_package() -> bool:
-    """Return whether they may be kept in another place than the cache folder.
-
-    Raises
-    ------
-    ValueError
-        The variable has an impossible value.
-    """
-    return _value() == "on"
-
-
-def _value() -> str | None:
     value = config.get("TVMFFI_CUBIN_PCH")
-    if value not in ("on", "cache", "off"):
-        raise ValueError(f"TVMFFI_CUBIN_PCH={value!r}: wanted 'on', 'cache' or 'off'; or unset it")
-    return value
+    if value not in ("on", "off"):
+        raise ValueError(f"TVMFFI_CUBIN_PCH={value!r}: wanted 'on' or 'off'; or unset it")
+    return use_pch is not False and value != "off"
+
+
+def has_room(folder: Path) -> bool:
+    """Whether files of this size may be written to a folder, which need not exist yet."""
+    # Not Path.is_dir, which raises where a folder above cannot be searched.
+    while not os.path.isdir(folder) and folder != folder.parent:
+        folder = folder.parent
+    try:
+        space = os.statvfs(folder)
+    except OSError:
+        return False
+    # Some file systems know no sizes.
+    if space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_ROOM:
+        logging.getLogger("tvmffi_cubin").debug(
+            "no precompiled headers in %s: less than %d MB are free", folder, _LEAST_ROOM >> 20
+        )
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)

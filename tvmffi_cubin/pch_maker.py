@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from . import include_scan, preprocessor_flags
+from .cache.entry import Entry, Product
 from .dependencies import parse_depfile
-from .entry import Entry, Product
 from .errors import BuildError
 from .host import process
 from .host.environment import build_environment, header_folder_flags
@@ -65,9 +66,9 @@ def flags_for(entry: Entry) -> tuple[str, ...]:
     return ("-include", os.fspath(entry.path / HEADER))
 
 
-def objects_of(entry: Entry) -> tuple[str, ...]:
-    """Return what is to be linked with a unit that uses an entry."""
-    return (os.fspath(entry.path / _COLD),) if entry.facts["has_cold"] else ()
+def objects_of(entry: Entry, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what is to be linked with a unit that uses an entry of some facts."""
+    return (os.fspath(entry.path / _COLD),) if facts["has_cold"] else ()
 
 
 def is_used(depfile: Path) -> bool:
@@ -103,7 +104,7 @@ def make(folder: Path, tools: Toolset, unit: Cxx) -> Product:
         _run([*making, "-Xclang", "-fno-pch-timestamp", "-"], folder, text)
     else:
         _run([*making, HEADER], folder)
-    entry = Entry(folder, folder / made, {})
+    entry = Entry(folder, folder / made)
     (folder / _TRIAL).write_text("\n")
     trial = ["-MD", "-MF", f"{_TRIAL}.d", "-c", "-o", f"{_TRIAL}.o", _TRIAL]
     output = _run([*unit.command, *flags_for(entry), *command[len(unit.command) :], *trial], folder)

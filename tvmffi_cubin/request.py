@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import pch
 from .arguments import file_name, folders, strings, texts
+from .cache.key import Key
 from .export import Export, read_functions
-from .field_key import FieldKey
 from .launches.form import to_json
 from .request_flags import checked_compiler, cuda_flags, host_flags
 from .source import Source
@@ -139,7 +139,7 @@ class Request(NamedTuple):
         files = self.files
         return (*self.cpp_sources, *self.cuda_sources, *files.c, *files.cxx, *files.cuda)
 
-    def add_to(self, key: FieldKey) -> None:
+    def add_to(self, key: Key) -> None:
         """Add everything here to a key, by the names that callers know."""
         key.add("name", self.name)
         key.add("output", self.output)

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from . import arguments, identity
-from .field_key import FieldKey
-from .key import file_digest
+from .cache.files import file_digest
+from .cache.key import Key
 from .source import Source
 
 __all__ = ["Binary", "EmbeddedFile", "SourceFiles", "read_files", "source_text"]
@@ -86,7 +86,7 @@ class SourceFiles(NamedTuple):
         """Whether there is any file."""
         return bool(self.cuda or self.c or self.cxx or self.binaries or self.images)
 
-    def add_to(self, key: FieldKey) -> None:
+    def add_to(self, key: Key) -> None:
         """Add the files to a key; images belong to the request."""
         # With their paths: messages, __FILE__ and debug information have them, and headers are
         # searched from there.

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import own_files
+from .cache.files import file_digest
+from .cache.key import Key
 from .cuda import libraries
 from .cuda.libraries import Cuda
 from .errors import ToolchainError
-from .field_key import FieldKey
 from .host import toolchain
 from .host.environment import compiler_environment, places_of_tools
 from .host.toolchain import HostCompiler, TvmFfiPaths
 from .host.tools import HostTools, identify, linker_names, native_cpu
-from .key import file_digest
 
 if TYPE_CHECKING:
     from .cuda.nvcc import Nvcc
@@ -127,7 +127,7 @@ class Toolset(NamedTuple):
         environment = {**compiler_environment(), **places_of_tools()}
         return {**self._identities, "cpu": native_cpu(self.options), **environment}
 
-    def add_to(self, key: FieldKey) -> None:
+    def add_to(self, key: Key) -> None:
         """Add to a key all that changes what is built, but for what flags of the caller's say.
 
         Raises

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import config, identity
+from .cache.files import file_digest
+from .cache.key import Key
 from .cuda import libraries
 from .errors import ToolchainError
-from .field_key import FieldKey
 from .host import toolchain
 from .host.environment import compiler_environment
-from .key import file_digest
 from .own_files import package_identity
 
 __all__ = ["WithoutTools", "look_around"]
@@ -36,7 +36,7 @@ class WithoutTools:
     roots: Mapping[str, str]
     options: tuple[str, ...]
 
-    def add_to(self, key: FieldKey) -> None:
+    def add_to(self, key: Key) -> None:
         """Add to a key what a `Toolset` does, but for the tools."""
         for label, text in self.identities.items():
             key.add(label, text)

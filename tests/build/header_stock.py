@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from tvmffi_cubin import host_pch
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.host.plan import Cxx
 from tvmffi_cubin.host_unit import host_flags
 from tvmffi_cubin.toolset import Toolset

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from tvmffi_cubin import host_build, host_pch, toolset
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.host.plan import BuildPlan, Cxx, Link
 
 PREFIX = "#include <string.h>\n#include <vector>\n"

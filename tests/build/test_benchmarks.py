@@ -18,7 +18,6 @@ sys.path.append(str(ROOT / "benchmarks"))
 import carried  # noqa: E402
 import cold  # noqa: E402
 import cold_peers  # noqa: E402
-import fleet_costs  # noqa: E402
 import launch  # noqa: E402
 import launch_peers  # noqa: E402
 import tools  # noqa: E402
@@ -152,12 +151,3 @@ def test_the_launches_of_a_triton_kernel_launch_what_they_say(driver_stub, monke
         assert made.values("PPPiPP") == (*(a.data_ptr for a in arrays), triton_launch.N, 0, 0)
         assert made.grid == (1, 1, 1)
     assert len(driver_stub.launches()) == len(ours)
-
-
-def test_the_costs_of_a_fleet_are_those_of_real_steps(monkeypatch):
-    monkeypatch.setattr(fleet_costs, "ROUNDS", 1)
-    # Measuring sets it.
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", os.environ["TVMFFI_CUBIN_CACHE_DIR"])
-    found = fleet_costs.measure()
-    assert found.entry_bytes > found.record_bytes > 0
-    assert min(found.build, found.hit, found.take, found.pack, found.request) > 0

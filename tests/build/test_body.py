@@ -12,7 +12,7 @@ from stub.cuda_array import cuda_array
 
 import tvmffi_cubin
 from tvmffi_cubin import Launch, package_folder, toolset
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.errors import BuildError, ToolchainError
 from tvmffi_cubin.functions import body
 from tvmffi_cubin.host.toolchain import HostCompiler

@@ -17,10 +17,10 @@ import tvm_ffi
 from processes import in_fork
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import atomic, delivery, identity, module, stamp
-from tvmffi_cubin.cache import Cache
-from tvmffi_cubin.entry import Product
-from tvmffi_cubin.finding import Miss
+from tvmffi_cubin import delivery, identity, module
+from tvmffi_cubin.cache import files
+from tvmffi_cubin.cache.entry import Product
+from tvmffi_cubin.cache.store import Cache, Miss
 
 BASE = "ab" * 32
 PAGE = 4096
@@ -102,7 +102,7 @@ def zeroed(data: bytes) -> Iterator[bytes]:
 
 
 # How many bytes apart: that each byte of what is sealed counts is a test of its own.
-FILES = {"a.so": 256, "manifest.json": 5, "deps/*.json": 5, "identity/*.json": 3}
+FILES = {"a.so": 256, "manifest.json": 5, "records/*.json": 5, "identity/*.json": 3}
 
 
 @pytest.mark.parametrize("pattern", FILES)
@@ -110,8 +110,6 @@ def test_no_damaged_byte_gives_another_result(tmp_path, library, monkeypatch, pa
     reached = tmp_path / "reached"
 
     def work() -> int:
-        # What reaches the disk and when is not asked here.
-        monkeypatch.setattr(atomic.os, "fsync", lambda descriptor: None)
         logging.disable()
         place = Place(tmp_path, library)
         path = place.named(pattern)
@@ -131,32 +129,18 @@ def test_no_damaged_byte_gives_another_result(tmp_path, library, monkeypatch, pa
     assert result > 50
 
 
-def test_a_shared_object_that_was_compared_is_compared_again_when_it_changes(
-    tmp_path, library, monkeypatch
-):
+def test_what_was_compared_once_is_read_again_when_it_changes(tmp_path, library, monkeypatch):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
     place = Place(tmp_path, library)
-    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
     entry = place.cache.find(BASE)
-    assert place.cache.find(BASE).verified == stamp.stamp_of(os.stat(entry.so))
+    with monkeypatch.context() as patch:
+        patch.setattr("tvmffi_cubin.cache.entry.file_digest", lambda path: pytest.fail(path))
+        assert place.cache.find(BASE) == entry
     before = os.stat(entry.so)
-    while stamp.stamp_of(os.stat(entry.so)) == stamp.stamp_of(before):
+    while files.stamp_of(os.stat(entry.so)) == files.stamp_of(before):
         entry.so.write_bytes(library.replace(b"answer", b"ANSWER"))
         os.utime(entry.so, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert "its entry is damaged" in place.cache.find(BASE).reason
-
-
-def test_what_was_compared_once_is_not_read_again(tmp_path, library, monkeypatch):
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "cache"))
-    place = Place(tmp_path, library)
-    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
-    place.cache.find(BASE)
-    monkeypatch.setattr(
-        "tvmffi_cubin.verification.file_digest", lambda path: pytest.fail(f"reads {path}")
-    )
-    place.cache.find(BASE)
-    monkeypatch.setattr("tvmffi_cubin.verification._compared", {})  # as in another process
-    place.cache.find(BASE)
 
 
 # What becomes of it
@@ -174,31 +158,14 @@ def harm(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_a_damaged_entry_is_set_aside_with_one_warning(place, caplog):
+def test_a_damaged_entry_is_built_again_with_one_warning(place, caplog):
     so = place.named("a.so")
     harm(so)
-    harmed = so.read_bytes()
     assert place.answer() == ("identity", 42)
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert str(so.parent) in record.getMessage()
     assert "the content of a.so is not what was published" in record.getMessage()
-    (kept,) = (place.cache.root / "damaged").iterdir()
-    assert str(kept) in record.getMessage()
-    assert (kept / "a.so").read_bytes() == harmed
-    assert "a.so" in (kept / "damage.txt").read_text()
-
-
-def test_the_last_damaged_entries_are_kept(place):
-    (place.cache.root / "damaged").mkdir()
-    (place.cache.root / "damaged" / "mine.txt").write_text("x")
-    for number in range(10):
-        so = place.named("a.so")
-        so.write_bytes(b"%d" % number)
-        place.answer()
-    kept = sorted((place.cache.root / "damaged").glob("*/a.so"))
-    assert [path.read_bytes() for path in kept] == [b"%d" % number for number in range(2, 10)]
-    assert (place.cache.root / "damaged" / "mine.txt").exists()
 
 
 def test_in_a_layer_it_is_passed_over_with_one_warning(tmp_path, place, caplog):
@@ -233,18 +200,11 @@ PUT: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", PUT)
-@pytest.mark.parametrize("part", ["entry", "a.so", "manifest.json", "deps", "group", "damaged"])
+@pytest.mark.parametrize("part", ["entry", "a.so", "manifest.json"])
 def test_what_lies_where_it_does_not_belong_is_built_around(place, part, what):
     entry = place.named("a.so").parent
-    path = {
-        "entry": entry,
-        "group": entry.parent,
-        "deps": place.named("deps/*.json"),
-        "damaged": place.cache.root / "damaged",
-    }.get(part, entry / part)
-    if part == "damaged":
-        harm(entry / "a.so")
-    elif path.is_dir():
+    path = entry if part == "entry" else entry / part
+    if path.is_dir():
         shutil.rmtree(path)
     else:
         path.unlink()

@@ -130,7 +130,7 @@ def test_a_library_counts_by_its_content_and_one_that_comes_before_it(way, here,
 def test_a_library_of_the_system_counts(here, monkeypatch):
     write("answer.c", "#include <math.h>\ndouble answer(double x) { return cos(x); }\n")
     path = built(extra_ldflags=["-lm"])
-    read = Path(os.environ["TVMFFI_CUBIN_CACHE_DIR"], "deps").glob("*.json")
+    read = Path(os.environ["TVMFFI_CUBIN_CACHE_DIR"], "records").glob("*.json")
     records = [text for x in read if Path(path).parent.name in (text := x.read_text())]
     assert any("/libm." in text for text in records)
 

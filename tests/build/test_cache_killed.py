@@ -123,13 +123,10 @@ def test_builders_killed_at_200_random_moments_leave_a_cache_that_works(
     assert fork(lambda: main(["cache", "prune"])).result() == 0
     assert list((own_cache / "locks").iterdir()) == []
     assert [path for path in own_cache.rglob("*.tmp") if path.is_file()] == []
-    assert {path.name.split("-")[-2] for path in (own_cache / "uses").iterdir()} == {
-        str(os.getpid())
-    }
 
 
 def age(cache: Path) -> None:
     """Have what killed processes left look older than an hour: it may be another's until then."""
-    for name in ("locks", "uses", "deps", "identity", "fields"):
+    for name in ("locks", "records", "identity", "history"):
         for path in (cache / name).rglob("*"):
             os.utime(path, (time.time() - 7200,) * 2)

@@ -277,7 +277,8 @@ def test_the_cache_does_not_grow_for_ever(cache, monkeypatch):
             load(number)
 
     fork(build).result()
-    # What the process had loaded was in use for as long as it lived.
+    for path in cache.glob("entries/*/*"):
+        os.utime(path, (0, 0))
     fork(lambda: load(9) and None).result()
     files = [path.stat() for path in cache.rglob("*") if path.is_file()]
     assert sum(max(512 * file.st_blocks, file.st_size) for file in files) <= limit

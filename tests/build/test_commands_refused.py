@@ -87,10 +87,10 @@ def test_compile_writes_into_a_pipe_and_leaves_it_a_pipe(capsys):
 
 
 def test_an_image_that_cannot_be_written_is_named_by_its_own_name(monkeypatch, capsys):
-    def refuse(path: str, data: bytes, *, durable: bool) -> None:
+    def refuse(path: str, data: bytes) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere/.123-temporary.tmp")
 
-    monkeypatch.setattr("tvmffi_cubin.atomic.write_atomically", refuse)
+    monkeypatch.setattr("tvmffi_cubin.cache.files.write_atomically", refuse)
     assert main(["compile", "k.cu", "--arch", "sm_90"]) == 1
     assert capsys.readouterr().err == "tvmffi-cubin: error: k.cubin: Permission denied\n"
 
@@ -106,7 +106,7 @@ def test_an_image_that_cannot_be_written_is_named_by_its_own_name(monkeypatch, c
         (
             "TVMFFI_CUBIN_PCH",
             "nonsense",
-            "TVMFFI_CUBIN_PCH='nonsense': wanted 'on', 'cache' or 'off'",
+            "TVMFFI_CUBIN_PCH='nonsense': wanted 'on' or 'off'",
         ),
         (
             "TVMFFI_CUBIN_CACHE_SIZE",

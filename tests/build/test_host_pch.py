@@ -14,8 +14,9 @@ from host_pch_builder import ANSWER, PREFIX, VALUE, Builder, uses
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import dependency_set, host_pch, pch_maker, toolset
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin import host_pch, pch_maker, toolset
+from tvmffi_cubin.cache.record import read_record
+from tvmffi_cubin.cache.store import Cache
 from tvmffi_cubin.errors import BuildError
 
 pytestmark = pytest.mark.usefixtures("own_headers")
@@ -98,8 +99,8 @@ def test_a_wrapper_gives_the_same_results_and_the_same_dependencies(tmp_path, mo
         monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / name))
         for value in (1, 2):
             built(value, use_pch=use_pch)
-        files = (tmp_path / name / "deps").glob("*.json")
-        read.append([set(dependency_set.read_sets(str(file))[0].names) for file in files])
+        files = (tmp_path / name / "records").glob("*.json")
+        read.append([set(read_record(str(file))[0].names) for file in files])
     assert uses(caplog) == ["used"]
     first, second = read[0]
     assert first == second == read[1][0]

@@ -16,7 +16,7 @@ from processes import in_fork
 
 import tvmffi_cubin as tc
 from tvmffi_cubin import host_pch, pch_maker, toolset
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 
 pytestmark = pytest.mark.usefixtures("own_headers")
 
@@ -193,7 +193,7 @@ import sys
 from pathlib import Path
 sys.path[:] = sys.argv[3].split(":")
 from host_pch_builder import Builder
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 print(Builder(Cache(Path(sys.argv[1])), Path(sys.argv[2]))())
 """
 

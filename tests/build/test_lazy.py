@@ -22,7 +22,8 @@ from processes import in_fork
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import Dispatch, Launch, Scratch, lock
+from tvmffi_cubin import Dispatch, Launch, Scratch
+from tvmffi_cubin.cache import lock
 from tvmffi_cubin.lazy_module import LazyModule
 
 FUNCTIONS = {"store": Launch(grid=1, block=32, params="float* x")}
@@ -494,7 +495,7 @@ def test_what_is_kept_and_damaged_is_made_anew_with_a_warning(cache, image, capl
     made(compiler).prepare()
     assert compiler.runs == 2
     (record,) = caplog.records
-    assert "was damaged" in record.getMessage()
+    assert "is damaged" in record.getMessage()
     made(compiler).prepare()
     assert compiler.runs == 2
 

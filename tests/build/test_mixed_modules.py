@@ -15,7 +15,7 @@ from processes import in_fork, in_new_process
 from stub.driver_stub import DriverStub
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import cache_clear
+from tvmffi_cubin.cache import upkeep
 
 SOURCE = """
 __device__ int total;
@@ -120,7 +120,7 @@ def test_one_that_is_loaded_outlives_the_cache(
     cache = tmp_path / "cache"
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", os.fspath(cache))
     first = load()
-    cache_clear.clear(os.fspath(cache))
+    upkeep.clear(os.fspath(cache))
     first.run(1, 2)
     shutil.rmtree(cache)
     first.run(1, 3)

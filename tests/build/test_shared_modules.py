@@ -8,7 +8,8 @@ from processes import in_new_process
 from stub.cuda_array import cuda_array
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import assemble, sharing
+from tvmffi_cubin import assemble
+from tvmffi_cubin.cache import remote
 
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
 HEADER = "#define FACTOR 3\n"
@@ -30,7 +31,7 @@ def machine(tmp_path, monkeypatch):
 
     def become(name):
         finish_uploads()
-        sharing._known.clear()
+        remote._known.clear()
         monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / name))
 
     yield become
@@ -38,8 +39,8 @@ def machine(tmp_path, monkeypatch):
 
 
 def finish_uploads():
-    for each in sharing._known.values():
-        assert each._uploads.finish(60)
+    for each in remote._known.values():
+        assert each.finish(60)
 
 
 def refuse(*args, **kwargs):
@@ -95,10 +96,10 @@ print(*sorted(name for name in sys.modules if name.startswith(("tvmffi_cubin.", 
     assert compilers <= imported(code)
     machine("second")
     taken = imported(code)
-    assert {"tvmffi_cubin.sharing", "fsspec"} <= taken
+    assert "tvmffi_cubin.cache.remote" in taken
     assert taken.isdisjoint(compilers)
     # What the cache folder has wants nothing of the remote.
-    assert imported(code).isdisjoint({"tvmffi_cubin.sharing", "tvmffi_cubin.bundle", "fsspec"})
+    assert imported(code).isdisjoint({"tvmffi_cubin.cache.remote", "fsspec"})
 
 
 def imported(code):

@@ -2,9 +2,9 @@
 
 from hashlib import sha256
 
-from tvmffi_cubin.entry import Product
-from tvmffi_cubin.finding import Miss
-from tvmffi_cubin.sealed import read_sealed, write_sealed
+from tvmffi_cubin.cache.entry import Product
+from tvmffi_cubin.cache.files import read_sealed, write_sealed
+from tvmffi_cubin.cache.store import Miss, record_path
 
 BASE = "ab" * 32
 
@@ -30,8 +30,8 @@ class Builder:
         return Product(so="vec.so", keep=("vec.cc",), **self.product)
 
 
-def deps_file(cache):
-    return cache.root / "deps" / f"{BASE}.json"
+def record_file(cache, base_key=BASE):
+    return record_path(str(cache.root), base_key)
 
 
 def look_up(cache, base_key=BASE):
@@ -41,10 +41,10 @@ def look_up(cache, base_key=BASE):
 
 
 def recorded(cache):
-    """Return what the record of the build has, as JSON."""
-    return read_sealed(str(deps_file(cache)), f"deps/{BASE}.json")
+    """Return the rows of the record of the build, each as it is in the file."""
+    return read_sealed(record_file(cache))["reads"]
 
 
-def record(cache, content):
-    """Put another content in the record of the build, sealed as it should be."""
-    write_sealed(str(deps_file(cache)), f"deps/{BASE}.json", content)
+def record(cache, rows):
+    """Put other rows in the record of the build, sealed as it should be."""
+    write_sealed(record_file(cache), {"reads": rows})

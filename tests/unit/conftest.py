@@ -2,7 +2,7 @@
 
 import pytest
 
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 
 
 @pytest.fixture

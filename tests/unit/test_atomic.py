@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tvmffi_cubin.atomic import copy_atomically, write_atomically
+from tvmffi_cubin.cache.files import copy_atomically, write_atomically
 
 
 @pytest.fixture
@@ -68,6 +68,6 @@ def test_a_write_that_fails_leaves_the_old_content_and_no_other_file(tmp_path, m
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no"):
-        write_atomically(str(path), b"new", durable=True)
+        write_atomically(str(path), b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["x.json"]

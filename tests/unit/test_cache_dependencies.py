@@ -1,15 +1,14 @@
 """The cache: what is built again because a file that a build read, or missed, has changed."""
 
-import json
 import logging
 import os
 import time
 
 import pytest
-from cache_builder import BASE, Builder, deps_file, look_up, recorded
+from cache_builder import BASE, Builder, look_up, recorded
 
-from tvmffi_cubin import dependency_set, stamp
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache import files
+from tvmffi_cubin.cache.store import Cache
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def header(tmp_path):
 @pytest.fixture
 def settled(monkeypatch):
     """Trust stamps at once, as if the files of the test were old."""
-    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
 
 
 # Dependencies
@@ -47,35 +46,23 @@ def test_a_header_that_was_only_touched_is_a_hit_and_is_hashed_once(
     cache.obtain(BASE, builder)
     os.utime(header, ns=(1, 1))
     assert look_up(cache)
-    monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
+    monkeypatch.setattr("tvmffi_cubin.cache.record.file_digest", lambda path: pytest.fail("hashed"))
     assert look_up(cache)
 
 
 def test_an_unchanged_header_is_not_read(cache, header, settled, monkeypatch):
     cache.obtain(BASE, Builder(dependencies=(str(header),)))
-    monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
+    monkeypatch.setattr("tvmffi_cubin.cache.record.file_digest", lambda path: pytest.fail("hashed"))
     assert look_up(cache)
 
 
 def test_a_header_too_young_for_its_stamp_to_mean_anything_is_read(cache, header, monkeypatch):
     # However long a build takes.
-    monkeypatch.setattr(stamp, "_SETTLED_NS", 10**18)
+    monkeypatch.setattr(files, "_SETTLED_NS", 10**18)
     cache.obtain(BASE, Builder(dependencies=(str(header),)))
-    (data,) = recorded(cache)["sets"]
-    assert [seen["stamps"] for seen in data["seen"]] == [["?"]]
+    ((_, _, _, _, stamps, _),) = recorded(cache)
+    assert stamps == ["?"]
     assert look_up(cache)
-
-
-def test_a_large_file_is_hashed_once_for_all_that_depend_on_it(cache, header, monkeypatch):
-    monkeypatch.setattr("tvmffi_cubin.observer._LARGE", 4)
-    header.write_text("large")
-    os.utime(header, ns=(1, 1))
-    cache.obtain(BASE, Builder(dependencies=(str(header),)))
-    monkeypatch.setattr("tvmffi_cubin.observer.file_digest", lambda path: pytest.fail("hashed"))
-    cache.obtain(BASE[::-1], Builder(dependencies=(str(header),)))
-    monkeypatch.undo()
-    header.write_text("grown large")
-    assert look_up(cache) is None
 
 
 @pytest.mark.parametrize("text", ["two", "longer"])
@@ -109,8 +96,7 @@ def test_files_of_the_build_folder_are_no_dependencies(cache):
         return product
 
     cache.obtain(BASE, make)
-    (data,) = recorded(cache)["sets"]
-    assert data["names"] == []
+    assert recorded(cache)[0][2] == []
 
 
 def test_files_under_a_root_may_lie_elsewhere(tmp_path):
@@ -127,8 +113,7 @@ def test_files_under_a_root_may_lie_elsewhere(tmp_path):
     )
     builder = Builder(dependencies=(f"{tmp_path}/here/cuda/include/x.h",))
     made = here.obtain(BASE, builder)
-    (data,) = json.loads(deps_file(here).read_text())["sets"]
-    assert data["names"] == ["$CUDA/include/x.h"]
+    assert recorded(here)[0][2] == ["$CUDA/include/x.h"]
     assert look_up(there).path == made.path
     (tmp_path / "there/cuda/include/x.h").write_text("else")
     assert look_up(there) is None
@@ -143,8 +128,7 @@ def test_a_file_under_a_root_that_a_link_leads_to_is_of_the_root_by_its_real_pat
     cache = Cache(tmp_path / "cache", roots={"$CUDA": f"{tmp_path}/lib64/include"})
     read = tuple(f"{tmp_path}/{folder}/include/x.h" for folder in ("lib", "lib64"))
     cache.obtain(BASE, Builder(dependencies=read))
-    (data,) = recorded(cache)["sets"]
-    assert data["names"] == ["$CUDA/x.h"]
+    assert recorded(cache)[0][2] == ["$CUDA/x.h"]
 
 
 def test_a_dependency_through_a_link_and_back_is_the_file_that_was_read(tmp_path, cache):
@@ -182,7 +166,7 @@ def test_where_the_clock_was_set_back_it_is_said_what_keeps_nothing(
     cache.obtain(BASE, Builder(dependencies=(str(header),)))
     assert look_up(cache) is None
     (line,) = caplog.messages
-    assert line.startswith(f"{header} was written at a time that is yet to come")
+    assert line.startswith(f"{header} changed while it was read")
 
 
 def test_a_header_dated_in_the_future_is_one_that_does_not_change(cache, header):
@@ -206,12 +190,12 @@ def test_a_header_that_changes_as_soon_as_the_build_has_begun_serves_this_call_o
 def test_a_build_starts_in_a_later_tick_of_the_clock_that_stamps_files(monkeypatch):
     ticks = iter([10, 10, 14, 18])
     monkeypatch.setattr(time, "clock_gettime_ns", lambda clock: next(ticks))
-    assert dependency_set.start_ns(15) == 18
+    assert files.start_ns(15) == 18
 
 
 def test_a_clock_that_is_set_back_keeps_no_build_waiting(monkeypatch):
     monkeypatch.setattr(time, "clock_gettime_ns", lambda clock: 5)
-    assert dependency_set.start_ns(15) == 5
+    assert files.start_ns(15) == 5
 
 
 def test_a_header_that_the_caller_has_just_written_is_no_change(cache, header):
@@ -226,7 +210,7 @@ def test_ever_new_contents_do_not_grow_the_record_for_ever(cache, header):
     for number in range(20):
         header.write_text(str(number))
         cache.obtain(BASE, Builder(dependencies=(str(header),)))
-    assert len(recorded(cache)["sets"]) == 16
+    assert len(recorded(cache)) == 16
     assert look_up(cache)
 
 

@@ -8,7 +8,8 @@ import pytest
 from other_users import NOBODY, let_others_reach
 from processes import in_fork
 
-from tvmffi_cubin import identity, stamp
+from tvmffi_cubin import identity
+from tvmffi_cubin.cache import files
 from tvmffi_cubin.host import tools as host_tools
 from tvmffi_cubin.host.toolchain import HostCompiler, find_host_compiler
 from tvmffi_cubin.host.tools import HostTools, identify, linker_names, native_cpu
@@ -75,7 +76,7 @@ def test_another_version_of_any_is_another_answer(place, changed):
 
 
 def test_a_change_of_a_tool_is_seen_and_nothing_else_is_asked_again(place, monkeypatch):
-    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
     compiler(place / "c++")
 
     def linker() -> str:

@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-from tvmffi_cubin import identity, stamp
+from tvmffi_cubin import identity
+from tvmffi_cubin.cache import files
 
 
 class Question:
@@ -25,7 +26,7 @@ def cache(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(folder))
     # The files of these tests are new; a real compiler is not.
-    monkeypatch.setattr(stamp, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(files, "_SETTLED_NS", -(10**18))
     identity.forget()
     yield folder
     identity.forget()
@@ -128,7 +129,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, compiler, monkeyp
 
 
 def test_a_file_that_just_changed_is_remembered_by_this_process_alone(cache, compiler, monkeypatch):
-    monkeypatch.setattr(stamp, "_SETTLED_NS", 10**18)
+    monkeypatch.setattr(files, "_SETTLED_NS", 10**18)
     identity.remember(compiler, Question())
     assert identity.remember(compiler, Question("not asked")) == "g++ 12"
     assert not memos(cache)

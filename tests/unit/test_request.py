@@ -6,8 +6,8 @@ import pytest
 from fatbin_builder import ZSTD, Row, fatbin
 
 from tvmffi_cubin import Cubin, Dispatch, Launch
+from tvmffi_cubin.cache.key import Key
 from tvmffi_cubin.export import Export
-from tvmffi_cubin.field_key import FieldKey
 from tvmffi_cubin.instances import wanted_instances
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.source import Source
@@ -20,7 +20,7 @@ def request(name="m", **options):
 
 
 def digest(**options) -> str:
-    key = FieldKey("test")
+    key = Key("test")
     request(**options).add_to(key)
     return key.hexdigest()
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tvmffi_cubin.key import Key
+from tvmffi_cubin.cache.key import Key
 from tvmffi_cubin.source_files import read_files
 
 # What a file can be called; line breaks are what no build file can express.

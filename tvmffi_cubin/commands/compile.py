@@ -77,7 +77,7 @@ def add_to(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     # Here, not above: the other commands work where NVRTC does not.
-    from ..atomic import write_output
+    from ..cache.files import write_output
     from ..compile_files import compile_files, headers, make_rule
 
     first = options.files[0]

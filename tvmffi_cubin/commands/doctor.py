@@ -17,6 +17,8 @@ from .. import (
     limit,
     pch,
 )
+from ..cache.folder import places
+from ..cache.remote import check_package, configured, without_secrets
 from ..cuda import driver, libraries, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
 from ..cuda.libraries import Cuda, library
@@ -24,8 +26,6 @@ from ..errors import CubinError
 from ..host import toolchain
 from ..host.build import jobs
 from ..host.tools import compiler_version
-from ..places import places
-from ..remote import configured, without_secrets
 
 __all__ = ["add_to"]
 
@@ -242,13 +242,11 @@ def _cache() -> str:
 
 
 def _remote() -> Iterator[Finding]:
-    from ..remote_files import RemoteFiles
-
     try:
         found = configured()
         if found is None:
             return
-        RemoteFiles(found.url)  # imports what its protocol takes, and asks nobody
+        check_package(found.url)
     except CubinError as error:
         yield Finding("remote cache", str(error), "problem")
         return

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
-from ..inventory import Item
+from ..cache.upkeep import Item
 
 __all__ = ["say", "watched", "weighed"]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import config, identity
+from ..cache.files import file_digest
 from ..errors import ToolchainError
 from ..host import toolchain
 from ..host.plan import Cxx, DeviceLink
 from ..host_unit import own_statics
-from ..key import file_digest
 from .arch import is_ptx, resolve_archs
 from .options import read
 

@@ -129,7 +129,7 @@ class Description(Mapping[str, Launched]):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file; the images' paths stay as they are."""
-        from ..atomic import write_output
+        from ..cache.files import write_output
 
         write_output(Path(path), f"{json.dumps(self.to_json(), indent=2)}\n".encode())
 

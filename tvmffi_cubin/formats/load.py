@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artifact import open_artifact
-from ..atomic import write_output
+from ..cache.files import write_output
 from ..image_file import ImageFile
 from ..inline import build_inline, load_inline
 from ..kernels.cubin import Cubin

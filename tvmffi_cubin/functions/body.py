@@ -12,12 +12,12 @@ import shlex
 from pathlib import Path
 
 from .. import identity
-from ..cache import Cache
-from ..entry import Product
+from ..cache.entry import Product
+from ..cache.key import Key
+from ..cache.store import Cache
 from ..errors import BuildError
 from ..host import process, toolchain
 from ..host.environment import build_environment
-from ..key import Key
 from ..package_folder import cache_beside
 from ..toolset import Toolset
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import identity
+from ..cache.files import file_digest
 from ..errors import ToolchainError
-from ..key import file_digest
 from . import toolchain
 from .environment import compiler_environment, places_of_tools, variables
 from .toolchain import HostCompiler

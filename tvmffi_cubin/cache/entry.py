@@ -1,0 +1,209 @@
+"""`Entry`: a published folder of the cache, and its manifest; `Product`: what becomes one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .files import file_digest, read_sealed, stamp_of, write_sealed
+
+if TYPE_CHECKING:
+    from .history import Built
+
+MANIFEST = "manifest.json"
+_SCHEMA = 3
+
+
+class Product(NamedTuple):
+    """What a build made in its private folder, and from which files.
+
+    Attributes
+    ----------
+    so : str
+        File name of the shared object.
+    keep : tuple of str
+        Other names in the folder that are published with it: images, generated sources.
+    used : tuple of str
+        Those of them that users of the entry read, as they do the shared object: a look-up sees
+        that they are whole, too.
+    dependencies : tuple of str
+        Every file outside the folder that the build read, headers above all. Relative paths are
+        relative to the private folder; what lies in it is left out.
+    absent : tuple of str
+        Absolute paths that the build would have read instead, had they existed.
+    unknown : tuple of str
+        What names files that the build read and that are not among its dependencies. Where there
+        is any, nothing leads to the entry but the call that built it.
+    outdated : str
+        Why the tools that made it are not those that its key names, and what to do; empty where
+        they are. Else nothing leads to it, either.
+    facts : mapping
+        JSON values for those who find the entry, such as lowered names.
+    versions : mapping of str to str
+        What it was made with.
+    history : tuple, optional
+        The module's name, and the fields of its key: see `history.note`.
+    """
+
+    so: str
+    keep: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    outdated: str = ""
+    facts: Mapping[str, Any] = MappingProxyType({})
+    versions: Mapping[str, str] = MappingProxyType({})
+    history: tuple[str, Built] | None = None
+
+
+class Entry(NamedTuple):
+    """One published folder of the cache; nothing in it ever changes.
+
+    Attributes
+    ----------
+    path : Path
+        The folder; its name is the entry's key.
+    so : Path
+        The shared object in it.
+    level : str
+        Where it was found: ``"cache"``, ``"layer"``, or ``"private"`` to this process.
+    is_taken : bool
+        Whether this call took it from the remote.
+    """
+
+    path: Path
+    so: Path
+    level: str = "cache"
+    is_taken: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key that it is published under."""
+        return self.path.name
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the builder wrote down; read each time."""
+        return read_manifest(os.fspath(self.path))
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What the builder of this entry wanted its users to know, as JSON values."""
+        facts: Mapping[str, Any] = self.manifest["facts"]
+        return facts
+
+
+class Damaged(ValueError):
+    """An entry that is not what was published; the message says what is wrong with it."""
+
+
+def write_manifest(directory: str, product: Product, *, base_key: str, key: str) -> None:
+    """Describe every file of a folder that is about to be published; raises OSError."""
+    files = {}
+    for name in names_in(directory):
+        path = os.path.join(directory, name)
+        files[name] = [os.stat(path).st_size, file_digest(path)]
+    files.pop(MANIFEST, None)
+    manifest = {
+        "schema": _SCHEMA,
+        "key": key,
+        "base_key": base_key,
+        "so": product.so,
+        "used": product.used,
+        "files": files,
+        "created": int(time.time()),
+        "versions": dict(product.versions),
+        "facts": dict(product.facts),
+        "history": product.history,
+    }
+    write_sealed(os.path.join(directory, MANIFEST), manifest)
+
+
+def read_manifest(path: str, key: str = "") -> dict[str, Any]:
+    """Return the manifest of an entry, whose key is by default its folder's name.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no entry.
+    Damaged
+        It is no manifest, or another entry's.
+    """
+    try:
+        manifest = read_sealed(os.path.join(path, MANIFEST))
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.lexists(path):
+            raise Damaged(f"{MANIFEST} is missing") from None
+        raise
+    except (OSError, ValueError) as error:
+        raise Damaged(f"{MANIFEST}: {error}") from None
+    if (manifest.get("schema"), manifest.get("key")) != (_SCHEMA, key or os.path.basename(path)):
+        raise Damaged(f"{MANIFEST} is another entry's, or of another version")
+    return manifest
+
+
+def check_files(path: str, manifest: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Compare files with what was published; raises Damaged."""
+    for name in names:
+        try:
+            size, digest = manifest["files"][name]
+            file = os.path.join(path, name)
+            if os.stat(file, follow_symlinks=False).st_size != size:
+                raise Damaged(f"{name} has not the {size} bytes that it was published with")
+            if file_digest(file) != digest:
+                raise Damaged(f"the content of {name} is not what was published")
+        except (OSError, LookupError) as error:
+            raise Damaged(f"{name} cannot be read: {error}") from None
+
+
+def check_entry(path: str, key: str = "") -> dict[str, Any]:
+    """Compare all of an entry with its manifest, and return that; raises as `read_manifest`."""
+    manifest = read_manifest(path, key)
+    for name in names_in(path):
+        if name not in manifest["files"] and name != MANIFEST:
+            raise Damaged(f"{name} does not belong to it")
+    check_files(path, manifest, manifest["files"])
+    return manifest
+
+
+def verify(path: str, names: Sequence[str], known: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the stamps of an entry's manifest and files once these are what was published.
+
+    Where the stamps are those that are `known`, nothing is read; raises as `read_manifest`.
+    """
+    # Before the content: a change in between then makes the stamp old, not the digest.
+    stamps = stamps_of(path, names)
+    if stamps != known:
+        check_files(path, read_manifest(path), names)
+    return stamps
+
+
+def stamps_of(path: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the stamps of an entry's manifest and files; raises Damaged, FileNotFoundError."""
+    found = []
+    for name in (MANIFEST, *names):
+        try:
+            # Not what a link leads to, which may change without it.
+            info = os.stat(f"{path}/{name}", follow_symlinks=False)
+        except OSError as error:
+            if not os.path.lexists(path):
+                raise FileNotFoundError(path) from None
+            raise Damaged(f"{name} is missing: {error.strerror}") from None
+        if not stat.S_ISREG(info.st_mode):
+            raise Damaged(f"{name} is no plain file")
+        found.append(stamp_of(info))
+    return tuple(found)
+
+
+def names_in(directory: str) -> Iterator[str]:
+    """Yield the relative paths of all files in a folder, links to folders among them."""
+    for folder, subfolders, names in os.walk(directory):
+        links = [name for name in subfolders if os.path.islink(os.path.join(folder, name))]
+        for name in (*names, *links):
+            yield os.path.relpath(os.path.join(folder, name), directory)

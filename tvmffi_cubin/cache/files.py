@@ -1,0 +1,247 @@
+"""Files: their stamps and digests, writing them in one step, JSON that says whether it is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import config
+
+ABSENT = "-"
+"""Stands for the digest and the stamp of a path that does not exist."""
+
+UNSETTLED = "?"
+"""Stands for the stamp of a file that is too young for its stamp to mean anything."""
+
+# CLOCK_REALTIME_COARSE, for which Python has no name: files are stamped with its time.
+_FILE_CLOCK = 5
+_MOST_PAUSES = 250
+
+# A file changed again within one tick of its file system's clock keeps its times. The stamp of a
+# file this young, in nanoseconds, is not trusted: its content is hashed at the next look-up.
+_SETTLED_NS = 2_000_000_000
+
+_CHUNK = 1 << 20
+_SEAL = b',"seal":"'
+
+
+# Stamps and digests
+
+
+def stamp_of(info: os.stat_result) -> str:
+    """Return size, times and inode as one text: unchanged text, unchanged file."""
+    return f"{info.st_size} {info.st_mtime_ns} {info.st_ino} {info.st_ctime_ns}"
+
+
+def trusted(stamp: str) -> str:
+    """Return a stamp where it can be relied on, else `UNSETTLED`."""
+    return stamp if changed_ns(stamp) < time.time_ns() - _SETTLED_NS else UNSETTLED
+
+
+def changed_ns(stamp: str) -> int:
+    """Return when the last change was, in nanoseconds since the epoch."""
+    if stamp == ABSENT:
+        return 0
+    _, modified, _, changed = stamp.split(" ")
+    # A time that is yet to come was set by somebody, and tells nothing of when.
+    return int(changed) if int(modified) > time.time_ns() else max(int(modified), int(changed))
+
+
+def start_ns(asked_ns: int) -> int:
+    """Return a time now that tells what is written from now on by its stamp.
+
+    Files are stamped with the time of the kernel's last tick. What was written before `asked_ns`
+    (`time.time_ns`) is older than what is returned; for that this waits for the next tick.
+    """
+    now = time.clock_gettime_ns(_FILE_CLOCK)
+    # Not for ever: somebody may set the clock back.
+    for _ in range(_MOST_PAUSES):
+        if now > asked_ns:
+            break
+        time.sleep(0.0002)
+        now = time.clock_gettime_ns(_FILE_CLOCK)
+    return now
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's content; raises OSError."""
+    digest = hashlib.sha256()
+    with open(path, "rb", buffering=0) as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+# Writing
+
+
+def temporary_name() -> str:
+    """Return a file name that nobody else uses: the process that made it, and random digits."""
+    return f"{os.getpid()}-{os.urandom(8).hex()}"
+
+
+def write_atomically(path: str, data: bytes, *, mode: int = 0o666) -> None:
+    """Replace a file's content in one step: readers see the old bytes or the new ones.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; then the target is as it was.
+    """
+    temporary = os.path.join(os.path.dirname(path), f".{temporary_name()}.tmp")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with open(os.open(temporary, flags, mode), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that the user named, in one step; raises OSError."""
+    try:
+        if path.exists() and not path.is_file():
+            # Renaming a file over /dev/null or a pipe would remove that.
+            path.write_bytes(data)
+        else:
+            write_atomically(os.fspath(path), data)
+    except OSError as error:
+        # The name in it may be that of a temporary file.
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def copy_atomically(source: Path, target: Path) -> None:
+    """Put a copy of `source` at `target`, in one step and never in place; raises OSError.
+
+    A process may have the old file mapped: writing into it would crash that process, a rename
+    leaves it the old one. A target that is an earlier copy of the same file is left alone.
+    """
+    import shutil
+
+    with contextlib.suppress(FileNotFoundError):
+        # The modification time is carried over, which is how an earlier copy is known.
+        ours, theirs = os.stat(source), os.stat(target, follow_symlinks=False)
+        if (ours.st_size, ours.st_mtime_ns) == (theirs.st_size, theirs.st_mtime_ns):
+            return
+    temporary = os.path.join(target.parent, f".{temporary_name()}.tmp")
+    try:
+        shutil.copy2(source, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def remove(path: str | os.PathLike[str]) -> None:
+    """Remove a file, or a folder with all that is in it; what cannot be removed stays."""
+    path = os.fspath(path)
+    if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
+        for folder, _, _ in os.walk(path):
+            with contextlib.suppress(OSError):
+                os.chmod(folder, stat.S_IRWXU)
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+# Who may read and write
+
+# Whoever may write what is loaded can run code as who loads it.
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def is_shared() -> bool:
+    """Whether others of the group may write to the cache folder (``TVMFFI_CUBIN_CACHE_SHARED``)."""
+    value = config.get("TVMFFI_CUBIN_CACHE_SHARED")
+    if value not in (None, "0", "1"):
+        raise ValueError(f"TVMFFI_CUBIN_CACHE_SHARED={value!r}: wanted '0' or '1'; or unset it")
+    return value == "1"
+
+
+def share(path: str | int) -> None:
+    """Let the group read and write a file or folder where it shares the cache, else nobody."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(path).st_mode
+        if is_shared():
+            os.chmod(path, 0o2770 if stat.S_ISDIR(mode) else 0o660)
+        elif mode & OTHERS:
+            os.chmod(path, stat.S_IMODE(mode) & ~OTHERS)
+
+
+def make_folder(path: str, root: str) -> None:
+    """Make a folder of a cache folder, with those above it; raises OSError.
+
+    The cache folder itself is made for its user alone, or for its group where that shares it.
+    """
+    try:
+        _make_folder(path, root)
+    except FileNotFoundError:
+        parent = os.path.dirname(path)
+        if parent == path:
+            raise
+        # It may be there by now, made by another.
+        if not os.path.isdir(parent):
+            make_folder(parent, root)
+        _make_folder(path, root)
+
+
+def _make_folder(path: str, root: str) -> None:
+    try:
+        os.mkdir(path, 0o755 if path.startswith(f"{root}/") else 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    else:
+        share(path)
+
+
+# JSON that says whether it is whole
+
+
+def seal(content: Mapping[str, Any]) -> bytes:
+    """Return a JSON object as text whose last member, ``seal``, is a digest of all before it."""
+    body = json.dumps(content, separators=(",", ":")).encode()[:-1] + _SEAL
+    return body + hashlib.sha256(body).hexdigest().encode() + b'"}'
+
+
+def unseal(data: bytes) -> dict[str, Any]:
+    """Return the content of a sealed text; a ValueError where it is not what was sealed."""
+    body, mark, rest = data.rpartition(_SEAL)
+    if hashlib.sha256(body + mark).hexdigest().encode() + b'"}' != rest:
+        raise ValueError("it is not what was written")
+    content: dict[str, Any] = json.loads(data)
+    del content["seal"]
+    return content
+
+
+def read_sealed(path: str) -> dict[str, Any]:
+    """Return the content of a sealed file; raises OSError, ValueError where it is damaged."""
+    return unseal(read_regular(path))
+
+
+def write_sealed(path: str, content: Mapping[str, Any]) -> None:
+    """Replace a file by a sealed one, in one step; raises OSError."""
+    write_atomically(path, seal(content))
+    share(path)
+
+
+def read_regular(path: str) -> bytes:
+    """Return a plain file's content; a pipe, which would be waited for, is a ValueError."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is no plain file")
+        return file.read()

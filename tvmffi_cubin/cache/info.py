@@ -1,0 +1,169 @@
+"""`cache_info`: the cache's folders, and what this process looked up in them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from typing import NamedTuple
+
+from .folder import places
+
+_MOST_EVENTS = 100
+OUTCOMES = ("hit", "layer", "private", "remote", "built", "failed")
+
+
+class CacheEvent(NamedTuple):
+    """One look-up.
+
+    Attributes
+    ----------
+    name : str
+        The module's.
+    outcome : str
+        ``"hit"``, from the cache folder; ``"layer"``, from a read-only one; ``"private"``, from
+        this process's own; ``"remote"``; ``"built"``; or ``"failed"``, where that did not work.
+    reason : str
+        Why there was nothing, where there was not; what stands in for the tools that are missing.
+    seconds : float
+        How long all of it took: looking, waiting, building.
+    """
+
+    name: str
+    outcome: str
+    reason: str
+    seconds: float
+
+
+class LookUps:
+    """Counts look-ups and keeps the last hundred."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all."""
+        # The parent's are not a forked child's, and another thread may have held the lock.
+        self.guard = threading.Lock()
+        self.counts = dict.fromkeys(OUTCOMES, 0)
+        self.misses = 0
+        self.looking_up = self.building = self.waiting = 0.0
+        self.events: deque[CacheEvent] = deque(maxlen=_MOST_EVENTS)
+
+    def found(self, name: str, level: str, seconds: float, reason: str = "") -> None:
+        """Note a look-up that found something at once, in a folder of some level."""
+        outcome = "hit" if level == "cache" else level
+        with self.guard:
+            self.counts[outcome] += 1
+            self.looking_up += seconds
+            self.events.append(CacheEvent(name, outcome, reason, seconds))
+
+    def missed(
+        self, name: str, outcome: str, reason: str, *, looked: float, built: float, total: float
+    ) -> None:
+        """Note a look-up that found nothing at first, and the seconds that it took."""
+        outcome = "hit" if outcome == "cache" else outcome
+        with self.guard:
+            self.counts[outcome] += 1
+            self.misses += 1
+            self.looking_up += looked
+            self.building += built
+            self.waiting += max(total - looked - built, 0.0)
+            self.events.append(CacheEvent(name, outcome, reason, total))
+
+
+seen = LookUps()
+"""Those of this process."""
+
+os.register_at_fork(after_in_child=seen.clear)
+
+
+class CacheInfo(NamedTuple):
+    """The cache of this process, and what it was asked for so far.
+
+    Modules are counted, and images of lazy modules; not what a build looks up for itself, such as
+    precompiled headers. Seconds are summed over threads.
+
+    Attributes
+    ----------
+    folder : str
+        The cache folder.
+    layers : tuple of str
+        The folders that are looked through before it.
+    remote : str or None
+        The URL of the remote.
+    mode : str
+        ``"on"``, ``"read"`` or ``"off"``.
+    hits : int
+        Look-ups that found something at once.
+    misses : int
+        Look-ups that did not.
+    builds : int
+        Misses that built something.
+    remote_hits : int
+        Misses that the remote answered.
+    looking_up, building, waiting : float
+        Seconds. Waiting is for other processes that built the same, and for the remote.
+    events : tuple of CacheEvent
+        The last hundred look-ups, the oldest first.
+    """
+
+    folder: str
+    layers: tuple[str, ...]
+    remote: str | None
+    mode: str
+    hits: int
+    misses: int
+    builds: int
+    remote_hits: int
+    looking_up: float
+    building: float
+    waiting: float
+    events: tuple[CacheEvent, ...]
+
+    def __str__(self) -> str:
+        """Several lines for people: folders, counts, and the last misses with their reasons."""
+        lines = [
+            f"cache folder {self.folder} ({self.mode})",
+            *(f"layer {folder}" for folder in self.layers),
+            *([f"remote {self.remote}"] if self.remote else []),
+            f"{self.hits} hits, {self.misses} misses: {self.builds} built, "
+            f"{self.remote_hits} from the remote",
+            f"{self.looking_up:.3f} s looking up, {self.building:.3f} s building, "
+            f"{self.waiting:.3f} s waiting",
+        ]
+        missed = [event for event in self.events if event.outcome in ("remote", "built", "failed")]
+        lines += [f"  {x.name}: {x.outcome}, {x.seconds:.3f} s: {x.reason}" for x in missed[-10:]]
+        return "\n".join(lines)
+
+
+def cache_info() -> CacheInfo:
+    """Return which folders the cache is in, and what this process looked up in it so far.
+
+    Raises
+    ------
+    CacheError, ValueError
+        An environment variable of the cache has an impossible value.
+    """
+    from .remote import configured, without_secrets
+
+    folders, remote = places(), configured()
+    with seen.guard:
+        counts = seen.counts
+        found = counts["hit"] + counts["layer"] + counts["private"]
+        # Of those, some had to wait for another process.
+        late = seen.misses - counts["built"] - counts["remote"] - counts["failed"]
+        return CacheInfo(
+            folder=folders.root,
+            layers=folders.layers,
+            remote=None if remote is None else without_secrets(remote.url),
+            mode=folders.mode,
+            hits=found - late,
+            misses=seen.misses,
+            builds=counts["built"],
+            remote_hits=counts["remote"],
+            looking_up=seen.looking_up,
+            building=seen.building,
+            waiting=seen.waiting,
+            events=tuple(seen.events),
+        )

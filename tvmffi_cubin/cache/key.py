@@ -1,0 +1,136 @@
+"""`Key`: a digest over labelled fields, with a digest and a short text of each."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Union
+
+Value = Union[None, bool, int, float, str, bytes, "Sequence[Value]", "Mapping[str, Value]"]
+
+# Part of every key: a change of the encoding must change it.
+_ENCODING = "tvmffi_cubin 2"
+# How many characters of a field people are shown.
+LONGEST_TEXT = 200
+
+
+class Key:
+    """A set of labelled fields; no two different sets have the same digest.
+
+    The order of fields does not count. An empty sequence or mapping is the same as no field.
+
+    Parameters
+    ----------
+    purpose : str
+        What the key is for; keys of different purposes never meet.
+    """
+
+    def __init__(self, purpose: str) -> None:
+        self._purpose = purpose
+        self._values: dict[str, Value] = {}
+        self.digests: dict[str, str] = {}
+
+    def add(self, label: str, value: Value, *, shown: Value = None) -> Key:
+        """Add one field and return this key.
+
+        Parameters
+        ----------
+        label : str
+            An identifier; each once.
+        value : Value
+            What the key depends on.
+        shown : Value, optional
+            What people are shown of it. Default: all of it.
+
+        Raises
+        ------
+        TypeError
+            A value is of a type that has no unambiguous encoding.
+        """
+        if not label.isidentifier() or label in self._values:
+            raise ValueError(f"key field {label!r} is no identifier, or there are two of it")
+        self._values[label] = value if shown is None else shown
+        if not isinstance(value, (list, tuple, dict)) or value:
+            try:
+                self.digests[label] = digest_of(value)
+            except TypeError as error:
+                raise TypeError(f"key field {label!r}: {error}") from None
+        return self
+
+    def texts(self) -> dict[str, str]:
+        """Return what each field is, by label, in at most `LONGEST_TEXT` characters."""
+        return {label: _shown(self._values[label]) for label in self.digests}
+
+    def hexdigest(self, *, without: Collection[str] = ()) -> str:
+        """Return the digest of the fields, but for some: 64 hexadecimal digits."""
+        # One text, since a label holds no space and a digest no line's end.
+        rows = [f"{x} {self.digests[x]}" for x in sorted(self.digests) if x not in without]
+        return digest_of((_ENCODING, self._purpose, "\n".join(rows)))
+
+
+def digest_of(value: Value) -> str:
+    """Return the digest of a value's encoding; a TypeError where that is not unambiguous."""
+    # SHA-256 and not BLAKE2: OpenSSL's uses the CPU's own instructions and is twice as fast.
+    digest = hashlib.sha256()
+    for part in _encoded(value):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _encoded(value: Value) -> Iterator[bytes | memoryview]:
+    """Yield a type tag, a length and a payload, of a sequence or mapping for each item."""
+    if isinstance(value, str):
+        # File names may hold lone surrogates, which plain UTF-8 refuses.
+        payload = value.encode("utf-8", "surrogatepass")
+        yield b"s%d:%b" % (len(payload), payload)
+    elif value is None or isinstance(value, (bool, int, float)):
+        kind = type(value).__name__[:1].encode()
+        text = struct.pack("<d", value) if kind == b"f" else b"%b" % str(value).encode()
+        yield b"%b%d:%b" % (kind, len(text), text)
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        # An image may have several GiB: it is not copied.
+        view = memoryview(value).cast("B")
+        yield b"y%d:" % len(view)
+        yield view
+    elif isinstance(value, (list, tuple)):
+        yield b"l%d:" % len(value)
+        for item in value:
+            yield from _encoded(item)
+    elif isinstance(value, Mapping):
+        yield b"m%d:" % len(value)
+        for name in sorted(value):
+            if not isinstance(name, str):
+                raise TypeError(f"cannot hash a mapping of {type(name).__name__}")
+            yield from _encoded(name)
+            yield from _encoded(value[name])
+    else:
+        raise TypeError(f"cannot hash a {type(value).__name__}")
+
+
+def _shown(value: Value) -> str:
+    text = ""
+    for part in _parts(value):
+        text = f"{text} {part}" if text else part
+        if len(text) > LONGEST_TEXT:
+            return text[: LONGEST_TEXT - 3] + "..."
+    return text
+
+
+def _parts(value: Value) -> Iterator[str]:
+    """Yield what people want to see of a value; what is None or empty says nothing."""
+    if isinstance(value, str):
+        first, *more = value.strip().split("\n", 1)
+        yield f"({len(value)} characters) {first} ..." if more else first
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        # Another image of the same kernels often has as many.
+        yield f"({memoryview(value).nbytes} bytes, {digest_of(value)[:8]})"
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield f"{name}:"
+            yield from _parts(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _parts(item)
+    elif value is not None:
+        yield str(value)

@@ -1,0 +1,189 @@
+"""Folders of one build, and the one that stands in for a cache folder that cannot be written."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import fcntl
+import functools
+import logging
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import BuildError, CacheError
+from .files import make_folder, remove, temporary_name
+from .folder import unloadable
+from .lock import is_at
+
+# A build needs some room. With less than this many bytes, or files, it would fail halfway.
+_LEAST_BYTES, _LEAST_FILES = 16 << 20, 64
+# What went wrong, in a folder that is kept for inspection, and how many such there are.
+_ERROR, _MOST_FAILED = "error.txt", 8
+# In seconds: where nothing tells whether a build folder is in use, age does.
+_OLD = 86_400.0
+_TRIES = 100
+
+_logger = logging.getLogger("tvmffi_cubin")
+
+
+@contextlib.contextmanager
+def directory(root: str) -> Iterator[Path]:
+    """Make a folder for one build in ``tmp`` of a cache folder; removed if not published.
+
+    After a `BuildError` it stays, with the error, among the last few.
+
+    Raises
+    ------
+    OSError, CacheError
+        It cannot be made.
+    """
+    owner = os.getpid()
+    path, descriptor = _make(root)
+    try:
+        yield Path(path)
+    except BuildError as error:
+        with contextlib.suppress(OSError):
+            Path(path, _ERROR).write_text(str(error), "utf-8", "backslashreplace")
+        raise
+    except BaseException:
+        _remove_own(path, owner)
+        raise
+    else:
+        _remove_own(path, owner)
+    finally:
+        os.close(descriptor)
+
+
+def check_room(folder: str) -> None:
+    """Raise OSError where the disk of a folder has no room for a build."""
+    space = os.statvfs(folder)
+    # Some file systems know no sizes.
+    is_full = space.f_blocks and space.f_bavail * space.f_frsize < _LEAST_BYTES
+    if is_full or (space.f_files and space.f_favail < _LEAST_FILES):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
+
+
+def _make(root: str) -> tuple[str, int]:
+    """Return a new folder in ``tmp``, and the descriptor that holds its lock."""
+    parent = f"{root}/tmp"
+    sweep(parent)
+    for _ in range(_TRIES):
+        path = f"{parent}/{_host()}-{temporary_name()}"
+        make_folder(path, root)
+        # Who removes what killed builders left may take it for one of those until it is locked.
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_lost = False
+        except OSError as error:
+            is_lost = isinstance(error, BlockingIOError)
+        if not is_lost and is_at(descriptor, path):
+            return path, descriptor
+        os.close(descriptor)
+    raise CacheError(f"{parent} is emptied again and again by another process: wait until it ends")
+
+
+def says_full(error: OSError | BuildError) -> str:
+    """Return how an error, or what a compiler printed, says that the disk is full, if it does."""
+    if isinstance(error, OSError):
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        return str(error) if is_full else ""
+    texts = ("No space left on device", "Disk quota exceeded", "File too large", "File size limit")
+    return next((text for text in texts if text in error.output), "")
+
+
+def sweep(parent: str) -> None:
+    """Remove folders whose builders were killed, and of those that failed all but the last few."""
+    failed = []
+    try:
+        names = os.listdir(parent)
+    except OSError:
+        return
+    for name in names:
+        path = f"{parent}/{name}"
+        with contextlib.suppress(OSError):
+            if os.path.exists(f"{path}/{_ERROR}"):
+                failed.append((os.stat(path).st_mtime_ns, path))
+            elif is_unused(path):
+                remove(path)
+    for _, path in sorted(failed)[:-_MOST_FAILED]:
+        remove(path)
+
+
+def is_unused(path: str) -> bool:
+    """Whether no living build uses a private folder; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.basename(path).startswith(f"{_host()}-"):
+            return True
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # network file systems may lock no folders, nor show locks of other hosts
+    finally:
+        os.close(descriptor)
+    return os.stat(path).st_mtime < time.time() - _OLD
+
+
+def _host() -> str:
+    return os.uname().nodename
+
+
+# By cache folder and process: a forked child must not rely on a folder that its parent removes.
+_roots: dict[tuple[str, int], str] = {}
+
+
+def known_root(root: str) -> str | None:
+    """Return the folder that stands in for a cache folder in this process, if there is one."""
+    return _roots.get((root, os.getpid())) if _roots else None
+
+
+def temporary_root(root: str, error: object = None) -> str:
+    """Return the folder that stands in for a cache folder in this process, and goes with it."""
+    folder = _roots.get((root, os.getpid()))
+    if folder is not None and os.path.isdir(folder):
+        return folder
+    try:
+        folder = temporary_folder()
+        make_folder(f"{folder}/tmp", folder)
+        check_room(folder)
+    except OSError as second:
+        first = f"the cache folder {root} ({error}) nor " if error else ""
+        raise CacheError(
+            f"neither {first}the folder for temporary files ({second}) can be written; set "
+            "TVMFFI_CUBIN_CACHE_DIR, or TMPDIR, to one with room"
+        ) from second
+    if reason := unloadable(folder):
+        raise CacheError(
+            f"the folder for temporary files, {folder!r}, {reason}; set TMPDIR to another folder"
+        )
+    if error is not None:
+        _logger.warning(
+            "cache folder %s cannot be used (%s); this process keeps what it builds in %s, and "
+            "the next one will build again: set TVMFFI_CUBIN_CACHE_DIR to a folder with room that "
+            "can be written",
+            *(root, error, folder),
+        )
+    _roots[root, os.getpid()] = folder
+    return folder
+
+
+def temporary_folder(parent: str | None = None) -> str:
+    """Return a new folder of this process's own, which is removed when it ends; raises OSError."""
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="tvmffi_cubin-", dir=parent)
+    atexit.register(functools.partial(_remove_own, folder, os.getpid()))
+    return folder
+
+
+def _remove_own(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        remove(folder)

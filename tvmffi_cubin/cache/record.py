@@ -1,0 +1,171 @@
+"""`Reads`: the files that builds of one key read, and whether they are still the same."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .files import ABSENT, UNSETTLED, file_digest, read_sealed, stamp_of, trusted, write_sealed
+from .key import Key
+
+# A builder that meets ever new header contents must not grow a record for ever.
+_MOST = 16
+# The digests of files by path, with the stamps that they had: what a build publishes has mostly
+# been read for the last one.
+_digests: dict[str, tuple[str, str]] = {}
+_MOST_DIGESTS = 20_000
+
+
+class Files:
+    """What the file system says of files now; each is asked about once.
+
+    Names are portable: an absolute path, or ``$TOKEN/rest`` for a file under a root that may lie
+    elsewhere on another machine or in another environment.
+
+    Parameters
+    ----------
+    roots : mapping of str to str
+        Token, such as ``"$CUDA"``, to absolute folder.
+    """
+
+    def __init__(self, roots: Mapping[str, str]) -> None:
+        self._roots = roots
+        self._prefixes: list[tuple[str, str]] = []
+        self._stamps: dict[str, str] = {}
+
+    def portable(self, path: str) -> str:
+        """Return the portable name of an absolute path."""
+        if "/.." in path:
+            # Only the file system knows what ".." after a symbolic link is.
+            path = os.path.realpath(path)
+        if not self._prefixes:
+            # gcc names a system header by its real path where that is shorter.
+            pairs = {
+                (x.rstrip("/") + "/", token)
+                for token, root in self._roots.items()
+                for x in (root, os.path.realpath(root))
+            }
+            # Of two nested roots the inner one names a file.
+            self._prefixes = sorted(pairs, key=lambda pair: (-len(pair[0]), pair))
+        for prefix, token in self._prefixes:
+            if path.startswith(prefix):
+                return f"{token}/{path[len(prefix) :]}"
+        return path
+
+    def path(self, name: str) -> str:
+        """Return where a file of a portable name lies here."""
+        if name[:1] != "$":
+            return name
+        token, _, rest = name.partition("/")
+        return f"{self._roots.get(token, os.devnull)}/{rest}"
+
+    def stamp(self, name: str) -> str:
+        """Return a file's stamp, `ABSENT` where there is nothing."""
+        stamp = self._stamps.get(name)
+        if stamp is None:
+            try:
+                stamp = stamp_of(os.stat(self.path(name)))
+            except (OSError, ValueError):
+                stamp = ABSENT
+            self._stamps[name] = stamp
+        return stamp
+
+    def digest(self, name: str) -> str:
+        """Return the digest of a file's content, `ABSENT` where there is none."""
+        path, stamp = self.path(name), self.stamp(name)
+        known = _digests.get(path)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        try:
+            # To open a pipe would wait for a writer.
+            is_file = stat.S_ISREG(os.stat(path).st_mode)
+            digest = file_digest(path) if is_file else "not a file"
+        except (OSError, ValueError):
+            return ABSENT
+        if trusted(stamp) == stamp:
+            if len(_digests) >= _MOST_DIGESTS:
+                _digests.clear()
+            _digests[path] = stamp, digest
+        return digest
+
+
+class Reads(NamedTuple):
+    """Files by portable name, each with digest and stamp, and the entry that was built from them.
+
+    A path that the build looked for and did not find is one of them, with `ABSENT` as its digest:
+    should it appear, it would be read instead of another. `loaded` are the names of the entry's
+    own files that its users load, the shared object first; `verified` their stamps when they were
+    last compared with what was published.
+    """
+
+    entry: str
+    loaded: tuple[str, ...]
+    names: tuple[str, ...]
+    digests: tuple[str, ...]
+    stamps: tuple[str, ...]
+    verified: tuple[str, ...] = ()
+
+    @classmethod
+    def observe(
+        cls, names: Iterable[str], base_key: str, files: Files, loaded: Sequence[str]
+    ) -> Reads:
+        """Return the files as they are now, with the key of the entry that follows from them."""
+        ordered = tuple(sorted(set(names)))
+        # Stamps before digests: a change in between then makes the stamp old, not the digest.
+        stamps = tuple(trusted(files.stamp(name)) for name in ordered)
+        digests = tuple(map(files.digest, ordered))
+        return cls(entry_key(base_key, ordered, digests), tuple(loaded), ordered, digests, stamps)
+
+    def unstamped(self) -> Reads:
+        """Return the same as from elsewhere: whether it holds here is known from digests."""
+        return self._replace(stamps=(UNSETTLED,) * len(self.names), verified=())
+
+    def check(self, files: Files, *, may_lack: bool = False) -> Reads | None:
+        """Return the same with today's stamps, itself where nothing moved; None if a file changed.
+
+        With `may_lack`, a file that is not on this machine is no change.
+        """
+        now = tuple(map(files.stamp, self.names))
+        if now == self.stamps:
+            return self
+        if next(self.changed(files, may_lack=may_lack), None):
+            return None
+        return self._replace(
+            stamps=tuple(UNSETTLED if x == ABSENT and may_lack else trusted(x) for x in now)
+        )
+
+    def changed(self, files: Files, *, may_lack: bool = False) -> Iterator[tuple[str, str]]:
+        """Yield the paths of files that are not what they were, each with what happened to it."""
+        for name, digest, old in zip(self.names, self.digests, self.stamps, strict=True):
+            new = files.stamp(name)
+            if new == old or (new == ABSENT and (may_lack or digest == ABSENT)):
+                continue
+            if digest == ABSENT:
+                yield files.path(name), "is there now"
+            elif new == ABSENT:
+                yield files.path(name), "is gone"
+            elif files.digest(name) != digest:
+                yield files.path(name), "changed"
+
+
+def entry_key(base_key: str, names: Sequence[str], digests: Sequence[str]) -> str:
+    """Return the key of the entry that is built with a base key from files."""
+    key = Key("entry").add("base", base_key).add("names", list(names))
+    return key.add("digests", list(digests)).hexdigest()
+
+
+def read_record(path: str) -> list[Reads]:
+    """Return what a record holds, newest first; nothing where it is missing or damaged."""
+    try:
+        rows = [Reads(row[0], *map(tuple, row[1:])) for row in read_sealed(path)["reads"]]
+        return [x for x in rows if len(x.names) == len(x.digests) == len(x.stamps)]
+    except (OSError, ValueError, TypeError, LookupError):
+        return []
+
+
+def write_record(path: str, newest: Reads) -> None:
+    """Put one more into a record, in the place of an older one of its entry; raises OSError."""
+    rows = [newest, *(x for x in read_record(path) if x.entry != newest.entry)]
+    write_sealed(path, {"reads": rows[:_MOST]})

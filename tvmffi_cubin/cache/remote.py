@@ -1,0 +1,391 @@
+"""The second level of the cache that machines share, through fsspec; all in it is signed.
+
+Below the remote's URL::
+
+    v2/records/<base key>       what builds of this key read → entry keys
+    v2/entries/<2 hex>/<key>    an entry, as a bundle
+
+The last writer of a record wins: what is lost so costs one build. Whatever the remote does, a
+build goes on without it: a call waits for `budget` seconds at most, and after a failure the remote
+is left alone for a minute.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures.thread
+import functools
+import logging
+import os
+import queue
+import re
+import stat
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from .. import config
+from ..errors import CacheError, ToolchainError
+from .bundle import LEAST_KEY, Bundle, pack, pack_reads, unpack, unpack_reads
+from .entry import Entry
+from .files import OTHERS, read_regular, write_atomically
+from .record import Files, Reads, read_record
+from .store import Cache, record_path
+
+_URL = "TVMFFI_CUBIN_CACHE_REMOTE"
+_KEY = "TVMFFI_CUBIN_CACHE_REMOTE_KEY"
+_KEY_FILE = "TVMFFI_CUBIN_CACHE_REMOTE_KEY_FILE"
+_MODE = "TVMFFI_CUBIN_CACHE_REMOTE_MODE"
+_BUDGET = "TVMFFI_CUBIN_CACHE_REMOTE_BUDGET"
+_MAKE_KEY = f"make one with: (umask 077; openssl rand -hex 32 > FILE), and set {_KEY_FILE}=FILE"
+
+# Seconds for which a remote that failed is left alone.
+_PAUSE = 60.0
+_MOST_READS = 16
+# Seconds without a byte after which a server is given up, in the background.
+_SLOWEST = 60.0
+
+_T = TypeVar("_T")
+_logger = logging.getLogger("tvmffi_cubin")
+
+
+# What the environment names
+
+
+class Remote(NamedTuple):
+    """Where entries are shared, and with whom.
+
+    `url` is one of fsspec's, such as ``s3://bucket/folder``, or the path of a folder; `key` the
+    secret that what is there is signed with; `budget` how many seconds one call may wait for it;
+    `writes` says whether what is built here is put there.
+    """
+
+    url: str
+    key: bytes
+    budget: float
+    writes: bool
+
+
+def configured() -> Remote | None:
+    """Return the remote that the environment names, None where it names none.
+
+    Raises
+    ------
+    CacheError
+        A variable has an impossible value, or there is no key.
+    """
+    url = config.get(_URL)
+    if url is None:
+        return None
+    mode, budget = config.get(_MODE) or "readwrite", config.get(_BUDGET) or "1.0"
+    if mode not in ("readwrite", "read"):
+        raise CacheError(f"{_MODE} is {mode!r}; set it to 'readwrite' or 'read'")
+    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", budget) or not float(budget):
+        raise CacheError(
+            f"{_BUDGET} is {budget!r}; set it to how many seconds a call may wait, such as 1.0"
+        )
+    key = secret()
+    if key is None:
+        raise CacheError(
+            f"{_URL} is set and no key: what lies where others can write is only taken when it is "
+            f"signed; {_MAKE_KEY} on every machine"
+        )
+    return Remote(url.removeprefix("file://").rstrip("/"), key, float(budget), mode == "readwrite")
+
+
+def secret() -> bytes | None:
+    """Return the secret that the environment names, None where it names none.
+
+    Raises
+    ------
+    CacheError
+        It cannot be read, or is none.
+    """
+    text, path = config.get(_KEY), config.get(_KEY_FILE)
+    if not text and not path:
+        return None
+    key = (text or "").encode("utf-8", "surrogateescape").strip()
+    if path:
+        path = os.path.expanduser(path)
+        try:
+            if os.stat(path).st_mode & OTHERS and stat.S_ISREG(os.stat(path).st_mode):
+                raise CacheError(
+                    f"{_KEY_FILE}: others can write {path}, and whose key it is can run code here; "
+                    f"run: chmod go-w {path}"
+                )
+            key = read_regular(path).strip()
+        except (OSError, ValueError) as error:
+            raise CacheError(f"{_KEY_FILE} is {path!r}: {error}; {_MAKE_KEY}") from None
+    if len(key) < LEAST_KEY:
+        raise CacheError(f"the remote's key has {len(key)} bytes, wanted {LEAST_KEY}; {_MAKE_KEY}")
+    return key
+
+
+def without_secrets(url: str) -> str:
+    """Return a URL, for people, without the name and the password that may be in it."""
+    # A password may have an @ in it, or a slash: then what seems to be a port is none.
+    return re.sub(r"(?<=//)(?:[^/]*|[^/@]*:(?!\d*/).*)@", "", url)
+
+
+# Bytes by path
+
+
+class Storage:
+    """The files under one URL; each access blocks."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    @functools.cached_property
+    def _fs(self) -> tuple[Any, str]:
+        import fsspec
+
+        kind = fsspec.get_filesystem_class(self._url.partition("://")[0])
+        # Not by `url_to_fs`, to which "::" separates file systems: addresses have it, too.
+        options = kind._get_kwargs_from_urls(self._url)
+        return kind(**options, skip_instance_cache=True), kind._strip_protocol(self._url)
+
+    def get(self, path: str) -> bytes | None:
+        """Return the content of a file, None where there is none."""
+        try:
+            if "://" not in self._url:
+                with open(f"{self._url}/{path}", "rb") as file:
+                    return file.read()
+            if self._url.startswith("http"):
+                return self._ask("GET", path)
+            fs, root = self._fs
+            data: bytes = fs.cat_file(f"{root}/{path}")
+            return data
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write a file as a whole; what is there is replaced."""
+        if "://" not in self._url:
+            os.makedirs(os.path.dirname(f"{self._url}/{path}"), exist_ok=True)
+            write_atomically(f"{self._url}/{path}", data)
+        elif self._url.startswith("http"):
+            self._ask("PUT", path, data)
+        else:
+            fs, root = self._fs
+            fs.pipe_file(f"{root}/{path}", data)
+
+    def _ask(self, method: str, path: str, data: bytes | None = None) -> bytes:
+        # Not by fsspec: it writes with POST, and a process would wait for its threads at its end.
+        from base64 import b64encode
+        from urllib.error import HTTPError
+        from urllib.request import Request, build_opener
+
+        from fsspec.config import conf
+
+        place = without_secrets(self._url)
+        headers = dict(conf.get("http", {}).get("headers", {}))
+        if place != self._url:
+            login = self._url.partition("://")[2].removesuffix(place.partition("://")[2])[:-1]
+            headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
+        request = Request(f"{place}/{path}", data, headers, method=method)
+        try:
+            with build_opener().open(request, timeout=_SLOWEST) as response:
+                content: bytes = response.read()
+                return content
+        except HTTPError as error:
+            if error.code in (404, 410):
+                raise FileNotFoundError(path) from None
+            raise
+
+
+def check_package(url: str) -> None:
+    """Raise ToolchainError where a package for a URL is missing, CacheError where it is none."""
+    if "://" not in url:
+        return
+    place = without_secrets(url)
+    try:
+        import fsspec
+
+        fsspec.get_filesystem_class(url.partition("://")[0])
+    except ImportError as error:
+        raise ToolchainError(
+            f"{_URL} is {place}: {error}; run: pip install 'tvmffi-cubin[remote]'"
+        ) from None
+    except ValueError as error:
+        raise CacheError(
+            f"{_URL} is {place}: {error}; set it to an address of fsspec's, such as "
+            "s3://bucket/folder or https://host/folder, or to a folder"
+        ) from None
+
+
+# Taking and offering entries
+
+
+class Sharing:
+    """The remote of this process, and what waits to be put there."""
+
+    def __init__(self, remote: Remote) -> None:
+        check_package(remote.url)
+        self.remote = remote
+        self._storage = Storage(remote.url)
+        # Until when it is left alone, by `time.monotonic`.
+        self._reads_after = self._writes_after = 0.0
+        self._has_warned = False
+        self._uploads: queue.SimpleQueue[tuple[str, Entry]] = queue.SimpleQueue()
+        self._is_done = threading.Event()
+        self._is_done.set()
+        self._uploader: threading.Thread | None = None
+
+    def take(self, base_key: str, cache: Cache) -> Entry | None:
+        """Return an entry that was built elsewhere from files as they are here; else None."""
+        began = time.monotonic()
+        if began < self._reads_after:
+            return None
+        try:
+            reads = self._in_time(began, lambda: self._reads(base_key))
+            files = Files(cache.roots)
+            made = next((x for x in reads if x.check(files) is not None), None)
+            if made is None:
+                return None
+            path = _entry_path(made.entry)
+            data = self._in_time(began, lambda: self._storage.get(path))
+            if data is None:
+                return None
+            with cache.private_directory() as directory:
+                unpack(data, os.fspath(directory), entry=made.entry, key=self.remote.key)
+                entry = cache.adopt(base_key, made, directory)
+            return entry._replace(is_taken=True)
+        except ValueError as error:
+            self._tell("holds what cannot be verified", error)
+        # Whatever libraries raise: the call goes on without.
+        except Exception as error:
+            self._reads_after = self._writes_after = time.monotonic() + _PAUSE
+            self._tell("did not answer as it should", error)
+        return None
+
+    def offer(self, base_key: str, entry: Entry) -> None:
+        """Have an entry that was built here uploaded in the background."""
+        if not self.remote.writes or time.monotonic() < self._writes_after:
+            return
+        self._is_done.clear()
+        self._uploads.put((base_key, entry))
+        if self._uploader is None:
+            try:
+                self._uploader = _thread(self._upload_all)
+            except RuntimeError:  # no thread can be started
+                self._is_done.set()
+
+    def finish(self, seconds: float) -> bool:
+        """Wait for uploads for at most so many seconds, and say whether they are done."""
+        return self._is_done.wait(seconds)
+
+    def _upload_all(self) -> None:
+        while True:
+            base_key, entry = self._uploads.get()
+            try:
+                self._upload(base_key, entry)
+            except Exception as error:
+                self._writes_after = time.monotonic() + _PAUSE
+                self._tell(f"cannot be written; where that is meant, set {_MODE}=read", error)
+            if self._uploads.empty():
+                self._is_done.set()
+
+    def _upload(self, base_key: str, entry: Entry) -> None:
+        root = os.fspath(entry.path.parents[2])
+        known = read_record(record_path(root, base_key))
+        made = next((x for x in known if x.entry == entry.path.name), None)
+        # A file changed while it was built: nothing leads to it.
+        if made is None:
+            return
+        there = self._reads(base_key, is_own=True)
+        self._storage.put(
+            _entry_path(made.entry),
+            pack(os.fspath(entry.path), Bundle(base_key, made), self.remote.key),
+        )
+        rows = [made, *(x for x in there if x.entry != made.entry)][:_MOST_READS]
+        # After the entry: who reads the record finds that.
+        record = pack_reads(rows, base_key=base_key, key=self.remote.key)
+        self._storage.put(f"v2/records/{base_key}", record)
+
+    def _reads(self, base_key: str, *, is_own: bool = False) -> list[Reads]:
+        data = self._storage.get(f"v2/records/{base_key}")
+        if data is None:
+            return []
+        try:
+            return unpack_reads(data, base_key=base_key, key=self.remote.key)
+        except ValueError:
+            if is_own:  # it is written anew
+                return []
+            raise
+
+    def _in_time(self, began: float, work: Callable[[], _T]) -> _T:
+        """Return what some work returns, in a thread that no process waits for."""
+        budget = self.remote.budget
+        made: list[_T] = []
+        failed: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                made.append(work())
+            except BaseException as error:
+                failed.append(error)
+
+        _thread(run).join(max(0.0, began + budget - time.monotonic()))
+        if failed:
+            raise failed[0]
+        if not made:
+            raise TimeoutError(f"no answer in {budget:g} s")
+        return made[0]
+
+    def _tell(self, what: str, error: Exception) -> None:
+        level = logging.DEBUG if self._has_warned else logging.WARNING
+        self._has_warned = True
+        login = re.search(r"//(.*)@", self.remote.url)
+        text = str(error) or repr(error)
+        _logger.log(
+            level,
+            "remote cache %s %s: %.300s",
+            *(without_secrets(self.remote.url), what),
+            text.replace(login[1], "") if login else text,
+        )
+
+
+def _entry_path(key: str) -> str:
+    return f"v2/entries/{key[:2]}/{key}"
+
+
+def _thread(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work, name="tvmffi_cubin", daemon=True)
+    thread.start()
+    return thread
+
+
+_known: dict[tuple[Remote, int], Sharing] = {}
+
+
+def sharing() -> Sharing | None:
+    """Return the remote that the environment names, None where it names none.
+
+    Raises
+    ------
+    CacheError
+        A variable has an impossible value, or there is no key.
+    ToolchainError
+        A package for the remote is missing.
+    """
+    remote = configured()
+    if remote is None:
+        return None
+    # A forked child has neither the threads of its parent nor its connections.
+    name = remote, os.getpid()
+    if name not in _known:
+        _known[name] = Sharing(remote)
+    return _known[name]
+
+
+def _finish() -> None:
+    for (remote, owner), each in _known.items():
+        if os.getpid() == owner:
+            each.finish(remote.budget)
+
+
+# Not by `atexit`: by then the threads in which fsspec looks up names are shut down. It was imported
+# before, so that it is called after this.
+assert concurrent.futures.thread
+threading._register_atexit(_finish)  # type: ignore[attr-defined]

@@ -1,0 +1,390 @@
+"""`Cache`: key → published folder; look-up, one builder at a time, atomic publishing."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import config
+from ..errors import BuildError, CacheError
+from . import private
+from .entry import MANIFEST, Damaged, Entry, stamps_of, verify
+from .files import changed_ns, make_folder, remove, share, start_ns
+from .folder import places
+from .lock import builder_lock
+from .record import Files, Reads, read_record, write_record
+
+if TYPE_CHECKING:
+    from .entry import Product
+
+NOTHING = "nothing was built with these inputs"
+"""The reason of a look-up that met no record."""
+
+# How long to wait for another builder of the same key before building too, in seconds.
+_PATIENCE = 120.0
+# In seconds: how exactly an entry's last use is known. To write it down costs more than a look.
+_RARELY = 3600.0
+_TRIES = 5
+
+_logger = logging.getLogger("tvmffi_cubin")
+
+
+class Miss(NamedTuple):
+    """Why a look-up found nothing, for people."""
+
+    reason: str
+
+
+def default(roots: Mapping[str, str] | None = None) -> Cache:
+    """Return the user's cache, in the folders that the environment names; raises as `places`."""
+    named = places()
+    return Cache(named.root, roots=roots, layers=named.layers, mode=named.mode)
+
+
+class Cache:
+    """One cache folder, with others that are looked through before it.
+
+    Making one touches no file; folders are made when something is published.
+
+    Parameters
+    ----------
+    root : path-like
+        The folder.
+    roots : mapping of str to str, optional
+        Token, such as ``"$CUDA"``, to the folder that it stands for. Files under these are known
+        by token, so that the same header elsewhere gives the same entry.
+    layers : sequence of str, optional
+        Absolute paths of cache folders that are looked through before this one and never written.
+    mode : str
+        See `folder.Places`.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        roots: Mapping[str, str] | None = None,
+        layers: Sequence[str] = (),
+        mode: str = "on",
+    ) -> None:
+        self._root = os.path.abspath(root)
+        self.roots = dict(roots or {})
+        self._layers = tuple(layers)
+        for token, folder in self.roots.items():
+            if not token.startswith("$") or "/" in token or not os.path.isabs(folder):
+                raise ValueError(
+                    f"roots must map '$TOKEN' to an absolute folder, got {token!r}: {folder!r}"
+                )
+        self.mode = mode
+
+    @property
+    def root(self) -> Path:
+        """The folder."""
+        return Path(self._root)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that are looked through, the first first."""
+        own = private.known_root(self._root)
+        lasting = () if self.mode == "off" else (*self._layers, self._root)
+        return (*lasting, own) if own else lasting
+
+    def after(self, layer: str) -> Cache:
+        """Return this cache with one more folder that is looked through before it."""
+        layers = (layer, *self._layers)
+        return Cache(self._root, roots=self.roots, layers=layers, mode=self.mode)
+
+    # Looking up
+
+    def find(self, base_key: str, *, may_lack: bool = False) -> Entry | Miss:
+        """Return the entry built from this key and from files as they are now, or why none is.
+
+        With `may_lack`, files that are not on this machine do not matter.
+        """
+        files = Files(self.roots)
+        folders = self.folders
+        outdated, problem = None, ""
+        # What was written last knows the stamps as they are; the folders' order is for entries.
+        for folder in reversed(folders):
+            for known in read_record(record_path(folder, base_key)):
+                current = known.check(files, may_lack=may_lack)
+                if current is None:
+                    outdated = outdated or known
+                    continue
+                for place in folders:
+                    try:
+                        path = entry_path(place, current.entry)
+                        verified = verify(path, current.loaded, current.verified)
+                    except FileNotFoundError:
+                        continue
+                    except (Damaged, OSError) as error:
+                        problem = f"its entry is damaged: {error}"
+                        _tell_damage(path, str(error))
+                        continue
+                    self._note_use(base_key, path, known, current._replace(verified=verified))
+                    so = Path(path, current.loaded[0])
+                    return Entry(Path(path), so, self._level(place))
+                problem = problem or "its entry was removed"
+        if outdated is None or problem:
+            return Miss(problem or NOTHING)
+        changed = list(outdated.changed(files, may_lack=may_lack))
+        others = f", and {len(changed) - 1} more" if len(changed) > 1 else ""
+        first = changed[0] if changed else ("a file", "changed while it was looked at")
+        return Miss(f"{' '.join(first)}{others}")
+
+    def _level(self, folder: str) -> str:
+        if folder == self._root:
+            return "cache"
+        return "layer" if folder in self._layers else "private"
+
+    def _note_use(self, base_key: str, path: str, known: Reads, now: Reads) -> None:
+        """Keep stamps that were found anew, and when an entry was last used, to an hour."""
+        if self.mode != "on":
+            return
+        with contextlib.suppress(OSError):
+            if now != known:
+                write_record(record_path(self._root, base_key), now)
+            if path.startswith(self._root):
+                moment = time.time()
+                if not moment - _RARELY < os.stat(path).st_mtime <= moment:
+                    os.utime(path)
+
+    # Building
+
+    def obtain(
+        self,
+        base_key: str,
+        make: Callable[[Path], Product],
+        *,
+        patience: float = _PATIENCE,
+        name: str = "a file",
+        is_shared: bool = False,
+        is_missing: bool = False,
+        asked_ns: int | None = None,
+    ) -> Entry:
+        """Return the entry of a key, building and publishing it where there is none.
+
+        Of several processes one builds and the others wait for it. Where the cache folder cannot
+        be written or is full, a folder that lives as long as this process takes its place.
+
+        Parameters
+        ----------
+        base_key : str
+            Digest of all inputs but the contents of the files that the build itself finds.
+        make : callable
+            Builds in the empty folder that it is given. What it raises is passed on.
+        patience : float
+            How long to wait for another builder, in seconds, before building all the same.
+        name : str
+            What is built, for those who wait for it.
+        is_shared : bool
+            Whether to look on the remote, too, if there is one, and to put there what is built.
+        is_missing : bool
+            Whether the caller has just looked and found nothing.
+        asked_ns : int, optional
+            Until when (`time.time_ns`) the caller may have written what is read. Default: now.
+
+        Raises
+        ------
+        CacheError
+            There is no room anywhere, or the remote is not as it must be set.
+        """
+        asked_ns = time.time_ns() if asked_ns is None else asked_ns
+        found = Miss(NOTHING) if is_missing else self.find(base_key)
+        if isinstance(found, Entry):
+            return found
+        with builder_lock(self.lock_file(base_key), patience=patience, name=name):
+            # Another may have built it meanwhile.
+            found = self.find(base_key)
+            if isinstance(found, Entry):
+                return found
+            remote = None
+            if is_shared and self.mode != "off" and config.get("TVMFFI_CUBIN_CACHE_REMOTE"):
+                from .remote import sharing
+
+                remote = sharing()
+            entry = remote.take(base_key, self) if remote else None
+            if entry is None:
+                entry = self._build(base_key, make, asked_ns)
+                if remote and entry.level == "cache":
+                    remote.offer(base_key, entry)
+        if entry.level == "cache":
+            from .upkeep import count
+
+            count(self._root, entry)
+        return entry
+
+    def _build(self, base_key: str, make: Callable[[Path], Product], asked_ns: int) -> Entry:
+        root = self._target()
+        while True:
+            try:
+                with private.directory(root) as directory:
+                    started_ns = start_ns(asked_ns)
+                    product = make(directory)
+                    return self._publish(base_key, product, directory, started_ns)
+            except (OSError, BuildError) as error:
+                full = private.says_full(error)
+                if not full or (root != self._root and isinstance(error, BuildError)):
+                    raise
+                if root != self._root:
+                    raise CacheError(
+                        f"{root}, which is used because the cache folder has no room, has none "
+                        f"either: {full}; look at the disks' room (df), at quotas, and at the "
+                        "largest file that this process may write (ulimit -f)"
+                    ) from error
+                if isinstance(error, BuildError):
+                    remove(error.directory)
+                root = private.temporary_root(self._root, full)
+
+    def lock_file(self, base_key: str) -> str:
+        """Return the path of the file that who builds a key locks."""
+        root = self._root if self.mode == "on" else private.temporary_root(self._root)
+        return f"{root}/locks/{base_key}.lock"
+
+    def private_directory(self) -> contextlib.AbstractContextManager[Path]:
+        """Make a folder to build in, on the cache's file system; see `private.directory`."""
+        return private.directory(self._target())
+
+    def _target(self) -> str:
+        """Return the folder that takes what is built."""
+        if self.mode != "on":
+            return private.temporary_root(self._root)
+        try:
+            make_folder(f"{self._root}/tmp", self._root)
+            if not os.access(f"{self._root}/tmp", os.W_OK | os.X_OK):
+                raise OSError(errno.EACCES, os.strerror(errno.EACCES), self._root)
+            private.check_room(self._root)
+        except OSError as error:
+            return private.temporary_root(self._root, error)
+        return self._root
+
+    def _publish(self, base_key: str, product: Product, directory: Path, started_ns: int) -> Entry:
+        """Move a private folder into place; what is in place already is used, never replaced.
+
+        A dependency that changed since `started_ns` may not be what the build read: the entry then
+        serves this call and is not found again.
+        """
+        from .entry import write_manifest
+        from .key import Key
+
+        folder = os.fspath(directory)
+        if not os.path.isfile(f"{folder}/{product.so}"):
+            raise ValueError(f"build folder {folder} holds no {product.so!r} to publish")
+        files = Files(self.roots)
+        read = outside((*product.dependencies, *product.absent), folder)
+        loaded = (product.so, *product.used)
+        made = Reads.observe(map(files.portable, read), base_key, files, loaded)
+        problem = product.outdated
+        for name in made.names:
+            if changed_ns(files.stamp(name)) >= started_ns:
+                problem = f"{files.path(name)} changed while it was read"
+        if product.unknown:
+            problem = (
+                f"a header is included by {product.unknown[0]}(...): which it is, only the "
+                "compiler knows; write its name, or a macro without arguments that is one"
+            )
+        if problem:
+            _logger.warning("%s; what was built serves this call alone", problem)
+            nonce = Key("unrecorded").add("nonce", os.urandom(16)).hexdigest()
+            made = made._replace(entry=nonce)
+        _prune(folder, {product.so, MANIFEST, *product.keep})
+        write_manifest(folder, product, base_key=base_key, key=made.entry)
+        return self._place(base_key, made, folder, product.history, is_found=not problem)
+
+    def adopt(self, base_key: str, made: Reads, directory: Path) -> Entry:
+        """Publish a folder that was built elsewhere, under the files that it was built from.
+
+        What is in place already is used, never replaced. Whether those files are the ones of this
+        machine is for the next look-up to see.
+
+        Raises
+        ------
+        ValueError
+            The folder is not what was published under that key.
+        """
+        from .entry import check_entry
+
+        manifest = check_entry(os.fspath(directory), made.entry)
+        if manifest.get("base_key") != base_key:
+            raise ValueError(f"the manifest of {made.entry} names another base key")
+        history, folder = manifest.get("history"), os.fspath(directory)
+        return self._place(base_key, made.unstamped(), folder, history, is_found=True)
+
+    def _place(
+        self, base_key: str, made: Reads, directory: str, history: Any, *, is_found: bool
+    ) -> Entry:
+        root = os.path.dirname(os.path.dirname(directory))
+        target = entry_path(root, made.entry)
+        for parent, _, names in os.walk(directory):
+            for path in (parent, *(f"{parent}/{name}" for name in names)):
+                share(path)
+        verified = stamps_of(directory, made.loaded)
+        make_folder(os.path.dirname(target), root)
+        for _ in range(_TRIES):
+            try:
+                os.rename(directory, target)
+                break
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise
+            try:
+                verified = verify(target, made.loaded)
+                break
+            except FileNotFoundError:
+                continue
+            except Damaged:
+                remove(target)
+        if is_found:
+            path = record_path(root, base_key)
+            make_folder(os.path.dirname(path), root)
+            write_record(path, made._replace(verified=verified))
+            if history is not None:
+                from .history import note
+
+                note(root, *history)
+        return Entry(Path(target), Path(target, made.loaded[0]), self._level(root))
+
+
+@functools.lru_cache(maxsize=256)
+def _tell_damage(path: str, reason: str) -> None:
+    """Log it once a process."""
+    _logger.warning("%s is damaged (%s): it is passed over", path, reason)
+
+
+def record_path(root: str, base_key: str) -> str:
+    """Return the path of the record of what builds with a base key read."""
+    return f"{root}/records/{base_key}.json"
+
+
+def entry_path(root: str, key: str) -> str:
+    """Return the path of the folder that is published under a key."""
+    return f"{root}/entries/{key[:2]}/{key}"
+
+
+def outside(paths: Sequence[str], directory: str) -> list[str]:
+    """Return the paths, made absolute, that do not lie in a folder."""
+    own = (directory.rstrip("/") + "/", os.path.realpath(directory) + "/")
+    absolute = (os.path.join(directory, path) for path in paths)
+    return [path for path in absolute if not path.startswith(own)]
+
+
+def _prune(directory: str, keep: set[str]) -> None:
+    """Remove all files of a folder but those to keep, by relative paths; empty folders too."""
+    for folder, subfolders, names in os.walk(directory, topdown=False):
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.relpath(path, directory) not in keep:
+                os.unlink(path)
+        for name in subfolders:
+            path = os.path.join(folder, name)
+            if os.path.islink(path):
+                os.unlink(path)
+            elif not os.listdir(path):
+                os.rmdir(path)

@@ -1,0 +1,408 @@
+"""What a cache folder holds, and less of it: its size limit, `prune`, `clear`, `verify`."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from .. import config
+from ..errors import CacheError
+from .entry import Damaged, Entry, check_entry, read_manifest
+from .files import make_folder, read_sealed, remove, share, temporary_name, write_atomically
+from .private import is_unused, sweep
+from .record import read_record
+from .store import entry_path
+
+UNLIMITED = "unlimited"
+HEADERS = "headers"
+"""The folder inside the cache's that holds precompiled headers, a cache of its own."""
+
+_SIZE = "TVMFFI_CUBIN_CACHE_SIZE"
+_NUMBER = re.compile(
+    r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?\s*\Z", re.IGNORECASE | re.ASCII
+)
+# Of the limit this much is left filled, so that not every build has to remove something.
+_FILLED = 0.9
+# In seconds: what was used since is spared, since a process may be about to load it.
+_RECENT = 3600.0
+
+# TVMFFI_CUBIN_CACHE_DIR may name a folder with other things in it by mistake: these names decide
+# what is the cache's own, by kind.
+_PLACES = {
+    "entry": r"entries/[0-9a-f]{2}/[0-9a-f]{64}",
+    "build": r"tmp/.*\d+-[0-9a-f]{16}",
+    "record": r"records/[0-9a-f]{64}\.json",
+    "history": r"history/[0-9a-f]{32}\.json",
+    "identity": r"identity/[0-9a-f]{64}\.json",
+    "lock": r"locks/[0-9a-f]{64}\.lock",
+    "leftover": r"(?:records|history|identity)/\.\d+-[0-9a-f]{16}\.tmp",
+}
+
+_logger = logging.getLogger("tvmffi_cubin")
+
+
+class Item(NamedTuple):
+    """A file or folder that the cache made and that is removed as a whole.
+
+    `kind` is ``"entry"``, ``"build"`` (a private folder of one that runs or has failed),
+    ``"record"``, ``"history"``, ``"identity"``, ``"lock"`` or ``"leftover"``; `size` is in bytes on
+    the disk, and `used` when it was last used, to an hour, in seconds since the epoch. `root` is
+    the cache folder that it is in, which may be that of precompiled headers.
+    """
+
+    kind: str
+    path: str
+    size: int
+    used: float
+    root: str
+
+    @property
+    def name(self) -> str:
+        """What it is called in its folder: the key, of an entry."""
+        return os.path.basename(self.path)
+
+
+class Removed(NamedTuple):
+    """How many entries were removed, and how many bytes in all."""
+
+    entries: int = 0
+    size: int = 0
+
+
+def contents(root: str, *kinds: str) -> list[Item]:
+    """Return what a cache folder holds of some kinds, by default of all; raises OSError."""
+    if os.path.lexists(root) and not os.path.isdir(root):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), root)
+    found = []
+    for folder in (root, os.path.join(root, HEADERS)):
+        for kind, place in _PLACES.items():
+            if not kinds or kind in kinds:
+                for path in _matching(folder, place.split("/")):
+                    with contextlib.suppress(FileNotFoundError):
+                        used = os.lstat(path).st_mtime
+                        found.append(Item(kind, path, _size_of(path), used, folder))
+    return found
+
+
+def _matching(folder: str, parts: list[str]) -> Iterator[str]:
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name in sorted(names):
+        if re.fullmatch(parts[0], name):
+            path = os.path.join(folder, name)
+            yield from _matching(path, parts[1:]) if parts[1:] else (path,)
+
+
+def _size_of(path: str) -> int:
+    info = os.lstat(path)
+    # Of a file that is not written out yet, or is compressed, the blocks may be none.
+    size = max(info.st_blocks * 512, info.st_size)
+    with contextlib.suppress(OSError), os.scandir(path) as inner:
+        size += sum(_size_of(entry.path) for entry in inner)
+    return size
+
+
+# The limit
+
+
+def capacity() -> int | None:
+    """Return how many bytes the cache folder may take, None where there is no limit."""
+    return read_size(config.get(_SIZE) or UNLIMITED, what=_SIZE)
+
+
+def read_size(text: str, *, what: str) -> int | None:
+    """Return the number of bytes that a text such as ``500MB`` or ``2GiB`` says.
+
+    None of ``unlimited``. `what` is whose value it is, for the ValueError where it says none.
+    """
+    if text.strip().lower() == UNLIMITED:
+        return None
+    match = _NUMBER.match(text)
+    size = 0
+    if match is not None:
+        base = 1024 if match[3] else 1000
+        size = int(float(match[1]) * base ** " kmgt".index(match[2].lower() or " "))
+    if size <= 0:
+        raise ValueError(
+            f"{what}={text!r}: wanted a number of bytes above 0, such as 500MB, 2GiB or 5000000000,"
+            f" or {UNLIMITED}; to keep nothing at all, set TVMFFI_CUBIN_CACHE=off"
+        )
+    return size
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes for people, in units of 1000."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.95:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def count(root: str, entry: Entry) -> None:
+    """Count a new entry; where the folder may hold too much now, remove what was used least."""
+    limit = capacity()
+    if limit is None:
+        return
+    # Precompiled headers count as part of the cache that they are in.
+    root = root.removesuffix(f"/{HEADERS}")
+    path = os.path.join(root, "size")
+    try:
+        try:
+            with open(path, "rb") as file:
+                size = int(file.read(32)) + _size_of(os.fspath(entry.path))
+        except (FileNotFoundError, ValueError):
+            size = limit + 1  # time to look what there really is
+        if size > limit:
+            found = contents(root)
+            size = sum(item.size for item in found)
+            if size > limit:
+                size -= _shrink(root, found, size - int(limit * _FILLED), keep=entry.path.name)
+        # Nobody locks it: what is lost by that is found by the next look.
+        write_atomically(path, b"%d" % size)
+        share(path)
+    except OSError as error:
+        _logger.debug("cache folder %s is not kept below its limit: %s", root, error)
+
+
+def _shrink(root: str, found: Iterable[Item], excess: int, *, keep: str) -> int:
+    moment = time.time() - _RECENT
+    items = [x for x in found if x.kind in ("entry", "build") and x.name != keep]
+    removed = _evict(least_used([x for x in items if x.used < moment], excess))
+    _drop_records(found)
+    if removed.entries:
+        _logger.info(
+            "cache folder %s: %d entries that were not used for longest were removed, %s freed",
+            *(root, removed.entries, size_text(removed.size)),
+        )
+    return removed.size
+
+
+def least_used(items: Iterable[Item], excess: int) -> list[Item]:
+    """Return the items to remove so that so many bytes are free: those used least recently."""
+    chosen = []
+    for item in sorted(items, key=lambda item: (item.used, item.path)):
+        if excess <= 0:
+            break
+        chosen.append(item)
+        excess -= item.size
+    return chosen
+
+
+def _evict(items: Iterable[Item], *, is_strict: bool = False) -> Removed:
+    entries = size = 0
+    for item in items:
+        # So that nobody sees it half gone; whoever has mapped it keeps what is mapped.
+        grave = os.path.join(item.root, "tmp", temporary_name())
+        try:
+            if item.kind == "build" and not is_unused(item.path):
+                continue
+            make_folder(os.path.dirname(grave), item.root)
+            os.rename(item.path, grave)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            if is_strict:
+                raise CacheError(
+                    f"{item.path} cannot be removed: {error}; check who owns it, or set "
+                    "TVMFFI_CUBIN_CACHE_DIR to another folder"
+                ) from error
+            continue
+        remove(grave)
+        entries += item.kind == "entry"
+        size += item.size
+    return Removed(entries, size)
+
+
+def keep_newest(root: str, most: int) -> None:
+    """Remove all entries of a cache folder but for so many that were used last."""
+    items = sorted(contents(root, "entry"), key=lambda item: item.used, reverse=True)
+    _evict(items[most:])
+
+
+def _drop_records(found: Iterable[Item], *, keep_recent: bool = True) -> int:
+    """Remove records whose entries are gone, and what killed processes left; return the bytes."""
+    moment = time.time() - (_RECENT if keep_recent else 0.0)
+    gone = 0
+    for item in found:
+        if item.used > moment:
+            continue
+        if item.kind == "record":
+            known = read_record(item.path)
+            if any(os.path.isdir(entry_path(item.root, x.entry)) for x in known):
+                continue
+        elif item.kind not in ("lock", "leftover"):
+            continue
+        remove(item.path)
+        gone += item.size
+    return gone
+
+
+# What people ask for
+
+
+def plan_prune(root: str, *, max_size: int | None, max_age: float | None) -> list[Item]:
+    """Return what is to go so that a cache folder is small enough and has nothing old.
+
+    Parameters
+    ----------
+    root : str
+        The cache folder. It need not exist.
+    max_size : int, optional
+        How many bytes it may take.
+    max_age : float, optional
+        In seconds: what was not used for longer goes.
+    """
+    found = _read(root, contents)
+    items = [item for item in found if item.kind in ("entry", "build")]
+    moment = time.time() - max_age if max_age is not None else 0.0
+    chosen = sorted((x for x in items if x.used < moment), key=lambda item: item.used)
+    if max_size is not None:
+        excess = sum(x.size for x in found) - sum(x.size for x in chosen) - max_size
+        chosen += least_used([x for x in items if x not in chosen], excess)
+    return chosen
+
+
+def prune(root: str, items: Iterable[Item]) -> Removed:
+    """Remove what `plan_prune` chose, and what leads nowhere."""
+    removed = _evict(items, is_strict=True)
+    sweep(os.path.join(root, "tmp"))
+    found = _read(root, contents)
+    size = removed.size + _drop_records(found)
+    remove(os.path.join(root, "size"))
+    return removed._replace(size=size)
+
+
+def clear(root: str) -> Removed:
+    """Remove all that the cache has made in a folder, but for builds that run.
+
+    Other processes may use the cache meanwhile: they find an entry whole or not at all.
+    """
+    found = _read(root, contents)
+    items = [item for item in found if item.kind in ("entry", "build")]
+    removed = _evict(items, is_strict=True)
+    size = removed.size + _drop_records(found, keep_recent=False)
+    for item in found:
+        if item.kind in ("history", "identity"):
+            remove(item.path)
+            size += item.size
+    remove(os.path.join(root, "size"))
+    return removed._replace(size=size)
+
+
+def _read(root: str, look: Callable[[str], list[Item]]) -> list[Item]:
+    try:
+        return look(root)
+    except OSError as error:
+        raise CacheError(
+            f"cache folder {root} cannot be read: {error}; check who owns it, or set "
+            "TVMFFI_CUBIN_CACHE_DIR to another folder"
+        ) from error
+
+
+class Found(NamedTuple):
+    """Something damaged: where it lies, what is wrong with it, and whether it was removed."""
+
+    path: str
+    reason: str
+    is_repaired: bool
+
+
+def verify(items: Iterable[Item], *, repair: bool) -> Iterator[Found]:
+    """Read every byte of some items, compare it with what was published, and yield what is damaged.
+
+    With `repair` that is removed: it is made again when it is wanted.
+    """
+    for item in items:
+        # Twice: it may have been removed, or built anew, while it was read.
+        if _problem(item) and (reason := _problem(item)):
+            if repair:
+                remove(item.path)
+            yield Found(item.path, reason, repair and not os.path.lexists(item.path))
+
+
+def _problem(item: Item) -> str:
+    try:
+        if item.kind == "entry":
+            check_entry(item.path)
+        elif item.kind in ("record", "history", "identity"):
+            read_sealed(item.path)
+    except FileNotFoundError:
+        return ""  # removed meanwhile
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+class Listed(NamedTuple):
+    """An entry as people see it.
+
+    `kind` is ``"module"``, ``"images"`` (of a lazy module), ``"side"`` (of a mixed module),
+    ``"headers"`` (precompiled ones) or ``"damaged"``, of which nothing else is known; `size` is in
+    bytes; `built` and `used` are seconds since the epoch.
+    """
+
+    key: str
+    kind: str
+    name: str
+    archs: tuple[str, ...]
+    size: int
+    built: float
+    used: float
+    base_key: str
+    path: str
+
+
+_GENERATED = "generated.json"
+# What entries are whose first file is called so.
+_KINDS = {_GENERATED: "images", "tvmffi_cubin.host.o": "side", "tvmffi_cubin.device": "side"}
+
+
+def listed(items: Iterable[Item]) -> Iterator[Listed]:
+    """Yield what is known of entries; those that are gone meanwhile are left out."""
+    for item in items:
+        try:
+            manifest = read_manifest(item.path)
+        except FileNotFoundError:
+            continue
+        except Damaged:
+            yield Listed(item.name, "damaged", "?", (), item.size, item.used, item.used, "", "")
+            continue
+        facts = manifest["facts"]
+        kind = _KINDS.get(manifest["so"], "module")
+        names = (x for x in (manifest["so"], *manifest["used"]) if x != _GENERATED)
+        name = str(facts.get("name") or os.path.splitext(next(names, "?"))[0])
+        yield Listed(
+            key=item.name,
+            kind="headers" if item.root.endswith(f"/{HEADERS}") else kind,
+            # What was imported may have any text, which a terminal might obey.
+            name=name if name.isprintable() else ascii(name),
+            archs=tuple(x for x in map(str, facts.get("archs", ())) if x.isprintable()),
+            size=item.size,
+            built=float(manifest["created"]),
+            used=item.used,
+            base_key=str(manifest["base_key"]),
+            path=item.path,
+        )
+
+
+def entries_named(root: str, names: Collection[str], keys: Collection[str]) -> list[Listed]:
+    """Return the modules of a cache folder by name or by the beginning of a key; all without."""
+    found = list(listed(contents(root, "entry")))
+    for name in names:
+        if not any(x.name == name for x in found):
+            raise ValueError(f"no entry of {root} is called {name!r}; see tvmffi-cubin cache list")
+    for key in keys:
+        if not key or not any(x.key.startswith(key) for x in found):
+            raise ValueError(f"no entry of {root} has the key {key!r}; see tvmffi-cubin cache list")
+    if names or keys:
+        found = [x for x in found if x.name in names or x.key.startswith(tuple(keys))]
+    return sorted((x for x in found if x.kind != "headers"), key=lambda x: (x.name, x.key))
