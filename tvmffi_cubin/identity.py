@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable, Sequence
 
 from . import config
-from .cache.files import UNSETTLED, make_folder, read_sealed, stamp_of, trusted, write_sealed
+from .cache.files import (
+    OTHERS,
+    UNSETTLED,
+    make_folder,
+    read_sealed,
+    stamp_of,
+    trusted,
+    write_sealed,
+)
 from .cache.folder import cache_folder, check_own
 from .cache.key import Key, digest_of
 from .errors import CacheError
@@ -30,7 +39,7 @@ def remember(
     """Return `compute()`'s answer about files, from memory or disk while they are unchanged.
 
     Unchanged means: the same paths lead to the same inodes, sizes, modification and change times.
-    An unwritable cache folder is no error: then only this process remembers.
+    An unwritable cache folder is no error: then a folder of the user's session has the memo.
 
     Parameters
     ----------
@@ -55,17 +64,18 @@ def remember(
     stamp = _stamp(names) if stamps is None else digest_of(stamps)
     known = _answers.get((what, names))
     if known is None or known[0] != stamp:
-        memo = _memo_path(what, names)
-        known = _read(memo) if memo else None
-        if known is None or known[0] != stamp:
+        memos = _memo_paths(what, names)
+        known = next((x for memo in memos if (x := _read(memo)) and x[0] == stamp), None)
+        if known is None:
             known = stamp, compute()
             now = _stamp(names)
             if stamp not in (now, digest_of(now)):
                 return known[1]
             # What may change and keep its stamp is not written down.
             is_settled = UNSETTLED not in map(trusted, now.split("\n"))
-            if memo and is_settled and config.get("TVMFFI_CUBIN_CACHE") == "on":
-                _write(memo, *known)
+            if is_settled:
+                is_written = config.get("TVMFFI_CUBIN_CACHE") == "on"
+                any(_write(memo, *known) for memo in (memos if is_written else memos[1:]))
         _answers[what, names] = known
     return known[1]
 
@@ -87,17 +97,33 @@ def _stamp(names: str) -> str:
     return "\n".join(map(stamp_of, map(os.stat, names.split("\0"))))
 
 
-def _memo_path(what: str, names: str) -> str | None:
+def _memo_paths(what: str, names: str) -> list[str]:
+    """Return where a memo may lie: in the cache folder, and where that is not written."""
     if config.get("TVMFFI_CUBIN_CACHE") == "off":
-        return None
+        return []
+    name = f"{Key('identity').add('what', what).add('names', names).hexdigest()}.json"
     try:
         folder = cache_folder()
         # Who looks something up in it says why it is refused; nothing is read or written before.
         check_own(folder)
     except CacheError:
-        return None
-    key = Key("identity").add("what", what).add("names", names)
-    return os.path.join(folder, "identity", f"{key.hexdigest()}.json")
+        return []
+    return [f"{x}/identity/{name}" for x in (folder, _of_session()) if x]
+
+
+def _of_session() -> str | None:
+    """Return a folder of this user's that lasts as long as the session, None where there is none.
+
+    A false memo would lead to an entry of other tools: it is used while nobody else can write it.
+    """
+    parent = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("TMPDIR") or "/tmp"
+    folder = os.path.join(parent, f"tvmffi_cubin-{os.geteuid()}")
+    try:
+        info = os.lstat(folder)
+    except OSError:
+        return folder  # it is made where it is needed
+    is_own = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
+    return folder if is_own and not info.st_mode & OTHERS else None
 
 
 def _read(memo: str) -> tuple[str, str] | None:
@@ -108,9 +134,11 @@ def _read(memo: str) -> tuple[str, str] | None:
     return None
 
 
-def _write(memo: str, stamp: str, text: str) -> None:
-    with contextlib.suppress(OSError):
+def _write(memo: str, stamp: str, text: str) -> bool:
+    try:
         folder = os.path.dirname(memo)
         make_folder(folder, os.path.dirname(folder))
-        content = {"schema": _SCHEMA, "stamp": stamp, "text": text}
-        write_sealed(memo, content)
+        write_sealed(memo, {"schema": _SCHEMA, "stamp": stamp, "text": text})
+    except OSError:
+        return False
+    return True

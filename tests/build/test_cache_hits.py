@@ -5,6 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import mounts
 import pytest
 from processes import in_new_process
 from stub.cuda_array import cuda_array
@@ -146,14 +147,23 @@ def hits_of_new_processes() -> list[tuple[str, int]]:
     return [(outcome, int(count)) for outcome, count in said]
 
 
-def test_a_hit_in_a_layer_is_found_where_nothing_may_be_written(tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", ["read", "read-only file system"])
+def test_a_hit_in_a_layer_starts_no_process_where_nothing_may_be_written(
+    tmp_path, monkeypatch, place
+):
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "layer"))
     built()
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "none"))
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("TVMFFI_CUBIN_CACHE_DIR", str(tmp_path / "disk" / "cache"))
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_PATH", str(tmp_path / "layer"))
-    monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
-    assert {outcome for outcome, _ in hits_of_new_processes()} == {"layer"}
-    assert not (tmp_path / "none").exists()
+    if place == "read":
+        monkeypatch.setenv("TVMFFI_CUBIN_CACHE", "read")
+        found = hits_of_new_processes()
+        assert not (tmp_path / "disk").exists()
+    else:
+        found = mounts.with_mount(hits_of_new_processes, tmp_path / "disk", flags=mounts.READ_ONLY)
+    assert found[1] == ("layer", 0)
 
 
 # Misses
