@@ -11,14 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .. import (
-    __version__,
-    config,
-    limit,
-    pch,
-)
+from .. import __version__, config, pch
 from ..cache.folder import places
 from ..cache.remote import check_package, configured, without_secrets
+from ..cache.upkeep import capacity
 from ..cuda import driver, libraries, nvcc, program
 from ..cuda.arch import check_archs, number_of, split
 from ..cuda.libraries import Cuda, library
@@ -95,7 +91,7 @@ def _wrong_value(name: str, value: str) -> Iterator[Finding]:
     """Report a value that builds refuse and that no other finding is about."""
     checks: dict[str, Callable[[], object]] = {
         "TVMFFI_CUBIN_ARCH": lambda: check_archs(split(value), what=name),
-        "TVMFFI_CUBIN_CACHE_SIZE": limit.capacity,
+        "TVMFFI_CUBIN_CACHE_SIZE": capacity,
         "TVMFFI_CUBIN_PCH": lambda: pch.is_wanted(None),
         "MAX_JOBS": jobs,
     }
