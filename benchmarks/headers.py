@@ -122,7 +122,7 @@ def measure(task: Task) -> list[Sample]:
     # Something may still be written in the background when the figures are there.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.environ["TVMFFI_CUBIN_CACHE_DIR"] = os.environ["TVM_FFI_CACHE_DIR"] = folder
-        os.environ["TVMFFI_CUBIN_PCH"] = "off" if task.job.endswith("_plain") else "cache"
+        os.environ["TVMFFI_CUBIN_PCH"] = "off" if task.job.endswith("_plain") else "on"
         run: Callable[[str], Any] = globals()[task.job.removesuffix("_plain")]()
         samples = []
         for number, case in enumerate(CASES):

@@ -6,8 +6,6 @@ Each peer builds to a shared object in a process of its own with empty caches, a
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,15 +19,9 @@ FIRST, NEW = "first in a new cache", "another source"
 DEVICE, HOST, AGAIN = "device part edited", "host part edited", "again"
 CASES = (FIRST, NEW, DEVICE, HOST, AGAIN)
 OURS = "tvmffi_cubin"
-NOTHING = "tvmffi_cubin_at_first"
 
 PEERS = (
     Peer(OURS, "tvmffi_cubin", "build_inline(cuda_sources=source) to the .so"),
-    Peer(
-        NOTHING,
-        "tvmffi_cubin, nothing precompiled yet",
-        "the same with TVMFFI_CUBIN_PCH=cache, as the first build of an installation",
-    ),
     Peer(
         "tvmffi_cubin_nvcc",
         'tvmffi_cubin, compiler="nvcc"',
@@ -45,8 +37,7 @@ def jobs(settings: Settings) -> list[Job]:
         for peer in PEERS:
             if settings.quick and (peer.name != OURS or name != mixed_sources.VECTOR):
                 continue
-            cases = (FIRST,) if peer.name == NOTHING else CASES
-            cells = tuple((peer.name, name, case) for case in cases)
+            cells = tuple((peer.name, name, case) for case in CASES)
             found.append(Job(peer.name, name, cells, few=peer.name != OURS))
     return found
 
@@ -67,10 +58,7 @@ def measure(task: Task) -> list[Sample]:
     # Something may still be written in the background when the figures are there.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.environ["TVMFFI_CUBIN_CACHE_DIR"] = os.environ["TVM_FFI_CACHE_DIR"] = folder
-        os.environ["TVMFFI_CUBIN_PCH"] = "cache" if task.job == NOTHING else "on"
-        if task.job == OURS:
-            use_once()
-        run: Callable[[str, str], Any] = globals()[task.job.removesuffix("_at_first")]()
+        run: Callable[[str, str], Any] = globals()[task.job]()
         samples = []
         for _, _, case in SECTION.job(task.job, task.argument, task.settings).cells:
             start = time.perf_counter()
@@ -82,17 +70,6 @@ def measure(task: Task) -> list[Sample]:
                 # Who edits a source takes longer than a precompiled header, made beside, does.
                 tools.need("tvmffi_cubin.host_pch").settle()
     return samples
-
-
-def use_once() -> None:
-    """Have what is kept beside the package made: by another process, with a cache of its own."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        text = mixed_sources.text(mixed_sources.VECTOR, 0, 0)
-        function = mixed_sources.function(mixed_sources.VECTOR)
-        call = f"build_inline('mixed', {text!r}, functions=[{function!r}], arch='sm_90a')"
-        command = [sys.executable, "-c", f"import tvmffi_cubin as tc; tc.{call}"]
-        env = {**os.environ, "TVMFFI_CUBIN_CACHE_DIR": folder}
-        subprocess.run(command, check=True, env=env)
 
 
 def check(made: str, function: str) -> None:

@@ -198,9 +198,7 @@ print(Builder(Cache(Path(sys.argv[1])), Path(sys.argv[2]))())
 """
 
 
-def test_processes_share_them_and_end_after_they_are_made(build, tmp_path, monkeypatch):
-    # Not those that lie beside the package since this test ran before.
-    monkeypatch.setenv("TVMFFI_CUBIN_PCH", "cache")
+def test_processes_share_them_and_end_after_they_are_made(build, tmp_path):
     running = []
     for i in range(2):
         folder = tmp_path / f"process{i}"
