@@ -327,5 +327,5 @@ def test_a_symbol_that_is_missing_is_an_error_and_not_the_end_of_the_process(tmp
     path = tc.build_inline("missing", cpp_sources=source, functions="answer", extra_ldflags=flags)
     (tmp_path / "part.c").write_text("int other(void) { return 1; }")
     subprocess.run(command, check=True)
-    with pytest.raises(tc.BuildError, match=r"undefined symbols:\s+part"):
+    with pytest.raises(tc.BuildError, match="undefined symbol: part"):
         tc.load_module(path)

@@ -283,7 +283,7 @@ def test_whatever_is_made_first_the_folder_is_its_users(tmp_path, part):
 def test_a_folder_that_others_may_write_is_refused_with_the_remedy(root, mode):
     default().obtain(BASE, Builder())
     root.chmod(mode)
-    wanted = rf"its mode is {mode:04o}.*chmod -R go-w it"
+    wanted = rf"its mode is {mode:04o}.*chmod -R go-w {root}"
     with pytest.raises(CacheError, match=wanted) as caught:
         default()
     assert "TVMFFI_CUBIN_CACHE_SHARED=1" in str(caught.value)
@@ -344,7 +344,7 @@ def test_a_layer_that_others_may_write_is_refused_and_one_of_another_user_is_not
         os.chown(layer, NOBODY, NOBODY)
     assert look_up(default()).level == "layer"
     layer.chmod(0o775)
-    with pytest.raises(CacheError, match=rf"layer {layer} of .*0775.*chmod -R go-w it"):
+    with pytest.raises(CacheError, match=rf"layer {layer} of .*0775.*chmod -R go-w {layer}"):
         default()
     monkeypatch.setenv("TVMFFI_CUBIN_CACHE_SHARED", "1")
     assert look_up(default()).level == "layer"

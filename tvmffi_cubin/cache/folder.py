@@ -118,8 +118,9 @@ def check_own(root: str) -> None:
         return
     raise CacheError(
         f"cache folder {root} is not used: {_who(info)}, and who can write it can run code here. "
-        f"If you trust all that is in it, chown -R {os.geteuid()} and chmod -R go-w it; or set "
-        "TVMFFI_CUBIN_CACHE_DIR to a folder of your own; or, where a group shares it, "
+        "If you trust all that is in it, run: "
+        f"chown -R {os.geteuid()} {root}; chmod -R go-w {root}\n"
+        "Else set TVMFFI_CUBIN_CACHE_DIR to a folder of your own; or, where a group shares it, "
         "TVMFFI_CUBIN_CACHE_SHARED=1"
     )
 
@@ -141,8 +142,8 @@ def _is_layer(folder: str) -> bool:
         return True
     raise CacheError(
         f"layer {folder} of TVMFFI_CUBIN_CACHE_PATH is not used: {_who(info)}, and who can write "
-        "it can run code here. If you trust all that is in it, chmod -R go-w it, or mount it "
-        "read-only; or set TVMFFI_CUBIN_CACHE_SHARED=1 where a group shares it"
+        f"it can run code here. If you trust all that is in it, run: chmod -R go-w {folder}\n"
+        "Or mount it read-only; or set TVMFFI_CUBIN_CACHE_SHARED=1 where a group shares it"
     )
 
 
