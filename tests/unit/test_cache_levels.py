@@ -85,9 +85,18 @@ def test_headers_that_lie_elsewhere_are_read_once(tmp_path, layer, header, monke
     assert look_up(cache).level == "layer"
     assert files(layer) == before
     assert not (cache.root / "entries").exists()
+    monkeypatch.setattr("tvmffi_cubin.cache.record._digests", {})  # as in another process
     monkeypatch.setattr("tvmffi_cubin.cache.record.file_digest", lambda path: pytest.fail("hashed"))
     monkeypatch.setattr("tvmffi_cubin.cache.entry.file_digest", lambda path: pytest.fail("hashed"))
     assert look_up(with_layers(tmp_path, layer)).level == "layer"
+
+
+def test_a_hit_changes_no_time_in_a_layer(tmp_path, layer):
+    """One whose path begins as the cache folder's does is no part of that."""
+    entry = look_up(with_layers(tmp_path, layer)).path
+    aged(entry)
+    assert look_up(Cache(tmp_path / "lay", layers=[str(layer)])).level == "layer"
+    assert entry.stat().st_mtime_ns == 1
 
 
 def test_a_record_leads_to_an_entry_in_another_folder(tmp_path, layer):

@@ -150,8 +150,9 @@ class Cache:
             return
         with contextlib.suppress(OSError):
             if now != known:
+                make_folder(f"{self._root}/records", self._root)
                 write_record(record_path(self._root, base_key), now)
-            if path.startswith(self._root):
+            if path.startswith(f"{self._root}/"):
                 moment = time.time()
                 if not moment - _RARELY < os.stat(path).st_mtime <= moment:
                     os.utime(path)
