@@ -7,6 +7,7 @@ import ctypes
 import functools
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,8 @@ GPU_TESTS = Path(__file__).parent / "gpu"
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA device; skipped where there is none")
+    # A shell's background job ignores Ctrl-C, and so do the processes that tests start and stop.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Not installed where only tests on a GPU are run.
     with contextlib.suppress(ImportError):
         from hypothesis import settings
