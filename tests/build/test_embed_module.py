@@ -205,7 +205,6 @@ def test_an_object_is_made_as_well():
         ("k.cubin -o none/libk.so", "none: output's folder is missing; make it first"),
         ("k.cubin -o libk.exe", "output 'libk.exe': a shared object ends in .so"),
         ("k.cubin k.cubin -o libk.so", "are both 'k': write other=k.cubin"),
-        ("k.cubin k_end=k.cubin -o libk.so", "images called 'k' and 'k_end' share a symbol"),
         ("k.cubin -o libk.so --function f --grid 1", "--function f: Launch: a grid goes together"),
         ("k.cubin -o libk.so --function f --arg n", "--function f: --arg 'n': wanted NAME="),
         ("k.cubin -o libk.so --function f --grid 1 --grid 2", "--grid is given twice"),

@@ -380,18 +380,6 @@ def test_without_locks_the_folders_of_others_stay(copy, driver_stub, image, monk
     assert names(copy.parent) == {"own.so", "k.cubin", other.name}
 
 
-def test_a_folder_that_cannot_be_flushed_has_the_file_all_the_same(
-    copy, driver_stub, image, monkeypatch
-):
-    def flush(path: str) -> None:
-        if os.path.isdir(path):
-            raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(image_maker, "fsync_path", flush)
-    tc.load_module(copy, generate={"kernels": lambda: image}).preload()
-    assert names(copy.parent) == {"own.so", "k.cubin"}
-
-
 def test_who_comes_when_the_file_has_just_been_made_leaves_no_lock(copy, driver_stub, image):
     def late(name, path):
         copy.with_name("k.cubin").write_bytes(image)
