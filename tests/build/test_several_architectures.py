@@ -6,7 +6,7 @@ import pytest
 from several_architectures import EVERYTHING, SOURCE, THREE, load, needs_sm_100a
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvrtc, obtain
+from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import libraries, nvfatbin
 from tvmffi_cubin.errors import ToolchainError
 
@@ -26,18 +26,6 @@ def test_three_architectures_are_built_without_a_gpu(monkeypatch):
         ["add", "dynamic", "newer"],
         ["add", "dynamic", "newer"],
     ]
-
-
-def test_the_manifest_tells_of_each_member():
-    (facts,) = load(EVERYTHING).manifest["images"].values()
-    assert facts["kind"] == "fatbin"
-    assert [(m["arch"], m["kind"]) for m in facts["members"]] == [
-        *((arch, "cubin") for arch in THREE),
-        ("compute_80", "ptx"),
-    ]
-    assert set(facts["members"][0]["kernels"]) == {"add", "dynamic", "older"}
-    assert facts["members"][1]["kernels"]["dynamic"]["static_smem_bytes"] == 4096
-    assert facts["kernels"]["dynamic"]["static_smem_bytes"] == 4096
 
 
 def test_the_order_of_architectures_and_repetitions_change_nothing():
@@ -86,7 +74,7 @@ def test_without_nvfatbin_the_package_is_named_and_one_architecture_is_still_bui
     cuda = libraries.find_cuda()
     parts = {part: path for part, path in cuda.parts.items() if part != "nvfatbin"}
     bare = cuda._replace(parts=parts)
-    monkeypatch.setattr(obtain.toolset.toolchain, "find_cuda", lambda: bare)
+    monkeypatch.setattr(libraries, "find_cuda", lambda: bare)
     with pytest.raises(ToolchainError, match=f"pip install {cuda.wheels['nvfatbin']}"):
         load(["sm_80", "sm_89"])
     assert load("sm_89").functions

@@ -88,7 +88,8 @@ class Kernels:
         if not found:
             raise ValueError(self._no_match(wanted, images) + unread)
         if len(found) > 1 and declared is not None:
-            found = [x for x in found if _goes_with(x[1], declared)] or found
+            for fits in (_has_sizes, _has_types):
+                found = [x for x in found if fits(x[1], declared)] or found
         if len({x.symbol for _, x in found}) > 1:
             candidates = listed([signature_text(x) for _, x in found])
             raise ValueError(
@@ -213,14 +214,14 @@ def _by_part(kernels: Sequence[Found], part: str) -> list[Found]:
     return []
 
 
-def _goes_with(signature: KernelSignature, declared: Sequence[Param]) -> bool:
-    """Whether declared parameters are a kernel's; more than it has are for expressions."""
+def _has_sizes(signature: KernelSignature, declared: Sequence[Param]) -> bool:
+    """Whether declared parameters have a kernel's sizes; more than it has are for expressions."""
     slots = signature.kernel.params
-    return (
-        len(slots) <= len(declared)
-        and all(p.type.size in (None, x.size) for p, x in zip(declared, slots, strict=False))
-        and not any(
-            contradicts(p.type, own.type)
-            for p, own in zip(declared, signature.params, strict=False)
-        )
-    )
+    pairs = zip(declared, slots, strict=False)
+    return len(slots) <= len(declared) and all(p.type.size in (None, x.size) for p, x in pairs)
+
+
+def _has_types(signature: KernelSignature, declared: Sequence[Param]) -> bool:
+    """Whether a kernel's types are of the declared kinds, and point to the same."""
+    pairs = zip(declared, signature.params, strict=False)
+    return not any(contradicts(param.type, own.type) for param, own in pairs)
