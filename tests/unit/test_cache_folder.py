@@ -1,6 +1,7 @@
 """The cache: where its folder is, and what happens when it cannot take files."""
 
 import errno
+import fcntl
 import logging
 import os
 import resource
@@ -252,3 +253,22 @@ def test_without_a_home_the_error_names_the_variable(monkeypatch):
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     with pytest.raises(CacheError, match="TVMFFI_CUBIN_CACHE_DIR"):
         default()
+
+
+def test_a_folder_is_locked_while_it_is_removed(cache, monkeypatch):
+    # A builder that has just made it would lock it otherwise, and lose what it writes there.
+    parent = f"{cache.root}/tmp"
+    left = f"{parent}/{os.uname().nodename}-1-{'0' * 16}"
+    os.makedirs(left)
+    removed = []
+
+    def remove(path):
+        descriptor = os.open(path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(descriptor)
+        removed.append(path)
+
+    monkeypatch.setattr(private, "remove", remove)
+    private.sweep(parent)
+    assert removed == [left]

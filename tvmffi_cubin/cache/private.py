@@ -110,26 +110,34 @@ def sweep(parent: str) -> None:
         with contextlib.suppress(OSError):
             if os.path.exists(f"{path}/{_ERROR}"):
                 failed.append((os.stat(path).st_mtime_ns, path))
-            elif is_unused(path):
-                remove(path)
+            else:
+                with unused(path) as is_free:
+                    if is_free:
+                        remove(path)
     for _, path in sorted(failed)[:-_MOST_FAILED]:
         remove(path)
 
 
-def is_unused(path: str) -> bool:
-    """Whether no living build uses a private folder; raises OSError."""
+@contextlib.contextmanager
+def unused(path: str) -> Iterator[bool]:
+    """Tell whether no living build uses a private folder, and keep others off it meanwhile.
+
+    Who removes it does so while this holds its lock: a builder that has just made it would lock
+    it, and work in a folder that goes. Raises OSError.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.basename(path).startswith(f"{_host()}-"):
-            return True
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # network file systems may lock no folders, nor show locks of other hosts
+        is_known = os.path.basename(path).startswith(f"{_host()}-")
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_locked = False
+        except OSError as error:
+            # Network file systems may lock no folders, nor show locks of other hosts.
+            is_locked, is_known = isinstance(error, BlockingIOError), False
+        is_old = os.fstat(descriptor).st_mtime < time.time() - _OLD
+        yield not is_locked and (is_known or is_old)
     finally:
         os.close(descriptor)
-    return os.stat(path).st_mtime < time.time() - _OLD
 
 
 def _host() -> str:

@@ -15,7 +15,7 @@ from .. import config
 from ..errors import CacheError
 from .entry import Damaged, Entry, check_entry, read_manifest
 from .files import make_folder, read_sealed, remove, share, temporary_name, write_atomically
-from .private import is_unused, sweep
+from .private import sweep, unused
 from .record import read_record
 from .store import entry_path
 
@@ -202,11 +202,13 @@ def _evict(items: Iterable[Item], *, is_strict: bool = False) -> Removed:
     for item in items:
         # So that nobody sees it half gone; whoever has mapped it keeps what is mapped.
         grave = os.path.join(item.root, "tmp", temporary_name())
+        is_build = item.kind == "build"
         try:
-            if item.kind == "build" and not is_unused(item.path):
-                continue
             make_folder(os.path.dirname(grave), item.root)
-            os.rename(item.path, grave)
+            with unused(item.path) if is_build else contextlib.nullcontext(True) as is_free:
+                if not is_free:
+                    continue
+                os.rename(item.path, grave)
         except FileNotFoundError:
             continue
         except OSError as error:
