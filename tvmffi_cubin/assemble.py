@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .cache.entry import Product
 from .cache.store import Cache
-from .device import compile_device
+from .device.compile import compile_device
 from .later import Later
 from .request import Request, may_read_files
 from .source import DEVICE_IMAGE
@@ -48,8 +48,8 @@ def make(
     generates = not sources.has_host or any(export.launches for export in request.functions or ())
     generates = generates or bool(request.bound_params)
     launcher = Later(partial(body.obtain, cache, tools)) if generates else None
+    from .device.image import given_images, with_own
     from .functions import exports
-    from .image import given_images, with_own
     from .job import Job
 
     given = given_images(request, archs)

@@ -14,11 +14,11 @@ from .cache.key import Key
 from .cache.store import Cache
 from .cuda import headers as std_headers
 from .cuda import nvrtc
-from .device import DeviceImage, compile_device
+from .device.compile import DeviceImage, compile_device
+from .device.instances import wanted_instances
 from .device_record import read_device, record_device
 from .header_search import HeaderSearch
 from .host.build import write_files
-from .instances import wanted_instances
 from .part_files import PartFiles
 from .request import Request
 from .side_text import without_lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .device import DeviceImage
-from .functions.signature import KernelSignature
+from .device.compile import DeviceImage
+from .device.signature import KernelSignature
 from .kernels.cubin import Cubin
 from .kernels.types import CxxType, Param, Pointee
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from .arguments import identifier
 from .cache.files import write_output
+from .device.image import Image, given_image
 from .embed_object import embed, machine_number
-from .image import Image, given_image
 from .kernels.image import take_image
 
 __all__ = ["embed_file"]

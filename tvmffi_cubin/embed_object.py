@@ -10,8 +10,8 @@ import struct
 from dataclasses import dataclass
 
 from .artifact import NOTE_IMAGE, NOTE_OWNER
+from .device.image import Image
 from .errors import ToolchainError
-from .image import Image
 from .kernels.elf import Elf
 from .kernels.image import ARCHIVE
 from .object_file import LOCAL, MACHINES, NOTE, PROGBITS, RELA, ObjectFile, Section, Symbol

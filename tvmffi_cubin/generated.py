@@ -150,7 +150,7 @@ def _image(what: str, value: Any) -> Cubin:
 
 def _checked(what: str, given: Cubin) -> Cubin:
     """Return an image; whatever is wrong with it is found before it is kept."""
-    from .image import given_image
+    from .device.image import given_image
 
     try:
         given_image("image", given)

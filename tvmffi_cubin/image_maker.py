@@ -157,7 +157,7 @@ def _unwritable(name: str, path: str, error: OSError) -> LaunchError:
 
 
 def _checked(name: str, value: Any) -> bytes:
-    from .image import given_image
+    from .device.image import given_image
     from .kernels.image import take_image
 
     given = take_image(f"image {name!r}: what generate returned", value)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .device.image import Image, may_be_named
 from .errors import ToolchainError
 from .functions.assembly import image_text, manifest_text
 from .functions.exports import Exports
@@ -17,7 +18,6 @@ from .functions.manifest import image_paths
 from .functions.plan import Plan
 from .host import toolchain
 from .host.plan import LOCAL_SYMBOLS, Assembly, Cxx, Link, Merge, Unit, object_name
-from .image import Image, may_be_named
 from .request import Request
 from .sources.sort import HostSource, Sources
 from .toolset import Toolset

@@ -16,14 +16,14 @@ from .cache.key import digest_of
 from .cache.store import Cache
 from .cuda import nvrtc
 from .cuda.nvrtc import line_directive
-from .device import DeviceImage
+from .device.compile import DeviceImage
+from .device.instances import of_names
 from .device_object import DeviceCode, DeviceCompiler
 from .errors import BuildError, CompileError
 from .header_search import HeaderSearch
 from .host_hints import lacks_header
 from .host_object import TEXT, HostCode, HostCompiler
 from .include_scan import Scan
-from .instances import of_names
 from .later import Later
 from .mixed_errors import NO_KERNEL, Tried, unnamed
 from .mixed_program import MixedSource, Program

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from .cache.files import remove
 from .cuda.log import NEEDS_HOST
+from .device.hints import with_hints
 from .errors import BuildError, CompileError
 from .host.build import shortened
 from .host_hints import host_hints
 from .host_log import translate
 from .split import Side, Split
 from .torch_sources import torch_word_hints
-from .unit_hints import with_hints
 
 __all__ = ["NO_KERNEL", "NVCC", "Tried", "unnamed"]
 

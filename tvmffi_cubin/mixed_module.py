@@ -11,12 +11,13 @@ from .cache.entry import Entry
 from .cache.store import Cache
 from .cuda import nvrtc
 from .cuda.parallel import in_parallel
-from .device import DeviceImage
+from .device.compile import DeviceImage
+from .device.hints import with_hints
+from .device.image import Image, may_be_named
+from .device.instances import base_name, of_names, wanted_instances
 from .device_object import DeviceCode, DeviceCompiler
 from .errors import CompileError
 from .host_object import objects_of
-from .image import Image, may_be_named
-from .instances import base_name, of_names, wanted_instances
 from .item_words import is_kernel
 from .kernels.demangle import demangle
 from .kernels.elf import GLOBAL, Elf
@@ -32,7 +33,6 @@ from .sources.reader import read
 from .sources.sort import Sources
 from .split import Split
 from .toolset import Toolset
-from .unit_hints import with_hints
 
 __all__ = ["MixedModule", "compile_mixed"]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from . import host_instances
 from .cache.entry import Entry
-from .device import DeviceImage
+from .device.compile import DeviceImage
 from .host_instances import Instance, named_outside
 from .kernels.demangle import function_name
 from .split import Split

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .cache.entry import Entry
-from .device import DeviceImage
+from .device.compile import DeviceImage
 from .part_files import PartFiles
 from .source import Source
 from .split import Split

@@ -19,7 +19,8 @@ from stub.driver_stub import DriverStub
 from wrapper_workshop import Workshop, load_anew
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import host_pch, nvrtc_pch_store
+from tvmffi_cubin import host_pch
+from tvmffi_cubin.device import nvrtc_pch_store
 from tvmffi_cubin.later import Begun
 
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tvmffi_cubin import nvrtc, nvrtc_pch_store
+from tvmffi_cubin import nvrtc
+from tvmffi_cubin.device import nvrtc_pch_store
 
 # The least of what is heavy: half a second without precompiled headers.
 INCLUDE = "#include <cuda/std/array>\n"

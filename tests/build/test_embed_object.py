@@ -20,8 +20,8 @@ from wrapper_workshop import include_flags
 import tvmffi_cubin as tc
 from tvmffi_cubin import embed_object
 from tvmffi_cubin.__main__ import main
+from tvmffi_cubin.device.image import given_image
 from tvmffi_cubin.embed_object import embed, machine_number
-from tvmffi_cubin.image import given_image
 from tvmffi_cubin.kernels.cubin import Cubin
 
 SOURCE = 'extern "C" __global__ void add_one(float* x, float* y, long n) {{ y[0] = x[0] + {}; }}\n'

@@ -470,7 +470,7 @@ def generate(folder):
 mod = tc.load_module(so, generate={"kernels": generate})
 print("ready", flush=True)
 mod.preload()
-slow = {"tvmffi_cubin.image", "tvmffi_cubin.kernels.nv_info", "tvmffi_cubin.cuda.nvrtc"}
+slow = {"tvmffi_cubin.device.image", "tvmffi_cubin.kernels.nv_info", "tvmffi_cubin.cuda.nvrtc"}
 print("done", sorted(slow & set(sys.modules)), flush=True)
 """
 

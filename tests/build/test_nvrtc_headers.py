@@ -5,8 +5,9 @@ import logging
 import pytest
 from header_kit import KERNEL, compile_it, includes
 
-from tvmffi_cubin import CompileError, nvrtc, nvrtc_pch_store
+from tvmffi_cubin import CompileError, nvrtc
 from tvmffi_cubin.cuda import libraries
+from tvmffi_cubin.device import nvrtc_pch_store
 
 SHIMS = sorted(
     path.relative_to(nvrtc.shim_dir()).as_posix()

@@ -11,9 +11,10 @@ import pytest
 from nvrtc_pch_kit import INCLUDE, KERNEL, folders, ptx, said, source, stored
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvrtc, nvrtc_pch, nvrtc_pch_store
+from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.device import nvrtc_pch, nvrtc_pch_store
 
 pytestmark = [
     pytest.mark.usefixtures("own_nvrtc_headers"),
@@ -105,7 +106,7 @@ import sys
 from tvmffi_cubin import nvrtc
 for include in ("#include <cuda_fp16.h>", "#include <cuda_fp16.h>\\n#include <optional>"):
     nvrtc.compile(include + "\\n#define VALUE 1\\n" + {KERNEL!r}, arch="sm_90")
-    print("tvmffi_cubin.nvrtc_pch" in sys.modules)
+    print("tvmffi_cubin.device.nvrtc_pch" in sys.modules)
 """
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\nTrue\n"
 

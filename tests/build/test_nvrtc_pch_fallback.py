@@ -11,9 +11,10 @@ import pytest
 from nvrtc_pch_kit import INCLUDE, KERNEL, folders, in_new_process, ptx, said, source, stored
 
 import tvmffi_cubin as tc
-from tvmffi_cubin import nvrtc, nvrtc_pch_store
+from tvmffi_cubin import nvrtc
 from tvmffi_cubin.cuda import program
 from tvmffi_cubin.cuda.libraries import find_cuda
+from tvmffi_cubin.device import nvrtc_pch_store
 from tvmffi_cubin.errors import CompileError
 
 pytestmark = [

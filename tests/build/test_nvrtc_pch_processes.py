@@ -44,7 +44,7 @@ def test_nobody_waits_for_a_compilation_that_could_not_begin(monkeypatch, caplog
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as context:
-        context.setattr("tvmffi_cubin.nvrtc_pch.Later", refuse)
+        context.setattr("tvmffi_cubin.device.nvrtc_pch.Later", refuse)
         with pytest.raises(RuntimeError, match="can't start"):
             ptx(source(1))
     results = []

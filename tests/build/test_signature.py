@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tvmffi_cubin import nvrtc
+from tvmffi_cubin.device.parameters import resolve
+from tvmffi_cubin.device.signatures import compile_with_signatures
 from tvmffi_cubin.errors import CompileError
-from tvmffi_cubin.resolve_signatures import resolve
-from tvmffi_cubin.signature import compile_with_signatures
 from tvmffi_cubin.sources.reader import read
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmffi_cubin import Launch, Parameter
+from tvmffi_cubin.device.signature import KernelSignature, check
 from tvmffi_cubin.functions import bind as binding
 from tvmffi_cubin.functions.bind import bind
 from tvmffi_cubin.functions.function import (
@@ -17,7 +18,6 @@ from tvmffi_cubin.functions.function import (
     Instance,
     KernelRef,
 )
-from tvmffi_cubin.functions.signature import KernelSignature, check
 from tvmffi_cubin.kernels.cubin import Kernel
 from tvmffi_cubin.kernels.types import parse_params
 

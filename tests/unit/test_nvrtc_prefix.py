@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvmffi_cubin import include_scan
-from tvmffi_cubin.nvrtc_prefix import find_prefix
+from tvmffi_cubin.device.nvrtc_prefix import find_prefix
 
 
 def first_part(source: str) -> str:

@@ -7,8 +7,8 @@ from fatbin_builder import ZSTD, Row, fatbin
 
 from tvmffi_cubin import Cubin, Dispatch, Launch
 from tvmffi_cubin.cache.key import Key
+from tvmffi_cubin.device.instances import wanted_instances
 from tvmffi_cubin.export import Export
-from tvmffi_cubin.instances import wanted_instances
 from tvmffi_cubin.request import make_request
 from tvmffi_cubin.source import Source
 

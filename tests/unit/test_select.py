@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tvmffi_cubin import Cubin, Launch
+from tvmffi_cubin.device.image import Image
+from tvmffi_cubin.device.signature import KernelSignature, resolve_declared
 from tvmffi_cubin.functions.choice import Kernels
-from tvmffi_cubin.functions.signature import KernelSignature, resolve_declared
-from tvmffi_cubin.image import Image
 from tvmffi_cubin.kernels.cubin import Kernel, Parameter
 from tvmffi_cubin.kernels.demangle import demangle, take_apart
 from tvmffi_cubin.kernels.types import parse_params

@@ -78,7 +78,7 @@ def add_to(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     # Here, not above: the other commands work where NVRTC does not.
     from ..cache.files import write_output
-    from ..compile_files import compile_files, headers, make_rule
+    from ..device.files import compile_files, headers, make_rule
 
     first = options.files[0]
     paths = {"options": options.options, "include_paths": options.include_paths}

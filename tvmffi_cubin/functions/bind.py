@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ..device.signature import check
 from ..kernels.types import CxxType, Param, parse_params, parse_type
 from ..launches import constant
 from ..launches.attributes import ATTRIBUTES
@@ -27,7 +28,6 @@ from .function import (
     Target,
 )
 from .scope import ONCE_SHAPED, Scope
-from .signature import check
 
 # What a tensor is exported as that kernels take by its map alone: another launch may say more.
 _TENSOR = CxxType("void*", "raw", 8)

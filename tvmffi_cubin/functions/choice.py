@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from ..image import Image
+from ..device.image import Image
+from ..device.probe import squeeze
+from ..device.signature import KernelSignature, signature_text
 from ..kernels.cubin import Kernel, Parameter
 from ..kernels.types import Param, parse_params
 from ..launches.launch import Launch
 from ..launches.values import ModuleParam
-from ..probe import squeeze
 from ..source import DEVICE_IMAGE
 from ..sources.reader import read
 from .bind import as_map
 from .exported import contradicts
 from .function import KernelRef
-from .signature import KernelSignature, signature_text
 
 Found = tuple[Image, KernelSignature]
 """A kernel, and the image that has it."""

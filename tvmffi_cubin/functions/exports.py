@@ -7,8 +7,9 @@ from functools import reduce
 from typing import NamedTuple
 
 from ..arguments import identifier
+from ..device.image import Image
+from ..device.signature import signature_text
 from ..export import Export
-from ..image import Image
 from ..kernels.types import parse_params, sized_type
 from ..launches.launch import Launch
 from ..launches.values import ModuleParam
@@ -17,7 +18,6 @@ from .bind import bind, function, told
 from .choice import Found, Kernels, kernel_ref, listed
 from .exported import Exported
 from .function import Function
-from .signature import signature_text
 
 # Grid and block are the caller's, and all parameters.
 _AS_CALLED = Launch()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from ..device.signature import KernelSignature
 from ..launches.form import to_json
 from ..launches.launch import Launch
 from ..launches.tensor_map import TensorMap
 from .exported import Exported
-from .signature import KernelSignature
 
 
 class KernelRef(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import __version__
-from ..image import Image, image_facts
+from ..device.image import Image, image_facts
 from ..launches import SCHEMA
 from ..launches.form import to_json
 from ..request import Request

@@ -6,19 +6,19 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
-from .cuda.arch import is_ptx, number_of
-from .cuda.nvjitlink import LinkFailure, check_fit, link_inputs, linkable, symbols_of
-from .cuda.options import link_options
-from .errors import CompileError
-from .functions.signature import KernelSignature
-from .kernels.cubin import Cubin
+from ..cuda.arch import is_ptx, number_of
+from ..cuda.nvjitlink import LinkFailure, check_fit, link_inputs, linkable, symbols_of
+from ..cuda.options import link_options
+from ..errors import CompileError
+from ..kernels.cubin import Cubin
+from ..request import Request
+from ..source import Source
+from .hints import own_copy_hints
+from .parameters import resolve
 from .probe import squeeze
-from .request import Request
-from .resolve_signatures import resolve
-from .signature import open_targets
-from .source import Source
+from .signature import KernelSignature
+from .signatures import open_targets
 from .unit_compiler import CompiledUnit, UnitCompiler
-from .unit_hints import own_copy_hints
 from .units import make_units
 
 __all__ = ["compile_and_link"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from .kernels.demangle import demangle, split_list
-from .sources.facts import KernelFact, SourceFacts
+from ..kernels.demangle import demangle, split_list
+from ..sources.facts import KernelFact, SourceFacts
 
 __all__ = ["Probe", "Target", "plan", "plan_targets", "squeeze"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from .functions.signature import KernelSignature, check, suggestion
-from .kernels.cubin import Cubin, Kernel
-from .kernels.demangle import FunctionName, function_name, spelled_types
-from .kernels.types import Param, parse_type
+from ..kernels.cubin import Cubin, Kernel
+from ..kernels.demangle import FunctionName, function_name, spelled_types
+from ..kernels.types import Param, parse_type
+from ..sources.facts import KernelFact, SourceFacts
 from .probe import squeeze
-from .sources.facts import KernelFact, SourceFacts
+from .signature import KernelSignature, check, suggestion
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from . import include_scan, preprocessor_flags
-from .cache.files import changed_ns, start_ns
-from .cache.key import Key
-from .cache.record import Files, Reads
-from .cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc
-from .later import Later
+from .. import include_scan, preprocessor_flags
+from ..cache.files import changed_ns, start_ns
+from ..cache.key import Key
+from ..cache.record import Files, Reads
+from ..cuda.program import COMPILATION, SUCCESS, Compiled, Nvrtc
+from ..later import Later
 from .nvrtc_pch_store import Seen, Store
 from .nvrtc_prefix import find_prefix
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from .cuda.nvrtc import line_directive
-from .request import Request
-from .source import Source
-from .sources.facts import SourceFacts
-from .sources.headers import header_code
-from .sources.reader import read
+from ..cuda.nvrtc import line_directive
+from ..request import Request
+from ..source import Source
+from ..sources.facts import SourceFacts
+from ..sources.headers import header_code
+from ..sources.reader import read
 
 __all__ = ["DeviceUnit", "make_units"]
 

@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from .cuda import libraries, nvrtc
-from .cuda.arch import Archs
-from .include_scan import scan
-from .kernels.cubin import KINDS, Cubin
-from .preprocessor_flags import parse
-from .source_files import source_text
+from ..cuda import libraries, nvrtc
+from ..cuda.arch import Archs
+from ..include_scan import scan
+from ..kernels.cubin import KINDS, Cubin
+from ..preprocessor_flags import parse
+from ..source_files import source_text
 
 __all__ = ["TARGET_TYPES", "compile_files", "headers", "make_rule"]
 
@@ -69,7 +69,7 @@ def compile_files(
             target_type=kind,
         )
     if target_type == "fatbin" and cubin.kind != "fatbin":
-        from .cuda.nvfatbin import join
+        from ..cuda.nvfatbin import join
 
         return join([cubin])
     return cubin
@@ -82,10 +82,10 @@ def _linked(
     name_expressions: Sequence[str],
     include_paths: Sequence[str],
 ) -> Cubin:
-    from .device import compile_device
-    from .request import make_request
-    from .source_files import read_files
-    from .sources.sort import sort_sources
+    from ..request import make_request
+    from ..source_files import read_files
+    from ..sources.sort import sort_sources
+    from .compile import compile_device
 
     request = make_request(
         "compiled",

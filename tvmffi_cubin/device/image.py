@@ -6,14 +6,14 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .device import DeviceImage
-from .errors import ImageError
-from .functions.signature import KernelSignature, known_signatures, resolve_declared
-from .kernels.cubin import Cubin, Kernel, Parameter
-from .kernels.demangle import FunctionName, function_name, spelled_types
-from .kernels.image import UNLINKED, looks_like_ptx, read_image
-from .kernels.types import CxxType, Param, parse_type, sized_type
-from .request import Request
+from ..errors import ImageError
+from ..kernels.cubin import Cubin, Kernel, Parameter
+from ..kernels.demangle import FunctionName, function_name, spelled_types
+from ..kernels.image import UNLINKED, looks_like_ptx, read_image
+from ..kernels.types import CxxType, Param, parse_type, sized_type
+from ..request import Request
+from .compile import DeviceImage
+from .signature import KernelSignature, known_signatures, resolve_declared
 
 _SUFFIXES = {"fatbin": ".fatbin", "ptx": ".ptx"}
 
@@ -98,7 +98,7 @@ def may_be_named(request: Request) -> bool:
 def _ready(given: Cubin, request: Request, archs: tuple[str, ...]) -> Cubin:
     if not (request.assembles and looks_like_ptx(given.image)):
         return given
-    from .cuda.nvjitlink import assembled
+    from ..cuda.nvjitlink import assembled
 
     return assembled(given, archs)
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from .cache.files import remove
-from .cache.lock import is_at
-from .cache.record import Files, Reads
-from .cuda.program import Nvrtc
-from .errors import CubinError
-from .pch import has_room
+from ..cache.files import remove
+from ..cache.lock import is_at
+from ..cache.record import Files, Reads
+from ..cuda.program import Nvrtc
+from ..errors import CubinError
+from ..pch import has_room
 
 __all__ = ["Kept", "Store"]
 

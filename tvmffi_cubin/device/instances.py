@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from .request import Request
+from ..request import Request
 
 __all__ = ["base_name", "of_names", "wanted_instances"]
 

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import signature
-from .cuda import nvrtc
-from .cuda.options import nvrtc_options
+from ..cuda import nvrtc
+from ..cuda.options import nvrtc_options
+from ..request import Request
+from ..source import Source
+from . import signatures
 from .instances import wanted_instances
-from .request import Request
-from .source import Source
 
 if TYPE_CHECKING:
-    from .functions.signature import KernelSignature
-    from .kernels.cubin import Cubin
+    from ..kernels.cubin import Cubin
+    from .signature import KernelSignature
 
 __all__ = ["DeviceImage", "compile_device"]
 
@@ -58,8 +58,8 @@ def compile_device(
     archs = archs or nvrtc.resolve_archs(options=request.cuda_cflags)
     if len(archs) == 1:
         return _compile_for(request, sources, archs[0])
-    from .cuda.nvfatbin import join
-    from .cuda.parallel import in_parallel
+    from ..cuda.nvfatbin import join
+    from ..cuda.parallel import in_parallel
 
     images = in_parallel(partial(_compile_for, request, sources), archs)
     cubin = join([image.cubin for image in images])
@@ -69,11 +69,11 @@ def compile_device(
 def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> DeviceImage:
     """Compile for one architecture."""
     if len(sources) > 1 or request.device_libraries:
-        from .device_link import compile_and_link
+        from .link import compile_and_link
 
         return DeviceImage(*compile_and_link(request, sources, arch))
     (source,) = sources
-    cubin, signatures = signature.compile_with_signatures(
+    cubin, found = signatures.compile_with_signatures(
         source.text,
         compile=partial(
             nvrtc.compile,
@@ -84,7 +84,7 @@ def _compile_for(request: Request, sources: tuple[Source, ...], arch: str) -> De
         ),
         wanted=wanted_instances(request),
     )
-    return DeviceImage(cubin, signatures)
+    return DeviceImage(cubin, found)
 
 
 def _merged_signatures(cubin: Cubin, images: Sequence[DeviceImage]) -> tuple[KernelSignature, ...]:
@@ -95,7 +95,7 @@ def _merged_signatures(cubin: Cubin, images: Sequence[DeviceImage]) -> tuple[Ker
     ValueError
         A kernel takes something else for one architecture than for another.
     """
-    from .functions.signature import signature_text
+    from .signature import signature_text
 
     kernels = {kernel.name: kernel for kernel in cubin.kernels}
     found: dict[str, tuple[str, KernelSignature]] = {}

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .cuda import nvrtc
-from .cuda.options import nvrtc_options
-from .cuda.parallel import in_parallel
-from .errors import CompileError
+from ..cuda import nvrtc
+from ..cuda.options import nvrtc_options
+from ..cuda.parallel import in_parallel
+from ..errors import CompileError
+from ..kernels.cubin import Cubin
+from ..request import Request
+from ..sources.facts import SourceFacts
+from .hints import other_units_hints, with_hints
 from .instances import wanted_instances
-from .kernels.cubin import Cubin
 from .probe import Probe, Target, plan, plan_targets, squeeze
-from .request import Request
-from .signature import instance_failure, try_probe
-from .sources.facts import SourceFacts
-from .unit_hints import other_units_hints, with_hints
+from .signatures import instance_failure, try_probe
 from .units import DeviceUnit
 
 __all__ = ["CompiledUnit", "UnitCompiler"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from .errors import CompileError
-from .kernels.demangle import demangle, take_apart
+from ..errors import CompileError
+from ..kernels.demangle import demangle, take_apart
 from .units import DeviceUnit
 
 __all__ = ["other_units_hints", "own_copy_hints", "with_hints"]

@@ -10,14 +10,14 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from .errors import CompileError
+from ..errors import CompileError
+from ..sources.facts import SourceFacts
+from ..sources.reader import read
 from .probe import Probe, Target, plan, plan_targets, squeeze
-from .sources.facts import SourceFacts
-from .sources.reader import read
 
 if TYPE_CHECKING:
-    from .functions.signature import KernelSignature
-    from .kernels.cubin import Cubin
+    from ..kernels.cubin import Cubin
+    from .signature import KernelSignature
 
 
 def compile_with_signatures(
@@ -74,7 +74,7 @@ def compile_with_signatures(
             raise instance_failure(wanted, facts, error) from None
         raise
     # NVRTC has worked meanwhile without what only its result needs.
-    from .resolve_signatures import resolve
+    from .parameters import resolve
 
     found = resolve(facts, cubin, probe.types(cubin.lowered_names))
     if any(signature.problem for signature in found):
